@@ -1,0 +1,30 @@
+# Every target makes its own virtual environment first; nothing needs to be installed by hand.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test check studies audits benchmark clean
+
+demo: $(READY)
+	$(BIN)/python -m discreet.demo
+
+test: check
+	$(BIN)/python -m pytest -n 2
+
+check: $(READY)
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+
+benchmark: $(READY)
+	$(BIN)/python -m pip install --quiet -e ".[benchmark]"
+	$(BIN)/python benchmarks/run.py
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,117 @@
+"""Adaptive experiments that keep their participants' secrets.
+
+>>> import discreet
+>>> row = discreet.policy("adap-klucb", epsilon=1.0)
+>>> result = discreet.simulate(row, discreet.Bernoulli([0.7, 0.5]), horizon=1e5, runs=20, seed=1)
+>>> result.guarantee.short()
+'ε = 1 (interactive)'
+
+Names are loaded when they are first used, so importing the package is cheap.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from .version import __version__
+
+if TYPE_CHECKING:
+    from .arms import (
+        Bernoulli,
+        Beta,
+        Clipped,
+        Gaussian,
+        Law,
+        Mixed,
+        RewardList,
+        RewardTable,
+        Sampler,
+        TwoPoint,
+        Uniform,
+        actg175,
+        law,
+    )
+    from .errors import DiscreetError, InvalidArgument
+    from .live import Rehearsal, Trial
+    from .policies import CATALOGUE, Policy, policy
+    from .privacy import (
+        ZCDP,
+        Approximate,
+        Budget,
+        Definition,
+        GaussianDP,
+        Guarantee,
+        Pure,
+        Renyi,
+        compose,
+        parallel,
+    )
+    from .simulator import Comparison, Result, compare, load, simulate
+
+_HOMES = {
+    "arms": (
+        "Bernoulli", "Beta", "Clipped", "Gaussian", "Law", "Mixed", "RewardList", "RewardTable",
+        "Sampler", "TwoPoint", "Uniform", "actg175", "law",
+    ),
+    "errors": ("DiscreetError", "InvalidArgument"),
+    "live": ("Rehearsal", "Trial"),
+    "policies": ("CATALOGUE", "Policy", "policy"),
+    "privacy": (
+        "ZCDP", "Approximate", "Budget", "Definition", "GaussianDP", "Guarantee", "Pure", "Renyi",
+        "compose", "parallel",
+    ),
+    "simulator": ("Comparison", "Result", "compare", "load", "simulate"),
+}  # fmt: skip
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "CATALOGUE",
+    "ZCDP",
+    "Approximate",
+    "Bernoulli",
+    "Beta",
+    "Budget",
+    "Clipped",
+    "Comparison",
+    "Definition",
+    "DiscreetError",
+    "Gaussian",
+    "GaussianDP",
+    "Guarantee",
+    "InvalidArgument",
+    "Law",
+    "Mixed",
+    "Policy",
+    "Pure",
+    "Rehearsal",
+    "Renyi",
+    "Result",
+    "RewardList",
+    "RewardTable",
+    "Sampler",
+    "Trial",
+    "TwoPoint",
+    "Uniform",
+    "__version__",
+    "actg175",
+    "compare",
+    "compose",
+    "law",
+    "load",
+    "parallel",
+    "policy",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{_HOME_OF[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,40 @@
+"""Reward laws and environments."""
+
+from discreet.arms.base import Kernel, Law, Parametric, Part
+from discreet.arms.bernoulli import Bernoulli
+from discreet.arms.beta import Beta
+from discreet.arms.catalogue import LAWS, law, law_from_dict
+from discreet.arms.clipped import Clipped
+from discreet.arms.embedded import actg175
+from discreet.arms.gaussian import Gaussian
+from discreet.arms.mixed import Mixed
+from discreet.arms.sampler import Sampler
+from discreet.arms.tables import RewardList, RewardTable
+from discreet.arms.trial import Replay, TrialData, replay, resample
+from discreet.arms.two_point import TwoPoint
+from discreet.arms.uniform import Uniform
+
+__all__ = [
+    "LAWS",
+    "Bernoulli",
+    "Beta",
+    "Clipped",
+    "Gaussian",
+    "Kernel",
+    "Law",
+    "Mixed",
+    "Parametric",
+    "Part",
+    "Replay",
+    "RewardList",
+    "RewardTable",
+    "Sampler",
+    "TrialData",
+    "TwoPoint",
+    "Uniform",
+    "actg175",
+    "law",
+    "law_from_dict",
+    "replay",
+    "resample",
+]

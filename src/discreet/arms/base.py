@@ -1,0 +1,88 @@
+"""What every reward law offers: true means, a range, and a kernel that draws batches."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+Kernel = Callable[[Any, int, int, int, Any], tuple[float, int]]
+"""`draw(state, arm, rounds, t, rng) -> (total, served)`, in numba's nopython subset.
+
+`total` is the sum of `served` rewards of `arm` in rounds t, t+1, …; `served < rounds` only when
+the state has run out, and then `refill` decides whether there is more.
+"""
+
+
+class Law(ABC):
+    """A reward environment for K arms; frozen, while `start` gives each run its own state."""
+
+    name: ClassVar[str]
+    means: tuple[float, ...]
+    """True mean of every arm."""
+    bounds: tuple[float, float] | None
+    """A range that holds every reward; None if there is none."""
+    limit: int | None = None
+    """The most rounds that one run can be served; None if endless."""
+    draw: Kernel
+    """Plain function that draws the sum of a batch."""
+
+    @property
+    def arms(self) -> int:
+        """Number of arms K."""
+        return len(self.means)
+
+    @abstractmethod
+    def start(self, rng: Generator) -> Any:
+        """Fresh state of one run: a NamedTuple of arrays for `draw`."""
+
+    def refill(self, state: Any, rng: Generator) -> bool:
+        """Give a starved `draw` more rewards; False if nothing is left and the run ends."""
+        return False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Settings as JSON-ready values; `law_from_dict` is the inverse."""
+        return {"law": self.name} | {
+            field.name: _plain(getattr(self, field.name))
+            for field in fields(self)  # type: ignore[arg-type]  # every law is a dataclass
+        }
+
+    @classmethod
+    def from_settings(cls, settings: dict[str, Any]) -> Self:
+        """The law with these settings (those of `to_dict`, without the name)."""
+        return cls(**settings)
+
+    def _set(self, **values: object) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+TWO_POINT, GAUSSIAN, BETA, UNIFORM = 0, 1, 2, 3
+
+
+class Part(NamedTuple):
+    """One arm of a parametric family.
+
+    TWO_POINT: low, high, probability of high. GAUSSIAN: mean, sd. BETA: a, b. UNIFORM: low, high.
+    """
+
+    family: int
+    x: float
+    y: float
+    z: float = 0.0
+
+
+class Parametric(Law):
+    """A law whose arms are members of known families, so that it can be mixed and clipped."""
+
+    @abstractmethod
+    def parts(self) -> tuple[Part, ...]:
+        """Family and parameters of every arm."""
+
+
+def _plain(value: object) -> object:
+    return [_plain(entry) for entry in value] if isinstance(value, tuple) else value

@@ -1,0 +1,217 @@
+"""Formulas as plain functions, linked by name, compiled once.
+
+Every formula of the package is a plain Python function in numba's subset, on scalars, flat
+sequences and NamedTuples of them. A *kernel* is such a function whose calls are filled in by name:
+
+>>> def area(side):
+...     return power(side)
+>>> def square(x):
+...     return x * x
+>>> kernel = Kernel(area, power=square)
+>>> kernel.interpreted()(3.0), kernel.compiled()(3.0)
+(9.0, 9.0)
+
+So one text serves the simulator (compiled, on arrays) and the live trial (interpreted, on lists of
+integers, with other noise filled in), and nothing imports numba before something is simulated.
+
+Compiled kernels outlive the process: they are cached on disk under a digest of all the code they
+contain, callees and constants included. A changed formula has a new digest, in whatever file it
+stands, so it can never be answered by its own past.
+"""
+
+from __future__ import annotations
+
+import dis
+import hashlib
+import os
+import sys
+import threading
+import time
+import types
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+Function = Callable[..., Any]
+
+STALE_SECONDS = 60 * 24 * 3600.0
+"""A cached kernel that was not built for so long is removed when the next one is built."""
+
+_lock = threading.RLock()
+_dispatchers: dict[tuple[str, bool], Function] = {}
+
+
+class Kernel:
+    """A function with the functions that it calls, directly or not, filled in by name.
+
+    Names that are filled in hold for the function and everything it calls, unless a callee is
+    itself a Kernel that fills in the same name: `Kernel(publish, noise=laplace)` reaches the
+    `noise` of a counter that `publish` calls.
+    """
+
+    __slots__ = ("_linked", "function", "parts")
+
+    def __init__(self, function: Function | Kernel, **parts: Function | Kernel) -> None:
+        if isinstance(function, Kernel):
+            parts = {**function.parts, **parts}
+            function = function.function
+        if not isinstance(function, types.FunctionType) or function.__closure__:
+            raise TypeError(f"a kernel needs a plain function without closure, got {function!r}")
+        self.function: types.FunctionType = function
+        self.parts: dict[str, Function | Kernel] = parts
+        self._linked: dict[tuple[bool, bool], Function] = {}
+
+    def __repr__(self) -> str:
+        inside = "".join(f", {name}={part!r}" for name, part in self.parts.items())
+        return f"Kernel({self.function.__name__}{inside})"
+
+    @property
+    def digest(self) -> str:
+        """A digest of all the code inside: equal digests compute the same."""
+        return _digest(self, {})
+
+    def interpreted(self) -> Function:
+        """The kernel as an ordinary Python function."""
+        return self._link(False, False)
+
+    def compiled(self, *, cached: bool = False) -> Function:
+        """The kernel compiled by numba; `cached` keeps the machine code for later processes."""
+        return self._link(True, cached)
+
+    def _link(self, compiled: bool, cached: bool) -> Function:
+        key = (compiled, cached)
+        if key not in self._linked:
+            with _lock:
+                self._linked[key] = _link(self, {}, compiled, cached)
+        return self._linked[key]
+
+
+def _callees(
+    function: types.FunctionType, parts: Mapping[str, Function | Kernel]
+) -> Iterator[tuple[str, Kernel]]:
+    """The functions that `function` calls by a global name, in the order of their names."""
+    for name in sorted(set(_names(function.__code__))):
+        value = parts.get(name, function.__globals__.get(name))
+        if isinstance(value, Kernel):
+            yield name, value
+        elif isinstance(value, types.FunctionType):
+            yield name, Kernel(value)
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    """The globals that code looks up (an attribute of the same name is another matter)."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield instruction.argval
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)
+
+
+def _link(
+    kernel: Kernel, outer: Mapping[str, Function | Kernel], compiled: bool, cached: bool
+) -> Function:
+    function, parts = kernel.function, {**outer, **kernel.parts}
+    digest = _digest(kernel, outer)
+    if compiled and (digest, cached) in _dispatchers:
+        return _dispatchers[digest, cached]
+    filled = {
+        name: _link(callee, parts, compiled, cached=False)
+        for name, callee in _callees(function, parts)
+    }
+    name = f"{function.__name__}_{digest[:20]}" if compiled else function.__name__
+    code = function.__code__.replace(co_name=name, co_qualname=name)
+    linked = types.FunctionType(
+        code, {**function.__globals__, **filled}, name, function.__defaults__
+    )
+    linked.__module__ = function.__module__
+    linked.__qualname__ = name
+    if not compiled:
+        return linked
+    dispatcher = _njit(linked, cached)
+    _dispatchers[digest, cached] = dispatcher
+    return dispatcher
+
+
+def _digest(kernel: Kernel, outer: Mapping[str, Function | Kernel]) -> str:
+    function, parts = kernel.function, {**outer, **kernel.parts}
+    callees = dict(_callees(function, parts))
+    seen = hashlib.sha256(function.__name__.encode())
+    _feed_code(seen, function.__code__)
+    for name in sorted(set(_names(function.__code__))):
+        if name in callees:
+            seen.update(f"{name}={_digest(callees[name], parts)};".encode())
+        elif name in function.__globals__:
+            seen.update(f"{name}={_constant(function.__globals__[name])};".encode())
+    return seen.hexdigest()
+
+
+def _feed_code(seen: hashlib._Hash, code: types.CodeType) -> None:
+    seen.update(code.co_code)
+    seen.update(repr((code.co_names, code.co_varnames, code.co_argcount)).encode())
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _feed_code(seen, constant)
+        else:
+            seen.update(repr(constant).encode())
+
+
+def _constant(value: object) -> str:
+    """What a global contributes to the digest: numba freezes its value into the code."""
+    if isinstance(value, types.ModuleType):
+        return value.__name__
+    if isinstance(value, type):
+        return f"{value.__module__}.{value.__qualname__}{getattr(value, '_fields', '')}"
+    return repr(value)
+
+
+def _njit(function: types.FunctionType, cached: bool) -> Function:
+    import numba
+
+    options = {"nogil": True, "error_model": "numpy"}
+    folder = cache_folder() if cached else None
+    if folder is None:
+        return numba.njit(**options)(function)  # type: ignore[no-any-return]
+    with _numba_cache(folder):
+        return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _numba_cache(folder: Path) -> Iterator[None]:
+    """Point numba's cache at our folder for the functions that are decorated meanwhile."""
+    from numba.core import config
+
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(folder)
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
+
+
+def cache_folder() -> Path | None:
+    """Where machine code is kept: `$DISCREET_CACHE`, else the user's cache folder.
+
+    None if it cannot be written. Cached code is executed when loaded, so a folder that others may
+    write to, such as the system's temporary one, is never used.
+    """
+    if "DISCREET_CACHE" in os.environ:
+        folder = Path(os.environ["DISCREET_CACHE"])
+    elif sys.platform == "win32":
+        folder = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData/Local")) / "discreet"
+    else:
+        folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "discreet"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _remove_stale(folder)
+    except OSError:
+        return None
+    return folder if os.access(folder, os.W_OK) else None
+
+
+def _remove_stale(folder: Path) -> None:
+    oldest = time.time() - STALE_SECONDS
+    for file in folder.rglob("*.nb[ci]"):
+        if file.stat().st_mtime < oldest:
+            file.unlink(missing_ok=True)

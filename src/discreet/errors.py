@@ -1,0 +1,72 @@
+"""Every error that discreet raises on purpose.
+
+    DiscreetError
+    ├── InvalidArgument (also a ValueError)   a value breaks a stated rule
+    │   ├── UnknownPolicy                     no such row in the catalogue
+    │   ├── UnsupportedBudget                 the row cannot serve this kind of budget
+    │   └── NoConversion                      one budget does not imply another of that kind
+    ├── DamagedFile (also a ValueError)       a saved file is foreign, damaged or too new
+    └── TrialError (also a RuntimeError)      a step that the state of a live trial does not allow
+        ├── UnknownUnit (also a KeyError)     an outcome for somebody who was never assigned
+        └── ConflictingOutcome                a second, different outcome for one unit
+
+A message names the argument, the rule, the value and the fix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class DiscreetError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class InvalidArgument(DiscreetError, ValueError):
+    """A value breaks a stated rule: `argument must <rule>, got <value>; <fix>`."""
+
+    def __init__(self, argument: str, rule: str, value: object, fix: str) -> None:
+        super().__init__(f"{argument} must {rule}, got {value!r}; {fix}")
+        self.argument, self.rule, self.value, self.fix = argument, rule, value, fix
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, object, str]]:
+        return type(self), (self.argument, self.rule, self.value, self.fix)
+
+
+class UnknownPolicy(InvalidArgument):
+    """No row of that name; the message suggests the nearest."""
+
+    @classmethod
+    def near(cls, name: str, known: Iterable[str]) -> UnknownPolicy:
+        known = sorted(known)
+        close = get_close_matches(name.lower(), known, n=3, cutoff=0.4)
+        hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
+        return cls("policy", "be a row of the catalogue", name, hint)
+
+
+class UnsupportedBudget(InvalidArgument):
+    """A budget of a kind that this policy cannot be calibrated to."""
+
+
+class NoConversion(InvalidArgument):
+    """No proved formula turns this budget into the kind that was asked for."""
+
+
+class DamagedFile(DiscreetError, ValueError):
+    """A saved file cannot be trusted: foreign, damaged, or of a later version."""
+
+
+class TrialError(DiscreetError, RuntimeError):
+    """A live trial refuses a step; its state is unchanged."""
+
+
+class UnknownUnit(TrialError, KeyError):
+    """An outcome for a unit that was never assigned."""
+
+    def __str__(self) -> str:  # KeyError would show the repr of the message
+        return str(self.args[0]) if self.args else ""
+
+
+class ConflictingOutcome(TrialError):
+    """A unit already has another outcome."""

@@ -1,0 +1,79 @@
+"""AdaP-UCB and AdaP-KLUCB: optimism on the private mean of the last, doubled batch.
+
+With m the released mean of a batch of n and L = α log t:
+AdaP-UCB:    m + sqrt(L/(2n)) + L/(εn).
+AdaP-KLUCB:  max{q in [0, 1] : kl(clip01(m + L/(εn)), q) <= L/n}.
+
+ε-DP: every reward is in one batch, a batch is released once with Lap(1/(εn)). Azize & Basu (2022),
+Theorem 5 and Algorithm 1. Their theorems ask for α > 3, their figures take 3.1; 1 plays best.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from ..compiled import Function, Kernel
+from .divergences import kl, kl_upper
+from .exploration import Exploring
+from .rules import choose_exceeding, choose_largest, clip01
+from .view import Setting, View
+
+
+class Optimism(NamedTuple):
+    """α and the ε of the release."""
+
+    alpha: float
+    epsilon: float
+
+
+def adap_ucb_index(rule: Optimism, view: View, arm: int, t: int) -> float:
+    """m + sqrt(L/(2n)) + L/(εn)."""
+    budget, size = rule.alpha * math.log(t + 1.0), view.size[arm]
+    width = math.sqrt(budget / (2.0 * size)) + budget / (rule.epsilon * size)
+    return float(view.value[arm] + width)
+
+
+@dataclass(frozen=True)
+class AdaPUCB(Exploring):
+    """m + sqrt(L/(2n)) + L/(εn), L = α log t."""
+
+    name: ClassVar[str] = "UCB index + Laplace width"
+    choose: ClassVar[Function | Kernel] = Kernel(choose_largest, index=adap_ucb_index)
+
+    def parameters(self, setting: Setting) -> Optimism:
+        return Optimism(self.alpha, setting.pure_epsilon(self.name))
+
+
+def lifted_mean(rule: Optimism, view: View, arm: int, budget: float) -> float:
+    """clip01(m + L/(εn)): the mean, moved above what the noise may have taken."""
+    return clip01(view.value[arm] + budget / (rule.epsilon * view.size[arm]))
+
+
+def adap_klucb_index(rule: Optimism, view: View, arm: int, t: int) -> float:
+    """max{q : kl(clip01(m + L/(εn)), q) <= L/n}."""
+    budget = rule.alpha * math.log(t + 1.0)
+    return kl_upper(lifted_mean(rule, view, arm, budget), budget / view.size[arm])
+
+
+def adap_klucb_exceeds(rule: Optimism, view: View, arm: int, t: int, level: float) -> bool:
+    """Whether that index is above a level."""
+    if level >= 1.0:
+        return False
+    budget = rule.alpha * math.log(t + 1.0)
+    mean = lifted_mean(rule, view, arm, budget)
+    return bool(mean > level or view.size[arm] * kl(mean, level) < budget)
+
+
+@dataclass(frozen=True)
+class AdaPKLUCB(Exploring):
+    """max{q : kl(clip01(m + L/(εn)), q) <= L/n}, L = α log t."""
+
+    name: ClassVar[str] = "KL-UCB index, lifted"
+    choose: ClassVar[Function | Kernel] = Kernel(
+        choose_exceeding, index=adap_klucb_index, exceeds=adap_klucb_exceeds
+    )
+
+    def parameters(self, setting: Setting) -> Optimism:
+        return Optimism(self.alpha, setting.pure_epsilon(self.name))

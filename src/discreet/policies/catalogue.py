@@ -1,0 +1,273 @@
+"""The catalogue: every published policy as one row of one table.
+
+>>> import discreet
+>>> row = discreet.policy("adap-klucb", epsilon=1.0)
+>>> print(row)
+adap-klucb = doubling × forget + Laplace × KL-UCB index, lifted
+
+A row is a short function from a budget and options to a schedule, a release and a rule. To add
+one, write the function and decorate it: name, kinds of budget, reference.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import InvalidArgument, UnknownPolicy, UnsupportedBudget
+from ..privacy.budgets import (
+    ZCDP,
+    Approximate,
+    Budget,
+    GaussianDP,
+    Pure,
+    Renyi,
+    budget_from,
+)
+from .adac import AdaCUCB
+from .adap import AdaPKLUCB, AdaPUCB
+from .elimination import SuccessiveElimination
+from .exploration import PUBLISHED_ALPHA
+from .imed import IMED
+from .klucb import KLUCB
+from .local import LDPUCBL
+from .perturbed import ExactBits, PerturbedLeader
+from .policy import Policy
+from .private_kl import DPIMED, DPKLUCB, first_batch
+from .releases import (
+    Exact,
+    ForgetGaussian,
+    ForgetLaplace,
+    LocalBernoulli,
+    LocalLaplace,
+    Release,
+    RunningLaplace,
+    Tree,
+)
+from .rules import Rule
+from .schedules import Doubling, EachRound, Geometric, Phases, Schedule
+from .thompson import Thompson
+from .tree_ucb import DPUCB
+from .ucb import UCB1
+
+Parts = tuple[Schedule, Release, Rule]
+
+EXAMPLES: tuple[Budget, ...] = (Pure(1.0), ZCDP(0.5), Approximate(1.0, 1e-6))
+"""The budgets that the printed table shows a row with: the first kind that it serves."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the catalogue: how to build it, for which budgets, after which paper."""
+
+    name: str
+    title: str
+    build: Callable[..., Parts]
+    budgets: tuple[type[Budget], ...]
+    reference: str
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options beside the budget, with their defaults."""
+        parameters = inspect.signature(self.build).parameters.values()
+        return {p.name: p.default for p in parameters if p.name != "budget"}
+
+    def policy(self, budget: Budget | None = None, **options: Any) -> Policy:
+        """The row for a budget."""
+        unknown = sorted(set(options) - set(self.options))
+        if unknown:
+            takes = ", ".join(self.options) or "none"
+            raise InvalidArgument(
+                unknown[0], f"be an option of {self.name}", options[unknown[0]],
+                f"its options: {takes}",
+            )  # fmt: skip
+        if not self.budgets:
+            if budget is not None:
+                raise UnsupportedBudget(
+                    "budget", f"be left out: {self.name} is not private", budget,
+                    f"private rows: {', '.join(serving(type(budget)))}",
+                )  # fmt: skip
+            parts = self.build(**options)
+        else:
+            parts = self.build(self._served(budget), **options)
+        recipe = {
+            "name": self.name,
+            "budget": None if budget is None else budget.to_dict(),
+            **options,
+        }
+        return Policy(self.name, *parts, reference=self.reference, recipe=recipe)
+
+    def _served(self, budget: Budget | None) -> Budget:
+        if budget is None:
+            raise UnsupportedBudget(
+                "budget", f"be given: {self.name} is private", None,
+                f"give {' or '.join(ARGUMENTS[kind] for kind in self.budgets)}",
+            )  # fmt: skip
+        if isinstance(budget, Approximate) and budget.delta == 0.0 and Pure in self.budgets:
+            return budget.to_pure()
+        if not isinstance(budget, self.budgets):
+            raise UnsupportedBudget(
+                "budget", f"be {' or '.join(kind.kind for kind in self.budgets)} for {self.name}",
+                budget, f"policies that serve it: {', '.join(serving(type(budget))) or 'none'}",
+            )  # fmt: skip
+        return budget
+
+    def example(self) -> Policy:
+        """The row as the printed table shows it."""
+        if not self.budgets:
+            return self.policy()
+        return self.policy(next(b for b in EXAMPLES if isinstance(b, self.budgets)))
+
+
+ARGUMENTS: dict[type[Budget], str] = {
+    Pure: "epsilon",
+    Approximate: "epsilon and delta",
+    ZCDP: "rho",
+    Renyi: "epsilon and renyi_alpha",
+    GaussianDP: "mu",
+}
+"""How a budget of each kind is asked for."""
+
+CATALOGUE: dict[str, Row] = {}
+"""All rows by name, in the order of the table."""
+
+
+def row(name: str, *budgets: type[Budget], reference: str) -> Callable[[Any], Any]:
+    """Enter a builder into the catalogue; its docstring is the title."""
+
+    def enter(build: Callable[..., Parts]) -> Callable[..., Parts]:
+        title = inspect.getdoc(build) or name
+        CATALOGUE[name] = Row(name, title.splitlines()[0], build, budgets, reference)
+        return build
+
+    return enter
+
+
+def serving(kind: type[Budget]) -> list[str]:
+    """The rows that can be calibrated to a kind of budget."""
+    return [entry.name for entry in CATALOGUE.values() if kind in entry.budgets]
+
+
+def policy(
+    name: str,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    renyi_alpha: float | None = None,
+    mu: float | None = None,
+    budget: Budget | None = None,
+    **options: Any,
+) -> Policy:
+    """A published policy by name.
+
+    >>> policy("adac-ucb", rho=0.1, alpha=1.0).guarantee.budget
+    ZCDP(rho=0.1)
+    """
+    if name not in CATALOGUE:
+        raise UnknownPolicy.near(str(name), CATALOGUE)
+    asked = budget_from(epsilon=epsilon, delta=delta, rho=rho, renyi_alpha=renyi_alpha, mu=mu)
+    if budget is not None and asked is not None:
+        raise InvalidArgument(
+            "budget", "be the only budget", str(asked), "give either budget or its numbers"
+        )
+    return CATALOGUE[name].policy(asked if budget is None else budget, **options)
+
+
+def policy_from_recipe(recipe: Mapping[str, Any]) -> Policy:
+    """The policy that a saved recipe names."""
+    from ..privacy.budgets import budget_from_dict
+
+    options = dict(recipe)
+    name, budget = options.pop("name"), options.pop("budget", None)
+    return policy(name, budget=None if budget is None else budget_from_dict(budget), **options)
+
+
+@row("ucb1", reference="auer2002")
+def _ucb1() -> Parts:
+    """UCB1"""
+    return EachRound(), Exact(), UCB1()
+
+
+@row("kl-ucb", reference="garivier2011")
+def _kl_ucb() -> Parts:
+    """KL-UCB"""
+    return EachRound(), Exact(), KLUCB()
+
+
+@row("imed", reference="honda2015")
+def _imed() -> Parts:
+    """IMED"""
+    return EachRound(), Exact(), IMED()
+
+
+@row("thompson", reference="thompson1933")
+def _thompson() -> Parts:
+    """Thompson sampling"""
+    return EachRound(), Exact(), Thompson()
+
+
+@row("adap-ucb", Pure, reference="azize2022")
+def _adap_ucb(budget: Pure, alpha: float = PUBLISHED_ALPHA) -> Parts:
+    """AdaP-UCB"""
+    return Doubling(), ForgetLaplace(budget.epsilon), AdaPUCB(alpha)
+
+
+@row("adap-klucb", Pure, reference="azize2022")
+def _adap_klucb(budget: Pure, alpha: float = PUBLISHED_ALPHA) -> Parts:
+    """AdaP-KLUCB"""
+    return Doubling(), ForgetLaplace(budget.epsilon), AdaPKLUCB(alpha)
+
+
+@row("adac-ucb", ZCDP, Approximate, Renyi, GaussianDP, reference="azize2024")
+def _adac_ucb(
+    budget: Budget, alpha: float = PUBLISHED_ALPHA, calibration: str = "exact"
+) -> Parts:
+    """AdaC-UCB"""
+    return Doubling(), ForgetGaussian(budget, calibration), AdaCUCB(alpha)
+
+
+@row("dp-klucb", Pure, reference="azize2025")
+def _dp_klucb(budget: Pure, ratio: float = 2.0, first: int | None = None) -> Parts:
+    """DP-KLUCB"""
+    schedule = Geometric(ratio, first_batch(budget.epsilon) if first is None else first)
+    return schedule, RunningLaplace(budget.epsilon), DPKLUCB()
+
+
+@row("dp-imed", Pure, reference="azize2025")
+def _dp_imed(budget: Pure, ratio: float = 2.0, first: int | None = None) -> Parts:
+    """DP-IMED"""
+    schedule = Geometric(ratio, first_batch(budget.epsilon) if first is None else first)
+    return schedule, RunningLaplace(budget.epsilon), DPIMED()
+
+
+@row("dp-ucb", Pure, reference="tossou2016")
+def _dp_ucb(budget: Pure, power: float = 4.0) -> Parts:
+    """DP-UCB with trees"""
+    return EachRound(), Tree(budget.epsilon), DPUCB(power)
+
+
+@row("ldp-ucb-b", Pure, reference="ren2020")
+def _ldp_ucb_b(budget: Pure) -> Parts:
+    """LDP-UCB-B"""
+    return EachRound(), LocalBernoulli(budget.epsilon), UCB1()
+
+
+@row("ldp-ucb-l", Pure, reference="ren2020")
+def _ldp_ucb_l(budget: Pure) -> Parts:
+    """LDP-UCB-L"""
+    return EachRound(), LocalLaplace(budget.epsilon), LDPUCBL()
+
+
+@row("dp-se", Pure, reference="sajed2019")
+def _dp_se(budget: Pure, beta: float | None = None) -> Parts:
+    """DP-SE"""
+    return Phases(), ForgetLaplace(budget.epsilon), SuccessiveElimination(beta)
+
+
+@row("dp-ftpl-new", Pure, Approximate, reference="wang2024")
+def _dp_ftpl_new(budget: Budget) -> Parts:
+    """DP-FTPL-New"""
+    return EachRound(), ExactBits(), PerturbedLeader(budget)

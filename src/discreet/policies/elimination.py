@@ -1,0 +1,131 @@
+"""DP-SE: successive elimination on fresh private means.
+
+Epoch e, gap 2^-e, S active arms: every active arm is played
+R = ceil(max{32 log(8|S|e²/β) 4^e, 8 log(4|S|e²/β) 2^e / ε}) + 1 times, its mean released with
+Lap(1/(εR)); with h = sqrt(log(8|S|e²/β)/(2R)) and c = log(4|S|e²/β)/(Rε), arm j is dropped if the
+best mean is above m_j + 2h + 2c. β = 1/T.
+
+ε-DP: means are of fresh rewards, each released once. Sajed & Sheffet (2019), Algorithm 2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from ..compiled import Function, Kernel
+from ..errors import InvalidArgument
+from .rules import Rule
+from .schedules import UNTIL_THE_END
+from .view import Setting, View
+
+
+class Confidence(NamedTuple):
+    """ε of the release, and the error probability β."""
+
+    epsilon: float
+    beta: float
+
+
+class Race(NamedTuple):
+    """Who is still in, and where the epoch stands."""
+
+    active: Any
+    """1 for an arm that is still in"""
+    epoch: Any
+    """number of the epoch, 0 before the first"""
+    next: Any
+    """the arm from which to look for the next active one"""
+    length: Any
+    """pulls of every active arm in this epoch"""
+
+
+def choose_eliminating(rule: Confidence, memory: Race, view: View, t: int, rng: Any) -> int:
+    """The next active arm of the epoch; at its end, drop the clearly worse and begin another."""
+    arms = len(view.size)
+    if memory.epoch[0] == 0:
+        begin_epoch(rule, memory, arms)
+    arm = next_active(memory, memory.next[0], arms)
+    if arm == arms:
+        eliminate(rule, memory, view)
+        begin_epoch(rule, memory, arms)
+        arm = next_active(memory, 0, arms)
+    memory.next[0] = arm + 1
+    return arm
+
+
+def next_active(memory: Race, start: int, arms: int) -> int:
+    """The first active arm from `start` on; `arms` if there is none."""
+    arm = start
+    while arm < arms and memory.active[arm] == 0:
+        arm += 1
+    return arm
+
+
+def count_active(memory: Race, arms: int) -> int:
+    """|S|."""
+    active = 0
+    for arm in range(arms):
+        active += memory.active[arm]
+    return active
+
+
+def begin_epoch(rule: Confidence, memory: Race, arms: int) -> None:
+    """Set the length R of the next epoch; a last arm is played until the end."""
+    memory.epoch[0] += 1
+    memory.next[0] = 0
+    active = count_active(memory, arms)
+    if active == 1:
+        memory.length[0] = UNTIL_THE_END
+        return
+    epoch = float(memory.epoch[0])
+    gap = 2.0**-epoch
+    union = active * epoch * epoch / rule.beta
+    pulls = max(
+        32.0 * math.log(8.0 * union) / (gap * gap),
+        8.0 * math.log(4.0 * union) / (rule.epsilon * gap),
+    )
+    memory.length[0] = UNTIL_THE_END if pulls > 4e18 else int(math.ceil(pulls)) + 1
+
+
+def eliminate(rule: Confidence, memory: Race, view: View) -> None:
+    """Drop every arm whose mean is more than 2h + 2c below the best."""
+    arms = len(view.size)
+    epoch, pulls = float(memory.epoch[0]), float(memory.length[0])
+    union = count_active(memory, arms) * epoch * epoch / rule.beta
+    width = 2.0 * math.sqrt(math.log(8.0 * union) / (2.0 * pulls))
+    width += 2.0 * math.log(4.0 * union) / (pulls * rule.epsilon)
+    best = -1e300
+    for arm in range(arms):
+        if memory.active[arm] == 1:
+            best = max(best, view.value[arm])
+    for arm in range(arms):
+        if memory.active[arm] == 1 and best - view.value[arm] > width:
+            memory.active[arm] = 0
+
+
+@dataclass(frozen=True)
+class SuccessiveElimination(Rule):
+    """Drop arms whose private mean is clearly below the best; β = 1/T unless given."""
+
+    beta: float | None = None
+    sets_phases: ClassVar[bool] = True
+    name: ClassVar[str] = "elimination"
+    choose: ClassVar[Function | Kernel] = staticmethod(choose_eliminating)
+
+    def __post_init__(self) -> None:
+        if self.beta is not None and not 0.0 < self.beta < 1.0:
+            raise InvalidArgument("beta", "lie in (0, 1)", self.beta, "leave it out for 1/T")
+
+    def parameters(self, setting: Setting) -> Confidence:
+        beta = self.beta or 1.0 / setting.needs_horizon(self.name)
+        return Confidence(setting.pure_epsilon(self.name), beta)
+
+    def memory(self, setting: Setting) -> Race:
+        import numpy as np
+
+        def one() -> Any:
+            return np.zeros(1, np.int64)
+
+        return Race(np.ones(setting.arms, np.int64), one(), one(), one())

@@ -1,0 +1,119 @@
+"""A policy is one row of one table: schedule × release × rule.
+
+>>> from discreet.policies import AdaPKLUCB, ForgetLaplace, Geometric, Policy
+>>> mine = Policy("mine", Geometric(ratio=1.5), ForgetLaplace(epsilon=0.5), AdaPKLUCB(alpha=1.0))
+>>> print(mine.guarantee.short())
+ε = 0.5 (interactive)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..compiled import Kernel
+from ..errors import InvalidArgument
+from ..privacy.guarantees import Definition, Guarantee
+from ..privacy.source import SIMULATED, Source
+from .releases import Release
+from .rules import Rule
+from .schedules import Phases, Schedule
+from .view import Setting
+
+
+@dataclass(frozen=True)
+class Policy:
+    """One row: when to release, how to release, and what to make of it.
+
+    `recipe` is the call of `discreet.policy` that made a row of the catalogue; `reference` its key
+    in `discreet.references`.
+    """
+
+    name: str
+    schedule: Schedule
+    release: Release
+    rule: Rule
+    reference: str = ""
+    recipe: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        for argument, kind in (("schedule", Schedule), ("release", Release), ("rule", Rule)):
+            if not isinstance(getattr(self, argument), kind):
+                raise InvalidArgument(
+                    argument, f"be a {kind.__name__}", getattr(self, argument),
+                    f"pass an instance such as those in discreet.policies.{argument}s",
+                )  # fmt: skip
+        if not self.name or not isinstance(self.name, str):
+            raise InvalidArgument("name", "be a non-empty string", self.name, "give the row a name")
+        if isinstance(self.schedule, Phases) and not getattr(self.rule, "sets_phases", False):
+            raise InvalidArgument(
+                "schedule", "be set by the rule where it is Phases", str(self.rule),
+                "use an eliminating rule, or the schedules EachRound, Doubling or Geometric",
+            )  # fmt: skip
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the row promises, derived from its parts.
+
+        A rule that only sees private releases is post-processing. A rule that is handed exact
+        means and randomises the choice pays for every choice: instantaneous privacy.
+        """
+        released = self.release.guarantee(self.schedule)
+        if released.is_private or self.rule.budget is None:
+            return released
+        return Guarantee(
+            self.rule.budget, Definition.INSTANTANEOUS, conditions=("rewards lie in [0, 1]",)
+        )
+
+    @property
+    def is_private(self) -> bool:
+        """Whether anything at all is promised."""
+        return self.guarantee.is_private
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The range that rewards must lie in; None for any."""
+        return self.release.bounds or self.rule.bounds
+
+    def setting(
+        self, arms: int, horizon: int | None = None, source: Source = SIMULATED
+    ) -> Setting:
+        """The row put to work; checks that every part can be."""
+        if not isinstance(arms, int) or arms < 2:
+            raise InvalidArgument("arms", "be at least 2", arms, "a choice needs two arms")
+        if horizon is not None and horizon < arms:
+            raise InvalidArgument(
+                "horizon", f"be at least the number of arms ({arms})", horizon,
+                "every arm must be played once",
+            )  # fmt: skip
+        setting = Setting(arms, horizon, source, self.schedule, self.release)
+        for part in (self.schedule, self.release, self.rule):
+            part.parameters(setting)
+        return setting
+
+    @property
+    def choose_kernel(self) -> Kernel:
+        """The rule's kernel."""
+        return Kernel(self.rule.choose)
+
+    @property
+    def length_kernel(self) -> Kernel:
+        """The schedule's kernel."""
+        return Kernel(self.schedule.length)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything a reader needs to know about the row, ready for JSON."""
+        return {
+            "name": self.name,
+            "schedule": str(self.schedule),
+            "release": str(self.release),
+            "rule": str(self.rule),
+            "guarantee": self.guarantee.to_dict(),
+            "bounds": None if self.bounds is None else list(self.bounds),
+            "reference": self.reference,
+            "recipe": dict(self.recipe),
+        }
+
+    def __str__(self) -> str:
+        return f"{self.name} = {self.schedule} × {self.release} × {self.rule}"

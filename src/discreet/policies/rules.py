@@ -1,0 +1,133 @@
+"""Rules: how public numbers become the next arm.
+
+A rule's kernel `choose(rule, memory, view, t, rng)` sees releases and counts, never a reward, so
+whatever it does is post-processing. `t` rounds are over; the papers' t is the next one, t + 1.
+
+Most rules are an index to maximise or a score to minimise: the templates below walk over the arms,
+and a family fills in one formula.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+from ..compiled import Function, Kernel
+from ..privacy.budgets import Budget
+from .view import Empty, Setting, View
+
+
+class Rule:
+    """Base of all rules."""
+
+    name: ClassVar[str]
+    choose: ClassVar[Function | Kernel]
+    bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
+    """The range of rewards that the formula is meant for; None for any."""
+
+    def parameters(self, setting: Setting) -> NamedTuple:
+        """What the kernel gets as its first argument."""
+        return Empty()
+
+    def memory(self, setting: Setting) -> NamedTuple:
+        """The rule's own notes, made from public numbers only."""
+        return Empty()
+
+    @property
+    def budget(self) -> Budget | None:
+        """What one choice costs, for rules that are themselves the mechanism; else None."""
+        return None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def index(rule: Any, view: View, arm: int, t: int) -> float:
+    """Filled in by a family: the index of an arm in round t + 1."""
+    raise RuntimeError("no index was filled in")
+
+
+def exceeds(rule: Any, view: View, arm: int, t: int, level: float) -> bool:
+    """Filled in by a family: whether the index of an arm is above a level."""
+    raise RuntimeError("no comparison was filled in")
+
+
+def prepare(rule: Any, view: View, t: int) -> float:
+    """Filled in by a family: what the scores of all arms share in this round."""
+    raise RuntimeError("no preparation was filled in")
+
+
+def score(rule: Any, view: View, arm: int, t: int, shared: float) -> float:
+    """Filled in by a family: the score of an arm, smallest wins."""
+    raise RuntimeError("no score was filled in")
+
+
+def sample(rule: Any, view: View, arm: int, t: int, rng: Any) -> float:
+    """Filled in by a family: the sampled index of an arm."""
+    raise RuntimeError("no sample was filled in")
+
+
+def choose_largest(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
+    """An arm without release first; then argmax of `index`, the first of equals."""
+    best, level = 0, -1e300
+    for arm in range(len(view.size)):
+        if view.size[arm] == 0:
+            return arm
+        value = index(rule, view, arm, t)
+        if value > level:
+            best, level = arm, value
+    return best
+
+
+def choose_exceeding(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
+    """The same arm, but an index is solved for only if it is known to win so far.
+
+    For indices defined by an equation: comparing one with a level takes one evaluation of the
+    divergence, solving for it takes several.
+    """
+    best, level = 0, -1e300
+    for arm in range(len(view.size)):
+        if view.size[arm] == 0:
+            return arm
+        if exceeds(rule, view, arm, t, level):
+            best, level = arm, index(rule, view, arm, t)
+    return best
+
+
+def choose_smallest(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
+    """An arm without release first; then argmin of `score`, the first of equals."""
+    for arm in range(len(view.size)):
+        if view.size[arm] == 0:
+            return arm
+    shared = prepare(rule, view, t)
+    best, level = 0, 1e300
+    for arm in range(len(view.size)):
+        value = score(rule, view, arm, t, shared)
+        if value < level:
+            best, level = arm, value
+    return best
+
+
+def choose_sampled(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
+    """An arm without release first; then argmax of a fresh sample of every arm."""
+    for arm in range(len(view.size)):
+        if view.size[arm] == 0:
+            return arm
+    best, level = 0, -1e300
+    for arm in range(len(view.size)):
+        value = sample(rule, view, arm, t, rng)
+        if value > level:
+            best, level = arm, value
+    return best
+
+
+def clip01(x: float) -> float:
+    """x moved into [0, 1]."""
+    return min(max(x, 0.0), 1.0)
+
+
+def largest_value(view: View) -> float:
+    """The largest released mean."""
+    best = view.value[0]
+    for arm in range(1, len(view.value)):
+        best = max(best, view.value[arm])
+    return float(best)

@@ -1,0 +1,123 @@
+"""Schedules: how long the chosen arm is played before the next release.
+
+A schedule cuts an arm's rounds into batches that never overlap, which is what parallel
+composition rests on. Its kernel `length(schedule, memory, view, arm)` is asked right after the
+arm was chosen and sees counts only.
+
+>>> from discreet.policies import Doubling
+>>> Doubling().releases(horizon=1000)
+11
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from ..compiled import Function
+from ..errors import InvalidArgument
+from .view import Empty, Setting, View
+
+UNTIL_THE_END = 1 << 62
+"""A batch length that every horizon cuts off."""
+
+
+class Schedule:
+    """Base of all schedules."""
+
+    name: ClassVar[str]
+    length: ClassVar[Function]
+
+    def parameters(self, setting: Setting) -> NamedTuple:
+        """What the kernel gets as its first argument."""
+        return Empty()
+
+    def releases(self, horizon: int) -> int:
+        """The most releases that one arm can see within the horizon."""
+        return horizon
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def one_round(schedule: Any, memory: Any, view: View, arm: int) -> int:
+    """n = 1."""
+    return 1
+
+
+@dataclass(frozen=True)
+class EachRound(Schedule):
+    """A release after every round."""
+
+    name: ClassVar[str] = "each round"
+    length: ClassVar[Function] = staticmethod(one_round)
+
+
+class Growth(NamedTuple):
+    """Parameters of growing batches."""
+
+    first: int
+    ratio: float
+
+
+def growing(schedule: Growth, memory: Any, view: View, arm: int) -> int:
+    """n = first, then ceil((r - 1) N): an arm's pulls N grow by the factor r with every batch."""
+    pulls = view.pulls[arm]
+    if pulls == 0:
+        return schedule.first
+    return int(math.ceil((schedule.ratio - 1.0) * pulls))
+
+
+@dataclass(frozen=True)
+class Geometric(Schedule):
+    """Batches that multiply an arm's pulls by `ratio`, after a first one of `first` rounds.
+
+    A long first batch is cut down to a `1 / (10 K)` share of the horizon, so that trying every
+    arm once takes at most a tenth of a short experiment.
+    """
+
+    ratio: float = 2.0
+    first: int = 1
+    name: ClassVar[str] = "geometric"
+    length: ClassVar[Function] = staticmethod(growing)
+
+    def __post_init__(self) -> None:
+        if not 1.0 < self.ratio < math.inf:
+            raise InvalidArgument("ratio", "be above 1", self.ratio, "use for example ratio=2.0")
+        if self.first < 1:
+            raise InvalidArgument("first", "be at least 1", self.first, "use first=1")
+
+    def parameters(self, setting: Setting) -> Growth:
+        cap = self.first if setting.horizon is None else setting.horizon // (10 * setting.arms)
+        return Growth(max(1, min(self.first, cap)), float(self.ratio))
+
+    def releases(self, horizon: int) -> int:
+        pulls, releases = self.first, 1
+        while pulls < horizon:
+            pulls += math.ceil((self.ratio - 1.0) * pulls)
+            releases += 1
+        return releases
+
+
+@dataclass(frozen=True)
+class Doubling(Geometric):
+    """Play each arm once, then as often as it was ever played: its pulls double."""
+
+    name: ClassVar[str] = "doubling"
+
+    def __init__(self) -> None:
+        super().__init__(ratio=2.0, first=1)
+
+
+def as_the_rule_says(schedule: Any, memory: Any, view: View, arm: int) -> int:
+    """n = the phase length that the rule wrote down."""
+    return int(memory.length[0])
+
+
+@dataclass(frozen=True)
+class Phases(Schedule):
+    """Phases whose length an eliminating rule sets from public quantities."""
+
+    name: ClassVar[str] = "phases"
+    length: ClassVar[Function] = staticmethod(as_the_rule_says)

@@ -1,0 +1,76 @@
+"""UCB1 and asymptotic UCB: the non-private twins of the optimistic policies.
+
+UCB1:        mean + sqrt(2 log t / N).
+Asymptotic:  mean + sqrt(2 σ² log f(t) / N), f(t) = 1 + t log² t, σ = 1/2 on [0, 1].
+
+No noise, no privacy. Auer, Cesa-Bianchi & Fischer (2002); Lattimore & Szepesvári (2020), ch. 8.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from ..compiled import Function, Kernel
+from ..errors import InvalidArgument
+from .rules import Rule, choose_largest
+from .view import Setting, View
+
+
+class Width(NamedTuple):
+    """The factor c of a confidence width sqrt(c L / N)."""
+
+    factor: float
+
+
+def choose_ucb1(rule: Width, memory: Any, view: View, t: int, rng: Any) -> int:
+    """argmax of mean + sqrt(c log t / N), the logarithm taken once a round."""
+    level = rule.factor * math.log(t + 1.0)
+    best, largest = 0, -1e300
+    for arm in range(len(view.size)):
+        if view.size[arm] == 0:
+            return arm
+        value = view.value[arm] + math.sqrt(level / view.size[arm])
+        if value > largest:
+            best, largest = arm, value
+    return best
+
+
+@dataclass(frozen=True)
+class UCB1(Rule):
+    """mean + sqrt(2 log t / N)."""
+
+    name: ClassVar[str] = "UCB1 index"
+    choose: ClassVar[Function | Kernel] = staticmethod(choose_ucb1)
+    bounds: ClassVar[tuple[float, float] | None] = None
+
+    def parameters(self, setting: Setting) -> Width:
+        return Width(2.0)
+
+
+def log_f(t: int) -> float:
+    """log f(t + 1), f(t) = 1 + t log² t."""
+    return math.log(1.0 + (t + 1.0) * math.log(t + 1.0) ** 2)
+
+
+def asymptotic_index(rule: Width, view: View, arm: int, t: int) -> float:
+    """mean + sqrt(2 σ² log f(t) / N)."""
+    return float(view.value[arm] + math.sqrt(rule.factor * log_f(t) / view.size[arm]))
+
+
+@dataclass(frozen=True)
+class AsymptoticUCB(Rule):
+    """mean + sqrt(2 σ² log f(t) / N)."""
+
+    sigma: float = 0.5
+    name: ClassVar[str] = "UCB index"
+    choose: ClassVar[Function | Kernel] = Kernel(choose_largest, index=asymptotic_index)
+    bounds: ClassVar[tuple[float, float] | None] = None
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.sigma < math.inf:
+            raise InvalidArgument("sigma", "be above 0", self.sigma, "use sigma=0.5 on [0, 1]")
+
+    def parameters(self, setting: Setting) -> Width:
+        return Width(2.0 * self.sigma**2)

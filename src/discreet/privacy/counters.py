@@ -1,0 +1,212 @@
+"""Private counters: noisy prefix sums of a stream, one noise draw a step (Chan, Shi & Song 2011).
+
+The kernels use indexing only, on flat sequences with index `arm * levels + level`: numpy arrays of
+floats or integers in numba, plain lists of integers when interpreted. `noise(scale, rng)` is filled
+in by whoever links the kernel; noise must be an integer where the ledger is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from discreet.errors import InvalidArgument
+
+from ._checks import count, number
+from .budgets import Pure
+from .noise import laplace as noise
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+HYBRID_LEVELS = 62
+"""Enough levels for any count that fits in 64 bits."""
+
+
+class TreeLedger(NamedTuple):
+    """What a tree counter remembers of every arm (private: it holds exact sums)."""
+
+    total_at: Any
+    """Exact sum when level j was last the lowest set bit of the count; arms * levels."""
+    prefix_at: Any
+    """Noisy prefix sum at the same moment; arms * levels."""
+    total: Any
+    """Exact sum; arms."""
+    count: Any
+    """Leaves so far; arms."""
+
+
+class HybridLedger(NamedTuple):
+    """A tree ledger for the current block, and the noisy sum of all earlier blocks."""
+
+    total_at: Any
+    prefix_at: Any
+    total: Any
+    """Exact sum since the last power of two; arms."""
+    count: Any
+    """Rewards so far; arms."""
+    base: Any
+    """Noisy sum up to the last power of two; arms."""
+    power: Any
+    """The last power of two P, 0 before the first reward; arms."""
+    depth: Any
+    """log2 P; arms."""
+
+
+def tree_levels(leaves: int) -> int:
+    """h = ceil(log2 leaves) + 1 levels."""
+    return (count("leaves", leaves, fix="give the length of the stream") - 1).bit_length() + 1
+
+
+def check_leaves(levels: int, leaves: int) -> None:
+    """Refuse a stream longer than 2^h - 1, which would need a level more."""
+    if count("leaves", leaves, fix="give the length of the stream") >= 1 << levels:
+        raise InvalidArgument(
+            "leaves", f"be at most {(1 << levels) - 1}", leaves, "use tree_levels(leaves) levels"
+        )
+
+
+def tree_ledger(arms: int, levels: int, exact: bool = False) -> TreeLedger:
+    """An empty ledger: float arrays, or with `exact` integer ones."""
+    import numpy as np
+
+    arms = count("arms", arms, fix="give the number of arms")
+    levels = count("levels", levels, fix="use tree_levels(leaves)")
+    kind = np.int64 if exact else np.float64
+    return TreeLedger(
+        np.zeros(arms * levels, kind),
+        np.zeros(arms * levels, kind),
+        np.zeros(arms, kind),
+        np.zeros(arms, np.int64),
+    )
+
+
+def hybrid_ledger(arms: int, levels: int = HYBRID_LEVELS, exact: bool = False) -> HybridLedger:
+    """An empty ledger: float arrays, or with `exact` integer ones."""
+    import numpy as np
+
+    tree = tree_ledger(arms, levels, exact)
+    return HybridLedger(
+        *tree,
+        np.zeros(arms, tree.total.dtype),
+        np.zeros(arms, np.int64),
+        np.zeros(arms, np.int64),
+    )
+
+
+def tree_add(ledger: TreeLedger, levels: int, scale: float, arm: int, reward: Any, rng: Any) -> Any:
+    """Count one reward and return the noisy prefix sum; node noise `scale` = h/ε.
+
+    With j the lowest set bit of the new count i, the node that closes is the last 2^j rewards:
+        prefix(i) = prefix(i - 2^j) + (S_i - S_{i-2^j} + noise).
+    A node of level j holds 2^j rewards and no two of one level overlap, so a reward enters at most
+    one node a level, h in all: ε in total. The caller sees to it that i < 2^h (`check_leaves`).
+    """
+    ledger.count[arm] += 1
+    ledger.total[arm] += reward
+    step = ledger.count[arm]
+    return _close_node(ledger, arm * levels, step, ledger.total[arm], noise(scale, rng))
+
+
+def hybrid_add(
+    ledger: HybridLedger, levels: int, scale: float, arm: int, reward: Any, rng: Any
+) -> Any:
+    """Count one reward of a stream of unknown length; `scale` = 1/ε.
+
+    At a power of two the block that ends there is released with Lap(2/ε) and added to the base.
+    Between P and 2P a binary counter restarts over the counts 1..P-1, node noise Lap(2 log2(P)/ε).
+    Those counts have log2 P bits, so log2 P levels suffice; the reward that makes the count 2P is
+    left to the block. One reward thus enters one block, ε/2, and at most log2 P nodes, each
+    ε/(2 log2 P), ε/2 in all; the sums of releases are post-processing: ε in total.
+    """
+    ledger.count[arm] += 1
+    ledger.total[arm] += reward
+    step = ledger.count[arm]
+    power = ledger.power[arm]
+    if step == 1 or step == 2 * power:
+        ledger.base[arm] += ledger.total[arm] + noise(2 * scale, rng)
+        ledger.total[arm] = 0
+        ledger.power[arm] = step
+        if step > 1:
+            ledger.depth[arm] += 1
+        return ledger.base[arm]
+    drawn = noise(2 * ledger.depth[arm] * scale, rng)
+    return ledger.base[arm] + _close_node(
+        ledger, arm * levels, step - power, ledger.total[arm], drawn
+    )
+
+
+def _close_node(ledger: Any, start: int, step: int, total: Any, drawn: Any) -> Any:
+    """The noisy prefix sum at `step`, kept at the level of its lowest set bit."""
+    level = 0
+    rest = step
+    while rest % 2 == 0:
+        rest //= 2
+        level += 1
+    prefix = total + drawn
+    rest -= 1
+    if rest > 0:
+        # i - 2^j = rest * 2^j; the next count with its lowest bit lies after i, so it is the last
+        before = level
+        while rest % 2 == 0:
+            rest //= 2
+            before += 1
+        prefix += ledger.prefix_at[start + before] - ledger.total_at[start + before]
+    ledger.total_at[start + level] = total
+    ledger.prefix_at[start + level] = prefix
+    return prefix
+
+
+class BinaryCounter:
+    """A simulated tree counter of one stream of numbers in [0, 1] of known length; ε-DP in law."""
+
+    def __init__(self, leaves: int, epsilon: float, rng: Generator) -> None:
+        self.leaves = count("leaves", leaves, fix="give the length of the stream")
+        self.levels = tree_levels(leaves)
+        self._epsilon = _epsilon(epsilon)
+        self._rng = rng
+        self._ledger = tree_ledger(1, self.levels)
+
+    @property
+    def budget(self) -> Pure:
+        """Cost of the whole stream of sums."""
+        return Pure(self._epsilon)
+
+    def add(self, x: float) -> float:
+        """Count x and return the noisy sum so far."""
+        x = _unit_interval(x)
+        if self._ledger.count[0] >= self.leaves:
+            raise InvalidArgument(
+                "stream", "end after its leaves", self.leaves, "use a longer tree or HybridCounter"
+            )
+        scale = self.levels / self._epsilon
+        return float(tree_add(self._ledger, self.levels, scale, 0, x, self._rng))
+
+
+class HybridCounter:
+    """A simulated hybrid counter of one stream of numbers in [0, 1]; ε-DP in law."""
+
+    def __init__(self, epsilon: float, rng: Generator) -> None:
+        self._epsilon = _epsilon(epsilon)
+        self._rng = rng
+        self._ledger = hybrid_ledger(1)
+
+    @property
+    def budget(self) -> Pure:
+        """Cost of the whole stream of sums."""
+        return Pure(self._epsilon)
+
+    def add(self, x: float) -> float:
+        """Count x and return the noisy sum so far."""
+        x = _unit_interval(x)
+        return float(hybrid_add(self._ledger, HYBRID_LEVELS, 1.0 / self._epsilon, 0, x, self._rng))
+
+
+def _epsilon(value: float) -> float:
+    return number("epsilon", value, zero=False, fix="use a value such as 1.0")
+
+
+def _unit_interval(x: float) -> float:
+    clean = number("x", x, fix="the noise is calibrated to numbers in [0, 1]")
+    if clean > 1:
+        raise InvalidArgument("x", "lie in [0, 1]", x, "the noise is calibrated to that range")
+    return clean

@@ -1,0 +1,96 @@
+"""Two sources of noise, one law: a fast one for simulation, a secure one for real people.
+
+A release is written once, with a `noise` to be filled in. A source says what is filled in, in
+which unit rewards are counted, and at which scale the noise keeps a budget:
+
+- `SIMULATED`: floats from the numpy Generator that the kernel is handed. Protects nobody.
+- `SECURE`: rewards are integers, a reward of 1 is `RESOLUTION` units; discrete noise from OpenDP,
+  whose own privacy map proves the scale. Takes no generator, so it has no seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import noise
+from .budgets import Budget, Pure
+from .mechanisms import Gaussian, Laplace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+RESOLUTION = 1 << 20
+"""Units in a reward of 1 on the secure path: fine enough that the discrete noise and the
+continuous one of the simulations agree to about one part in a million."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where noise comes from; `kernels` are the functions to fill in, by name."""
+
+    name: str
+    unit: int
+    secure: bool
+    kernels: Mapping[str, Callable[..., Any]]
+
+    def laplace_scale(self, epsilon: float) -> float:
+        """Scale, in units, of Laplace noise that hides one reward in [0, 1] at ε."""
+        if not self.secure:
+            return Laplace.calibrated(Pure(epsilon)).scale
+        from . import secure
+
+        return secure.laplace_scale(epsilon, self.unit)
+
+    def gaussian_scale(self, budget: Budget, calibration: str = "exact") -> float:
+        """Standard deviation, in units, of Gaussian noise that hides one reward in [0, 1]."""
+        if not self.secure:
+            return Gaussian.calibrated(budget, calibration=calibration).scale
+        from . import secure
+
+        scale = secure.gaussian_scale(budget, self.unit)
+        if calibration == "exact":
+            return scale
+        # the paper's formula is an upper bound on what is needed: more noise, never less
+        return max(scale, self.unit * Gaussian.calibrated(budget, calibration=calibration).scale)
+
+
+def _secure_laplace(scale: float, rng: None) -> int:
+    from . import secure
+
+    return secure.laplace(scale, rng)
+
+
+def _secure_gaussian(scale: float, rng: None) -> int:
+    from . import secure
+
+    return secure.gaussian(scale, rng)
+
+
+def _secure_response(reward: int, epsilon: float, rng: None) -> int:
+    from . import secure
+
+    return secure.randomised_response(reward, RESOLUTION, epsilon)
+
+
+SIMULATED = Source(
+    "simulated",
+    unit=1,
+    secure=False,
+    kernels={
+        "laplace": noise.laplace,
+        "gaussian": noise.gaussian,
+        "response": noise.randomised_response,
+    },
+)
+
+SECURE = Source(
+    "secure",
+    unit=RESOLUTION,
+    secure=True,
+    kernels={
+        "laplace": _secure_laplace,
+        "gaussian": _secure_gaussian,
+        "response": _secure_response,
+    },
+)

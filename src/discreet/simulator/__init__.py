@@ -1,0 +1,6 @@
+"""The simulator: one compiled loop, many runs in threads, tidy results, pictures."""
+
+from .results import Comparison, Result, load
+from .runs import compare, simulate
+
+__all__ = ["Comparison", "Result", "compare", "load", "simulate"]
