@@ -169,12 +169,12 @@ def _constant(value: object) -> str:
 def _njit(function: types.FunctionType, cached: bool) -> Function:
     import numba
 
-    options = {"nogil": True, "error_model": "numpy"}
+    njit: Callable[..., Callable[[Function], Function]] = numba.njit
     folder = cache_folder() if cached else None
     if folder is None:
-        return numba.njit(**options)(function)  # type: ignore[no-any-return]
+        return njit(nogil=True, error_model="numpy")(function)
     with _numba_cache(folder):
-        return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+        return njit(cache=True, nogil=True, error_model="numpy")(function)
 
 
 @contextmanager
@@ -182,12 +182,13 @@ def _numba_cache(folder: Path) -> Iterator[None]:
     """Point numba's cache at our folder for the functions that are decorated meanwhile."""
     from numba.core import config
 
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(folder)
+    settings: Any = config
+    before = settings.CACHE_DIR
+    settings.CACHE_DIR = str(folder)
     try:
         yield
     finally:
-        config.CACHE_DIR = before
+        settings.CACHE_DIR = before
 
 
 def cache_folder() -> Path | None:

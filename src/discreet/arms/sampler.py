@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-# scipy's rvs swaps the generator of a shared object while it draws: two runs that refill at the
-# same time would draw from each other's generators, and results would depend on the threads.
+# A distribution is shared by all runs and may hold the caller's generator while it draws (scipy's
+# rvs restores an attribute): in parallel, runs could draw from each other's generators.
 _ONE_AT_A_TIME = threading.Lock()
 _SLACK = 1e-9  # of the range: rounding inside a sampler is clipped, anything more is refused
 

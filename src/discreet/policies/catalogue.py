@@ -222,9 +222,7 @@ def _adap_klucb(budget: Pure, alpha: float = PUBLISHED_ALPHA) -> Parts:
 
 
 @row("adac-ucb", ZCDP, Approximate, Renyi, GaussianDP, reference="azize2024")
-def _adac_ucb(
-    budget: Budget, alpha: float = PUBLISHED_ALPHA, calibration: str = "exact"
-) -> Parts:
+def _adac_ucb(budget: Budget, alpha: float = PUBLISHED_ALPHA, calibration: str = "exact") -> Parts:
     """AdaC-UCB"""
     return Doubling(), ForgetGaussian(budget, calibration), AdaCUCB(alpha)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 
 STEPS = 60
-"""More Newton steps than any p and c need: the iteration is monotone and stops by itself."""
+"""More steps than any p and c need: the iteration stops by itself after two to five."""
 
 
 def kl(p: float, q: float) -> float:
@@ -32,11 +32,10 @@ def kl(p: float, q: float) -> float:
 
 
 def kl_upper(p: float, c: float) -> float:
-    """max{q : kl(p, q) <= c}, by Newton's method from the right.
+    """max{q : kl(p, q) <= c}, by Halley's method from the right.
 
-    kl(p, ·) is convex and increasing on [p, 1), so from a q above the root every step stays above
-    it and shrinks. Two starts are above it: kl(p, x) >= (x-p)²/(2v) with v the largest x(1-x) on
-    [p, 1], and kl(p, x) >= -H(p) - (1-p) log(1-x), H the binary entropy.
+    Two bounds lie right of the root: kl(p, x) >= (x-p)²/(2v) with v the largest x(1-x) on [p, 1],
+    and kl(p, x) >= -H(p) - (1-p) log(1-x), H the binary entropy.
     """
     if c <= 0.0:
         return p
@@ -44,28 +43,36 @@ def kl_upper(p: float, c: float) -> float:
         return 1.0
     if p <= 0.0:
         return -math.expm1(-c)
+    reach = c - p * math.log(p) - (1.0 - p) * math.log1p(-p)  # c + H(p)
     variance = p * (1.0 - p) if p > 0.5 else 0.25
-    entropy = -p * math.log(p) - (1.0 - p) * math.log(1.0 - p)
-    gap = math.exp(-(c + entropy) / (1.0 - p))  # 1 - q from the second bound
-    q = min(p + math.sqrt(2.0 * c * variance), 1.0 - gap)
-    return newton_upper(p, c, q)
+    start = p + math.sqrt(2.0 * c * variance)
+    if start > 0.9:
+        start = min(start, 1.0 - math.exp(-reach / (1.0 - p)))
+    return solve_upper(p, reach, start)
 
 
-def newton_upper(p: float, c: float, q: float) -> float:
-    """The root of kl(p, ·) = c above p, 0 < p < 1, from a start q > p near or above the root.
+def solve_upper(p: float, reach: float, q: float) -> float:
+    """The q > p with -p log q - (1-p) log(1-q) = reach, from a start q > p; 0 < p < 1.
 
-    From below, the first step jumps above the root (convexity); from there it is monotone.
+    Halley's method: with f the excess of the left side, f' = (q-p)/(q(1-q)) and
+    f'' = p/q² + (1-p)/(1-q)², the step 2ff'/(2f'² - ff'') converges cubically. A step that would
+    leave (p, 1) goes half the way instead.
     """
-    constant = c + p * math.log(1.0 / p) + (1.0 - p) * math.log(1.0 / (1.0 - p))
-    for taken in range(STEPS):
+    for _ in range(STEPS):
         if q >= 1.0:
             return 1.0
-        # kl(p, q) - c = -constant - p log q - (1-p) log(1-q); slope (q-p) / (q (1-q))
-        excess = -constant - p * math.log(q) - (1.0 - p) * math.log1p(-q)
-        step = excess * q * (1.0 - q) / (q - p)
+        excess = -p * math.log(q) - (1.0 - p) * math.log1p(-q) - reach
+        rest = 1.0 - q
+        slope = (q - p) / (q * rest)
+        bend = p / (q * q) + (1.0 - p) / (rest * rest)
+        denominator = 2.0 * slope * slope - excess * bend
+        step = 2.0 * excess * slope / denominator if denominator > 0.0 else excess / slope
+        if step >= q - p:
+            step = 0.5 * (q - p)
+        elif step <= -rest:
+            step = -0.5 * rest
         q -= step
-        # right of the root the steps are positive: a negative one later on is rounding
-        if abs(step) <= 1e-12 or (taken > 0 and step < 0.0):
+        if abs(step) <= 1e-5 * min(q - p, rest):
             break
     return q
 

@@ -86,7 +86,7 @@ def begin_epoch(rule: Confidence, memory: Race, arms: int) -> None:
         32.0 * math.log(8.0 * union) / (gap * gap),
         8.0 * math.log(4.0 * union) / (rule.epsilon * gap),
     )
-    memory.length[0] = UNTIL_THE_END if pulls > 4e18 else int(math.ceil(pulls)) + 1
+    memory.length[0] = UNTIL_THE_END if pulls > 4e18 else math.ceil(pulls) + 1
 
 
 def eliminate(rule: Confidence, memory: Race, view: View) -> None:

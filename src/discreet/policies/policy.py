@@ -76,9 +76,7 @@ class Policy:
         """The range that rewards must lie in; None for any."""
         return self.release.bounds or self.rule.bounds
 
-    def setting(
-        self, arms: int, horizon: int | None = None, source: Source = SIMULATED
-    ) -> Setting:
+    def setting(self, arms: int, horizon: int | None = None, source: Source = SIMULATED) -> Setting:
         """The row put to work; checks that every part can be."""
         if not isinstance(arms, int) or arms < 2:
             raise InvalidArgument("arms", "be at least 2", arms, "a choice needs two arms")

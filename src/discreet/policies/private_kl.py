@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from .divergences import private_divergence, private_upper
@@ -80,6 +80,6 @@ class DPIMED(Rule):
         return Epsilon(setting.pure_epsilon(self.name))
 
 
-def first_batch(epsilon: Any) -> int:
+def first_batch(epsilon: float) -> int:
     """ceil(20/ε), the first batch of both."""
     return max(1, math.ceil(FIRST_BATCH / epsilon))

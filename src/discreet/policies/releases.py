@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument, UnsupportedBudget
-from ..privacy.budgets import Approximate, Budget, GaussianDP, Pure, Renyi, ZCDP
+from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
 from ..privacy.counters import TreeLedger, tree_add, tree_ledger, tree_levels
 from ..privacy.guarantees import Definition, Guarantee
 from ..privacy.mechanisms import Gaussian, Laplace, RandomisedResponse
@@ -135,22 +135,28 @@ class PureRelease(Release):
         return Laplace(self.scale(schedule, horizon, SIMULATED)).budget
 
 
-# --- no noise -----------------------------------------------------------------------------------
-
-
-def publish_exact(
-    release: Any, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
-) -> None:
-    """value = mean of all rewards of the arm."""
-    size = view.size[arm] + rounds
-    view.value[arm] += (total / release.unit - rounds * view.value[arm]) / size
-    view.size[arm] = size
+# --- no noise ---------------------------------------------------------------------------------
 
 
 class Unit(NamedTuple):
     """The unit that rewards are counted in."""
 
     unit: int
+
+
+class Sums(NamedTuple):
+    """Exact sums, one an arm: private, unless the release is exact anyway."""
+
+    exact: Any
+
+
+def publish_exact(
+    release: Any, ledger: Sums, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    """value = mean of all rewards of the arm."""
+    ledger.exact[arm] += total
+    view.size[arm] += rounds
+    view.value[arm] = ledger.exact[arm] / (view.size[arm] * release.unit)
 
 
 @dataclass(frozen=True)
@@ -164,11 +170,14 @@ class Exact(Release):
     def parameters(self, setting: Setting) -> Unit:
         return Unit(setting.source.unit)
 
+    def ledger(self, setting: Setting) -> Sums:
+        return Sums(zeros(setting.arms, setting.source))
+
     def guarantee(self, schedule: Schedule, horizon: int | None = None) -> Guarantee:
         return Guarantee.none()
 
 
-# --- one noisy number a batch, older rewards forgotten -------------------------------------------
+# --- one noisy number a batch, older rewards forgotten ----------------------------------------
 
 
 def publish_forget(
@@ -218,7 +227,7 @@ class ForgetGaussian(Release):
         return in_kind(spent, self.budget)
 
 
-# --- a running sum of noisy batches ---------------------------------------------------------------
+# --- a running sum of noisy batches -----------------------------------------------------------
 
 
 class Running(NamedTuple):
@@ -247,13 +256,7 @@ class RunningLaplace(PureRelease):
         return Running(zeros(setting.arms, setting.source))
 
 
-# --- everything again, with fresh noise --------------------------------------------------------
-
-
-class Sums(NamedTuple):
-    """Exact sums: private."""
-
-    exact: Any
+# --- everything again, with fresh noise -------------------------------------------------------
 
 
 def publish_again(
@@ -289,7 +292,7 @@ class RememberLaplace(PureRelease):
         return Sums(zeros(setting.arms, setting.source))
 
 
-# --- binary trees --------------------------------------------------------------------------------
+# --- binary trees -----------------------------------------------------------------------------
 
 
 class TreeScale(NamedTuple):
@@ -333,7 +336,7 @@ class Tree(PureRelease):
         return tree_ledger(setting.arms, levels, exact=setting.source.secure)
 
 
-# --- the local model -----------------------------------------------------------------------------
+# --- the local model --------------------------------------------------------------------------
 
 
 class LocalScale(NamedTuple):
@@ -366,6 +369,9 @@ class LocalLaplace(PureRelease):
         source = setting.source
         return LocalScale(source.laplace_scale(self.epsilon), source.unit, float(self.epsilon))
 
+    def ledger(self, setting: Setting) -> Sums:
+        return Sums(zeros(setting.arms, setting.source))
+
 
 @dataclass(frozen=True)
 class LocalBernoulli(LocalLaplace):
@@ -378,7 +384,7 @@ class LocalBernoulli(LocalLaplace):
         return RandomisedResponse(self.epsilon).budget
 
 
-# --- helpers ---------------------------------------------------------------------------------------
+# --- helpers ----------------------------------------------------------------------------------
 
 
 def zeros(arms: int, source: Source) -> Any:

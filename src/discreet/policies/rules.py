@@ -89,7 +89,9 @@ def choose_exceeding(rule: Any, memory: Any, view: View, t: int, rng: Any) -> in
         if view.size[arm] == 0:
             return arm
         if exceeds(rule, view, arm, t, level):
-            best, level = arm, index(rule, view, arm, t)
+            value = index(rule, view, arm, t)
+            if value > level:  # equals may pass the comparison by rounding
+                best, level = arm, value
     return best
 
 

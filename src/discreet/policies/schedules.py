@@ -66,7 +66,8 @@ def growing(schedule: Growth, memory: Any, view: View, arm: int) -> int:
     pulls = view.pulls[arm]
     if pulls == 0:
         return schedule.first
-    return int(math.ceil((schedule.ratio - 1.0) * pulls))
+    following: int = math.ceil((schedule.ratio - 1.0) * pulls)
+    return following
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ class Budget:
 
     def to_renyi(self, alpha: float) -> Renyi:
         """The Rényi budget of order α that this one implies."""
-        return Renyi(alpha, self.to_zcdp().rho * alpha)
+        return Renyi(alpha, self.to_zcdp().rho * _order(alpha))
 
     def implies(self, other: Budget) -> bool:
         """Whether everything that satisfies this budget is proved to satisfy the other.
@@ -187,7 +187,7 @@ class Pure(Budget):
 
     def to_zcdp(self) -> ZCDP:
         """ρ = ε²/2 (Bun & Steinke 2016, Proposition 1.4)."""
-        return ZCDP(self.epsilon**2 / 2.0)
+        return ZCDP(self.epsilon * self.epsilon / 2.0)
 
     def to_renyi(self, alpha: float) -> Renyi:
         """The divergence of randomised response, the worst ε-DP mechanism at every order."""
@@ -418,7 +418,7 @@ class GaussianDP(Budget):
         return curves.gaussian_epsilon(self.mu, _positive_delta(self, delta))
 
     def to_zcdp(self) -> ZCDP:
-        return ZCDP(self.mu**2 / 2.0)
+        return ZCDP(self.mu * self.mu / 2.0)
 
     def _implies(self, other: Budget) -> bool:
         if isinstance(other, GaussianDP):

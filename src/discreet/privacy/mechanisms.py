@@ -42,6 +42,8 @@ class Laplace:
         sensitivity = _sensitivity(sensitivity)
         if not isinstance(budget, Pure):
             raise _unsupported(budget, "pure", "give epsilon alone, or use Gaussian noise")
+        if budget.epsilon == 0:
+            raise _unsupported(budget, "greater than 0", "no finite noise gives perfect privacy")
         return cls(
             _least(
                 _over(sensitivity, budget.epsilon), lambda b: _fits(cls(b, sensitivity), budget)

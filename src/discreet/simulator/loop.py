@@ -166,8 +166,10 @@ def fresh_course() -> Course:
     """A run that has not begun."""
     import numpy as np
 
-    integers = [np.zeros(1, np.int64) for _ in range(5)]
-    return Course(*integers, np.zeros(1), np.zeros(1))
+    def zero() -> Any:
+        return np.zeros(1, np.int64)
+
+    return Course(zero(), zero(), zero(), zero(), zero(), np.zeros(1), np.zeros(1))
 
 
 @lru_cache(maxsize=256)

@@ -74,7 +74,7 @@ class Result:
         import numpy as np
 
         last = np.isfinite(self.regret).sum(axis=1) - 1
-        return self.regret[np.arange(self.runs), last]
+        return np.asarray(self.regret[np.arange(self.runs), last])
 
     @property
     def mean_regret(self) -> NDArray[Any]:
@@ -89,7 +89,9 @@ class Result:
     @property
     def mean_pulls(self) -> NDArray[Any]:
         """Mean pulls of every arm at the end."""
-        return self.pulls.max(axis=1).mean(axis=0) if self.runs else self.pulls.sum(axis=(0, 1))
+        import numpy as np
+
+        return np.asarray(self.pulls.max(axis=1).sum(axis=0) / max(self.runs, 1))
 
     def summary(self) -> dict[str, Any]:
         """Figures for JSON: numbers that are not finite become null."""

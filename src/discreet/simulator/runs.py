@@ -26,11 +26,11 @@ from ..arms.base import Law
 from ..errors import InvalidArgument
 from ..policies import Policy
 from ..policies.view import fresh_view
-from .loop import FINISHED, STARVED, Course, Curve, compiled_loop, fresh_course
+from .loop import FINISHED, STARVED, Curve, compiled_loop, fresh_course
 from .results import Comparison, Result
 
 if TYPE_CHECKING:
-    from numpy.random import Generator, SeedSequence
+    from numpy.random import SeedSequence
 
 DECISIONS = 100_000
 """Decisions between two looks at the stop sign: at most some tenths of a second."""
@@ -159,38 +159,43 @@ def log_grid(horizon: int, points: int) -> Any:
     return grid
 
 
-class _Run:
-    """One run: its generator and its state, advanced piece by piece."""
+class _Stage:
+    """Where a thread plays one run after the other: its arrays are made once and swept clean."""
 
-    def __init__(self, work: _Work, number: int) -> None:
-        import numpy as np
-
-        policy, law, setting = work.policy, work.law, work.setting
-        self.number = number
-        self.law = law
-        self.rng: Generator = np.random.Generator(np.random.SFC64(work.child(number)))
-        self.state = law.start(self.rng)
-        self.course: Course = fresh_course()
-        self.arguments = (
-            self.state,
-            *work.parameters,
+    def __init__(self, work: _Work) -> None:
+        policy, setting = work.policy, work.setting
+        self.work = work
+        self.loop = compiled_loop(policy, work.law)
+        self.course = fresh_course()
+        self.props = (
             policy.release.ledger(setting),
             policy.rule.memory(setting),
-            fresh_view(law.arms),
+            fresh_view(setting.arms),
             self.course,
-            Curve(work.grid, work.regret[number], work.pulls[number]),
-            work.gaps,
-            work.horizon,
-            DECISIONS,
-            self.rng,
         )
+        arrays = [array for prop in self.props for array in prop if hasattr(array, "copy")]
+        self.clean = [(array, array.copy()) for array in arrays]
 
-    def advance(self, loop: Callable[..., int]) -> bool:
-        """Go on for a while; True when the run is over."""
-        status = loop(*self.arguments)
-        if status == STARVED:
-            return not self.law.refill(self.state, self.rng)
-        return status == FINISHED
+    def play(self, number: int) -> bool:
+        """One run, from its own seed; False if it was stopped."""
+        import numpy as np
+
+        work = self.work
+        for array, copy in self.clean:
+            array[:] = copy
+        rng = np.random.Generator(np.random.SFC64(work.child(number)))
+        state = work.law.start(rng)
+        curve = Curve(work.grid, work.regret[number], work.pulls[number])
+        arguments = (
+            state, *work.parameters, *self.props, curve, work.gaps, work.horizon, DECISIONS, rng,
+        )  # fmt: skip
+        while not work.stop.is_set():
+            status = self.loop(*arguments)
+            if status == FINISHED:
+                return True
+            if status == STARVED and not work.law.refill(state, rng):
+                return True
+        return False
 
 
 class _Work:
@@ -225,21 +230,17 @@ class _Work:
     def do(self, workers: int, bar: _Bar) -> Result:
         """Do all runs, in order, a thread taking the next one whenever it is free."""
         started = time.perf_counter()
-        loop = compiled_loop(self.policy, self.law)
         upcoming = iter(range(self.runs))
         taking = threading.Lock()
 
         def worker() -> None:
+            stage = _Stage(self)
             while not self.stop.is_set():
                 with taking:
                     number = next(upcoming, None)
                 if number is None:
                     return
-                run = _Run(self, number)
-                while not run.advance(loop):
-                    if self.stop.is_set():
-                        return
-                self.done[number] = True
+                self.done[number] = stage.play(number)
 
         bar.begin(self.policy.name, self.done)
         if workers == 1 and not bar.wanted:

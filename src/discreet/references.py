@@ -1,0 +1,247 @@
+"""The literature: every paper that a row, a law or a proof of this package rests on.
+
+>>> from discreet.references import REFERENCES
+>>> REFERENCES["azize2022"].short()
+'Azize & Basu (2022)'
+
+A field that could not be checked against its source is left out.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from .version import __version__
+
+_VENUE = {"article": "journal", "inproceedings": "booktitle", "book": "publisher"}
+_ACCENTS = {"\u0301": "'", "\u0300": "`", "\u0308": '"', "\u0302": "^", "\u0303": "~"}
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One work. Authors are "Family, Given"; `fields` are further ones, in BibTeX's names."""
+
+    key: str
+    kind: str
+    authors: tuple[str, ...]
+    title: str
+    venue: str
+    year: int
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fields", MappingProxyType(dict(self.fields)))
+
+    def short(self) -> str:
+        """As in running text: "Auer et al. (2002)"."""
+        families = [author.split(",")[0] for author in self.authors]
+        if len(families) > 2:
+            return f"{families[0]} et al. ({self.year})"
+        return f"{' & '.join(families)} ({self.year})"
+
+    def bibtex(self) -> str:
+        """The entry, in ASCII, so that it works with every BibTeX."""
+        # an author without a comma is a group, which BibTeX would split into names
+        authors = (author if "," in author else f"{{{author}}}" for author in self.authors)
+        entries = {"author": " and ".join(authors), "title": f"{{{self.title}}}"}
+        if self.venue:
+            entries[_VENUE.get(self.kind, "howpublished")] = self.venue
+        entries |= {"year": str(self.year), **self.fields}
+        width = max(len(name) for name in entries)
+        lines = [f"  {name:<{width}} = {{{_ascii(value)}}}," for name, value in entries.items()]
+        return "\n".join([f"@{self.kind}{{{self.key},", *lines, "}"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "key": self.key,
+            "kind": self.kind,
+            "authors": list(self.authors),
+            "title": self.title,
+            "venue": self.venue,
+            "year": self.year,
+            "fields": dict(self.fields),
+            "short": self.short(),
+            "bibtex": self.bibtex(),
+        }
+
+
+def _ascii(text: str) -> str:
+    """é -> {\\'e}, and an en dash -> two hyphens."""
+    result = ""
+    for letter in unicodedata.normalize("NFD", text.replace("–", "--")):
+        if letter in _ACCENTS:
+            result = f"{result[:-1]}{{\\{_ACCENTS[letter]}{result[-1]}}}"
+        else:
+            result += letter
+    return result
+
+
+_ALL = (
+    Reference(
+        "agrawal2012", "inproceedings", ("Agrawal, Shipra", "Goyal, Navin"),
+        "Analysis of Thompson Sampling for the Multi-armed Bandit Problem",
+        "Proceedings of the 25th Annual Conference on Learning Theory", 2012,
+        {
+            "series": "Proceedings of Machine Learning Research", "volume": "23",
+            "pages": "39.1–39.26", "url": "https://proceedings.mlr.press/v23/agrawal12.html",
+        },
+    ),
+    Reference(
+        "auer2002", "article", ("Auer, Peter", "Cesa-Bianchi, Nicolò", "Fischer, Paul"),
+        "Finite-time Analysis of the Multiarmed Bandit Problem", "Machine Learning", 2002,
+        {
+            "volume": "47", "number": "2–3", "pages": "235–256",
+            "doi": "10.1023/A:1013689704352",
+        },
+    ),
+    Reference(
+        "azize2022", "inproceedings", ("Azize, Achraf", "Basu, Debabrota"),
+        "When Privacy Meets Partial Information: A Refined Analysis of Differentially Private "
+        "Bandits",
+        "Advances in Neural Information Processing Systems", 2022, {"volume": "35"},
+    ),
+    Reference(
+        "azize2024", "inproceedings", ("Azize, Achraf", "Basu, Debabrota"),
+        "Concentrated Differential Privacy for Bandits",
+        "2024 IEEE Conference on Secure and Trustworthy Machine Learning (SaTML)", 2024,
+        {"eprint": "2309.00557", "archiveprefix": "arXiv"},
+    ),
+    Reference(
+        "azize2025", "inproceedings",
+        (
+            "Azize, Achraf", "Wu, Yulian", "Honda, Junya", "Orabona, Francesco", "Ito, Shinji",
+            "Basu, Debabrota",
+        ),
+        "Optimal Regret of Bandits under Differential Privacy",
+        "Advances in Neural Information Processing Systems", 2025,
+        {"eprint": "2505.05613", "archiveprefix": "arXiv"},
+    ),
+    Reference(
+        "azize2026", "article",
+        ("Azize, Achraf", "Jourdan, Marc", "Al Marjani, Aymen", "Basu, Debabrota"),
+        "Differentially Private Best-Arm Identification",
+        "Journal of Machine Learning Research", 2026,
+        {"eprint": "2406.06408", "archiveprefix": "arXiv"},
+    ),
+    Reference(
+        "chan2011", "article", ("Chan, T.-H. Hubert", "Shi, Elaine", "Song, Dawn"),
+        "Private and Continual Release of Statistics",
+        "ACM Transactions on Information and System Security", 2011,
+        {"volume": "14", "number": "3", "doi": "10.1145/2043621.2043626"},
+    ),
+    Reference(
+        "garivier2011", "inproceedings", ("Garivier, Aurélien", "Cappé, Olivier"),
+        "The KL-UCB Algorithm for Bounded Stochastic Bandits and Beyond",
+        "Proceedings of the 24th Annual Conference on Learning Theory", 2011,
+        {
+            "series": "Proceedings of Machine Learning Research", "volume": "19",
+            "pages": "359–376",
+        },
+    ),
+    Reference(
+        "hammer1996", "article",
+        (
+            "Hammer, Scott M.", "Katzenstein, David A.", "Hughes, Michael D.",
+            "Gundacker, Holly", "Schooley, Robert T.", "Haubrich, Richard H.",
+            "Henry, W. Keith", "Lederman, Michael M.", "Phair, John P.", "Niu, Manette",
+            "Hirsch, Martin S.", "Merigan, Thomas C.",
+        ),
+        "A Trial Comparing Nucleoside Monotherapy with Combination Therapy in HIV-Infected "
+        "Adults with CD4 Cell Counts from 200 to 500 per Cubic Millimeter",
+        "New England Journal of Medicine", 1996,
+        {
+            "volume": "335", "number": "15", "pages": "1081–1090",
+            "doi": "10.1056/NEJM199610103351501",
+        },
+    ),
+    Reference(
+        "honda2015", "article", ("Honda, Junya", "Takemura, Akimichi"),
+        "Non-Asymptotic Analysis of a New Bandit Algorithm for Semi-Bounded Rewards",
+        "Journal of Machine Learning Research", 2015,
+        {"volume": "16", "number": "113", "pages": "3721–3756"},
+    ),
+    Reference(
+        "hu2022", "inproceedings", ("Hu, Bingshan", "Hegde, Nidhi"),
+        "Near-Optimal Thompson Sampling-based Algorithms for Differentially Private Stochastic "
+        "Bandits",
+        "Proceedings of the Thirty-Eighth Conference on Uncertainty in Artificial Intelligence",
+        2022,
+        {
+            "series": "Proceedings of Machine Learning Research", "volume": "180",
+            "pages": "844–852", "url": "https://proceedings.mlr.press/v180/hu22a.html",
+        },
+    ),
+    Reference(
+        "lattimore2020", "book", ("Lattimore, Tor", "Szepesvári, Csaba"), "Bandit Algorithms",
+        "Cambridge University Press", 2020, {"doi": "10.1017/9781108571401"},
+    ),
+    Reference(
+        "li2011", "inproceedings",
+        ("Li, Lihong", "Chu, Wei", "Langford, John", "Wang, Xuanhui"),
+        "Unbiased Offline Evaluation of Contextual-bandit-based News Article Recommendation "
+        "Algorithms",
+        "Proceedings of the Fourth ACM International Conference on Web Search and Data Mining",
+        2011, {"pages": "297–306", "doi": "10.1145/1935826.1935878"},
+    ),
+    Reference(
+        "mishra2015", "inproceedings", ("Mishra, Nikita", "Thakurta, Abhradeep"),
+        "(Nearly) Optimal Differentially Private Stochastic Multi-Arm Bandits",
+        "Proceedings of the Thirty-First Conference on Uncertainty in Artificial Intelligence",
+        2015, {"pages": "592–601"},
+    ),
+    Reference(
+        "ren2020", "misc",
+        ("Ren, Wenbo", "Zhou, Xingyu", "Liu, Jia", "Shroff, Ness B."),
+        "Multi-Armed Bandits with Local Differential Privacy", "arXiv preprint", 2020,
+        {"eprint": "2007.03121", "archiveprefix": "arXiv"},
+    ),
+    Reference(
+        "sajed2019", "inproceedings", ("Sajed, Touqir", "Sheffet, Or"),
+        "An Optimal Private Stochastic-MAB Algorithm Based on Optimal Private Stopping Rule",
+        "Proceedings of the 36th International Conference on Machine Learning", 2019,
+        {
+            "series": "Proceedings of Machine Learning Research", "volume": "97",
+            "pages": "5579–5588",
+        },
+    ),
+    Reference(
+        "shariff2018", "inproceedings", ("Shariff, Roshan", "Sheffet, Or"),
+        "Differentially Private Contextual Linear Bandits",
+        "Advances in Neural Information Processing Systems", 2018,
+        {"volume": "31", "pages": "4296–4306"},
+    ),
+    Reference(
+        "thompson1933", "article", ("Thompson, William R.",),
+        "On the Likelihood that One Unknown Probability Exceeds Another in View of the Evidence "
+        "of Two Samples",
+        "Biometrika", 1933,
+        {
+            "volume": "25", "number": "3–4", "pages": "285–294",
+            "doi": "10.1093/biomet/25.3-4.285",
+        },
+    ),
+    Reference(
+        "tossou2016", "inproceedings", ("Tossou, Aristide C. Y.", "Dimitrakakis, Christos"),
+        "Algorithms for Differentially Private Multi-Armed Bandits",
+        "Proceedings of the Thirtieth AAAI Conference on Artificial Intelligence", 2016,
+        {"doi": "10.1609/aaai.v30i1.10212"},
+    ),
+    Reference(
+        "wang2024", "article", ("Wang, Siwei", "Zhu, Jun"),
+        "Optimal Learning Policies for Differential Privacy in Multi-armed Bandits",
+        "Journal of Machine Learning Research", 2024, {"volume": "25"},
+    ),
+    Reference(
+        "discreet", "software", ("The discreet developers",),
+        "discreet: adaptive experiments that keep their participants' secrets", "", 2026,
+        {"version": __version__},
+    ),
+)  # fmt: skip
+
+REFERENCES: dict[str, Reference] = {reference.key: reference for reference in _ALL}
+"""All works by key; "discreet" is this package."""

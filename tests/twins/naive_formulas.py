@@ -1,0 +1,228 @@
+"""Slow and obvious formulas, written from the papers' definitions and not from the package.
+
+Indices that are defined by an inequality are found by bisection, infima by search, sums by adding
+up. `t` is the papers' t: the number of the round that is about to be played, from 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+
+def kl(p: float, q: float) -> float:
+    """p log(p/q) + (1-p) log((1-p)/(1-q)); 0 log 0 = 0; infinite where q excludes what p allows."""
+    if (q == 0.0 and p > 0.0) or (q == 1.0 and p < 1.0):
+        return math.inf
+    ones = 0.0 if p == 0.0 else p * (math.log(p) - math.log(q))
+    zeros = 0.0 if p == 1.0 else (1.0 - p) * (math.log1p(-p) - math.log1p(-q))
+    return ones + zeros
+
+
+def largest(condition: Callable[[float], bool], low: float, high: float) -> float:
+    """The largest x in [low, high] with the condition, which holds below a point and not above."""
+    if condition(high):
+        return high
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        if condition(middle):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def kl_upper(p: float, c: float) -> float:
+    """max{q in [p, 1] : kl(p, q) <= c}."""
+    return largest(lambda q: kl(p, q) <= c, p, 1.0)
+
+
+def infimum(function: Callable[[float], float], low: float, high: float) -> float:
+    """The least value of a convex function on [low, high], by ternary search."""
+    for _ in range(300):
+        left, right = low + (high - low) / 3.0, high - (high - low) / 3.0
+        if function(left) <= function(right):
+            high = right
+        else:
+            low = left
+    return min(function(low), function(high))
+
+
+def private_divergence(x: float, y: float, epsilon: float) -> float:
+    """d_ε(x, y) = inf over z in [x, y] of ε|z-x| + kl(z, y); 0 for x > y."""
+    if x >= y:
+        return 0.0
+    if math.isinf(epsilon):
+        return kl(x, y)
+    return infimum(lambda z: epsilon * abs(z - x) + kl(z, y), x, y)
+
+
+def private_upper(x: float, c: float, epsilon: float) -> float:
+    """max{q in [x, 1] : d_ε(x, q) <= c}."""
+    return largest(lambda q: private_divergence(x, q, epsilon) <= c, x, 1.0)
+
+
+def clip01(x: float) -> float:
+    """x moved into [0, 1]."""
+    return 0.0 if x < 0.0 else 1.0 if x > 1.0 else x
+
+
+def ucb1(mean: float, n: int, t: int) -> float:
+    return mean + math.sqrt(2.0 * math.log(t) / n)
+
+
+def log_f(t: int) -> float:
+    return math.log(1.0 + t * math.log(t) ** 2)
+
+
+def asymptotic_ucb(mean: float, n: int, t: int, sigma: float) -> float:
+    return mean + math.sqrt(2.0 * sigma**2 * log_f(t) / n)
+
+
+def kl_ucb(mean: float, n: int, t: int) -> float:
+    return kl_upper(clip01(mean), log_f(t) / n)
+
+
+def imed(mean: float, n: int, best: float) -> float:
+    """To be minimised."""
+    return n * kl(mean, best) + math.log(n)
+
+
+def adap_ucb(mean: float, n: int, t: int, epsilon: float, alpha: float) -> float:
+    level = alpha * math.log(t)
+    return mean + math.sqrt(level / (2.0 * n)) + level / (epsilon * n)
+
+
+def adap_klucb(mean: float, n: int, t: int, epsilon: float, alpha: float) -> float:
+    level = alpha * math.log(t)
+    return kl_upper(clip01(mean + level / (epsilon * n)), level / n)
+
+
+def adac_ucb(mean: float, n: int, t: int, variance: float, alpha: float) -> float:
+    level = alpha * math.log(t)
+    return mean + math.sqrt((1.0 / (2.0 * n) + 2.0 * variance / n**2) * level)
+
+
+def dp_klucb(mean: float, n: int, t: int, epsilon: float) -> float:
+    return private_upper(clip01(mean), math.log(t) / n, epsilon)
+
+
+def dp_imed(mean: float, n: int, best: float, epsilon: float) -> float:
+    """To be minimised; `best` is the largest mean, clipped."""
+    return n * private_divergence(clip01(mean), clip01(best), epsilon) + math.log(n)
+
+
+def dp_ucb(mean: float, n: int, t: int, epsilon: float, horizon: int, power: float = 4.0) -> float:
+    delta = float(t) ** -power
+    level = math.log(2.0 / delta)
+    tree = math.sqrt(8.0) * math.log(horizon) ** 1.5 * level / (epsilon * n)
+    return mean + math.sqrt(2.0 * level / n) + tree
+
+
+def ldp_ucb_l(mean: float, n: int, t: int, epsilon: float) -> float:
+    level = math.log(t)
+    return mean + math.sqrt(2.0 * level / n) + math.sqrt(32.0 * level / (epsilon**2 * n))
+
+
+def se_pulls(active: int, epoch: int, epsilon: float, beta: float) -> int:
+    """R of DP-SE, rounded up."""
+    gap = 2.0**-epoch
+    statistical = 32.0 * math.log(8.0 * active * epoch**2 / beta) / gap**2
+    private = 8.0 * math.log(4.0 * active * epoch**2 / beta) / (epsilon * gap)
+    return math.ceil(max(statistical, private)) + 1
+
+
+def se_width(active: int, epoch: int, epsilon: float, beta: float, pulls: int) -> float:
+    """2h + 2c of DP-SE."""
+    h = math.sqrt(math.log(8.0 * active * epoch**2 / beta) / (2.0 * pulls))
+    c = math.log(4.0 * active * epoch**2 / beta) / (pulls * epsilon)
+    return 2.0 * h + 2.0 * c
+
+
+def leader_centre(mean: float, n: int, epsilon: float, delta: float, horizon: int) -> float:
+    """x0 of DP-FTPL-New."""
+    grown = math.expm1(epsilon)
+    T = float(horizon)
+    ratio = (T * grown + 2.0 * T * delta) / (2.0 * grown + 2.0 * T * delta)
+    return mean + math.sqrt(math.log(T) / n) + math.log(ratio) / (n * epsilon)
+
+
+def truncated_laplace(u: float, epsilon: float, delta: float, n: int) -> float:
+    """The truncated Laplace quantile at u, around 0, sensitivity 1/n."""
+    m, s = min(u, 1.0 - u), math.copysign(1.0, u - 0.5)
+    if delta == 0.0:
+        return -s * math.log(2.0 * m) / (n * epsilon)
+    if epsilon == 0.0:
+        return s * (0.5 - m) / (n * delta)
+    c = math.expm1(epsilon) / delta
+    return s * (math.log1p(c / 2.0) - math.log1p(c * m)) / (n * epsilon)
+
+
+def response_probability(reward: float, epsilon: float) -> float:
+    """CTB: P(response = 1)."""
+    return (reward * math.exp(epsilon) + 1.0 - reward) / (1.0 + math.exp(epsilon))
+
+
+def tree_height(leaves: int) -> int:
+    """ceil(log2 leaves) + 1, counted by halving."""
+    height, left = 1, leaves
+    while left > 1:
+        left, height = -(-left // 2), height + 1
+    return height
+
+
+class NaiveTree:
+    """A binary tree over a stream that stores all its rewards and the noise of all its nodes."""
+
+    def __init__(self, noise: Callable[[], float]) -> None:
+        self.noise = noise
+        self.rewards: list[float] = []
+        self.nodes: dict[tuple[int, int], float] = {}
+
+    def blocks(self) -> list[tuple[int, int]]:
+        """The stream so far as blocks of powers of two, largest first."""
+        begin, found, left = 0, [], len(self.rewards)
+        for level in reversed(range(left.bit_length())):
+            if left >= 1 << level:
+                found.append((begin, begin + (1 << level)))
+                begin, left = begin + (1 << level), left - (1 << level)
+        return found
+
+    def add(self, reward: float) -> float:
+        """The noisy sum of all rewards: a node's noise is drawn once, when it is first needed."""
+        self.rewards.append(reward)
+        total = 0.0
+        for begin, end in self.blocks():
+            if (begin, end) not in self.nodes:
+                self.nodes[begin, end] = self.noise()
+            total += sum(self.rewards[begin:end]) + self.nodes[begin, end]
+        return total
+
+
+class NaiveHybrid:
+    """Blocks that end at powers of two with Lap(2/ε), and a tree of its own between them."""
+
+    def __init__(self, noise: Callable[[float], float], epsilon: float) -> None:
+        self.noise, self.epsilon = noise, epsilon
+        self.rewards: list[float] = []
+        self.done, self.base = 0, 0.0
+        self.tree: NaiveTree | None = None
+
+    def add(self, reward: float) -> float:
+        self.rewards.append(reward)
+        count = len(self.rewards)
+        if count & (count - 1) == 0:  # a power of two
+            block = sum(self.rewards[self.done : count])
+            self.base += block + self.noise(2.0 / self.epsilon)
+            self.done = count
+            levels = count.bit_length() - 1  # log2 P
+            scale = 2.0 * levels / self.epsilon
+            self.tree = NaiveTree(lambda: self.noise(scale))
+            return self.base
+        assert self.tree is not None
+        return self.base + self.tree.add(reward)
+
+
+def argmax(values: Sequence[float]) -> int:
+    """The first of the largest."""
+    return max(range(len(values)), key=lambda arm: (values[arm], -arm))
