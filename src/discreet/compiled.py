@@ -15,8 +15,8 @@ So one text serves the simulator (compiled, on arrays) and the live trial (inter
 integers, with other noise filled in), and nothing imports numba before something is simulated.
 
 Compiled kernels outlive the process: they are cached on disk under a digest of all the code they
-contain, callees and constants included. A changed formula has a new digest, in whatever file it
-stands, so it can never be answered by its own past.
+contain, callees and constants included, and of the classes of their arguments. A changed formula
+has a new digest, in whatever file it stands, so it can never be answered by its own past.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ STALE_SECONDS = 60 * 24 * 3600.0
 """A cached kernel that was not built for so long is removed when the next one is built."""
 
 _lock = threading.RLock()
-_dispatchers: dict[tuple[str, bool], Function] = {}
+_dispatchers: dict[tuple[str, str | None], Function] = {}
 
 
 class Kernel:
@@ -60,7 +60,7 @@ class Kernel:
             raise TypeError(f"a kernel needs a plain function without closure, got {function!r}")
         self.function: types.FunctionType = function
         self.parts: dict[str, Function | Kernel] = parts
-        self._linked: dict[tuple[bool, bool], Function] = {}
+        self._linked: dict[tuple[bool, str | None], Function] = {}
 
     def __repr__(self) -> str:
         inside = "".join(f", {name}={part!r}" for name, part in self.parts.items())
@@ -73,18 +73,31 @@ class Kernel:
 
     def interpreted(self) -> Function:
         """The kernel as an ordinary Python function."""
-        return self._link(False, False)
+        return self._link(False, None)
 
-    def compiled(self, *, cached: bool = False) -> Function:
-        """The kernel compiled by numba; `cached` keeps the machine code for later processes."""
-        return self._link(True, cached)
+    def compiled(self) -> Function:
+        """The kernel compiled by numba, for this process."""
+        return self._link(True, None)
 
-    def _link(self, compiled: bool, cached: bool) -> Function:
-        key = (compiled, cached)
+    def cached(self, *arguments: object) -> Function:
+        """The kernel compiled for such arguments, its machine code kept for later processes."""
+        return self._link(True, _classes(arguments))
+
+    def _link(self, compiled: bool, classes: str | None) -> Function:
+        key = (compiled, classes)
         if key not in self._linked:
             with _lock:
-                self._linked[key] = _link(self, {}, compiled, cached)
+                self._linked[key] = _link(self, {}, compiled, classes)
         return self._linked[key]
+
+
+def _classes(arguments: object) -> str:
+    """The NamedTuple classes among the arguments: cached code refers to them by name."""
+    if not isinstance(arguments, tuple):
+        return "."
+    kind = type(arguments)
+    inside = ",".join(map(_classes, arguments))
+    return f"{kind.__module__}.{kind.__qualname__}{getattr(kind, '_fields', '')}({inside})"
 
 
 def _callees(
@@ -110,15 +123,15 @@ def _names(code: types.CodeType) -> Iterator[str]:
 
 
 def _link(
-    kernel: Kernel, outer: Mapping[str, Function | Kernel], compiled: bool, cached: bool
+    kernel: Kernel, outer: Mapping[str, Function | Kernel], compiled: bool, classes: str | None
 ) -> Function:
+    """`classes` is None for code that is not cached: callees are part of their caller's code."""
     function, parts = kernel.function, {**outer, **kernel.parts}
-    digest = _digest(kernel, outer)
-    if compiled and (digest, cached) in _dispatchers:
-        return _dispatchers[digest, cached]
+    digest = hashlib.sha256(f"{_digest(kernel, outer)} {classes}".encode()).hexdigest()
+    if compiled and (digest, classes) in _dispatchers:
+        return _dispatchers[digest, classes]
     filled = {
-        name: _link(callee, parts, compiled, cached=False)
-        for name, callee in _callees(function, parts)
+        name: _link(callee, parts, compiled, None) for name, callee in _callees(function, parts)
     }
     name = f"{function.__name__}_{digest[:20]}" if compiled else function.__name__
     code = function.__code__.replace(co_name=name, co_qualname=name)
@@ -129,8 +142,8 @@ def _link(
     linked.__qualname__ = name
     if not compiled:
         return linked
-    dispatcher = _njit(linked, cached)
-    _dispatchers[digest, cached] = dispatcher
+    dispatcher = _njit(linked, cached=classes is not None)
+    _dispatchers[digest, classes] = dispatcher
     return dispatcher
 
 

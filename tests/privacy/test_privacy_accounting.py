@@ -31,7 +31,8 @@ def optimal(epsilon: float, delta: float, k: int, at: float) -> float:
     log_p -= k * np.log1p(np.exp(epsilon))
     loss = (2 * b - k) * epsilon
     rest = float((np.exp(log_p) * np.maximum(0, -np.expm1(np.minimum(0, at - loss)))).sum())
-    return 1 - (1 - delta) ** k * (1 - rest)
+    kept = k * math.log1p(-delta)
+    return -math.expm1(kept) + math.exp(kept) * rest
 
 
 @pytest.mark.parametrize(

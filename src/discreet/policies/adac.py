@@ -4,7 +4,7 @@ m + sqrt((1/(2n) + 2b/n²) L), L = α log t, where m is the released mean of a b
 noise N(0, b/n²): b = 1/(2ρ) for ρ-zCDP, α/(2ε) for (α,ε)-Rényi DP, the exact Gaussian calibration
 for (ε,δ)-DP (or (2/ε²) log(1.25/δ) with calibration="paper").
 
-Every reward is in one batch, a batch is released once. Azize (2024), section 5.2, Theorem 5.4.
+Every reward is in one batch, a batch is released once. Azize (2024), Theorems 5.5 and 5.6.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ AdaP-UCB:    m + sqrt(L/(2n)) + L/(εn).
 AdaP-KLUCB:  max{q in [0, 1] : kl(clip01(m + L/(εn)), q) <= L/n}.
 
 ε-DP: every reward is in one batch, a batch is released once with Lap(1/(εn)). Azize & Basu (2022),
-Theorem 5 and Algorithm 1. Their theorems ask for α > 3, their figures take 3.1; 1 plays best.
+Algorithm 1, Theorems 7 and 8. Their theorems ask for α > 3, their figures take 3.1; 1 plays best.
 """
 
 from __future__ import annotations

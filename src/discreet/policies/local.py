@@ -4,7 +4,7 @@ LDP-UCB-L:  m + sqrt(2 log t/N) + sqrt(32 log t/(ε²N)); an arm with N <= 4 log
 LDP-UCB-B:  m + sqrt(2 log t/N) on the random bits.
 
 Local ε-DP: a reward leaves its user once, as r + Lap(1/ε) or as a bit that is 1 with probability
-(r e^ε + 1 - r)/(1 + e^ε). Ren, Zhou, Liu & Shroff (2020), Algorithms 2 and 3.
+(r e^ε + 1 - r)/(1 + e^ε). Ren, Zhou, Liu & Shroff (2020), Agents 2 and 4, Theorems 4 and 6.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ truncated Laplace law of (ε,δ) and sensitivity 1; play argmax θ. Rewards in (
 
 One reward moves one R/N by at most 1/N, so each round's choice is (ε,δ)-DP given the history:
 *instantaneous* DP. The run as a whole costs the composition over its rounds. Wang & Zhu (2024),
-Algorithm 4 and Theorem 8.
+Algorithm 3 and Theorem 16.
 """
 
 from __future__ import annotations

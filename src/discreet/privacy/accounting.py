@@ -107,8 +107,12 @@ def loss_distribution(parts: Sequence[Part]) -> Curve:
                     "parts", "have a loss distribution", str(part), "use composed_delta"
                 )
         composed = one if composed is None else composed.compose(one)
-    # the transforms of the library lose an absolute 1e-15 or so
-    return lambda epsilon: min(1.0, float(composed.get_delta_for_epsilon(epsilon)) + 1e-14)
+
+    def delta(epsilon: float) -> float:
+        # binomial terms are good to 1e-12, the transforms of the library lose an absolute 1e-15
+        return min(1.0, float(composed.get_delta_for_epsilon(epsilon)) * (1.0 + 1e-10) + 1e-14)
+
+    return delta
 
 
 def _merged(parts: Sequence[Part]) -> dict[Budget | Laplace, int]:
@@ -242,12 +246,15 @@ def _rounded_copies(budget: Budget, copies: int, grid: float) -> Any:
     mass = binom.pmf(counts, copies, truth)
     mass[0] += binom.cdf(low - 1, copies, truth)  # a small loss taken for a greater one
     cells = np.ceil((2 * counts - copies) * e / grid - 1e-9).astype(np.int64)
-    alive = math.exp(copies * math.log1p(-d))
+    kept = copies * math.log1p(-d)
+    alive = math.exp(kept)
+    # not 1 minus the rest, whose rounding could exceed a small δ
+    lost = alive * float(binom.sf(high, copies, truth)) - math.expm1(kept)
     law: dict[int, float] = {}
     for cell, part in zip(cells.tolist(), mass.tolist(), strict=True):
         law[cell] = law.get(cell, 0.0) + alive * part
     return pld.PrivacyLossDistribution.create_from_rounded_probability(
-        law, max(0.0, 1.0 - math.fsum(law.values())), grid, pessimistic_estimate=True
+        law, lost, grid, pessimistic_estimate=True
     )
 
 

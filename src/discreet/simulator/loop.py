@@ -190,6 +190,6 @@ def loop_kernel(policy: Policy, draw: Function) -> Kernel:
     )
 
 
-def compiled_loop(policy: Policy, law: Law) -> Function:
-    """The loop for a policy and a law, compiled, cached on disk."""
-    return loop_kernel(policy, law.draw).compiled(cached=True)
+def compiled_loop(policy: Policy, law: Law, arguments: tuple[Any, ...]) -> Function:
+    """The loop for a policy and a law, compiled for such arguments, cached on disk."""
+    return loop_kernel(policy, law.draw).cached(*arguments)

@@ -165,7 +165,7 @@ class _Stage:
     def __init__(self, work: _Work) -> None:
         policy, setting = work.policy, work.setting
         self.work = work
-        self.loop = compiled_loop(policy, work.law)
+        self.loop: Callable[..., int] | None = None
         self.course = fresh_course()
         self.props = (
             policy.release.ledger(setting),
@@ -189,8 +189,9 @@ class _Stage:
         arguments = (
             state, *work.parameters, *self.props, curve, work.gaps, work.horizon, DECISIONS, rng,
         )  # fmt: skip
+        loop = self.loop = self.loop or compiled_loop(work.policy, work.law, arguments)
         while not work.stop.is_set():
-            status = self.loop(*arguments)
+            status = loop(*arguments)
             if status == FINISHED:
                 return True
             if status == STARVED and not work.law.refill(state, rng):

@@ -1,0 +1,5 @@
+"""`python -m discreet.cli` is the console script."""
+
+from . import main
+
+main()

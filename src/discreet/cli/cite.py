@@ -1,0 +1,38 @@
+"""`discreet cite`: the paper behind a policy."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Annotated
+
+import typer
+
+from ..errors import InvalidArgument
+from .options import Json
+from .output import print_json, print_text
+
+NAME = "cite"
+EXAMPLE = "discreet cite adap-klucb"
+
+
+def command(
+    name: Annotated[
+        str, typer.Argument(help='A policy, the key of a reference, or "discreet".', metavar="NAME")
+    ],
+    json: Json = False,
+) -> None:
+    """Print the BibTeX entry of a policy's paper, of any reference, or of this package."""
+    from ..policies.catalogue import CATALOGUE
+    from ..references import REFERENCES
+
+    spelled = name.lower()
+    key = CATALOGUE[spelled].reference if spelled in CATALOGUE else spelled
+    if key not in REFERENCES:
+        known = [*CATALOGUE, *REFERENCES]
+        close = get_close_matches(spelled, known, n=3, cutoff=0.4)
+        fix = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
+        raise InvalidArgument("name", "be a policy, a reference or discreet", name, fix)
+    if json:
+        print_json(REFERENCES[key].to_dict())
+    else:
+        print_text(REFERENCES[key].bibtex())

@@ -1,0 +1,31 @@
+"""`discreet compare`: several policies on the same rewards."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .options import Study, spread
+from .study import run
+
+NAME = "compare"
+EXAMPLE = (
+    "discreet compare kl-ucb adap-klucb dp-imed --means .75,.5 --epsilon 1 --horizon 1e5 "
+    "--runs 20 --seed 1"
+)
+
+
+@spread
+def command(
+    names: Annotated[
+        list[str], typer.Argument(help="Policies of `discreet policies`.", metavar="NAME...")
+    ],
+    study: Study,
+) -> None:
+    """Run several policies on the same law with the same seeds.
+
+    The budget goes to the private ones and every option to those that take it. If a policy is not
+    private, the others' regret is also shown relative to it: the price of privacy.
+    """
+    run(names, study)

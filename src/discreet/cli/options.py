@@ -1,0 +1,196 @@
+"""What the commands can be told, and how text becomes numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from ..errors import InvalidArgument
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+
+
+@dataclass(frozen=True)
+class Study:
+    """The options of `simulate` and `compare`: rewards, budget, options, size, output."""
+
+    means: Annotated[
+        str | None, typer.Option(help="Mean reward of every arm.", metavar="M,M,...")
+    ] = None
+    law: Annotated[
+        str | None,
+        typer.Option(
+            help="Law of the rewards: bernoulli (unless told), gaussian, beta, two-point, uniform.",
+            metavar="NAME",
+        ),
+    ] = None
+    law_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A parameter of the law (sd, concentration, half_width); repeatable.",
+            metavar="NAME=VALUE",
+        ),
+    ] = None
+    clip: Annotated[bool, typer.Option("--clip", help="Clip every reward to [0, 1].")] = False
+    data: Annotated[
+        str | None,
+        typer.Option(help="A real trial instead of a law: actg175.", metavar="NAME"),
+    ] = None
+    outcome: Annotated[
+        str | None,
+        typer.Option(
+            help="Which outcome of the trial: cd4 (unless told) or event-free.", metavar="NAME"
+        ),
+    ] = None
+    replay: Annotated[
+        bool,
+        typer.Option(
+            "--replay", help="Replay the trial's own log instead of resampling outcomes from it."
+        ),
+    ] = False
+    epsilon: Annotated[
+        float | None, typer.Option(help="Budget ε; alone it is pure.", metavar="NUMBER")
+    ] = None
+    delta: Annotated[
+        float | None, typer.Option(help="With --epsilon: an (ε, δ) budget.", metavar="NUMBER")
+    ] = None
+    rho: Annotated[
+        float | None, typer.Option(help="A zero-concentrated (zCDP) budget.", metavar="NUMBER")
+    ] = None
+    renyi_alpha: Annotated[
+        float | None,
+        typer.Option(help="With --epsilon: a Rényi budget of this order.", metavar="NUMBER"),
+    ] = None
+    mu: Annotated[
+        float | None, typer.Option(help="A Gaussian DP budget.", metavar="NUMBER")
+    ] = None
+    alpha: Annotated[
+        float | None, typer.Option(help="Option of a policy: exploration.", metavar="NUMBER")
+    ] = None
+    beta: Annotated[
+        float | None,
+        typer.Option(help="Option of a policy: probability of failure.", metavar="NUMBER"),
+    ] = None
+    calibration: Annotated[
+        str | None,
+        typer.Option(help="Option of a policy: how Gaussian noise is scaled.", metavar="NAME"),
+    ] = None
+    ratio: Annotated[
+        float | None, typer.Option(help="Option of a policy: growth of batches.", metavar="NUMBER")
+    ] = None
+    first: Annotated[
+        int | None, typer.Option(help="Option of a policy: first batch.", metavar="COUNT")
+    ] = None
+    power: Annotated[
+        float | None, typer.Option(help="Option of a policy: confidence t^-power.", metavar="NUMBER")
+    ] = None
+    option: Annotated[
+        list[str] | None,
+        typer.Option(help="Any option of a policy; repeatable.", metavar="NAME=VALUE"),
+    ] = None
+    horizon: Annotated[
+        str | None,
+        typer.Option(
+            help="Rounds of a run, such as 1e7; 1e6 unless told, or all of a replayed log.",
+            metavar="COUNT",
+        ),
+    ] = None
+    runs: Annotated[str, typer.Option(help="How often to repeat.", metavar="COUNT")] = "100"
+    seed: Annotated[
+        int | None, typer.Option(help="Fixes every number; random unless told.", metavar="COUNT")
+    ] = None
+    threads: Annotated[
+        int | None, typer.Option(help="All cores unless told; changes no number.", metavar="COUNT")
+    ] = None
+    points: Annotated[
+        int, typer.Option(help="Points of the regret curve.", metavar="COUNT")
+    ] = 100
+    json: Json = False
+    output: Annotated[
+        Path | None, typer.Option(help="Save all runs as Parquet.", metavar="FILE.parquet")
+    ] = None
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw the regret: .png, .svg or .pdf.", metavar="FILE.png"),
+    ] = None
+
+    def policy_options(self) -> dict[str, Any]:
+        """Options of policies, whether they have a flag of their own or not."""
+        named = ("alpha", "beta", "calibration", "ratio", "first", "power")
+        options = {name: getattr(self, name) for name in named if getattr(self, name) is not None}
+        for name, value in pairs("option", self.option).items():
+            if name in options:
+                raise InvalidArgument("option", f"give {name} once", value, f"drop --{name}")
+            options[name] = value
+        return options
+
+
+def spread(command: Callable[[Any, Study], None]) -> Callable[..., None]:
+    """The command with every field of its second argument as an option of its own."""
+    hints = get_type_hints(Study, include_extras=True)
+    what = next(iter(signature(command, eval_str=True).parameters.values()))
+    options = [
+        Parameter(f.name, Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name])
+        for f in fields(Study)
+    ]
+
+    def spread_out(**given: Any) -> None:
+        named = given.pop(what.name)
+        command(named, Study(**given))
+
+    spread_out.__doc__ = command.__doc__
+    spread_out.__signature__ = Signature(  # type: ignore[attr-defined]
+        [what.replace(kind=Parameter.KEYWORD_ONLY), *options]
+    )
+    return spread_out
+
+
+def pairs(argument: str, texts: list[str] | None) -> dict[str, Any]:
+    """NAME=VALUE, where values that look like numbers are numbers."""
+    found: dict[str, Any] = {}
+    for text in texts or ():
+        name, sign, value = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if not sign or not name:
+            raise InvalidArgument(argument, "be NAME=VALUE", text, "write for example alpha=3.1")
+        if name in found:
+            raise InvalidArgument(argument, f"give {name} once", text, "drop one of the two")
+        found[name] = value_of(value.strip())
+    return found
+
+
+def value_of(text: str) -> int | float | str | None:
+    """A number if it is one, None for "none", else the text itself."""
+    if text.lower() == "none":
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def whole(argument: str, text: str) -> int:
+    """A whole number, 1e7 included."""
+    value = value_of(text)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if not isinstance(value, int):
+        raise InvalidArgument(argument, "be a whole number", text, "write for example 1e6")
+    return value
+
+
+def numbers(argument: str, text: str) -> list[float]:
+    """Numbers between commas."""
+    values = [value_of(part.strip()) for part in text.split(",")]
+    if not all(isinstance(value, int | float) for value in values):
+        raise InvalidArgument(
+            argument, "be numbers between commas", text, f"write for example --{argument} .75,.5"
+        )
+    return [float(value) for value in values if isinstance(value, int | float)]

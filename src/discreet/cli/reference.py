@@ -1,0 +1,93 @@
+"""The reference of the command line, written from the application itself.
+
+`python -m discreet.cli.reference` prints docs/cli.md; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import typer
+
+from . import cite, compare, policies, simulate
+from .app import app
+
+HEAD = """\
+# The command line
+
+`discreet` is a second face of the library: each command makes the same objects as the Python call
+of the same name. This page is written from the program by `python -m discreet.cli.reference`.
+
+    discreet [--version] [--help] COMMAND
+
+- Every command takes `--json`: standard output is then one line of JSON and nothing else.
+- Progress goes to standard error, and only if that is a terminal.
+- Exit codes: 0 done; 2 a wrong argument, with one line `error: ...` on standard error, before
+  anything was simulated or written; 130 interrupted by Ctrl-C, after printing and saving the runs
+  that were finished (`"complete": false`).
+- A seed fixes every number, whatever the number of threads.
+"""
+
+NOTES = {
+    "policies": """\
+The JSON is a list of objects: `name`, `title`, `schedule`, `release`, `rule`, `private`, `budgets`
+(kinds), `arguments` (how to ask for them), `example` (the budget that the guarantee is shown for),
+`guarantee`, `bounds` (of the rewards, or null), `reference` (`key`, `short`), `options` (with
+their defaults).
+""",
+    "simulate": """\
+The JSON is `Result.summary()`: `policy`, `horizon`, `runs`, `regret` (`mean`, `sd`, and `curve`
+with `t`, `mean`, `sd`), `pulls` (mean per arm), `guarantee` (`budget`, `definition`, `unit`,
+`conditions`, `sentence`), `seconds`, `seed`, `complete`. A Parquet file is read again by
+`discreet.load`.
+
+A budget is `--epsilon`; `--epsilon` and `--delta`; `--rho`; `--epsilon` and `--renyi-alpha`; or
+`--mu`. A private policy needs one of a kind that it serves, and a policy that is not private
+refuses it.
+""",
+    "compare": """\
+The JSON is a list of what `simulate` prints, in the order of the names. Policies that are not
+private ignore the budget, unless none is private; an option that none of the policies takes is an
+error.
+""",
+    "cite": """\
+The JSON is an object: `key`, `kind`, `authors`, `title`, `venue`, `year`, `fields`, `short`,
+`bibtex`.
+""",
+}
+
+
+def reference() -> str:
+    """The whole page."""
+    commands: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    pages = (_page(module.NAME, module.EXAMPLE, commands) for module in _MODULES)
+    return HEAD + "".join(pages)
+
+
+_MODULES: tuple[Any, ...] = (policies, simulate, compare, cite)
+
+
+def _page(name: str, example: str, commands: dict[str, Any]) -> str:
+    command = commands[name]
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
+    options = [p for p in command.params if p.param_type_name == "option"]
+    usage = " ".join(["discreet", name, *(p.metavar for p in arguments), "[OPTIONS]"])
+    lines = [f"\n## discreet {name}\n", inspect.cleandoc(command.help), ""]
+    lines += [f"    {usage}", "", "| | |", "|---|---|"]
+    lines += [f"| `{p.metavar}` | {p.help} |" for p in arguments]
+    lines += [f"| `{_flag(p)}` | {p.help}{_default(p)} |" for p in options]
+    lines += ["", NOTES[name], f"Example:\n\n    {example}\n"]
+    return "\n".join(lines)
+
+
+def _flag(option: Any) -> str:
+    return str(option.opts[0]) if option.is_flag else f"{option.opts[0]} {option.metavar}"
+
+
+def _default(option: Any) -> str:
+    return "" if option.default in (None, False, ()) else f" Default: {option.default}."
+
+
+if __name__ == "__main__":
+    typer.echo(reference(), nl=False)

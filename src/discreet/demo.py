@@ -1,0 +1,252 @@
+"""The whole job on embedded data: `python -m discreet.demo` writes a report for clinical readers.
+
+Policies with and without privacy treat resampled patients of the trial ACTG 175; the price of
+privacy is measured; a live trial runs with secure noise; everything goes into one HTML file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+
+from .arms import Bernoulli, actg175
+from .errors import InvalidArgument, TrialError
+from .policies import Policy, policy
+from .report.page import check_path
+from .report.pictures import TWINS, regret_picture, save_picture, title
+from .report.trial_page import Findings, LiveStory, lost, price, trial_page, worse
+
+if TYPE_CHECKING:
+    from .arms.base import Law
+    from .arms.trial import TrialData
+    from .report.pictures import Price
+    from .simulator import Result
+
+OUTPUT = "demo-report.html"
+PLAIN = ("imed", "kl-ucb", "ucb1")
+PRICED = ("dp-imed", "dp-klucb", "adap-klucb", "ldp-ucb-b")
+"""Policies whose price is measured for every ε."""
+PRIVATE = (*PRICED, "adap-ucb", "dp-ucb")
+EPSILON = 1.0
+"""The budget of the comparison; AdaC-UCB, which needs ρ, gets ε²/2."""
+
+PICTURE_MEANS = (0.75, 0.625, 0.5, 0.375, 0.25)
+PICTURE_HORIZON = 10**7
+PICTURE_RUNS = {"kl-ucb": 10, "imed": 10, "ucb1": 20, "dp-ucb": 10, "ldp-ucb-b": 20}
+"""Policies that decide in every round take seconds for ten million; the others do 200 runs."""
+
+
+class Stopped(Exception):  # noqa: N818 - it is no error
+    """Ctrl-C."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much the demonstration does."""
+
+    seed: int = 1
+    runs: tuple[tuple[int, int], ...] = ((2_139, 400), (10_000, 400), (100_000, 40))
+    """Patients, and how many trials of so many patients are simulated."""
+    main: int = 10_000
+    epsilons: tuple[float, ...] = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+    live_patients: int = 2_000
+
+
+def compared() -> tuple[Policy, ...]:
+    """The policies of the comparison."""
+    return (
+        *(policy(name) for name in PLAIN),
+        *(policy(name, epsilon=EPSILON) for name in PRIVATE),
+        policy("adac-ucb", rho=EPSILON**2 / 2),
+    )
+
+
+def find(settings: Settings, console: Console, command: str = "") -> Findings:
+    """Everything that the report tells."""
+    data = actg175()
+    law = data.resampled()
+    policies = compared()
+    runs = dict(settings.runs)
+    priced = [(name, e) for e in settings.epsilons for name in PRICED if e != EPSILON]
+    if settings.main not in runs:
+        raise InvalidArgument(
+            "main", "be one of the horizons", settings.main, f"use one of {list(runs)}"
+        )
+    console.print(
+        f"[bold]ACTG 175[/bold]: {len(data.outcomes):,} patients, {law.arms} treatments. Comparing "
+        f"{len(policies)} policies in trials of {', '.join(f'{h:,}' for h in runs)} patients."
+    )
+    results: dict[int, tuple[Result, ...]] = {}
+    with _steps(console, len(policies) * len(runs) + len(priced)) as step:
+        for horizon, repeats in runs.items():
+            found = []
+            for row in policies:
+                step(f"{title(row.name)}, {horizon:,} patients")
+                found.append(_simulated(row, law, horizon, repeats, settings.seed))
+            results[horizon] = tuple(found)
+        at = {result.name: result for result in results[settings.main]}
+        prices = [price(at[name], at[TWINS[name]], EPSILON) for name in PRICED]
+        for name, epsilon in priced:
+            step(f"price of privacy: {title(name)}, ε = {epsilon:g}")
+            row = policy(name, epsilon=epsilon)
+            result = _simulated(row, law, settings.main, runs[settings.main], settings.seed)
+            prices.append(price(result, at[TWINS[name]], epsilon))
+    _show_comparison(console, results[settings.main], settings.main)
+    _show_price(console, prices, settings.main)
+    console.print(
+        f"Running a live trial with {settings.live_patients:,} simulated patients and secure "
+        "noise (it has no seed: every run differs)."
+    )
+    return Findings(
+        data=data,
+        policies=policies,
+        results=results,
+        prices=tuple(prices),
+        seed=settings.seed,
+        runs=runs,
+        command=command or f"python -m discreet.demo --seed {settings.seed}",
+        live=live_trial(data, settings.live_patients, settings.seed),
+        main=settings.main,
+        epsilons=tuple(sorted({*settings.epsilons, EPSILON})),
+    )
+
+
+def live_trial(data: TrialData, patients: int, seed: int) -> LiveStory:
+    """A live trial."""
+    raise NotImplementedError
+
+
+def picture(path: str | Path, *, seed: int = 1, horizon: int = PICTURE_HORIZON) -> Path:
+    """Regret of private (ε = 1) and non-private policies on five Bernoulli arms."""
+    target = check_path(path, "picture")
+    law = Bernoulli(PICTURE_MEANS)
+    rows = [policy(name) for name in PLAIN]
+    rows += [
+        policy(name, epsilon=EPSILON)
+        for name in ("dp-imed", "dp-klucb", "adap-klucb", "ldp-ucb-b", "dp-se", "dp-ucb")
+    ]
+    results = [
+        _simulated(row, law, horizon, PICTURE_RUNS.get(row.name, 200), seed, progress=None)
+        for row in rows
+    ]
+    arms = ", ".join(f"{mean:g}" for mean in PICTURE_MEANS)
+    figure = regret_picture(
+        results,
+        across="rounds",
+        up="mean regret",
+        heading=f"Arms {arms}: private (solid, ε = {EPSILON:g}) and not (dashed)",
+        since=100,
+    )
+    save_picture(figure, target)
+    return target
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    asked = _parser().parse_args(arguments)
+    console = Console(highlight=False)
+    try:
+        if asked.picture is not None:
+            console.print("Drawing regret over ten million rounds; this takes a minute or two.")
+            written = picture(asked.picture, seed=asked.seed)
+        else:
+            output = check_path(asked.output)
+            command = f"python -m discreet.demo --seed {asked.seed}"
+            page = trial_page(find(Settings(seed=asked.seed), console, command))
+            written = page.write(output)
+    except InvalidArgument as error:
+        Console(stderr=True, highlight=False).print(f"[red]error:[/red] {escape(str(error))}")
+        return 2
+    except (Stopped, KeyboardInterrupt):
+        console.print("Stopped; nothing was written.")
+        return 130
+    console.print(f"[bold]Written to[/bold] {escape(str(written.resolve()))}", soft_wrap=True)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m discreet.demo",
+        description="What privacy costs in an adaptive trial: a report on embedded data.",
+    )
+    parser.add_argument(
+        "--output", metavar="PATH", default=OUTPUT, help=f"the report (default: {OUTPUT})"
+    )
+    parser.add_argument("--seed", type=_seed, default=1, help="of the simulated part (default: 1)")
+    parser.add_argument(
+        "--picture", metavar="PATH", help="draw the regret of ten million rounds there instead"
+    )
+    return parser
+
+
+def _seed(given: str) -> int:
+    if not given.isdecimal():
+        raise argparse.ArgumentTypeError(f"seed must be a whole number from 0, got {given!r}")
+    return int(given)
+
+
+def _simulated(
+    row: Policy, law: Law, horizon: int, runs: int, seed: int, progress: bool | None = False
+) -> Result:
+    from .simulator import simulate
+
+    result = simulate(row, law, horizon=horizon, runs=runs, seed=seed, progress=progress)
+    if not result.complete:
+        raise Stopped
+    return result
+
+
+@contextmanager
+def _steps(console: Console, total: int) -> Iterator[Callable[[str], None]]:
+    """A progress bar on a terminal, silence elsewhere."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
+
+    with Progress(
+        BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), "{task.description}",
+        console=console, transient=True, disable=not console.is_terminal,
+    ) as bar:  # fmt: skip
+        task = bar.add_task("", total=total)
+        begun = False
+
+        def step(words: str) -> None:
+            nonlocal begun
+            bar.update(task, advance=int(begun), description=words)
+            begun = True
+
+        yield step
+
+
+def _show_comparison(console: Console, results: Sequence[Result], horizon: int) -> None:
+    from rich.table import Table
+
+    table = Table(title=f"{horizon:,} patients (± standard error)", title_justify="left")
+    table.add_column("policy")
+    table.add_column("promise")
+    table.add_column("on a worse treatment", justify="right")
+    table.add_column("successes lost", justify="right")
+    for result in sorted(results, key=lambda result: result.final_regret.mean()):
+        promise = result.guarantee.short()
+        table.add_row(title(result.name), promise, str(worse(result)), str(lost(result)))
+    console.print(table)
+
+
+def _show_price(console: Console, prices: Sequence[Price], horizon: int) -> None:
+    for found in prices:
+        if found.epsilon == EPSILON:
+            console.print(
+                f"Price of privacy at ε = {EPSILON:g}, {title(found.policy)}: of {horizon:,} "
+                f"patients, {found.patients} more on a worse treatment than with "
+                f"{title(found.twin)}."
+            )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""Randomness for the choices of sampling rules in live trials: the system's own, without a seed.
+
+Such choices are made of public numbers, so no privacy rests on them; yet whoever could replay them
+could foretell assignments, so a trial never draws on a generator that has a seed.
+"""
+
+from __future__ import annotations
+
+from random import SystemRandom
+
+
+class SystemChance:
+    """The draws that rules make, under the names of numpy's generators."""
+
+    __slots__ = ("_system",)
+
+    def __init__(self) -> None:
+        self._system = SystemRandom()
+
+    def random(self) -> float:
+        """Uniform on [0, 1)."""
+        return self._system.random()
+
+    def beta(self, a: float, b: float) -> float:
+        """Beta(a, b)."""
+        return self._system.betavariate(a, b)
+
+    def standard_normal(self) -> float:
+        """N(0, 1)."""
+        return self._system.normalvariate(0.0, 1.0)
+
+    def standard_exponential(self) -> float:
+        """Exponential of mean 1."""
+        return self._system.expovariate(1.0)

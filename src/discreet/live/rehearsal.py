@@ -1,0 +1,251 @@
+"""Rehearsals: the protocol of a trial with simulated noise and a seed, for research loops.
+
+>>> import discreet
+>>> rehearsal = discreet.Rehearsal(discreet.policy("adap-klucb", epsilon=1.0), arms=3, seed=1)
+>>> arm = rehearsal.select()
+>>> rehearsal.update(arm, 1.0)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from sys import float_info
+from typing import Any
+
+from ..errors import DamagedFile, InvalidArgument, TrialError
+from ..policies import Policy
+from ..privacy.guarantees import Guarantee
+from ..privacy.source import SIMULATED
+from .arguments import Name, check_arms, check_horizon
+from .protocol import Protocol
+from .rows import row_from_dict, row_to_dict
+
+FORMAT, VERSION = "discreet rehearsal", 1
+
+
+class Rehearsal:
+    """A policy to play with, one reward at a time. It protects nobody: its noise can be replayed.
+
+    `select()` says which arm is next, `update(arm, reward)` what it brought. The arm stays the same
+    until the batch is over; `remaining` rewards of it may be given at once by `update_many`.
+    """
+
+    __slots__ = (
+        "_arms", "_high", "_label", "_left", "_low", "_protocol", "_respond", "_rng", "_total",
+        "policy",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        policy: Policy,
+        arms: int | Sequence[Name],
+        *,
+        horizon: float | None = None,
+        seed: int | None = None,
+    ) -> None:
+        import numpy as np
+
+        self._arms = check_arms(arms)
+        if seed is not None and (
+            isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0
+        ):
+            raise InvalidArgument("seed", "be a whole number from 0", seed, "use for example seed=1")
+        self.policy = policy
+        setting = policy.setting(len(self._arms), check_horizon(horizon), SIMULATED)
+        self._rng = np.random.Generator(np.random.PCG64(seed))
+        self._protocol = Protocol(policy, setting, self._rng, self._rng)
+        self._respond = self._protocol.kernels.respond
+        self._low, self._high = policy.bounds or (-float_info.max, float_info.max)
+        self._open()
+
+    def _open(self) -> None:
+        self._total = 0.0
+        self._left = self._protocol.rounds
+        self._label: Name | None = self._arms[self._protocol.arm] if self._left else None
+
+    def select(self) -> Name:
+        """The arm to play next; asking twice changes nothing."""
+        label = self._label
+        if label is None:
+            self._refuse_more()
+        return label  # type: ignore[return-value]
+
+    def update(self, arm: Name, reward: float) -> None:
+        """The reward that the selected arm brought."""
+        if arm != self._label:
+            self._refuse_arm(arm)
+        try:
+            fits = self._low <= reward <= self._high  # False for NaN
+        except TypeError:
+            fits = False
+        if not fits:
+            self._refuse_reward(reward)
+        if self._respond is not None:
+            reward = self._respond(self._protocol.release, reward, self._rng)
+        if self._left > 1:
+            self._left -= 1
+            self._total += reward
+            return
+        protocol = self._protocol
+        protocol.finish(float(self._total + reward))
+        self._total = 0.0
+        self._left = rounds = protocol.rounds
+        self._label = self._arms[protocol.arm] if rounds else None
+
+    def update_many(self, arm: Name, rewards: Iterable[float]) -> None:
+        """Several rewards of the selected arm, in order: at most `remaining`. All of them count, or
+        none if one is refused. The same as as many calls of `update`."""
+        values = rewards.tolist() if hasattr(rewards, "tolist") else list(rewards)
+        if arm != self._label:
+            self._refuse_arm(arm)
+        if len(values) > self._left:
+            raise InvalidArgument(
+                "rewards", f"be at most the {self._left} rounds that are left of the batch",
+                len(values), "give the others after asking select() again",
+            )  # fmt: skip
+        low, high = self._low, self._high
+        for reward in values:
+            try:
+                if low <= reward <= high:
+                    continue
+            except TypeError:
+                pass
+            self._refuse_reward(reward)
+        if self._respond is not None:
+            release, rng, respond = self._protocol.release, self._rng, self._respond
+            values = [respond(release, reward, rng) for reward in values]
+        total = self._total
+        for reward in values:
+            total += reward
+        self._total = total
+        self._left -= len(values)
+        if not self._left:
+            self._protocol.finish(float(total))
+            self._open()
+
+    @property
+    def remaining(self) -> int:
+        """Rounds that are left of the open batch: so long the selected arm stays the same."""
+        return self._left
+
+    @property
+    def rounds(self) -> int:
+        """Rewards given so far."""
+        return self._protocol.t + self._protocol.rounds - self._left
+
+    @property
+    def arms(self) -> tuple[Name, ...]:
+        """The names of the arms."""
+        return self._arms
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a live trial of this policy would promise. The rehearsal itself protects nobody."""
+        return self.policy.guarantee
+
+    def report(self) -> dict[str, Any]:
+        """What the policy has seen: counts and released means, ready for JSON."""
+        protocol = self._protocol
+        view, played = protocol.view, list(protocol.view.pulls)
+        played[protocol.arm] += protocol.rounds - self._left
+        return {
+            "policy": str(self.policy),
+            "protects": "nobody: a rehearsal draws simulated noise that can be replayed",
+            "a trial would promise": str(self.guarantee),
+            "rounds": self.rounds,
+            "horizon": protocol.horizon,
+            "arms": [
+                {
+                    "arm": name,
+                    "played": played[arm],
+                    "releases": protocol.releases[arm],
+                    "size": view.size[arm],
+                    "value": float(view.value[arm]) if view.size[arm] else None,
+                }
+                for arm, name in enumerate(self._arms)
+            ],
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"<Rehearsal of {self.policy.name}, {len(self._arms)} arms, {self.rounds} rounds: "
+            "simulated noise, protects nobody>"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that is needed to go on, ready for JSON, the generator's state included."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "policy": row_to_dict(self.policy),
+            "arms": list(self._arms),
+            "horizon": self._protocol.horizon,
+            "protocol": self._protocol.to_dict(),
+            "left": self._left,
+            "total": float(self._total),
+            "generator": self._rng.bit_generator.state,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], policy: Policy | None = None) -> Rehearsal:
+        """Go on where `to_dict` was called; a policy that you composed must be passed again."""
+        return cls._revived(data, policy, "the data")
+
+    def save(self, path: str | Path) -> None:
+        """Write `to_dict()` to a file."""
+        Path(path).write_text(json.dumps(self.to_dict(), indent=1), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path, policy: Policy | None = None) -> Rehearsal:
+        """Go on where `save` was called."""
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise DamagedFile(f"{path}: not a JSON file ({error})") from None
+        return cls._revived(data, policy, path)
+
+    @classmethod
+    def _revived(cls, data: Any, policy: Policy | None, path: object) -> Rehearsal:
+        if not isinstance(data, Mapping) or data.get("format") != FORMAT:
+            raise DamagedFile(f"{path}: not a saved rehearsal")
+        if data.get("version") != VERSION:
+            raise DamagedFile(
+                f"{path}: written in version {data.get('version')!r} of the format, this library "
+                f"reads {VERSION}; use a later version of discreet"
+            )
+        row = row_from_dict(data.get("policy"), policy, path)
+        try:
+            rehearsal = cls(row, data["arms"], horizon=data["horizon"])
+            rehearsal._protocol.restore(data["protocol"])
+            rehearsal._open()
+            left, total = data["left"], data["total"]
+            if type(left) is not int or not 0 <= left <= rehearsal._left:
+                raise DamagedFile(f"{path}: the rounds that are left of the batch are damaged")
+            rehearsal._left, rehearsal._total = left, float(total)
+            rehearsal._rng.bit_generator.state = data["generator"]
+        except DamagedFile:
+            raise
+        except (KeyError, TypeError, ValueError) as error:
+            raise DamagedFile(f"{path}: damaged ({type(error).__name__}: {error})") from None
+        return rehearsal
+
+    def _refuse_more(self) -> None:
+        raise TrialError(
+            f"the horizon of {self._protocol.horizon} rounds is over, so no arm is selected; "
+            "start another rehearsal, with a longer horizon"
+        )
+
+    def _refuse_arm(self, arm: object) -> None:
+        if self._label is None:
+            self._refuse_more()
+        raise InvalidArgument(
+            "arm", f"be the selected one, {self._label!r}", arm, "play the arm that select() returns"
+        )
+
+    def _refuse_reward(self, reward: object) -> None:
+        rule = "be a finite number"
+        if self.policy.bounds is not None:
+            rule = f"be a number from {self._low:g} to {self._high:g}"
+        raise InvalidArgument("reward", rule, reward, "scale or clip it before the update")

@@ -1,0 +1,84 @@
+"""Policies in saved files: rows of the catalogue by their recipe, others by their fingerprint."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import DamagedFile, DiscreetError, InvalidArgument
+from ..policies import CATALOGUE, Policy
+from ..policies.catalogue import policy_from_recipe
+from ..privacy.guarantees import Definition
+
+WHOLE_RUN = frozenset(
+    {
+        Definition.LOCAL,
+        Definition.INTERACTIVE,
+        Definition.ADAPTIVE,
+        Definition.TABLE,
+        Definition.VIEW,
+    }
+)
+"""Definitions that cover all that is ever shown of a trial, for every participant."""
+
+
+def serves_trials(policy: Policy) -> bool:
+    """Whether what the row releases is private over the whole run, whatever its rule makes of it."""
+    released = policy.release.guarantee(policy.schedule)
+    return released.is_private and released.definition in WHOLE_RUN
+
+
+def rows_for_trials() -> list[str]:
+    """The rows of the catalogue that do."""
+    return [row.name for row in CATALOGUE.values() if serves_trials(row.example())]
+
+
+def fingerprint(policy: Policy) -> str:
+    """A digest of the row's parts and all their settings."""
+    parts = (policy.schedule, policy.release, policy.rule)
+    return hashlib.sha256("\n".join(_described(part) for part in parts).encode()).hexdigest()
+
+
+def _described(part: Any) -> str:
+    kind = f"{type(part).__module__}.{type(part).__qualname__}"
+    # the default repr holds an address, which no other process would see again
+    settings = repr(part) if dataclasses.is_dataclass(part) else repr(sorted(vars(part).items()))
+    return f"{kind}: {settings}"
+
+
+def row_to_dict(policy: Policy) -> dict[str, Any]:
+    """What a file says of its row; `recipe` is None if the catalogue cannot build it."""
+    mark = fingerprint(policy)
+    recipe: dict[str, Any] | None = dict(policy.recipe) or None
+    if recipe is not None and fingerprint(policy_from_recipe(recipe)) != mark:
+        recipe = None  # a row of the catalogue in which a part was replaced
+    return {"name": policy.name, "recipe": recipe, "fingerprint": mark}
+
+
+def row_from_dict(data: Any, given: Policy | None, path: object) -> Policy:
+    """The row of a file: rebuilt, or the one given, if it is the same."""
+    if not isinstance(data, Mapping) or not {"name", "recipe", "fingerprint"} <= set(data):
+        raise DamagedFile(f"{path}: the entry of the policy is missing or damaged")
+    if given is None:
+        if data["recipe"] is None:
+            raise InvalidArgument(
+                "policy", f"be given: {data['name']!r} is not a row of the catalogue", None,
+                "pass the same composed row: load(path, policy=...)",
+            )  # fmt: skip
+        try:
+            given = policy_from_recipe(data["recipe"])
+        except (DiscreetError, TypeError, KeyError) as error:
+            raise DamagedFile(f"{path}: the policy cannot be rebuilt: {error}") from None
+        if fingerprint(given) != data["fingerprint"]:
+            raise DamagedFile(
+                f"{path}: this version builds another {data['name']!r} than the file was made with; "
+                "use the version that made it"
+            )
+    elif fingerprint(given) != data["fingerprint"]:
+        raise InvalidArgument(
+            "policy", f"be the row {data['name']!r} that the file was made with", str(given),
+            "pass the same schedule, release and rule, with the same settings",
+        )  # fmt: skip
+    return given

@@ -1,0 +1,51 @@
+"""No noise: the plain mean, for the non-private twins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from ...compiled import Function
+from ...privacy.guarantees import Guarantee
+from ..schedules import Schedule
+from ..view import Setting, View
+from .base import Release, zeros
+
+
+class Unit(NamedTuple):
+    """The unit that rewards are counted in."""
+
+    unit: int
+
+
+class Sums(NamedTuple):
+    """Exact sums, one an arm: private, unless the release is exact anyway."""
+
+    exact: Any
+
+
+def publish_exact(
+    release: Any, ledger: Sums, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    """value = mean of all rewards of the arm."""
+    ledger.exact[arm] += total
+    view.size[arm] += rounds
+    view.value[arm] = ledger.exact[arm] / (view.size[arm] * release.unit)
+
+
+@dataclass(frozen=True)
+class Exact(Release):
+    """The plain mean: no noise, no privacy."""
+
+    name: ClassVar[str] = "exact"
+    publish: ClassVar[Function] = staticmethod(publish_exact)
+    bounds: ClassVar[tuple[float, float] | None] = None
+
+    def parameters(self, setting: Setting) -> Unit:
+        return Unit(setting.source.unit)
+
+    def ledger(self, setting: Setting) -> Sums:
+        return Sums(zeros(setting.arms, setting.source))
+
+    def guarantee(self, schedule: Schedule, horizon: int | None = None) -> Guarantee:
+        return Guarantee.none()

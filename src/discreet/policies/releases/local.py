@@ -1,0 +1,59 @@
+"""The local model: every user randomises their own reward before anybody sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from ...compiled import Function
+from ...privacy.budgets import Budget
+from ...privacy.mechanisms import RandomisedResponse
+from ..schedules import Schedule
+from ..view import Setting
+from .base import PureRelease, noise, response, zeros
+from .exact import Sums, publish_exact
+
+
+class LocalScale(NamedTuple):
+    """Noise scale, unit of rewards, and ε."""
+
+    scale: float
+    unit: int
+    epsilon: float
+
+
+def respond_laplace(release: LocalScale, reward: float, rng: Any) -> float:
+    """CTL: r + Lap(1/ε)."""
+    return reward + noise(release.scale, rng)
+
+
+def respond_bernoulli(release: LocalScale, reward: float, rng: Any) -> float:
+    """CTB: Bernoulli((r e^ε + 1 - r) / (1 + e^ε))."""
+    return release.unit * response(reward, release.epsilon, rng)
+
+
+@dataclass(frozen=True)
+class LocalLaplace(PureRelease):
+    """Every user adds Lap(1/ε) to their own reward; the curator averages what it is told."""
+
+    name: ClassVar[str] = "local Laplace"
+    publish: ClassVar[Function] = staticmethod(publish_exact)
+    respond: ClassVar[Function | None] = staticmethod(respond_laplace)
+
+    def parameters(self, setting: Setting) -> LocalScale:
+        source = setting.source
+        return LocalScale(source.laplace_scale(self.epsilon), source.unit, float(self.epsilon))
+
+    def ledger(self, setting: Setting) -> Sums:
+        return Sums(zeros(setting.arms, setting.source))
+
+
+@dataclass(frozen=True)
+class LocalBernoulli(LocalLaplace):
+    """Every user answers with a random bit that leans towards their reward."""
+
+    name: ClassVar[str] = "local Bernoulli"
+    respond: ClassVar[Function | None] = staticmethod(respond_bernoulli)
+
+    def mechanism_budget(self, schedule: Schedule, horizon: int) -> Budget:
+        return RandomisedResponse(self.epsilon).budget

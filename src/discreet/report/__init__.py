@@ -1,0 +1,27 @@
+"""Reports: one HTML file that holds everything it shows.
+
+>>> from discreet.report import Page
+>>> page = Page("A small study").section("What was asked").text("Which of two arms is better?")
+>>> page = page.table(["arm", "successes"], [["first", 12], ["second", 7]], caption="Counts")
+>>> "<caption>Counts</caption>" in page.html()
+True
+
+Everything is escaped, nothing is fetched, no script is needed. `page.write(path)` writes the file
+whole or not at all.
+"""
+
+from .html import Html, element, strong
+from .numbers import Estimate, count, decimal, percent
+from .page import Page, check_path
+
+__all__ = [
+    "Estimate",
+    "Html",
+    "Page",
+    "check_path",
+    "count",
+    "decimal",
+    "element",
+    "percent",
+    "strong",
+]

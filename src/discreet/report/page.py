@@ -1,0 +1,259 @@
+"""A page: sections of text, tables and figures, in one file that fetches nothing."""
+
+from __future__ import annotations
+
+import base64
+import re
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from numbers import Real
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Self
+
+from ..errors import InvalidArgument
+from ..version import __version__
+from .html import Html, element, joined, text
+from .numbers import Estimate, count
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# The policy lets a browser load nothing at all but what the file itself holds.
+SHEET = Template(
+    """<!DOCTYPE html>
+<html lang="$language">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="$policy">
+<meta name="generator" content="discreet $version">
+<title>$title</title>
+<style>
+$style</style>
+</head>
+<body>
+<header>
+<h1>$title</h1>
+$subtitle
+$contents
+</header>
+<main>
+$body
+</main>
+<footer>
+$footer
+</footer>
+</body>
+</html>
+"""
+)
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+class Page:
+    """A report. Every method that adds something returns the page, so that calls can be chained."""
+
+    def __init__(self, title: str, *, subtitle: str = "", language: str = "en") -> None:
+        if not title:
+            raise InvalidArgument("title", "say what the report is about", title, "give a title")
+        self.title, self.subtitle, self.language = title, subtitle, language
+        self._sections: list[tuple[str, str]] = []
+        self._body: list[Html] = []
+        self._footer: list[Html] = []
+        self._figures = 0
+
+    def section(self, title: str) -> Self:
+        """Begin a section; it is listed in the contents."""
+        anchor = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "section"
+        taken = {name for name, _ in self._sections}
+        number = 2
+        base = anchor
+        while anchor in taken:
+            anchor, number = f"{base}-{number}", number + 1
+        self._sections.append((anchor, title))
+        return self._add(element("h2", title, id=anchor))
+
+    def heading(self, title: str) -> Self:
+        """A heading inside a section."""
+        return self._add(element("h3", title))
+
+    def text(self, *pieces: object) -> Self:
+        """A paragraph of strings (escaped) and `Html`."""
+        return self._add(element("p", *pieces))
+
+    def note(self, *paragraphs: object, warning: bool = False) -> Self:
+        """A box with what must not be overlooked."""
+        kind = "note warning" if warning else "note"
+        inside = [element("p", paragraph) for paragraph in paragraphs]
+        return self._add(element("div", *inside, class_=kind))
+
+    def items(self, entries: Iterable[object], *, ordered: bool = False) -> Self:
+        """A list."""
+        points = [element("li", entry) for entry in entries]
+        return self._add(element("ol" if ordered else "ul", *points))
+
+    def terms(self, entries: Mapping[str, object]) -> Self:
+        """A list of terms and what they mean."""
+        pairs = [joined(element("dt", term), element("dd", said)) for term, said in entries.items()]
+        return self._add(element("dl", *pairs))
+
+    def code(self, lines: str) -> Self:
+        """Something to type, as it is."""
+        return self._add(element("pre", element("code", lines)))
+
+    def table(
+        self,
+        header: Sequence[object],
+        rows: Iterable[Sequence[object]],
+        *,
+        caption: str,
+        numeric: Iterable[int] | None = None,
+    ) -> Self:
+        """A table; the first cell of a row is its header.
+
+        Numbers and estimates are set to the right; `numeric` names further columns, from 0.
+        """
+        lines = [list(row) for row in rows]
+        if any(len(line) != len(header) for line in lines):
+            wrong = next(line for line in lines if len(line) != len(header))
+            rule = f"have {len(header)} cells, as the header has"
+            raise InvalidArgument("rows", rule, wrong, "fill empty cells with ''")
+        right = set(numeric or ()) | {
+            column
+            for column in range(len(header))
+            if lines and all(_is_number(line[column]) for line in lines)
+        }
+
+        def cell(tag: str, content: object, column: int, scope: str | None = None) -> Html:
+            kind = "number" if column in right else None
+            return element(tag, _shown(content), scope=scope, class_=kind)
+
+        head = [cell("th", content, column, "col") for column, content in enumerate(header)]
+        body = [
+            element(
+                "tr",
+                *(
+                    cell("td", content, column) if column else cell("th", content, 0, "row")
+                    for column, content in enumerate(line)
+                ),
+            )
+            for line in lines
+        ]
+        whole = element(
+            "table",
+            element("caption", caption),
+            element("thead", element("tr", *head)),
+            element("tbody", *body),
+        )
+        # A wide table scrolls on a small screen; the keyboard must reach it.
+        region = element(
+            "div", whole, class_="scroll", role="region", aria_label=caption, tabindex=0
+        )
+        return self._add(region)
+
+    def figure(self, figure: Figure, *, caption: str, alt: str) -> Self:
+        """A matplotlib figure, kept inside the page; `alt` says what it shows to who cannot see."""
+        if not alt:
+            raise InvalidArgument("alt", "say what the figure shows", alt, "write a sentence")
+        self._figures += 1
+        data = base64.b64encode(svg(figure, salt=f"figure {self._figures}")).decode("ascii")
+        picture = element("img", src=f"data:image/svg+xml;base64,{data}", alt=alt)
+        legend = element("figcaption", element("strong", f"Figure {self._figures}. "), caption)
+        # Small screens scroll the picture, since its words would be too small to read.
+        region = element(
+            "div", picture, class_="scroll", role="region", aria_label=caption, tabindex=0
+        )
+        return self._add(element("figure", region, legend))
+
+    def footer(self, *pieces: object) -> Self:
+        """A paragraph at the very end."""
+        self._footer.append(element("p", *pieces))
+        return self
+
+    def html(self) -> str:
+        """The whole page."""
+        links = [
+            element("li", element("a", title, href=f"#{anchor}"))
+            for anchor, title in self._sections
+        ]
+        contents = element("nav", element("ol", *links), aria_label="Contents")
+        return SHEET.substitute(
+            language=text(self.language),
+            policy=POLICY,
+            version=text(__version__),
+            title=text(self.title),
+            style=files("discreet.report").joinpath("style.css").read_text(encoding="utf-8"),
+            subtitle=element("p", self.subtitle, class_="subtitle") if self.subtitle else "",
+            contents=contents if len(links) > 2 else "",
+            body="\n".join(self._body),
+            footer="\n".join(self._footer),
+        )
+
+    def write(self, path: str | Path) -> Path:
+        """Write the page whole or not at all."""
+        from ..simulator.results import written_whole
+
+        path = check_path(path)
+        page = self.html()
+        with written_whole(path) as temporary:
+            temporary.write_text(page, encoding="utf-8")
+        return path
+
+    def _add(self, piece: Html) -> Self:
+        self._body.append(piece)
+        return self
+
+
+def check_path(path: str | Path, argument: str = "output") -> Path:
+    """A path that a file can be written to; worth asking before long work."""
+    path = Path(path)
+    try:
+        if path.is_dir():
+            raise InvalidArgument(argument, "name a file", str(path), "add a file name to it")
+        if path.exists() and not path.is_file():
+            raise InvalidArgument(
+                argument, "name an ordinary file", str(path), "give a new file name"
+            )
+        if not path.parent.is_dir():
+            raise InvalidArgument(
+                argument, "lie in a folder that exists", str(path), f"create {path.parent} first"
+            )
+        # What permissions say is not always what a file system does, so try.
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}."):
+            pass
+    except InvalidArgument:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InvalidArgument(
+            argument, "be writable", str(path), f"choose another place ({reason})"
+        ) from None
+    return path
+
+
+def svg(figure: Figure, *, salt: str = "discreet") -> bytes:
+    """A figure as SVG: the same figure always gives the same bytes, and words stay words."""
+    import io
+
+    import matplotlib
+
+    buffer = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": salt, "svg.fonttype": "none"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    return buffer.getvalue()
+
+
+def _is_number(content: object) -> bool:
+    return isinstance(content, Estimate | Real) and not isinstance(content, bool)
+
+
+def _shown(content: object) -> object:
+    if isinstance(content, bool):
+        return "yes" if content else "no"
+    if isinstance(content, int):
+        return count(content)
+    if isinstance(content, float):
+        return f"{content:.6g}"
+    return content
