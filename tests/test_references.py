@@ -13,9 +13,9 @@ from discreet.policies import CATALOGUE
 from discreet.references import REFERENCES, Reference
 
 ASKED = (
-    "mishra2015 hu2022 agrawal2012 shariff2018 azize2026 chan2011 lattimore2020 li2011 hammer1996 "
-    "discreet"
-).split()
+    "mishra2015", "hu2022", "agrawal2012", "shariff2018", "azize2026", "chan2011",
+    "lattimore2020", "li2011", "hammer1996", "discreet",
+)  # fmt: skip
 
 
 def parse(entry: str) -> tuple[str, str, dict[str, str]]:

@@ -7,26 +7,33 @@ privacy is measured; a live trial runs with secure noise; everything goes into o
 from __future__ import annotations
 
 import argparse
+import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
 from rich.markup import escape
 
 from .arms import Bernoulli, actg175
-from .errors import InvalidArgument, TrialError
+from .errors import ConflictingOutcome, InvalidArgument
 from .policies import Policy, policy
+from .report.live_page import LiveStory
 from .report.page import check_path
 from .report.pictures import TWINS, regret_picture, save_picture, title
-from .report.trial_page import Findings, LiveStory, lost, price, trial_page, worse
+from .report.trial_page import Findings, lost, price, trial_page, worse
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from .arms.base import Law
     from .arms.trial import TrialData
+    from .live import Trial
     from .report.pictures import Price
     from .simulator import Result
 
@@ -34,17 +41,29 @@ OUTPUT = "demo-report.html"
 PLAIN = ("imed", "kl-ucb", "ucb1")
 PRICED = ("dp-imed", "dp-klucb", "adap-klucb", "ldp-ucb-b")
 """Policies whose price is measured for every ε."""
-PRIVATE = (*PRICED, "adap-ucb", "dp-ucb")
 EPSILON = 1.0
 """The budget of the comparison; AdaC-UCB, which needs ρ, gets ε²/2."""
 
-PICTURE_MEANS = (0.75, 0.625, 0.5, 0.375, 0.25)
+RECEIVED = {
+    "in time": "outcomes came in time",
+    "late": "outcomes came months late, and were dropped if their batch had been released",
+    "again": "outcomes came a second time, which changed nothing",
+    "contrary": "outcomes contradicted one that was not needed any more, and were dropped",
+}
+DAY = 86_400.0
+DEADLINE = 14
+"""Days after which a batch of the live trial is released."""
+MOST_DAYS = 120.0
+"""How late a late outcome is."""
+
+PICTURE_MEANS = (0.375, 0.625, 0.75, 0.5, 0.25)
+"""The best arm is in the middle: some policies try arms in order, which should not favour them."""
 PICTURE_HORIZON = 10**7
 PICTURE_RUNS = {"kl-ucb": 10, "imed": 10, "ucb1": 20, "dp-ucb": 10, "ldp-ucb-b": 20}
 """Policies that decide in every round take seconds for ten million; the others do 200 runs."""
 
 
-class Stopped(Exception):  # noqa: N818 - it is no error
+class Stopped(Exception):
     """Ctrl-C."""
 
 
@@ -53,7 +72,7 @@ class Settings:
     """How much the demonstration does."""
 
     seed: int = 1
-    runs: tuple[tuple[int, int], ...] = ((2_139, 400), (10_000, 400), (100_000, 40))
+    runs: tuple[tuple[int, int], ...] = ((2_139, 400), (10_000, 320), (100_000, 32))
     """Patients, and how many trials of so many patients are simulated."""
     main: int = 10_000
     epsilons: tuple[float, ...] = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
@@ -64,7 +83,7 @@ def compared() -> tuple[Policy, ...]:
     """The policies of the comparison."""
     return (
         *(policy(name) for name in PLAIN),
-        *(policy(name, epsilon=EPSILON) for name in PRIVATE),
+        *(policy(name, epsilon=EPSILON) for name in PRICED),
         policy("adac-ucb", rho=EPSILON**2 / 2),
     )
 
@@ -120,8 +139,83 @@ def find(settings: Settings, console: Console, command: str = "") -> Findings:
 
 
 def live_trial(data: TrialData, patients: int, seed: int) -> LiveStory:
-    """A live trial."""
-    raise NotImplementedError
+    """A live trial with simulated patients, who answer late, twice, wrongly, or not at all.
+
+    The seed is that of the patients; the trial has none.
+    """
+    import numpy as np
+
+    from .live import Trial
+
+    rng = np.random.default_rng(seed)
+    today = 0.0
+    trial = Trial(
+        policy("dp-imed", epsilon=EPSILON), arms=data.arm_names,
+        deadline=DEADLINE * DAY, default=0.0, clock=lambda: today * DAY,
+    )  # fmt: skip
+    outcomes_of = dict(zip(data.arm_names, data.by_arm, strict=True))
+    events = Counter[str]()
+    post: list[Letter] = []
+    for patient in range(patients):
+        while post and post[0].day <= patient:
+            letter = heappop(post)
+            today = letter.day
+            events[_received(trial, letter)] += 1
+        today = float(patient)
+        outcome = float(rng.choice(outcomes_of[str(trial.assign(patient))]))
+        for letter in _letters(patient, outcome, today, rng):
+            heappush(post, letter)
+            events["outcomes never came"] += letter.day == math.inf
+    events["outcomes were still on their way at the end"] = sum(
+        letter.day < math.inf for letter in post
+    )
+    return LiveStory(
+        policy="dp-imed",
+        patients=patients,
+        protocol="One patient was recruited a day, and the outcome came one to ten days later. "
+        f"A batch of patients was released {DEADLINE} days after its last patient; an outcome "
+        "that was missing then counted as no success. As in life, not all went well:",
+        events={words: number for words, number in events.most_common() if number},
+        report=trial.report(),
+    )
+
+
+class Letter(NamedTuple):
+    """An outcome on its way to the trial."""
+
+    day: float
+    patient: int
+    outcome: float
+    kind: str
+
+
+def _letters(patient: int, outcome: float, today: float, rng: Generator) -> list[Letter]:
+    """What comes of one patient: mostly one outcome in time."""
+    day = today + rng.uniform(1.0, 10.0)
+    chance = rng.random()
+    if chance < 0.04:
+        return [Letter(math.inf, patient, outcome, "lost")]
+    if chance < 0.06:
+        return [Letter(today + MOST_DAYS, patient, outcome, "late")]
+    once = Letter(day, patient, outcome, "in time")
+    if chance < 0.08:
+        return [Letter(day - 0.5, patient, 9.0, "wrong"), once]
+    if chance < 0.12:
+        return [once, Letter(day + 0.5, patient, outcome, "again")]
+    if chance < 0.14:
+        return [once, Letter(day + 0.5, patient, 1.0 - outcome, "contrary")]
+    return [once]
+
+
+def _received(trial: Trial, letter: Letter) -> str:
+    """Hand in one outcome and say what became of it."""
+    try:
+        trial.record(letter.patient, letter.outcome)
+    except ConflictingOutcome:
+        return "outcomes contradicted an earlier one of the same patient and were refused"
+    except InvalidArgument:
+        return "outcomes were out of range (a slip of the pen) and were refused"
+    return RECEIVED[letter.kind]
 
 
 def picture(path: str | Path, *, seed: int = 1, horizon: int = PICTURE_HORIZON) -> Path:
@@ -137,12 +231,12 @@ def picture(path: str | Path, *, seed: int = 1, horizon: int = PICTURE_HORIZON) 
         _simulated(row, law, horizon, PICTURE_RUNS.get(row.name, 200), seed, progress=None)
         for row in rows
     ]
-    arms = ", ".join(f"{mean:g}" for mean in PICTURE_MEANS)
+    arms = ", ".join(f"{mean:g}" for mean in sorted(PICTURE_MEANS, reverse=True))
     figure = regret_picture(
         results,
         across="rounds",
         up="mean regret",
-        heading=f"Arms {arms}: private (solid, ε = {EPSILON:g}) and not (dashed)",
+        heading=f"Bernoulli arms {arms}: private (solid, ε = {EPSILON:g}) and not (dashed)",
         since=100,
     )
     save_picture(figure, target)

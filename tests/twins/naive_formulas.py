@@ -23,7 +23,7 @@ def largest(condition: Callable[[float], bool], low: float, high: float) -> floa
     """The largest x in [low, high] with the condition, which holds below a point and not above."""
     if condition(high):
         return high
-    for _ in range(200):
+    for _ in range(55):
         middle = 0.5 * (low + high)
         if condition(middle):
             low = middle
@@ -38,14 +38,18 @@ def kl_upper(p: float, c: float) -> float:
 
 
 def infimum(function: Callable[[float], float], low: float, high: float) -> float:
-    """The least value of a convex function on [low, high], by ternary search."""
-    for _ in range(300):
+    """The least value of a convex function on [low, high], by ternary search.
+
+    The ends count too: the function may be infinite everywhere else.
+    """
+    ends = min(function(low), function(high))
+    for _ in range(64):
         left, right = low + (high - low) / 3.0, high - (high - low) / 3.0
         if function(left) <= function(right):
             high = right
         else:
             low = left
-    return min(function(low), function(high))
+    return min(ends, function(low), function(high))
 
 
 def private_divergence(x: float, y: float, epsilon: float) -> float:
@@ -161,6 +165,21 @@ def truncated_laplace(u: float, epsilon: float, delta: float, n: int) -> float:
 def response_probability(reward: float, epsilon: float) -> float:
     """CTB: P(response = 1)."""
     return (reward * math.exp(epsilon) + 1.0 - reward) / (1.0 + math.exp(epsilon))
+
+
+def gaussian_variance(epsilon: float, delta: float) -> float:
+    """The least b with (ε,δ)-DP for N(0, b) and sensitivity 1, by bisection of the exact curve."""
+
+    def spent(sigma: float) -> float:
+        a, b = 1.0 / (2.0 * sigma) - epsilon * sigma, -1.0 / (2.0 * sigma) - epsilon * sigma
+        return normal(a) - math.exp(epsilon) * normal(b)
+
+    return largest(lambda sigma: spent(sigma) > delta, 1e-3, 1e3) ** 2
+
+
+def normal(x: float) -> float:
+    """The standard normal distribution function."""
+    return 0.5 * math.erfc(-x / math.sqrt(2.0))
 
 
 def tree_height(leaves: int) -> int:

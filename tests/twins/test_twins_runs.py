@@ -14,6 +14,7 @@ from typing import Any
 import naive_policies as naive
 import numpy as np
 import pytest
+from naive_formulas import gaussian_variance
 
 import discreet
 from discreet.policies import CATALOGUE, AsymptoticUCB, EachRound, Exact
@@ -51,7 +52,6 @@ def adac(budget: Budget, variance: float, **options: Any) -> Case:
     return Case("adac-ucb", budget, options, {"variance": variance, **known}, 3000)
 
 
-# The exact Gaussian calibration of (1, 1e-6) is compared with a bisection of the curve elsewhere.
 CASES = {
     "ucb1": Case("ucb1", horizon=1500),
     "kl-ucb": Case("kl-ucb", horizon=1500),
@@ -67,6 +67,7 @@ CASES = {
     "adac-ucb paper": adac(
         Approximate(0.5, 1e-4), 2.0 / 0.5**2 * math.log(1.25 / 1e-4), calibration="paper", alpha=0.5
     ),
+    "adac-ucb exact": adac(Approximate(2.0, 1e-5), gaussian_variance(2.0, 1e-5), alpha=1.0),
     "dp-klucb": pure("dp-klucb", 1.0, 3000),
     "dp-klucb r = 1.5": pure("dp-klucb", 0.2, 3000, ratio=1.5, first=7),
     "dp-imed": pure("dp-imed", 1.0, 3000),
@@ -126,12 +127,14 @@ def test_every_row_of_the_catalogue_has_a_twin() -> None:
 def test_a_run_makes_the_choices_of_its_twin(label: str, kind: str) -> None:
     case = CASES[label]
     policy = case.policy()
-    for run in range(3):
+    for run in range(2):
         table = reward_table(kind, case.horizon, run)
         arms = run_arms(policy, table, run, seed=11)
         ties = naive.replay(case.naive(generator(11, run), case.horizon), table, arms)
-        noisy_or_smooth = kind == "smooth" or case.name in ("adap-ucb", "adac-ucb", "dp-ucb")
-        assert not (ties and noisy_or_smooth and case.name != "ldp-ucb-b"), ties
+        # clipped means and KL indices may both be 1, and bits have equal means: no others tie
+        clipped = "kl" in case.name or case.name in ("dp-imed", "ldp-ucb-b")
+        if kind == "smooth" and not clipped:
+            assert ties == 0
 
 
 @pytest.mark.parametrize("change", [{"tilt": 1.04}, {"tilt": 0.96}, {"noise_tilt": 1.1}])

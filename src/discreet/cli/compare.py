@@ -11,7 +11,7 @@ from .study import run
 
 NAME = "compare"
 EXAMPLE = (
-    "discreet compare kl-ucb adap-klucb dp-imed --means .75,.5 --epsilon 1 --horizon 1e5 "
+    "discreet compare ucb1 adap-ucb adap-klucb --means .75,.5 --epsilon 1 --horizon 1e5 "
     "--runs 20 --seed 1"
 )
 

@@ -66,9 +66,7 @@ class Study:
         float | None,
         typer.Option(help="With --epsilon: a Rényi budget of this order.", metavar="NUMBER"),
     ] = None
-    mu: Annotated[
-        float | None, typer.Option(help="A Gaussian DP budget.", metavar="NUMBER")
-    ] = None
+    mu: Annotated[float | None, typer.Option(help="A Gaussian DP budget.", metavar="NUMBER")] = None
     alpha: Annotated[
         float | None, typer.Option(help="Option of a policy: exploration.", metavar="NUMBER")
     ] = None
@@ -87,7 +85,7 @@ class Study:
         int | None, typer.Option(help="Option of a policy: first batch.", metavar="COUNT")
     ] = None
     power: Annotated[
-        float | None, typer.Option(help="Option of a policy: confidence t^-power.", metavar="NUMBER")
+        float | None, typer.Option(help="Option of a policy: error t^-power.", metavar="NUMBER")
     ] = None
     option: Annotated[
         list[str] | None,
@@ -107,16 +105,17 @@ class Study:
     threads: Annotated[
         int | None, typer.Option(help="All cores unless told; changes no number.", metavar="COUNT")
     ] = None
-    points: Annotated[
-        int, typer.Option(help="Points of the regret curve.", metavar="COUNT")
-    ] = 100
+    points: Annotated[int, typer.Option(help="Points of the regret curve.", metavar="COUNT")] = 100
     json: Json = False
     output: Annotated[
-        Path | None, typer.Option(help="Save all runs as Parquet.", metavar="FILE.parquet")
+        Path | None,
+        typer.Option(help="Save all runs as Parquet.", metavar="FILE.parquet", readable=False),
     ] = None
     plot: Annotated[
         Path | None,
-        typer.Option(help="Draw the regret: .png, .svg or .pdf.", metavar="FILE.png"),
+        typer.Option(
+            help="Draw the regret: .png, .svg or .pdf.", metavar="FILE.png", readable=False
+        ),
     ] = None
 
     def policy_options(self) -> dict[str, Any]:

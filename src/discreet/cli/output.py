@@ -41,7 +41,9 @@ def print_table(
     # brackets in a cell are an interval, not markup
     console = Console(markup=False, highlight=False, emoji=False, width=wide)
     table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
+    table.columns[0].no_wrap = True
     for column in table.columns:
+        column.overflow = "fold"  # in a narrow terminal a word breaks rather than disappears
         if column.header in right:
             column.justify = "right"
     for row in rows:

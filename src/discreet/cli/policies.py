@@ -21,7 +21,7 @@ def command(json: Json = False) -> None:
     if json:
         print_json(entries)
         return
-    columns = ("name", "schedule", "release", "rule", "guarantee, for example", "budgets",
+    columns = ("name", "schedule", "release", "rule", "guarantee (example)", "budgets",
                "reference", "options")  # fmt: skip
     rows = [
         (
@@ -57,8 +57,7 @@ def describe(name: str) -> dict[str, Any]:
         "budgets": [kind.kind for kind in row.budgets],
         "arguments": [ARGUMENTS[kind] for kind in row.budgets],
         "example": example.recipe["budget"],
-        "guarantee": guarantee.to_dict()
-        | {"short": guarantee.short(), "sentence": str(guarantee)},
+        "guarantee": guarantee.to_dict() | {"short": guarantee.short(), "sentence": str(guarantee)},
         "bounds": None if example.bounds is None else list(example.bounds),
         "reference": {"key": row.reference, "short": REFERENCES[row.reference].short()},
         "options": row.options,

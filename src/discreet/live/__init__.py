@@ -1,6 +1,6 @@
 """Live trials, which protect real people, and rehearsals, which protect nobody."""
 
 from .rehearsal import Rehearsal
-#from .trial import Trial
+from .trial import Trial
 
-__all__ = ["Rehearsal"]
+__all__ = ["Rehearsal", "Trial"]

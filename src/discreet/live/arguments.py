@@ -31,16 +31,17 @@ def check_arms(arms: int | Sequence[Name]) -> tuple[Name, ...]:
     return names
 
 
-def check_horizon(horizon: float | None) -> int | None:
+def check_horizon(horizon: object) -> int | None:
     """A whole number of rounds, floats like 1e6 included; None for no end."""
     if horizon is None:
         return None
     fix = "use for example horizon=10_000, or None for no end"
     if isinstance(horizon, bool) or not isinstance(horizon, Real):
         raise InvalidArgument("horizon", "be a whole number", horizon, fix)
-    if not math.isfinite(horizon) or horizon != int(horizon) or horizon < 1:
+    rounds = float(horizon)
+    if not math.isfinite(rounds) or rounds != int(rounds) or rounds < 1.0:
         raise InvalidArgument("horizon", "be a whole number from 1", horizon, fix)
-    return int(horizon)
+    return int(rounds)
 
 
 def check_unit(unit: object) -> Name:

@@ -164,7 +164,8 @@ class Lists:
 
     def to_dict(self) -> dict[str, Any]:
         """A copy, by field."""
-        return {name: _copied(getattr(self, name)) for name in self.__slots__}
+        fields: tuple[str, ...] = self.__slots__
+        return {name: _copied(getattr(self, name)) for name in fields}
 
     def copy(self) -> Self:
         """The same lists again."""
@@ -183,7 +184,8 @@ def as_lists(state: Any) -> Lists:
         name: value.tolist() if hasattr(value, "tolist") else value
         for name, value in state._asdict().items()
     }
-    return _lists_of(type(state))(**fields)
+    kind: type = type(state)
+    return _lists_of(kind)(**fields)
 
 
 def _copied(value: Any) -> Any:

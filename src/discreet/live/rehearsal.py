@@ -51,7 +51,9 @@ class Rehearsal:
         if seed is not None and (
             isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0
         ):
-            raise InvalidArgument("seed", "be a whole number from 0", seed, "use for example seed=1")
+            raise InvalidArgument(
+                "seed", "be a whole number from 0", seed, "use for example seed=1"
+            )
         self.policy = policy
         setting = policy.setting(len(self._arms), check_horizon(horizon), SIMULATED)
         self._rng = np.random.Generator(np.random.PCG64(seed))
@@ -241,7 +243,10 @@ class Rehearsal:
         if self._label is None:
             self._refuse_more()
         raise InvalidArgument(
-            "arm", f"be the selected one, {self._label!r}", arm, "play the arm that select() returns"
+            "arm",
+            f"be the selected one, {self._label!r}",
+            arm,
+            "play the arm that select() returns",
         )
 
     def _refuse_reward(self, reward: object) -> None:

@@ -25,7 +25,7 @@ WHOLE_RUN = frozenset(
 
 
 def serves_trials(policy: Policy) -> bool:
-    """Whether what the row releases is private over the whole run, whatever its rule makes of it."""
+    """Whether what the row releases is private over the whole run, whatever its rule does."""
     released = policy.release.guarantee(policy.schedule)
     return released.is_private and released.definition in WHOLE_RUN
 
@@ -73,7 +73,7 @@ def row_from_dict(data: Any, given: Policy | None, path: object) -> Policy:
             raise DamagedFile(f"{path}: the policy cannot be rebuilt: {error}") from None
         if fingerprint(given) != data["fingerprint"]:
             raise DamagedFile(
-                f"{path}: this version builds another {data['name']!r} than the file was made with; "
+                f"{path}: this version builds another {data['name']!r} than made the file; "
                 "use the version that made it"
             )
     elif fingerprint(given) != data["fingerprint"]:

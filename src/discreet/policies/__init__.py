@@ -3,29 +3,39 @@
 from .adac import AdaCUCB
 from .adap import AdaPKLUCB, AdaPUCB
 from .catalogue import CATALOGUE, Row, policy, policy_from_recipe
-from .elimination import SuccessiveElimination
+from .elimination import LeadElimination, SuccessiveElimination
 from .imed import IMED
 from .klucb import KLUCB
 from .local import LDPUCBL
-from .perturbed import ExactBits, PerturbedLeader
+from .perturbed import BetaLeader, ExactBits, GaussianLeader, PerturbedLeader
 from .policy import Policy
 from .private_kl import DPIMED, DPKLUCB
+from .private_thompson import GapThenTree, PrivateThompson
 from .releases import (
+    DividedTree,
     Exact,
+    FillingLaplace,
+    ForgetExact,
     ForgetGaussian,
     ForgetLaplace,
+    ForgetTruncated,
+    Hybrid,
+    IdleHybrid,
     LocalBernoulli,
     LocalLaplace,
     PureRelease,
     Release,
     RememberLaplace,
     RunningLaplace,
+    ShrinkingLaplace,
+    SquashedBernoulli,
+    SquashedLaplace,
     Tree,
 )
 from .rules import Rule
-from .schedules import Doubling, EachRound, Geometric, Phases, Schedule
-from .thompson import Thompson
-from .tree_ucb import DPUCB
+from .schedules import Doubling, EachRound, Geometric, Phases, Regular, Schedule
+from .thompson import HybridThompson, LazyThompson, Thompson
+from .tree_ucb import DPUCB, DPUCBBound, ExperimentalUCB, IntervalUCB, PrivateUCB
 from .ucb import UCB1, AsymptoticUCB
 from .view import Setting, View
 
@@ -42,19 +52,37 @@ __all__ = [
     "AdaPKLUCB",
     "AdaPUCB",
     "AsymptoticUCB",
+    "BetaLeader",
+    "DPUCBBound",
+    "DividedTree",
     "Doubling",
     "EachRound",
     "Exact",
     "ExactBits",
+    "ExperimentalUCB",
+    "FillingLaplace",
+    "ForgetExact",
     "ForgetGaussian",
     "ForgetLaplace",
+    "ForgetTruncated",
+    "GapThenTree",
+    "GaussianLeader",
     "Geometric",
+    "Hybrid",
+    "HybridThompson",
+    "IdleHybrid",
+    "IntervalUCB",
+    "LazyThompson",
+    "LeadElimination",
     "LocalBernoulli",
     "LocalLaplace",
     "PerturbedLeader",
     "Phases",
     "Policy",
+    "PrivateThompson",
+    "PrivateUCB",
     "PureRelease",
+    "Regular",
     "Release",
     "RememberLaplace",
     "Row",
@@ -62,6 +90,9 @@ __all__ = [
     "RunningLaplace",
     "Schedule",
     "Setting",
+    "ShrinkingLaplace",
+    "SquashedBernoulli",
+    "SquashedLaplace",
     "SuccessiveElimination",
     "Thompson",
     "Tree",

@@ -14,7 +14,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..errors import InvalidArgument, UnknownPolicy, UnsupportedBudget
 from ..privacy.budgets import (
@@ -28,28 +28,39 @@ from ..privacy.budgets import (
 )
 from .adac import AdaCUCB
 from .adap import AdaPKLUCB, AdaPUCB
-from .elimination import SuccessiveElimination
+from .elimination import LeadElimination, SuccessiveElimination
 from .exploration import PUBLISHED_ALPHA
 from .imed import IMED
+from .interval import release_interval
 from .klucb import KLUCB
 from .local import LDPUCBL
-from .perturbed import ExactBits, PerturbedLeader
+from .perturbed import BetaLeader, ExactBits, GaussianLeader, PerturbedLeader
 from .policy import Policy
 from .private_kl import DPIMED, DPKLUCB, first_batch
+from .private_thompson import GapThenTree, PrivateThompson
 from .releases import (
+    DividedTree,
     Exact,
+    FillingLaplace,
+    ForgetExact,
     ForgetGaussian,
     ForgetLaplace,
+    ForgetTruncated,
+    Hybrid,
+    IdleHybrid,
     LocalBernoulli,
     LocalLaplace,
     Release,
     RunningLaplace,
+    ShrinkingLaplace,
+    SquashedBernoulli,
+    SquashedLaplace,
     Tree,
 )
 from .rules import Rule
-from .schedules import Doubling, EachRound, Geometric, Phases, Schedule
-from .thompson import Thompson
-from .tree_ucb import DPUCB
+from .schedules import Doubling, EachRound, Geometric, Phases, Regular, Schedule
+from .thompson import HybridThompson, LazyThompson, Thompson
+from .tree_ucb import DPUCB, DPUCBBound, ExperimentalUCB, IntervalUCB, PrivateUCB
 from .ucb import UCB1
 
 Parts = tuple[Schedule, Release, Rule]
@@ -176,6 +187,19 @@ def policy(
     return CATALOGUE[name].policy(asked if budget is None else budget, **options)
 
 
+def one_of(argument: str, value: str, *choices: str) -> str:
+    """A value that must be one of a few."""
+    if value not in choices:
+        known = " or ".join(repr(choice) for choice in choices)
+        raise InvalidArgument(argument, f"be {known}", value, f"use {choices[0]!r}")
+    return value
+
+
+def has_delta(budget: Budget) -> TypeGuard[Approximate]:
+    """Whether a budget has a δ above 0."""
+    return isinstance(budget, Approximate) and budget.delta > 0.0
+
+
 def policy_from_recipe(recipe: Mapping[str, Any]) -> Policy:
     """The policy that a saved recipe names."""
     from ..privacy.budgets import budget_from_dict
@@ -207,6 +231,12 @@ def _imed() -> Parts:
 def _thompson() -> Parts:
     """Thompson sampling"""
     return EachRound(), Exact(), Thompson()
+
+
+@row("episodic-ucb", reference="azize2022")
+def _episodic_ucb(alpha: float = PUBLISHED_ALPHA) -> Parts:
+    """Episodic UCB"""
+    return Doubling(), ForgetExact(), AdaPUCB(alpha)
 
 
 @row("adap-ucb", Pure, reference="azize2022")
@@ -247,6 +277,37 @@ def _dp_ucb(budget: Pure, power: float = 4.0) -> Parts:
     return EachRound(), Tree(budget.epsilon), DPUCB(power)
 
 
+@row("dp-ucb-td", Pure, reference="tossou2016")
+def _dp_ucb_td(budget: Pure) -> Parts:
+    """DP-UCB with hybrid counters"""
+    return EachRound(), IdleHybrid(budget.epsilon), UCB1()
+
+
+@row("dp-ucb-bound", Pure, reference="tossou2016")
+def _dp_ucb_bound(budget: Pure) -> Parts:
+    """DP-UCB-BOUND"""
+    return EachRound(), Hybrid(budget.epsilon), DPUCBBound()
+
+
+@row("dp-ucb-int", Approximate, ZCDP, reference="tossou2016")
+def _dp_ucb_int(budget: Budget, v: float = 1.1, calibration: str = "exact") -> Parts:
+    """DP-UCB-INT"""
+    release = ShrinkingLaplace(v, budget)
+    return Regular(release_interval(budget, v, calibration)), release, IntervalUCB()
+
+
+@row("private-ucb", Pure, reference="mishra2015")
+def _private_ucb(
+    budget: Pure, gamma: float = 0.1, calibration: str = "tight", width: str = "theory"
+) -> Parts:
+    """Private UCB"""
+    divided = one_of("calibration", calibration, "tight", "paper") == "paper"
+    release = DividedTree(budget.epsilon) if divided else Tree(budget.epsilon)
+    if one_of("width", width, "theory", "experiment") == "experiment":
+        return EachRound(), release, ExperimentalUCB()
+    return EachRound(), release, PrivateUCB(gamma, divided)
+
+
 @row("ldp-ucb-b", Pure, reference="ren2020")
 def _ldp_ucb_b(budget: Pure) -> Parts:
     """LDP-UCB-B"""
@@ -259,10 +320,66 @@ def _ldp_ucb_l(budget: Pure) -> Parts:
     return EachRound(), LocalLaplace(budget.epsilon), LDPUCBL()
 
 
+@row("ldp-ucb-bs", Pure, reference="ren2020")
+def _ldp_ucb_bs(budget: Pure) -> Parts:
+    """LDP-UCB-BS"""
+    return EachRound(), SquashedBernoulli(budget.epsilon), UCB1()
+
+
+@row("ldp-ucb-ls", Pure, reference="ren2020")
+def _ldp_ucb_ls(budget: Pure) -> Parts:
+    """LDP-UCB-LS"""
+    return EachRound(), SquashedLaplace(budget.epsilon), LDPUCBL()
+
+
+@row("lazy-dp-ts", Pure, reference="hu2022")
+def _lazy_dp_ts(budget: Pure) -> Parts:
+    """Lazy-DP-TS"""
+    return EachRound(), FillingLaplace(budget.epsilon), LazyThompson()
+
+
+@row("dp-ts", Pure, reference="hu2022")
+def _dp_ts(budget: Pure) -> Parts:
+    """DP-TS"""
+    return EachRound(), Hybrid(budget.epsilon), HybridThompson()
+
+
+@row("private-thompson", Pure, reference="mishra2015")
+def _private_thompson(
+    budget: Pure,
+    gap_estimation: bool = True,
+    fill: int | None = None,
+    calibration: str = "tight",
+) -> Parts:
+    """Private Thompson sampling"""
+    divided = one_of("calibration", calibration, "tight", "paper") == "paper"
+    release = GapThenTree(budget.epsilon, divided)
+    return Phases(), release, PrivateThompson(gap_estimation, fill, divided)
+
+
 @row("dp-se", Pure, reference="sajed2019")
 def _dp_se(budget: Pure, beta: float | None = None) -> Parts:
     """DP-SE"""
     return Phases(), ForgetLaplace(budget.epsilon), SuccessiveElimination(beta)
+
+
+@row("gdp-elim-new", Approximate, Pure, reference="wang2024")
+def _gdp_elim_new(budget: Budget) -> Parts:
+    """GDP-Elim-New"""
+    halved = Approximate(budget.epsilon, budget.delta / 2) if has_delta(budget) else budget
+    return Phases(), ForgetTruncated(halved), LeadElimination(budget)
+
+
+@row("dp-ftpl-gauss", Approximate, reference="wang2024")
+def _dp_ftpl_gauss(budget: Approximate, calibration: str = "exact") -> Parts:
+    """DP-FTPL-Gauss"""
+    return EachRound(), ExactBits(), GaussianLeader(budget, calibration)
+
+
+@row("dp-ftpl-beta", Approximate, reference="wang2024")
+def _dp_ftpl_beta(budget: Approximate, calibration: str = "exact") -> Parts:
+    """DP-FTPL-Beta"""
+    return EachRound(), ExactBits(), BetaLeader(budget, calibration)
 
 
 @row("dp-ftpl-new", Pure, Approximate, reference="wang2024")

@@ -100,4 +100,5 @@ def private_upper(x: float, c: float, epsilon: float) -> float:
     meet = x / (x + (1.0 - x) * shrink) if x > 0.0 else 0.0
     if meet > x and c <= kl(x, meet):
         return kl_upper(x, c)
-    return min(-math.expm1(-(epsilon * x + c)) / -math.expm1(-epsilon), 1.0)
+    tilt = epsilon * x if x > 0.0 else 0.0  # ε may be infinite
+    return min(-math.expm1(-(tilt + c)) / -math.expm1(-epsilon), 1.0)

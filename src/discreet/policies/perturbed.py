@@ -1,11 +1,15 @@
-"""DP-FTPL-New: follow the perturbed leader; the noise is in the choice, not in the means.
+"""Follow the perturbed leader: DP-FTPL-Gauss, -Beta and -New.
 
-θ = R/N + sqrt(log T/N) + (1/(Nε)) log[(T(e^ε-1)+2Tδ)/(2(e^ε-1)+2Tδ)] + Z/N of every arm, Z from the
-truncated Laplace law of (ε,δ) and sensitivity 1; play argmax θ. Rewards in (0, 1) become bits.
+The means R/N are exact and the choice is noisy: draw θ of every arm, play argmax θ.
+- Gauss:  θ ~ N(R/N, 2/N), after a start phase of N_G pulls of every arm.
+- Beta:   θ ~ Beta(R+1+k, N-R+1+k), k = floor(N/8) + 1, after N_B pulls.
+- New:    θ = R/N + sqrt(log T/N) + (1/(Nε)) log[(T(e^ε-1)+2Tδ)/(2(e^ε-1)+2Tδ)] + Z/N, Z from the
+          truncated Laplace law of (ε,δ) and sensitivity 1. No start phase.
 
 One reward moves one R/N by at most 1/N, so each round's choice is (ε,δ)-DP given the history:
-*instantaneous* DP. The run as a whole costs the composition over its rounds. Wang & Zhu (2024),
-Algorithm 3 and Theorem 16.
+*instantaneous* DP (the start phases, see `starts`, see to it). The run as a whole costs the
+composition over its rounds. Rewards in (0, 1) become bits. Wang & Zhu (2024), Algorithms 1 to 3,
+Theorems 11, 13 and 16.
 """
 
 from __future__ import annotations
@@ -19,14 +23,17 @@ from ..errors import UnsupportedBudget
 from ..privacy.budgets import Approximate, Budget, Pure
 from ..privacy.mechanisms import TruncatedLaplace
 from ..privacy.noise import truncated_laplace
-from .releases import Exact
-from .rules import Rule, choose_sampled
+from .releases.exact import Exact
+from .rules import Rule, choose_sampled, epsilon_delta
+from .starts import beta_start, check_start, gauss_start
+from .thompson import Start, choose_beta
 from .view import Setting, View
 
 
 class Leader(NamedTuple):
-    """(ε,δ), log T, and the shift that makes up for the noise, times N."""
+    """Pulls before an arm takes part, (ε,δ), log T, and the shift for the noise, times N."""
 
+    start: int
     epsilon: float
     delta: float
     log_horizon: float
@@ -70,9 +77,62 @@ class PerturbedLeader(Rule):
 
     def parameters(self, setting: Setting) -> Leader:
         horizon = setting.needs_horizon(self.name)
-        epsilon = float(getattr(self.asked, "epsilon"))  # noqa: B009 - both kinds have it
-        delta = float(getattr(self.asked, "delta", 0.0))
-        return Leader(epsilon, delta, math.log(horizon), leader_shift(epsilon, delta, horizon))
+        epsilon, delta = epsilon_delta(self.asked)
+        shift = leader_shift(epsilon, delta, horizon)
+        return Leader(1, epsilon, delta, math.log(horizon), shift)
+
+
+def gaussian_mean(rule: Start, view: View, arm: int, t: int, rng: Any) -> float:
+    """N(R/N, 2/N)."""
+    return float(view.value[arm] + math.sqrt(2.0 / view.size[arm]) * rng.standard_normal())
+
+
+@dataclass(frozen=True)
+class GaussianLeader(Rule):
+    """argmax of N(R/N, 2/N), after a start phase that keeps (ε, δ)."""
+
+    asked: Approximate
+    calibration: str = "exact"
+    name: ClassVar[str] = "Gaussian leader"
+    choose: ClassVar[Function | Kernel] = Kernel(choose_sampled, sample=gaussian_mean)
+
+    def __post_init__(self) -> None:
+        check_start(self.asked, self.calibration)
+
+    @property
+    def budget(self) -> Budget:
+        return self.asked
+
+    def parameters(self, setting: Setting) -> Start:
+        return Start(gauss_start(self.asked, self.calibration))
+
+
+def padded_belief(rule: Start, view: View, arm: int, t: int) -> tuple[float, float]:
+    """k zeros and k ones more: mean (R+k)/(N+2k) of N+2k."""
+    size = view.size[arm]
+    padding = size // 8 + 1
+    total = float(size + 2 * padding)
+    return (view.value[arm] * size + padding) / total, total
+
+
+@dataclass(frozen=True)
+class BetaLeader(Rule):
+    """argmax of Beta(R+1+k, N-R+1+k), k = floor(N/8)+1, after a start phase that keeps (ε, δ)."""
+
+    asked: Approximate
+    calibration: str = "exact"
+    name: ClassVar[str] = "Beta leader"
+    choose: ClassVar[Function | Kernel] = Kernel(choose_beta, belief=padded_belief)
+
+    def __post_init__(self) -> None:
+        check_start(self.asked, self.calibration)
+
+    @property
+    def budget(self) -> Budget:
+        return self.asked
+
+    def parameters(self, setting: Setting) -> Start:
+        return Start(beta_start(self.asked, self.calibration))
 
 
 def respond_rounded(release: Any, reward: float, rng: Any) -> float:

@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
-from ..privacy.budgets import Budget
+from ..errors import UnsupportedBudget
+from ..privacy.budgets import Approximate, Budget, Pure
 from .view import Empty, Setting, View
 
 
@@ -110,9 +111,9 @@ def choose_smallest(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int
 
 
 def choose_sampled(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
-    """An arm without release first; then argmax of a fresh sample of every arm."""
+    """An arm with fewer than `start` rewards first; then argmax of a sample of every arm."""
     for arm in range(len(view.size)):
-        if view.size[arm] == 0:
+        if view.size[arm] < rule.start:
             return arm
     best, level = 0, -1e300
     for arm in range(len(view.size)):
@@ -120,6 +121,17 @@ def choose_sampled(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
         if value > level:
             best, level = arm, value
     return best
+
+
+def epsilon_delta(budget: Budget) -> tuple[float, float]:
+    """(ε, δ) of a pure or approximate budget."""
+    if isinstance(budget, Pure):
+        return budget.epsilon, 0.0
+    if isinstance(budget, Approximate):
+        return budget.epsilon, budget.delta
+    raise UnsupportedBudget(
+        "budget", "be pure or approximate", budget, "give epsilon, or epsilon and delta"
+    )
 
 
 def clip01(x: float) -> float:

@@ -86,15 +86,17 @@ class Geometric(Schedule):
     def __post_init__(self) -> None:
         if not 1.0 < self.ratio < math.inf:
             raise InvalidArgument("ratio", "be above 1", self.ratio, "use for example ratio=2.0")
-        if self.first < 1:
-            raise InvalidArgument("first", "be at least 1", self.first, "use first=1")
+        if not isinstance(self.first, int) or self.first < 1:
+            raise InvalidArgument("first", "be a whole number from 1", self.first, "use first=1")
 
     def parameters(self, setting: Setting) -> Growth:
         cap = self.first if setting.horizon is None else setting.horizon // (10 * setting.arms)
         return Growth(max(1, min(self.first, cap)), float(self.ratio))
 
     def releases(self, horizon: int) -> int:
-        pulls, releases = self.first, 1
+        # from 1 and not from `first`, which `parameters` may cut down: a smaller first batch leaves
+        # room for more releases, and what pays for them must not count too few
+        pulls, releases = 1, 1
         while pulls < horizon:
             pulls += math.ceil((self.ratio - 1.0) * pulls)
             releases += 1
@@ -109,6 +111,36 @@ class Doubling(Geometric):
 
     def __init__(self) -> None:
         super().__init__(ratio=2.0, first=1)
+
+
+class Interval(NamedTuple):
+    """Rounds between two releases."""
+
+    every: int
+
+
+def every_so_often(schedule: Interval, memory: Any, view: View, arm: int) -> int:
+    """n = f."""
+    return schedule.every
+
+
+@dataclass(frozen=True)
+class Regular(Schedule):
+    """A release after every f rounds of an arm."""
+
+    every: int
+    name: ClassVar[str] = "every f rounds"
+    length: ClassVar[Function] = staticmethod(every_so_often)
+
+    def __post_init__(self) -> None:
+        if self.every < 1:
+            raise InvalidArgument("every", "be at least 1", self.every, "use every=1")
+
+    def parameters(self, setting: Setting) -> Interval:
+        return Interval(self.every)
+
+    def releases(self, horizon: int) -> int:
+        return -(-horizon // self.every)
 
 
 def as_the_rule_says(schedule: Any, memory: Any, view: View, arm: int) -> int:

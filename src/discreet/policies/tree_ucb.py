@@ -1,9 +1,14 @@
-"""DP-UCB: UCB on the prefix sums of a binary tree.
+"""UCB on noisy prefix sums r of every arm: trees and hybrid counters.
 
-r/N + sqrt(2 log(2/δ')/N) + sqrt(8) log^1.5 T log(2/δ') / (εN), r the tree sum, δ' = t^-4.
+DP-UCB:        r/N + sqrt(2 log(2/δ')/N) + sqrt(8) log^1.5 T log(2/δ')/(εN), δ' = t^-4; trees.
+Private UCB:   r/N + sqrt(2 log t/N) + Γ/N, Γ = log²T log(KT log T/γ)/ε; trees. As printed both
+               Γ and the noise have a factor K more: calibration="paper". In experiments the width
+               is sqrt(r log t)/N + log t/N instead.
+DP-UCB-BOUND:  r/N + sqrt(2 log t/N) + ν/N, ν = (sqrt(8)/ε) log(4t⁴) (1 + log N 1{N no power of 2});
+               hybrid counters. Without ν it is the DP-UCB of Tossou & Dimitrakakis.
 
-ε-DP: each arm has its own tree over its own rewards; a reward is under h = ceil(log2 T) + 1 nodes
-with noise Lap(h/ε). Tossou & Dimitrakakis (2016), as run by Azize (2024), section 5.5.
+ε-DP: each arm has its own counter over its own rewards, and a counter keeps ε. Mishra & Thakurta
+(2015), Algorithm 1; Tossou & Dimitrakakis (2016); DP-UCB as run by Azize (2024), section 5.5.
 """
 
 from __future__ import annotations
@@ -56,3 +61,134 @@ class DPUCB(Rule):
         horizon = setting.needs_horizon(self.name)
         epsilon = setting.pure_epsilon(self.name)
         return TreeWidth(self.power, math.sqrt(8.0) * math.log(horizon) ** 1.5 / epsilon)
+
+
+class Slack(NamedTuple):
+    """What the index adds for the noise, times N."""
+
+    noise: float
+
+
+def choose_private_ucb(rule: Slack, memory: Any, view: View, t: int, rng: Any) -> int:
+    """argmax of r/N + sqrt(2 log t/N) + Γ/N."""
+    level = 2.0 * math.log(t + 1.0)
+    best, largest = 0, -1e300
+    for arm in range(len(view.size)):
+        size = view.size[arm]
+        if size == 0:
+            return arm
+        value = view.value[arm] + math.sqrt(level / size) + rule.noise / size
+        if value > largest:
+            best, largest = arm, value
+    return best
+
+
+def check_gamma(gamma: float) -> None:
+    """γ is a probability."""
+    if not 0.0 < gamma < 1.0:
+        raise InvalidArgument("gamma", "lie in (0, 1)", gamma, "use gamma=0.1 as published")
+
+
+@dataclass(frozen=True)
+class PrivateUCB(Rule):
+    """r/N + sqrt(2 log t/N) + Γ/N, Γ = log²T log(KT log T/γ)/ε, times K if `divided`."""
+
+    gamma: float = 0.1
+    divided: bool = False
+    name: ClassVar[str] = "UCB index + Γ/N"
+    choose: ClassVar[Function | Kernel] = staticmethod(choose_private_ucb)
+
+    def __post_init__(self) -> None:
+        check_gamma(self.gamma)
+
+    def parameters(self, setting: Setting) -> Slack:
+        horizon, arms = setting.needs_horizon(self.name), setting.arms
+        log_horizon = math.log(horizon)
+        union = math.log(max(arms * horizon * log_horizon / self.gamma, 1.0))
+        slack = log_horizon**2 * union / setting.pure_epsilon(self.name)
+        return Slack(slack * arms if self.divided else slack)
+
+
+def choose_experimental(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
+    """argmax of r/N + sqrt(r log t)/N + log t/N, r at least 0."""
+    level = math.log(t + 1.0)
+    best, largest = 0, -1e300
+    for arm in range(len(view.size)):
+        size = view.size[arm]
+        if size == 0:
+            return arm
+        total = max(view.value[arm] * size, 0.0)
+        value = view.value[arm] + (math.sqrt(total * level) + level) / size
+        if value > largest:
+            best, largest = arm, value
+    return best
+
+
+@dataclass(frozen=True)
+class ExperimentalUCB(Rule):
+    """r/N + sqrt(r log t)/N + log t/N."""
+
+    name: ClassVar[str] = "UCB index, experimental width"
+    choose: ClassVar[Function | Kernel] = staticmethod(choose_experimental)
+
+
+def choose_bound(rule: Slack, memory: Any, view: View, t: int, rng: Any) -> int:
+    """argmax of r/N + sqrt(2 log t/N) + ν/N."""
+    log_t = math.log(t + 1.0)
+    noise = rule.noise * (math.log(4.0) + 4.0 * log_t)
+    best, largest = 0, -1e300
+    for arm in range(len(view.size)):
+        size = view.size[arm]
+        if size == 0:
+            return arm
+        between = 0.0 if size & (size - 1) == 0 else math.log(size)
+        value = view.value[arm] + math.sqrt(2.0 * log_t / size) + noise * (1.0 + between) / size
+        if value > largest:
+            best, largest = arm, value
+    return best
+
+
+@dataclass(frozen=True)
+class DPUCBBound(Rule):
+    """r/N + sqrt(2 log t/N) + ν/N, ν = (sqrt(8)/ε) log(4t⁴) (1 + log N 1{N no power of 2})."""
+
+    name: ClassVar[str] = "UCB index + hybrid width"
+    choose: ClassVar[Function | Kernel] = staticmethod(choose_bound)
+
+    def parameters(self, setting: Setting) -> Slack:
+        return Slack(math.sqrt(8.0) / setting.pure_epsilon(self.name))
+
+
+class Kept(NamedTuple):
+    """Indices as they were at an arm's last release."""
+
+    index: Any
+    size: Any
+
+
+def choose_kept(rule: Any, memory: Kept, view: View, t: int, rng: Any) -> int:
+    """argmax of mean + sqrt(2 log t/N), renewed only when the arm has a new release."""
+    best, largest = 0, -1e300
+    for arm in range(len(view.size)):
+        size = view.size[arm]
+        if size == 0:
+            return arm
+        if size != memory.size[arm]:
+            memory.size[arm] = size
+            memory.index[arm] = view.value[arm] + math.sqrt(2.0 * math.log(t + 1.0) / size)
+        if memory.index[arm] > largest:
+            best, largest = arm, memory.index[arm]
+    return best
+
+
+@dataclass(frozen=True)
+class IntervalUCB(Rule):
+    """DP-UCB-INT: the UCB1 index, computed at an arm's release and kept until its next."""
+
+    name: ClassVar[str] = "UCB1 index, kept"
+    choose: ClassVar[Function | Kernel] = staticmethod(choose_kept)
+
+    def memory(self, setting: Setting) -> Kept:
+        import numpy as np
+
+        return Kept(np.zeros(setting.arms), np.zeros(setting.arms, np.int64))

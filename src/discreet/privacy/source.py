@@ -10,6 +10,7 @@ which unit rewards are counted, and at which scale the noise keeps a budget:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +74,17 @@ def _secure_response(reward: int, epsilon: float, rng: None) -> int:
     return secure.randomised_response(reward, RESOLUTION, epsilon)
 
 
+def _squash(reward: float, unit: int) -> float:
+    """1 / (1 + e^-r)."""
+    return 1.0 / (1.0 + math.exp(-reward))
+
+
+def _secure_squash(reward: int, unit: int) -> int:
+    """The same, rounded to whole units: a fixed map of one reward, before any noise."""
+    value = max(min(reward / unit, 700.0), -700.0)
+    return round(unit / (1.0 + math.exp(-value)))
+
+
 SIMULATED = Source(
     "simulated",
     unit=1,
@@ -81,6 +93,8 @@ SIMULATED = Source(
         "laplace": noise.laplace,
         "gaussian": noise.gaussian,
         "response": noise.randomised_response,
+        "truncated": noise.truncated_laplace,
+        "squash": _squash,
     },
 )
 
@@ -92,5 +106,6 @@ SECURE = Source(
         "laplace": _secure_laplace,
         "gaussian": _secure_gaussian,
         "response": _secure_response,
+        "squash": _secure_squash,
     },
 )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-MINUS, THIN_SPACE = "\u2212", "\u202f"
+MINUS, THIN_SPACE, NO_BREAK = "\u2212", "\u202f", "\u00a0"
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,8 @@ $footer
 </html>
 """
 )
+SHORT = 24
+"""Row headers up to this length are not broken."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
@@ -62,7 +64,7 @@ class Page:
         self._sections: list[tuple[str, str]] = []
         self._body: list[Html] = []
         self._footer: list[Html] = []
-        self._figures = 0
+        self._figures = self._tables = 0
 
     def section(self, title: str) -> Self:
         """Begin a section; it is listed in the contents."""
@@ -108,7 +110,7 @@ class Page:
         header: Sequence[object],
         rows: Iterable[Sequence[object]],
         *,
-        caption: str,
+        caption: object,
         numeric: Iterable[int] | None = None,
     ) -> Self:
         """A table; the first cell of a row is its header.
@@ -126,8 +128,10 @@ class Page:
             if lines and all(_is_number(line[column]) for line in lines)
         }
 
+        short = all(len(str(line[0])) <= SHORT for line in lines)
+
         def cell(tag: str, content: object, column: int, scope: str | None = None) -> Html:
-            kind = "number" if column in right else None
+            kind = "number" if column in right else "short" if short and scope == "row" else None
             return element(tag, _shown(content), scope=scope, class_=kind)
 
         head = [cell("th", content, column, "col") for column, content in enumerate(header)]
@@ -141,31 +145,27 @@ class Page:
             )
             for line in lines
         ]
+        self._tables += 1
+        name = f"table-{self._tables}"
         whole = element(
             "table",
-            element("caption", caption),
+            element("caption", caption, id=name),
             element("thead", element("tr", *head)),
             element("tbody", *body),
         )
-        # A wide table scrolls on a small screen; the keyboard must reach it.
-        region = element(
-            "div", whole, class_="scroll", role="region", aria_label=caption, tabindex=0
-        )
-        return self._add(region)
+        return self._add(_scrolling(whole, name))
 
-    def figure(self, figure: Figure, *, caption: str, alt: str) -> Self:
+    def figure(self, figure: Figure, *, caption: object, alt: str) -> Self:
         """A matplotlib figure, kept inside the page; `alt` says what it shows to who cannot see."""
         if not alt:
             raise InvalidArgument("alt", "say what the figure shows", alt, "write a sentence")
         self._figures += 1
         data = base64.b64encode(svg(figure, salt=f"figure {self._figures}")).decode("ascii")
         picture = element("img", src=f"data:image/svg+xml;base64,{data}", alt=alt)
-        legend = element("figcaption", element("strong", f"Figure {self._figures}. "), caption)
-        # Small screens scroll the picture, since its words would be too small to read.
-        region = element(
-            "div", picture, class_="scroll", role="region", aria_label=caption, tabindex=0
-        )
-        return self._add(element("figure", region, legend))
+        name = f"figure-{self._figures}"
+        label = element("strong", f"Figure {self._figures}. ")
+        legend = element("figcaption", label, caption, id=name)
+        return self._add(element("figure", _scrolling(picture, name), legend))
 
     def footer(self, *pieces: object) -> Self:
         """A paragraph at the very end."""
@@ -243,6 +243,11 @@ def svg(figure: Figure, *, salt: str = "discreet") -> bytes:
     with matplotlib.rc_context({"svg.hashsalt": salt, "svg.fonttype": "none"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     return buffer.getvalue()
+
+
+def _scrolling(content: Html, name: str) -> Html:
+    """What is too wide for a small screen scrolls by itself; the keyboard must reach it."""
+    return element("div", content, class_="scroll", role="region", aria_labelledby=name, tabindex=0)
 
 
 def _is_number(content: object) -> bool:

@@ -5,6 +5,7 @@ A policy has one colour in all of them, and its non-private twin has the same on
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -41,7 +42,7 @@ _COLOUR_OF = {
     "dp-ucb": 6, "thompson": 6,
     "dp-se": 7,
 }  # fmt: skip
-INK, GRID = "#333c46", "#e3e7eb"
+INK, MUTED, GRID = "#333c46", "#6b7683", "#e3e7eb"
 WIDTH = 7.6
 LABEL_HEIGHT = 0.058
 """The least distance between two labels, as a share of the height of the axes."""
@@ -78,8 +79,12 @@ def regret_picture(
     heading: str = "",
     since: int = 10,
     height: float = 4.4,
+    baseline: tuple[str, float] | None = None,
 ) -> Figure:
-    """Mean regret against time, both logarithmic, with ±2 standard errors; labels at the ends."""
+    """Mean regret against time, both logarithmic, with ±2 standard errors; labels at the ends.
+
+    `baseline` is the name and the regret per round of something that does not learn.
+    """
     import numpy as np
 
     figure, axes = _canvas(height, right=0.76)
@@ -97,6 +102,11 @@ def regret_picture(
         axes.fill_between(t, low, mean + half, color=hue, alpha=0.16, linewidth=0)
         ends.append((float(mean[-1]), title(result.name), hue))
         highest, last = max(highest, float(mean.max())), max(last, int(t[-1]))
+    if baseline is not None:
+        name, slope = baseline
+        axes.plot([since, last], [since * slope, last * slope], ":", color=MUTED, linewidth=1.4)
+        ends.append((last * slope, name, MUTED))
+        highest = max(highest, last * slope)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(since, last)
@@ -118,7 +128,7 @@ def price_picture(prices: Sequence[Price], *, up: str, heading: str = "") -> Fig
         axes.errorbar(
             [p.epsilon for p in own],
             [p.patients.mean for p in own],
-            yerr=[2.0 * p.patients.error if p.patients.error >= 0 else 0.0 for p in own],
+            yerr=[2.0 * _known(p.patients.error) for p in own],
             color=hue, linewidth=1.9, marker="o", markersize=4.5, capsize=3,
         )  # fmt: skip
         ends.append((own[-1].patients.mean, title(name), hue))
@@ -127,9 +137,10 @@ def price_picture(prices: Sequence[Price], *, up: str, heading: str = "") -> Fig
     axes.set_xscale("log")
     axes.set_xlim(epsilons[0] / 1.15, epsilons[-1] * 1.15)
     axes.set_yscale("symlog", linthresh=100.0, linscale=0.7)
-    reach = max(abs(p.patients.mean) for p in prices)
-    lowest = min(p.patients.mean for p in prices)
-    axes.set_ylim(min(-60.0, 1.6 * lowest), max(200.0, 1.6 * reach))
+    bars = [(p.patients.mean, 2.0 * _known(p.patients.error)) for p in prices]
+    highest = max(mean + half for mean, half in bars)
+    lowest = min(mean - half for mean, half in bars)
+    axes.set_ylim(min(-30.0, 1.15 * lowest), 10.0 ** math.ceil(math.log10(max(highest, 200.0))))
     ticks = [s * 10.0**k for k in range(2, 9) for s in (-1, 1)] + [0.0]
     axes.yaxis.set_major_locator(FixedLocator(ticks))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: count(y)))
@@ -140,6 +151,11 @@ def price_picture(prices: Sequence[Price], *, up: str, heading: str = "") -> Fig
     _words(axes, "ε: strong privacy on the left, weak on the right", up, heading)
     _end_labels(axes, epsilons[-1] * 1.15, ends)
     return figure
+
+
+def _known(error: float) -> float:
+    """The error, or 0 where a single run leaves it unknown."""
+    return error if math.isfinite(error) else 0.0
 
 
 def _canvas(height: float, right: float) -> tuple[Figure, Axes]:
@@ -163,41 +179,41 @@ def _words(axes: Axes, across: str, up: str, heading: str) -> None:
 
     for axis in (axes.xaxis, axes.yaxis):
         if isinstance(axis.get_major_formatter(), LogFormatter):
-            axis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
+            large = axis.get_view_interval()[1] >= 1e7
+            axis.set_major_formatter(FuncFormatter(_power if large else _plain))
             axis.set_minor_formatter(NullFormatter())
     axes.set_xlabel(across, color=INK, fontsize=10)
-    axes.set_title(up if not heading else f"{heading}\n{up}", loc="left", color=INK, fontsize=10.5)
+    axes.set_title(up, loc="left", color=INK, fontsize=10)
+    if heading:
+        figure = axes.figure
+        figure.subplots_adjust(top=0.84)
+        figure.text(0.02, 0.955, heading, color=INK, fontsize=11, fontweight="bold", va="center")
 
 
-def _power(value: float) -> str:
-    """Numbers that people say are written out, larger ones as powers of ten."""
-    from math import log10
+def _plain(value: float, _: object) -> str:
+    return count(value) if value >= 1 else f"{value:g}"
 
-    if value < 1:
-        return f"{value:g}"
-    if value < 1e7:
-        return count(value)
-    digits = str(round(log10(value)))
-    return "10" + "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in digits)
+
+def _power(value: float, _: object) -> str:
+    digits = str(round(math.log10(value)))
+    return "10" + "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in digits if digit.isdigit())
 
 
 def _end_labels(axes: Axes, x: float, ends: list[tuple[float, str, str]]) -> None:
     """Names at the ends of the curves, moved apart where they would overlap."""
     to_axes = axes.transData + axes.transAxes.inverted()
-    heights = [float(to_axes.transform((x, max(y, 1e-3) if _is_log(axes) else y))[1]) for y, _, _ in ends]
+    least = 1e-3 if axes.get_yscale() == "log" else -math.inf
+    heights = [float(to_axes.transform((x, max(y, least)))[1]) for y, _, _ in ends]
     order = sorted(range(len(ends)), key=lambda i: heights[i])
     for place, i in zip(_apart([heights[i] for i in order]), order, strict=True):
-        y, name, hue = ends[i]
+        _, name, hue = ends[i]
+        line = {"arrowstyle": "-", "color": hue, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 1}
         axes.annotate(
             name, xy=(1.0, heights[i]), xycoords="axes fraction",
             xytext=(1.045, place), textcoords="axes fraction",
             va="center", ha="left", color=hue, fontsize=10, annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": hue, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 1},
+            arrowprops=line,
         )  # fmt: skip
-
-
-def _is_log(axes: Axes) -> bool:
-    return axes.get_yscale() == "log"
 
 
 def _apart(heights: Sequence[float]) -> list[float]:

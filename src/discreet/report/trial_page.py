@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ..privacy.budgets import Pure
 from ..version import __version__
 from .html import Html, element, joined, strong
-from .numbers import MINUS, Estimate, count, decimal, percent
+from .live_page import LiveStory, add_live
+from .numbers import MINUS, NO_BREAK, Estimate, count, decimal, percent
 from .page import Page
 from .pictures import TWINS, Price, price_picture, regret_picture, title
 
@@ -20,20 +21,9 @@ if TYPE_CHECKING:
     from ..simulator import Result
 
 OUTCOMES = {
-    "cd4": "the patient's CD4 cell count at 20 ± 5 weeks was above that at the start",
+    "cd4": "the patient’s CD4 cell count at 20 ± 5 weeks was above that at the start",
     "event-free": "no event (CD4 count halved, AIDS, or death) was seen",
 }
-
-
-@dataclass(frozen=True)
-class LiveStory:
-    """A live trial on simulated patients: what happened to it, and what it told the public."""
-
-    policy: str
-    guarantee: str
-    patients: int
-    events: Mapping[str, int]
-    report: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -95,7 +85,7 @@ def trial_page(findings: Findings) -> Page:
     _results(page, findings)
     _price(page, findings)
     if findings.live is not None:
-        _live(page, findings.live)
+        add_live(page, findings.live)
     _guarantees(page, findings)
     _limits(page, findings)
     _repeat(page, findings)
@@ -111,7 +101,9 @@ def _in_short(page: Page, findings: Findings) -> None:
     equal_worse, _ = _equal(data, horizon)
     page.section("In short")
     paragraphs: list[object] = []
-    headline = next((p for p in findings.prices if p.policy == "dp-imed" and p.epsilon == 1.0), None)
+    headline = next(
+        (p for p in findings.prices if p.policy == "dp-imed" and p.epsilon == 1.0), None
+    )
     if headline is not None and {"imed", "dp-imed"} <= set(results):
         without, with_ = worse(results["imed"]), worse(results["dp-imed"])
         paragraphs += [
@@ -128,15 +120,21 @@ def _in_short(page: Page, findings: Findings) -> None:
                 f"equally it is {count(equal_worse)}.",
             ),
             joined(
-                f"In outcomes, privacy cost {_cost(headline.successes)} among {count(horizon)} "
-                "patients (best private policy here, DP-IMED, against its non-private twin, IMED)."
+                "In outcomes, privacy cost ",
+                _cost(headline.successes),
+                f" among {count(horizon)} patients (the private policy DP-IMED against its "
+                "non-private twin, IMED).",
             ),
         ]
-    paragraphs.append(
-        "The price depends strongly on the policy and on ε. Policies in which every patient's "
-        "outcome is disguised before anybody sees it cost more than policies with a trusted "
-        "trial office."
-    )
+    at_one = sorted((p for p in findings.prices if p.epsilon == 1.0), key=lambda p: p.patients.mean)
+    if len(at_one) > 1:
+        low, high = at_one[0], at_one[-1]
+        paragraphs.append(
+            f"The price depends strongly on the policy and on ε. At ε = 1 it ranges from "
+            f"{_more(low.patients)} patients on a worse treatment ({title(low.policy)}) to "
+            f"{_more(high.patients)} ({title(high.policy)}), each compared with its non-private "
+            "twin."
+        )
     page.note(*paragraphs)
 
 
@@ -185,6 +183,7 @@ def _privacy(page: Page, findings: Findings) -> None:
         element("sup", "ε"),
         " in either direction."
     )  # fmt: skip
+    power = element("sup", "ε")
     rows = []
     for epsilon in findings.epsilons:
         advantage = Pure(epsilon).attacker_advantage()
@@ -204,10 +203,14 @@ def _privacy(page: Page, findings: Findings) -> None:
             "Attacker’s advantage",
         ],
         rows,
-        caption="What ε means for somebody who tries to find out one patient’s "
-        "outcome and knows everything else. Without information a guess between two equally "
-        "likely outcomes is right half of the time; the advantage is the true positive rate "
-        f"minus the false positive rate, at most (e^ε {MINUS} 1)/(e^ε + 1).",
+        caption=joined(
+            "What ε means for somebody who tries to find out one patient’s outcome and knows "
+            "everything else. Without the trial, a guess between two equally likely outcomes is "
+            "right half of the time. The advantage is the true positive rate minus the false "
+            "positive rate, at most ",
+            element("span", "(e", power, f" {MINUS} 1) / (e", power, " + 1)", class_="formula"),
+            ".",
+        ),
         numeric=(0, 1, 2, 3),
     ).text(
         "Two kinds of policies appear below. In the ",
@@ -221,7 +224,11 @@ def _privacy(page: Page, findings: Findings) -> None:
 
 def _results(page: Page, findings: Findings) -> None:
     data, horizon = findings.data, findings.main
-    page.section("Results")
+    page.section("Results").text(
+        "Every policy treated the same numbers of simulated patients and knew nothing at the "
+        "start. IMED, KL-UCB and UCB1 are classical policies without privacy; the others are "
+        "private, and the table says how much."
+    )
     results = sorted(findings.results[horizon], key=lambda result: result.final_regret.mean())
     equal_worse, equal_lost = _equal(data, horizon)
     rows: list[list[object]] = [
@@ -255,18 +262,21 @@ def _results(page: Page, findings: Findings) -> None:
     drawn = findings.results[longest]
     page.figure(
         regret_picture(
-            drawn, across="patients treated", up="successes lost so far (expected)", since=30
+            drawn,
+            across="patients treated",
+            up="successes lost so far (expected)",
+            since=30,
+            baseline=("equal split", _equal(data, 1)[1]),
         ),
         caption=f"Successes lost while the trial grows to {count(longest)} patients (mean of "
         f"{count(findings.runs[longest])} simulated trials; bands: ± 2 standard errors). "
-        "Both scales are logarithmic. Solid: private with the promise of the table; dashed: not "
-        "private. A curve that flattens has found the best treatment.",
+        "Both scales are logarithmic. Solid: private, as promised in the table; dashed: not "
+        "private; dotted: patients split equally. A curve that flattens has found the best "
+        "treatment.",
         alt=_curves_in_words(drawn, longest),
     )
     horizons = sorted(findings.results)
-    by_name = {
-        h: {result.name: result for result in findings.results[h]} for h in horizons
-    }
+    by_name = {h: {result.name: result for result in findings.results[h]} for h in horizons}
     table = [
         [title(result.name), *(lost(by_name[h][result.name]) for h in horizons)]
         for result in results
@@ -290,7 +300,8 @@ def _price(page: Page, findings: Findings) -> None:
         "policy’s non-private twin: the policy whose rule it adapts."
     ).figure(
         price_picture(
-            prices, up=f"more patients on a worse treatment, of {count(horizon)}, than without privacy"
+            prices,
+            up=f"more patients on a worse treatment, of {count(horizon)}, than without privacy",
         ),
         caption=f"The price of privacy for {count(horizon)} patients (bars: ± 2 standard "
         "errors). The vertical scale is compressed above 100.",
@@ -323,6 +334,10 @@ def _price(page: Page, findings: Findings) -> None:
             caption=caption,
             numeric=range(len(names) + 1),
         )
+    page.text(
+        "Where a curve levels off above zero, what remains is not the price of noise but of "
+        "deciding for whole batches of patients at a time, as most private policies do."
+    )
     if any(p.patients.mean < -2.0 * p.patients.error for p in prices):
         page.text(
             "A price below zero means that the private policy did better than its twin. Privacy "
@@ -332,32 +347,16 @@ def _price(page: Page, findings: Findings) -> None:
         )
 
 
-def _live(page: Page, live: LiveStory) -> None:
-    page.section("A live trial").text(
-        f"The same policy as in the simulation ({title(live.policy)}) can run a real trial. Here "
-        f"it ran one with {count(live.patients)} simulated patients, and with the noise that "
-        "protects real ones: cryptographic randomness without a seed. This section is therefore "
-        "different in every run of this report, and that is intended."
-    ).text("Its promise: ", live.guarantee)
-    page.items(f"{count(number)} {words}" for words, number in live.events.items())
-    page.text(
-        "These numbers are known only because the patients are simulated; the trial itself does "
-        "not tell them. What follows is all that it publishes."
-    )
-    from .live_page import public_report
-
-    public_report(page, live.report)
-
-
 def _guarantees(page: Page, findings: Findings) -> None:
-    page.section("The promises in words").terms(
-        {f"{title(policy.name)}": str(policy.guarantee) for policy in findings.policies}
-    )
+    page.section("The promises in words")
+    promises: dict[str, list[str]] = {}
+    for policy in findings.policies:
+        promises.setdefault(str(policy.guarantee), []).append(title(policy.name))
+    page.terms({", ".join(names): sentence for sentence, names in promises.items()})
     if any(policy.guarantee.budget.kind == "zcdp" for policy in findings.policies):
         page.text(
-            "ρ is another scale: whatever keeps ε keeps ρ = ε²/2, but not "
-            "the other way round. A promise with ρ = 0.5 is therefore weaker than one with "
-            "ε = 1."
+            "ρ is another scale: whatever keeps ε also keeps ρ = ε²/2, but not the other way "
+            "round. A promise with ρ = 0.5 is therefore weaker than one with ε = 1."
         )
 
 
@@ -406,10 +405,7 @@ def _repeat(page: Page, findings: Findings) -> None:
     ).code(findings.command)
     page.table(
         ["Policy", "Schedule", "Release", "Rule"],
-        [
-            [title(p.name), str(p.schedule), str(p.release), str(p.rule)]
-            for p in findings.policies
-        ],
+        [[title(p.name), str(p.schedule), str(p.release), str(p.rule)] for p in findings.policies],
         caption="The policies: when a batch of outcomes is released, how, and what is made of it.",
     )
 
@@ -430,7 +426,7 @@ def _promise(result: Result) -> str:
     if not guarantee.is_private:
         return "not private"
     where = "local" if guarantee.definition.value == "local" else "central"
-    return f"{guarantee.budget} ({where})"
+    return f"{guarantee.budget} ({where})".replace(" ", NO_BREAK)
 
 
 def _more(estimate: Estimate) -> str:
@@ -461,7 +457,10 @@ def _curves_in_words(results: Iterable[Result], horizon: int) -> str:
         f"{title(r.name)} {count(r.final_regret.mean())}"
         for r in sorted(results, key=lambda r: r.final_regret.mean())
     )
-    return f"Curves of successes lost against patients treated. After {count(horizon)} patients: {ends}."
+    return (
+        "Curves of successes lost against patients treated. "
+        f"After {count(horizon)} patients: {ends}."
+    )
 
 
 def _price_in_words(prices: Iterable[Price]) -> list[str]:

@@ -15,7 +15,7 @@ import contextlib
 import json
 import math
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -275,9 +275,7 @@ def _unpacked(table: pa.Table, settings: list[dict[str, Any]]) -> Iterator[Resul
 @contextlib.contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """A temporary neighbour of `path` that takes its place if nothing fails meanwhile."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         yield temporary
         os.replace(temporary, path)

@@ -1,21 +1,36 @@
 """Releases: how a batch of rewards becomes a public number."""
 
 from .base import PureRelease, Release
-from .counting import Tree
+from .counting import DividedTree, Hybrid, IdleHybrid, Tree
 from .exact import Exact
-from .forgetting import ForgetGaussian, ForgetLaplace
-from .local import LocalBernoulli, LocalLaplace
-from .remembering import RememberLaplace, RunningLaplace
+from .forgetting import (
+    FillingLaplace,
+    ForgetExact,
+    ForgetGaussian,
+    ForgetLaplace,
+    ForgetTruncated,
+)
+from .local import LocalBernoulli, LocalLaplace, SquashedBernoulli, SquashedLaplace
+from .remembering import RememberLaplace, RunningLaplace, ShrinkingLaplace
 
 __all__ = [
+    "DividedTree",
     "Exact",
+    "FillingLaplace",
+    "ForgetExact",
     "ForgetGaussian",
     "ForgetLaplace",
+    "ForgetTruncated",
+    "Hybrid",
+    "IdleHybrid",
     "LocalBernoulli",
     "LocalLaplace",
     "PureRelease",
     "Release",
     "RememberLaplace",
     "RunningLaplace",
+    "ShrinkingLaplace",
+    "SquashedBernoulli",
+    "SquashedLaplace",
     "Tree",
 ]

@@ -67,7 +67,12 @@ class Release:
         each = self.mechanism_budget(schedule, horizon)
         spent = each.times(self.touches(schedule, horizon))
         definition = Definition.LOCAL if self.respond is not None else Definition.INTERACTIVE
-        return Guarantee(spent, definition, conditions=("rewards lie in [0, 1]",))
+        return Guarantee(spent, definition, conditions=self.conditions)
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What must hold for the guarantee, in plain words."""
+        return () if self.bounds is None else ("rewards lie in [0, 1]",)
 
     def publish_kernel(self, source: Source) -> Kernel:
         """`publish` with the noise of a source filled in."""
@@ -78,7 +83,7 @@ class Release:
         return None if self.respond is None else Kernel(self.respond, **self._filled(source))
 
     def _filled(self, source: Source) -> dict[str, Function]:
-        filled = {"response": source.kernels["response"]}
+        filled = dict(source.kernels)
         if self.noise:
             filled["noise"] = source.kernels[self.noise]
         return filled
@@ -93,7 +98,17 @@ def noise(scale: float, rng: Any) -> float:
 
 
 def response(reward: float, epsilon: float, rng: Any) -> float:
-    """Filled in by a source, likewise."""
+    """Filled in by a source, likewise: a random bit that leans towards the reward."""
+    raise RuntimeError("no source of noise was filled in")
+
+
+def squash(reward: float, unit: int) -> float:
+    """Filled in by a source, likewise: the sigmoid of a reward, in units."""
+    raise RuntimeError("no source of noise was filled in")
+
+
+def truncated(epsilon: float, delta: float, rng: Any) -> float:
+    """Filled in by a source, likewise: truncated Laplace noise of sensitivity 1."""
     raise RuntimeError("no source of noise was filled in")
 
 

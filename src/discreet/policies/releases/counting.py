@@ -1,4 +1,4 @@
-"""Noisy prefix sums after every round, from binary trees."""
+"""Noisy prefix sums after every round: binary trees, and hybrid counters for unknown horizons."""
 
 from __future__ import annotations
 
@@ -6,10 +6,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from ...compiled import Function
-from ...privacy.counters import TreeLedger, tree_add, tree_ledger, tree_levels
+from ...privacy.counters import (
+    HYBRID_LEVELS,
+    HybridLedger,
+    TreeLedger,
+    hybrid_add,
+    hybrid_ledger,
+    tree_add,
+    tree_ledger,
+    tree_levels,
+)
 from ..schedules import Schedule
 from ..view import Setting, View
-from .base import PureRelease
+from .base import PureRelease, Scale
 
 
 class TreeScale(NamedTuple):
@@ -51,3 +60,61 @@ class Tree(PureRelease):
     def ledger(self, setting: Setting) -> TreeLedger:
         levels = self.touches(setting.schedule, setting.needs_horizon(self.name))
         return tree_ledger(setting.arms, levels, exact=setting.source.secure)
+
+
+@dataclass(frozen=True)
+class DividedTree(Tree):
+    """The same with ε/K an arm, as Mishra & Thakurta (2015) print it.
+
+    The arms' rewards are disjoint, so ε an arm would do: this keeps the budget K times over.
+    """
+
+    name: ClassVar[str] = "tree, budget divided by arms"
+
+    def parameters(self, setting: Setting) -> TreeScale:
+        tight = super().parameters(setting)
+        return tight._replace(scale=tight.scale * setting.arms)
+
+
+def publish_hybrid(
+    release: Scale, ledger: HybridLedger, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    """value = noisy prefix sum of the arm's hybrid counter / N."""
+    view.size[arm] += rounds
+    prefix = hybrid_add(ledger, HYBRID_LEVELS, release.scale, arm, total, rng)
+    view.value[arm] = prefix / (view.size[arm] * release.unit)
+
+
+@dataclass(frozen=True)
+class Hybrid(PureRelease):
+    """A hybrid counter an arm, for any horizon: Lap(2/ε) at powers of two, trees between them.
+
+    A reward is in one block, ε/2, and under log2 P nodes of a tree, each ε/(2 log2 P): ε.
+    """
+
+    name: ClassVar[str] = "hybrid"
+    publish: ClassVar[Function] = staticmethod(publish_hybrid)
+
+    def ledger(self, setting: Setting) -> HybridLedger:
+        return hybrid_ledger(setting.arms, exact=setting.source.secure)
+
+
+def publish_hybrid_idle(
+    release: Scale, ledger: HybridLedger, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    """Every arm's counter goes on, with a 0 where another arm was played."""
+    view.size[arm] += rounds
+    for other in range(len(view.size)):
+        prefix = hybrid_add(
+            ledger, HYBRID_LEVELS, release.scale, other, total if other == arm else 0 * total, rng
+        )
+        if view.size[other] > 0:
+            view.value[other] = prefix / (view.size[other] * release.unit)
+
+
+@dataclass(frozen=True)
+class IdleHybrid(Hybrid):
+    """Hybrid counters of all arms advanced in every round; a 0 is nobody's reward."""
+
+    name: ClassVar[str] = "hybrid, idle arms counted"
+    publish: ClassVar[Function] = staticmethod(publish_hybrid_idle)

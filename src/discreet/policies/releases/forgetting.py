@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from ...compiled import Function
-from ...errors import UnsupportedBudget
-from ...privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Renyi
-from ...privacy.mechanisms import Gaussian
+from ...errors import InvalidArgument, UnsupportedBudget
+from ...privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
+from ...privacy.guarantees import Guarantee
+from ...privacy.mechanisms import Gaussian, TruncatedLaplace
 from ...privacy.source import SIMULATED
 from ..schedules import Schedule
 from ..view import Setting, View
-from .base import PureRelease, Release, Scale, in_kind, noise
+from .base import PureRelease, Release, Scale, in_kind, noise, truncated, zeros
+from .exact import Unit
 
 
 def publish_forget(
@@ -60,3 +62,105 @@ class ForgetGaussian(Release):
         """The noise buys μ = 1/σ Gaussian DP; stated in the kind that was asked for."""
         spent = Gaussian(SIMULATED.gaussian_scale(self.budget, self.calibration)).budget
         return in_kind(spent, self.budget)
+
+
+def publish_last(
+    release: Unit, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    """value = mean of this batch."""
+    view.value[arm] = total / (rounds * release.unit)
+    view.size[arm] = rounds
+
+
+@dataclass(frozen=True)
+class ForgetExact(Release):
+    """The plain mean of the last batch: forgetting without noise, no privacy."""
+
+    name: ClassVar[str] = "forget, exact"
+    publish: ClassVar[Function] = staticmethod(publish_last)
+    bounds: ClassVar[tuple[float, float] | None] = None
+
+    def parameters(self, setting: Setting) -> Unit:
+        return Unit(setting.source.unit)
+
+    def guarantee(self, schedule: Schedule, horizon: int | None = None) -> Guarantee:
+        return Guarantee.none()
+
+
+class Truncation(NamedTuple):
+    """(ε, δ) of truncated Laplace noise, and the unit of rewards."""
+
+    epsilon: float
+    delta: float
+    unit: int
+
+
+def publish_truncated(
+    release: Truncation, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    """value = (sum of this batch + Z) / n, Z truncated Laplace for sensitivity 1."""
+    noisy = total / release.unit + truncated(release.epsilon, release.delta, rng)
+    view.value[arm] = noisy / rounds
+    view.size[arm] = rounds
+
+
+@dataclass(frozen=True)
+class ForgetTruncated(Release):
+    """The mean of the last batch + truncated Laplace noise, bounded, for (ε, δ)-DP."""
+
+    budget: Budget
+    name: ClassVar[str] = "forget + truncated Laplace"
+    publish: ClassVar[Function] = staticmethod(publish_truncated)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.budget, Pure | Approximate):
+            raise UnsupportedBudget(
+                "budget", "be pure or approximate for truncated Laplace noise", self.budget,
+                "give epsilon, or epsilon and delta",
+            )  # fmt: skip
+
+    def parameters(self, setting: Setting) -> Truncation:
+        if setting.source.secure:
+            raise InvalidArgument(
+                "release", "have secure noise for live use", self.name,
+                "take a policy with Laplace or Gaussian releases, such as dp-imed or adac-ucb",
+            )  # fmt: skip
+        noise = TruncatedLaplace.calibrated(self.budget)
+        return Truncation(noise.epsilon, noise.delta, setting.source.unit)
+
+    def mechanism_budget(self, schedule: Schedule, horizon: int) -> Budget:
+        return TruncatedLaplace.calibrated(self.budget).budget
+
+
+class Filling(NamedTuple):
+    """The batch of every arm that is filling up: private."""
+
+    total: Any
+    count: Any
+
+
+def publish_filling(
+    release: Scale, ledger: Filling, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    """When the arm's open batch has twice the rewards of the last: release it, begin another."""
+    ledger.total[arm] += total
+    ledger.count[arm] += rounds
+    if ledger.count[arm] >= max(1, 2 * view.size[arm]):
+        noisy = ledger.total[arm] + noise(release.scale, rng)
+        view.value[arm] = noisy / (ledger.count[arm] * release.unit)
+        view.size[arm] = ledger.count[arm]
+        ledger.total[arm] = 0
+        ledger.count[arm] = 0
+
+
+@dataclass(frozen=True)
+class FillingLaplace(PureRelease):
+    """Doubling batches that fill up while the arms take turns; each is released once, so ε."""
+
+    name: ClassVar[str] = "doubling batches + Laplace"
+    publish: ClassVar[Function] = staticmethod(publish_filling)
+
+    def ledger(self, setting: Setting) -> Filling:
+        import numpy as np
+
+        return Filling(zeros(setting.arms, setting.source), np.zeros(setting.arms, np.int64))

@@ -10,7 +10,7 @@ from ...privacy.budgets import Budget
 from ...privacy.mechanisms import RandomisedResponse
 from ..schedules import Schedule
 from ..view import Setting
-from .base import PureRelease, noise, response, zeros
+from .base import PureRelease, noise, response, squash, zeros
 from .exact import Sums, publish_exact
 
 
@@ -30,6 +30,16 @@ def respond_laplace(release: LocalScale, reward: float, rng: Any) -> float:
 def respond_bernoulli(release: LocalScale, reward: float, rng: Any) -> float:
     """CTB: Bernoulli((r e^ε + 1 - r) / (1 + e^ε))."""
     return release.unit * response(reward, release.epsilon, rng)
+
+
+def respond_squashed_laplace(release: LocalScale, reward: float, rng: Any) -> float:
+    """CTL-S: 1/(1+e^-r) + Lap(1/ε)."""
+    return squash(reward, release.unit) + noise(release.scale, rng)
+
+
+def respond_squashed_bernoulli(release: LocalScale, reward: float, rng: Any) -> float:
+    """CTB-S: CTB of 1/(1+e^-r)."""
+    return release.unit * response(squash(reward, release.unit), release.epsilon, rng)
 
 
 @dataclass(frozen=True)
@@ -57,3 +67,21 @@ class LocalBernoulli(LocalLaplace):
 
     def mechanism_budget(self, schedule: Schedule, horizon: int) -> Budget:
         return RandomisedResponse(self.epsilon).budget
+
+
+@dataclass(frozen=True)
+class SquashedLaplace(LocalLaplace):
+    """Local Laplace noise on the sigmoid of a reward of any size."""
+
+    name: ClassVar[str] = "sigmoid + local Laplace"
+    respond: ClassVar[Function | None] = staticmethod(respond_squashed_laplace)
+    bounds: ClassVar[tuple[float, float] | None] = None
+
+
+@dataclass(frozen=True)
+class SquashedBernoulli(LocalBernoulli):
+    """A random bit that leans towards the sigmoid of a reward of any size."""
+
+    name: ClassVar[str] = "sigmoid + local Bernoulli"
+    respond: ClassVar[Function | None] = staticmethod(respond_squashed_bernoulli)
+    bounds: ClassVar[tuple[float, float] | None] = None

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from ...compiled import Function
-from ..schedules import Schedule
+from ...errors import InvalidArgument
+from ...privacy.budgets import ZCDP, Approximate, Budget
+from ...privacy.guarantees import Definition, Guarantee
+from ..schedules import Regular, Schedule
 from ..view import Setting, View
-from .base import PureRelease, Scale, noise, zeros
+from .base import PureRelease, Release, Scale, noise, zeros
 from .exact import Sums
 
 
@@ -69,3 +73,79 @@ class RememberLaplace(PureRelease):
 
     def ledger(self, setting: Setting) -> Sums:
         return Sums(zeros(setting.arms, setting.source))
+
+
+class Shrinking(NamedTuple):
+    """Half the power v that noise grows with, and the unit of rewards."""
+
+    half_power: float
+    unit: int
+
+
+def publish_shrinking(
+    release: Shrinking, ledger: Sums, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    """value = mean of all rewards + Lap(N^-(1-v/2)): Lap(N^(v/2)) on the sum."""
+    ledger.exact[arm] += total
+    view.size[arm] += rounds
+    scale = release.unit * float(view.size[arm]) ** release.half_power
+    view.value[arm] = (ledger.exact[arm] + noise(scale, rng)) / (view.size[arm] * release.unit)
+
+
+@dataclass(frozen=True)
+class ShrinkingLaplace(Release):
+    """The mean of all rewards, again and again, with noise Lap(N^-(1-v/2)), 1 < v <= 1.5.
+
+    With a release every f rounds the k-th one of an arm costs (kf)^(-v/2). A reward is in all of
+    them: no finite ε in the end, but ρ = Σ_k (kf)^-v / 2 = f^-v ζ(v)/2 of zCDP, for any horizon.
+    """
+
+    power: float
+    asked: Budget
+    name: ClassVar[str] = "remember + shrinking Laplace"
+    publish: ClassVar[Function] = staticmethod(publish_shrinking)
+    noise: ClassVar[str] = "laplace"
+
+    def __post_init__(self) -> None:
+        if not 1.0 < self.power <= 1.5:
+            raise InvalidArgument("v", "lie in (1, 1.5]", self.power, "use v=1.1 as published")
+
+    @property
+    def budget(self) -> Budget:  # type: ignore[override]
+        return self.asked
+
+    def parameters(self, setting: Setting) -> Shrinking:
+        return Shrinking(0.5 * self.power, setting.source.unit)
+
+    def ledger(self, setting: Setting) -> Sums:
+        return Sums(zeros(setting.arms, setting.source))
+
+    def guarantee(self, schedule: Schedule, horizon: int | None = None) -> Guarantee:
+        if not isinstance(schedule, Regular):
+            raise InvalidArgument(
+                "schedule", f"be Regular for the release {self.name!r}", str(schedule),
+                "its noise is paid for by releases that are at least f rounds apart",
+            )  # fmt: skip
+        spent: Budget = ZCDP(shrinking_rho(self.power, schedule.every))
+        if isinstance(self.asked, Approximate):
+            spent = spent.to_approximate(self.asked.delta)
+        return Guarantee(spent, Definition.INTERACTIVE, conditions=self.conditions)
+
+
+def shrinking_rho(power: float, every: int) -> float:
+    """ρ = f^-v ζ(v) / 2."""
+    return math.pow(every, -power) * zeta(power) / 2.0
+
+
+def zeta(s: float) -> float:
+    """Riemann's ζ(s) for s > 1, by Euler and Maclaurin's formula after 20 terms."""
+    n = 20.0
+
+    def falling(power: float) -> float:
+        return math.pow(n, -power)
+
+    head = math.fsum(math.pow(k, -s) for k in range(1, 20))
+    tail = n * falling(s) / (s - 1.0) + 0.5 * falling(s) + s * falling(s + 1.0) / 12.0
+    third = s * (s + 1.0) * (s + 2.0)
+    fifth = third * (s + 3.0) * (s + 4.0)
+    return head + tail - third * falling(s + 3.0) / 720.0 + fifth * falling(s + 5.0) / 30240.0

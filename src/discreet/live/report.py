@@ -1,0 +1,91 @@
+"""What a trial shows: releases and public counts, nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..policies import Policy
+from ..policies.releases import LocalBernoulli
+from ..privacy.guarantees import Guarantee
+from .arguments import Name
+from .protocol import Protocol
+
+
+def make_report(
+    policy: Policy,
+    guarantee: Guarantee,
+    arms: Sequence[Name],
+    outcome_range: tuple[float, float],
+    protocol: Protocol,
+    *,
+    status: str,
+    rounds: int,
+    assigned: Sequence[int],
+    filled: int,
+    due: float | None,
+) -> dict[str, Any]:
+    """The state of a trial, ready for JSON; means in the units of the outcomes."""
+    low, high = outcome_range
+    view = protocol.view
+    played = [protocol.view.pulls[arm] for arm in range(len(arms))]
+    played[protocol.arm] += filled
+    rows = [
+        {
+            "arm": name,
+            "assigned": assigned[arm],
+            "used": played[arm],
+            "releases": protocol.releases[arm],
+            "size": view.size[arm],
+            "mean": low + (high - low) * estimated_mean(policy, view.value[arm])
+            if view.size[arm]
+            else None,
+        }
+        for arm, name in enumerate(arms)
+    ]
+    return {
+        "policy": str(policy),
+        "guarantee": str(guarantee),
+        "budget": guarantee.to_dict(),
+        "status": status,
+        "rounds": rounds,
+        "horizon": protocol.horizon,
+        "assigned": sum(assigned),
+        "releases": sum(protocol.releases),
+        "most_played": arms[max(range(len(arms)), key=played.__getitem__)],
+        "arms": rows,
+        "batch": {
+            "arm": arms[protocol.arm],
+            "size": None if protocol.cut else protocol.rounds,
+            "filled": filled,
+            "due": due,
+        },
+    }
+
+
+def estimated_mean(policy: Policy, value: float) -> float:
+    """The mean outcome that a released value speaks for.
+
+    Random bits lean towards 1/2: their mean is 1/2 + (2μ-1)(e^ε-1)/(2(e^ε+1)).
+    """
+    release = policy.release
+    if isinstance(release, LocalBernoulli):
+        return 0.5 + (value - 0.5) / math.tanh(0.5 * release.epsilon)
+    return float(value)
+
+
+def as_text(report: dict[str, Any]) -> str:
+    """The report as a small table."""
+    lines = [
+        f"Trial of {report['policy']}",
+        f"{report['status']}: {report['assigned']} assigned, {report['rounds']} used, "
+        f"{report['releases']} releases",
+        f"{'arm':<16}{'assigned':>10}{'releases':>10}{'size':>10}{'mean':>12}",
+    ]
+    for row in report["arms"]:
+        mean = "-" if row["mean"] is None else f"{row['mean']:.4g}"
+        lines.append(
+            f"{row['arm']!s:<16}{row['assigned']:>10}{row['releases']:>10}{row['size']:>10}{mean:>12}"
+        )
+    return "\n".join([*lines, report["guarantee"]])

@@ -1,0 +1,194 @@
+"""Private Thompson sampling: estimate the gap, fill trees, then sample.
+
+1. Gap estimation, Δ̂ = 1: every arm m = 192 log T/(εΔ̂²) times, mean + Lap(1/(εm)); halve Δ̂ until the
+   two best differ by more than Δ̂. (Left out in the authors' experiments: gap_estimation=False.)
+2. Γ/Δ̂² pulls of every arm, Γ = 192 log³T/ε, into fresh trees (or `fill` pulls).
+3. Draw from Beta(r+1, N-r+1) of every arm, r the tree sum in [0, N]; play the largest.
+
+As printed, m has a factor K more, the first noise is Lap(2K/(εm)) and every tree keeps ε/(2K):
+calibration="paper". But a reward is in one batch of phase 1 or in one tree, so each may cost ε.
+Mishra & Thakurta (2015), Algorithm 2 and appendix C.
+
+Rewards enter a tree in aligned blocks of 2^j, each of which closes the node above it: the same
+noisy nodes as one by one, drawn only where somebody reads them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from ..compiled import Function, Kernel
+from ..errors import InvalidArgument
+from ..privacy.counters import TreeLedger, tree_add
+from .releases.base import noise
+from .releases.counting import Tree, TreeScale
+from .rules import Rule, clip01
+from .schedules import UNTIL_THE_END
+from .thompson import choose_beta
+from .view import Setting, View
+
+GAP, FILL, SAMPLE = 0, 1, 2
+
+
+def publish_gap_or_tree(
+    release: TreeScale, ledger: TreeLedger, view: View, arm: int, rounds: int, total: float,
+    rng: Any,
+) -> None:  # fmt: skip
+    """Phase 1: value = noisy mean of the batch. From phase 2 on: value = tree sum / N.
+
+    The rule asks for a fresh tree by setting the arm's size to -1.
+    """
+    if view.size[arm] >= 0 and ledger.count[arm] == 0:
+        drawn = noise(release.scale / release.levels, rng)
+        view.value[arm] = (total + drawn) / (rounds * release.unit)
+        view.size[arm] = rounds
+        return
+    view.size[arm] = max(view.size[arm], 0) + rounds
+    ledger.count[arm] += rounds - 1  # tree_add counts the last
+    prefix = tree_add(ledger, release.levels, release.scale, arm, total, rng)
+    view.value[arm] = prefix / (view.size[arm] * release.unit)
+
+
+@dataclass(frozen=True)
+class GapThenTree(Tree):
+    """Noisy means of batches, then a tree an arm; a reward is in one of the two.
+
+    The node noise is Lap(h/ε), that of a batch Lap(1/ε). `divided`: 2K times both, as printed.
+    """
+
+    divided: bool = False
+    name: ClassVar[str] = "batches + Laplace, then tree"
+    publish: ClassVar[Function] = staticmethod(publish_gap_or_tree)
+
+    def parameters(self, setting: Setting) -> TreeScale:
+        tight = super().parameters(setting)
+        return tight._replace(scale=tight.scale * (2 * setting.arms if self.divided else 1))
+
+
+class Phases3(NamedTuple):
+    """192 log T/ε of phase 1, 192 log³T/ε or a fixed number of phase 2, and `start` for drawing."""
+
+    estimate: float
+    fill: float
+    fixed: int
+    estimates: int
+    start: int
+
+
+class Progress(NamedTuple):
+    """Which phase, which arm, the gap, and what is left to fill."""
+
+    phase: Any
+    next: Any
+    length: Any
+    left: Any
+    gap: Any
+
+
+def choose_phased(rule: Phases3, memory: Progress, view: View, t: int, rng: Any) -> int:
+    """The next arm of phase 1 or 2, or a draw from the Beta laws."""
+    arms = len(view.size)
+    if memory.phase[0] == GAP:
+        if t == 0:
+            memory.gap[0] = 2.0
+            if rule.estimates == 0:
+                memory.gap[0] = 1.0
+                begin_filling(rule, memory, view)
+            else:
+                begin_estimate(rule, memory)
+        elif memory.next[0] == arms:
+            if best_two_differ(view) > memory.gap[0]:
+                begin_filling(rule, memory, view)
+            else:
+                begin_estimate(rule, memory)
+        if memory.phase[0] == GAP:
+            memory.next[0] += 1
+            return int(memory.next[0] - 1)
+    if memory.phase[0] == FILL:
+        while memory.next[0] < arms and memory.left[memory.next[0]] == 0:
+            memory.next[0] += 1
+        if memory.next[0] < arms:
+            arm = memory.next[0]
+            block = 1
+            while 2 * block <= memory.left[arm]:
+                block *= 2
+            memory.left[arm] -= block
+            memory.length[0] = block
+            return int(arm)
+        memory.phase[0] = SAMPLE
+    memory.length[0] = 1
+    return sample_leader(rule, memory, view, t, rng)
+
+
+def sample_leader(rule: Phases3, memory: Progress, view: View, t: int, rng: Any) -> int:
+    """Filled in below: the choice of Thompson sampling."""
+    raise RuntimeError("no sampling was filled in")
+
+
+def begin_estimate(rule: Phases3, memory: Progress) -> None:
+    """Halve the gap and set the length of the next batches."""
+    memory.gap[0] *= 0.5
+    memory.next[0] = 0
+    pulls = rule.estimate / (memory.gap[0] * memory.gap[0])
+    memory.length[0] = UNTIL_THE_END if pulls > 4e18 else math.ceil(pulls)
+
+
+def begin_filling(rule: Phases3, memory: Progress, view: View) -> None:
+    """Ask for fresh trees and set how many pulls go into each."""
+    pulls = rule.fill / (memory.gap[0] * memory.gap[0])
+    for arm in range(len(view.size)):
+        view.size[arm] = -1
+        memory.left[arm] = rule.fixed if rule.fixed > 0 else math.ceil(min(pulls, 4e18))
+    memory.next[0] = 0
+    memory.phase[0] = FILL
+
+
+def best_two_differ(view: View) -> float:
+    """The difference of the two largest means."""
+    first, second = -1e300, -1e300
+    for arm in range(len(view.value)):
+        if view.value[arm] > first:
+            first, second = view.value[arm], first
+        elif view.value[arm] > second:
+            second = view.value[arm]
+    return first - second
+
+
+def clipped_belief(rule: Phases3, view: View, arm: int, t: int) -> tuple[float, float]:
+    """r clipped into [0, N]."""
+    return clip01(view.value[arm]), float(view.size[arm])
+
+
+@dataclass(frozen=True)
+class PrivateThompson(Rule):
+    """Three phases: gap estimation (unless left out), filling, Beta draws on tree sums."""
+
+    gap_estimation: bool = True
+    fill: int | None = None
+    divided: bool = False
+    sets_phases: ClassVar[bool] = True
+    name: ClassVar[str] = "gap, then Beta sample"
+    choose: ClassVar[Function | Kernel] = Kernel(
+        choose_phased, sample_leader=Kernel(choose_beta, belief=clipped_belief)
+    )
+
+    def __post_init__(self) -> None:
+        if self.fill is not None and self.fill < 1:
+            raise InvalidArgument("fill", "be at least 1", self.fill, "leave it out for Γ/Δ̂²")
+
+    def parameters(self, setting: Setting) -> Phases3:
+        log_horizon = math.log(setting.needs_horizon(self.name))
+        epsilon = setting.pure_epsilon(self.name)
+        estimate = 192.0 * log_horizon / epsilon * (setting.arms if self.divided else 1)
+        fill = 192.0 * log_horizon**3 / epsilon
+        return Phases3(estimate, fill, self.fill or 0, int(self.gap_estimation), 1)
+
+    def memory(self, setting: Setting) -> Progress:
+        import numpy as np
+
+        def zeros(count: int) -> Any:
+            return np.zeros(count, np.int64)
+
+        return Progress(zeros(1), zeros(1), zeros(1), zeros(setting.arms), np.zeros(1))

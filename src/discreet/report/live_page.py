@@ -1,0 +1,82 @@
+"""The section of a report that tells of a live trial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .html import joined, strong
+from .numbers import count, decimal
+from .page import Page
+from .pictures import title
+
+STATUS = {
+    "collecting": "collecting patients for the next release",
+    "settling": "waiting for the outcomes of a full batch",
+    "finished": "finished",
+}
+
+
+@dataclass(frozen=True)
+class LiveStory:
+    """A live trial on simulated patients: what happened to it, and what it told the public."""
+
+    policy: str
+    patients: int
+    protocol: str
+    """How patients came and answered, in a sentence or two."""
+    events: Mapping[str, int]
+    """What happened, and how often."""
+    report: Mapping[str, Any]
+    """What the trial publishes: `Trial.report()`."""
+
+
+def add_live(page: Page, story: LiveStory) -> Page:
+    """Tell the story."""
+    page.section("A live trial").text(
+        f"The policy {title(story.policy)} can also run a real trial. Here it ran one with "
+        f"{count(story.patients)} simulated patients, and with the noise that protects real ones: "
+        "cryptographic randomness without a seed. This section is therefore different each time "
+        "the report is made, and that is intended."
+    ).text(story.protocol)
+    page.items(joined(strong(count(number)), f" {words}") for words, number in story.events.items())
+    page.text(
+        "These numbers are known only because the patients are simulated: who answered, and when, "
+        "is private too. What follows is all that the trial itself publishes."
+    )
+    return public_report(page, story.report)
+
+
+def public_report(page: Page, report: Mapping[str, Any]) -> Page:
+    """What a live trial publishes about itself."""
+    batch = report["batch"]
+    size = "open end" if batch["size"] is None else f"{count(batch['size'])} patients"
+    page.heading("The public report of the trial").terms(
+        {
+            "Policy": report["policy"],
+            "Promise": report["guarantee"],
+            "State": f"{STATUS.get(report['status'], report['status'])}; "
+            f"{count(report['assigned'])} patients assigned, {count(report['rounds'])} of them "
+            f"used for learning, {count(report['releases'])} releases",
+            "Treatment given most often": str(report["most_played"]),
+            "Present batch": f"{batch['arm']}, {count(batch['filled'])} assigned ({size})",
+        }
+    )
+    return page.table(
+        ["Treatment", "Assigned", "Used for learning", "Releases", "Success rate, with noise"],
+        [
+            [
+                str(arm["arm"]).capitalize(),
+                arm["assigned"],
+                arm["used"],
+                arm["releases"],
+                "–" if arm["mean"] is None else decimal(arm["mean"], 3),
+            ]
+            for arm in report["arms"]
+        ],
+        caption="Published by the live trial. The rates contain the noise that protects the "
+        "patients: the more patients a release covers, the less it matters. Patients who arrived "
+        "while a batch was waiting for its outcomes were treated, but not used for learning.",
+        numeric=(1, 2, 3, 4),
+    )

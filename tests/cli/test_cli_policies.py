@@ -1,0 +1,77 @@
+"""`discreet policies` and `discreet cite` show the catalogue and the literature."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import discreet
+from discreet.policies import CATALOGUE
+from discreet.references import REFERENCES
+
+
+def test_json_holds_every_row(call: Callable[..., Any]) -> None:
+    result = call("policies", "--json")
+    entries = json.loads(result.stdout)
+    assert [entry["name"] for entry in entries] == list(CATALOGUE)
+    for entry in entries:
+        row = CATALOGUE[entry["name"]]
+        example = row.example()
+        assert entry["schedule"] == str(example.schedule)
+        assert entry["release"] == str(example.release)
+        assert entry["rule"] == str(example.rule)
+        assert entry["budgets"] == [kind.kind for kind in row.budgets]
+        assert entry["private"] is example.is_private
+        assert entry["guarantee"]["short"] == example.guarantee.short()
+        assert entry["guarantee"]["budget"] == example.guarantee.budget.to_dict()
+        assert entry["reference"]["key"] == row.reference
+        assert entry["options"] == row.options
+        assert (entry["example"] is None) is (not row.budgets)
+
+
+def test_table_names_every_row_in_one_line(call: Callable[..., Any]) -> None:
+    lines = call("policies").stdout.splitlines()
+    for row in CATALOGUE.values():
+        (line,) = [line for line in lines if line.split()[:1] == [row.name]]
+        assert row.example().guarantee.short() in line
+        assert REFERENCES[row.reference].short() in line
+        assert all(option in line for option in row.options)
+
+
+def test_table_folds_in_a_narrow_terminal(
+    call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    lines = call("policies").stdout.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert not any("…" in line for line in lines)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_cite_a_policy(call: Callable[..., Any], name: str) -> None:
+    result = call("cite", name)
+    assert result.stdout == REFERENCES[CATALOGUE[name].reference].bibtex() + "\n"
+
+
+@pytest.mark.parametrize("key", ["hu2022", "discreet"])
+def test_cite_a_key(call: Callable[..., Any], key: str) -> None:
+    assert call("cite", key).stdout == REFERENCES[key].bibtex() + "\n"
+
+
+def test_cite_json(call: Callable[..., Any]) -> None:
+    entry = json.loads(call("cite", "adap-klucb", "--json").stdout)
+    assert entry["key"] == "azize2022"
+    assert entry["authors"] == ["Azize, Achraf", "Basu, Debabrota"]
+    assert entry["bibtex"] == REFERENCES["azize2022"].bibtex()
+
+
+def test_cite_suggests(refuse: Callable[..., str]) -> None:
+    assert "did you mean azize2022" in refuse("cite", "azise2022")
+    assert "thompson" in refuse("cite", "tompson")
+
+
+def test_version(call: Callable[..., Any]) -> None:
+    assert call("--version").stdout == f"discreet {discreet.__version__}\n"

@@ -1,0 +1,43 @@
+"""docs/cli.md is what the program says of itself, and its examples run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.cli.reference import reference
+
+PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+EXAMPLES = re.findall(r"Example:\n\n    discreet (.+)\n", PAGE.read_text(encoding="utf-8"))
+
+
+def test_the_page_is_up_to_date() -> None:
+    fix = "run python -m discreet.cli.reference > docs/cli.md"
+    assert PAGE.read_text(encoding="utf-8") == reference(), fix
+
+
+def test_every_command_has_its_page_and_json(call: Callable[..., Any]) -> None:
+    listed = re.findall(r"^  (\w+)  +\w", call("--help").stdout.partition("Commands:")[2], re.M)
+    assert listed == re.findall(r"^## discreet (\w+)$", reference(), re.M)
+    assert len(EXAMPLES) == len(listed)
+    for name in listed:
+        assert "--json" in call(name, "--help").stdout
+
+
+def test_every_flag_is_on_the_page(call: Callable[..., Any]) -> None:
+    flags = set(re.findall(r"^  (--[\w-]+)", call("simulate", "--help").stdout, re.M)) - {"--help"}
+    section = reference().partition("## discreet simulate")[2].partition("\n## ")[0]
+    assert flags == set(re.findall(r"^\| `(--[\w-]+)", section, re.M))
+    assert len(flags) > 20
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_examples_run(call: Callable[..., Any], example: str) -> None:
+    result = call(*shlex.split(example))
+    assert result.exit_code == 0
+    assert result.stdout

@@ -1,0 +1,103 @@
+"""Shared by the tests of live trials: rows, a clock, and noise that can be told apart."""
+
+from __future__ import annotations
+
+import gc
+import json
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from discreet.live import Trial
+from discreet.live.rows import serves_trials
+from discreet.policies import CATALOGUE, policy
+from discreet.privacy.source import SECURE
+
+ROWS = [name for name, row in CATALOGUE.items() if serves_trials(row.example())]
+"""Every row that a trial accepts."""
+PUBLIC_ROWS = [name for name, row in CATALOGUE.items() if not serves_trials(row.example())]
+"""Every row that it must refuse."""
+
+SECRET = 0.123456
+SECRET_UNITS = round(SECRET * SECURE.unit)
+
+
+class Clock:
+    """Time that passes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class CountedNoise:
+    """Integers in place of noise, every one of them different, all of them kept."""
+
+    def __init__(self) -> None:
+        self.drawn: list[int] = []
+
+    def __call__(self, scale: float, rng: None = None) -> int:
+        assert rng is None
+        self.drawn.append(7_654_321 + 1_000_003 * len(self.drawn))
+        return self.drawn[-1]
+
+
+def klucb_trial(**options: Any) -> Trial:
+    """A trial of the row that most examples use."""
+    arms = options.pop("arms", ["A", "B"])
+    return Trial(policy("adap-klucb", epsilon=options.pop("epsilon", 1.0)), arms, **options)
+
+
+def fill(trial: Trial, name: str) -> list[str]:
+    """New units until the open batch takes no more; they have not answered yet."""
+    units: list[str] = []
+    while trial.status == "collecting":
+        units.append(f"{name}-{len(units)}")
+        trial.assign(units[-1])
+    return units
+
+
+def values_in(data: Any) -> Iterator[Any]:
+    """All single values of a JSON document."""
+    if isinstance(data, dict):
+        for key, value in data.items():
+            yield key
+            yield from values_in(value)
+    elif isinstance(data, list):
+        for value in data:
+            yield from values_in(value)
+    else:
+        yield data
+
+
+def values_on_disk(folder: Path) -> list[Any]:
+    """All single values in all files of a folder."""
+    found: list[Any] = []
+    for path in folder.iterdir():
+        text = path.read_text()
+        try:
+            found += values_in(json.loads(text))
+        except ValueError:
+            for line in text.splitlines():
+                found += values_in(json.loads(line))
+    return found
+
+
+def values_in_memory(root: Any) -> list[Any]:
+    """All numbers and strings that can be reached from an object, code and classes aside."""
+    seen: set[int] = set()
+    found: list[Any] = []
+    todo = [root]
+    code = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType)
+    while todo:
+        thing = todo.pop()
+        if id(thing) in seen or isinstance(thing, code):
+            continue
+        seen.add(id(thing))
+        if isinstance(thing, int | float | str):
+            found.append(thing)
+        todo.extend(gc.get_referents(thing))
+    return found

@@ -1,0 +1,333 @@
+"""A crash between any two steps: kill the process, or pull the plug, at every operation on files.
+
+Two worlds after a crash: "kill" keeps all that was written, "plug" only what was synced, names of
+files included. In both, whatever a call has acknowledged must still be there, no release may be
+drawn twice, and no outcome of a released batch may be on disk once the trial is loaded.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_cases import CountedNoise
+
+from discreet.errors import ConflictingOutcome, InvalidArgument
+from discreet.live import Trial, files
+from discreet.policies import policy
+from discreet.privacy.source import SECURE
+
+
+class Crash(BaseException):
+    """The process ends here."""
+
+
+class Disk:
+    """The `os` of the files module, which crashes at the k-th operation and knows what is safe."""
+
+    def __init__(self, folder: Path, crash_at: int | None = None) -> None:
+        self.folder, self.crash_at, self.operations = folder, crash_at, 0
+        self.crashed = False
+        self.names = {path.name: number for number, path in enumerate(sorted(folder.iterdir()))}
+        self.written = {self.names[p.name]: p.read_bytes() for p in folder.iterdir()}
+        self.safe_names, self.safe = dict(self.names), dict(self.written)
+        self.opened: dict[int, int | None] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def step(self, tear: Callable[[], None] = lambda: None) -> None:
+        if not self.crashed and self.operations == self.crash_at:
+            self.crashed = True
+            tear()
+        if self.crashed:
+            raise Crash
+        self.operations += 1
+
+    def open(self, path: Path, flags: int, mode: int = 0o777) -> int:
+        self.step()
+        descriptor = os.open(path, flags, mode)
+        if path == self.folder:
+            self.opened[descriptor] = None
+            return descriptor
+        name = path.name
+        if name not in self.names:
+            self.names[name] = max(self.written, default=-1) + 1
+            self.written[self.names[name]] = b""
+        if flags & os.O_TRUNC:
+            self.written[self.names[name]] = b""
+        self.opened[descriptor] = self.names[name]
+        return descriptor
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        half = len(data) // 2
+        self.step(lambda: self._write(descriptor, data[:half]))
+        # short writes happen, too
+        return self._write(descriptor, data[: max(1, len(data) - 3)])
+
+    def _write(self, descriptor: int, data: bytes) -> int:
+        inode = self.opened[descriptor]
+        assert inode is not None
+        self.written[inode] += data
+        return os.write(descriptor, data) if data else 0
+
+    def fsync(self, descriptor: int) -> None:
+        self.step()
+        inode = self.opened[descriptor]
+        if inode is None:
+            self.safe_names = dict(self.names)
+        else:
+            self.safe[inode] = self.written[inode]
+
+    def ftruncate(self, descriptor: int, length: int) -> None:
+        self.step()
+        inode = self.opened[descriptor]
+        assert inode is not None
+        self.written[inode] = self.written[inode][:length]
+        os.ftruncate(descriptor, length)
+
+    def replace(self, source: Path, target: Path) -> None:
+        self.step()
+        os.replace(source, target)
+        self.names[target.name] = self.names.pop(source.name)
+
+    def unlink(self, path: Path) -> None:
+        self.step()
+        os.unlink(path)
+        del self.names[path.name]
+
+    def pull_the_plug(self) -> None:
+        """Only what was synced is left."""
+        for path in self.folder.iterdir():
+            path.unlink()
+        for name, inode in self.safe_names.items():
+            (self.folder / name).write_bytes(self.safe.get(inode, b""))
+
+
+class Witness:
+    """Goes through a trial call by call, remembers what was acknowledged and shown."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.arm_of: dict[str, Any] = {}
+        self.outcome_of: dict[str, float] = {}
+        self.shown: dict[tuple[Any, int], float] = {}
+        self.began = False
+        self.last_assigned = 0
+
+    units = tuple(f"unit-{number}" for number in range(9))
+
+    def outcome(self, unit: str) -> float:
+        return 0.1 + 0.0123 * self.units.index(unit)
+
+    def run(self) -> None:
+        """From wherever the trial stands to its end; calls that were cut short are repeated."""
+        if self.path.exists():
+            trial = Trial.load(self.path)
+            self.check(trial)
+        else:
+            assert not self.began, "the trial is gone"
+            trial = Trial(policy("adap-klucb", epsilon=1.0), ["A", "B"], path=self.path)
+        self.began = True
+        with trial:
+            for first, second in zip(self.units, [*self.units[1:], None], strict=True):
+                for unit in (first, second):  # the second arrives early, perhaps while one settles
+                    if unit is not None:
+                        arm = trial.assign(unit)
+                        assert self.arm_of.setdefault(unit, arm) == arm
+                        self.look(trial)
+                trial.record(first, self.outcome(first))
+                self.outcome_of[first] = self.outcome(first)
+                self.look(trial)
+
+    def look(self, trial: Trial) -> None:
+        """What is shown once must never be shown otherwise."""
+        report = trial.report()
+        for row in report["arms"]:
+            if row["releases"]:
+                seen = self.shown.setdefault((row["arm"], row["releases"]), row["mean"])
+                assert seen == row["mean"], "a batch was released twice"
+            earlier = [number for arm, number in self.shown if arm == row["arm"]]
+            assert row["releases"] == max(earlier, default=0), "a release was forgotten"
+
+    def check(self, trial: Trial) -> None:
+        """Just loaded: everything acknowledged is there, and nothing that must not be."""
+        for unit, arm in self.arm_of.items():
+            assert trial._arm_of.get(unit) == trial.arms.index(arm), "an assignment was lost"
+        batch = trial._batch
+        for unit, outcome in self.outcome_of.items():
+            slot = batch.slot_of.get(unit)
+            if slot is not None:
+                assert batch.outcomes.get(slot) == round(outcome * SECURE.unit)
+                if not batch.is_full or len(batch.outcomes) < batch.protocol.rounds:
+                    with pytest.raises(ConflictingOutcome):
+                        trial.record(unit, 1.0 - outcome)
+        self.check_disk(trial)
+        self.look(trial)
+        self.check_disk(trial)
+
+    def check_disk(self, trial: Trial) -> None:
+        open_now = {trial._batch.slot_of[unit] for unit in trial._batch.slot_of}
+        raw = {round(self.outcome(unit) * SECURE.unit): unit for unit in self.units}
+        logs = 0
+        for path in self.path.parent.iterdir():
+            if path.name.endswith((".lock", ".assignments")):
+                continue
+            if ".outcomes-" in path.name:
+                logs += 1
+                for line in path.read_text().splitlines()[1:]:
+                    slot, value = json.loads(line)
+                    assert trial._batch.units[slot] == raw[value], "a released outcome is on disk"
+                    assert slot in open_now
+            else:
+                assert path == self.path, f"{path.name} was left behind"
+        assert logs == 1
+
+
+def crash_once(witness: Witness, disk: Disk, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Run on that disk; whether it crashed."""
+    monkeypatch.setattr(files, "os", disk)
+    try:
+        witness.run()
+    except Crash:
+        pass
+    finally:
+        monkeypatch.setattr(files, "os", os)
+    gc.collect()  # ends the lock, as the end of the process would
+    return disk.crashed
+
+
+@pytest.mark.parametrize("world", ["kill", "plug"])
+def test_a_crash_at_any_operation_breaks_no_promise(
+    world: str, tmp_path: Path, noise: CountedNoise, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crash_at, counts = 0, []
+    while True:
+        folder = tmp_path / str(crash_at)
+        folder.mkdir()
+        witness = Witness(folder / "trial.json")
+        disk = Disk(folder, crash_at)
+        crashed = crash_once(witness, disk, monkeypatch)
+        if crashed and world == "plug":
+            disk.pull_the_plug()
+        witness.run()
+        assert sorted(witness.arm_of) == sorted(witness.units)
+        counts.append(len(witness.shown))
+        if not crashed:
+            break
+        crash_at += 1
+    assert crash_at > 60, "the scenario has too few operations to be a test"
+    assert min(counts) >= 4, "the scenario has too few releases to be a test"
+
+
+@pytest.mark.parametrize("world", ["kill", "plug"])
+def test_a_crash_while_loading_after_a_crash_breaks_no_promise(
+    world: str, tmp_path: Path, noise: CountedNoise, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for crash_at in range(20, 75, 2):
+        for again_at in range(12):
+            folder = tmp_path / f"{crash_at}-{again_at}"
+            folder.mkdir()
+            witness = Witness(folder / "trial.json")
+            for at in (crash_at, again_at):
+                disk = Disk(folder, at)
+                assert crash_once(witness, disk, monkeypatch)
+                if world == "plug":
+                    disk.pull_the_plug()
+            witness.run()
+
+
+def test_a_torn_file_system_would_be_noticed(
+    tmp_path: Path, noise: CountedNoise, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The harness can fail: without syncs, a pulled plug loses what was acknowledged."""
+    monkeypatch.setattr(files, "append", lambda descriptor, data: files._write(descriptor, data))
+    with pytest.raises((AssertionError, InvalidArgument, ValueError)):
+        for crash_at in range(15, 40):
+            folder = tmp_path / str(crash_at)
+            folder.mkdir()
+            witness = Witness(folder / "trial.json")
+            disk = Disk(folder, crash_at)
+            crash_once(witness, disk, monkeypatch)
+            disk.pull_the_plug()
+            witness.run()
+
+
+def test_a_second_draw_would_be_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The harness can fail: a release that is shown before it is stored is drawn again."""
+    from discreet.live.storage import Storage
+
+    noise = CountedNoise()
+    monkeypatch.setattr("discreet.privacy.secure.laplace", noise)
+    monkeypatch.setattr(Storage, "turn", lambda self, state: None)
+    witness = Witness(tmp_path / "trial.json")
+    witness.run()
+    with pytest.raises((AssertionError, ValueError)):
+        witness.run()
+
+
+@pytest.mark.parametrize("world", ["kill", "plug"])
+def test_saving_midway_is_all_or_nothing(
+    world: str, tmp_path: Path, noise: CountedNoise, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crash_at = 0
+    while True:
+        folder = tmp_path / str(crash_at)
+        folder.mkdir()
+        trial = Trial(policy("adap-klucb", epsilon=1.0), ["A", "B"], contributions=2)
+        for unit in range(6):
+            trial.assign(unit)
+            if unit < 5:
+                trial.record(unit, 0.5)
+        assert trial.status == "collecting"
+        expected, outcomes = trial.report(), dict(trial._batch.outcomes)
+        disk = Disk(folder, crash_at)
+        monkeypatch.setattr(files, "os", disk)
+        try:
+            trial.save(folder / "trial.json")
+        except Crash:
+            pass
+        finally:
+            monkeypatch.setattr(files, "os", os)
+        trial.close()
+        if disk.crashed and world == "plug":
+            disk.pull_the_plug()
+        if (folder / "trial.json").exists():
+            with Trial.load(folder / "trial.json") as loaded:
+                assert loaded.report() == expected
+                assert loaded._batch.outcomes == outcomes
+                assert loaded._used == trial._used
+        else:
+            assert disk.crashed
+        if not disk.crashed:
+            break
+        crash_at += 1
+    assert crash_at >= 8
+
+
+def test_after_a_failed_write_the_trial_refuses_and_can_be_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "trial.json"
+    trial = Trial(policy("adap-klucb", epsilon=1.0), 2, path=path)
+    trial.assign("x")
+
+    def full(descriptor: int, data: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files, "append", full)
+    with pytest.raises(OSError, match="No space"):
+        trial.record("x", 1.0)
+    monkeypatch.undo()
+    with pytest.raises(RuntimeError, match="load it again"):
+        trial.record("x", 1.0)
+    trial.close()
+    with Trial.load(path) as trial:
+        assert trial.status == "settling"
+        trial.record("x", 1.0)
+        assert trial.report()["releases"] == 1
