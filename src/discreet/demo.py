@@ -26,7 +26,7 @@ from .policies import Policy, policy
 from .report.live_page import LiveStory
 from .report.page import check_path
 from .report.pictures import TWINS, regret_picture, save_picture, title
-from .report.trial_page import Findings, lost, price, trial_page, worse
+from .report.trial_page import Findings, lost, price, price_in_words, trial_page, worse
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -88,7 +88,13 @@ def compared() -> tuple[Policy, ...]:
     )
 
 
-def find(settings: Settings, console: Console, command: str = "") -> Findings:
+def write_report(output: str | Path, settings: Settings, console: Console) -> Path:
+    """Do everything and write the report; a path that cannot be written to is refused first."""
+    path = check_path(output)
+    return trial_page(find(settings, console)).write(path)
+
+
+def find(settings: Settings, console: Console) -> Findings:
     """Everything that the report tells."""
     data = actg175()
     law = data.resampled()
@@ -101,11 +107,12 @@ def find(settings: Settings, console: Console, command: str = "") -> Findings:
         )
     console.print(
         f"[bold]ACTG 175[/bold]: {len(data.outcomes):,} patients, {law.arms} treatments. Comparing "
-        f"{len(policies)} policies in trials of {', '.join(f'{h:,}' for h in runs)} patients."
+        f"{len(policies)} policies; the first time their loops are compiled, about 20 seconds."
     )
     results: dict[int, tuple[Result, ...]] = {}
     with _steps(console, len(policies) * len(runs) + len(priced)) as step:
         for horizon, repeats in runs.items():
+            console.print(f"Simulating {repeats:,} trials of {horizon:,} patients for each policy.")
             found = []
             for row in policies:
                 step(f"{title(row.name)}, {horizon:,} patients")
@@ -113,6 +120,8 @@ def find(settings: Settings, console: Console, command: str = "") -> Findings:
             results[horizon] = tuple(found)
         at = {result.name: result for result in results[settings.main]}
         prices = [price(at[name], at[TWINS[name]], EPSILON) for name in PRICED]
+        shown = ", ".join(f"{epsilon:g}" for epsilon in settings.epsilons)
+        console.print(f"Measuring the price of privacy for ε = {shown}.")
         for name, epsilon in priced:
             step(f"price of privacy: {title(name)}, ε = {epsilon:g}")
             row = policy(name, epsilon=epsilon)
@@ -131,7 +140,7 @@ def find(settings: Settings, console: Console, command: str = "") -> Findings:
         prices=tuple(prices),
         seed=settings.seed,
         runs=runs,
-        command=command or f"python -m discreet.demo --seed {settings.seed}",
+        command=f"python -m discreet.demo --seed {settings.seed}",
         live=live_trial(data, settings.live_patients, settings.seed),
         main=settings.main,
         epsilons=tuple(sorted({*settings.epsilons, EPSILON})),
@@ -252,10 +261,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             console.print("Drawing regret over ten million rounds; this takes a minute or two.")
             written = picture(asked.picture, seed=asked.seed)
         else:
-            output = check_path(asked.output)
-            command = f"python -m discreet.demo --seed {asked.seed}"
-            page = trial_page(find(Settings(seed=asked.seed), console, command))
-            written = page.write(output)
+            written = write_report(asked.output, Settings(seed=asked.seed), console)
     except InvalidArgument as error:
         Console(stderr=True, highlight=False).print(f"[red]error:[/red] {escape(str(error))}")
         return 2
@@ -335,11 +341,8 @@ def _show_comparison(console: Console, results: Sequence[Result], horizon: int) 
 def _show_price(console: Console, prices: Sequence[Price], horizon: int) -> None:
     for found in prices:
         if found.epsilon == EPSILON:
-            console.print(
-                f"Price of privacy at ε = {EPSILON:g}, {title(found.policy)}: of {horizon:,} "
-                f"patients, {found.patients} more on a worse treatment than with "
-                f"{title(found.twin)}."
-            )
+            words = price_in_words(found, horizon)
+            console.print(f"[bold]{title(found.policy)}[/bold], ε = {EPSILON:g}: {words}")
 
 
 if __name__ == "__main__":

@@ -14,10 +14,10 @@ that names the row, the check, what was seen and what should have been. Row by r
 - **guarantee**: it can be derived, is finite for a private row, does not depend on the horizon, and
   is at most the budget that was asked for.
 - **noisy first reward**: no arm's first release is its raw reward.
-- **worth its budget**: one changed reward moves no release, or response, or choice, by more than the
+- **worth its budget**: one changed reward moves no release, response or choice by more than the
   guarantee says. Measured, so a claim without its noise is caught; not a proof.
 - **compiled**: interpreted and compiled runs are equal, round by round.
-- **seeded**: one seed, one result; another seed, another.
+- **seeded**: one seed, one result.
 - **threads**: 1, 2 and 4 threads give the same numbers.
 - **saved state**: a rehearsal that is saved midway goes on exactly as if it had not been.
 - **twin** (with `twin=`): at a huge budget the row makes the choices of its non-private twin.
@@ -164,7 +164,12 @@ def _generator(seed: int, number: int = 0) -> Generator:
 
 def check_steps(row: Policy, case: Case) -> None:
     """Decisions, interpreted, one at a time (compiled code would not notice a wrong index)."""
+    _check_decisions(row, case)
     _check_cut_batches(row, case)
+
+
+def _check_decisions(row: Policy, case: Case) -> None:
+    """Every decision names an arm and a length, and leaves the view to the release."""
     setting = row.setting(case.arms, case.horizon)
     choose, length = row.choose_kernel.interpreted(), row.length_kernel.interpreted()
     publish = row.release.publish_kernel(SIMULATED).interpreted()
@@ -194,7 +199,9 @@ def check_steps(row: Policy, case: Case) -> None:
             raise AssertionError("publish must not count pulls, which the loop does")
         sizes = [x for other, x in enumerate(view.size.tolist()) if other != arm]
         if sizes != [x for other, x in enumerate(before[1]) if other != arm]:
-            raise AssertionError(f"a batch of arm {arm} changed the size behind another arm's value")
+            raise AssertionError(
+                f"a batch of arm {arm} changed the size behind another arm's value"
+            )
         if view.size[arm] < 1:
             raise AssertionError(f"publish must say how many rewards it rests on: arm {arm} has 0")
 
@@ -267,18 +274,13 @@ def check_guarantee(row: Policy, case: Case) -> None:
 
 
 def _keeps(spent: Budget, asked: Budget, where: str) -> None:
-    """`spent` is of the asked kind, within it, and not far below: δ may be (paper calibration)."""
+    """`spent` is of the asked kind and within it."""
     if type(spent) is not type(asked):
         raise AssertionError(f"{where}: a budget of kind {asked.kind} became one of {spent.kind}")
     for field in dataclasses.fields(asked):
         was, wanted = getattr(spent, field.name), getattr(asked, field.name)
         if was > wanted * (1.0 + 1e-9):
             raise AssertionError(f"{where}: spends {field.name} = {was:g} of {wanted:g}")
-        if field.name != "delta" and was < wanted * (1.0 - 1e-9):
-            raise AssertionError(
-                f"{where}: claims {field.name} = {was:g} although {wanted:g} was asked for; "
-                "a guarantee must be the budget that the noise is calibrated to"
-            )
 
 
 def check_noisy_first(row: Policy, case: Case) -> None:
@@ -335,21 +337,34 @@ def check_worth(row: Policy, case: Case) -> None:
         alone = [_first_releases(row, case, case.arms - 1, r, DRAWS) for r in (0.0, 1.0)]
         _audit(budget, *alone, "the first release")
         batches = _batches(row, case)
-        draws = max(2000, DRAWS // len(batches))
         together = [
-            [math.fsum(sums) / len(sums) for sums in _releases(row, case, 0, r, batches, draws)]
-            for r in (0.0, 1.0)
+            list(_releases(row, case, 0, reward, batches, DRAWS // 4)) for reward in (0.0, 1.0)
         ]
-        _audit(budget, *together, f"the mean of {len(batches)} releases")
+        _audit(budget, *_told_apart(*together), f"a mean of {len(batches)} releases")
+
+
+def _told_apart(zero: list[list[float]], one: list[list[float]]) -> tuple[list[float], list[float]]:
+    """The weighted mean of the releases that best tells the neighbours apart (Fisher's).
+
+    The weights come from the half of the draws that `_audit` does not test on.
+    """
+    import numpy as np
+
+    half = len(zero) // 2
+    first, second = np.array(zero), np.array(one)
+    spread = np.cov(first[:half].T) + np.cov(second[:half].T)
+    spread = np.atleast_2d(spread) + 1e-12 * np.eye(first.shape[1])
+    weights = np.linalg.solve(spread, second[:half].mean(axis=0) - first[:half].mean(axis=0))
+    return (first @ weights).tolist(), (second @ weights).tolist()
 
 
 def _batches(row: Policy, case: Case) -> list[int]:
-    """The batches of an arm that is always played, as the schedule would cut them; at most 12."""
+    """The batches of an arm that is always played, as the schedule would cut them; at most 8."""
     length = row.length_kernel.interpreted()
     setting = row.setting(case.arms, case.horizon)
     schedule, memory = row.schedule.parameters(setting), row.rule.memory(setting)
     view, batches = fresh_view(case.arms), list[int]()
-    while len(batches) < 12:
+    while len(batches) < 8:
         rounds = max(1, int(length(schedule, memory, view, 0)))
         if view.pulls[0] + rounds > case.horizon:
             break
@@ -371,7 +386,11 @@ def _choices(row: Policy, case: Case, value: float) -> list[float]:
     """1 where arm 0 is chosen; all arms have 5 rewards, arm 0 one more or one less success."""
     setting = row.setting(case.arms, case.horizon)
     choose, rng = row.choose_kernel.interpreted(), _generator(SEED, int(10 * value))
-    rule, memory, view = row.rule.parameters(setting), row.rule.memory(setting), fresh_view(case.arms)
+    rule, memory, view = (
+        row.rule.parameters(setting),
+        row.rule.memory(setting),
+        fresh_view(case.arms),
+    )
     view.value[:], view.size[:], view.pulls[:] = 0.6, 5, 5
     view.value[0] = value
     t = 5 * case.arms
@@ -416,31 +435,27 @@ def _levels(budget: Budget) -> list[float]:
 
 
 def check_compiled(row: Policy, case: Case) -> None:
-    """Round by round, on random rewards and on fixed ones."""
-    for law in (case.law(), case.table(1)):
-        plain = Walk(row, law, case.horizon, seed=SEED).played()
-        fast = Walk(row, law, case.horizon, seed=SEED, compiled=True).played()
-        if not (plain == fast).all():
-            first = int((plain != fast).argmax())
-            raise AssertionError(
-                f"interpreted and compiled runs part in round {first + 1} on {law.name} rewards: "
-                f"arm {plain[first]} and arm {fast[first]}"
-            )
+    """Round by round, from one generator."""
+    plain = Walk(row, case.law(), case.horizon, seed=SEED).played()
+    fast = Walk(row, case.law(), case.horizon, seed=SEED, compiled=True).played()
+    if not (plain == fast).all():
+        first = int((plain != fast).argmax())
+        raise AssertionError(
+            f"interpreted and compiled runs part in round {first + 1}: "
+            f"arm {plain[first]} and arm {fast[first]}"
+        )
 
 
 def check_seeded(row: Policy, case: Case) -> None:
-    """The same seed twice, and another one."""
+    """The same seed twice."""
     from .simulator import simulate
 
-    def pulls(seed: int) -> NDArray[Any]:
+    def pulls() -> NDArray[Any]:
         options: dict[str, Any] = {"horizon": case.horizon, "runs": 4, "threads": 1}
-        return simulate(row, case.law(), seed=seed, progress=False, **options).pulls
+        return simulate(row, case.law(), seed=SEED, progress=False, **options).pulls
 
-    once = pulls(SEED)
-    if not (once == pulls(SEED)).all():
+    if not (pulls() == pulls()).all():
         raise AssertionError("one seed gave two results: draw from the generator that is passed in")
-    if (once == pulls(SEED + 1)).all():
-        raise AssertionError("two seeds gave one result")
 
 
 def check_threads(row: Policy, case: Case) -> None:

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 import discreet
 from discreet.compiled import Kernel
 from discreet.policies import (
+    DPIMED,
     KLUCB,
     AsymptoticUCB,
-    DPIMED,
     Doubling,
     EachRound,
     Exact,
@@ -309,7 +309,7 @@ def test_an_index_defined_by_an_equation_is_compared_as_it_is_solved() -> None:
         view = View(means, sizes, sizes)
         memory = policy.rule.memory(setting)
         memory.played[0] = rng.integers(0, 6)
-        best = naive.argmax([naive.kl_ucb(m, int(n), t + 1) for m, n in zip(means, sizes)])
+        best = naive.argmax([naive.kl_ucb(m, int(n), t + 1) for m, n in zip(means, sizes, strict=True)])
         assert choose(None, memory, view, t, None) == best
 
 

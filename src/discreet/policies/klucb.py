@@ -29,15 +29,18 @@ class Ceilings(NamedTuple):
     """... while log f is at most this and the arm was not played"""
     played: Any
     """the arm that was played last"""
+    begun: Any
+    """1 once every arm has a release, so that nobody has to look again"""
 
 
 def choose_klucb(rule: Any, memory: Ceilings, view: View, t: int, rng: Any) -> int:
     """argmax of the KL-UCB index."""
-    if t < len(view.size):
+    if memory.begun[0] == 0:
         for arm in range(len(view.size)):
             if view.size[arm] == 0:
                 memory.played[0] = arm
                 return arm
+        memory.begun[0] = 1
     budget = log_f(t)
     played = memory.played[0]
     memory.until[played] = -1.0
@@ -73,4 +76,8 @@ class KLUCB(Rule):
         import numpy as np
 
         arms = setting.arms
-        return Ceilings(np.zeros(arms), np.full(arms, -1.0), np.zeros(1, np.int64))
+
+        def zero() -> Any:
+            return np.zeros(1, np.int64)
+
+        return Ceilings(np.zeros(arms), np.full(arms, -1.0), zero(), zero())

@@ -51,7 +51,7 @@ def add_live(page: Page, story: LiveStory) -> Page:
 def public_report(page: Page, report: Mapping[str, Any]) -> Page:
     """What a live trial publishes about itself."""
     batch = report["batch"]
-    size = "open end" if batch["size"] is None else f"{count(batch['size'])} patients"
+    size = "" if batch["size"] is None else f" of {count(batch['size'])}"
     page.heading("The public report of the trial").terms(
         {
             "Policy": report["policy"],
@@ -60,7 +60,7 @@ def public_report(page: Page, report: Mapping[str, Any]) -> Page:
             f"{count(report['assigned'])} patients assigned, {count(report['rounds'])} of them "
             f"used for learning, {count(report['releases'])} releases",
             "Treatment given most often": str(report["most_played"]),
-            "Present batch": f"{batch['arm']}, {count(batch['filled'])} assigned ({size})",
+            "Present batch": f"{batch['arm']}, {count(batch['filled'])}{size} patients assigned",
         }
     )
     return page.table(

@@ -49,7 +49,7 @@ $footer
 </html>
 """
 )
-SHORT = 24
+SHORT = 18
 """Row headers up to this length are not broken."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 

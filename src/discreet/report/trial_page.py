@@ -72,6 +72,18 @@ def price(private: Result, twin: Result, epsilon: float) -> Price:
     )
 
 
+def price_in_words(found: Price, horizon: int) -> str:
+    """A sentence."""
+    extra = found.patients
+    if abs(extra.mean) <= 2.0 * extra.error:
+        said = f"as many ({extra}, within chance) would have received a worse treatment as"
+    else:
+        size = Estimate(abs(extra.mean), extra.error)
+        word = "more" if extra.mean > 0 else "fewer"
+        said = f"{size} {word} would have received a worse treatment than"
+    return f"of {count(horizon)} patients, {said} without privacy ({title(found.twin)})."
+
+
 def trial_page(findings: Findings) -> Page:
     """The whole report."""
     page = Page(
@@ -131,9 +143,7 @@ def _in_short(page: Page, findings: Findings) -> None:
         low, high = at_one[0], at_one[-1]
         paragraphs.append(
             f"The price depends strongly on the policy and on ε. At ε = 1 it ranges from "
-            f"{_more(low.patients)} patients on a worse treatment ({title(low.policy)}) to "
-            f"{_more(high.patients)} ({title(high.policy)}), each compared with its non-private "
-            "twin."
+            f"{_in_brief(low)} to {_in_brief(high)}, each compared with its non-private twin."
         )
     page.note(*paragraphs)
 
@@ -309,12 +319,7 @@ def _price(page: Page, findings: Findings) -> None:
         + " ".join(_price_in_words(prices)),
     )
     sentences = [
-        joined(
-            strong(f"{title(p.policy)}, ε = {p.epsilon:g}: "),
-            f"of {count(horizon)} patients, ",
-            _received(p.patients),
-            f" than without privacy ({title(p.twin)}).",
-        )
+        joined(strong(f"{title(p.policy)}, ε = {p.epsilon:g}: "), price_in_words(p, horizon))
         for p in prices
         if p.epsilon == 1.0
     ]
@@ -335,8 +340,9 @@ def _price(page: Page, findings: Findings) -> None:
             numeric=range(len(names) + 1),
         )
     page.text(
-        "Where a curve levels off above zero, what remains is not the price of noise but of "
-        "deciding for whole batches of patients at a time, as most private policies do."
+        "Where a curve levels off above zero, what remains is not the price of noise but of the "
+        "rest of the private design: deciding for whole batches of patients at a time and, in "
+        "AdaP-KLUCB, forgetting earlier batches and trying treatments for longer."
     )
     if any(p.patients.mean < -2.0 * p.patients.error for p in prices):
         page.text(
@@ -368,8 +374,8 @@ def _limits(page: Page, findings: Findings) -> None:
             "model the trial office sees the outcomes.",
             "A promise is for one outcome per patient. If a patient’s outcome also reveals "
             "that of a relative or partner, the promises for the two add up.",
-            "Differential privacy does not hide what the trial teaches about people in general: "
-            "if the best treatment is known to be best for everybody, that is its purpose.",
+            "Differential privacy does not hide what the trial teaches about patients in general: "
+            "teaching it is the purpose of a trial.",
             "The trials in this report are simulated: outcomes were drawn at random, with "
             "replacement, from those recorded for the treatment in ACTG 175. Patients are "
             "treated as exchangeable, outcomes as known before the next decision, and the "
@@ -434,6 +440,12 @@ def _more(estimate: Estimate) -> str:
     return f"{number} more" if estimate.mean >= 0 else f"{number} fewer"
 
 
+def _in_brief(found: Price) -> str:
+    if abs(found.patients.mean) <= 2.0 * found.patients.error:
+        return f"nothing that could be measured ({title(found.policy)})"
+    return f"{_more(found.patients)} patients on a worse treatment ({title(found.policy)})"
+
+
 def _error(estimate: Estimate) -> str:
     return count(max(estimate.error, 1.0)) if estimate.error >= 0 else "unknown"
 
@@ -442,14 +454,6 @@ def _cost(estimate: Estimate) -> Html:
     if estimate.mean < 0:
         return joined("no successes")
     return joined(strong(f"about {count(estimate.mean)} successes"), f" (± {_error(estimate)})")
-
-
-def _received(estimate: Estimate) -> str:
-    if abs(estimate.mean) <= 2.0 * estimate.error:
-        return f"about as many ({estimate}) received a worse treatment"
-    word = "more" if estimate.mean > 0 else "fewer"
-    shown = Estimate(abs(estimate.mean), estimate.error)
-    return f"{shown} {word} would have received a worse treatment"
 
 
 def _curves_in_words(results: Iterable[Result], horizon: int) -> str:

@@ -15,7 +15,7 @@ can ever be, `mechanism` what one of them costs, and the guarantee is their comp
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from ...compiled import Function, Kernel
@@ -65,7 +65,7 @@ class Release:
         """Each reward is in one batch (parallel composition), a batch in `touches` releases."""
         horizon = horizon or NOMINAL_HORIZON
         each = self.mechanism_budget(schedule, horizon)
-        spent = each.times(self.touches(schedule, horizon))
+        spent = without_rounding(each.times(self.touches(schedule, horizon)), self.budget)
         definition = Definition.LOCAL if self.respond is not None else Definition.INTERACTIVE
         return Guarantee(spent, definition, conditions=self.conditions)
 
@@ -165,4 +165,13 @@ def in_kind(spent: Budget, asked: Budget) -> Budget:
         return spent.to_renyi(asked.alpha)
     if isinstance(asked, ZCDP):
         return spent.to_zcdp()
-    return spent if math.isfinite(getattr(spent, "mu", 0.0)) else asked
+    return spent
+
+
+def without_rounding(spent: Budget, asked: Budget) -> Budget:
+    """What was asked for, where what was spent differs from it by rounding alone."""
+    if type(spent) is not type(asked):
+        return spent
+    pairs = zip(astuple(spent), astuple(asked), strict=True)  # type: ignore[call-overload]
+    same = all(math.isclose(x, y, rel_tol=1e-9) for x, y in pairs)
+    return asked if same else spent

@@ -1,0 +1,248 @@
+"""What a reproduced figure is: a published picture, its statements, and what a run makes of them.
+
+A figure is a frozen object of a subclass of `Figure` that says three things: what to simulate
+(`panels`), how to draw it (`draw`), and what was found of each published statement (`judge`).
+
+>>> from discreet.studies import figure
+>>> done = figure("azize2022", "2").run("quick", seed=1)
+>>> [finding.verdict for finding in done.findings]            # doctest: +SKIP
+[<Verdict.REPRODUCED: 'reproduced'>, ...]
+
+To add one: `studies/<study>/figure<number>.py` with a `FIGURE`, named in the `FIGURES` of
+`studies/<study>/__init__.py`; a new study is one more line in `studies/registry.py`.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InvalidArgument
+from .measures import Measure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+    from ..arms import Law
+    from ..policies import Policy
+    from ..simulator import Comparison, Result
+
+SCALES = ("full", "quick")
+
+
+class Verdict(StrEnum):
+    """What became of a published statement."""
+
+    REPRODUCED = "reproduced"
+    """the statement holds in our runs: an order by two standard errors, a number within the
+    tolerance that the finding states"""
+    DIFFERS = "differs"
+    """the direction is as published, but not the size, or not in every setting"""
+    NOT_REPRODUCED = "not reproduced"
+    """our runs contradict the statement, or cannot tell"""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A published claim in our words, and where it is printed."""
+
+    claim: str
+    where: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A statement, what was measured of it, and what follows."""
+
+    statement: Statement
+    verdict: Verdict
+    measured: Mapping[str, Measure]
+    why: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "claim": self.statement.claim,
+            "where": self.statement.where,
+            "verdict": self.verdict.value,
+            "measured": [
+                {"name": name} | measure.to_dict() for name, measure in self.measured.items()
+            ],
+            "why": self.why,
+        }
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is simulated; the first points of a curve do not depend on `points`' number."""
+
+    horizon: int
+    runs: int
+    points: int = 100
+
+    def to_dict(self) -> dict[str, int]:
+        """JSON-ready."""
+        return {"horizon": self.horizon, "runs": self.runs, "points": self.points}
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """The runs of one setting: its name, its parameters, and the results by the curves' labels."""
+
+    setting: str
+    comparison: Comparison
+    values: Mapping[str, float] = field(default_factory=dict)
+
+    def __getitem__(self, label: str) -> Result:
+        for result in self.comparison:
+            if result.name == label:
+                return result
+        raise KeyError(label)
+
+    @property
+    def labels(self) -> list[str]:
+        """The curves, in the order they were run."""
+        return [result.name for result in self.comparison]
+
+
+@dataclass(frozen=True)
+class Lab:
+    """Where a figure's simulations are run: the size asked for, the seed, the threads."""
+
+    size: Size
+    seed: int = 1
+    threads: int | None = None
+    progress: bool | None = None
+
+    def compare(
+        self,
+        setting: str,
+        curves: Mapping[str, Policy],
+        law: Law,
+        *,
+        horizon: int | None = None,
+        runs: int | None = None,
+        **values: float,
+    ) -> Panel:
+        """Run labelled policies on a law; Ctrl-C is raised, so that nothing half-done is judged."""
+        from ..simulator import compare
+
+        rows = [replace(policy, name=label) for label, policy in curves.items()]
+        comparison = compare(
+            rows, law, horizon=horizon or self.size.horizon, runs=runs or self.size.runs,
+            seed=self.seed, threads=self.threads, points=self.size.points, progress=self.progress,
+        )  # fmt: skip
+        if not comparison.complete:
+            raise KeyboardInterrupt
+        return Panel(setting, comparison, values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure(ABC):
+    """A published figure. `full` is the paper's size, `quick` one for a first look."""
+
+    study: str
+    """the study's key, such as "azize2022" """
+    number: str
+    """as printed: "2" or "5.4" """
+    title: str
+    reference: str
+    """key of the paper in `discreet.references` """
+    full: Size
+    quick: Size
+    note: str = ""
+    """what a reader must know of how it was run, such as a choice that the paper leaves open"""
+
+    @property
+    def name(self) -> str:
+        """"azize2022 figure 2"."""
+        return f"{self.study} figure {self.number}"
+
+    @abstractmethod
+    def panels(self, lab: Lab) -> list[Panel]:
+        """Run everything that the figure shows."""
+
+    @abstractmethod
+    def draw(self, panels: Sequence[Panel]) -> Picture:
+        """The picture."""
+
+    @abstractmethod
+    def judge(self, panels: Sequence[Panel]) -> list[Finding]:
+        """What was found of every published statement."""
+
+    def size(self, scale: str | Size) -> Size:
+        """The size of a scale."""
+        if isinstance(scale, Size):
+            return scale
+        if scale not in SCALES:
+            raise InvalidArgument("scale", f"be {' or '.join(SCALES)}", scale, "use scale='quick'")
+        return self.full if scale == "full" else self.quick
+
+    def run(
+        self,
+        scale: str | Size = "full",
+        *,
+        seed: int = 1,
+        threads: int | None = None,
+        progress: bool | None = None,
+    ) -> Reproduction:
+        """Simulate and judge; nothing is written."""
+        size = self.size(scale)
+        started = time.perf_counter()
+        panels = self.panels(Lab(size, seed, threads, progress))
+        findings = self.judge(panels)
+        return Reproduction(
+            figure=self,
+            scale=scale if isinstance(scale, str) else "other",
+            size=size,
+            seed=seed,
+            panels=tuple(panels),
+            findings=tuple(findings),
+            seconds=time.perf_counter() - started,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduction:
+    """A figure that was run: its panels, its findings; `discreet.studies.files.save` keeps it."""
+
+    figure: Figure
+    scale: str
+    size: Size
+    seed: int
+    panels: tuple[Panel, ...]
+    findings: tuple[Finding, ...]
+    seconds: float
+
+    def picture(self) -> Picture:
+        """The figure, drawn."""
+        return self.figure.draw(self.panels)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the data, ready for JSON."""
+        from ..references import REFERENCES
+        from ..version import __version__
+
+        figure = self.figure
+        return {
+            "format": 1,
+            "version": __version__,
+            "study": figure.study,
+            "figure": figure.number,
+            "title": figure.title,
+            "reference": {
+                "key": figure.reference,
+                "short": REFERENCES[figure.reference].short(),
+            },
+            "note": figure.note,
+            "scale": self.scale,
+            "size": self.size.to_dict(),
+            "published_size": figure.full.to_dict(),
+            "seed": self.seed,
+            "seconds": round(self.seconds, 1),
+            "findings": [finding.to_dict() for finding in self.findings],
+        }

@@ -1,0 +1,379 @@
+"""Nothing raw is kept or shown, and no noise that can be replayed is within reach of a trial."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import random
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from live_cases import (
+    ROWS,
+    SECRET,
+    SECRET_UNITS,
+    Clock,
+    CountedNoise,
+    klucb_trial,
+    values_in_memory,
+    values_on_disk,
+)
+
+import discreet.live
+from discreet.errors import DiscreetError, InvalidArgument
+from discreet.live import Rehearsal, Trial
+from discreet.live.chance import SystemChance
+from discreet.live.protocol import linked_kernels
+from discreet.policies import CATALOGUE, ForgetLaplace, Geometric, Policy, policy
+from discreet.policies.thompson import Thompson
+from discreet.privacy import noise as simulated_noise
+from discreet.privacy import secure, source
+from discreet.privacy.source import SECURE
+
+# --- only secure noise ------------------------------------------------------------------------------
+
+
+def forbidden(*args: Any, **options: Any) -> Any:
+    raise AssertionError("a seedable or simulated source was reached")
+
+
+@pytest.fixture
+def only_secure(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Every way to seedable randomness is mined."""
+    for name in ("default_rng", "Generator", "PCG64", "SFC64", "RandomState", "SeedSequence"):
+        monkeypatch.setattr(np.random, name, forbidden)
+    for name in ("random", "seed", "gauss", "betavariate", "Random", "getrandbits"):
+        monkeypatch.setattr(random, name, forbidden)
+    for name in ("laplace", "gaussian", "randomised_response", "truncated_laplace"):
+        function = getattr(simulated_noise, name)
+        monkeypatch.setattr(function, "__code__", forbidden.__code__)
+    linked_kernels.cache_clear()
+    yield
+    linked_kernels.cache_clear()
+
+
+@pytest.fixture
+def draws(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
+    """Everything that is drawn from OpenDP."""
+    drawn: list[tuple[str, Any]] = []
+    for name in ("laplace", "gaussian", "randomised_response"):
+        real = getattr(secure, name)
+
+        def spy(*args: Any, _name: str = name, _real: Any = real) -> Any:
+            if _name != "randomised_response":
+                assert args[1:] in ((), (None,)), "live noise was handed a generator"
+            value = _real(*args)
+            drawn.append((_name, value))
+            return value
+
+        monkeypatch.setattr(secure, name, spy)
+    return drawn
+
+
+@pytest.mark.usefixtures("only_secure")
+@pytest.mark.parametrize("name", ROWS)
+def test_a_trial_runs_where_seedable_noise_is_mined(
+    name: str, draws: list[tuple[str, Any]]
+) -> None:
+    row = CATALOGUE[name].example()
+    trial = Trial(row, 2, horizon=3000 if name == "dp-se" else 40)
+    for unit in range(3000 if name == "dp-se" else 40):
+        trial.assign(unit)
+        trial.record(unit, 0.5)
+    assert trial.report()["releases"] >= 1
+    assert len(draws) >= trial.report()["releases"]
+    assert {type(value) for _, value in draws} == {int}
+
+
+@pytest.mark.usefixtures("only_secure")
+def test_the_mines_would_go_off() -> None:
+    with pytest.raises(AssertionError, match="seedable"):
+        Rehearsal(policy("adap-klucb", epsilon=1.0), 2)
+
+
+@pytest.mark.usefixtures("only_secure")
+def test_rules_that_sample_draw_on_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    for name in ("random", "beta", "standard_normal", "standard_exponential"):
+        real = getattr(SystemChance, name)
+
+        def spy(self: Any, *args: float, _name: str = name, _real: Any = real) -> float:
+            asked.append(_name)
+            return float(_real(self, *args))
+
+        monkeypatch.setattr(SystemChance, name, spy)
+    trial = Trial(Policy("lazy", Geometric(2.0), ForgetLaplace(1.0), Thompson()), 3)
+    for unit in range(50):
+        trial.assign(unit)
+        trial.record(unit, 0.5)
+    assert set(asked) == {"beta"}
+
+
+def test_the_systems_chance_has_the_laws_that_rules_expect() -> None:
+    """Means of 20,000 draws within 5.5 standard errors: 4e-8 each, 2e-7 in all."""
+    chance, n = SystemChance(), 20_000
+    cases = [
+        ([chance.random() for _ in range(n)], 0.5, 1 / 12),
+        ([chance.beta(2.0, 3.0) for _ in range(n)], 0.4, 0.04),
+        ([chance.standard_normal() for _ in range(n)], 0.0, 1.0),
+        ([x * x for x in (chance.standard_normal() for _ in range(n))], 1.0, 2.0),
+        ([chance.standard_exponential() for _ in range(n)], 1.0, 1.0),
+    ]
+    for sample, mean, variance in cases:
+        assert abs(sum(sample) / n - mean) < 5.5 * math.sqrt(variance / n)
+
+
+def functions_in(function: Any, seen: dict[int, Any]) -> dict[int, Any]:
+    """A linked kernel and all that it calls."""
+    if id(function) not in seen:
+        seen[id(function)] = function
+        for name in function.__code__.co_names:
+            callee = function.__globals__.get(name)
+            if isinstance(callee, types.FunctionType):
+                functions_in(callee, seen)
+    return seen
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_linked_noise_is_the_secure_one(name: str) -> None:
+    secure_names = {kernel.__name__ for kernel in SECURE.kernels.values()}
+    kernels = linked_kernels(CATALOGUE[name].example(), True)
+    inside: dict[int, Any] = {}
+    for kernel in (kernels.publish, kernels.respond):
+        if kernel is not None:
+            functions_in(kernel, inside)
+    assert not [f for f in inside.values() if f.__module__ == simulated_noise.__name__]
+    linked = [f for f in inside.values() if f.__module__ == source.__name__]
+    assert linked
+    assert {f.__name__ for f in linked} <= secure_names
+    for function in linked:
+        assert function.__code__.co_code == getattr(source, function.__name__).__code__.co_code
+    simulated = linked_kernels(CATALOGUE[name].example(), False)
+    inside = functions_in(simulated.respond or simulated.publish, {})
+    assert [f for f in inside.values() if f.__module__ == simulated_noise.__name__]
+
+
+def trial_modules() -> list[Path]:
+    """The modules of discreet.live that a trial is made of, by following imports."""
+    folder = Path(discreet.live.__file__).parent
+    todo, found = [folder / "trial.py"], {folder / "trial.py"}
+    while todo:
+        for node in ast.walk(ast.parse(todo.pop().read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level == 1:
+                names = [node.module] if node.module else [alias.name for alias in node.names]
+                paths = {folder / f"{name}.py" for name in names} - found
+                found |= paths
+                todo += paths
+    return sorted(found)
+
+
+def seedable_names(text: str) -> set[str]:
+    """Names in a module that smell of seeds."""
+    bad = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            bad |= {a.name for a in node.names if a.name.split(".")[0] in ("numpy", "random")}
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            if module.split(".")[0] == "numpy" or module.endswith(("noise", "rehearsal")):
+                bad.add(module)
+            if module == "random":
+                bad |= {a.name for a in node.names if a.name != "SystemRandom"}
+        elif isinstance(node, ast.Attribute | ast.Name):
+            name = node.attr if isinstance(node, ast.Attribute) else node.id
+            if name in ("default_rng", "Generator", "seed", "RandomState", "Random"):
+                bad.add(name)
+    return bad
+
+
+def test_the_code_of_trials_names_no_seedable_randomness() -> None:
+    modules = trial_modules()
+    assert {"trial.py", "storage.py", "protocol.py", "chance.py"} <= {p.name for p in modules}
+    assert "rehearsal.py" not in {p.name for p in modules}
+    assert {p.name: seedable_names(p.read_text()) for p in modules} == {
+        p.name: set() for p in modules
+    }
+    folder = Path(discreet.live.__file__).parent
+    assert seedable_names((folder / "rehearsal.py").read_text()), "the search finds nothing"
+    assert seedable_names("from random import Random") == {"Random"}
+
+
+def test_a_trial_takes_no_seed() -> None:
+    with pytest.raises(TypeError):
+        klucb_trial(seed=1)
+
+
+def test_the_first_outcome_of_an_arm_is_released_with_noise() -> None:
+    """Ten trials; noise is 0 in all of them with probability below (5e-7)^10."""
+    means = set()
+    for _ in range(10):
+        trial = klucb_trial()
+        trial.assign("x")
+        trial.record("x", 1.0)
+        means.add(trial.report()["arms"][0]["mean"])
+    assert means != {1.0}
+    assert len(means) > 1
+
+
+def test_every_release_is_drawn_once(noise: CountedNoise) -> None:
+    trial = klucb_trial()
+    for unit in range(200):
+        trial.assign(unit)
+        trial.record(unit, 0.5)
+        for _ in range(2):
+            trial.report()
+            trial.settle()
+            str(trial)
+    assert len(noise.drawn) == trial.report()["releases"]
+
+
+# --- nothing raw is kept ----------------------------------------------------------------------------
+
+
+def reveals(values: list[Any]) -> bool:
+    return any(value in (SECRET, SECRET_UNITS, str(SECRET), str(SECRET_UNITS)) for value in values)
+
+
+@pytest.mark.usefixtures("no_sync", "noise")
+def test_raw_outcomes_are_erased_at_the_release(tmp_path: Path) -> None:
+    path = tmp_path / "trial.json"
+    with klucb_trial(path=path) as trial:
+        number = 0
+        while trial.report()["batch"]["size"] < 4:
+            trial.assign(number)
+            trial.record(number, 0.5)
+            number += 1
+        units = ["a", "b", "c", "d"]
+        for unit in units:
+            trial.assign(unit)
+        trial.record("a", SECRET)
+        assert reveals(values_on_disk(tmp_path)), "the search must be able to find it"
+        assert reveals(values_in_memory(trial))
+        for unit in units[1:]:
+            trial.record(unit, 1.0)
+        assert trial.status == "collecting"
+        assert not reveals(values_on_disk(tmp_path))
+        assert not reveals(values_in_memory(trial))
+
+
+@pytest.mark.usefixtures("no_sync", "noise")
+def test_dropped_outcomes_are_not_kept(tmp_path: Path, clock: Clock) -> None:
+    with klucb_trial(path=tmp_path / "t.json", deadline=5.0, clock=clock, horizon=5) as trial:
+        trial.assign("x")
+        trial.assign("visitor")
+        trial.record("visitor", SECRET)
+        clock.now += 5.0
+        trial.record("x", SECRET)
+        assert trial.report()["releases"] == 1
+        for unit in range(4):
+            trial.assign(unit)
+            if trial._batch.protocol.cut:
+                trial.record(unit, SECRET)
+            clock.now += 5.0
+        assert trial._batch.protocol.cut
+        assert not reveals(values_on_disk(tmp_path))
+        assert not reveals(values_in_memory(trial))
+
+
+@pytest.mark.usefixtures("no_sync", "noise")
+@pytest.mark.parametrize("name", ["ldp-ucb-b", "ldp-ucb-l"])
+def test_a_local_row_never_keeps_a_raw_outcome(name: str, tmp_path: Path, clock: Clock) -> None:
+    with Trial(
+        policy(name, epsilon=1.0), 2, path=tmp_path / "t.json", deadline=5.0, clock=clock
+    ) as trial:
+        trial.assign("x")
+        trial.record("x", SECRET)
+        kept = dict(trial._batch.outcomes)
+        assert list(kept) == [0]
+        assert not reveals(values_on_disk(tmp_path))
+        assert not reveals(values_in_memory(trial))
+        trial.record("x", 0.9)  # the first answer stands
+        assert trial._batch.outcomes == kept
+        clock.now += 5.0
+        assert trial.settle()
+
+
+def test_a_missing_answer_of_a_local_row_is_randomised_too(clock: Clock) -> None:
+    """400 missing answers as fair bits at ε ~ 0: all equal with probability 2^-399."""
+    trial = Trial(policy("ldp-ucb-b", epsilon=1e-6), 2, deadline=1.0, clock=clock)
+    sums = set()
+    for unit in range(400):
+        arm = trial.assign(unit)
+        before = trial._batch.protocol.view.value[trial.arms.index(arm)]
+        clock.now += 1.0
+        trial.settle()
+        sums.add(before <= trial._batch.protocol.view.value[trial.arms.index(arm)])
+    assert sums == {True, False}
+
+
+# --- nothing raw is shown ---------------------------------------------------------------------------
+
+
+def all_that_is_shown(trial: Trial) -> str:
+    return json.dumps(trial.report()) + repr(trial) + str(trial)
+
+
+def test_error_messages_show_no_outcome() -> None:
+    trial = klucb_trial(arms=["A", "B"], outcome_range=(0.0, 0.5))
+    while trial.report()["batch"]["size"] < 2:
+        unit = f"filler {trial.rounds}"
+        trial.assign(unit)
+        trial.record(unit, 0.5)
+    trial.assign("x")
+    trial.record("x", SECRET)
+    attempts = [("x", 0.4321), ("x", 0.98765), ("x", "0.98765"), ("x", math.nan), ("z", 0.4321)]
+    for unit, outcome in attempts:
+        with pytest.raises(DiscreetError) as refusal:
+            trial.record(unit, outcome)  # type: ignore[arg-type]
+        text = "".join(map(str, (refusal.value, *refusal.value.args, repr(refusal.value))))
+        if isinstance(refusal.value, InvalidArgument):
+            text += repr(refusal.value.value)
+        for private in (str(SECRET), str(SECRET_UNITS), "0.4321", "0.98765", "nan"):
+            assert private not in text
+        assert refusal.value.__cause__ is None
+    assert not any(text in all_that_is_shown(trial) for text in (str(SECRET), str(SECRET_UNITS)))
+
+
+@pytest.mark.usefixtures("no_sync")
+def test_neighbouring_trials_that_release_the_same_look_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two trials differ in one outcome; their noise makes up for it. Nobody can tell them apart."""
+
+    def story(folder: Path, private: float) -> tuple[list[str], Any]:
+        trial = klucb_trial(arms=["A", "B"], path=folder / "trial.json")
+        monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 12_345 + shift)
+        shown, shift = [], 0
+        for unit in range(40):
+            shift = -round(private * SECURE.unit) if unit_is_last(trial, 17) else 0
+            shown.append(str(trial.assign(unit)))
+            trial.record(unit, private if unit == 17 else 0.25)
+            shown.append(all_that_is_shown(trial))
+        trial.close()
+        snapshot = json.loads((folder / "trial.json").read_text())
+        return shown, snapshot["state"]
+
+    def unit_is_last(trial: Trial, unit: int) -> bool:
+        """Whether the batch that is being filled ends with the next unit and holds that one."""
+        batch = trial._batch
+        holds = unit in batch.slot_of or trial.rounds == unit
+        return holds and len(batch.units) + 1 == batch.protocol.rounds
+
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    assert story(tmp_path / "a", 0.0) == story(tmp_path / "b", 1.0)
+
+
+def test_the_report_of_random_bits_is_about_outcomes() -> None:
+    """The mean of the answers of 4,000 units who all say 1, within 5.5 standard errors (4e-8)."""
+    trial = Trial(policy("ldp-ucb-b", epsilon=1.0), 2, outcome_range=(0.0, 10.0))
+    for unit in range(4000):
+        trial.assign(unit)
+        trial.record(unit, 10.0)
+    row = max(trial.report()["arms"], key=lambda row: int(row["size"]))
+    spread = 10.0 * math.sqrt(0.731 * 0.269 / row["size"]) / math.tanh(0.5)
+    assert abs(row["mean"] - 10.0) < 5.5 * spread < 3.0

@@ -1,0 +1,207 @@
+"""Pages: whole, escaped, self-contained, accessible."""
+
+from __future__ import annotations
+
+import math
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.figure import Figure
+
+from discreet.errors import InvalidArgument
+from discreet.report import Estimate, Html, Page, check_path, count, decimal, element, percent
+from discreet.report.html import VOID
+from discreet.report.page import svg
+
+NASTY = "<script>alert('x')</script> & \"quotes\" $title"
+
+
+class Outline(HTMLParser):
+    """The tags of a page, and whether they are balanced."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def a_figure() -> Figure:
+    figure = Figure(figsize=(3, 2))
+    figure.add_subplot().plot([1, 2, 3], [2, 1, 2])
+    return figure
+
+
+def a_page() -> Page:
+    return (
+        Page("Title", subtitle="Below")
+        .section("One")
+        .text("Text")
+        .figure(a_figure(), caption="A figure", alt="A line that dips")
+        .section("One")
+        .table(["arm", "mean"], [["a", Estimate(1.0, 0.1)], ["b", 2]], caption="A table")
+        .section("Three")
+        .items(["x", "y"])
+        .terms({"t": "meaning"})
+        .note("careful", warning=True)
+        .heading("sub")
+        .code("a < b")
+        .footer("end")
+    )
+
+
+def test_a_page_is_balanced_and_accessible() -> None:
+    outline = Outline(a_page().html())
+    assert outline.all("html") == [{"lang": "en"}]
+    assert [tag for tag, _ in outline.tags].count("h1") == 1
+    (image,) = outline.all("img")
+    assert image["alt"] == "A line that dips"
+    identifiers = [a["id"] for _, a in outline.tags if "id" in a]
+    assert len(identifiers) == len(set(identifiers))
+    links = [a["href"] for a in outline.all("a")]
+    assert links == ["#one", "#one-2", "#three"]
+    labelled = [a["aria-labelledby"] for a in outline.all("div") if "aria-labelledby" in a]
+    assert {*labelled, "one", "one-2", "three"} == set(identifiers)
+    scopes = [a.get("scope") for a in outline.all("th")]
+    assert scopes == ["col", "col", "row", "row"]
+
+
+def test_a_page_fetches_nothing() -> None:
+    outline = Outline(a_page().html())
+    for _, attributes in outline.tags:
+        for name in ("src", "href", "srcset", "data", "action"):
+            assert (attributes.get(name) or "#").startswith(("#", "data:image/svg+xml;base64,"))
+    assert not {"script", "link", "iframe", "object"} & {tag for tag, _ in outline.tags}
+    page = a_page().html()
+    assert "url(" not in page
+    assert "@import" not in page
+
+
+def test_everything_is_escaped() -> None:
+    page = (
+        Page(NASTY, subtitle=NASTY)
+        .section(NASTY)
+        .heading(NASTY)
+        .text(NASTY, element("b", NASTY, title=NASTY))
+        .note(NASTY)
+        .items([NASTY])
+        .terms({NASTY: NASTY})
+        .code(NASTY)
+        .table([NASTY], [[NASTY]], caption=NASTY)
+        .figure(a_figure(), caption=NASTY, alt=NASTY)
+        .footer(NASTY)
+    )
+    outline = Outline(page.html())
+    assert "script" not in {tag for tag, _ in outline.tags}
+    assert outline.all("img")[0]["alt"] == NASTY
+    assert outline.words.count(NASTY) >= 12
+
+
+def test_html_is_kept_as_it_is() -> None:
+    assert element("p", Html("<b>1</b>"), " < 2") == "<p><b>1</b> &lt; 2</p>"
+    assert element("img", src="x", alt=None) == '<img src="x">'
+
+
+def test_pages_are_the_same_every_time() -> None:
+    assert a_page().html() == a_page().html()
+    assert svg(a_figure()) == svg(a_figure())
+
+
+@pytest.mark.parametrize(
+    ("build", "argument"),
+    [
+        (lambda: Page(""), "title"),
+        (lambda: Page("a").table(["x", "y"], [["only one"]], caption="c"), "rows"),
+        (lambda: Page("a").figure(a_figure(), caption="c", alt=""), "alt"),
+    ],
+)
+def test_mistakes_are_named(build: Any, argument: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        build()
+    assert caught.value.argument == argument
+
+
+def test_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "r.html"
+    assert a_page().write(target) == target
+    first = target.read_text(encoding="utf-8")
+    assert first == a_page().html()
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space"):
+        Page("Another").write(target)
+    monkeypatch.undo()
+    assert target.read_text(encoding="utf-8") == first
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_paths_are_checked_first(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("x")
+    assert check_path(tmp_path / "new.html") == tmp_path / "new.html"
+    assert check_path(file) == file
+    for bad in (
+        tmp_path,
+        tmp_path / "no" / "r.html",
+        file / "r.html",
+        tmp_path / ("x" * 300),
+        "a\0b",
+        "/dev/null",
+        "",
+    ):
+        with pytest.raises(InvalidArgument) as caught:
+            check_path(bad)
+        assert caught.value.argument == "output"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize(
+    ("estimate", "shown"),
+    [
+        (Estimate(618.32, 13.7), "618 ± 14"),
+        (Estimate(69.27, 1.42), "69.3 ± 1.4"),
+        (Estimate(-0.234, 0.02), "−0.23 ± 0.02"),
+        (Estimate(12345.6, 250.0), "12,346 ± 250"),
+        (Estimate(5.0, 0.0), "5.0"),
+        (Estimate(500.0, math.nan), "500"),
+        (Estimate(math.nan, math.nan), "–"),
+    ],
+)
+def test_errors_set_the_precision(estimate: Estimate, shown: str) -> None:
+    assert str(estimate) == shown
+
+
+def test_estimates_are_means_and_standard_errors() -> None:
+    found = Estimate.of([1.0, 2.0, 3.0, 4.0])
+    assert found.mean == 2.5
+    assert found.error == pytest.approx(math.sqrt(5.0 / 3.0) / 2.0)
+    assert math.isnan(Estimate.of([1.0]).error)
+    assert math.isnan(Estimate.of([]).mean)
+
+
+def test_numbers_for_readers() -> None:
+    assert count(-1234.4) == "−1,234"
+    assert decimal(0.5, 2) == "0.50"
+    assert percent(0.4362) == "43.6\u202f%"
