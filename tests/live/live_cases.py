@@ -10,17 +10,24 @@ from pathlib import Path
 from typing import Any
 
 from discreet.live import Trial
-from discreet.live.rows import serves_trials
-from discreet.policies import CATALOGUE, policy
+from discreet.live.rows import protects_whole_run, serves_trials
+from discreet.policies import CATALOGUE, Policy, policy
 from discreet.privacy.source import SECURE
 
 ROWS = [name for name, row in CATALOGUE.items() if serves_trials(row.example())]
 """Every row that a trial accepts."""
-PUBLIC_ROWS = [name for name, row in CATALOGUE.items() if not serves_trials(row.example())]
-"""Every row that it must refuse."""
+PUBLIC_ROWS = [name for name, row in CATALOGUE.items() if not protects_whole_run(row.example())]
+"""Every row that it must refuse because it promises too little."""
 
 SECRET = 0.123456
 SECRET_UNITS = round(SECRET * SECURE.unit)
+
+
+def short_row(name: str) -> Policy:
+    """A row of the catalogue, set up so that it releases something early."""
+    if name == "private-thompson":
+        return policy(name, epsilon=1.0, gap_estimation=False, fill=4)
+    return CATALOGUE[name].example()
 
 
 class Clock:

@@ -258,7 +258,7 @@ def test_a_batch_that_never_ends_keeps_no_outcomes() -> None:
     assert not batch.outcomes
 
 
-# --- several outcomes of one unit -------------------------------------------------------------------
+# --- several outcomes of one unit ----------------------------------------------------------------
 
 
 def test_a_unit_contributes_once_by_default() -> None:
@@ -312,7 +312,7 @@ def test_with_a_deadline_a_unit_returns_once_its_batch_is_released(clock: Clock)
     assert trial._used == {**trial._used, "x": 2}
 
 
-# --- what a trial is made of ------------------------------------------------------------------------
+# --- what a trial is made of ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", PUBLIC_ROWS)
@@ -325,6 +325,14 @@ def test_rows_without_a_promise_for_the_whole_run_are_refused(name: str) -> None
 def test_there_are_rows_of_both_kinds() -> None:
     assert {"adap-klucb", "dp-imed", "dp-ucb", "ldp-ucb-b", "adac-ucb", "dp-se"} <= set(ROWS)
     assert {"ucb1", "thompson", "dp-ftpl-new"} <= set(PUBLIC_ROWS)
+
+
+def test_a_row_without_secure_noise_is_refused() -> None:
+    left = set(CATALOGUE) - set(ROWS) - set(PUBLIC_ROWS)
+    assert left == {"gdp-elim-new"}
+    for name in left:
+        with pytest.raises(InvalidArgument, match="secure noise"):
+            Trial(CATALOGUE[name].example(), 2, horizon=100)
 
 
 def test_composed_rows_without_privacy_are_refused() -> None:

@@ -84,7 +84,7 @@ def test_a_rehearsal_has_the_law_of_the_simulator(name: str) -> None:
 def test_with_an_enormous_budget_trial_rehearsal_and_simulator_agree() -> None:
     """Without noise all three are the same deterministic policy, so they play the same arms."""
     rewards, rounds = (0.2, 0.8, 0.5), 300
-    for name in ("adap-klucb", "adap-ucb", "dp-imed", "dp-klucb"):
+    for name in ("adap-klucb", "dp-imed"):
         row = policy(name, epsilon=1e9)
         trial = Trial(row, 3, horizon=rounds)
         rehearsal = Rehearsal(row, 3, horizon=rounds, seed=1)

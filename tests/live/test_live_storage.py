@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from live_cases import ROWS, Clock, CountedNoise, klucb_trial
+from live_cases import ROWS, Clock, CountedNoise, klucb_trial, short_row
 
 from discreet.compiled import Function
 from discreet.errors import DamagedFile, InvalidArgument, TrialError
 from discreet.live import Trial
 from discreet.live.storage import _digest
-from discreet.policies import CATALOGUE, AdaPKLUCB, ForgetLaplace, Geometric, Policy, policy
+from discreet.policies import AdaPKLUCB, ForgetLaplace, Geometric, Policy, policy
 from discreet.policies.rules import Rule
 from discreet.policies.view import View
 
@@ -31,7 +31,7 @@ def test_every_row_runs_with_secure_noise_and_goes_on_after_a_reload(
     name: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "trial.json"
-    row = CATALOGUE[name].example()
+    row = short_row(name)
     trial = Trial(row, ["A", "B", "C"], horizon=60, path=path)
     for unit in range(60):
         arm = trial.assign(unit)
@@ -43,13 +43,13 @@ def test_every_row_runs_with_secure_noise_and_goes_on_after_a_reload(
             assert trial.report() == before
             assert trial.assign(unit) == arm
             assert trial.policy == row
-            assert trial.guarantee.budget == row.guarantee.budget
+            assert trial.guarantee.budget == row.release.budget
         trial.record(unit, 0.5 + 0.2 * (arm == "B"))
     report = trial.report()
     assert report["status"] == "finished"
     assert report["rounds"] == 60
     if name != "dp-se":  # whose first epoch is longer
-        assert report["releases"] > 2
+        assert report["releases"] > 1
     json.dumps(report)
     trial.close()
 
@@ -155,7 +155,7 @@ def test_contributions_are_not_forgotten(tmp_path: Path) -> None:
     trial.close()
 
 
-# --- rows that users compose ------------------------------------------------------------------------
+# --- rows that users compose ---------------------------------------------------------------------
 
 
 def choose_first(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
@@ -196,7 +196,7 @@ def test_a_changed_row_of_the_catalogue_counts_as_composed(tmp_path: Path) -> No
     Trial.load(path, policy=row).close()
 
 
-# --- files that cannot be trusted -------------------------------------------------------------------
+# --- files that cannot be trusted ----------------------------------------------------------------
 
 
 def rewritten(change: Callable[[dict[str, Any]], None]) -> Callable[[Path], None]:
@@ -250,7 +250,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
         lambda p: beside(p, "assignments").write_text(
             '{"trial":"0123456789abcdef"}\n' + "x" * 500
         ),
-        "",
+        "belong",
     ),
     "assignments emptied": (lambda p: beside(p, "assignments").write_text(""), "truncated"),
     "line damaged": (

@@ -85,8 +85,11 @@ class Protocol:
         self.t += rounds
         view.pulls[arm] += rounds
         if not self.cut:
+            value, size = view.value[arm], view.size[arm]
             self.kernels.publish(self.release, self.ledger, view, arm, rounds, total, self.noise)
-            self.releases[arm] += 1
+            # some releases go on collecting and show nothing yet
+            if view.size[arm] != size or view.value[arm] != value:
+                self.releases[arm] += 1
         self.begin()
 
     @property

@@ -163,8 +163,8 @@ class Rehearsal:
                     "arm": name,
                     "played": played[arm],
                     "releases": protocol.releases[arm],
-                    "size": view.size[arm],
-                    "value": float(view.value[arm]) if view.size[arm] else None,
+                    "size": max(view.size[arm], 0),
+                    "value": float(view.value[arm]) if view.size[arm] > 0 else None,
                 }
                 for arm, name in enumerate(self._arms)
             ],

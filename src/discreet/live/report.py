@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..policies import Policy
-from ..policies.releases import LocalBernoulli
+from ..policies.releases import LocalBernoulli, SquashedBernoulli, SquashedLaplace
 from ..privacy.guarantees import Guarantee
 from .arguments import Name
 from .protocol import Protocol
@@ -27,7 +27,6 @@ def make_report(
     due: float | None,
 ) -> dict[str, Any]:
     """The state of a trial, ready for JSON; means in the units of the outcomes."""
-    low, high = outcome_range
     view = protocol.view
     played = [protocol.view.pulls[arm] for arm in range(len(arms))]
     played[protocol.arm] += filled
@@ -37,9 +36,9 @@ def make_report(
             "assigned": assigned[arm],
             "used": played[arm],
             "releases": protocol.releases[arm],
-            "size": view.size[arm],
-            "mean": low + (high - low) * estimated_mean(policy, view.value[arm])
-            if view.size[arm]
+            "size": max(view.size[arm], 0),
+            "mean": estimated_mean(policy, view.value[arm], outcome_range)
+            if view.size[arm] > 0
             else None,
         }
         for arm, name in enumerate(arms)
@@ -64,15 +63,20 @@ def make_report(
     }
 
 
-def estimated_mean(policy: Policy, value: float) -> float:
-    """The mean outcome that a released value speaks for.
+def estimated_mean(
+    policy: Policy, value: float, outcome_range: tuple[float, float]
+) -> float | None:
+    """The mean outcome that a released value speaks for; None if it speaks of something else.
 
-    Random bits lean towards 1/2: their mean is 1/2 + (2μ-1)(e^ε-1)/(2(e^ε+1)).
+    Random bits lean towards 1/2: their mean is 1/2 + (2μ-1)(e^ε-1)/(2(e^ε+1)). A mean of sigmoids
+    is not a function of the mean outcome.
     """
-    release = policy.release
+    release, (low, high) = policy.release, outcome_range
+    if isinstance(release, SquashedLaplace | SquashedBernoulli):
+        return None
     if isinstance(release, LocalBernoulli):
-        return 0.5 + (value - 0.5) / math.tanh(0.5 * release.epsilon)
-    return float(value)
+        value = 0.5 + (value - 0.5) / math.tanh(0.5 * release.epsilon)
+    return low + (high - low) * value
 
 
 def as_text(report: dict[str, Any]) -> str:

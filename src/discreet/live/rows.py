@@ -11,7 +11,10 @@ from ..errors import DamagedFile, DiscreetError, InvalidArgument
 from ..policies import CATALOGUE, Policy
 from ..policies.catalogue import policy_from_recipe
 from ..privacy.guarantees import Definition
+from ..privacy.source import SECURE
 
+NOMINAL_HORIZON = 10_000
+"""Stands in for the horizon where it is only asked whether a row can be run at all."""
 WHOLE_RUN = frozenset(
     {
         Definition.LOCAL,
@@ -24,14 +27,25 @@ WHOLE_RUN = frozenset(
 """Definitions that cover all that is ever shown of a trial, for every participant."""
 
 
-def serves_trials(policy: Policy) -> bool:
+def protects_whole_run(policy: Policy) -> bool:
     """Whether what the row releases is private over the whole run, whatever its rule does."""
     released = policy.release.guarantee(policy.schedule)
     return released.is_private and released.definition in WHOLE_RUN
 
 
+def serves_trials(policy: Policy) -> bool:
+    """Whether it also has secure noise for that."""
+    if not protects_whole_run(policy):
+        return False
+    try:
+        policy.setting(2, NOMINAL_HORIZON, SECURE)
+    except InvalidArgument:
+        return False
+    return True
+
+
 def rows_for_trials() -> list[str]:
-    """The rows of the catalogue that do."""
+    """The rows of the catalogue that serve."""
     return [row.name for row in CATALOGUE.values() if serves_trials(row.example())]
 
 

@@ -47,7 +47,7 @@ from .arguments import (
 from .chance import SystemChance
 from .protocol import Protocol
 from .report import as_text, make_report
-from .rows import row_from_dict, row_to_dict, rows_for_trials, serves_trials
+from .rows import protects_whole_run, row_from_dict, row_to_dict, rows_for_trials
 from .storage import Saved, Storage
 
 CHECKED = "rewards lie in [0, 1]"
@@ -108,7 +108,7 @@ class Trial:
         path: str | os.PathLike[str] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        if not serves_trials(policy):
+        if not protects_whole_run(policy):
             raise UnsupportedBudget(
                 "policy", "be private over the whole run of a live trial",
                 f"{policy.name}: {policy.guarantee.short()}",
@@ -135,6 +135,8 @@ class Trial:
         self._arm_of: dict[Name, int] = {}
         self._used: dict[Name, int] = {}
         self._assigned = [0] * len(self._arms)
+        self._row: dict[str, Any] = {}
+        """what the file says of the policy"""
         self._storage: Storage | None = None
         self._closed = False
         self._process = os.getpid()
@@ -276,6 +278,7 @@ class Trial:
                 )
             batch, arm = self._batch, self._batch.protocol.arm
             counted = set(batch.slot_of)
+            self._row = row_to_dict(self.policy)
             assigned = self._assigned.copy()
             assigned[arm] -= len(batch.units)
             last = len(batch.units) - 1
@@ -315,6 +318,7 @@ class Trial:
                 raise DamagedFile(f"{place}: {error}") from None
             except (InvalidArgument, KeyError, TypeError, ValueError, IndexError):
                 raise DamagedFile(f"{place}: the settings or the assignments are damaged") from None
+            trial._row = row_to_dict(row)
             trial._storage = storage
             return trial
         except BaseException:
@@ -351,7 +355,7 @@ class Trial:
 
     def _state(self, protocol: Protocol, assigned: list[int]) -> dict[str, Any]:
         return {
-            "policy": row_to_dict(self.policy),
+            "policy": self._row,
             "guarantee": str(self.guarantee),
             "arms": list(self._arms),
             "horizon": protocol.horizon,

@@ -1,0 +1,69 @@
+"""What a bound says about itself: side, quantity, form, where it holds, and who proved it.
+
+A bound is a plain function; `@bound(...)` enters what it claims into `BOUNDS` under its name, so
+that documentation, command line and tests read one list.
+
+>>> from discreet.theory import BOUNDS, lai_robbins
+>>> round(lai_robbins([0.75, 0.5]), 3), BOUNDS["lai_robbins"].form
+(1.911, 'per log T')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ..references import REFERENCES
+
+LOG = "per log T"
+"""The bound is this number times log T, up to a share that vanishes as T grows."""
+ROUNDS = "at T"
+"""The bound holds for the T it was computed for."""
+RISK = "per log 1/δ"
+"""The bound is this number times log(1/δ), up to a share that vanishes as δ falls."""
+SAMPLES = "at δ"
+"""The bound holds for the δ it was computed for."""
+
+Formula = TypeVar("Formula", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The claim of one bound."""
+
+    name: str
+    formula: Callable[..., Any]
+    side: str
+    quantity: str
+    form: str
+    domain: str
+    reference: str
+    statement: str
+
+    @property
+    def source(self) -> str:
+        """For a table: "Azize & Basu (2022), Theorem 3"."""
+        return f"{REFERENCES[self.reference].short()}, {self.statement}"
+
+    @property
+    def summary(self) -> str:
+        """First line of its docstring."""
+        return (self.formula.__doc__ or "").strip().splitlines()[0]
+
+
+BOUNDS: dict[str, Bound] = {}
+"""All bounds by name."""
+
+
+def bound(
+    side: str, quantity: str, form: str, *, domain: str, reference: str, statement: str
+) -> Callable[[Formula], Formula]:
+    """Enter a formula into the list."""
+
+    def enter(formula: Formula) -> Formula:
+        name = formula.__name__
+        BOUNDS[name] = Bound(name, formula, side, quantity, form, domain, reference, statement)
+        return formula
+
+    return enter

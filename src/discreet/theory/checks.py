@@ -1,0 +1,57 @@
+"""Argument checks of the bounds: each returns the clean value or raises InvalidArgument."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Real
+
+from ..errors import InvalidArgument
+from ..privacy._checks import count, number
+
+
+def positive(argument: str, value: object, *, infinite: bool = False) -> float:
+    """A number above 0; infinite only where it means "no privacy"."""
+    return number(argument, value, fix=f"use {argument}=1.0, for one", zero=False, infinite=infinite)
+
+
+def horizon_of(value: object, arms: int = 1) -> int:
+    """A whole number of rounds, floats like 1e6 included, one for every arm at least."""
+    if isinstance(value, float) and math.isfinite(value) and value == int(value):
+        value = int(value)
+    return count("horizon", value, fix="use horizon=1e6, for one", least=max(2, arms))
+
+
+def means_of(means: object, low: float = 0.0, high: float = 1.0) -> tuple[float, ...]:
+    """At least two means in a range."""
+    if isinstance(means, str) or not hasattr(means, "__iter__"):
+        raise InvalidArgument("means", "be a list of numbers", means, "use means=[0.7, 0.5]")
+    values = tuple(means)
+    if len(values) < 2:
+        raise InvalidArgument("means", "hold at least two arms", list(values), "add an arm")
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, Real) or not low <= value <= high:
+            where = f"lie in [{low:g}, {high:g}]" if math.isfinite(high) else "be finite numbers"
+            raise InvalidArgument("means", where, value, "use means=[0.7, 0.5], for one")
+        if not math.isfinite(value):
+            raise InvalidArgument("means", "be finite numbers", value, "use means=[0.7, 0.5]")
+    return tuple(float(value) for value in values)
+
+
+def one_best(means: Sequence[float]) -> tuple[int, tuple[float, ...]]:
+    """The place of the only best arm, and all gaps."""
+    best = max(means)
+    gaps = tuple(best - mean for mean in means)
+    if gaps.count(0.0) > 1:
+        raise InvalidArgument(
+            "means", "have one best arm", list(means), "no number of samples can tell equals apart"
+        )
+    return gaps.index(0.0), gaps
+
+
+def share(argument: str, value: object, *, below: float = 1.0) -> float:
+    """A number strictly between 0 and `below`."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < value < below:
+        text = "1/3" if below == 1.0 / 3.0 else f"{below:g}"
+        raise InvalidArgument(argument, f"lie strictly between 0 and {text}", value, "use 0.05")
+    return float(value)
