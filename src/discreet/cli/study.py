@@ -32,13 +32,13 @@ def run(names: Sequence[str], study: Study, one: bool = False) -> None:
         horizon = whole("horizon", study.horizon)
 
     from .. import simulator
-    from ..simulator.runs import check_law
+    from ..simulator.runs import any_rewards, check_law
 
     for policy in policies:
         try:
             check_law(policy, law)
         except InvalidArgument as error:
-            fix = "add --clip, or take a policy for any rewards, such as ucb1"
+            fix = f"add --clip, or take a policy for any rewards: {any_rewards()}"
             raise InvalidArgument(error.argument, error.rule, error.value, fix) from None
     comparison = simulator.compare(
         policies, law, horizon=horizon, runs=runs, seed=study.seed, threads=study.threads,

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arms.base import Law
 from ..errors import InvalidArgument
-from ..policies import Policy
+from ..policies import CATALOGUE, Policy
 from ..policies.view import fresh_view
 from .loop import FINISHED, STARVED, Curve, compiled_loop, fresh_course
 from .results import Comparison, Result
@@ -146,8 +146,14 @@ def check_law(policy: Policy, law: Law) -> None:
         got = "unbounded rewards" if have is None else f"rewards in [{have[0]:g}, {have[1]:g}]"
         raise InvalidArgument(
             "law", f"keep rewards in [{need[0]:g}, {need[1]:g}] for {policy.name}", got,
-            "wrap it: discreet.Clipped(law); or take a policy for any rewards, such as ucb1",
+            f"wrap it: discreet.Clipped(law); or take one for any rewards: {any_rewards()}",
         )  # fmt: skip
+
+
+def any_rewards() -> str:
+    """The rows that serve rewards of any size, private ones first."""
+    rows = [entry for entry in CATALOGUE.values() if entry.example().bounds is None]
+    return ", ".join(entry.name for entry in sorted(rows, key=lambda entry: not entry.budgets))
 
 
 def log_grid(horizon: int, points: int) -> Any:

@@ -58,9 +58,6 @@ class FiniteLaw:
         return math.fsum(v * w for v, w in zip(self.values, self.probabilities, strict=True))
 
 
-Arms = "Sequence[float] | Sequence[FiniteLaw] | Law"
-
-
 class Arm(NamedTuple):
     """One arm against the best: its gap, KLinf and TVinf."""
 
@@ -140,16 +137,14 @@ def compared(arms: Sequence[float] | Sequence[FiniteLaw] | Law) -> list[Arm]:
 
     if isinstance(arms, Gaussian):
         best = max(arms.means)
-        sds = arms.sd if isinstance(arms.sd, tuple) else (arms.sd,) * arms.arms
         return [
             Arm(best - m, gaussian_klinf(best - m, s), gaussian_tvinf(best - m, s))
-            for m, s in zip(arms.means, sds, strict=True)
+            for m, s in zip(arms.means, arms.sd, strict=True)
             if m < best
         ]
     if isinstance(arms, TwoPoint):
-        ends = (arms.low, arms.high)
-        pairs = ((m - ends[0]) / (ends[1] - ends[0]) for m in arms.means)
-        return compared([FiniteLaw(ends, (1.0 - p, p)) for p in pairs])
+        ends = zip(arms.low, arms.high, arms.probability, strict=True)
+        return compared([FiniteLaw((x, y), (1.0 - p, p)) for x, y, p in ends])
     if isinstance(arms, Bernoulli):
         return compared(arms.means)
     if isinstance(arms, Law):
