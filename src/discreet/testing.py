@@ -277,7 +277,7 @@ def _keeps(spent: Budget, asked: Budget, where: str) -> None:
     """`spent` is of the asked kind and within it."""
     if type(spent) is not type(asked):
         raise AssertionError(f"{where}: a budget of kind {asked.kind} became one of {spent.kind}")
-    for field in dataclasses.fields(asked):
+    for field in dataclasses.fields(asked):  # type: ignore[arg-type]  # all budgets are
         was, wanted = getattr(spent, field.name), getattr(asked, field.name)
         if was > wanted * (1.0 + 1e-9):
             raise AssertionError(f"{where}: spends {field.name} = {was:g} of {wanted:g}")
@@ -329,18 +329,19 @@ def check_worth(row: Policy, case: Case) -> None:
     if not promised.is_private:
         return
     if promised.definition is Definition.INSTANTANEOUS:
-        _audit(promised.budget, *(_choices(row, case, value) for value in (0.4, 0.6)), "a choice")
+        _audit(promised.budget, _choices(row, case, 0.4), _choices(row, case, 0.6), "a choice")
     elif row.release.respond is not None:
-        _audit(promised.budget, *(_responses(row, case, r) for r in (0.0, 1.0)), "a response")
+        _audit(
+            promised.budget, _responses(row, case, 0.0), _responses(row, case, 1.0), "a response"
+        )
     else:
         budget = row.release.guarantee(row.schedule, case.horizon).budget
-        alone = [_first_releases(row, case, case.arms - 1, r, DRAWS) for r in (0.0, 1.0)]
-        _audit(budget, *alone, "the first release")
-        batches = _batches(row, case)
-        together = [
-            list(_releases(row, case, 0, reward, batches, DRAWS // 4)) for reward in (0.0, 1.0)
-        ]
-        _audit(budget, *_told_apart(*together), f"a mean of {len(batches)} releases")
+        arm, batches = case.arms - 1, _batches(row, case)
+        zero, one = (_first_releases(row, case, arm, reward, DRAWS) for reward in (0.0, 1.0))
+        _audit(budget, zero, one, "the first release")
+        many = (list(_releases(row, case, 0, reward, batches, DRAWS // 4)) for reward in (0.0, 1.0))
+        zero, one = _told_apart(*many)
+        _audit(budget, zero, one, f"a mean of {len(batches)} releases")
 
 
 def _told_apart(zero: list[list[float]], one: list[list[float]]) -> tuple[list[float], list[float]]:
@@ -482,22 +483,19 @@ def check_saved_state(row: Policy, case: Case) -> None:
     rounds = min(case.horizon, 600)
     table = case.table(2).table
 
-    def onwards(rehearsal: Any, start: int) -> list[int]:
+    def play(rehearsal: Any, start: int, end: int) -> list[int]:
         arms = []
-        for t in range(start, rounds):
-            arm = rehearsal.select()
-            arms.append(int(arm))
-            rehearsal.update(arm, table[t][arm])
+        for t in range(start, end):
+            arms.append(rehearsal.select())
+            rehearsal.update(arms[-1], table[t][arms[-1]])
         return arms
 
     for stop in (rounds // 3, rounds // 3 + 7):
         whole = Rehearsal(row, case.arms, horizon=case.horizon, seed=SEED)
-        for t in range(stop):
-            arm = whole.select()
-            whole.update(arm, table[t][arm])
+        play(whole, 0, stop)
         saved = json.loads(json.dumps(whole.to_dict()))
         again = Rehearsal.from_dict(saved, None if row.recipe else row)
-        if onwards(again, stop) != onwards(whole, stop):
+        if play(again, stop, rounds) != play(whole, stop, rounds):
             raise AssertionError(f"a rehearsal saved after {stop} rounds went on differently")
 
 

@@ -28,7 +28,7 @@ MEANS = ("--means", ".7,.5")
         ("dp-ftpl-new --means .7,.5 --epsilon 1 --delta 1", "delta must be a number in [0, 1)"),
         ("dp-ftpl-new --means .7,.5 --epsilon 1 --delta -.1", "delta must be a number in [0, 1)"),
         ("adac-ucb --means .7,.5 --rho 1 --mu 1", "one kind of budget"),
-        ("adac-ucb --means .7,.5 --epsilon 1", "policies that serve it: adap-ucb"),
+        ("adac-ucb --means .7,.5 --epsilon 1", "or take one of adap-ucb"),
         ("ucb1 --means .7,.5 --epsilon 1", "not private"),
         ("ucb1 --means .7,.5 --alpha 1", "alpha must be an option of ucb1"),
         ("adap-ucb --means .7,.5 --epsilon 1 --option alfa=1", "did you mean alpha"),
@@ -65,7 +65,7 @@ def test_refused(
     [
         ("ucb1 adap-klcb --means .7,.5 --epsilon 1", "did you mean adap-klucb"),
         ("ucb1 kl-ucb --means .7,.5 --epsilon 1", "not private"),
-        ("ucb1 adac-ucb --means .7,.5 --epsilon 1", "policies that serve it: adap-ucb"),
+        ("ucb1 adac-ucb --means .7,.5 --epsilon 1", "or take one of adap-ucb"),
         ("ucb1 adap-ucb --means .7,.5", "adap-ucb is private"),
         ("ucb1 adap-ucb --means .7,.5 --epsilon 1 --power 2", "an option of ucb1 or adap-ucb"),
         ("ucb1 ucb1 --means .7,.5", "be named once"),

@@ -38,7 +38,21 @@ def test_table_names_every_row_in_one_line(call: Callable[..., Any]) -> None:
         (line,) = [line for line in lines if line.split()[:1] == [row.name]]
         assert row.example().guarantee.short() in line
         assert REFERENCES[row.reference].short() in line
-        assert all(option in line for option in row.options)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_a_policy_in_detail(call: Callable[..., Any], name: str) -> None:
+    row = CATALOGUE[name]
+    text = call("policies", name).stdout
+    assert str(row.example().guarantee) in text
+    assert all(option in text for option in row.options)
+    assert json.loads(call("policies", name, "--json").stdout)["name"] == name
+
+
+def test_an_unknown_policy_in_detail(call: Callable[..., Any]) -> None:
+    result = call("policies", "adap-klucv")
+    assert result.exit_code == 2
+    assert "did you mean adap-klucb" in result.stderr
 
 
 def test_table_folds_in_a_narrow_terminal(

@@ -92,9 +92,9 @@ def test_control_c_keeps_what_was_finished() -> None:
 
 
 def test_a_terminal_without_greek() -> None:
-    done = process("policies", PYTHONIOENCODING="ascii")
+    done = process("policies", "adap-ucb", PYTHONIOENCODING="ascii")
     assert done.returncode == 0
-    assert "? = 1 (interactive)" in done.stdout
+    assert "(? = 1, pure, interactive DP)" in done.stdout
 
 
 def test_console_script() -> None:

@@ -309,7 +309,9 @@ def test_an_index_defined_by_an_equation_is_compared_as_it_is_solved() -> None:
         view = View(means, sizes, sizes)
         memory = policy.rule.memory(setting)
         memory.played[0] = rng.integers(0, 6)
-        best = naive.argmax([naive.kl_ucb(m, int(n), t + 1) for m, n in zip(means, sizes, strict=True)])
+        best = naive.argmax(
+            [naive.kl_ucb(m, int(n), t + 1) for m, n in zip(means, sizes, strict=True)]
+        )
         assert choose(None, memory, view, t, None) == best
 
 

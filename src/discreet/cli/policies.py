@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from inspect import getdoc
+from typing import Annotated, Any
 
+import typer
+
+from ..errors import UnknownPolicy
 from .options import Json
-from .output import print_json, print_table
+from .output import print_json, print_table, print_text
 
 NAME = "policies"
 EXAMPLE = "discreet policies"
+PARTS = ("schedule", "release", "rule")
 
 
-def command(json: Json = False) -> None:
+def command(
+    name: Annotated[
+        str | None, typer.Argument(help="One policy, in detail.", metavar="[NAME]")
+    ] = None,
+    json: Json = False,
+) -> None:
     """List the published policies: schedule × release × rule.
 
-    Guarantees are derived for an example budget, which every row names. Numbers after options are
-    their defaults.
+    Guarantees are derived for an example budget. With a name: the formulas, budgets and options of
+    that policy.
     """
+    if name is not None:
+        show(name.lower(), json)
+        return
     entries = [describe(name) for name in _names()]
     if json:
         print_json(entries)
         return
-    columns = ("name", "schedule", "release", "rule", "guarantee (example)", "budgets",
-               "reference", "options")  # fmt: skip
+    columns = ("name", "schedule", "release", "rule", "guarantee (example)", "reference")
     rows = [
         (
             entry["name"],
@@ -30,13 +42,32 @@ def command(json: Json = False) -> None:
             entry["release"],
             entry["rule"],
             entry["guarantee"]["short"],
-            "; ".join(entry["arguments"]) or "none",
             entry["reference"]["short"],
-            ", ".join(_option(*item) for item in entry["options"].items()) or "none",
         )
         for entry in entries
     ]
     print_table(columns, rows)
+
+
+def show(name: str, json: bool) -> None:
+    """One policy in detail."""
+    if name not in _names():
+        raise UnknownPolicy.near(name, _names())
+    entry = describe(name)
+    if json:
+        print_json(entry)
+        return
+    options = ", ".join(_option(*item) for item in entry["options"].items()) or "none"
+    lines = {
+        "policy": f"{name} ({entry['title']})",
+        **{part: f"{entry[part]}: {entry['formulas'][part]}" for part in PARTS},
+        "budget": " or ".join(entry["arguments"]) or "none: not private",
+        "options": options,
+        "guarantee": f"{entry['guarantee']['sentence']} (for the example budget)",
+        "reference": f"{entry['reference']['short']}; see `discreet cite {name}`",
+    }
+    for heading, text in lines.items():
+        print_text(f"{heading:10s} {text}")
 
 
 def describe(name: str) -> dict[str, Any]:
@@ -53,6 +84,7 @@ def describe(name: str) -> dict[str, Any]:
         "schedule": str(example.schedule),
         "release": str(example.release),
         "rule": str(example.rule),
+        "formulas": {part: _formula(getattr(example, part)) for part in PARTS},
         "private": bool(row.budgets),
         "budgets": [kind.kind for kind in row.budgets],
         "arguments": [ARGUMENTS[kind] for kind in row.budgets],
@@ -62,6 +94,10 @@ def describe(name: str) -> dict[str, Any]:
         "reference": {"key": row.reference, "short": REFERENCES[row.reference].short()},
         "options": row.options,
     }
+
+
+def _formula(part: object) -> str:
+    return " ".join((getdoc(type(part)) or "").split())
 
 
 def _names() -> list[str]:

@@ -31,10 +31,10 @@ of the same name. This page is written from the program by `python -m discreet.c
 
 NOTES = {
     "policies": """\
-The JSON is a list of objects: `name`, `title`, `schedule`, `release`, `rule`, `private`, `budgets`
-(kinds), `arguments` (how to ask for them), `example` (the budget that the guarantee is shown for),
-`guarantee`, `bounds` (of the rewards, or null), `reference` (`key`, `short`), `options` (with
-their defaults).
+The JSON is a list of objects, or with a name one of them: `name`, `title`, `schedule`, `release`,
+`rule`, `formulas` (of these three), `private`, `budgets` (kinds), `arguments` (how to ask for
+them), `example` (the budget that the guarantee is shown for), `guarantee`, `bounds` (of the
+rewards, or null), `reference` (`key`, `short`), `options` (with their defaults).
 """,
     "simulate": """\
 The JSON is `Result.summary()`: `policy`, `horizon`, `runs`, `regret` (`mean`, `sd`, and `curve`

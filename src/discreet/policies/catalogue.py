@@ -111,17 +111,17 @@ class Row:
         return Policy(self.name, *parts, reference=self.reference, recipe=recipe)
 
     def _served(self, budget: Budget | None) -> Budget:
+        asks = " or ".join(ARGUMENTS[kind] for kind in self.budgets)
         if budget is None:
             raise UnsupportedBudget(
-                "budget", f"be given: {self.name} is private", None,
-                f"give {' or '.join(ARGUMENTS[kind] for kind in self.budgets)}",
-            )  # fmt: skip
+                "budget", f"be given: {self.name} is private", None, f"give {asks}"
+            )
         if isinstance(budget, Approximate) and budget.delta == 0.0 and Pure in self.budgets:
             return budget.to_pure()
         if not isinstance(budget, self.budgets):
             raise UnsupportedBudget(
                 "budget", f"be {' or '.join(kind.kind for kind in self.budgets)} for {self.name}",
-                budget, f"policies that serve it: {', '.join(serving(type(budget))) or 'none'}",
+                budget, f"give {asks}; or take one of {', '.join(serving(type(budget)))}",
             )  # fmt: skip
         return budget
 

@@ -9,7 +9,8 @@ best mean is above m_j + 2h + 2c. β = 1/T.
 
 GDP-Elim-New, explore then exploit: phase k, Δ = 2^-k, every arm is played
 N(k) = ceil(max{32 log T/Δ², (4/(Δε)) log[(T²(e^ε-1)+T²δ)/(2(e^ε-1)+T²δ)]}) times, its mean released
-with truncated Laplace noise for (ε, δ/2); an arm that leads by Δ is played for ever.
+with truncated Laplace noise for (ε, δ/2); an arm that leads by Δ is played for ever. For ε -> 0 the
+second term tends to (4/Δ)(1-2/T²)/δ.
 
 Both release means of fresh rewards, each reward once: what the noise of one release keeps, the
 run keeps. Wang & Zhu (2024) claim less for theirs, (ε, δ)-DP averaged over the instance; but a
@@ -147,11 +148,20 @@ def fresh_race(arms: int) -> Race:
 
 
 class Lead(NamedTuple):
-    """ε and δ that were asked for, and log T."""
+    """log T, and the reach of the noise, times N."""
 
-    epsilon: float
-    delta: float
     log_horizon: float
+    noise: float
+
+
+def noise_reach(epsilon: float, delta: float, horizon: int) -> float:
+    """(1/ε) log[(T²(e^ε-1)+T²δ)/(2(e^ε-1)+T²δ)], and its limit (1-2/T²)/δ at ε = 0."""
+    few = 2.0 * math.exp(-2.0 * math.log(horizon))
+    if epsilon == 0.0:
+        return (1.0 - few) / delta
+    # divided by T² e^ε above and below, so that no ε overflows
+    grown, slack = -math.expm1(-epsilon), delta * math.exp(-epsilon)
+    return math.log1p(grown * (1.0 - few) / (few * grown + slack)) / epsilon
 
 
 def choose_leading(rule: Lead, memory: Race, view: View, t: int, rng: Any) -> int:
@@ -177,11 +187,7 @@ def begin_phase(rule: Lead, memory: Race) -> None:
     memory.epoch[0] += 1
     memory.next[0] = 0
     gap = 2.0 ** -float(memory.epoch[0])
-    # (T²(e^ε-1)+T²δ)/(2(e^ε-1)+T²δ), divided by T² e^ε above and below
-    grown, slack = -math.expm1(-rule.epsilon), rule.delta * math.exp(-rule.epsilon)
-    few = 2.0 * grown * math.exp(-2.0 * rule.log_horizon)
-    noise = 4.0 * math.log((grown + slack) / (few + slack)) / (gap * rule.epsilon)
-    pulls = max(32.0 * rule.log_horizon / (gap * gap), noise)
+    pulls = max(32.0 * rule.log_horizon / (gap * gap), 4.0 * rule.noise / gap)
     memory.length[0] = UNTIL_THE_END if pulls > 4e18 else math.ceil(pulls)
 
 
@@ -208,7 +214,7 @@ class LeadElimination(Rule):
     def parameters(self, setting: Setting) -> Lead:
         horizon = setting.needs_horizon(self.name)
         epsilon, delta = epsilon_delta(self.asked)
-        return Lead(epsilon, delta, math.log(horizon))
+        return Lead(math.log(horizon), noise_reach(epsilon, delta, horizon))
 
     def memory(self, setting: Setting) -> Race:
         return fresh_race(setting.arms)

@@ -41,6 +41,7 @@ class LDPUCBL(Rule):
 
     name: ClassVar[str] = "UCB index + local width"
     choose: ClassVar[Function | Kernel] = staticmethod(choose_ldp_ucb_l)
+    bounds: ClassVar[tuple[float, float] | None] = None
 
     def parameters(self, setting: Setting) -> Epsilon:
         return Epsilon(setting.pure_epsilon(self.name))

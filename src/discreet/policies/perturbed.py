@@ -22,7 +22,6 @@ from ..compiled import Function, Kernel
 from ..errors import UnsupportedBudget
 from ..privacy.budgets import Approximate, Budget, Pure
 from ..privacy.mechanisms import TruncatedLaplace
-from ..privacy.noise import truncated_laplace
 from .releases.exact import Exact
 from .rules import Rule, choose_sampled, epsilon_delta
 from .starts import beta_start, check_start, gauss_start
@@ -40,11 +39,37 @@ class Leader(NamedTuple):
     shift: float
 
 
-def perturbed_mean(rule: Leader, view: View, arm: int, t: int, rng: Any) -> float:
-    """R/N + sqrt(log T/N) + (shift + Z)/N."""
-    size = view.size[arm]
-    noise = rule.shift + truncated_laplace(rule.epsilon, rule.delta, rng)
-    return float(view.value[arm] + math.sqrt(rule.log_horizon / size) + noise / size)
+def choose_perturbed(rule: Leader, memory: Any, view: View, t: int, rng: Any) -> int:
+    """An arm without rewards first; then argmax of R/N + sqrt(log T/N) + (shift + Z)/N.
+
+    With m uniform on (0, 1/2] and a fair sign, Z = ±log1p((e^ε-1)(1/2-m)/(δ + (e^ε-1)m))/ε, which
+    is at most -log(2m)/ε: an arm that needs Z > z to win cannot if 2m e^(εz) >= 1. Since
+    e^x >= 1+x+x²/2+x³/6, most arms are ruled out without a logarithm, and nothing else changes.
+    """
+    for arm in range(len(view.size)):
+        if view.size[arm] < rule.start:
+            return arm
+    grown, slack = -math.expm1(-rule.epsilon), rule.delta * math.exp(-rule.epsilon)
+    best, level = 0, -1e300
+    for arm in range(len(view.size)):
+        size = float(view.size[arm])
+        centre = view.value[arm] + math.sqrt(rule.log_horizon / size) + rule.shift / size
+        m = 0.5 - 0.5 * rng.random()
+        sign = 1.0 if rng.random() < 0.5 else -1.0
+        needed = (level - centre) * size
+        x = rule.epsilon * needed
+        # one branch that is nearly always taken: a lower draw counts as m = 1
+        reach = (m + m if sign > 0.0 else 2.0) * (1.0 + x * (1.0 + x * (0.5 + x / 6.0)))
+        if reach >= 1.0 and needed >= 0.0:
+            continue
+        if rule.epsilon == 0.0:
+            noise = (0.5 - m) / rule.delta
+        else:
+            noise = math.log1p(grown * (0.5 - m) / (slack + grown * m)) / rule.epsilon
+        value = centre + sign * noise / size
+        if value > level:
+            best, level = arm, value
+    return best
 
 
 def leader_shift(epsilon: float, delta: float, horizon: int) -> float:
@@ -62,7 +87,7 @@ class PerturbedLeader(Rule):
 
     asked: Budget
     name: ClassVar[str] = "perturbed leader"
-    choose: ClassVar[Function | Kernel] = Kernel(choose_sampled, sample=perturbed_mean)
+    choose: ClassVar[Function | Kernel] = staticmethod(choose_perturbed)
 
     def __post_init__(self) -> None:
         if not isinstance(self.asked, Pure | Approximate):

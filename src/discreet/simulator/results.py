@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import math
 import os
@@ -188,6 +189,7 @@ class Comparison(Sequence[Result]):
             "version": __version__,
             "results": [result._settings() for result in results],
         }
+        settings["digest"] = _digest(settings, columns)
         metadata = {METADATA: json.dumps(settings).encode()}
         return pa.table(columns).replace_schema_metadata(metadata)
 
@@ -236,6 +238,8 @@ def load(path: str | Path) -> Comparison:
                 f"path must hold format {FORMAT} or older, got format {settings['format']} of "
                 f"discreet {settings['version']} in {str(path)!r}; upgrade discreet"
             )
+        if settings.pop("digest") != _digest(settings, _columns(table)):
+            raise ValueError("they were changed after they were written")
         return Comparison(tuple(_unpacked(table, settings["results"])))
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, DamagedFile):
@@ -247,7 +251,7 @@ def load(path: str | Path) -> Comparison:
 
 
 def _unpacked(table: pa.Table, settings: list[dict[str, Any]]) -> Iterator[Result]:
-    columns = {name: table.column(name).to_numpy() for name in table.column_names[1:]}
+    columns = _columns(table)
     start = 0
     for entry in settings:
         entry = dict(entry)
@@ -270,6 +274,23 @@ def _unpacked(table: pa.Table, settings: list[dict[str, Any]]) -> Iterator[Resul
         )
     if start != table.num_rows:
         raise ValueError("too many rows")
+
+
+def _columns(table: pa.Table) -> dict[str, Any]:
+    """The columns of numbers; the first, the policies' names, is also in the settings."""
+    return {name: table.column(name).to_numpy() for name in table.column_names[1:]}
+
+
+def _digest(settings: dict[str, Any], columns: dict[str, Any]) -> str:
+    """A checksum against damage: Parquet would not notice a flipped bit."""
+    import numpy as np
+
+    seen = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+    for name, column in columns.items():
+        if name != "policy":
+            seen.update(f"{name} {column.dtype}".encode())
+            seen.update(np.ascontiguousarray(column).tobytes())
+    return seen.hexdigest()
 
 
 @contextlib.contextmanager

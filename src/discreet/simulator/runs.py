@@ -20,6 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from ..arms.base import Law
@@ -79,16 +80,23 @@ def compare(
     policies = list(policies)
     if not policies:
         raise InvalidArgument("policies", "name at least one policy", policies, "add one")
+    for policy in policies:
+        if not isinstance(policy, Policy):
+            raise InvalidArgument(
+                "policy", "be a Policy", policy, 'build it: discreet.policy("ucb1")'
+            )
+    if not isinstance(law, Law):
+        raise InvalidArgument("law", "be a Law", law, "build it: discreet.Bernoulli([0.7, 0.5])")
     rounds = check_horizon(horizon, law)
-    check_count("runs", runs)
-    check_count("points", points, least=2)
+    runs = check_count("runs", runs)
+    points = check_count("points", points, least=2)
     workers = check_count("threads", threads) if threads is not None else available_cores()
     if seed is not None and (not isinstance(seed, int | np.integer) or seed < 0):
         raise InvalidArgument("seed", "be a whole number from 0", seed, "use for example seed=1")
     for policy in policies:
         check_law(policy, law)
         policy.setting(law.arms, rounds)
-    entropy = np.random.SeedSequence(seed).entropy
+    entropy = np.random.SeedSequence(None if seed is None else int(seed)).entropy
     assert isinstance(entropy, int)
     grid = log_grid(rounds, points)
     results = []
@@ -110,16 +118,20 @@ def available_cores() -> int:
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
     """A whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise InvalidArgument(name, f"be a whole number from {least}", value, f"use {name}=100")
-    return value
+    return int(value)
 
 
 def check_horizon(horizon: Any, law: Law) -> int:
     """A whole number of rounds, floats like 1e7 included, that the law can serve."""
-    if isinstance(horizon, bool) or not isinstance(horizon, int | float):
+    import numpy as np
+
+    kinds = int | float | np.integer | np.floating
+    if isinstance(horizon, bool) or not isinstance(horizon, kinds):
         raise InvalidArgument("horizon", "be a number", horizon, "use for example horizon=1e6")
-    if not math.isfinite(horizon) or horizon != int(horizon):
+    # an int may be more than a float can hold
+    if not isinstance(horizon, int) and (not math.isfinite(horizon) or horizon != int(horizon)):
         raise InvalidArgument("horizon", "be a whole number", horizon, "use for example 1e6")
     rounds = int(horizon)
     if rounds < law.arms:

@@ -159,7 +159,7 @@ class Figure(ABC):
 
     @property
     def name(self) -> str:
-        """"azize2022 figure 2"."""
+        """ "azize2022 figure 2"."""
         return f"{self.study} figure {self.number}"
 
     @abstractmethod

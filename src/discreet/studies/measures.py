@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -40,7 +41,10 @@ class Measure:
 def mean_of(values: NDArray[Any]) -> Measure:
     """The mean of independent values; one value alone has no known error."""
     runs = len(values)
-    error = float(values.std(ddof=1)) / math.sqrt(runs) if runs > 1 else math.inf
+    if runs == 1:
+        return Measure(float(values[0]), math.inf)
+    # runs that agree have error 0, not the rounding of their sum
+    error = float(values.std(ddof=1)) / math.sqrt(runs) if values.min() < values.max() else 0.0
     return Measure(float(values.mean()), error)
 
 
@@ -77,7 +81,7 @@ def clearly_above(a: Measure, b: Measure) -> bool:
 
 def ascending(measures: Sequence[Measure]) -> bool:
     """Whether every measure is clearly below the next."""
-    return all(clearly_above(b, a) for a, b in zip(measures, measures[1:], strict=False))
+    return all(clearly_above(b, a) for a, b in pairwise(measures))
 
 
 def _error(measure: Measure) -> float:

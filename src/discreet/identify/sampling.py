@@ -1,0 +1,178 @@
+"""Top-two sampling: play the leader, or the arm that is hardest to tell from it.
+
+    leader      B = argmax of m_a + bonus_a
+    challenger  C = argmin over a ≠ B of W_{B,a}(m, N), N all pulls
+    tracking    play B if (times B was played while it led) <= β (times B led, this one included)
+    bonus       exact: sqrt(2σ²α(1+s) log t / N), α = s = 1.2;  private: sqrt(k/n) + k/(εn)
+
+n is the size of the released batch, k = log2 n + 2, β = 1/2. A rule sees releases and counts, so
+between two releases its choices follow from counts alone. `BatchedTopTwo` decides once a batch:
+of leader and challenger it plays the one that has fallen behind its share, for the whole batch.
+
+Jourdan & Degenne (2023), TTUCB; Azize (2024, thesis), Algorithm 10, lines 16 to 18.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from ..compiled import Function, Kernel
+from ..errors import InvalidArgument
+from ..policies import Rule, Setting, SuccessiveElimination
+from ..policies.elimination import Confidence
+from ..policies.view import View
+from .costs import SIGMA, GaussianCost, Scale, evidence, gain
+from .setting import delta_of
+from .thresholds import phase
+
+
+class TopTwoScale(NamedTuple):
+    """Cost, share of the leader, and the constant of the bonus (2σ²α(1+s), or ε)."""
+
+    cost: Scale
+    beta: float
+    constant: float
+
+
+class Tracking(NamedTuple):
+    """One entry an arm."""
+
+    led: Any
+    """how often it was the leader"""
+    own: Any
+    """how often it was played while it led"""
+
+
+def bonus(rule: TopTwoScale, view: View, arm: int, t: int) -> float:
+    """Filled in by the rule."""
+    raise RuntimeError("no bonus was filled in")
+
+
+def bonus_exact(rule: TopTwoScale, view: View, arm: int, t: int) -> float:
+    """sqrt(2σ²α(1+s) log t / N)."""
+    return math.sqrt(rule.constant * math.log(t) / view.pulls[arm])
+
+
+def bonus_private(rule: TopTwoScale, view: View, arm: int, t: int) -> float:
+    """sqrt(k/n) + k/(εn)."""
+    size = float(view.size[arm])
+    k = phase(size)
+    return math.sqrt(k / size) + k / (rule.constant * size)
+
+
+def find_leader(rule: TopTwoScale, view: View, t: int) -> int:
+    """argmax of m + bonus, the first of equals."""
+    best, largest = 0, -1e300
+    for arm in range(len(view.value)):
+        index = view.value[arm] + bonus(rule, view, arm, t)
+        if index > largest:
+            best, largest = arm, index
+    return best
+
+
+def find_challenger(rule: TopTwoScale, view: View, leader: int) -> int:
+    """argmin of W_{B,a}(m, N), the first of equals."""
+    best, least = -1, math.inf
+    weight = float(view.pulls[leader])
+    for arm in range(len(view.value)):
+        if arm != leader:
+            gained = gain(rule.cost, view.value[leader] - view.value[arm])
+            cost = evidence(gained, weight, float(view.pulls[arm]))
+            if best < 0 or cost < least:
+                best, least = arm, cost
+    return best
+
+
+def first_unreleased(view: View) -> int:
+    """The first arm without a release; -1 if there is none."""
+    for arm in range(len(view.size)):
+        if view.size[arm] == 0:
+            return arm
+    return -1
+
+
+def choose_top_two(rule: TopTwoScale, memory: Tracking, view: View, t: int, rng: Any) -> int:
+    """An arm without release first; then leader or challenger, as the leader's share says."""
+    arm = first_unreleased(view)
+    if arm >= 0:
+        return arm
+    leader = find_leader(rule, view, t)
+    memory.led[leader] += 1
+    if memory.own[leader] <= rule.beta * memory.led[leader]:
+        memory.own[leader] += 1
+        return leader
+    return find_challenger(rule, view, leader)
+
+
+def choose_for_a_batch(rule: TopTwoScale, memory: Any, view: View, t: int, rng: Any) -> int:
+    """An arm without release first; then the leader, unless it is ahead of its share."""
+    arm = first_unreleased(view)
+    if arm >= 0:
+        return arm
+    leader = find_leader(rule, view, t)
+    challenger = find_challenger(rule, view, leader)
+    if (1.0 - rule.beta) * view.pulls[leader] <= rule.beta * view.pulls[challenger]:
+        return leader
+    return challenger
+
+
+@dataclass(frozen=True)
+class TopTwo(Rule):
+    """TTUCB's sampling, for a release after every round."""
+
+    cost: GaussianCost
+    beta: float = 0.5
+    alpha: float = 1.2
+    power: float = 1.2
+    name: ClassVar[str] = "top two"
+    choose: ClassVar[Function | Kernel] = Kernel(choose_top_two, bonus=bonus_exact)
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.beta < 1.0:
+            raise InvalidArgument("beta", "lie in (0, 1)", self.beta, "use beta=0.5")
+        for argument in ("alpha", "power"):
+            value = getattr(self, argument)
+            if not 0.0 < value < math.inf:
+                raise InvalidArgument(argument, "be above 0", value, f"use {argument}=1.2")
+
+    def parameters(self, setting: Setting) -> TopTwoScale:
+        width = 2.0 * SIGMA**2 * self.alpha * (1.0 + self.power)
+        return TopTwoScale(self.cost.scale(setting), float(self.beta), width)
+
+    def memory(self, setting: Setting) -> NamedTuple:
+        import numpy as np
+
+        return Tracking(np.zeros(setting.arms, np.int64), np.zeros(setting.arms, np.int64))
+
+
+@dataclass(frozen=True)
+class PrivateTopTwo(TopTwo):
+    """The same with the bonus of AdaP-TT; it depends on releases alone."""
+
+    name: ClassVar[str] = "private top two"
+    choose: ClassVar[Function | Kernel] = Kernel(choose_top_two, bonus=bonus_private)
+
+    def parameters(self, setting: Setting) -> TopTwoScale:
+        epsilon = setting.pure_epsilon(self.name)
+        return TopTwoScale(self.cost.scale(setting), float(self.beta), epsilon)
+
+
+@dataclass(frozen=True)
+class BatchedTopTwo(PrivateTopTwo):
+    """The same, decided once a batch: a live trial plays one batch at a time."""
+
+    name: ClassVar[str] = "private top two, batch by batch"
+    choose: ClassVar[Function | Kernel] = Kernel(choose_for_a_batch, bonus=bonus_private)
+
+    def memory(self, setting: Setting) -> NamedTuple:
+        return Rule.memory(self, setting)
+
+
+@dataclass(frozen=True)
+class Elimination(SuccessiveElimination):
+    """Successive elimination with β = δ."""
+
+    def parameters(self, setting: Setting) -> Confidence:
+        return Confidence(setting.pure_epsilon(self.name), delta_of(setting, self.name))

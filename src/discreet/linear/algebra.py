@@ -1,0 +1,136 @@
+"""Small dense algebra on flat sequences, for kernels: row-major, entry (i, j) at [i * d + j].
+
+For the dimensions of bandits (d up to some tens) plain loops beat calls into a linear algebra
+library, need no temporary arrays, and run interpreted on lists as well as compiled on arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+SWEEPS = 30
+"""Jacobi sweeps at most; the method converges quadratically, in about six."""
+
+
+def dot(x: Any, start: int, y: Any, dimension: int) -> float:
+    """<x[start : start + d], y>."""
+    total = 0.0
+    for i in range(dimension):
+        total += x[start + i] * y[i]
+    return total
+
+
+def squared_norm(x: Any, start: int, matrix: Any, dimension: int) -> float:
+    """x' M x for a symmetric M and x = x[start : start + d]; half of the entries are read."""
+    total = 0.0
+    for i in range(dimension):
+        row = 0.0
+        for j in range(i):
+            row += matrix[i * dimension + j] * x[start + j]
+        xi = x[start + i]
+        total += xi * (2.0 * row + matrix[i * dimension + i] * xi)
+    return total
+
+
+def multiply(matrix: Any, x: Any, start: int, out: Any, dimension: int) -> None:
+    """out = M x."""
+    for i in range(dimension):
+        total = 0.0
+        for j in range(dimension):
+            total += matrix[i * dimension + j] * x[start + j]
+        out[i] = total
+
+
+def add_outer(matrix: Any, x: Any, start: int, weight: float, dimension: int) -> None:
+    """M += w x x'."""
+    for i in range(dimension):
+        for j in range(dimension):
+            matrix[i * dimension + j] += weight * x[start + i] * x[start + j]
+
+
+def cholesky(matrix: Any, factor: Any, dimension: int) -> bool:
+    """Lower L with L L' = M; False, and L is of no use, unless M is positive definite."""
+    for i in range(dimension):
+        for j in range(i + 1):
+            total = matrix[i * dimension + j]
+            for k in range(j):
+                total -= factor[i * dimension + k] * factor[j * dimension + k]
+            if i == j:
+                if not total > 0.0:
+                    return False
+                factor[i * dimension + i] = math.sqrt(total)
+            else:
+                factor[i * dimension + j] = total / factor[j * dimension + j]
+        for j in range(i + 1, dimension):
+            factor[i * dimension + j] = 0.0
+    return True
+
+
+def log_determinant(factor: Any, dimension: int) -> float:
+    """log det (L L')."""
+    total = 0.0
+    for i in range(dimension):
+        total += math.log(factor[i * dimension + i])
+    return 2.0 * total
+
+
+def invert(factor: Any, lower: Any, inverse: Any, dimension: int) -> None:
+    """lower = L^-1 and inverse = (L L')^-1 = L^-T L^-1."""
+    for j in range(dimension):
+        for i in range(dimension):
+            lower[i * dimension + j] = 0.0
+        lower[j * dimension + j] = 1.0 / factor[j * dimension + j]
+        for i in range(j + 1, dimension):
+            total = 0.0
+            for k in range(j, i):
+                total -= factor[i * dimension + k] * lower[k * dimension + j]
+            lower[i * dimension + j] = total / factor[i * dimension + i]
+    for i in range(dimension):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(i, dimension):
+                total += lower[k * dimension + i] * lower[k * dimension + j]
+            inverse[i * dimension + j] = total
+            inverse[j * dimension + i] = total
+
+
+def smallest_eigenvalue(matrix: Any, work: Any, dimension: int) -> float:
+    """Of a symmetric matrix, by cyclic Jacobi rotations on a copy in `work`."""
+    for i in range(dimension * dimension):
+        work[i] = matrix[i]
+    for _ in range(SWEEPS):
+        off, trace = 0.0, 0.0
+        for i in range(dimension):
+            trace += abs(work[i * dimension + i])
+            for j in range(i):
+                off += abs(work[i * dimension + j])
+        if off <= 1e-15 * trace:
+            break
+        for p in range(dimension):
+            for q in range(p + 1, dimension):
+                rotate(work, p, q, dimension)
+    least = work[0]
+    for i in range(1, dimension):
+        least = min(least, work[i * dimension + i])
+    return least
+
+
+def rotate(work: Any, p: int, q: int, dimension: int) -> None:
+    """One Jacobi rotation: make entry (p, q) zero."""
+    apq = work[p * dimension + q]
+    if apq == 0.0:
+        return
+    ratio = (work[q * dimension + q] - work[p * dimension + p]) / (2.0 * apq)
+    sign = 1.0 if ratio >= 0.0 else -1.0
+    tangent = sign / (abs(ratio) + math.sqrt(ratio * ratio + 1.0))
+    cosine = 1.0 / math.sqrt(tangent * tangent + 1.0)
+    sine = tangent * cosine
+    for k in range(dimension):
+        kp, kq = work[k * dimension + p], work[k * dimension + q]
+        work[k * dimension + p] = cosine * kp - sine * kq
+        work[k * dimension + q] = sine * kp + cosine * kq
+    for k in range(dimension):
+        pk, qk = work[p * dimension + k], work[q * dimension + k]
+        work[p * dimension + k] = cosine * pk - sine * qk
+        work[q * dimension + k] = sine * pk + cosine * qk

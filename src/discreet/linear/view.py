@@ -1,0 +1,111 @@
+"""What a linear policy sees, and the setting that it is run in.
+
+The view is public: released sums, counts, and, where contexts are public, the design matrix of the
+actions that were played. Rewards appear in it only as a curator has released them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from .algebra import add_outer, cholesky, dot, invert, log_determinant, multiply, squared_norm
+
+REFRESH = 1024
+"""Rank-one updates after which the running inverse is computed afresh, against their drift."""
+
+
+class View(NamedTuple):
+    """Flat arrays: matrices have d² entries, vectors d, numbers 1."""
+
+    matrix: Any
+    """V of all rounds so far; with private contexts its noisy release"""
+    running: Any
+    """V^-1 of all rounds so far, by rank-one updates"""
+    inverse: Any
+    """V_τ^-1, behind the current estimate"""
+    lower: Any
+    """L^-1 with L L' = V_τ, for sampling"""
+    work: Any
+    """scratch, d²"""
+    noisy: Any
+    """released Σ a r"""
+    estimate: Any
+    """θ~ = V_τ^-1 noisy"""
+    along: Any
+    """scratch, d"""
+    width: Any
+    """β~: confidence radius of the estimate in the norm of V_τ"""
+    variance: Any
+    """variance of the noise in each entry of `noisy`"""
+    log_used: Any
+    """log det V_τ"""
+    log_now: Any
+    """log det V"""
+    releases: Any
+    """releases so far"""
+    updates: Any
+    """rank-one updates since the running inverse was computed afresh"""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where a policy is put to work."""
+
+    arms: int
+    dimension: int
+    horizon: int
+
+
+def fresh_view(dimension: int, ridge: float) -> View:
+    """Before the first round: V = λI, no estimate."""
+    import numpy as np
+
+    def vector(size: int) -> Any:
+        return np.zeros(size)
+
+    square = dimension * dimension
+    eye = np.eye(dimension).ravel()
+    log = np.full(1, dimension * math.log(ridge))
+    return View(
+        eye * ridge, eye / ridge, eye / ridge, eye / math.sqrt(ridge), vector(square),
+        vector(dimension), vector(dimension), vector(dimension), vector(1), vector(1),
+        log, log.copy(), np.zeros(1, np.int64), np.zeros(1, np.int64),
+    )  # fmt: skip
+
+
+def add_action(view: View, actions: Any, start: int, dimension: int) -> None:
+    """V += a a', with its inverse (Sherman & Morrison) and determinant; O(d²)."""
+    add_outer(view.matrix, actions, start, 1.0, dimension)
+    multiply(view.running, actions, start, view.along, dimension)
+    grown = 1.0 + dot(actions, start, view.along, dimension)
+    add_outer(view.running, view.along, 0, -1.0 / grown, dimension)
+    view.log_now[0] += math.log(grown)
+    view.updates[0] += 1
+
+
+def renew(view: View, dimension: int) -> bool:
+    """V_τ = V: inverse and determinant by Cholesky from V itself; False if V is not definite."""
+    if not cholesky(view.matrix, view.work, dimension):
+        return False
+    view.log_now[0] = log_determinant(view.work, dimension)
+    invert(view.work, view.lower, view.running, dimension)
+    take(view, dimension)
+    view.updates[0] = 0
+    return True
+
+
+def take(view: View, dimension: int) -> None:
+    """V_τ = V: the running inverse and θ~ = V^-1 noisy."""
+    for i in range(dimension * dimension):
+        view.inverse[i] = view.running[i]
+    view.log_used[0] = view.log_now[0]
+    multiply(view.inverse, view.noisy, 0, view.estimate, dimension)
+
+
+def optimistic(view: View, actions: Any, start: int, dimension: int) -> float:
+    """<θ~, a> + β~ ||a|| in the norm of V_τ^-1."""
+    square = squared_norm(actions, start, view.inverse, dimension)
+    spread = math.sqrt(max(square, 0.0))
+    return dot(actions, start, view.estimate, dimension) + view.width[0] * spread

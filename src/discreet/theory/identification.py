@@ -1,0 +1,219 @@
+"""Lower bounds on the samples that identify the best arm with error at most δ.
+
+E τ >= T*(ε) log(1/(3δ)), with ω the shares of the samples, arm 1 the best and
+1/T*(ε) = sup_ω min_a min{ inf_x ω_1 KL(μ_1, x) + ω_a KL(μ_a, x),  ε tv_a min(ω_1, ω_a) },
+tv_a = TV of arms 1 and a (Δ_a for Bernoulli arms). ε = inf gives T*_KL; the second term alone gives
+T*_TV/ε, T*_TV = 1/tv_min + Σ 1/tv_a. A β-version fixes ω_1 = β.
+
+With ω_a = x_a ω_1 the inner value of arm a is ω_1 h_a(x_a), h_a growing and concave, so for a level
+y = h_a(x_a) the shares follow, and T* = min over y of (1 + Σ x_a(y))/y: one variable.
+Garivier & Kaufmann 2016; Azize 2024, Theorem 4.24 and Proposition 4.26; Azize et al. 2026.
+
+>>> round(characteristic_time([0.75, 0.5], epsilon=0.1).samples), 2 / 0.25 / 0.1
+(80, 80.0)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ..errors import InvalidArgument
+from ..policies.divergences import kl
+from .bound import RISK, SAMPLES, bound
+from .checks import means_of, one_best, positive, share
+from .distances import gaussian_tvinf
+
+FAMILIES = ("bernoulli", "gaussian")
+
+
+class Allocation(NamedTuple):
+    """T* (samples per log 1/(3δ)) and the shares of the samples that attain it."""
+
+    samples: float
+    shares: tuple[float, ...]
+
+
+class _Pair(NamedTuple):
+    """The best arm against another: largest information, total variation, and the means."""
+
+    best: float
+    other: float
+    most: float
+    tv: float
+    sd: float
+
+    def information(self, x: float) -> float:
+        """inf over m of KL(best, m) + x KL(other, m)."""
+        if self.sd > 0.0:
+            return self.most * x / (1.0 + x)
+        middle = (self.best + x * self.other) / (1.0 + x)
+        return kl(self.best, middle) + x * kl(self.other, middle)
+
+    def ratio(self, level: float, epsilon: float) -> float:
+        """The least x with min(information(x), ε tv min(1, x)) >= level; infinite if none."""
+        if level > self.limit(epsilon):
+            return math.inf
+        private = level / (epsilon * self.tv)
+        if level >= self.most:
+            return math.inf
+        if self.sd > 0.0:
+            return max(private, level / (self.most - level))
+        return max(private, _inverse(self.information, level))
+
+    def limit(self, epsilon: float) -> float:
+        """What no x exceeds."""
+        return min(self.most, epsilon * self.tv)
+
+
+@bound(
+    "lower", "samples", RISK,
+    domain="ε-view DP, δ-correct; Bernoulli or Gaussian arms, one of them best",
+    reference="azize2026", statement="the lower bound for private best-arm identification",
+)  # fmt: skip
+def characteristic_time(
+    means: Sequence[float],
+    epsilon: float = math.inf,
+    *,
+    beta: float | None = None,
+    family: str = "bernoulli",
+    sd: float = 1.0,
+) -> Allocation:
+    """T*(ε) with its allocation; ε = inf gives T*_KL, and `beta` fixes the share of the best arm."""
+    best, pairs = _pairs(means, family, sd)
+    epsilon = positive("epsilon", epsilon, infinite=True)
+    top = min(pair.limit(epsilon) for pair in pairs)
+
+    def total(level: float) -> float:
+        return math.fsum(pair.ratio(level, epsilon) for pair in pairs)
+
+    if beta is None:
+        level = _least(lambda y: (1.0 + total(y)) / y, top)
+        ratios = [pair.ratio(level, epsilon) for pair in pairs]
+        first = 1.0 / (1.0 + math.fsum(ratios))
+    else:
+        first = share("beta", beta)
+        room = (1.0 - first) / first
+        level = top if total(top) <= room else _root(total, room, top)
+        ratios = [pair.ratio(level, epsilon) for pair in pairs]
+        # room that no level needs is spread evenly: it costs nothing and gains nothing
+        stretch = room / math.fsum(ratios)
+        ratios = [ratio * stretch for ratio in ratios]
+    shares = [first * ratio for ratio in ratios]
+    shares.insert(best, first)
+    return Allocation(1.0 / (first * level), tuple(shares))
+
+
+@bound(
+    "lower", "samples", RISK,
+    domain="ε = 1 of pure view DP alone; Bernoulli or Gaussian arms, one of them best",
+    reference="azize2026", statement="the closed form of T*_TV",
+)  # fmt: skip
+def total_variation_time(
+    means: Sequence[float], *, family: str = "bernoulli", sd: float = 1.0
+) -> float:
+    """T*_TV = 1/tv_min + Σ 1/tv_a: the high-privacy regime needs T*_TV/ε per log(1/(3δ))."""
+    tvs = [pair.tv for pair in _pairs(means, family, sd)[1]]
+    return 1.0 / min(tvs) + math.fsum(1.0 / tv for tv in tvs)
+
+
+@bound(
+    "lower", "samples", SAMPLES,
+    domain="ε-view DP, δ-correct, δ < 1/3; Bernoulli or Gaussian arms, one of them best",
+    reference="azize2026", statement="the lower bound for private best-arm identification",
+)  # fmt: skip
+def identification_samples(
+    means: Sequence[float],
+    delta: float,
+    epsilon: float = math.inf,
+    *,
+    family: str = "bernoulli",
+    sd: float = 1.0,
+) -> float:
+    """T*(ε) log(1/(3δ)): samples that any δ-correct ε-DP procedure needs on average."""
+    delta = share("delta", delta, below=1.0 / 3.0)
+    return characteristic_time(means, epsilon, family=family, sd=sd).samples * math.log(
+        1.0 / (3.0 * delta)
+    )
+
+
+@bound(
+    "upper", "samples", RISK,
+    domain="AdaP-TT; rewards in [0, 1]; means all different; 0 < β < 1; as δ falls to 0",
+    reference="azize2026", statement="the sample complexity of AdaP-TT",
+)  # fmt: skip
+def adap_tt_samples(means: Sequence[float], epsilon: float, beta: float = 0.5) -> float:
+    """4 T*_KL,β (1 + sqrt(1 + Δmax²/(2σ⁴ε²))), σ = 1/2, T*_KL,β that of Gaussian arms of sd σ."""
+    means = means_of(means)
+    if len(set(means)) < len(means):
+        raise InvalidArgument("means", "be all different", list(means), "move one of the equals")
+    epsilon = positive("epsilon", epsilon, infinite=True)
+    sd = 0.5
+    time = characteristic_time(means, beta=beta, family="gaussian", sd=sd).samples
+    widest = max(means) - min(means)
+    return 4.0 * time * (1.0 + math.sqrt(1.0 + widest**2 / (2.0 * sd**4 * epsilon**2)))
+
+
+def _pairs(means: Sequence[float], family: str, sd: float) -> tuple[int, list[_Pair]]:
+    if family not in FAMILIES:
+        raise InvalidArgument("family", f"be {' or '.join(FAMILIES)}", family, "use 'bernoulli'")
+    if family == "gaussian":
+        sd = positive("sd", sd)
+        clean = means_of(means, -math.inf, math.inf)
+        best, gaps = one_best(clean)
+        return best, [
+            _Pair(clean[best], clean[a], 0.5 * (gap / sd) ** 2, gaussian_tvinf(gap, sd), sd)
+            for a, gap in enumerate(gaps)
+            if a != best
+        ]
+    clean = means_of(means)
+    best, gaps = one_best(clean)
+    top = clean[best]
+    others = [m for a, m in enumerate(clean) if a != best]
+    return best, [_Pair(top, m, kl(top, m), top - m, 0.0) for m in others]
+
+
+def _inverse(growing: Callable[[float], float], level: float) -> float:
+    """The x >= 0 where a growing function reaches a level that it does reach."""
+    from scipy.optimize import brentq
+
+    high = 1.0
+    while growing(high) < level:
+        high *= 4.0
+        if high > 1e30:
+            return math.inf
+    return float(brentq(lambda x: growing(x) - level, 0.0, high, xtol=1e-14, rtol=1e-13))
+
+
+def _least(function: Callable[[float], float], top: float) -> float:
+    """Where a quasi-convex function on (0, top] is least: golden section, then the end itself."""
+    golden = (math.sqrt(5.0) - 1.0) / 2.0
+    low, high = 0.0, top
+    left, right = high - golden * (high - low), low + golden * (high - low)
+    at_left, at_right = function(left), function(right)
+    while high - low > 1e-10 * top:
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - golden * (high - low)
+            at_left = function(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + golden * (high - low)
+            at_right = function(right)
+    middle = 0.5 * (low + high)
+    return top if function(top) <= function(middle) else middle
+
+
+def _root(growing: Callable[[float], float], level: float, top: float) -> float:
+    """The y in (0, top) where a growing function, maybe infinite near top, reaches a level."""
+    low, high = 0.0, top
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        if middle in (low, high):
+            break
+        if growing(middle) < level:
+            low = middle
+        else:
+            high = middle
+    return low

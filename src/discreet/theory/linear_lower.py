@@ -1,0 +1,218 @@
+"""Lower bounds on the regret of linear bandits with Gaussian noise of sd 1.
+
+Minimax over actions [-1, 1]^d: max(e^-2 d sqrt T/8, e^-1 d/(4ε)) for ε-view DP, and
+max(e^-2 d sqrt T/8, e^-2.25 d/(4 sqrt ρ)) for ρ-zCDP.
+
+Per log T, for given actions and θ: min Σ α_a Δ_a such that ||a||²_{H^-1} <= c_a for all a with
+Δ_a > 0, H = Σ α_a aa', c_a = min(Δ_a²/2, ε ρ_a Δ_a/2), ρ_a = Σ_j |a_j'(a-a*)|/||a_j||².
+The best action is free (Δ = 0), so its weight goes to infinity and H^-1 keeps only what is
+orthogonal to a*: with P that projection, x_a = Pa/sqrt(Δ_a), y_a = Pa/sqrt(c_a) and u_a = α_aΔ_a,
+    min Σ u_a  such that  y_a' (Σ u_b x_b x_b')^-1 y_a <= 1,
+which is convex. Both sides scale, so a linear program over dual weights certifies the value.
+Azize 2024, Theorems 4.17, 4.18 and 4.21.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import DiscreetError, InvalidArgument
+from ..privacy._checks import count
+from .bound import LOG, ROUNDS, bound
+from .checks import horizon_of, positive
+from .regret_lower import _rho
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+CERTIFIED = 1e-4
+"""The certified relative distance between the value and the optimum."""
+
+
+class LinearProgramme(NamedTuple):
+    """The value (from below) and the pulls per log T of every action; the best has infinitely many."""
+
+    value: float
+    pulls: tuple[float, ...]
+    gap: float
+
+
+@bound(
+    "lower", "regret", ROUNDS,
+    domain="the worst θ for actions [-1, 1]^d, Gaussian noise of sd 1; ε-view DP",
+    reference="azize2022", statement="Theorem 4, with the constants of the thesis of 2024",
+)  # fmt: skip
+def linear_minimax_pure(dimension: int, horizon: float, epsilon: float) -> float:
+    """max(e^-2 d sqrt T/8, e^-1 d/(4ε))."""
+    d = count("dimension", dimension, fix="use dimension=3, for one")
+    epsilon = positive("epsilon", epsilon, infinite=True)
+    return max(_linear_open(d, horizon), math.exp(-1.0) * d / (4.0 * epsilon))
+
+
+@bound(
+    "lower", "regret", ROUNDS,
+    domain="the worst θ for actions [-1, 1]^d, Gaussian noise of sd 1; ρ-interactive zCDP, ρ <= 1",
+    reference="azize2024", statement="the minimax bound for linear bandits",
+)  # fmt: skip
+def linear_minimax_zcdp(dimension: int, horizon: float, rho: float) -> float:
+    """max(e^-2 d sqrt T/8, e^-2.25 d/(4 sqrt ρ))."""
+    d = count("dimension", dimension, fix="use dimension=3, for one")
+    return max(_linear_open(d, horizon), math.exp(-2.25) * d / (4.0 * math.sqrt(_rho(rho))))
+
+
+@bound(
+    "lower", "regret", LOG,
+    domain="consistent policies with ε-view DP; actions that span R^d, one of them best",
+    reference="azize2022", statement="Theorem 5, with the constants of the thesis of 2024",
+)  # fmt: skip
+def linear_private(
+    actions: Sequence[Sequence[float]], theta: Sequence[float], epsilon: float = math.inf
+) -> float:
+    """min Σ α_a Δ_a s.t. ||a||²_{H^-1} <= min(Δ²/2, ε ρ_a Δ/2): regret per log T."""
+    return linear_programme(actions, theta, epsilon).value
+
+
+def linear_programme(
+    actions: Sequence[Sequence[float]], theta: Sequence[float], epsilon: float = math.inf
+) -> LinearProgramme:
+    """The convex program with its optimal pulls, certified to `CERTIFIED`."""
+    import numpy as np
+
+    points, gaps, limits = _problem(actions, theta, positive("epsilon", epsilon, infinite=True))
+    best = int(np.argmin(gaps))
+    pulls = np.zeros(len(gaps))
+    pulls[best] = math.inf
+    flat = _orthogonal_to(points[best], points)
+    # actions along a* cost nothing to know once a* is played for ever
+    needed = np.flatnonzero((np.linalg.norm(flat, axis=1) > 1e-12) & (gaps > 0.0))
+    if not needed.size:
+        return LinearProgramme(0.0, tuple(pulls), 0.0)
+    basis = np.linalg.svd(flat[needed], full_matrices=False)[2][: _rank(flat[needed])]
+    flat = flat[needed] @ basis.T
+    x = flat / np.sqrt(gaps[needed])[:, None]
+    y = flat / np.sqrt(limits[needed])[:, None]
+    weights = _solve(x, y)
+    upper, lower = _value(x, y, weights), _certificate(x, y, weights)
+    if not upper - lower <= CERTIFIED * upper:
+        raise DiscreetError(
+            f"the convex program of linear_private was solved to {(upper - lower) / upper:.1e} "
+            f"only, not to {CERTIFIED:.0e}; rescale the actions, or drop near duplicates"
+        )
+    pulls[needed] = upper * weights / gaps[needed]
+    return LinearProgramme(float(lower), tuple(pulls), float((upper - lower) / upper))
+
+
+def _problem(actions: Any, theta: Any, epsilon: float) -> tuple[Any, Any, Any]:
+    """Actions, their gaps, and the limits c_a of their squared norms."""
+    import numpy as np
+
+    try:
+        points, parameter = np.asarray(actions, float), np.asarray(theta, float)
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            "actions", "be vectors of one length", actions, "use [[1, 0], [0, 1]], for one"
+        ) from None
+    if points.ndim != 2 or len(points) < 2 or not np.isfinite(points).all():
+        raise InvalidArgument("actions", "be two or more finite vectors", actions, "add a vector")
+    if parameter.shape != points.shape[1:] or not np.isfinite(parameter).all():
+        raise InvalidArgument(
+            "theta", f"have {points.shape[1]} finite entries", theta, "match the actions"
+        )
+    if _rank(points) < points.shape[1]:
+        raise InvalidArgument("actions", "span the space", actions, "work in their span")
+    values = points @ parameter
+    gaps = values.max() - values
+    if (gaps == 0.0).sum() > 1:
+        raise InvalidArgument("theta", "have one best action", theta, "the bound needs only one")
+    squares = (points**2).sum(axis=1)
+    real = squares > 0.0
+    away = points - points[int(np.argmin(gaps))]
+    spread = (np.abs(points[real] @ away.T) / squares[real][:, None]).sum(axis=0)
+    with np.errstate(invalid="ignore"):  # infinite ε times the 0 of a*
+        private = np.where(spread > 0.0, 0.5 * epsilon * spread * gaps, np.inf)
+    return points, gaps, np.minimum(0.5 * gaps**2, private)
+
+
+def _orthogonal_to(direction: NDArray[Any], points: NDArray[Any]) -> NDArray[Any]:
+    square = float(direction @ direction)
+    return points - points @ direction[:, None] / square * direction if square else points.copy()
+
+
+def _rank(points: NDArray[Any]) -> int:
+    import numpy as np
+
+    return int(np.linalg.matrix_rank(points))
+
+
+def _costs(x: Any, y: Any, weights: Any) -> tuple[Any, Any]:
+    """y_a' H^-1 y_a, and (x_b' H^-1 y_a)² for all a and b."""
+    import numpy as np
+
+    inverse = np.linalg.inv((x * weights[:, None]).T @ x)
+    return np.einsum("ai,ij,aj->a", y, inverse, y), (y @ inverse @ x.T) ** 2
+
+
+def _value(x: Any, y: Any, weights: Any) -> float:
+    """Σ u for weights on the simplex, scaled until the worst constraint holds."""
+    return float(_costs(x, y, weights)[0].max())
+
+
+def _solve(x: Any, y: Any) -> Any:
+    """Weights on the simplex that make the largest y_a' H^-1 y_a least, by SLSQP in (weights, level)."""
+    import numpy as np
+    from scipy.optimize import minimize
+
+    n = len(x)
+    weights = np.full(n, 1.0 / n)
+    scale = _value(x, y, weights)
+    small = 1e-9
+
+    def constraint(z: Any) -> Any:
+        return z[n] - _costs(x, y, z[:n])[0] / scale
+
+    def slopes(z: Any) -> Any:
+        return np.hstack([_costs(x, y, z[:n])[1] / scale, np.ones((n, 1))])
+
+    found = minimize(
+        lambda z: z[n],
+        np.append(weights, 1.0),
+        jac=lambda z: np.append(np.zeros(n), 1.0),
+        bounds=[(small, 1.0)] * n + [(0.0, None)],
+        constraints=[
+            {"type": "ineq", "fun": constraint, "jac": slopes},
+            {
+                "type": "eq",
+                "fun": lambda z: z[:n].sum() - 1.0,
+                "jac": lambda z: np.append(np.ones(n), 0.0),
+            },
+        ],
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-14},
+    )
+    weights = np.maximum(found.x[:n], small)
+    return weights / weights.sum()
+
+
+def _certificate(x: Any, y: Any, weights: Any) -> float:
+    """A proved lower bound: for λ on the simplex, min_w Σλ_a y_a'H_w^-1 y_a is at least
+    2 Σλ_a F_a - max_b Σ_a λ_a G_ab by convexity, and the best such λ is a linear program."""
+    import numpy as np
+    from scipy.optimize import linprog
+
+    values, squares = _costs(x, y, weights)
+    n = len(values)
+    found = linprog(
+        np.append(-2.0 * values, 1.0),
+        A_ub=np.hstack([squares.T, -np.ones((n, 1))]),
+        b_ub=np.zeros(n),
+        A_eq=[np.append(np.ones(n), 0.0)],
+        b_eq=[1.0],
+        bounds=[(0.0, None)] * (n + 1),
+    )
+    return float(-found.fun) if found.status == 0 else -math.inf
+
+
+def _linear_open(dimension: int, horizon: float) -> float:
+    return math.exp(-2.0) * dimension * math.sqrt(horizon_of(horizon)) / 8.0

@@ -1,0 +1,150 @@
+"""Lower bounds on regret: what no policy of a kind can beat.
+
+Per log T, for policies whose regret is below every power of T on all instances (consistent ones):
+- without privacy              Σ Δ/KLinf
+- ε-DP (view and stronger)     Σ Δ/min(KLinf, ε TVinf), or 6ε in the first print
+- ε-DP, Bernoulli              Σ Δ/d_ε(μ_a, μ*), the sharpest: d_ε <= min(kl, εΔ)
+- ε-local DP, Bernoulli        Σ 1/(Δ (e^ε-e^-ε)²)
+At a horizon T, for the worst instance: minimax bounds for ε-DP, ρ-zCDP and (ε, δ)-global DP.
+
+>>> round(private_bernoulli([0.75, 0.5], epsilon=0.1), 2)
+10.87
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..errors import InvalidArgument
+from ..privacy._checks import count, probability
+from .bound import LOG, ROUNDS, bound
+from .checks import horizon_of, means_of, positive, share
+from .distances import FiniteLaw, compared, d_epsilon
+
+if TYPE_CHECKING:
+    from ..arms import Law
+
+VERSIONS = {"2024": (1.0, 22.0), "2022": (6.0, 131.0)}
+"""Factor of ε TVinf and divisor of (K-1)/ε: in the thesis, and in the paper before it."""
+
+
+@bound(
+    "lower", "regret", LOG,
+    domain="consistent policies; Bernoulli, Gaussian or finitely supported arms",
+    reference="lattimore2020", statement="Theorem 16.2",
+)  # fmt: skip
+def lai_robbins(arms: Sequence[float] | Sequence[FiniteLaw] | Law) -> float:
+    """Σ Δ/KLinf: regret per log T without privacy."""
+    return math.fsum(arm.gap / arm.kl for arm in compared(arms))
+
+
+@bound(
+    "lower", "regret", LOG,
+    domain="consistent policies with ε-view DP or stronger; ε > 0",
+    reference="azize2022", statement="Theorem 3, with the constant of the thesis of 2024",
+)  # fmt: skip
+def view_private(
+    arms: Sequence[float] | Sequence[FiniteLaw] | Law, epsilon: float, version: str = "2024"
+) -> float:
+    """Σ Δ/min(KLinf, ε TVinf): regret per log T under ε-DP; version "2022" has 6ε."""
+    epsilon = positive("epsilon", epsilon, infinite=True)
+    factor = _version(version)[0] * epsilon
+    return math.fsum(arm.gap / min(arm.kl, factor * arm.tv) for arm in compared(arms))
+
+
+@bound(
+    "lower", "regret", LOG,
+    domain="consistent policies with ε-DP; Bernoulli arms; ε > 0",
+    reference="azize2025", statement="the lower bound for Bernoulli arms",
+)  # fmt: skip
+def private_bernoulli(means: Sequence[float], epsilon: float) -> float:
+    """Σ Δ/d_ε(μ_a, μ*): regret per log T under ε-DP, the sharpest."""
+    means = means_of(means)
+    best = max(means)
+    return math.fsum((best - m) / d_epsilon(m, best, epsilon) for m in means if m < best)
+
+
+@bound(
+    "lower", "regret", LOG,
+    domain="consistent policies with ε-local DP; Bernoulli arms; ε > 0",
+    reference="ren2020", statement="Theorem 1",
+)  # fmt: skip
+def local_private(means: Sequence[float], epsilon: float) -> float:
+    """Σ 1/(Δ (e^ε-e^-ε)²): regret per log T under ε-local DP; of use for small ε."""
+    means = means_of(means)
+    epsilon = positive("epsilon", epsilon, infinite=True)
+    spread = 2.0 * math.sinh(epsilon) if epsilon < 300.0 else math.inf
+    best = max(means)
+    return math.fsum(1.0 / ((best - m) * spread**2) for m in means if m < best)
+
+
+@bound(
+    "lower", "regret", ROUNDS,
+    domain="the worst instance of K Gaussian arms of sd 1; ε-view DP; K >= 2, T >= K-1",
+    reference="azize2022", statement="Theorem 2, with the constant of the thesis of 2024",
+)  # fmt: skip
+def minimax_pure(arms: int, horizon: float, epsilon: float, version: str = "2024") -> float:
+    """max(sqrt(T(K-1))/27, (K-1)/(22ε)); version "2022" has 131 for 22."""
+    others = count("arms", arms, fix="a choice needs two arms", least=2) - 1
+    rounds = horizon_of(horizon, others)
+    epsilon = positive("epsilon", epsilon, infinite=True)
+    return max(_minimax_open(others, rounds), others / (_version(version)[1] * epsilon))
+
+
+@bound(
+    "lower", "regret", ROUNDS,
+    domain="the worst instance of K Gaussian arms of sd 1; ρ-interactive zCDP, ρ <= 1; T >= K-1",
+    reference="azize2024", statement="the minimax bound for finitely many arms",
+)  # fmt: skip
+def minimax_zcdp(arms: int, horizon: float, rho: float) -> float:
+    """max(sqrt(T(K-1))/27, sqrt((K-1)/ρ)/124)."""
+    others = count("arms", arms, fix="a choice needs two arms", least=2) - 1
+    rounds = horizon_of(horizon, others)
+    rho = _rho(rho)
+    return max(_minimax_open(others, rounds), math.sqrt(others / rho) / 124.0)
+
+
+@bound(
+    "lower", "regret", ROUNDS,
+    domain="the worst instance of 2 Bernoulli arms; (ε, δ)-global DP; policies whose regret is at "
+    "most c T^a on every instance; T >= (3/ε) log[...]",
+    reference="wang2024", statement="Theorem 4",
+)  # fmt: skip
+def minimax_global(
+    horizon: float, epsilon: float, delta: float = 0.0, *, c: float = 1.0, a: float = 0.5
+) -> float:
+    """(1/(16ε)) log[((e^ε-1)T^(1-a) + 5δT^(1-a)) / (40c(e^ε-1) + 5δT^(1-a))]."""
+    rounds = horizon_of(horizon)
+    epsilon = positive("epsilon", epsilon)
+    delta = probability("delta", delta, fix="use delta=1e-6, for one")
+    c, a = positive("c", c), share("a", a)
+    power = rounds ** (1.0 - a)
+    # divided by e^ε-1, so that a large ε does not overflow
+    leak = 5.0 * delta * power / math.expm1(epsilon) if epsilon < 700.0 else 0.0
+    ratio = math.log((power + leak) / (40.0 * c + leak))
+    if ratio <= 0.0 or rounds < 3.0 * ratio / epsilon:
+        raise InvalidArgument(
+            "horizon", "make the bound positive and be at least (3/ε) log[...]", rounds,
+            "the theorem is silent here: lengthen the horizon, or take minimax_pure",
+        )  # fmt: skip
+    return ratio / (16.0 * epsilon)
+
+
+def _minimax_open(others: int, rounds: int) -> float:
+    return math.sqrt(rounds * others) / 27.0
+
+
+def _version(version: str) -> tuple[float, float]:
+    if version not in VERSIONS:
+        known = " or ".join(map(repr, VERSIONS))
+        raise InvalidArgument("version", f"be {known}", version, "use version='2024'")
+    return VERSIONS[version]
+
+
+def _rho(rho: float) -> float:
+    rho = positive("rho", rho)
+    if rho > 1.0:
+        raise InvalidArgument("rho", "be at most 1", rho, "the theorem stops there: use rho=1")
+    return rho

@@ -1,0 +1,154 @@
+"""Upper bounds on regret, where the papers print their constants.
+
+Each holds for rewards in [0, 1] and for its policy's own options: AdaP-UCB and AdaC-UCB with α > 3
+(their published 3.1 is fine, the better 1 is not covered), FTPL-New and GDP-Elim-New with their
+(ε, δ), DP-UCB with the tree counter of the thesis, the local policies as they are. Sums are over
+the arms with Δ > 0, N counts all arms.
+
+>>> round(ldp_ucb_b([0.75, 0.5], horizon=1e6, epsilon=1.0))
+2072
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ..errors import InvalidArgument
+from ..privacy._checks import count, probability
+from .bound import ROUNDS, bound
+from .checks import horizon_of, means_of, positive
+
+REWARDS = "rewards in [0, 1]"
+
+
+@bound(
+    "upper", "regret", ROUNDS, domain=f"AdaP-UCB with α > 3; {REWARDS}; ε > 0",
+    reference="azize2022", statement="Theorem 7",
+)  # fmt: skip
+def adap_ucb(means: Sequence[float], horizon: float, epsilon: float, alpha: float = 3.1) -> float:
+    """Σ 16α log T/min(Δ, ε) + 3α/(α-3)."""
+    gaps, log = _gaps(means, horizon)
+    epsilon, alpha = positive("epsilon", epsilon, infinite=True), _alpha(alpha)
+    tail = 3.0 * alpha / (alpha - 3.0)
+    return math.fsum(16.0 * alpha * log / min(gap, epsilon) + tail for gap in gaps)
+
+
+@bound(
+    "upper", "regret", ROUNDS, domain=f"AdaP-UCB with α > 3; every instance with {REWARDS}; ε > 0",
+    reference="azize2022", statement="the minimax bound of the appendix",
+)  # fmt: skip
+def adap_ucb_minimax(
+    arms: int, horizon: float, epsilon: float, alpha: float = 3.1, gaps: float | None = None
+) -> float:
+    """3α/(α-3) ΣΔ + 8 sqrt(αKT log T) + 16αK log T/ε; ΣΔ is at most K-1."""
+    arms = count("arms", arms, fix="a choice needs two arms", least=2)
+    rounds, alpha = horizon_of(horizon, arms), _alpha(alpha)
+    epsilon = positive("epsilon", epsilon, infinite=True)
+    total = float(arms - 1) if gaps is None else positive("gaps", gaps)
+    log = math.log(rounds)
+    wide = 8.0 * math.sqrt(alpha * arms * rounds * log)
+    return 3.0 * alpha / (alpha - 3.0) * total + wide + 16.0 * alpha * arms * log / epsilon
+
+
+@bound(
+    "upper", "regret", ROUNDS, domain=f"AdaC-UCB with α > 3 (its β); {REWARDS}; ρ-zCDP, ρ > 0",
+    reference="azize2024", statement="the regret bound of AdaC-UCB",
+)  # fmt: skip
+def adac_ucb(means: Sequence[float], horizon: float, rho: float, alpha: float = 3.1) -> float:
+    """Σ 8α log T/Δ + 8 sqrt(α log T/ρ) + 2α/(α-3)."""
+    gaps, log = _gaps(means, horizon)
+    rho, alpha = positive("rho", rho, infinite=True), _alpha(alpha)
+    extra = 8.0 * math.sqrt(alpha * log / rho) + 2.0 * alpha / (alpha - 3.0)
+    return math.fsum(8.0 * alpha * log / gap + extra for gap in gaps)
+
+
+@bound(
+    "upper", "regret", ROUNDS, domain=f"LDP-UCB-L; {REWARDS}; ε > 0",
+    reference="ren2020", statement="Theorem 4",
+)  # fmt: skip
+def ldp_ucb_l(means: Sequence[float], horizon: float, epsilon: float) -> float:
+    """Σ 8(1+4/ε)² log T/Δ + (1+2π²/3)Δ."""
+    gaps, log = _gaps(means, horizon)
+    factor = 8.0 * (1.0 + 4.0 / positive("epsilon", epsilon, infinite=True)) ** 2
+    return math.fsum(factor * log / gap + (1.0 + 2.0 * math.pi**2 / 3.0) * gap for gap in gaps)
+
+
+@bound(
+    "upper", "regret", ROUNDS, domain=f"LDP-UCB-B; {REWARDS}; ε > 0",
+    reference="ren2020", statement="Theorem 6",
+)  # fmt: skip
+def ldp_ucb_b(means: Sequence[float], horizon: float, epsilon: float) -> float:
+    """Σ (8/Δ)((e^ε+1)/(e^ε-1))² log T + (1+π²/3)Δ."""
+    gaps, log = _gaps(means, horizon)
+    factor = 8.0 / math.tanh(0.5 * positive("epsilon", epsilon, infinite=True)) ** 2
+    return math.fsum(factor * log / gap + (1.0 + math.pi**2 / 3.0) * gap for gap in gaps)
+
+
+@bound(
+    "upper", "regret", ROUNDS, domain=f"DP-UCB with trees; {REWARDS}; ε > 0",
+    reference="tossou2016", statement="as restated in the thesis of Azize (2024)",
+)  # fmt: skip
+def dp_ucb(means: Sequence[float], horizon: float, epsilon: float) -> float:
+    """8 sqrt8 K log^2.5 T/ε + 4ΣΔ + Σ 4 log T/Δ."""
+    gaps, log = _gaps(means, horizon)
+    arms = len(means_of(means))
+    private = 8.0 * math.sqrt(8.0) * arms * log**2.5 / positive("epsilon", epsilon, infinite=True)
+    return private + math.fsum(4.0 * gap + 4.0 * log / gap for gap in gaps)
+
+
+@bound(
+    "upper", "regret", ROUNDS, domain=f"DP-FTPL-New; {REWARDS}; ε >= 0, δ >= 0, not both 0",
+    reference="wang2024", statement="Theorem 16",
+)  # fmt: skip
+def dp_ftpl_new(
+    means: Sequence[float], horizon: float, epsilon: float, delta: float = 0.0
+) -> float:
+    """Σ max{16 log T/Δ, (4/ε) log[(T(e^ε-1)+2Tδ)/(2(e^ε-1)+2Tδ)]} + 4N."""
+    gaps, log = _gaps(means, horizon)
+    rounds = horizon_of(horizon)
+    private = 4.0 * _private_log(rounds, 2.0 * rounds, epsilon, delta)
+    return math.fsum(max(16.0 * log / gap, private) for gap in gaps) + 4.0 * len(means_of(means))
+
+
+@bound(
+    "upper", "regret", ROUNDS, domain=f"GDP-Elim-New; {REWARDS}; ε >= 0, δ >= 0, not both 0",
+    reference="wang2024", statement="Theorem 18",
+)  # fmt: skip
+def gdp_elim_new(
+    means: Sequence[float], horizon: float, epsilon: float, delta: float = 0.0
+) -> float:
+    """Σ 1024Δ log T/Δmin² + (32Δ/(εΔmin)) log[(T²(e^ε-1)+T²δ)/(2(e^ε-1)+T²δ)] + 4N."""
+    gaps, log = _gaps(means, horizon)
+    square = float(horizon_of(horizon)) ** 2
+    private = 32.0 * _private_log(square, square, epsilon, delta)
+    least = min(gaps, default=1.0)
+    total = math.fsum(1024.0 * g * log / least**2 + private * g / least for g in gaps)
+    return total + 4.0 * len(means_of(means))
+
+
+def _private_log(first: float, leak: float, epsilon: float, delta: float) -> float:
+    """(1/ε) log[(first (e^ε-1) + leak δ)/(2(e^ε-1) + leak δ)]; its limit at ε = 0."""
+    delta = probability("delta", delta, fix="use delta=1e-6, for one")
+    if epsilon == 0.0 and delta > 0.0:
+        return (first - 2.0) / (leak * delta)
+    epsilon = positive("epsilon", epsilon)
+    lost = leak * delta / math.expm1(epsilon) if epsilon < 700.0 else 0.0
+    return math.log((first + lost) / (2.0 + lost)) / epsilon
+
+
+def _gaps(means: Sequence[float], horizon: float) -> tuple[list[float], float]:
+    """The gaps above 0, and log T."""
+    clean = means_of(means)
+    best = max(clean)
+    return [best - m for m in clean if m < best], math.log(horizon_of(horizon, len(clean)))
+
+
+def _alpha(alpha: float) -> float:
+    alpha = positive("alpha", alpha)
+    if alpha <= 3.0:
+        raise InvalidArgument(
+            "alpha", "be above 3 for this theorem", alpha,
+            "use alpha=3.1; a smaller one plays better, but no constant is proved for it",
+        )  # fmt: skip
+    return alpha

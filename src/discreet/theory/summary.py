@@ -1,0 +1,232 @@
+"""All bounds that speak about one instance, in one table; and those that speak about a result.
+
+>>> table = bounds([0.75, 0.5], epsilon=1.0, horizon=1e6)
+>>> [round(line.value, 1) for line in table if line.name == "private_bernoulli"]
+[26.5]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import DiscreetError, InvalidArgument
+from ..privacy.budgets import ZCDP, Approximate, Budget, Pure
+from ..privacy.guarantees import Definition
+from . import identification, regret_lower, regret_upper
+from .bound import BOUNDS, LOG
+from .checks import horizon_of, means_of, positive, share
+
+if TYPE_CHECKING:
+    from ..simulator import Comparison, Result
+
+UPPER: dict[str, Callable[..., float]] = {
+    "adap-ucb": regret_upper.adap_ucb,
+    "adac-ucb": regret_upper.adac_ucb,
+    "ldp-ucb-b": regret_upper.ldp_ucb_b,
+    "ldp-ucb-l": regret_upper.ldp_ucb_l,
+    "dp-ucb": regret_upper.dp_ucb,
+    "dp-ftpl-new": regret_upper.dp_ftpl_new,
+    "gdp-elim-new": regret_upper.gdp_elim_new,
+}
+"""The theorem about a row of the catalogue; its constants hold for that row's options only."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One bound, evaluated: `value` at the horizon (or δ), or why there is none."""
+
+    name: str
+    side: str
+    quantity: str
+    form: str
+    summary: str
+    source: str
+    domain: str
+    coefficient: float | None
+    value: float | None
+    silent: str = ""
+    policy: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+
+def bounds(
+    means: Sequence[float],
+    *,
+    horizon: float,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    rho: float | None = None,
+    confidence: float | None = None,
+) -> list[Line]:
+    """Every bound for Bernoulli arms of these means that the given numbers suffice for.
+
+    `epsilon` and `delta`, or `rho`, are the budget; `confidence` is the error probability of
+    identification. A theorem that is silent for these numbers says so.
+    """
+    clean = means_of(means)
+    arms, rounds = len(clean), horizon_of(horizon, len(clean))
+    if epsilon is not None:
+        epsilon = positive("epsilon", epsilon)
+    lines = [_line("lai_robbins", rounds, lambda: regret_lower.lai_robbins(clean))]
+
+    def add(name: str, formula: Callable[[], float], policy: str = "") -> None:
+        lines.append(_line(name, rounds, formula, policy))
+
+    if epsilon is not None:
+        e: float = epsilon
+        add("view_private", lambda: regret_lower.view_private(clean, e))
+        add("private_bernoulli", lambda: regret_lower.private_bernoulli(clean, e))
+        add("local_private", lambda: regret_lower.local_private(clean, e))
+        add("minimax_pure", lambda: regret_lower.minimax_pure(arms, rounds, e))
+        add("minimax_global", lambda: regret_lower.minimax_global(rounds, e, delta))
+        for row in ("adap-ucb", "ldp-ucb-b", "ldp-ucb-l", "dp-ucb"):
+            add(_name(row), lambda row=row: UPPER[row](clean, rounds, e), row)  # type: ignore[misc]
+        for row in ("dp-ftpl-new", "gdp-elim-new"):
+            add(_name(row), lambda row=row: UPPER[row](clean, rounds, e, delta), row)  # type: ignore[misc]
+    if rho is not None:
+        r = positive("rho", rho)
+        add("minimax_zcdp", lambda: regret_lower.minimax_zcdp(arms, rounds, r))
+        add("adac_ucb", lambda: regret_upper.adac_ucb(clean, rounds, r), "adac-ucb")
+    if confidence is not None:
+        lines += _samples(clean, share("confidence", confidence, below=1.0 / 3.0), epsilon)
+    return lines
+
+
+def _samples(means: tuple[float, ...], risk: float, epsilon: float | None) -> list[Line]:
+    """The bounds on samples, at the error probability δ."""
+
+    def time(e: float) -> float:
+        return identification.characteristic_time(means, e).samples
+
+    factor = math.log(1.0 / (3.0 * risk))
+    lines = [_line("characteristic_time", factor, lambda: time(math.inf))]
+    if epsilon is None:
+        return lines
+    lines.append(_line("characteristic_time", factor, lambda: time(epsilon)))
+    tail = math.log(1.0 / risk)
+    return [
+        *lines,
+        _line("adap_tt_samples", tail, lambda: identification.adap_tt_samples(means, epsilon)),
+    ]
+
+
+def _line(name: str, scale: float, formula: Callable[[], float], policy: str = "") -> Line:
+    """Evaluate; `scale` is T for regret, and what a coefficient is multiplied by for samples."""
+    entry = BOUNDS[name]
+    said = (name, entry.side, entry.quantity, entry.form, entry.summary, entry.source, entry.domain)
+    try:
+        result = formula()
+    except InvalidArgument as error:
+        return Line(*said, None, None, str(error), policy)
+    if entry.quantity == "samples":
+        return Line(*said, result, result * scale, policy=policy)
+    if entry.form == LOG:
+        return Line(*said, result, result * math.log(scale), policy=policy)
+    return Line(*said, None, result, policy=policy)
+
+
+def best_lower(means: Sequence[float], epsilon: float, *, local: bool = False) -> float:
+    """The largest of the known lower bounds per log T, for pure ε."""
+    known = regret_lower.private_bernoulli(means, epsilon)
+    return max(known, regret_lower.local_private(means, epsilon)) if local else known
+
+
+def bounds_of(result: Result) -> list[Line]:
+    """The bounds that speak about a simulated result: its kind of privacy, its law, its theorem."""
+    _check_law(result)
+    means, rounds = result.means, result.horizon
+    lines = [_line("lai_robbins", rounds, lambda: regret_lower.lai_robbins(means))]
+    guarantee = result.guarantee
+    budget = guarantee.budget
+    if not guarantee.is_private:
+        return lines
+    # view DP is implied by local, interactive and table DP; an instantaneous promise is another
+    whole = guarantee.definition not in (Definition.INSTANTANEOUS, Definition.GLOBAL)
+    if whole and isinstance(budget, Pure):
+        e = budget.epsilon
+        for name in ("view_private", "private_bernoulli"):
+            formula = BOUNDS[name].formula
+            lines.append(_line(name, rounds, lambda formula=formula: formula(means, e)))  # type: ignore[misc]
+        if guarantee.definition is Definition.LOCAL:
+            local = lambda: regret_lower.local_private(means, e)  # noqa: E731
+            lines.append(_line("local_private", rounds, local))
+    upper = _upper(result, budget)
+    if upper is not None:
+        lines.append(_line(_name(result.name), rounds, lambda: upper(rounds), result.name))
+    return lines
+
+
+def overlay(comparison: Comparison) -> dict[str, Callable[[Any], Any]]:
+    """The bounds of all results as functions of t, for `Comparison.plot(bounds=...)`."""
+    import numpy as np
+
+    curves: dict[str, Callable[[Any], Any]] = {}
+    for result in comparison:
+        for line in bounds_of(result):
+            if line.value is None or line.name == "view_private":
+                continue
+            if line.form == LOG:
+                height = line.coefficient
+                private = "" if line.name == "lai_robbins" else f", {result.guarantee.budget}"
+                kind = " (local)" if line.name == "local_private" else ""
+                label = f"lower bound{kind}{private or ', no privacy'}"
+                curves[label] = lambda t, height=height: height * np.log(np.maximum(t, 1))
+            else:
+                upper = _upper(result, result.guarantee.budget)
+                assert upper is not None
+                curves[f"upper bound of {result.name}"] = _along(upper, len(result.means))
+    return curves
+
+
+def _along(upper: Callable[[int], float], arms: int) -> Callable[[Any], Any]:
+    """The bound at every t, from the first round on that the theorem speaks about."""
+    import numpy as np
+
+    def curve(t: Any) -> Any:
+        return np.array([upper(int(x)) if x >= max(2, arms) else np.nan for x in t])
+
+    return curve
+
+
+def _upper(result: Result, budget: Budget) -> Callable[[int], float] | None:
+    """The theorem about the row, with the row's own budget and options; None if there is none."""
+    formula = UPPER.get(result.name)
+    recipe = dict(result.policy["recipe"])
+    if formula is None or not recipe:
+        return None
+    means: Any = result.means
+    if result.name == "adac-ucb":
+        if not isinstance(budget, ZCDP):
+            return None
+        return lambda t: formula(means, t, budget.rho, **_alpha(recipe))
+    if not isinstance(budget, Pure | Approximate):
+        return None
+    epsilon = budget.epsilon
+    if result.name in ("dp-ftpl-new", "gdp-elim-new"):
+        delta = budget.delta if isinstance(budget, Approximate) else 0.0
+        return lambda t: formula(means, t, epsilon, delta)
+    return lambda t: formula(means, t, epsilon, **_alpha(recipe))
+
+
+def _alpha(recipe: dict[str, Any]) -> dict[str, float]:
+    return {"alpha": recipe["alpha"]} if "alpha" in recipe else {}
+
+
+def _name(row: str) -> str:
+    return row.replace("-", "_")
+
+
+def _check_law(result: Result) -> None:
+    if result.law["law"] != "bernoulli":
+        raise InvalidArgument(
+            "bounds", "be asked for Bernoulli rewards", result.law["law"],
+            "leave --bounds out, or call discreet.theory.view_private with finite laws",
+        )  # fmt: skip
+    if not result.means:
+        raise DiscreetError("a result without arms has no bounds")
