@@ -353,7 +353,7 @@ def _private_thompson(
 ) -> Parts:
     """Private Thompson sampling"""
     divided = one_of("calibration", calibration, "tight", "paper") == "paper"
-    release = GapThenTree(budget.epsilon, divided)
+    release = GapThenTree(budget.epsilon, gap_estimation, divided)
     return Phases(), release, PrivateThompson(gap_estimation, fill, divided)
 
 

@@ -28,6 +28,10 @@ from .starts import beta_start, check_start, gauss_start
 from .thompson import Start, choose_beta
 from .view import Setting, View
 
+SIXTH = 1.0 / 6.0
+SMALLEST = 2.0**-54
+"""Half the step of a uniform draw: what a draw of 0 stands for."""
+
 
 class Leader(NamedTuple):
     """Pulls before an arm takes part, (ε,δ), log T, and the shift for the noise, times N."""
@@ -42,34 +46,56 @@ class Leader(NamedTuple):
 def choose_perturbed(rule: Leader, memory: Any, view: View, t: int, rng: Any) -> int:
     """An arm without rewards first; then argmax of R/N + sqrt(log T/N) + (shift + Z)/N.
 
-    With m uniform on (0, 1/2] and a fair sign, Z = ±log1p((e^ε-1)(1/2-m)/(δ + (e^ε-1)m))/ε, which
-    is at most -log(2m)/ε: an arm that needs Z > z to win cannot if 2m e^(εz) >= 1. Since
-    e^x >= 1+x+x²/2+x³/6, most arms are ruled out without a logarithm, and nothing else changes.
+    The arm with most pulls is drawn first: it usually wins. To beat a level, another needs Z > z.
+    Noise is at most -log(2m)/ε, so it cannot if 2m e^(εz) >= 1, and e^x >= 1+x+x²/2+x³/6: most
+    arms are ruled out by their uniform alone. The law is that of drawing all of them.
     """
+    leader = 0
     for arm in range(len(view.size)):
         if view.size[arm] < rule.start:
             return arm
-    grown, slack = -math.expm1(-rule.epsilon), rule.delta * math.exp(-rule.epsilon)
-    best, level = 0, -1e300
+        if view.size[arm] > view.size[leader]:
+            leader = arm
+    best = leader
+    level = centre_of(rule, view, leader)
+    level += noise_at(rule, rng.random()) / view.size[leader]
     for arm in range(len(view.size)):
-        size = float(view.size[arm])
-        centre = view.value[arm] + math.sqrt(rule.log_horizon / size) + rule.shift / size
-        m = 0.5 - 0.5 * rng.random()
-        sign = 1.0 if rng.random() < 0.5 else -1.0
-        needed = (level - centre) * size
+        if arm == leader:
+            continue
+        u = rng.random()
+        centre = centre_of(rule, view, arm)
+        needed = (level - centre) * view.size[arm]
         x = rule.epsilon * needed
-        # one branch that is nearly always taken: a lower draw counts as m = 1
-        reach = (m + m if sign > 0.0 else 2.0) * (1.0 + x * (1.0 + x * (0.5 + x / 6.0)))
+        # one branch that is nearly always taken: 2 stands for the 2m of a draw below the centre
+        reach = 2.0 * (1.0 - u if u > 0.5 else 1.0) * (1.0 + x * (1.0 + x * (0.5 + SIXTH * x)))
         if reach >= 1.0 and needed >= 0.0:
             continue
-        if rule.epsilon == 0.0:
-            noise = (0.5 - m) / rule.delta
-        else:
-            noise = math.log1p(grown * (0.5 - m) / (slack + grown * m)) / rule.epsilon
-        value = centre + sign * noise / size
+        value = centre + noise_at(rule, u) / view.size[arm]
         if value > level:
             best, level = arm, value
     return best
+
+
+def centre_of(rule: Leader, view: View, arm: int) -> float:
+    """x0 = R/N + sqrt(log T/N) + shift/N."""
+    inverse = 1.0 / view.size[arm]
+    return float(view.value[arm] + math.sqrt(rule.log_horizon * inverse) + rule.shift * inverse)
+
+
+def noise_at(rule: Leader, u: float) -> float:
+    """Truncated Laplace noise Z from a uniform u: s [log1p(c/2) - log1p(cm)]/ε, c = (e^ε-1)/δ.
+
+    That is s log1p(g (1/2-m)/(d + g m))/ε with g = 1 - e^-ε and d = δe^-ε, which neither overflows
+    nor cancels, and holds for δ = 0.
+    """
+    m = max(min(u, 1.0 - u), SMALLEST)
+    if rule.epsilon == 0.0:
+        noise = (0.5 - m) / rule.delta
+    else:
+        grown = -math.expm1(-rule.epsilon)
+        slack = rule.delta * math.exp(-rule.epsilon)
+        noise = math.log1p(grown * (0.5 - m) / (slack + grown * m)) / rule.epsilon
+    return noise if u > 0.5 else -noise
 
 
 def leader_shift(epsilon: float, delta: float, horizon: int) -> float:

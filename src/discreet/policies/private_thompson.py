@@ -21,9 +21,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
-from ..privacy.counters import TreeLedger, tree_add
+from ..privacy.counters import tree_add
 from .releases.base import noise
-from .releases.counting import Tree, TreeScale
+from .releases.counting import Tree
 from .rules import Rule, clip01
 from .schedules import UNTIL_THE_END
 from .thompson import choose_beta
@@ -32,23 +32,57 @@ from .view import Setting, View
 GAP, FILL, SAMPLE = 0, 1, 2
 
 
-def publish_gap_or_tree(
-    release: TreeScale, ledger: TreeLedger, view: View, arm: int, rounds: int, total: float,
-    rng: Any,
-) -> None:  # fmt: skip
-    """Phase 1: value = noisy mean of the batch. From phase 2 on: value = tree sum / N.
+class GapScale(NamedTuple):
+    """Noise scale of a node, unit of rewards, levels of the tree, and the first phase."""
 
-    The rule asks for a fresh tree by setting the arm's size to -1.
-    """
-    if view.size[arm] >= 0 and ledger.count[arm] == 0:
+    scale: float
+    unit: int
+    levels: int
+    phase: int
+
+
+class GapLedger(NamedTuple):
+    """Trees for later, and where gap estimation stands: the latter is public."""
+
+    total_at: Any
+    prefix_at: Any
+    total: Any
+    count: Any
+    batches: Any
+    """batches of the current estimate"""
+    halvings: Any
+    """how often the gap was halved; -1 once the estimation is over"""
+
+
+def publish_gap_or_tree(
+    release: GapScale, ledger: GapLedger, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    """Phase 1: value = noisy mean of the batch. From phase 2 on: value = tree sum / N."""
+    if release.phase == GAP and ledger.halvings[0] >= 0:
         drawn = noise(release.scale / release.levels, rng)
         view.value[arm] = (total + drawn) / (rounds * release.unit)
         view.size[arm] = rounds
+        ledger.batches[0] += 1
+        if ledger.batches[0] == len(view.size):
+            ledger.batches[0] = 0
+            over = best_two_differ(view) > 0.5 ** ledger.halvings[0]
+            ledger.halvings[0] = -1 if over else ledger.halvings[0] + 1
         return
-    view.size[arm] = max(view.size[arm], 0) + rounds
+    view.size[arm] = ledger.count[arm] + rounds
     ledger.count[arm] += rounds - 1  # tree_add counts the last
     prefix = tree_add(ledger, release.levels, release.scale, arm, total, rng)
     view.value[arm] = prefix / (view.size[arm] * release.unit)
+
+
+def best_two_differ(view: View) -> float:
+    """The difference of the two largest means."""
+    first, second = -1e300, -1e300
+    for arm in range(len(view.value)):
+        if view.value[arm] > first:
+            first, second = view.value[arm], first
+        elif view.value[arm] > second:
+            second = view.value[arm]
+    return first - second
 
 
 @dataclass(frozen=True)
@@ -58,13 +92,20 @@ class GapThenTree(Tree):
     The node noise is Lap(h/ε), that of a batch Lap(1/ε). `divided`: 2K times both, as printed.
     """
 
+    gap_estimation: bool = True
     divided: bool = False
     name: ClassVar[str] = "batches + Laplace, then tree"
     publish: ClassVar[Function] = staticmethod(publish_gap_or_tree)
 
-    def parameters(self, setting: Setting) -> TreeScale:
-        tight = super().parameters(setting)
-        return tight._replace(scale=tight.scale * (2 * setting.arms if self.divided else 1))
+    def parameters(self, setting: Setting) -> GapScale:  # type: ignore[override]
+        scale, unit, levels = super().parameters(setting)
+        factor = 2 * setting.arms if self.divided else 1
+        return GapScale(scale * factor, unit, levels, GAP if self.gap_estimation else FILL)
+
+    def ledger(self, setting: Setting) -> GapLedger:  # type: ignore[override]
+        import numpy as np
+
+        return GapLedger(*super().ledger(setting), np.zeros(1, np.int64), np.zeros(1, np.int64))
 
 
 class Phases3(NamedTuple):
@@ -92,16 +133,16 @@ def choose_phased(rule: Phases3, memory: Progress, view: View, t: int, rng: Any)
     arms = len(view.size)
     if memory.phase[0] == GAP:
         if t == 0:
-            memory.gap[0] = 2.0
+            memory.gap[0] = 1.0
             if rule.estimates == 0:
-                memory.gap[0] = 1.0
-                begin_filling(rule, memory, view)
+                begin_filling(rule, memory)
             else:
                 begin_estimate(rule, memory)
         elif memory.next[0] == arms:
             if best_two_differ(view) > memory.gap[0]:
-                begin_filling(rule, memory, view)
+                begin_filling(rule, memory)
             else:
+                memory.gap[0] *= 0.5
                 begin_estimate(rule, memory)
         if memory.phase[0] == GAP:
             memory.next[0] += 1
@@ -128,32 +169,19 @@ def sample_leader(rule: Phases3, memory: Progress, view: View, t: int, rng: Any)
 
 
 def begin_estimate(rule: Phases3, memory: Progress) -> None:
-    """Halve the gap and set the length of the next batches."""
-    memory.gap[0] *= 0.5
+    """Set the length of the next batches."""
     memory.next[0] = 0
     pulls = rule.estimate / (memory.gap[0] * memory.gap[0])
     memory.length[0] = UNTIL_THE_END if pulls > 4e18 else math.ceil(pulls)
 
 
-def begin_filling(rule: Phases3, memory: Progress, view: View) -> None:
-    """Ask for fresh trees and set how many pulls go into each."""
+def begin_filling(rule: Phases3, memory: Progress) -> None:
+    """Set how many pulls go into each tree."""
     pulls = rule.fill / (memory.gap[0] * memory.gap[0])
-    for arm in range(len(view.size)):
-        view.size[arm] = -1
+    for arm in range(len(memory.left)):
         memory.left[arm] = rule.fixed if rule.fixed > 0 else math.ceil(min(pulls, 4e18))
     memory.next[0] = 0
     memory.phase[0] = FILL
-
-
-def best_two_differ(view: View) -> float:
-    """The difference of the two largest means."""
-    first, second = -1e300, -1e300
-    for arm in range(len(view.value)):
-        if view.value[arm] > first:
-            first, second = view.value[arm], first
-        elif view.value[arm] > second:
-            second = view.value[arm]
-    return first - second
 
 
 def clipped_belief(rule: Phases3, view: View, arm: int, t: int) -> tuple[float, float]:

@@ -93,8 +93,10 @@ def hybrid_ledger(arms: int, levels: int = HYBRID_LEVELS, exact: bool = False) -
     )
 
 
-def tree_add(ledger: TreeLedger, levels: int, scale: float, arm: int, reward: Any, rng: Any) -> Any:
+def tree_add(ledger: Any, levels: int, scale: float, arm: int, reward: Any, rng: Any) -> Any:
     """Count one reward and return the noisy prefix sum; node noise `scale` = h/ε.
+
+    The ledger is a TreeLedger, or has its fields.
 
     With j the lowest set bit of the new count i, the node that closes is the last 2^j rewards:
         prefix(i) = prefix(i - 2^j) + (S_i - S_{i-2^j} + noise).
