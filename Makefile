@@ -17,6 +17,10 @@ check: $(READY)
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 
+studies: $(READY)
+	$(BIN)/discreet reproduce all --scale full --seed 1 --output out/studies
+	$(BIN)/python -m discreet.studies.gallery out/studies --docs docs
+
 benchmark: $(READY)
 	$(BIN)/python -m pip install --quiet -e ".[benchmark]"
 	$(BIN)/python benchmarks/run.py

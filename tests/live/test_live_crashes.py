@@ -1,7 +1,8 @@
 """A crash between any two steps: kill the process, or pull the plug, at every operation on files.
 
-Two worlds after a crash: "kill" keeps all that was written, "plug" only what was synced, names of
-files included. In both, whatever a call has acknowledged must still be there, no release may be
+Three worlds after a crash: "kill" keeps all that was written, "plug" only what was synced, names of
+files included, and "mixed" that and the last renamings, for a disk may reorder what was not synced.
+In all of them, whatever a call has acknowledged must still be there, no release may be
 drawn twice, and no outcome of a released batch may be on disk once the trial is loaded.
 """
 
@@ -21,6 +22,8 @@ from discreet.live import Trial, files
 from discreet.policies import policy
 from discreet.privacy.source import SECURE
 
+WORLDS = ["kill", "plug", "mixed"]
+
 
 class Crash(BaseException):
     """The process ends here."""
@@ -29,13 +32,21 @@ class Crash(BaseException):
 class Disk:
     """The `os` of the files module, which crashes at the k-th operation and knows what is safe."""
 
-    def __init__(self, folder: Path, crash_at: int | None = None) -> None:
+    def __init__(
+        self, folder: Path, crash_at: int | None = None, before: Disk | None = None
+    ) -> None:
         self.folder, self.crash_at, self.operations = folder, crash_at, 0
         self.crashed = False
+        self.opened: dict[int, int | None] = {}
+        self.renamed: dict[str, int] = {}
+        if before is not None:  # only the process died: what was not safe still is not
+            self.names, self.written = dict(before.names), dict(before.written)
+            self.safe_names, self.safe = dict(before.safe_names), dict(before.safe)
+            self.renamed = dict(before.renamed)
+            return
         self.names = {path.name: number for number, path in enumerate(sorted(folder.iterdir()))}
         self.written = {self.names[p.name]: p.read_bytes() for p in folder.iterdir()}
         self.safe_names, self.safe = dict(self.names), dict(self.written)
-        self.opened: dict[int, int | None] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(os, name)
@@ -80,6 +91,7 @@ class Disk:
         inode = self.opened[descriptor]
         if inode is None:
             self.safe_names = dict(self.names)
+            self.renamed.clear()
         else:
             self.safe[inode] = self.written[inode]
 
@@ -93,18 +105,21 @@ class Disk:
     def replace(self, source: Path, target: Path) -> None:
         self.step()
         os.replace(source, target)
-        self.names[target.name] = self.names.pop(source.name)
+        self.names[target.name] = self.renamed[target.name] = self.names.pop(source.name)
 
     def unlink(self, path: Path) -> None:
         self.step()
         os.unlink(path)
         del self.names[path.name]
 
-    def pull_the_plug(self) -> None:
-        """Only what was synced is left."""
+    def after_crash(self, world: str) -> None:
+        """What is left on the disk."""
+        if world == "kill":
+            return
         for path in self.folder.iterdir():
             path.unlink()
-        for name, inode in self.safe_names.items():
+        names = self.safe_names | (self.renamed if world == "mixed" else {})
+        for name, inode in names.items():
             (self.folder / name).write_bytes(self.safe.get(inode, b""))
 
 
@@ -204,7 +219,7 @@ def run_to_the_end(witness: Witness, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not crash_once(witness, Disk(witness.path.parent), monkeypatch)
 
 
-@pytest.mark.parametrize("world", ["kill", "plug"])
+@pytest.mark.parametrize("world", WORLDS)
 def test_a_crash_at_any_operation_breaks_no_promise(
     world: str, tmp_path: Path, noise: CountedNoise, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,8 +230,8 @@ def test_a_crash_at_any_operation_breaks_no_promise(
         witness = Witness(folder / "trial.json")
         disk = Disk(folder, crash_at)
         crashed = crash_once(witness, disk, monkeypatch)
-        if crashed and world == "plug":
-            disk.pull_the_plug()
+        if crashed:
+            disk.after_crash(world)
         run_to_the_end(witness, monkeypatch)
         assert sorted(witness.arm_of) == sorted(witness.units)
         counts.append(len(witness.shown))
@@ -227,20 +242,28 @@ def test_a_crash_at_any_operation_breaks_no_promise(
     assert min(counts) >= 4, "the scenario has too few releases to be a test"
 
 
-@pytest.mark.parametrize("world", ["kill", "plug"])
+@pytest.mark.parametrize(
+    ("first", "second", "every"), [("kill", "kill", 5), ("plug", "plug", 5), ("kill", "plug", 1)]
+)
 def test_a_crash_while_loading_after_a_crash_breaks_no_promise(
-    world: str, tmp_path: Path, noise: CountedNoise, monkeypatch: pytest.MonkeyPatch
+    first: str,
+    second: str,
+    every: int,
+    tmp_path: Path,
+    noise: CountedNoise,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for crash_at in range(20, 76, 5):
-        for again_at in range(12):
+    for crash_at in range(20, 76, every):
+        for again_at in range(0, 13, 1 if every > 1 else 4):
             folder = tmp_path / f"{crash_at}-{again_at}"
             folder.mkdir()
             witness = Witness(folder / "trial.json")
-            for at in (crash_at, again_at):
-                disk = Disk(folder, at)
-                assert crash_once(witness, disk, monkeypatch)
-                if world == "plug":
-                    disk.pull_the_plug()
+            disk = Disk(folder, crash_at)
+            assert crash_once(witness, disk, monkeypatch)
+            disk.after_crash(first)
+            disk = Disk(folder, again_at, disk if first == "kill" else None)
+            assert crash_once(witness, disk, monkeypatch)
+            disk.after_crash(second)
             run_to_the_end(witness, monkeypatch)
 
 
@@ -266,7 +289,7 @@ def test_sabotage_is_noticed(
         disk = Disk(folder, crash_at)
         try:
             crash_once(witness, disk, monkeypatch)
-            disk.pull_the_plug()
+            disk.after_crash("plug")
             run_to_the_end(witness, monkeypatch)
         except (AssertionError, ValueError):
             noticed += 1
@@ -286,7 +309,7 @@ def test_a_second_draw_would_be_noticed(tmp_path: Path, monkeypatch: pytest.Monk
         witness.run()
 
 
-@pytest.mark.parametrize("world", ["kill", "plug"])
+@pytest.mark.parametrize("world", WORLDS)
 def test_saving_midway_is_all_or_nothing(
     world: str, tmp_path: Path, noise: CountedNoise, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -310,8 +333,8 @@ def test_saving_midway_is_all_or_nothing(
         finally:
             monkeypatch.setattr(files, "os", os)
         trial.close()
-        if disk.crashed and world == "plug":
-            disk.pull_the_plug()
+        if disk.crashed:
+            disk.after_crash(world)
         if (folder / "trial.json").exists():
             with Trial.load(folder / "trial.json") as loaded:
                 assert loaded.report() == expected

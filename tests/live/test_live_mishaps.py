@@ -22,6 +22,7 @@ from discreet.errors import (
     UnsupportedBudget,
 )
 from discreet.live import Trial
+from discreet.live.protocol import Protocol
 from discreet.live.trial import CHECKED, EVERYBODY_ANSWERS
 from discreet.policies import CATALOGUE, Doubling, Exact, Policy, policy
 from discreet.policies.ucb import UCB1
@@ -428,6 +429,22 @@ def test_a_fork_cannot_release_the_same_batch_again() -> None:
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     trial.record("x", 1.0)
+
+
+def test_a_release_that_fails_halfway_leaves_no_trace(
+    noise: CountedNoise, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial = klucb_trial()
+    trial.assign("x")
+    shown = repr(trial)
+    with monkeypatch.context() as patch:
+        patch.setattr(Protocol, "begin", lambda self: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            trial.record("x", 1.0)
+        assert repr(trial) == shown
+    report = trial.report()
+    assert (report["releases"], report["rounds"], report["arms"][0]["used"]) == (1, 1, 1)
+    assert released_sum(trial, "A") == SECURE.unit + noise.drawn[-1]
 
 
 def test_threads_share_a_trial() -> None:

@@ -123,6 +123,13 @@ def dp_ucb(mean: float, n: int, t: int, epsilon: float, horizon: int, power: flo
     return mean + math.sqrt(2.0 * level / n) + tree
 
 
+def dp_ucb_bound(mean: float, n: int, t: int, epsilon: float) -> float:
+    power_of_two = n in {2**k for k in range(63)}
+    nu = math.sqrt(8.0) / epsilon * math.log(4.0 * t**4)
+    nu *= 1.0 if power_of_two else 1.0 + math.log(n)
+    return mean + math.sqrt(2.0 * math.log(t) / n) + nu / n
+
+
 def ldp_ucb_l(mean: float, n: int, t: int, epsilon: float) -> float:
     level = math.log(t)
     return mean + math.sqrt(2.0 * level / n) + math.sqrt(32.0 * level / (epsilon**2 * n))

@@ -101,12 +101,6 @@ class IMED(Twin):
         return -self.tilt * (naive.imed(mean, n, best) - math.log(n)) - math.log(n)
 
 
-class Thompson(Twin):
-    def score(self, arm: int, t: int) -> float:
-        total, n = math.fsum(self.rewards[arm]), self.n[arm]
-        return float(self.rng.beta(total + self.tilt, n - total + self.tilt))
-
-
 class Doubling(Twin):
     """One round, then as many as the arm ever had; the mean is that of the last batch."""
 
@@ -132,6 +126,10 @@ class AdaPUCB(Doubling):
     def score(self, arm: int, t: int) -> float:
         index = naive.adap_ucb(self.mean[arm], self.n[arm], t, self.epsilon, self.alpha)
         return self.tilted(index, self.mean[arm])
+
+
+class EpisodicUCB(AdaPUCB):
+    epsilon = math.inf
 
 
 class AdaPKLUCB(AdaPUCB):
@@ -208,6 +206,61 @@ class DPUCB(Twin):
         return self.tilted(index, self.mean[arm])
 
 
+class DPUCBBound(Twin):
+    """A hybrid counter an arm."""
+
+    epsilon = 1.0
+
+    def begin(self) -> None:
+        self.counters = [naive.NaiveHybrid(self.laplace, self.epsilon) for _ in range(self.arms)]
+
+    def learn(self, arm: int, rewards: Sequence[float]) -> None:
+        (reward,) = rewards
+        self.n[arm] += 1
+        self.mean[arm] = self.counters[arm].add(reward) / self.n[arm]
+
+    def score(self, arm: int, t: int) -> float:
+        index = naive.dp_ucb_bound(self.mean[arm], self.n[arm], t, self.epsilon)
+        return self.tilted(index, self.mean[arm])
+
+
+class DPUCBIdle(DPUCBBound):
+    """Every arm's counter goes on in every round, with a 0 if another arm was played."""
+
+    def learn(self, arm: int, rewards: Sequence[float]) -> None:
+        (reward,) = rewards
+        self.n[arm] += 1
+        for other in range(self.arms):
+            total = self.counters[other].add(reward if other == arm else 0.0)
+            if self.n[other]:
+                self.mean[other] = total / self.n[other]
+
+    def score(self, arm: int, t: int) -> float:
+        return self.tilted(naive.ucb1(self.mean[arm], self.n[arm], t), self.mean[arm])
+
+
+class PrivateUCB(DPUCB):
+    """`divided` is the printed version, with ε/K for every arm's tree."""
+
+    gamma = 0.1
+    divided = False
+    experiment = False
+
+    def begin(self) -> None:
+        self.share = self.arms if self.divided else 1
+        scale = naive.tree_height(self.horizon) * self.share / self.epsilon
+        self.trees = [naive.NaiveTree(lambda: self.laplace(scale)) for _ in range(self.arms)]
+
+    def score(self, arm: int, t: int) -> float:
+        mean, n, T = self.mean[arm], self.n[arm], self.horizon
+        if self.experiment:
+            width = math.sqrt(max(mean * n, 0.0) * math.log(t)) / n + math.log(t) / n
+            return mean + self.tilt * width
+        slack = self.share * math.log(T) ** 2 / self.epsilon
+        slack *= math.log(self.arms * T * math.log(T) / self.gamma)
+        return self.tilted(naive.ucb1(mean, n, t) + slack / n, mean)
+
+
 class LDPUCBB(UCB1):
     epsilon = 1.0
 
@@ -231,6 +284,16 @@ class LDPUCBL(Twin):
     def score(self, arm: int, t: int) -> float:
         index = naive.ldp_ucb_l(self.mean[arm], self.n[arm], t, self.epsilon)
         return self.tilted(index, self.mean[arm])
+
+
+class LDPUCBBS(LDPUCBB):
+    def response(self, reward: float) -> float:
+        return super().response(1.0 / (1.0 + math.exp(-reward)))
+
+
+class LDPUCBLS(LDPUCBL):
+    def response(self, reward: float) -> float:
+        return super().response(1.0 / (1.0 + math.exp(-reward)))
 
 
 class DPSE(Twin):
@@ -280,14 +343,18 @@ class DPFTPLNew(Twin):
             return reward
         return 1.0 if self.rng.random() < reward else 0.0
 
+    def scores(self, t: int) -> list[float]:
+        """The arm with most rewards is drawn first."""
+        first = self.n.index(max(self.n))
+        drawn = {arm: self.score(arm, t) for arm in sorted(range(self.arms), key=first.__ne__)}
+        return [drawn[arm] for arm in range(self.arms)]
+
     def score(self, arm: int, t: int) -> float:
         mean, n = self.mean[arm], self.n[arm]
         if math.isinf(self.epsilon):
             return mean + self.tilt * math.sqrt(math.log(self.horizon) / n)
         centre = naive.leader_centre(mean, n, self.epsilon, self.delta, self.horizon)
-        m = 0.5 - 0.5 * self.rng.random()
-        u = 1.0 - m if self.rng.random() < 0.5 else m
-        noise = naive.truncated_laplace(u, self.epsilon, self.delta, n)
+        noise = naive.truncated_laplace(self.rng.random(), self.epsilon, self.delta, n)
         return self.tilted(centre, mean) + self.noise_tilt * noise
 
 
@@ -295,15 +362,20 @@ TWINS: dict[str, type[Twin]] = {
     "ucb1": UCB1,
     "kl-ucb": KLUCB,
     "imed": IMED,
-    "thompson": Thompson,
+    "episodic-ucb": EpisodicUCB,
     "adap-ucb": AdaPUCB,
     "adap-klucb": AdaPKLUCB,
     "adac-ucb": AdaCUCB,
     "dp-klucb": DPKLUCB,
     "dp-imed": DPIMED,
     "dp-ucb": DPUCB,
+    "dp-ucb-td": DPUCBIdle,
+    "dp-ucb-bound": DPUCBBound,
+    "private-ucb": PrivateUCB,
     "ldp-ucb-b": LDPUCBB,
     "ldp-ucb-l": LDPUCBL,
+    "ldp-ucb-bs": LDPUCBBS,
+    "ldp-ucb-ls": LDPUCBLS,
     "dp-se": DPSE,
     "dp-ftpl-new": DPFTPLNew,
 }

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from scipy import stats
 
 import discreet
 from discreet.compiled import Kernel
@@ -261,12 +262,12 @@ def test_the_perturbed_leader(epsilon: float, delta: float) -> None:
     budget = Approximate(epsilon, delta) if delta else Pure(epsilon)
     policy = discreet.policy("dp-ftpl-new", budget=budget)
     for sizes in ([40, 90], [200, 60]):
-        rng = np.random.default_rng(5)
+        uniforms = np.random.default_rng(5).random(2).tolist()  # the larger arm is drawn first
+        if sizes[1] > sizes[0]:
+            uniforms.reverse()
         index = []
         for arm, n in enumerate(sizes):
-            m = 0.5 - 0.5 * rng.random()
-            u = 1.0 - m if rng.random() < 0.5 else m
-            drawn = naive.truncated_laplace(u, epsilon, delta, n)
+            drawn = naive.truncated_laplace(uniforms[arm], epsilon, delta, n)
             if epsilon == 0.0:
                 centre = math.sqrt(math.log(T) / n) + (T - 2.0) / (2.0 * T * delta * n)
             else:
@@ -274,6 +275,53 @@ def test_the_perturbed_leader(epsilon: float, delta: float) -> None:
             index.append(centre + drawn + (0.4 if arm == 0 else 0.0))
         at = indifference(policy, sizes, 0.4, sum(sizes), T)
         assert at == pytest.approx(index[0] - index[1], abs=1e-9)
+
+
+def choice_shares(policy: Policy, view: View, t: int, draws: int) -> Any:
+    """How often each arm is chosen, compiled."""
+    setting = policy.setting(len(view.size), T)
+    choose = policy.choose_kernel.compiled()
+    rule, memory = policy.rule.parameters(setting), policy.rule.memory(setting)
+    rng = np.random.default_rng(17)
+    chosen = [choose(rule, memory, view, t, rng) for _ in range(draws)]
+    return np.bincount(chosen, minlength=len(view.size))
+
+
+BELIEFS: dict[str, Callable[[float, int, int], float]] = {
+    "thompson": lambda m, n, t: naive.clip01(m),
+    "lazy-dp-ts": lambda m, n, t: naive.clip01(m + 3.0 * math.log(t) / (5.0 * n)),
+    "dp-ts": lambda m, n, t: naive.clip01(
+        m + 6.0 * math.sqrt(8.0) * math.log(n + 1) * math.log(t) / (5.0 * n)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BELIEFS)
+def test_beta_rules_choose_by_the_largest_draw(name: str) -> None:
+    """The rules draw no more than they must: the law of the choice is that of drawing all arms.
+
+    Nine chi-square tests at 1e-8 each.
+    """
+    row = discreet.policy(name) if name == "thompson" else pure_row(name, 5.0)
+    rng = np.random.default_rng(23)
+    for sizes, means in (
+        ([6, 6, 6], [0.5, 0.5, 0.5]),
+        ([400, 30, 12], [0.62, 0.5, 0.55]),
+        ([9000, 700, 2500], [0.3, 0.26, 0.285]),
+    ):
+        t = sum(sizes)
+        view = View(np.array(means), np.array(sizes), np.array(sizes))
+        seen = choice_shares(row, view, t, 20_000)
+        lifted = [BELIEFS[name](m, n, t + 1) for m, n in zip(means, sizes, strict=True)]
+        draws = [
+            rng.beta(m * n + 1.0, (1.0 - m) * n + 1.0, 400_000)
+            for m, n in zip(lifted, sizes, strict=True)
+        ]
+        expected = np.bincount(np.argmax(draws, axis=0), minlength=3)
+        both = np.array([seen, expected])
+        both = both[:, both.sum(axis=0) > 0]
+        if both.shape[1] > 1:
+            assert stats.chi2_contingency(both).pvalue > 1e-8
 
 
 @given(

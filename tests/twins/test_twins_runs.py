@@ -56,7 +56,7 @@ CASES = {
     "ucb1": Case("ucb1", horizon=1500),
     "kl-ucb": Case("kl-ucb", horizon=1500),
     "imed": Case("imed", horizon=1500),
-    "thompson": Case("thompson"),
+    "episodic-ucb": Case("episodic-ucb", horizon=3000),
     "adap-ucb": pure("adap-ucb", 1.0, 3000),
     "adap-ucb α = 1": pure("adap-ucb", 0.3, 3000, alpha=1.0),
     "adap-klucb": pure("adap-klucb", 1.0, 3000),
@@ -74,6 +74,17 @@ CASES = {
     "dp-imed r = 1.5": pure("dp-imed", 0.2, 3000, ratio=1.5, first=7),
     "dp-ucb": pure("dp-ucb", 50.0, 1200),
     "dp-ucb ε = 1": pure("dp-ucb", 1.0, 700),
+    "dp-ucb-td": pure("dp-ucb-td", 5.0, 700),
+    "dp-ucb-bound": pure("dp-ucb-bound", 20.0, 700),
+    "private-ucb": pure("private-ucb", 500.0, 700),
+    "private-ucb paper": Case(
+        "private-ucb", Pure(500.0), {"calibration": "paper"}, {"epsilon": 500.0, "divided": True}
+    ),
+    "private-ucb experiment": Case(
+        "private-ucb", Pure(5.0), {"width": "experiment"}, {"epsilon": 5.0, "experiment": True}
+    ),
+    "ldp-ucb-bs": pure("ldp-ucb-bs", 1.0, 700),
+    "ldp-ucb-ls": pure("ldp-ucb-ls", 3.0, 1200),
     "ldp-ucb-b": pure("ldp-ucb-b", 1.0, 700),
     "ldp-ucb-l": pure("ldp-ucb-l", 3.0, 1200),
     "dp-se": pure("dp-se", 1.0, 40_000),
@@ -118,8 +129,23 @@ def test_a_walk_is_the_run_of_a_simulation() -> None:
         assert (steps.argmax(axis=1) == run_arms(policy, table, run, seed=11)).all()
 
 
+BY_LAW = {"thompson", "lazy-dp-ts", "dp-ts"}
+"""Rules that draw no more than they must: compared by the law of their choice, with the formulas."""
+WITHOUT_TWIN = {"dp-ucb-int", "private-thompson", "gdp-elim-new", "dp-ftpl-gauss", "dp-ftpl-beta"}
+"""To be written; a row that is neither here nor among the twins fails the next test."""
+
+
 def test_every_row_of_the_catalogue_has_a_twin() -> None:
-    assert set(naive.TWINS) == set(CATALOGUE) == {case.name for case in CASES.values()}
+    assert set(naive.TWINS) == {case.name for case in CASES.values()}
+    assert set(CATALOGUE) == set(naive.TWINS) | BY_LAW | WITHOUT_TWIN
+
+
+def test_kl_ucb_when_there_is_little_to_go_by() -> None:
+    """Many short runs: with few rewards a ceiling holds for long, so a stale one would show."""
+    policy = discreet.policy("kl-ucb")
+    for number in range(150):
+        table = reward_table("bits", 60, 1000 + number)
+        naive.replay(naive.KLUCB(ARMS, 60, None), table, run_arms(policy, table, 0, seed=1))
 
 
 @pytest.mark.parametrize("kind", ["smooth", "bits", "edges"])
@@ -132,7 +158,7 @@ def test_a_run_makes_the_choices_of_its_twin(label: str, kind: str) -> None:
         arms = run_arms(policy, table, run, seed=11)
         ties = naive.replay(case.naive(generator(11, run), case.horizon), table, arms)
         # clipped means and KL indices may both be 1, and bits have equal means: no others tie
-        clipped = "kl" in case.name or case.name in ("dp-imed", "ldp-ucb-b")
+        clipped = "kl" in case.name or case.name in ("dp-imed", "ldp-ucb-b", "ldp-ucb-bs")
         if kind == "smooth" and not clipped:
             assert ties == 0
 
@@ -144,7 +170,7 @@ def test_a_wrong_constant_would_be_noticed(label: str, change: dict[str, float])
     case = CASES[label]
     if case.budget is None and "noise_tilt" in change:
         pytest.skip("no noise")
-    if case.name == "dp-se":
+    if case.name == "episodic-ucb" or case.name == "dp-se":
         pytest.skip("few decisions: its formulas are compared one by one")
     policy = case.policy()
     runs = 25 if case.name.startswith(("ada", "dp-imed", "dp-klucb")) else 2
@@ -189,15 +215,20 @@ def test_asymptotic_ucb_makes_the_choices_of_its_twin() -> None:
     assert naive.replay(twin, table, arms) == 0
 
 
-INFINITE = {
+INFINITE: dict[str, dict[str, Any]] = {
     "adap-ucb": {},
     "adap-klucb": {},
     "adac-ucb": {"variance": 0.0},
     "dp-klucb": {"first": 20},
     "dp-imed": {"first": 20},
     "dp-ucb": {},
+    "dp-ucb-td": {},
+    "dp-ucb-bound": {},
+    "private-ucb": {},
     "ldp-ucb-b": {},
     "ldp-ucb-l": {},
+    "ldp-ucb-bs": {},
+    "ldp-ucb-ls": {},
     "dp-se": {},
     "dp-ftpl-new": {},
 }
@@ -210,14 +241,15 @@ def huge(name: str) -> Policy:
 
 
 def test_every_private_row_is_taken_to_infinity() -> None:
-    assert set(INFINITE) == {name for name, row in CATALOGUE.items() if row.budgets}
+    private = {name for name, row in CATALOGUE.items() if row.budgets}
+    assert set(INFINITE) == private - BY_LAW - WITHOUT_TWIN
 
 
 @pytest.mark.parametrize("kind", ["smooth", "bits", "edges"])
 @pytest.mark.parametrize("name", INFINITE)
 def test_an_infinite_budget_is_the_twin_without_noise(name: str, kind: str) -> None:
     """Noise of scale 1e-12 may decide between equals, hence the wider tie."""
-    if kind == "smooth" and name in ("ldp-ucb-b", "dp-ftpl-new"):
+    if name == "ldp-ucb-bs" or (kind == "smooth" and name in ("ldp-ucb-b", "dp-ftpl-new")):
         pytest.skip("rounds rewards to bits at random, whatever the budget")
     horizon = 20_000 if name == "dp-se" else 1500
     table = reward_table(kind, horizon, 7)

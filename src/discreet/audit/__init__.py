@@ -1,0 +1,26 @@
+"""Attacks on our own claims: lower bounds on the budget that a policy really spends."""
+
+from .adversaries import Adversary, Echo, Tables, lists
+from .attack import attack
+from .choices import Choices
+from .plain import Plain
+from .result import Audit, Proof
+from .search import audit, candidates
+from .transcripts import Runs, Subject, Transcripts
+
+__all__ = [
+    "Adversary",
+    "Audit",
+    "Choices",
+    "Echo",
+    "Plain",
+    "Proof",
+    "Runs",
+    "Subject",
+    "Tables",
+    "Transcripts",
+    "attack",
+    "audit",
+    "candidates",
+    "lists",
+]

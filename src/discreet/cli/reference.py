@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from . import cite, compare, policies, simulate
+from . import cite, compare, policies, reproduce, simulate
 from .app import app
 
 HEAD = """\
@@ -55,6 +55,15 @@ error.
 The JSON is an object: `key`, `kind`, `authors`, `title`, `venue`, `year`, `fields`, `short`,
 `bibtex`.
 """,
+    "reproduce": """\
+The JSON is a list with what each figure's `findings.json` holds: `study`, `figure`, `title`,
+`reference`, `note`, `scale`, `size` and `published_size` (`horizon`, `runs`, `points`), `seed`,
+`seconds`, and `findings`: for every statement its `claim`, `where`, `verdict` (reproduced, differs
+or not reproduced), `measured` (`name`, `value`, `standard_error`) and `why`; with the `folder`.
+With `--list` it is a list of figures. A verdict does not change the exit code.
+
+`python -m discreet.studies.gallery FOLDER` writes a page of all figures from such a folder.
+""",
 }
 
 
@@ -65,7 +74,7 @@ def reference() -> str:
     return HEAD + "".join(pages)
 
 
-_MODULES: tuple[Any, ...] = (policies, simulate, compare, cite)
+_MODULES: tuple[Any, ...] = (policies, simulate, compare, cite, reproduce)
 
 
 def _page(name: str, example: str, commands: dict[str, Any]) -> str:

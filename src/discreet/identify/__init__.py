@@ -1,0 +1,50 @@
+"""Best-arm identification: which arm is best, after how many samples, at what price of privacy."""
+
+from .catalogue import IDENTIFIERS, IdentifierRow, identifier, identifier_from_recipe
+from .costs import GaussianCost, PrivateCost
+from .identifier import Identifier
+from .recommendation import BestActive, BestMean, MostPulled, Recommendation
+from .results import IdentifyResult, load
+from .runs import EqualBestArms, identify
+from .sampling import BatchedTopTwo, Elimination, PrivateTopTwo, SharedTopTwo, TopTwo
+from .setting import RiskSetting
+from .stopping import Likelihood, OneLeft, Stopping
+from .thresholds import (
+    GaussianThreshold,
+    HeuristicThreshold,
+    PrivateThreshold,
+    StarredThreshold,
+    Threshold,
+)
+
+__all__ = [
+    "IDENTIFIERS",
+    "BatchedTopTwo",
+    "BestActive",
+    "BestMean",
+    "Elimination",
+    "EqualBestArms",
+    "GaussianCost",
+    "GaussianThreshold",
+    "HeuristicThreshold",
+    "Identifier",
+    "IdentifierRow",
+    "IdentifyResult",
+    "Likelihood",
+    "MostPulled",
+    "OneLeft",
+    "PrivateCost",
+    "PrivateThreshold",
+    "PrivateTopTwo",
+    "Recommendation",
+    "RiskSetting",
+    "SharedTopTwo",
+    "StarredThreshold",
+    "Stopping",
+    "Threshold",
+    "TopTwo",
+    "identifier",
+    "identifier_from_recipe",
+    "identify",
+    "load",
+]

@@ -45,6 +45,12 @@ def evidence(gained: float, weight: float, other_weight: float) -> float:
     return gained / (1.0 / weight + 1.0 / other_weight)
 
 
+def resistance(scale: Scale, gap: float) -> float:
+    """1 / gain; infinite without a gap."""
+    gained = gain(scale, gap)
+    return math.inf if gained == 0.0 else 1.0 / gained
+
+
 @dataclass(frozen=True)
 class GaussianCost:
     """x₊² / (2σ²)."""

@@ -17,7 +17,7 @@ import math
 from typing import Any, NamedTuple
 
 from ..policies.view import View
-from .costs import evidence, gain
+from .costs import resistance
 from .sampling import TopTwoScale, Tracking, find_leader, first_unreleased
 
 SHORTEST = 8
@@ -33,6 +33,15 @@ class Batches(NamedTuple):
     full: Any
 
 
+class Ease(NamedTuple):
+    """Of every arm against the leader, so that 1/W = resists/N_B + own: scratch of `fill_ahead`."""
+
+    resists: Any
+    """1 / gain"""
+    own: Any
+    """1 / (gain N)"""
+
+
 def choose(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
     """Filled in by the sampling rule."""
     raise RuntimeError("no rule was filled in")
@@ -44,7 +53,7 @@ def length(schedule: Any, memory: Any, view: View, arm: int) -> int:
 
 
 def fill_whole(
-    schedule: Any, rule: Any, memory: Any, view: View, batches: Batches, gains: Any, t: int,
+    schedule: Any, rule: Any, memory: Any, view: View, batches: Batches, ease: Ease, t: int,
     limit: int, pause: int, rng: Any,
 ) -> tuple[int, int]:  # fmt: skip
     """The arm whose batch is full, and the rounds so far; arm -1 if the limit cuts it off."""
@@ -66,7 +75,7 @@ def open_batches(schedule: Any, memory: Any, view: View, batches: Batches) -> No
 
 
 def fill_mixed(
-    schedule: Any, rule: Any, memory: Any, view: View, batches: Batches, gains: Any, t: int,
+    schedule: Any, rule: Any, memory: Any, view: View, batches: Batches, ease: Ease, t: int,
     limit: int, pause: int, rng: Any,
 ) -> tuple[int, int]:  # fmt: skip
     """Likewise; -1 also at the next pause."""
@@ -82,7 +91,7 @@ def fill_mixed(
 
 
 def fill_ahead(
-    schedule: Any, rule: TopTwoScale, memory: Tracking, view: View, batches: Batches, gains: Any,
+    schedule: Any, rule: TopTwoScale, memory: Tracking, view: View, batches: Batches, ease: Ease,
     t: int, limit: int, pause: int, rng: Any,
 ) -> tuple[int, int]:  # fmt: skip
     """Likewise, in strides."""
@@ -95,7 +104,8 @@ def fill_ahead(
         return (arm if view.pulls[arm] == batches.full[arm] else -1), t + rounds
     leader = find_leader(rule, view, t)
     for arm in range(len(view.value)):
-        gains[arm] = gain(rule.cost, view.value[leader] - view.value[arm])
+        ease.resists[arm] = resistance(rule.cost, view.value[leader] - view.value[arm])
+        ease.own[arm] = ease.resists[arm] * (1.0 / view.pulls[arm])
     before = -1
     while t < last:
         memory.led[leader] += 1
@@ -104,41 +114,39 @@ def fill_ahead(
             memory.own[leader] += 1
             arm = leader
         else:
-            arm = cheapest(view, gains, leader)
+            arm = easiest(view, ease, leader)
         view.pulls[arm] += 1
         if view.pulls[arm] == batches.full[arm]:
             return arm, t
         if arm != leader:
             if arm == before:  # twice in a row: it may go on for long
-                t += stride(rule, memory, view, batches, gains, leader, arm, last - t)
+                t += stride(rule, memory, view, batches, ease, leader, arm, last - t)
+            ease.own[arm] = ease.resists[arm] * (1.0 / view.pulls[arm])
             before = arm
     return -1, t
 
 
-def cheapest(view: View, gains: Any, leader: int) -> int:
-    """The challenger, from the gains."""
-    best, least = -1, math.inf
-    weight = float(view.pulls[leader])
+def easiest(view: View, ease: Ease, leader: int) -> int:
+    """The challenger, as `find_challenger` finds it."""
+    best, largest = -1, 0.0
+    share = 1.0 / view.pulls[leader]
     for arm in range(len(view.pulls)):
         if arm != leader:
-            cost = evidence(gains[arm], weight, float(view.pulls[arm]))
-            if best < 0 or cost < least:
-                best, least = arm, cost
+            value = ease.resists[arm] * share + ease.own[arm]
+            if value > largest:
+                best, largest = arm, value
     return best
 
 
 def stride(
-    rule: TopTwoScale, memory: Tracking, view: View, batches: Batches, gains: Any, leader: int,
+    rule: TopTwoScale, memory: Tracking, view: View, batches: Batches, ease: Ease, leader: int,
     challenger: int, most: int,
 ) -> int:  # fmt: skip
     """Play leader and challenger in turns as long as nobody else can come in and no batch fills.
 
     Of m rounds the leader gets at most βm + 1 and the challenger at most (1-β)m + 1.
     """
-    alone = min(
-        batches.full[challenger] - view.pulls[challenger],
-        surely_challenged(view, batches, gains, leader, challenger),
-    )
+    alone = surely_challenged(view, batches, ease, leader, challenger)
     room = batches.full[leader] - view.pulls[leader]
     rounds = min(
         math.floor((room - 2.0) / rule.beta), math.floor((alone - 2.0) / (1.0 - rule.beta)), most
@@ -155,21 +163,23 @@ def stride(
 
 
 def surely_challenged(
-    view: View, batches: Batches, gains: Any, leader: int, challenger: int
+    view: View, batches: Batches, ease: Ease, leader: int, challenger: int
 ) -> int:
     """How many more pulls the challenger C surely gets before another arm b could take its place.
 
-    W_C < W_b  <=>  1/N_C > (g_C/N_b + (g_C - g_b)/N_B) / g_b. The right side is largest at the
-    least N_B, that of now, if g_C > g_b, else at the largest, that of the leader's full batch.
+    With r = 1/gain: 1/W_C > 1/W_b  <=>  1/N_C > (r_b/N_b + (r_b - r_C)/N_B) / r_C. The right side
+    is largest at the least N_B, that of now, if r_b > r_C, else at the largest, that of the
+    leader's full batch.
     """
-    own, pulls = gains[challenger], view.pulls[challenger]
+    own, pulls = ease.resists[challenger], view.pulls[challenger]
     more = batches.full[challenger] - pulls
-    if own == 0.0:  # no evidence at all: the first such arm stays the challenger
+    if own == math.inf:  # no evidence at all: the first such arm stays the challenger
         return int(more)
     for arm in range(len(view.pulls)):
-        if arm not in (leader, challenger):
-            weight = view.pulls[leader] if own > gains[arm] else batches.full[leader]
-            least = (own / view.pulls[arm] + (own - gains[arm]) / weight) / gains[arm]
+        if arm != leader and arm != challenger:
+            other = ease.resists[arm]
+            weight = view.pulls[leader] if other > own else batches.full[leader]
+            least = (other / view.pulls[arm] + (other - own) / weight) / own
             if least * (pulls + more) > 1.0 - ROUNDING:
                 more = max(0, math.floor((1.0 - ROUNDING) / least) - 1 - pulls)
     return int(more)

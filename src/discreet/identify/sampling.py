@@ -23,7 +23,7 @@ from ..errors import InvalidArgument
 from ..policies import Rule, Setting, SuccessiveElimination
 from ..policies.elimination import Confidence
 from ..policies.view import View
-from .costs import SIGMA, GaussianCost, Scale, evidence, gain
+from .costs import SIGMA, GaussianCost, Scale, resistance
 from .setting import delta_of
 from .thresholds import phase
 
@@ -45,43 +45,67 @@ class Tracking(NamedTuple):
     """how often it was played while it led"""
 
 
-def bonus(rule: TopTwoScale, view: View, arm: int, t: int) -> float:
+def exploration(rule: TopTwoScale, view: View, t: int) -> float:
+    """Filled in by the rule: what the bonuses of all arms share."""
+    raise RuntimeError("no exploration was filled in")
+
+
+def bonus(rule: TopTwoScale, view: View, arm: int, shared: float) -> float:
     """Filled in by the rule."""
     raise RuntimeError("no bonus was filled in")
 
 
-def bonus_exact(rule: TopTwoScale, view: View, arm: int, t: int) -> float:
+def explore_time(rule: TopTwoScale, view: View, t: int) -> float:
+    """2σ²α(1+s) log t."""
+    return rule.constant * math.log(t)
+
+
+def bonus_exact(rule: TopTwoScale, view: View, arm: int, shared: float) -> float:
     """sqrt(2σ²α(1+s) log t / N)."""
-    return math.sqrt(rule.constant * math.log(t) / view.pulls[arm])
+    return math.sqrt(shared / view.pulls[arm])
 
 
-def bonus_private(rule: TopTwoScale, view: View, arm: int, t: int) -> float:
+def explore_alone(rule: TopTwoScale, view: View, t: int) -> float:
+    """Nothing: every arm has its own k."""
+    return 0.0
+
+
+def explore_together(rule: TopTwoScale, view: View, t: int) -> float:
+    """The k of the largest batch."""
+    largest = view.size[0]
+    for arm in range(1, len(view.size)):
+        largest = max(largest, view.size[arm])
+    return phase(float(largest))
+
+
+def bonus_private(rule: TopTwoScale, view: View, arm: int, shared: float) -> float:
     """sqrt(k/n) + k/(εn)."""
     size = float(view.size[arm])
-    k = phase(size)
+    k = max(shared, phase(size))
     return math.sqrt(k / size) + k / (rule.constant * size)
 
 
 def find_leader(rule: TopTwoScale, view: View, t: int) -> int:
     """argmax of m + bonus, the first of equals."""
+    shared = exploration(rule, view, t)
     best, largest = 0, -1e300
     for arm in range(len(view.value)):
-        index = view.value[arm] + bonus(rule, view, arm, t)
+        index = view.value[arm] + bonus(rule, view, arm, shared)
         if index > largest:
             best, largest = arm, index
     return best
 
 
 def find_challenger(rule: TopTwoScale, view: View, leader: int) -> int:
-    """argmin of W_{B,a}(m, N), the first of equals."""
-    best, least = -1, math.inf
-    weight = float(view.pulls[leader])
+    """argmin of W_{B,a}(m, N), the first of equals: argmax of 1/W = (1/N_B + 1/N_a)/gain."""
+    best, largest = -1, 0.0
+    share = 1.0 / view.pulls[leader]
     for arm in range(len(view.value)):
         if arm != leader:
-            gained = gain(rule.cost, view.value[leader] - view.value[arm])
-            cost = evidence(gained, weight, float(view.pulls[arm]))
-            if best < 0 or cost < least:
-                best, least = arm, cost
+            resists = resistance(rule.cost, view.value[leader] - view.value[arm])
+            ease = resists * share + resists * (1.0 / view.pulls[arm])
+            if ease > largest:
+                best, largest = arm, ease
     return best
 
 
@@ -127,7 +151,9 @@ class TopTwo(Rule):
     alpha: float = 1.2
     power: float = 1.2
     name: ClassVar[str] = "top two"
-    choose: ClassVar[Function | Kernel] = Kernel(choose_top_two, bonus=bonus_exact)
+    choose: ClassVar[Function | Kernel] = Kernel(
+        choose_top_two, exploration=explore_time, bonus=bonus_exact
+    )
 
     def __post_init__(self) -> None:
         if not 0.0 < self.beta < 1.0:
@@ -149,10 +175,16 @@ class TopTwo(Rule):
 
 @dataclass(frozen=True)
 class PrivateTopTwo(TopTwo):
-    """The same with the bonus of AdaP-TT; it depends on releases alone."""
+    """The same with the bonus of AdaP-TT, which depends on releases alone: k is the arm's own.
+
+    An arm whose first means were released far too low then waits until the others' evidence has
+    outgrown its own, and if they are equally good it waits for very long: see `SharedTopTwo`.
+    """
 
     name: ClassVar[str] = "private top two"
-    choose: ClassVar[Function | Kernel] = Kernel(choose_top_two, bonus=bonus_private)
+    choose: ClassVar[Function | Kernel] = Kernel(
+        choose_top_two, exploration=explore_alone, bonus=bonus_private
+    )
 
     def parameters(self, setting: Setting) -> TopTwoScale:
         epsilon = setting.pure_epsilon(self.name)
@@ -160,11 +192,23 @@ class PrivateTopTwo(TopTwo):
 
 
 @dataclass(frozen=True)
+class SharedTopTwo(PrivateTopTwo):
+    """The same with the k of the largest batch for all arms, so that nobody waits for ever."""
+
+    name: ClassVar[str] = "private top two, shared bonus"
+    choose: ClassVar[Function | Kernel] = Kernel(
+        choose_top_two, exploration=explore_together, bonus=bonus_private
+    )
+
+
+@dataclass(frozen=True)
 class BatchedTopTwo(PrivateTopTwo):
-    """The same, decided once a batch: a live trial plays one batch at a time."""
+    """The shared bonus, decided once a batch: a live trial plays one batch at a time."""
 
     name: ClassVar[str] = "private top two, batch by batch"
-    choose: ClassVar[Function | Kernel] = Kernel(choose_for_a_batch, bonus=bonus_private)
+    choose: ClassVar[Function | Kernel] = Kernel(
+        choose_for_a_batch, exploration=explore_together, bonus=bonus_private
+    )
 
     def memory(self, setting: Setting) -> NamedTuple:
         return Rule.memory(self, setting)

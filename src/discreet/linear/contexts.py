@@ -50,6 +50,11 @@ class Contexts(ABC):
     def refill(self, state: Any, rng: Generator) -> None:
         """Fill an empty buffer."""
 
+    def reach(self, theta: NDArray[Any]) -> tuple[float, float]:
+        """A range that holds <θ, a> for every action that can be on offer."""
+        furthest = self.longest * math.sqrt(float(theta @ theta))
+        return -furthest, furthest
+
     @property
     @abstractmethod
     def average(self) -> NDArray[Any]:
@@ -91,9 +96,13 @@ class FixedActions(Contexts):
         self._set(longest=_longest(points))
 
     @classmethod
-    def on_sphere(cls, arms: int, dimension: int, seed: int | None = None) -> FixedActions:
+    def on_sphere(cls, arms: int, dimension: int, rng: Generator) -> FixedActions:
         """K independent uniform vectors of length 1."""
-        return cls(sphere(_arms(arms), _dimension(dimension), generator(seed)))
+        return cls(sphere(_arms(arms), _dimension(dimension), rng))
+
+    def reach(self, theta: NDArray[Any]) -> tuple[float, float]:
+        means = self.actions @ theta
+        return float(means.min()), float(means.max())
 
     def start(self, rng: Generator) -> Fixed:
         return Fixed(self.actions.ravel())
@@ -133,6 +142,10 @@ class IIDContexts(Contexts):
         pool = action_array("sets", sets, 3)
         self._set(sets=pool, arms=_arms(pool.shape[1]), dimension=pool.shape[2])
         self._set(longest=_longest(pool))
+
+    def reach(self, theta: NDArray[Any]) -> tuple[float, float]:
+        means = self.sets @ theta
+        return float(means.min()), float(means.max())
 
     def start(self, rng: Generator) -> Pool:
         return Pool(self.sets.ravel(), self.sets.shape[0])

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 from ..compiled import Function
 from ..policies.view import Empty
 from .checks import positive
-from .view import REFRESH, View, add_action
+from .view import View, add_action
 
 
 class Schedule:
@@ -44,6 +44,19 @@ class EachRound(Schedule):
     follow: ClassVar[Function] = staticmethod(follow_each)
 
 
+def follow_nothing(schedule: Any, view: View, actions: Any, start: int, dimension: int) -> bool:
+    """Always due; the design matrix is private and not the policy's to keep."""
+    return True
+
+
+@dataclass(frozen=True)
+class EachRoundPrivately(Schedule):
+    """A release after every round, by a curator who keeps the design matrix as well."""
+
+    name: ClassVar[str] = "each round"
+    follow: ClassVar[Function] = staticmethod(follow_nothing)
+
+
 class Threshold(NamedTuple):
     """log(1 + C)."""
 
@@ -55,21 +68,8 @@ def follow_determinant(
 ) -> bool:
     """Due when det V > (1 + C) det V_τ."""
     add_action(view, actions, start, dimension)
-    if view.updates[0] >= REFRESH:
-        restore(view, dimension)
     due: bool = view.log_now[0] > view.log_used[0] + schedule.log_growth
     return due
-
-
-def restore(view: View, dimension: int) -> None:
-    """The running inverse and determinant afresh from V, within an episode."""
-    from_scratch(view, dimension)
-    view.updates[0] = 0
-
-
-def from_scratch(view: View, dimension: int) -> None:
-    """Filled in below: kept apart so that `restore` reads as what it is for."""
-    raise RuntimeError("not linked")
 
 
 @dataclass(frozen=True)
@@ -85,3 +85,11 @@ class Determinant(Schedule):
 
     def parameters(self) -> Threshold:
         return Threshold(math.log1p(self.growth))
+
+
+@dataclass(frozen=True)
+class Phases(Schedule):
+    """A release at the end of a phase whose plays were fixed beforehand; fixed actions only."""
+
+    name: ClassVar[str] = "phases"
+    follow: ClassVar[Function] = staticmethod(follow_nothing)

@@ -26,7 +26,7 @@ class View(NamedTuple):
     inverse: Any
     """V_τ^-1, behind the current estimate"""
     lower: Any
-    """L^-1 with L L' = V_τ, for sampling"""
+    """L^-1 with L L' = V, as of the last factorisation; for sampling"""
     work: Any
     """scratch, d²"""
     noisy: Any
@@ -83,15 +83,16 @@ def add_action(view: View, actions: Any, start: int, dimension: int) -> None:
     add_outer(view.running, view.along, 0, -1.0 / grown, dimension)
     view.log_now[0] += math.log(grown)
     view.updates[0] += 1
+    if view.updates[0] >= REFRESH:
+        restore(view, dimension)
 
 
-def renew(view: View, dimension: int) -> bool:
-    """V_τ = V: inverse and determinant by Cholesky from V itself; False if V is not definite."""
+def restore(view: View, dimension: int) -> bool:
+    """V^-1 and det V by Cholesky from V itself; False if V is not positive definite."""
     if not cholesky(view.matrix, view.work, dimension):
         return False
     view.log_now[0] = log_determinant(view.work, dimension)
     invert(view.work, view.lower, view.running, dimension)
-    take(view, dimension)
     view.updates[0] = 0
     return True
 

@@ -33,11 +33,12 @@ GAP, FILL, SAMPLE = 0, 1, 2
 
 
 class GapScale(NamedTuple):
-    """Noise scale of a node, unit of rewards, levels of the tree, and the first phase."""
+    """Noise scales of a node and of a batch, unit of rewards, levels, and the first phase."""
 
     scale: float
     unit: int
     levels: int
+    batch: float
     phase: int
 
 
@@ -59,7 +60,7 @@ def publish_gap_or_tree(
 ) -> None:
     """Phase 1: value = noisy mean of the batch. From phase 2 on: value = tree sum / N."""
     if release.phase == GAP and ledger.halvings[0] >= 0:
-        drawn = noise(release.scale / release.levels, rng)
+        drawn = noise(release.batch, rng)
         view.value[arm] = (total + drawn) / (rounds * release.unit)
         view.size[arm] = rounds
         ledger.batches[0] += 1
@@ -100,7 +101,9 @@ class GapThenTree(Tree):
     def parameters(self, setting: Setting) -> GapScale:  # type: ignore[override]
         scale, unit, levels = super().parameters(setting)
         factor = 2 * setting.arms if self.divided else 1
-        return GapScale(scale * factor, unit, levels, GAP if self.gap_estimation else FILL)
+        batch = setting.source.laplace_scale(self.epsilon) * factor
+        phase = GAP if self.gap_estimation else FILL
+        return GapScale(scale * factor, unit, levels, batch, phase)
 
     def ledger(self, setting: Setting) -> GapLedger:  # type: ignore[override]
         import numpy as np

@@ -12,7 +12,9 @@ from ..privacy._checks import count, number
 
 def positive(argument: str, value: object, *, infinite: bool = False) -> float:
     """A number above 0; infinite only where it means "no privacy"."""
-    return number(argument, value, fix=f"use {argument}=1.0, for one", zero=False, infinite=infinite)
+    return number(
+        argument, value, fix=f"use {argument}=1.0, for one", zero=False, infinite=infinite
+    )
 
 
 def horizon_of(value: object, arms: int = 1) -> int:
@@ -29,13 +31,16 @@ def means_of(means: object, low: float = 0.0, high: float = 1.0) -> tuple[float,
     values = tuple(means)
     if len(values) < 2:
         raise InvalidArgument("means", "hold at least two arms", list(values), "add an arm")
+    rule = f"lie in [{low:g}, {high:g}]" if math.isfinite(high) else "be finite numbers"
+    clean = []
     for value in values:
-        if isinstance(value, bool) or not isinstance(value, Real) or not low <= value <= high:
-            where = f"lie in [{low:g}, {high:g}]" if math.isfinite(high) else "be finite numbers"
-            raise InvalidArgument("means", where, value, "use means=[0.7, 0.5], for one")
-        if not math.isfinite(value):
-            raise InvalidArgument("means", "be finite numbers", value, "use means=[0.7, 0.5]")
-    return tuple(float(value) for value in values)
+        given = (
+            float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+        )
+        if not math.isfinite(given) or not low <= given <= high:
+            raise InvalidArgument("means", rule, value, "use means=[0.7, 0.5], for one")
+        clean.append(given)
+    return tuple(clean)
 
 
 def one_best(means: Sequence[float]) -> tuple[int, tuple[float, ...]]:
@@ -51,7 +56,13 @@ def one_best(means: Sequence[float]) -> tuple[int, tuple[float, ...]]:
 
 def share(argument: str, value: object, *, below: float = 1.0) -> float:
     """A number strictly between 0 and `below`."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < value < below:
+    clean = _real(value)
+    if not 0.0 < clean < below:
         text = "1/3" if below == 1.0 / 3.0 else f"{below:g}"
         raise InvalidArgument(argument, f"lie strictly between 0 and {text}", value, "use 0.05")
-    return float(value)
+    return clean
+
+
+def _real(value: object) -> float:
+    """The number; NaN for anything else, True and False included."""
+    return float(value) if isinstance(value, Real) and type(value) is not bool else math.nan

@@ -5,9 +5,9 @@ Q in the family of P:
 - Bernoulli: kl(μ, μ*) and μ* - μ.
 - Gaussian of known sd: Δ²/(2 sd²) and 2Φ(Δ/(2 sd)) - 1.
 - any law on [0, 1], given by its finite support: the convex program has the dual
-  KLinf = max over λ in [0, 1] of E log(1 - λ (X-μ*)/(1-μ*)) (Honda & Takemura 2010), and the linear
+  KLinf = max over λ in [0, 1] of E log(1 - λ (X-μ*)/(1-μ*)) (Honda & Takemura), and the linear
   one for TVinf is solved by moving mass from the lowest values up to 1.
-d_ε(x, y) = inf over z in [x, y] of ε|z-x| + kl(z, y) is what an ε-private release leaves (Bernoulli).
+d_ε(x, y) = inf over z in [x, y] of ε|z-x| + kl(z, y), Bernoulli: what an ε-private release leaves.
 
 >>> klinf(FiniteLaw([0.0, 0.5, 1.0], [0.3, 0.4, 0.3]), 0.6) < klinf(0.5, 0.6)
 True
@@ -152,14 +152,14 @@ def compared(arms: Sequence[float] | Sequence[FiniteLaw] | Law) -> list[Arm]:
             "arms", "be Bernoulli, Gaussian, two-point or finite laws", arms.name,
             "give the support of every arm as a FiniteLaw",
         )  # fmt: skip
-    laws = list(arms) if not isinstance(arms, str) and hasattr(arms, "__iter__") else arms
-    if isinstance(laws, list) and laws and all(isinstance(law, FiniteLaw) for law in laws):
-        if len(laws) < 2:
-            raise InvalidArgument("arms", "hold at least two arms", laws, "add an arm")
+    laws = [law for law in arms if isinstance(law, FiniteLaw)] if hasattr(arms, "__iter__") else []
+    if laws:
+        if len(laws) < 2 or len(laws) < len(arms):
+            raise InvalidArgument("arms", "be two or more, all FiniteLaw", arms, "add an arm")
         means = [law.mean for law in laws]
         best = max(means)
-        pairs_of = zip(laws, means, strict=True)
-        return [Arm(best - m, klinf(p, best), tvinf(p, best)) for p, m in pairs_of if m < best]
-    bernoulli = means_of(laws)
+        pairs = zip(laws, means, strict=True)
+        return [Arm(best - m, klinf(p, best), tvinf(p, best)) for p, m in pairs if m < best]
+    bernoulli = means_of(arms)
     best = max(bernoulli)
     return [Arm(best - m, kl(m, best), best - m) for m in bernoulli if m < best]

@@ -80,7 +80,7 @@ def characteristic_time(
     family: str = "bernoulli",
     sd: float = 1.0,
 ) -> Allocation:
-    """T*(ε) with its allocation; ε = inf gives T*_KL, and `beta` fixes the share of the best arm."""
+    """T*(ε) with its allocation; ε = inf gives T*_KL; `beta` fixes the share of the best arm."""
     best, pairs = _pairs(means, family, sd)
     epsilon = positive("epsilon", epsilon, infinite=True)
     top = min(pair.limit(epsilon) for pair in pairs)

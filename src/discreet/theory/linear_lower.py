@@ -32,7 +32,8 @@ CERTIFIED = 1e-4
 
 
 class LinearProgramme(NamedTuple):
-    """The value (from below) and the pulls per log T of every action; the best has infinitely many."""
+    """The value (from below), the pulls per log T of every action (the best: infinitely many), and
+    the certified relative distance to the optimum."""
 
     value: float
     pulls: tuple[float, ...]
@@ -160,7 +161,7 @@ def _value(x: Any, y: Any, weights: Any) -> float:
 
 
 def _solve(x: Any, y: Any) -> Any:
-    """Weights on the simplex that make the largest y_a' H^-1 y_a least, by SLSQP in (weights, level)."""
+    """Weights on the simplex that make the largest y_a' H^-1 y_a least, by SLSQP."""
     import numpy as np
     from scipy.optimize import minimize
 
@@ -169,28 +170,23 @@ def _solve(x: Any, y: Any) -> Any:
     scale = _value(x, y, weights)
     small = 1e-9
 
-    def constraint(z: Any) -> Any:
+    def room(z: Any) -> Any:
         return z[n] - _costs(x, y, z[:n])[0] / scale
 
     def slopes(z: Any) -> Any:
         return np.hstack([_costs(x, y, z[:n])[1] / scale, np.ones((n, 1))])
 
+    last = np.append(np.zeros(n), 1.0)
+    sums = np.append(np.ones(n), 0.0)
+    constraints: list[Any] = [
+        {"type": "ineq", "fun": room, "jac": slopes},
+        {"type": "eq", "fun": lambda z: float(z[:n].sum() - 1.0), "jac": lambda z: sums},
+    ]
+    options: Any = {"maxiter": 500, "ftol": 1e-14}
     found = minimize(
-        lambda z: z[n],
-        np.append(weights, 1.0),
-        jac=lambda z: np.append(np.zeros(n), 1.0),
-        bounds=[(small, 1.0)] * n + [(0.0, None)],
-        constraints=[
-            {"type": "ineq", "fun": constraint, "jac": slopes},
-            {
-                "type": "eq",
-                "fun": lambda z: z[:n].sum() - 1.0,
-                "jac": lambda z: np.append(np.ones(n), 0.0),
-            },
-        ],
-        method="SLSQP",
-        options={"maxiter": 500, "ftol": 1e-14},
-    )
+        lambda z: float(z[n]), np.append(weights, 1.0), jac=lambda z: last, method="SLSQP",
+        bounds=[(small, 1.0)] * n + [(0.0, math.inf)], constraints=constraints, options=options,
+    )  # fmt: skip
     weights = np.maximum(found.x[:n], small)
     return weights / weights.sum()
 
@@ -211,7 +207,7 @@ def _certificate(x: Any, y: Any, weights: Any) -> float:
         b_eq=[1.0],
         bounds=[(0.0, None)] * (n + 1),
     )
-    return float(-found.fun) if found.status == 0 else -math.inf
+    return -float(found.fun) if found.fun is not None else -math.inf
 
 
 def _linear_open(dimension: int, horizon: float) -> float:

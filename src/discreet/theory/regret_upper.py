@@ -93,7 +93,9 @@ def dp_ucb(means: Sequence[float], horizon: float, epsilon: float) -> float:
     """8 sqrt8 K log^2.5 T/ε + 4ΣΔ + Σ 4 log T/Δ."""
     gaps, log = _gaps(means, horizon)
     arms = len(means_of(means))
-    private = 8.0 * math.sqrt(8.0) * arms * log**2.5 / positive("epsilon", epsilon, infinite=True)
+    private = (
+        8.0 * math.sqrt(8.0) * arms * float(log**2.5) / positive("epsilon", epsilon, infinite=True)
+    )
     return private + math.fsum(4.0 * gap + 4.0 * log / gap for gap in gaps)
 
 

@@ -4,8 +4,8 @@
   gains at most (e^ε-1+2δ)/(e^ε+1) (true minus false positive rate) over a blind guess.
 - The odds that he gives to one of the two change by at most a factor e^ε (up to δ).
 
->>> strength(1.0).sentence
-'ε = 1 (moderate): who guesses between two outcomes is right at most 73.1 % of the time, not 50 %; odds change by a factor of at most 2.72.'
+>>> round(strength(1.0).advantage, 3), round(strength(1.0).odds, 2)
+(0.462, 2.72)
 """
 
 from __future__ import annotations

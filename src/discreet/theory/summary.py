@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DiscreetError, InvalidArgument
@@ -86,9 +87,9 @@ def bounds(
         add("minimax_pure", lambda: regret_lower.minimax_pure(arms, rounds, e))
         add("minimax_global", lambda: regret_lower.minimax_global(rounds, e, delta))
         for row in ("adap-ucb", "ldp-ucb-b", "ldp-ucb-l", "dp-ucb"):
-            add(_name(row), lambda row=row: UPPER[row](clean, rounds, e), row)  # type: ignore[misc]
+            add(_name(row), partial(UPPER[row], clean, rounds, e), row)
         for row in ("dp-ftpl-new", "gdp-elim-new"):
-            add(_name(row), lambda row=row: UPPER[row](clean, rounds, e, delta), row)  # type: ignore[misc]
+            add(_name(row), partial(UPPER[row], clean, rounds, e, delta), row)
     if rho is not None:
         r = positive("rho", rho)
         add("minimax_zcdp", lambda: regret_lower.minimax_zcdp(arms, rounds, r))
@@ -141,7 +142,12 @@ def bounds_of(result: Result) -> list[Line]:
     """The bounds that speak about a simulated result: its kind of privacy, its law, its theorem."""
     _check_law(result)
     means, rounds = result.means, result.horizon
-    lines = [_line("lai_robbins", rounds, lambda: regret_lower.lai_robbins(means))]
+    lines = []
+
+    def add(name: str, formula: Callable[[], float], policy: str = "") -> None:
+        lines.append(_line(name, rounds, formula, policy))
+
+    add("lai_robbins", lambda: regret_lower.lai_robbins(means))
     guarantee = result.guarantee
     budget = guarantee.budget
     if not guarantee.is_private:
@@ -150,38 +156,39 @@ def bounds_of(result: Result) -> list[Line]:
     whole = guarantee.definition not in (Definition.INSTANTANEOUS, Definition.GLOBAL)
     if whole and isinstance(budget, Pure):
         e = budget.epsilon
-        for name in ("view_private", "private_bernoulli"):
-            formula = BOUNDS[name].formula
-            lines.append(_line(name, rounds, lambda formula=formula: formula(means, e)))  # type: ignore[misc]
+        add("view_private", lambda: regret_lower.view_private(means, e))
+        add("private_bernoulli", lambda: regret_lower.private_bernoulli(means, e))
         if guarantee.definition is Definition.LOCAL:
-            local = lambda: regret_lower.local_private(means, e)  # noqa: E731
-            lines.append(_line("local_private", rounds, local))
+            add("local_private", lambda: regret_lower.local_private(means, e))
     upper = _upper(result, budget)
     if upper is not None:
-        lines.append(_line(_name(result.name), rounds, lambda: upper(rounds), result.name))
+        add(_name(result.name), lambda: upper(rounds), result.name)
     return lines
 
 
 def overlay(comparison: Comparison) -> dict[str, Callable[[Any], Any]]:
     """The bounds of all results as functions of t, for `Comparison.plot(bounds=...)`."""
-    import numpy as np
-
     curves: dict[str, Callable[[Any], Any]] = {}
     for result in comparison:
         for line in bounds_of(result):
             if line.value is None or line.name == "view_private":
                 continue
             if line.form == LOG:
-                height = line.coefficient
                 private = "" if line.name == "lai_robbins" else f", {result.guarantee.budget}"
                 kind = " (local)" if line.name == "local_private" else ""
                 label = f"lower bound{kind}{private or ', no privacy'}"
-                curves[label] = lambda t, height=height: height * np.log(np.maximum(t, 1))
+                curves[label] = partial(_logarithm, line.coefficient or 0.0)
             else:
                 upper = _upper(result, result.guarantee.budget)
                 assert upper is not None
                 curves[f"upper bound of {result.name}"] = _along(upper, len(result.means))
     return curves
+
+
+def _logarithm(coefficient: float, t: Any) -> Any:
+    import numpy as np
+
+    return coefficient * np.log(np.maximum(t, 1))
 
 
 def _along(upper: Callable[[int], float], arms: int) -> Callable[[Any], Any]:
