@@ -21,6 +21,10 @@ studies: $(READY)
 	$(BIN)/discreet reproduce all --scale full --seed 1 --output out/studies
 	$(BIN)/python -m discreet.studies.gallery out/studies --docs docs
 
+# about half an hour: every private row of the catalogue for a minute
+audits: $(READY)
+	$(BIN)/python -m discreet.audit.table --seconds 60 --output docs/audits.md
+
 benchmark: $(READY)
 	$(BIN)/python -m pip install --quiet -e ".[benchmark]"
 	$(BIN)/python benchmarks/run.py

@@ -261,28 +261,22 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[str
 def test_a_second_process_compiles_nothing(copy: tuple[Path, Path, dict[str, Any]]) -> None:
     source, cache, first = copy
     assert (first["hits"], first["misses"]) == (0, 1)
-    again = [probe(cache, source=source) for _ in range(2)]
-    for second in again:
-        assert (second["hits"], second["misses"]) == (1, 0)
-        assert second["regret"] == first["regret"]
-    seconds = min(second["seconds"] for second in again)
-    print(f"first process {first['seconds']:.2f} s, second {seconds:.2f} s")
-    assert seconds < 6.0  # about 1 s on an idle machine; this one may be shared
+    second = probe(cache, source=source)
+    assert (second["hits"], second["misses"]) == (1, 0)
+    assert second["regret"] == first["regret"]
+    if second["seconds"] > 3.0:  # a busy machine: the faster of two
+        second = probe(cache, source=source)
+    print(f"first process {first['seconds']:.2f} s, second {second['seconds']:.2f} s")
+    assert second["seconds"] < 6.0  # about 1 s on an idle machine
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new"),
-    [
-        ("policies/divergences.py", "math.expm1(-(tilt + c))", "math.expm1(-(tilt - c))"),
-        ("privacy/noise.py", "return scale * (rng.stand", "return 7.0e0 * (rng.stand"),
-    ],
-)
 def test_an_edited_formula_is_never_answered_from_the_cache(
-    copy: tuple[Path, Path, dict[str, Any]], file: str, old: str, new: str
+    copy: tuple[Path, Path, dict[str, Any]],
 ) -> None:
     """The nasty case: another file than the loop's, of the same size and modification time."""
     source, cache, first = copy
-    edited = source / "discreet" / file
+    edited = source / "discreet" / "policies" / "divergences.py"
+    old, new = "math.expm1(-(tilt + c))", "math.expm1(-(tilt - c))"
     was, text = edited.stat(), edited.read_text(encoding="utf-8")
     assert text.count(old) == 1, "the formula moved: choose another place to break"
     try:

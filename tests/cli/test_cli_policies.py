@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import discreet
+from discreet.linear import CATALOGUE as LINEAR
 from discreet.policies import CATALOGUE
 from discreet.references import REFERENCES
 
@@ -16,9 +17,10 @@ from discreet.references import REFERENCES
 def test_json_holds_every_row(call: Callable[..., Any]) -> None:
     result = call("policies", "--json")
     entries = json.loads(result.stdout)
-    assert [entry["name"] for entry in entries] == list(CATALOGUE)
+    assert [entry["name"] for entry in entries] == [*CATALOGUE, *LINEAR]
     for entry in entries:
-        row = CATALOGUE[entry["name"]]
+        rows: dict[str, Any] = {**CATALOGUE, **LINEAR}
+        row = rows[entry["name"]]
         example = row.example()
         assert entry["schedule"] == str(example.schedule)
         assert entry["release"] == str(example.release)

@@ -6,7 +6,9 @@ from .choices import Choices
 from .plain import Plain
 from .result import Audit, Proof
 from .search import audit, candidates
+from .traces import Timing, grid_traces, release_timing
 from .transcripts import Runs, Subject, Transcripts
+from .trials import TrialRuns
 
 __all__ = [
     "Adversary",
@@ -18,9 +20,13 @@ __all__ = [
     "Runs",
     "Subject",
     "Tables",
+    "Timing",
     "Transcripts",
+    "TrialRuns",
     "attack",
     "audit",
     "candidates",
+    "grid_traces",
     "lists",
+    "release_timing",
 ]

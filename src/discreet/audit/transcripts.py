@@ -115,7 +115,7 @@ def play(
             buffers.floats[i] = buffers.clean_floats[i]
         for i in range(len(buffers.integers)):
             buffers.integers[i] = buffers.clean_integers[i]
-        t, decided, code = 0, 0, 0
+        t, decided, released, code = 0, 0, 0, 0
         while t < horizon and decided < decisions:
             arm = choose(rule, memory, view, t, rng)
             arm = steer(adversary, view, arm, t)
@@ -123,8 +123,7 @@ def play(
                 code = code * (arms + 1) + arm + 1
             rounds = length(schedule, memory, view, arm)
             if rounds > horizon - t:  # a batch that the horizon cuts off is never released
-                for later in range(decided + 1, digits):
-                    code = code * (arms + 1)
+                decided += 1
                 break
             total = collect(adversary, release, view, arm, rounds, t, rng)
             t += rounds
@@ -133,13 +132,11 @@ def play(
             for other in range(arms):
                 sums[number, decided, other] = view.value[other] * view.size[other]
             decided += 1
-        if t >= horizon:
-            for later in range(decided, digits):
-                code = code * (arms + 1)
-        for later in range(decided, decisions):
+            released = decided
+        codes[number] = code * (arms + 1) ** max(0, digits - decided)
+        for later in range(released, decisions):
             for other in range(arms):
                 sums[number, later, other] = 0.0
-        codes[number] = code
 
 
 @lru_cache(maxsize=256)

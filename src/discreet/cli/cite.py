@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..errors import InvalidArgument
+from .linear import everything
 from .options import Json
 from .output import print_json, print_text
 
@@ -22,13 +23,12 @@ def command(
     json: Json = False,
 ) -> None:
     """Print the BibTeX entry of a policy's paper, of any reference, or of this package."""
-    from ..policies.catalogue import CATALOGUE
     from ..references import REFERENCES
 
-    spelled = name.lower()
-    key = CATALOGUE[spelled].reference if spelled in CATALOGUE else spelled
+    spelled, rows = name.lower(), everything()
+    key = rows[spelled].reference if spelled in rows else spelled
     if key not in REFERENCES:
-        known = [*CATALOGUE, *REFERENCES]
+        known = [*rows, *REFERENCES]
         close = get_close_matches(spelled, known, n=3, cutoff=0.4)
         fix = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
         raise InvalidArgument("name", "be a policy, a reference or discreet", name, fix)

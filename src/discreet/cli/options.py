@@ -53,6 +53,35 @@ class Study:
             "--replay", help="Replay the trial's own log instead of resampling outcomes from it."
         ),
     ] = False
+    dimension: Annotated[
+        str | None,
+        typer.Option(help="Linear policies: features of an action; 3.", metavar="COUNT"),
+    ] = None
+    arms: Annotated[
+        str | None,
+        typer.Option(help="Linear policies: actions on offer; 10.", metavar="COUNT"),
+    ] = None
+    contexts: Annotated[
+        str | None,
+        typer.Option(
+            help="Linear policies: fixed actions, or gaussian ones anew each round.",
+            metavar="NAME",
+        ),
+    ] = None
+    rewards: Annotated[
+        str | None,
+        typer.Option(
+            help="Linear policies: gaussian (unless told), sign (-1 or 1) or bit (0 or 1).",
+            metavar="NAME",
+        ),
+    ] = None
+    instance_seed: Annotated[
+        int | None,
+        typer.Option(
+            help="Linear policies: fixes actions and parameter; random unless told.",
+            metavar="COUNT",
+        ),
+    ] = None
     epsilon: Annotated[
         float | None, typer.Option(help="Budget ε; alone it is pure.", metavar="NUMBER")
     ] = None
@@ -117,6 +146,13 @@ class Study:
             help="Draw the regret: .png, .svg or .pdf.", metavar="FILE.png", readable=False
         ),
     ] = None
+
+    bounds: Annotated[
+        bool,
+        typer.Option(
+            "--bounds", help="Add what theory says: to the output, the JSON and the plot."
+        ),
+    ] = False
 
     def policy_options(self) -> dict[str, Any]:
         """Options of policies, whether they have a flag of their own or not."""

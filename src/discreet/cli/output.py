@@ -84,6 +84,35 @@ def print_comparison(comparison: Comparison) -> None:
         print_text(f"{result.name}: {result.guarantee}")
 
 
+def with_bounds(comparison: Comparison, summary: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The summaries with the bounds that speak about each result."""
+    from ..theory import bounds_of
+
+    return [
+        one | {"bounds": [line.to_dict() for line in bounds_of(result)]}
+        for one, result in zip(summary, comparison, strict=True)
+    ]
+
+
+def print_bounds(comparison: Comparison) -> None:
+    """Lower and upper bounds beside the simulated regret, at the horizon."""
+    from ..theory import bounds_of
+
+    rows = [
+        [
+            result.name,
+            line.side,
+            "–" if line.value is None else f"{line.value:,.4g}",
+            line.summary if not line.silent else f"silent: {line.silent}",
+            line.source,
+        ]
+        for result in comparison
+        for line in bounds_of(result)
+    ]
+    print_table(["policy", "bound", "at the horizon", "formula", "source"], rows,
+                right=("at the horizon",))  # fmt: skip
+
+
 def best_open(comparison: Comparison) -> Result | None:
     """The policy without privacy that regrets least, if there is anything to hold against it."""
     finished = [result for result in comparison if result.runs]
@@ -129,15 +158,22 @@ def check_path(argument: str, path: Path | None, endings: Sequence[str]) -> None
         raise InvalidArgument(argument, "be writable", text, "choose another place")
 
 
-def save(comparison: Comparison, output: Path | None, plot: Path | None) -> None:
+def save(
+    comparison: Comparison, output: Path | None, plot: Path | None, bounds: bool = False
+) -> None:
     """Write what was asked for, each file whole or not at all."""
     from ..simulator.results import written_whole
 
+    curves = None
+    if bounds and plot is not None:
+        from ..theory import overlay
+
+        curves = overlay(comparison)
     try:
         if output is not None:
             comparison.save(output)
         if plot is not None:
-            figure = comparison.plot()
+            figure = comparison.plot(bounds=curves)
             with written_whole(plot) as temporary:
                 figure.savefig(temporary, format=plot.suffix[1:].lower(), dpi=150)
     except OSError as error:

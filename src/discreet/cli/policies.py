@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import UnknownPolicy
+from .linear import everything
 from .options import Json
 from .output import print_json, print_table, print_text
 
@@ -72,10 +73,10 @@ def show(name: str, json: bool) -> None:
 
 def describe(name: str) -> dict[str, Any]:
     """A row of the catalogue with its example budget, ready for JSON."""
-    from ..policies.catalogue import ARGUMENTS, CATALOGUE
+    from ..policies.catalogue import ARGUMENTS
     from ..references import REFERENCES
 
-    row = CATALOGUE[name]
+    row = everything()[name]
     example = row.example()
     guarantee = example.guarantee
     return {
@@ -101,9 +102,7 @@ def _formula(part: object) -> str:
 
 
 def _names() -> list[str]:
-    from ..policies.catalogue import CATALOGUE
-
-    return list(CATALOGUE)
+    return list(everything())
 
 
 def _option(name: str, default: object) -> str:

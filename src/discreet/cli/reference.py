@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from . import cite, compare, policies, reproduce, simulate
+from . import audit, bounds, cite, compare, identify, plan, policies, reproduce, simulate
 from .app import app
 
 HEAD = """\
@@ -49,7 +49,7 @@ refuses it.
     "compare": """\
 The JSON is a list of what `simulate` prints, in the order of the names. Policies that are not
 private ignore the budget, unless none is private; an option that none of the policies takes is an
-error.
+error. With `--bounds` every entry has `bounds`, in the form that `bounds` prints.
 """,
     "cite": """\
 The JSON is an object: `key`, `kind`, `authors`, `title`, `venue`, `year`, `fields`, `short`,
@@ -64,6 +64,34 @@ With `--list` it is a list of figures. A verdict does not change the exit code.
 
 `python -m discreet.studies.gallery FOLDER` writes a page of all figures from such a folder.
 """,
+    "identify": """\
+The JSON is `IdentifyResult.summary()`: `policy`, `delta`, `delta_correct` (whether the risk is
+proved), `runs`, `stopping_time` (`mean`, `sd`), `error_rate`, `recommendations` (runs that ended
+with each arm), `unfinished` (runs that reached `max_samples` without an answer; their stopping
+times count as that), `max_samples`, `pulls`, `guarantee`, `seconds`, `samples_per_second`, `seed`,
+`complete`. A Parquet file is read again by `discreet.identify.load`.
+""",
+    "bounds": """\
+The JSON is an object: `means`, `horizon`, `free_epsilon` (from which ε on the private lower bound
+is the open one; null if there is none) and `bounds`, a list of `name`, `side`, `quantity`, `form`,
+`summary` (the formula), `source`, `domain`, `coefficient` (of log T or log 1/δ, or null), `value`,
+`silent` (why there is no value) and `policy`.
+""",
+    "plan": """\
+The JSON is an object: `question`, `serving`, `refused` (row and reason), `predictions` (a list of
+`epsilon`, `row`, `options`, `mean`, `low`, `high`, `usual`, `runs`, `until`, `bound`), `open` (the
+same without privacy), `free_epsilon` (`theory`, `practice`), `strengths`, `recommended`, `why`,
+`complete`.
+""",
+    "audit": """\
+The JSON is an object: `policy`, `claimed` (`budget`, `definition`, `unit`, `conditions`,
+`sentence`, `epsilon_at_delta`), `epsilon_lower` (proved, at `delta`), `confidence`, `delta`,
+`transcripts` (played in all), `inputs` (the worst that were found), `event` (that proves it: its
+description, `likelier on`, `p_at_least`, `q_at_most`, `hits`, `of`, and `parameter`, the number
+that the claim is stated by with its bound; null if nothing was told apart), `verdict`: "violation",
+or "no violation found with N transcripts", which is no proof. Exit code 1 means a violation.
+`--transcripts` and `--seed` together fix every number; a time limit does not.
+""",
 }
 
 
@@ -74,7 +102,17 @@ def reference() -> str:
     return HEAD + "".join(pages)
 
 
-_MODULES: tuple[Any, ...] = (policies, simulate, compare, cite, reproduce)
+_MODULES: tuple[Any, ...] = (
+    policies,
+    simulate,
+    compare,
+    cite,
+    reproduce,
+    identify,
+    bounds,
+    plan,
+    audit,
+)
 
 
 def _page(name: str, example: str, commands: dict[str, Any]) -> str:

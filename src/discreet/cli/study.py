@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ..errors import InvalidArgument, UnknownPolicy
+from . import linear
 from .options import Study, numbers, pairs, whole
-from .output import check_path, print_comparison, print_json, save
+from .output import (
+    check_path,
+    print_bounds,
+    print_comparison,
+    print_json,
+    save,
+    with_bounds,
+)
 
 if TYPE_CHECKING:
     from ..arms import Law
-    from ..policies import Policy
+    from ..simulator import Comparison
 
 HORIZON = 10**6
 TRIALS = ("actg175",)
@@ -24,23 +32,15 @@ def run(names: Sequence[str], study: Study, one: bool = False) -> None:
     """Check everything, simulate, print, save; exit 130 if Ctrl-C cut it short."""
     check_path("output", study.output, (".parquet",))
     check_path("plot", study.plot, (".png", ".svg", ".pdf"))
-    policies, law = policies_of(names, study), law_of(study)
+    policies = policies_of(names, study)
+    law, compare = stage_of(names, policies, study)
     runs = whole("runs", study.runs)
     if study.horizon is None:
         horizon = HORIZON if law.limit is None else law.limit
     else:
         horizon = whole("horizon", study.horizon)
 
-    from .. import simulator
-    from ..simulator.runs import any_rewards, check_law
-
-    for policy in policies:
-        try:
-            check_law(policy, law)
-        except InvalidArgument as error:
-            fix = f"add --clip, or take a policy for any rewards: {any_rewards()}"
-            raise InvalidArgument(error.argument, error.rule, error.value, fix) from None
-    comparison = simulator.compare(
+    comparison = compare(
         policies, law, horizon=horizon, runs=runs, seed=study.seed, threads=study.threads,
         points=study.points,
     )  # fmt: skip
@@ -49,26 +49,67 @@ def run(names: Sequence[str], study: Study, one: bool = False) -> None:
         typer.echo(f"interrupted: of {runs} runs each, finished {done}", err=True)
     if study.json:
         summary = comparison.summary()
+        if study.bounds:
+            summary = with_bounds(comparison, summary)
         print_json(summary[0] if one else summary)
     else:
         print_comparison(comparison)
+        if study.bounds:
+            print_bounds(comparison)
     if any(result.runs for result in comparison):
-        save(comparison, study.output, study.plot)
+        save(comparison, study.output, study.plot, study.bounds)
     if not comparison.complete:
         raise typer.Exit(130)
 
 
-def policies_of(names: Sequence[str], study: Study) -> list[Policy]:
+def stage_of(
+    names: Sequence[str], policies: Sequence[Any], study: Study
+) -> tuple[Any, Callable[..., Comparison]]:
+    """What is played on, and who plays: finite arms, or a linear problem."""
+    if linear.asked(names):
+        from ..linear.runs import check_problem
+        from ..linear.runs import compare as compare_linear
+
+        problem = linear.problem_of(policies, study)
+        for policy in policies:
+            check_problem(policy, problem)
+        return problem, compare_linear
+
+    from ..simulator import compare
+    from ..simulator.runs import any_rewards, check_law
+
+    linear.refuse(linear.options(study), "come with a linear policy", "name adac-oful, for one")
+    law = law_of(study)
+    for policy in policies:
+        try:
+            check_law(policy, law)
+        except InvalidArgument as error:
+            fix = f"add --clip, or take a policy for any rewards: {any_rewards()}"
+            raise InvalidArgument(error.argument, error.rule, error.value, fix) from None
+    if study.bounds:
+        check_bounds(law)
+    return law, compare
+
+
+def check_bounds(law: Law) -> None:
+    """Refuse --bounds where no theorem speaks, before any work is done."""
+    if law.name != "bernoulli":
+        raise InvalidArgument(
+            "bounds", "be asked for Bernoulli rewards", law.name, "leave --bounds out"
+        )
+
+
+def policies_of(names: Sequence[str], study: Study) -> list[Any]:
     """The named rows: the budget for the private ones, each option for those that take it."""
-    from ..policies.catalogue import CATALOGUE
     from ..privacy.budgets import budget_from
 
+    catalogue = linear.catalogue(names)
     for place, name in enumerate(names):
-        if name not in CATALOGUE:
-            raise UnknownPolicy.near(name, CATALOGUE)
+        if name not in catalogue:
+            raise UnknownPolicy.near(name, linear.everything())
         if name in names[:place]:
             raise InvalidArgument("policy", "be named once", name, "drop one of the two")
-    rows = [CATALOGUE[name] for name in names]
+    rows = [catalogue[name] for name in names]
     budget = budget_from(
         epsilon=study.epsilon, delta=study.delta, rho=study.rho, renyi_alpha=study.renyi_alpha,
         mu=study.mu,

@@ -12,6 +12,7 @@ from .stopping import Likelihood, OneLeft, Stopping
 from .thresholds import (
     GaussianThreshold,
     HeuristicThreshold,
+    NoisyHeuristicThreshold,
     PrivateThreshold,
     StarredThreshold,
     Threshold,
@@ -32,6 +33,7 @@ __all__ = [
     "IdentifyResult",
     "Likelihood",
     "MostPulled",
+    "NoisyHeuristicThreshold",
     "OneLeft",
     "PrivateCost",
     "PrivateThreshold",

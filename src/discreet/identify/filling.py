@@ -159,7 +159,7 @@ def stride(
     memory.own[leader] = own
     view.pulls[leader] += played
     view.pulls[challenger] += rounds - played
-    return rounds
+    return int(rounds)
 
 
 def surely_challenged(

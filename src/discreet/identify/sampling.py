@@ -5,9 +5,11 @@
     tracking    play B if (times B was played while it led) <= β (times B led, this one included)
     bonus       exact: sqrt(2σ²α(1+s) log t / N), α = s = 1.2;  private: sqrt(k/n) + k/(εn)
 
-n is the size of the released batch, k = log2 n + 2, β = 1/2. A rule sees releases and counts, so
-between two releases its choices follow from counts alone. `BatchedTopTwo` decides once a batch:
-of leader and challenger it plays the one that has fallen behind its share, for the whole batch.
+n is the size of the released batch, k = log2 n + 2, β = 1/2; in print the n inside k is the arm's
+own, by default here that of the largest batch (`SharedTopTwo` says why). A rule sees releases and
+counts, so between two releases its choices follow from counts alone. `BatchedTopTwo` decides once
+a batch: of leader and challenger it plays the one that has fallen behind its share, to the end of
+the batch.
 
 Jourdan & Degenne (2023), TTUCB; Azize (2024, thesis), Algorithm 10, lines 16 to 18.
 """

@@ -63,9 +63,7 @@ def threshold(level: Any, gap: float, weight: float, other_weight: float, t: int
     raise RuntimeError("no threshold was filled in")
 
 
-def enough_likelihood(
-    stopping: Bar, rule: Any, memory: Any, view: View, best: int, t: int
-) -> bool:
+def enough_likelihood(stopping: Bar, rule: Any, memory: Any, view: View, best: int, t: int) -> bool:
     """W_{best,a} >= threshold for all a; the cheap comparison first."""
     weight = float(view.size[best])
     for arm in range(len(view.size)):

@@ -6,7 +6,8 @@
     starred    gap < cε:  private(ω, 2δ/3)/2 + (√2/(εσ)) Σ sqrt(h(ω_c)/ω_c) log(3Kζ(s)k(ω_c)^s/δ)
                else:      (c/σ²) log(3Kζ(s) max k(ω_c)^s/δ) + (cε/(√2σ)) Σ sqrt(ω_c h(ω_c))
                h(x) = Wbar(2 log(3Kζ(s)k(x)^s/δ) + 4 log(4 + log x) + 1/2)/2
-    heuristic  log((1 + log n)/δ), n all pulls: what public code uses. NOT δ-correct.
+    heuristic  log((1 + log n)/δ), n all pulls: what public code uses. NOT δ-correct, nor with the
+               noise term of the private one added.
 
 The starred threshold belongs to the private cost and shares its c. In its second branch the print
 has k where the union bound over phases needs k^s; k^s is used. A threshold is δ-correct for the
@@ -213,3 +214,19 @@ class HeuristicThreshold(Threshold):
     def least(self, setting: Setting) -> float:
         return -math.log(delta_of(setting, self.name))
 
+
+def noisy_heuristic_threshold(
+    level: PrivateLevel, gap: float, weight: float, other_weight: float, t: int
+) -> float:
+    """log((1 + log n)/δ) + (1/(εσ)²) Σ log²(2Kζk²/δ)/ω."""
+    noise = noise_term(level, level.delta, weight) + noise_term(level, level.delta, other_weight)
+    return math.log((1.0 + math.log(t)) / level.delta) + noise / (level.epsilon * SIGMA) ** 2
+
+
+@dataclass(frozen=True)
+class NoisyHeuristicThreshold(PrivateThreshold):
+    """The heuristic, with what the private threshold adds for the noise: NOT δ-correct either."""
+
+    name: ClassVar[str] = "heuristic threshold + noise (not δ-correct)"
+    value: ClassVar[Function] = staticmethod(noisy_heuristic_threshold)
+    delta_correct: ClassVar[bool] = False

@@ -110,7 +110,7 @@ def smallest_eigenvalue(matrix: Any, work: Any, dimension: int) -> float:
         for p in range(dimension):
             for q in range(p + 1, dimension):
                 rotate(work, p, q, dimension)
-    least = work[0]
+    least: float = work[0]
     for i in range(1, dimension):
         least = min(least, work[i * dimension + i])
     return least

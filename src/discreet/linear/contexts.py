@@ -48,7 +48,8 @@ class Contexts(ABC):
         """Fresh state of one run, for `offer`."""
 
     def refill(self, state: Any, rng: Generator) -> None:
-        """Fill an empty buffer."""
+        """Fill an empty buffer; contexts without one never ask for it."""
+        raise RuntimeError(f"{self.name} contexts have no buffer to fill")
 
     def reach(self, theta: NDArray[Any]) -> tuple[float, float]:
         """A range that holds <θ, a> for every action that can be on offer."""
@@ -119,12 +120,12 @@ class Pool(NamedTuple):
     """Context sets, flat: set m begins at m * K * d."""
 
     sets: Any
-    count: int
+    size: int
 
 
 def offer_pool(state: Pool, actions: Any, rng: Any) -> bool:
     """A set drawn uniformly."""
-    start = rng.integers(0, state.count) * len(actions)
+    start = rng.integers(0, state.size) * len(actions)
     for i in range(len(actions)):
         actions[i] = state.sets[start + i]
     return True
@@ -152,7 +153,9 @@ class IIDContexts(Contexts):
 
     @property
     def average(self) -> NDArray[Any]:
-        return self.sets.mean(axis=0)
+        import numpy as np
+
+        return np.asarray(self.sets.mean(axis=0))
 
     def to_dict(self) -> dict[str, Any]:
         return {"contexts": self.name, "sets": self.sets.tolist()}

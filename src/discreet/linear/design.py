@@ -112,8 +112,10 @@ def _ascend(points: NDArray[Any], tolerance: float) -> tuple[NDArray[Any], int]:
     """Weights with max ||a||² <= r(1 + tolerance) and ||a||² >= r(1 - tolerance) where played."""
     import numpy as np
 
-    count, rank = points.shape
+    rank = points.shape[1]
     weights = _start(points)
+    if rank == 1:  # on a line the longest action says most
+        return (np.arange(len(points)) == np.abs(points[:, 0]).argmax()).astype(float), 0
     for step in range(MOST_STEPS):
         if step % REFRESH == 0:
             inverse = np.linalg.inv((points * weights[:, None]).T @ points)
@@ -135,10 +137,10 @@ def _ascend(points: NDArray[Any], tolerance: float) -> tuple[NDArray[Any], int]:
             continue
         norm = norms[chosen]
         # exact line search along π -> (1 - s) π + s e_chosen; away steps (s < 0) stop at weight 0
-        share = (norm - rank) / (rank * (norm - 1.0))
         least = -weights[chosen] / (1.0 - weights[chosen])
-        dropped = share <= least
-        share = max(share, least)
+        best = (norm - rank) / (rank * (norm - 1.0)) if norm > 1.0 else least
+        dropped = best <= least
+        share = max(best, least)
         weights *= 1.0 - share
         weights[chosen] = 0.0 if dropped else weights[chosen] + share
         # Sherman & Morrison for V -> (1 - s) V + s a a'
@@ -185,8 +187,9 @@ def _thinned(points: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
     if len(played) <= len(rows):
         return weights
     moments = points[played][:, rows] * points[played][:, columns]
-    full, triangle = np.linalg.qr(moments, mode="complete")
+    full = np.linalg.qr(moments, mode="complete")[0]
     changes = full[:, len(rows) :].T.copy()
+    product = np.empty_like(changes)  # one buffer: a fresh one a step would cost more than the sum
     left = weights[played].copy()
     while len(changes):
         change, changes = changes[-1], changes[:-1]
@@ -197,8 +200,9 @@ def _thinned(points: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
         out = int(shares.argmin())
         left = np.maximum(left - shares[out] * change, 0.0)
         left[out] = 0.0
-        changes -= np.outer(changes[:, out] / change[out], change)
+        multiples = changes[:, out] / change[out]
+        changes -= np.multiply(multiples[:, None], change, out=product[: len(changes)])
         changes[:, out] = 0.0
     thinned = np.zeros_like(weights)
     thinned[played] = left
-    return thinned / thinned.sum()
+    return np.asarray(thinned / thinned.sum())

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .algebra import add_outer, cholesky, dot, invert, log_determinant, multiply, squared_norm
+from .algebra import add_outer, cholesky, dot, invert, log_determinant, multiply
 
 REFRESH = 1024
 """Rank-one updates after which the running inverse is computed afresh, against their drift."""
@@ -77,10 +77,11 @@ def fresh_view(dimension: int, ridge: float) -> View:
 
 def add_action(view: View, actions: Any, start: int, dimension: int) -> None:
     """V += a a', with its inverse (Sherman & Morrison) and determinant; O(d²)."""
+    running, along = view.running, view.along
     add_outer(view.matrix, actions, start, 1.0, dimension)
-    multiply(view.running, actions, start, view.along, dimension)
-    grown = 1.0 + dot(actions, start, view.along, dimension)
-    add_outer(view.running, view.along, 0, -1.0 / grown, dimension)
+    multiply(running, actions, start, along, dimension)
+    grown = 1.0 + dot(actions, start, along, dimension)
+    add_outer(running, along, 0, -1.0 / grown, dimension)
     view.log_now[0] += math.log(grown)
     view.updates[0] += 1
     if view.updates[0] >= REFRESH:
@@ -103,10 +104,3 @@ def take(view: View, dimension: int) -> None:
         view.inverse[i] = view.running[i]
     view.log_used[0] = view.log_now[0]
     multiply(view.inverse, view.noisy, 0, view.estimate, dimension)
-
-
-def optimistic(view: View, actions: Any, start: int, dimension: int) -> float:
-    """<θ~, a> + β~ ||a|| in the norm of V_τ^-1."""
-    square = squared_norm(actions, start, view.inverse, dimension)
-    spread = math.sqrt(max(square, 0.0))
-    return dot(actions, start, view.estimate, dimension) + view.width[0] * spread

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 
 from ..compiled import Function
 from ..errors import DamagedFile
+from ..identify.trials import verdict_of
 from ..policies import Policy
 from ..policies.schedules import UNTIL_THE_END
 from ..policies.view import Setting, fresh_view
@@ -38,8 +39,8 @@ class Protocol:
     """
 
     __slots__ = (
-        "arm", "chance", "cut", "horizon", "kernels", "ledger", "memory", "noise", "release",
-        "releases", "rounds", "rule", "schedule", "t", "view",
+        "answer", "arm", "chance", "cut", "horizon", "kernels", "ledger", "memory", "noise",
+        "release", "releases", "rounds", "rule", "schedule", "t", "verdict", "view",
     )  # fmt: skip
 
     def __init__(self, policy: Policy, setting: Setting, chance: Any, noise: Any) -> None:
@@ -47,6 +48,7 @@ class Protocol:
         self.schedule = policy.schedule.parameters(setting)
         self.release = policy.release.parameters(setting)
         self.rule = policy.rule.parameters(setting)
+        self.verdict = verdict_of(policy, setting)
         self.horizon = setting.horizon
         self.chance, self.noise = chance, noise
         self.view: Any = as_lists(fresh_view(setting.arms))
@@ -62,6 +64,8 @@ class Protocol:
         """its length; 0 once the horizon is reached"""
         self.cut = False
         """whether it is never released, because the horizon cuts it off"""
+        self.answer: int | None = None
+        """the recommended arm, once a row that identifies has stopped"""
         self.begin()
 
     def begin(self) -> None:
@@ -90,6 +94,11 @@ class Protocol:
             # some releases go on collecting and show nothing yet
             if view.size[arm] != size or view.value[arm] != value:
                 self.releases[arm] += 1
+            if self.verdict is not None:
+                self.answer = self.verdict(self.rule, self.memory, view, self.t)
+                if self.answer is not None:
+                    self.rounds, self.cut = 0, True
+                    return
         self.begin()
 
     @property
@@ -119,6 +128,7 @@ class Protocol:
             "arm": self.arm,
             "rounds": self.rounds,
             "cut": self.cut,
+            "answer": self.answer,
             "releases": self.releases.copy(),
             "view": self.view.to_dict(),
             "ledger": self.ledger.to_dict(),
@@ -138,6 +148,10 @@ class Protocol:
                 raise DamagedFile(f"the state of the run lacks its {name}")
         if data["arm"] >= len(self.releases) or type(data.get("cut")) is not bool:
             raise DamagedFile("the state of the run has no open batch")
+        answer = data.get("answer")
+        if answer is not None and (type(answer) is not int or not 0 <= answer < len(self.releases)):
+            raise DamagedFile("the state of the run recommends no arm that there is")
+        self.answer = answer
         parts["releases"], parts["cut"] = list(data["releases"]), data["cut"]
         for name, value in {**counts, **parts}.items():
             setattr(self, name, value)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ..identify import Identifier
 from ..policies import Policy
 from ..policies.releases import LocalBernoulli, SquashedBernoulli, SquashedLaplace
 from ..privacy.guarantees import Guarantee
@@ -53,6 +54,7 @@ def make_report(
         "assigned": sum(assigned),
         "releases": sum(protocol.releases),
         "most_played": arms[max(range(len(arms)), key=played.__getitem__)],
+        "recommendation": recommended(policy, arms, protocol.answer),
         "arms": rows,
         "batch": {
             "arm": arms[protocol.arm],
@@ -61,6 +63,13 @@ def make_report(
             "due": due,
         },
     }
+
+
+def recommended(policy: Policy, arms: Sequence[Name], answer: int | None) -> dict[str, Any] | None:
+    """The answer of a trial that identifies, and the confidence with which it is best."""
+    if answer is None or not isinstance(policy, Identifier) or policy.delta is None:
+        return None
+    return {"arm": arms[answer], "confidence": 1.0 - policy.delta}
 
 
 def estimated_mean(
@@ -92,4 +101,7 @@ def as_text(report: dict[str, Any]) -> str:
         lines.append(
             f"{row['arm']!s:<16}{row['assigned']:>10}{row['releases']:>10}{row['size']:>10}{mean:>12}"
         )
+    if report["recommendation"] is not None:
+        answer = report["recommendation"]
+        lines.append(f"recommends {answer['arm']}, with confidence {answer['confidence']:g}")
     return "\n".join([*lines, report["guarantee"]])

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import DamagedFile, DiscreetError, InvalidArgument
+from ..identify import Identifier, identifier_from_recipe
 from ..policies import CATALOGUE, Policy
 from ..policies.catalogue import policy_from_recipe
 from ..privacy.guarantees import Definition
@@ -51,8 +52,15 @@ def rows_for_trials() -> list[str]:
 
 def fingerprint(policy: Policy) -> str:
     """A digest of the row's parts and all their settings."""
-    parts = (policy.schedule, policy.release, policy.rule)
-    return hashlib.sha256("\n".join(_described(part) for part in parts).encode()).hexdigest()
+    described = [_described(part) for part in (policy.schedule, policy.release, policy.rule)]
+    if isinstance(policy, Identifier):
+        described += [_described(policy.stopping), _described(policy.recommendation)]
+        described.append(f"delta={policy.delta}, mixed={policy.mixed}")
+    return hashlib.sha256("\n".join(described).encode()).hexdigest()
+
+
+def _rebuilt(recipe: Mapping[str, Any]) -> Policy:
+    return (identifier_from_recipe if "goal" in recipe else policy_from_recipe)(recipe)
 
 
 def _described(part: Any) -> str:
@@ -66,7 +74,7 @@ def row_to_dict(policy: Policy) -> dict[str, Any]:
     """What a file says of its row; `recipe` is None if the catalogue cannot build it."""
     mark = fingerprint(policy)
     recipe: dict[str, Any] | None = dict(policy.recipe) or None
-    if recipe is not None and fingerprint(policy_from_recipe(recipe)) != mark:
+    if recipe is not None and fingerprint(_rebuilt(recipe)) != mark:
         recipe = None  # a row of the catalogue in which a part was replaced
     return {"name": policy.name, "recipe": recipe, "fingerprint": mark}
 
@@ -82,7 +90,7 @@ def row_from_dict(data: Any, given: Policy | None, path: object) -> Policy:
                 "pass the same composed row: load(path, policy=...)",
             )  # fmt: skip
         try:
-            given = policy_from_recipe(data["recipe"])
+            given = _rebuilt(data["recipe"])
         except (DiscreetError, TypeError, KeyError) as error:
             raise DamagedFile(f"{path}: the policy cannot be rebuilt: {error}") from None
         if fingerprint(given) != data["fingerprint"]:

@@ -30,6 +30,8 @@ from ..errors import (
     UnknownUnit,
     UnsupportedBudget,
 )
+from ..identify import Identifier
+from ..identify.trials import row_for_goal
 from ..policies import Policy
 from ..privacy.guarantees import Guarantee
 from ..privacy.source import SECURE
@@ -85,6 +87,8 @@ class Trial:
     what came of it. A batch is its first n assignments; units that arrive while it settles get its
     arm, and their outcomes are not used.
 
+    - `goal`: "regret" to treat well on the way, or "identify", with an identifier as policy, to
+      stop with a recommendation that is wrong with probability at most `delta`.
     - `horizon`: how many assignments are used at most; some policies need it.
     - `deadline`: seconds after the last assignment of a batch at which it is released, whoever has
       answered by then; a missing outcome counts as `default`. Without a deadline a batch waits
@@ -100,6 +104,8 @@ class Trial:
         policy: Policy,
         arms: int | Sequence[Name],
         *,
+        goal: str = "regret",
+        delta: float | None = None,
         horizon: float | None = None,
         deadline: float | None = None,
         default: float = 0.0,
@@ -108,6 +114,7 @@ class Trial:
         path: str | os.PathLike[str] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        policy = row_for_goal(policy, goal, delta)
         if not protects_whole_run(policy):
             raise UnsupportedBudget(
                 "policy", "be private over the whole run of a live trial",
@@ -156,6 +163,11 @@ class Trial:
             if arm is not None and (full or not self._may_contribute_again(unit)):
                 return self._arms[arm]
             protocol = batch.protocol
+            if protocol.answer is not None:
+                raise TrialError(
+                    f"the trial has stopped and recommends {self._arms[protocol.answer]!r}; "
+                    "give further units that arm"
+                )
             if full and protocol.horizon is not None and self.rounds >= protocol.horizon:
                 raise TrialError(
                     f"the horizon of {protocol.horizon} assignments is reached; "
@@ -233,6 +245,12 @@ class Trial:
         if not batch.is_full:
             return "collecting"
         return "finished" if batch.protocol.cut else "settling"
+
+    @property
+    def recommendation(self) -> Name | None:
+        """The best arm, wrong with probability at most δ, once a trial that identifies stopped."""
+        answer = self._batch.protocol.answer
+        return None if answer is None else self._arms[answer]
 
     def report(self) -> dict[str, Any]:
         """Releases and public counts, ready for JSON."""
@@ -328,8 +346,11 @@ class Trial:
     @classmethod
     def _revived(cls, policy: Policy, saved: Saved, clock: Callable[[], float]) -> Self:
         state = saved.state
+        goal: dict[str, Any] = {}
+        if isinstance(policy, Identifier):
+            goal = {"goal": "identify", "delta": policy.delta}
         trial = cls(
-            policy, state["arms"], horizon=state["horizon"], deadline=state["deadline"],
+            policy, state["arms"], **goal, horizon=state["horizon"], deadline=state["deadline"],
             default=state["default"], outcome_range=tuple(state["outcome_range"]),
             contributions=state["contributions"], clock=clock,
         )  # fmt: skip

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from ..errors import InvalidArgument
 from .base import Figure
 
-STUDIES: tuple[str, ...] = ("azize2022", "thesis2024")
+STUDIES: tuple[str, ...] = ("azize2022", "ren2020", "wang2024", "thesis2024")
 """Every study, in the order of the gallery."""
 
 

@@ -34,9 +34,7 @@ def means_of(means: object, low: float = 0.0, high: float = 1.0) -> tuple[float,
     rule = f"lie in [{low:g}, {high:g}]" if math.isfinite(high) else "be finite numbers"
     clean = []
     for value in values:
-        given = (
-            float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
-        )
+        given = _real(value)
         if not math.isfinite(given) or not low <= given <= high:
             raise InvalidArgument("means", rule, value, "use means=[0.7, 0.5], for one")
         clean.append(given)
@@ -65,4 +63,6 @@ def share(argument: str, value: object, *, below: float = 1.0) -> float:
 
 def _real(value: object) -> float:
     """The number; NaN for anything else, True and False included."""
-    return float(value) if isinstance(value, Real) and type(value) is not bool else math.nan
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return math.nan
+    return float(value)

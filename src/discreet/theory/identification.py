@@ -48,6 +48,8 @@ class _Pair(NamedTuple):
         """inf over m of KL(best, m) + x KL(other, m)."""
         if self.sd > 0.0:
             return self.most * x / (1.0 + x)
+        if x == 0.0:
+            return 0.0
         middle = (self.best + x * self.other) / (1.0 + x)
         return kl(self.best, middle) + x * kl(self.other, middle)
 

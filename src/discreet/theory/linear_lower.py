@@ -182,10 +182,11 @@ def _solve(x: Any, y: Any) -> Any:
         {"type": "ineq", "fun": room, "jac": slopes},
         {"type": "eq", "fun": lambda z: float(z[:n].sum() - 1.0), "jac": lambda z: sums},
     ]
-    options: Any = {"maxiter": 500, "ftol": 1e-14}
-    found = minimize(
+    solve: Any = minimize  # its stubs know no jacobian of a constraint
+    found = solve(
         lambda z: float(z[n]), np.append(weights, 1.0), jac=lambda z: last, method="SLSQP",
-        bounds=[(small, 1.0)] * n + [(0.0, math.inf)], constraints=constraints, options=options,
+        bounds=[(small, 1.0)] * n + [(0.0, math.inf)], constraints=constraints,
+        options={"maxiter": 500, "ftol": 1e-14},
     )  # fmt: skip
     weights = np.maximum(found.x[:n], small)
     return weights / weights.sum()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -106,10 +106,13 @@ def _samples(means: tuple[float, ...], risk: float, epsilon: float | None) -> li
         return identification.characteristic_time(means, e).samples
 
     factor = math.log(1.0 / (3.0 * risk))
-    lines = [_line("characteristic_time", factor, lambda: time(math.inf))]
+    said = "samples per log(1/(3δ)) of every δ-correct procedure"
+    free = _line("characteristic_time", factor, lambda: time(math.inf))
+    lines = [replace(free, summary=f"T*_KL: {said}")]
     if epsilon is None:
         return lines
-    lines.append(_line("characteristic_time", factor, lambda: time(epsilon)))
+    private = _line("characteristic_time", factor, lambda: time(epsilon))
+    lines.append(replace(private, summary=f"T*(ε): {said} with ε-DP"))
     tail = math.log(1.0 / risk)
     return [
         *lines,
@@ -170,18 +173,17 @@ def overlay(comparison: Comparison) -> dict[str, Callable[[Any], Any]]:
     """The bounds of all results as functions of t, for `Comparison.plot(bounds=...)`."""
     curves: dict[str, Callable[[Any], Any]] = {}
     for result in comparison:
-        for line in bounds_of(result):
-            if line.value is None or line.name == "view_private":
-                continue
-            if line.form == LOG:
-                private = "" if line.name == "lai_robbins" else f", {result.guarantee.budget}"
-                kind = " (local)" if line.name == "local_private" else ""
-                label = f"lower bound{kind}{private or ', no privacy'}"
-                curves[label] = partial(_logarithm, line.coefficient or 0.0)
-            else:
-                upper = _upper(result, result.guarantee.budget)
-                assert upper is not None
-                curves[f"upper bound of {result.name}"] = _along(upper, len(result.means))
+        lines = [line for line in bounds_of(result) if line.value is not None]
+        lower = [line for line in lines if line.side == "lower"]
+        curves["lower bound, no privacy"] = partial(_logarithm, lower[0].coefficient or 0.0)
+        if len(lower) > 1:
+            guarantee = result.guarantee
+            kind = " (local)" if guarantee.definition is Definition.LOCAL else ""
+            sharpest = max(line.coefficient or 0.0 for line in lower)
+            curves[f"lower bound{kind}, {guarantee.budget}"] = partial(_logarithm, sharpest)
+        upper = _upper(result, result.guarantee.budget)
+        if upper is not None and len(lines) > len(lower):
+            curves[f"upper bound of {result.name}"] = _along(upper, len(result.means))
     return curves
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..base import Figure, Finding, Lab, Panel, Size, Statement, Verdict
+from ..excerpts import in_how_many
 from ..measures import Measure, clearly_above, final_regret, mean_of, ratio
 from ..pictures import canvas, draw_regret, shared_legend
 from .instances import (
@@ -77,7 +78,7 @@ class Environment(Figure):
             holds.append(all(clearly_above(other, best) for other in others.values()))
         return Finding(
             Statement("AdaP-KLUCB has the lowest regret at every ε", self._where("Comparative")),
-            _in_how_many(holds),
+            in_how_many(holds),
             measured,
             "The nearest competitor is named with its ratio."
             + (
@@ -98,7 +99,7 @@ class Environment(Figure):
         similar = all(measure.value <= NEARLY for measure in found.values())
         better = [clearly_above(measure, Measure(1.0)) for measure in found.values()]
         worse = any(clearly_above(Measure(1.0), measure) for measure in found.values())
-        verdict = _in_how_many(better) if similar and not worse else Verdict.NOT_REPRODUCED
+        verdict = in_how_many(better) if similar and not worse else Verdict.NOT_REPRODUCED
         return Finding(
             Statement(
                 "AdaP-UCB and AdaP-KLUCB have similar regrets (here: within a factor of 2), "
@@ -129,7 +130,7 @@ class Environment(Figure):
                 "the regrets of AdaP-UCB, AdaP-KLUCB and DP-UCB are smaller for larger ε",
                 self._where("Dependence"),
             ),
-            _in_how_many(holds),
+            in_how_many(holds),
             found,
             "The ratio of the strongest to the weakest privacy; above 1 by two standard errors."
             + ("" if all(holds) else " Where it is 1, neither budget lets the policy learn by T."),
@@ -196,13 +197,6 @@ def _settings(panels: Sequence[Panel], holds: Sequence[bool]) -> str:
     return ", ".join(_budget(p) for p, held in zip(panels, holds, strict=True) if not held)
 
 
-def _in_how_many(holds: Sequence[bool]) -> Verdict:
-    """All, some, none."""
-    if all(holds):
-        return Verdict.REPRODUCED
-    return Verdict.DIFFERS if any(holds) else Verdict.NOT_REPRODUCED
-
-
 def environment(number: str, instance: str) -> Environment:
     """The figure of one bandit."""
     means = " ".join(f"{mean:g}" for mean in INSTANCES[instance])
@@ -212,7 +206,7 @@ def environment(number: str, instance: str) -> Environment:
         title=f"Regret over time on {instance} (means {means}) for four budgets",
         reference="azize2022",
         full=Size(10**7, 20),
-        quick=Size(10**6, 8),
+        quick=Size(10**6, 6),
         instance=instance,
         note="DP-UCB is run as printed (ε divided among the arms) and tight (not divided). "
         + ORDER_NOTE,

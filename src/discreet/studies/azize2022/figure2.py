@@ -117,7 +117,7 @@ def _why_tenfold(reached: dict[str, bool]) -> str:
     if any(DP_SE in name for name in few):
         why += (
             " DP-SE's regret is set by the lengths of its epochs, which its formula fixes before "
-            "any reward is seen: two of them, a few thousand in regret, separate all arms of C2. "
+            "any reward is seen: two of them, a few thousand in regret, tell all arms of C2 apart. "
             "A tenfold gap to it does not follow from the formulas as printed."
         )
     return why

@@ -49,19 +49,21 @@ class PrivacyRegimes(Figure):
         ]
 
     def draw(self, panels: Sequence[Panel]) -> Picture:
+        from ...theory.regret_lower import lai_robbins, view_private
+
         regrets = _regrets(panels)
-        log_horizon = math.log(panels[0][ADAP_KLUCB].horizon)
+        horizon = panels[0][ADAP_KLUCB].horizon
         picture, (axes,) = canvas(1)
         draw_measures(axes, list(regrets), list(regrets.values()), ADAP_KLUCB, "#0072b2")
-        private = [private_bound(epsilon) * log_horizon for epsilon in regrets]
-        open_bound = private_bound(math.inf) * log_horizon
+        log = math.log(horizon)
+        private = [view_private(MEANS, epsilon, version="2022") * log for epsilon in regrets]
         axes.plot(list(regrets), private, "--", color="#d55e00", label="lower bound, ε-DP")
-        axes.axhline(open_bound, ls=":", color="#555555", label="lower bound without privacy")
+        unaware = lai_robbins(MEANS) * log
+        axes.axhline(unaware, ls=":", color="#555555", label="lower bound without privacy")
         axes.axvline(CHANGE, color="#999999", linewidth=0.8)
         axes.axvspan(EPSILONS[-1], max(regrets), color="#999999", alpha=0.12, label="beyond print")
         axes.set_xscale("log")
         axes.set_yscale("log")
-        horizon = panels[0][ADAP_KLUCB].horizon
         dress(axes, f"means .8 .1 .1 .1 .1, T = {horizon:.0e}", "ε", "regret at T")
         return picture
 
@@ -122,18 +124,6 @@ def _policy(epsilon: float) -> Policy:
 
 def _regrets(panels: Sequence[Panel]) -> dict[float, Measure]:
     return {panel.values["epsilon"]: final_regret(panel[ADAP_KLUCB]) for panel in panels}
-
-
-def private_bound(epsilon: float) -> float:
-    """ΣΔ/min(kl, 6εΔ): the asymptotic regret per log T; without privacy at ε = ∞."""
-    from ...policies.divergences import kl
-
-    best = max(MEANS)
-    return sum(
-        (best - mean) / min(kl(mean, best), 6.0 * epsilon * (best - mean))
-        for mean in MEANS
-        if mean < best
-    )
 
 
 def bounds_part() -> float:

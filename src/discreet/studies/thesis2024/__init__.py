@@ -1,10 +1,12 @@
 """Azize (2024), the thesis: finite-armed bandits under pure and concentrated privacy."""
 
 from ..registry import Study
-from . import figure5_2, figure5_3, figure5_4
+from . import figure5_2, figure5_3, figure5_4, figure5_7, figure5_7_local
 
 STUDY = Study(
     "thesis2024",
     "Azize (2024), Privacy-Utility Trade-offs in Sequential Decision-Making under Uncertainty",
-    tuple(module.FIGURE for module in (figure5_2, figure5_3, figure5_4)),
+    tuple(
+        module.FIGURE for module in (figure5_2, figure5_3, figure5_4, figure5_7, figure5_7_local)
+    ),
 )

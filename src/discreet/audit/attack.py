@@ -1,0 +1,358 @@
+"""The attack: search for the worst input, learn what tells its two sides apart, test it.
+
+1. Search: every candidate gets a few transcripts; the better half gets twice as many, and so on.
+2. Learn, on fresh transcripts of the winner: scores on one part, a handful of events on another.
+3. Test, on fresh transcripts again: Clopper-Pearson limits of every event on both sides, each at
+   (1 - confidence)/(number of limits), so that all of them hold together with the confidence.
+
+Whatever is searched and learned can only make the bound weaker, never wrong. How many transcripts
+are tested is fixed beforehand or by the clock, never by what they show.
+
+>>> from discreet.audit import Plain, attack
+>>> from discreet.privacy import Laplace, Pure
+>>> noise = Plain.of(Laplace(1.0))
+>>> result = attack([noise], Pure(1.0), transcripts=200_000, seed=1)
+>>> 0.9 < result.epsilon_lower < 1.0
+True
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InvalidArgument
+from ..privacy.budgets import Approximate, Budget, GaussianDP, Pure, Renyi
+from ..privacy.guarantees import Definition, Guarantee
+from . import bounds
+from .events import (
+    Event,
+    Partition,
+    choose_events,
+    choose_partition,
+    measures_of,
+    uses_partition,
+)
+from .progress import Bar
+from .result import Audit, Proof
+from .scores import learn
+from .transcripts import Subject, Transcripts
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+FIRST_SEARCH = 2_000
+"""Transcripts a side that every candidate gets in the first round of the search."""
+MOST_LEARNED = 200_000
+"""Transcripts a side to learn from, at most: more would not sharpen the scores."""
+BLOCK = 50_000
+"""Transcripts a side between two looks at the clock."""
+CURVE = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)
+"""The δ of the curve that is reported beside the one asked for."""
+DEFAULT_DELTA = 1e-3
+"""The δ at which claims without one, such as zCDP, are shown as an ε."""
+
+
+def attack(
+    subjects: Sequence[Subject],
+    claimed: Guarantee | Budget,
+    *,
+    name: str = "mechanism",
+    delta: float | None = None,
+    confidence: float = 0.99,
+    transcripts: int | None = None,
+    seconds: float | None = None,
+    seed: int | None = None,
+    progress: bool | None = None,
+) -> Audit:
+    """Audit a claim on one or more candidate inputs, for so many transcripts or seconds.
+
+    Ctrl-C ends it early, with what was tested so far: `complete` is then False.
+    """
+    import numpy as np
+
+    guarantee = claimed if isinstance(claimed, Guarantee) else Guarantee(claimed, Definition.TABLE)
+    if not guarantee.is_private:
+        raise InvalidArgument(
+            "claimed", "promise something", guarantee.short(), "there is nothing to attack"
+        )
+    if not subjects:
+        raise InvalidArgument("subjects", "hold at least one input", subjects, "add one")
+    if not 0.5 <= confidence < 1.0:
+        raise InvalidArgument("confidence", "lie in [0.5, 1)", confidence, "use 0.99")
+    at = _delta(guarantee.budget, delta)
+    limit = _Limit(transcripts, seconds)
+    entropy = np.random.SeedSequence(seed).entropy
+    assert isinstance(entropy, int)
+    work = _Work(guarantee.budget, at, 1.0 - confidence, limit, entropy)
+    with Bar(name, limit.share, progress) as bar:
+        complete = work.run(list(subjects), bar)
+    return work.result(name, guarantee, confidence, complete)
+
+
+def _delta(budget: Budget, delta: float | None) -> float:
+    if delta is None:
+        match budget:
+            case Pure():
+                return 0.0
+            case Approximate(delta=own):
+                return own
+            case _:
+                return DEFAULT_DELTA
+    if not 0.0 <= delta < 1.0 or (delta == 0.0 and not isinstance(budget, Pure)):
+        raise InvalidArgument(
+            "delta", "lie in (0, 1), or be 0 for a pure claim", delta, "leave it out"
+        )
+    if isinstance(budget, Approximate) and delta < budget.delta:
+        raise InvalidArgument(
+            "delta", f"be at least the claim's own {budget.delta:g}", delta, "leave it out"
+        )
+    return float(delta)
+
+
+class _Limit:
+    """How much work may be done: a number of transcripts, or a time."""
+
+    def __init__(self, transcripts: int | None, seconds: float | None) -> None:
+        if transcripts is not None and seconds is not None:
+            raise InvalidArgument(
+                "seconds", "be left out where transcripts are given", seconds, "give one of the two"
+            )
+        if transcripts is not None and (not isinstance(transcripts, int) or transcripts < 100):
+            raise InvalidArgument(
+                "transcripts", "be a whole number from 100", transcripts, "use 1_000_000"
+            )
+        if seconds is not None and not 0.0 < seconds < math.inf:
+            raise InvalidArgument("seconds", "be a time above 0", seconds, "use seconds=30")
+        self.transcripts = transcripts
+        self.seconds = 30.0 if seconds is None else float(seconds)
+        self.started = time.perf_counter()
+        self.used = 0
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds so far."""
+        return time.perf_counter() - self.started
+
+    def share(self) -> float:
+        """Which part of the work is done."""
+        if self.transcripts is not None:
+            return self.used / self.transcripts
+        return self.elapsed / self.seconds
+
+    def room(self, until: float, most: int) -> int:
+        """Transcripts a side that may follow at once, before `until` of all is done."""
+        if self.transcripts is None:
+            return most if self.share() < until else 0
+        return max(0, min(most, int(until * self.transcripts - self.used) // 2))
+
+
+class _Work:
+    """The three steps, and what they leave behind."""
+
+    def __init__(
+        self, budget: Budget, delta: float, error: float, limit: _Limit, seed: int
+    ) -> None:
+        import numpy as np
+
+        self.budget, self.delta, self.error, self.limit, self.seed = (
+            budget, delta, error, limit, seed,
+        )  # fmt: skip
+        self.rng: Generator = np.random.Generator(np.random.SFC64(seed))
+        self.subject: Subject | None = None
+        self.events: list[Event] = []
+        self.partition: Partition | None = None
+        self.hits: Any = np.zeros((0, 2), np.int64)
+        self.parts: Any = np.zeros((2, 0), np.int64)
+        self.tested = 0
+
+    def run(self, subjects: list[Subject], bar: Bar) -> bool:
+        """All three; False if Ctrl-C cut them short."""
+        try:
+            self.subject = subjects[0]
+            self.subject = self.search(subjects, bar)
+            self.learn(bar)
+            self.test(bar)
+        except KeyboardInterrupt:
+            return False
+        return True
+
+    def pair(self, subject: Subject, count: int) -> tuple[Transcripts, Transcripts]:
+        """Fresh transcripts of both sides."""
+        self.limit.used += 2 * count
+        return subject.sample(0, count, self.rng), subject.sample(1, count, self.rng)
+
+    def search(self, subjects: list[Subject], bar: Bar) -> Subject:
+        """Successive halving, in at most a quarter of the work."""
+        count = FIRST_SEARCH
+        if self.limit.transcripts is not None:
+            count = min(count, self.limit.transcripts // (16 * len(subjects)))
+        while len(subjects) > 1:
+            ranked: list[tuple[float, int]] = []
+            for subject in subjects:
+                if self.limit.share() > 0.25 and ranked:
+                    break
+                ranked.append((self.promise(subject, max(count, 25)), len(ranked)))
+                bar.show(f"searching, {len(subjects)} inputs")
+            ranked.sort(key=lambda entry: -entry[0])
+            if self.limit.share() > 0.25:
+                return subjects[ranked[0][1]]
+            subjects = [subjects[place] for _, place in ranked[: (len(ranked) + 1) // 2]]
+            count *= 2
+        return subjects[0]
+
+    def promise(self, subject: Subject, count: int) -> float:
+        """What a few transcripts suggest about an input: the best bound of the chosen events."""
+        import numpy as np
+
+        scores = learn(subject, *self.pair(subject, count))
+        if not scores:
+            return 0.0
+        first, second = self.pair(subject, count)
+        events = choose_events(scores, first, second, self.budget, self.delta, 0.05, most=1)
+        best = 0.0
+        for event in events:
+            hits = event.hits(first), event.hits(second)
+            p = bounds.lower_limit(hits[event.likelier], count, 0.05)
+            q = bounds.upper_limit(hits[1 - event.likelier], count, 0.05)
+            measures = measures_of(np.atleast_1d(p), np.atleast_1d(q), self.budget, self.delta)
+            best = max(best, *(float(measure[0]) for measure in measures))
+        return best
+
+    def learn(self, bar: Bar) -> None:
+        """Scores on one quarter of the work, events on the next: the first half."""
+        assert self.subject is not None
+        # what the search took is gone; both parts get a quarter of the rest
+        left = 1.0 - min(self.limit.share(), 0.5)
+        count = self._count(left / 4.0)
+        bar.show("learning")
+        scores = learn(self.subject, *self.pair(self.subject, count))
+        if not scores:
+            return
+        first, second = self.pair(self.subject, count)
+        guess = self.error / 16.0
+        self.events = choose_events(scores, first, second, self.budget, self.delta, guess)
+        if uses_partition(self.budget):
+            self.partition = choose_partition(scores, first, second)
+
+    def _count(self, share: float) -> int:
+        limit = self.limit
+        if limit.transcripts is not None:
+            return max(10, min(MOST_LEARNED, int(share * limit.transcripts) // 2))
+        assert self.subject is not None
+        self.pair(self.subject, 10)  # compiles
+        begun = time.perf_counter()
+        trial = 200
+        while True:
+            learn(self.subject, *self.pair(self.subject, trial))
+            taken = time.perf_counter() - begun
+            if taken > 0.02 * limit.seconds or trial >= MOST_LEARNED:
+                break
+            trial *= 2
+            begun = time.perf_counter()
+        speed = trial / max(taken, 1e-9)
+        return max(100, min(MOST_LEARNED, int(share * limit.seconds * speed / 2.0)))
+
+    def test(self, bar: Bar) -> None:
+        """Count the chosen events on fresh transcripts until the work is done."""
+        import numpy as np
+
+        assert self.subject is not None
+        self.hits = np.zeros((len(self.events), 2), np.int64)
+        parts = 0 if self.partition is None else len(self.partition.edges) + 1
+        self.parts = np.zeros((2, parts), np.int64)
+        # without a number of transcripts a block takes a twentieth of a second or more
+        block = BLOCK if self.limit.transcripts is not None else 1_000
+        while count := self.limit.room(1.0, block):
+            begun = time.perf_counter()
+            sides = self.pair(self.subject, count)
+            hits = np.array([[event.hits(side) for side in sides] for event in self.events])
+            if self.partition is not None:
+                self.parts += np.array([self.partition.counts(side) for side in sides])
+            if self.events:
+                self.hits += hits
+            self.tested += count
+            if time.perf_counter() - begun < 0.05:
+                block = min(2 * block, BLOCK)
+            bar.show("testing")
+
+    def result(self, name: str, guarantee: Guarantee, confidence: float, complete: bool) -> Audit:
+        """What the counts prove."""
+        limits = 2 * len(self.events) + 2 * self.parts.size
+        error = self.error / max(limits, 1)
+        p, q, proofs = self._limits(error)
+        epsilons = bounds.epsilon_bound(p, q, self.delta)
+        own, divided = self._parameter(p, q, error)
+        claimed = bounds.claimed_epsilon(self.budget, self.delta)
+        excess = p > bounds.allowed(self.budget, q)
+        lower = float(epsilons.max(initial=0.0))
+        best = None
+        if len(proofs):
+            best = proofs[int(excess.argmax() if excess.any() else epsilons.argmax())]
+        if divided is not None and own[2] > own[1] and not excess.any():
+            best = divided
+        return Audit(
+            policy=name,
+            claimed=guarantee,
+            claimed_epsilon=claimed,
+            epsilon_lower=lower,
+            delta=self.delta,
+            confidence=confidence,
+            transcripts=self.limit.used,
+            tested=2 * self.tested,
+            inputs="" if self.subject is None else self.subject.inputs,
+            proof=best,
+            is_violation=bool(lower > claimed or excess.any() or own[2] > own[1]),
+            parameter=own,
+            curve={d: float(bounds.epsilon_bound(p, q, d).max(initial=0.0)) for d in CURVE},
+            seconds=self.limit.elapsed,
+            seed=self.seed,
+            complete=complete,
+        )
+
+    def _limits(self, error: float) -> tuple[Any, Any, list[Proof]]:
+        import numpy as np
+
+        p, q, proofs = [], [], []
+        for event, hits in zip(self.events, self.hits, strict=False):
+            p.append(float(bounds.lower_limit(hits[event.likelier], self.tested, error)))
+            q.append(float(bounds.upper_limit(hits[1 - event.likelier], self.tested, error)))
+            counts = int(hits[0]), int(hits[1])
+            proofs.append(Proof(str(event), event.likelier, p[-1], q[-1], counts, self.tested))
+        return np.array(p), np.array(q), proofs
+
+    def _parameter(
+        self, p: Any, q: Any, error: float
+    ) -> tuple[tuple[str, float, float], Proof | None]:
+        """The number that the claim is stated by, what was proved of it, and by which partition."""
+        name, claimed = bounds.own_parameter(self.budget)
+        if isinstance(self.budget, GaussianDP):
+            return (name, claimed, float(bounds.mu_bound(p, q).max(initial=0.0))), None
+        if self.partition is None or not self.tested:
+            lower = float(bounds.epsilon_bound(p, q, self.delta).max(initial=0.0))
+            return (name, claimed, lower), None
+        low = bounds.lower_limit(self.parts, self.tested, error)
+        high = bounds.upper_limit(self.parts, self.tested, error)
+        found = []
+        for side in (0, 1):
+            if isinstance(self.budget, Renyi):
+                bound = bounds.renyi_bound(low[side], high[1 - side], self.budget.alpha)
+            else:
+                bound = bounds.rho_bound(low[side], high[1 - side])
+            found.append((bound, side))
+        best, side = max(found)
+        return (name, claimed, best), self._part(side, low[side], high[1 - side])
+
+    def _part(self, side: int, low: Any, high: Any) -> Proof:
+        """The part of the partition that tells most, for the record."""
+        import numpy as np
+
+        assert self.partition is not None
+        part = int(np.log(np.maximum(low, 1e-300) / high).argmax())
+        text = (
+            f"part {part + 1} of {self.partition} (the Rényi divergence is bounded over all parts)"
+        )
+        hits = int(self.parts[0, part]), int(self.parts[1, part])
+        return Proof(text, side, float(low[part]), float(high[part]), hits, self.tested)

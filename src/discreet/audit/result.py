@@ -1,0 +1,126 @@
+"""What an audit found: a lower bound on the budget, and the event that proves it.
+
+A bound above the claim is a violation, with the stated confidence. A bound below the claim proves
+nothing about the claim: it is "no violation found with N transcripts".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..privacy.guarantees import Guarantee
+
+VIOLATION = "violation"
+
+
+@dataclass(frozen=True)
+class Proof:
+    """An event, and what the counts prove of its probability on the two inputs.
+
+    With the audit's confidence it has at least probability `p` on one input (side `likelier`) and
+    at most `q` on the other. `hits` of `of` tested transcripts were counted on sides 0 and 1.
+    """
+
+    event: str
+    likelier: int
+    p: float
+    q: float
+    hits: tuple[int, int]
+    of: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "event": self.event,
+            "likelier on": ("the first input", "the second input")[self.likelier],
+            "p_at_least": self.p,
+            "q_at_most": self.q,
+            "hits": list(self.hits),
+            "of": self.of,
+        }
+
+    def __str__(self) -> str:
+        side = ("first", "second")[self.likelier]
+        return (
+            f"{self.event}: probability at least {self.p:.4g} on the {side} input, "
+            f"at most {self.q:.4g} on the other"
+        )
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The result of an audit."""
+
+    policy: str
+    claimed: Guarantee
+    claimed_epsilon: float
+    """what the claim says at `delta`"""
+    epsilon_lower: float
+    """what was proved at `delta`, with `confidence`"""
+    delta: float
+    confidence: float
+    transcripts: int
+    """all that were played, on both sides: to search, to learn, and to test"""
+    tested: int
+    """those that the bound rests on"""
+    inputs: str
+    proof: Proof | None
+    is_violation: bool
+    parameter: tuple[str, float, float]
+    """the number that the claim is stated by: its name, the claim, and the bound"""
+    curve: dict[float, float] = field(default_factory=dict)
+    """bounds on ε by δ, all at once with the same confidence"""
+    seconds: float = 0.0
+    seed: int = 0
+    complete: bool = True
+    """False if Ctrl-C ended it early"""
+
+    @property
+    def verdict(self) -> str:
+        """ "violation", or what a pass is worth."""
+        if self.is_violation:
+            return VIOLATION
+        return f"no violation found with {self.transcripts:,} transcripts"
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `discreet audit --json` prints."""
+        name, claimed, lower = self.parameter
+        return {
+            "policy": self.policy,
+            "claimed": {
+                **self.claimed.to_dict(),
+                "sentence": str(self.claimed),
+                "epsilon_at_delta": self.claimed_epsilon,
+            },
+            "epsilon_lower": self.epsilon_lower,
+            "confidence": self.confidence,
+            "delta": self.delta,
+            "transcripts": self.transcripts,
+            "inputs": self.inputs,
+            "event": None
+            if self.proof is None
+            else {
+                **self.proof.to_dict(),
+                "parameter": {"name": name, "claimed": claimed, "lower": lower},
+            },
+            "verdict": self.verdict,
+        }
+
+    def __str__(self) -> str:
+        name, claimed, lower = self.parameter
+        at = f" at δ = {self.delta:g}" if self.delta else ""
+        lines = [
+            f"{self.policy}: {self.verdict}",
+            f"claimed  {self.claimed.short()}",
+            f"proved   ε >= {self.epsilon_lower:.4g}{at}, confidence {self.confidence:g} "
+            f"(claimed: at most {self.claimed_epsilon:.4g})",
+        ]
+        if name != "epsilon":
+            lines.append(f"         {name} >= {lower:.4g} (claimed: at most {claimed:.4g})")
+        lines.append(f"inputs   {self.inputs}")
+        if self.proof is not None:
+            lines.append(f"event    {self.proof}")
+        if not self.is_violation:
+            lines.append("A pass is no proof: another input or another event may tell more.")
+        return "\n".join(lines)

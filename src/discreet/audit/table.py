@@ -1,0 +1,82 @@
+"""The whole catalogue audited, as a page: `python -m discreet.audit.table --seconds 60`.
+
+Every private row of the catalogue with its example budget, so many seconds each. Ctrl-C writes the
+rows that were finished. `make audits` runs it at length and writes docs/audits.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..policies import CATALOGUE
+from .result import Audit
+from .search import audit
+
+HEAD = """\
+# Audits of the catalogue
+
+Written by `make audits`; do not edit. Every private row, with the budget that `discreet policies`
+shows it with, was attacked for {seconds:g} seconds on one core (seed {seed}, confidence
+{confidence:g} a row). "Proved" is a lower bound on what the row spends. Above the claim it would
+be a violation; below, it proves nothing about the claim: nothing was found with so many
+transcripts.
+What is protected, and against whom: [What is and is not protected](protection.md).
+
+| policy | claimed | δ | claimed ε | proved ε | transcripts | worst inputs found | event |
+|---|---|---|---|---|---|---|---|
+"""
+
+
+def page(audits: Iterable[Audit], seconds: float, seed: int, confidence: float) -> str:
+    """The page for finished audits."""
+    rows = list(audits)
+    lines = [_line(row) for row in rows]
+    found = [row.policy for row in rows if row.is_violation]
+    verdict = f"Violations: {', '.join(found)}." if found else "No violation was found."
+    head = HEAD.format(seconds=seconds, seed=seed, confidence=confidence)
+    return head + "\n".join(lines) + f"\n\n{verdict}\n"
+
+
+def _line(row: Audit) -> str:
+    name, _, lower = row.parameter
+    proved = f"{row.epsilon_lower:.3f}"
+    if name != "epsilon":
+        proved += f" ({name} >= {lower:.3g})"
+    event = "" if row.proof is None else row.proof.event
+    cells = [
+        row.policy, row.claimed.short(), f"{row.delta:g}", f"{row.claimed_epsilon:.3f}", proved,
+        f"{row.transcripts:,}", row.inputs, event,
+    ]  # fmt: skip
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def main(
+    seconds: Annotated[float, typer.Option(help="Time for every row.")] = 60.0,
+    output: Annotated[Path | None, typer.Option(help="The page; else standard output.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of every audit.")] = 1,
+    confidence: Annotated[float, typer.Option(help="Confidence of every row.")] = 0.99,
+) -> None:
+    """Audit all private rows and write the page."""
+    done: list[Audit] = []
+    for row in CATALOGUE.values():
+        policy = row.example()
+        if policy.is_private:
+            result = audit(policy, seconds=seconds, seed=seed, confidence=confidence)
+            if not result.complete:
+                break
+            done.append(result)
+            typer.echo(f"{policy.name}: {result.verdict}", err=True)
+    text = page(done, seconds, seed, confidence)
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        output.write_text(text, encoding="utf-8")
+    raise typer.Exit(1 if any(result.is_violation for result in done) else 0)
+
+
+if __name__ == "__main__":
+    typer.run(main)

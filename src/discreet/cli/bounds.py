@@ -1,0 +1,80 @@
+"""`discreet bounds`: what theory says about an instance."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .options import Json, numbers, whole
+from .output import print_json, print_table, print_text
+
+NAME = "bounds"
+EXAMPLE = "discreet bounds --means .75,.625,.5 --epsilon .5 --horizon 1e6"
+
+
+def command(
+    means: Annotated[
+        str, typer.Option(help="Mean reward of every arm (Bernoulli).", metavar="M,M,...")
+    ],
+    horizon: Annotated[str, typer.Option(help="Rounds, such as 1e7.", metavar="COUNT")] = "1e6",
+    epsilon: Annotated[
+        float | None, typer.Option(help="Budget ε; without it, no privacy.", metavar="NUMBER")
+    ] = None,
+    delta: Annotated[
+        float, typer.Option(help="The δ of an (ε, δ) budget.", metavar="NUMBER")
+    ] = 0.0,
+    rho: Annotated[
+        float | None, typer.Option(help="A zero-concentrated (zCDP) budget.", metavar="NUMBER")
+    ] = None,
+    risk: Annotated[
+        float | None,
+        typer.Option(
+            help="Also bound the samples that name the best arm, wrong with this probability.",
+            metavar="NUMBER",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Print every bound on regret (and samples) that speaks about these arms.
+
+    Lower bounds hold for all policies of a kind of privacy, upper bounds for one policy with its
+    published options.
+    """
+    from ..theory import bounds, free_epsilon
+
+    values = numbers("means", means)
+    lines = bounds(
+        values, horizon=whole("horizon", horizon), epsilon=epsilon, delta=delta, rho=rho,
+        confidence=risk,
+    )  # fmt: skip
+    free = free_epsilon(values)
+    if json:
+        print_json(
+            {
+                "means": values,
+                "horizon": whole("horizon", horizon),
+                "free_epsilon": free if free < float("inf") else None,
+                "bounds": [line.to_dict() for line in lines],
+            }
+        )
+        return
+    print_text(f"Bernoulli rewards with means {', '.join(f'{m:g}' for m in values)}")
+    print_table(
+        ["bound", "side", "form", "value", "formula", "source"],
+        [
+            [
+                line.policy or line.name,
+                f"{line.side}, {line.quantity}",
+                line.form if line.coefficient is None else f"{line.coefficient:,.4g} {line.form}",
+                "–" if line.value is None else f"{line.value:,.4g}",
+                line.summary if not line.silent else f"silent: {line.silent}",
+                line.source,
+            ]
+            for line in lines
+        ],
+        right=("value",),
+    )
+    print_text(
+        f"privacy is free in the lower bound from ε = {free:.4g} on (largest log odds ratio)"
+    )

@@ -1,0 +1,192 @@
+"""The catalogue of identifiers.
+
+>>> from discreet.identify import identifier
+>>> print(identifier("adap-tt", epsilon=1.0).guarantee.short())
+ε = 1 (interactive)
+
+| ttucb        | not private; exact means, a release every round |
+| adap-tt      | doubling batches with Laplace noise, Gaussian cost |
+| adap-tt-star | the same with costs and thresholds that know ε; `version` "jmlr" or "thesis" |
+| ctb-tt       | local: every participant answers with a random bit, then as ttucb |
+| dp-se        | successive elimination on fresh Laplace means, until one arm is left |
+
+Options: `beta`, the leader's share; `threshold="heuristic"` for the one that public code uses,
+"heuristic+noise" for that and what the printed thresholds add for the noise: neither is δ-correct.
+`sampling="published"` for the printed bonus, under which an arm with a bad start can be forgotten
+for ever; "batched" to decide once a batch, as a live trial does. The first reward of every arm is a
+batch of one and released with noise like any other.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..errors import InvalidArgument, UnknownPolicy, UnsupportedBudget
+from ..policies import Doubling, EachRound, Exact, ForgetLaplace, LocalBernoulli, Phases
+from ..policies.catalogue import one_of
+from ..privacy.budgets import Pure
+from .costs import GaussianCost, PrivateCost
+from .identifier import Identifier
+from .recommendation import BestActive
+from .sampling import Elimination, PrivateTopTwo, SharedTopTwo, TopTwo
+from .stopping import Likelihood, OneLeft
+from .thresholds import (
+    GaussianThreshold,
+    HeuristicThreshold,
+    NoisyHeuristicThreshold,
+    PrivateThreshold,
+    StarredThreshold,
+    Threshold,
+)
+
+
+@dataclass(frozen=True)
+class IdentifierRow:
+    """A line of the catalogue: how to build it, whether it takes an ε, after which paper."""
+
+    name: str
+    title: str
+    build: Callable[..., Identifier]
+    private: bool
+    reference: str
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options beside ε, with their defaults."""
+        parameters = inspect.signature(self.build).parameters.values()
+        return {p.name: p.default for p in parameters if p.name != "epsilon"}
+
+    def identifier(self, epsilon: float | None = None, **options: Any) -> Identifier:
+        """The row for an ε."""
+        for option, value in options.items():
+            if option not in self.options:
+                takes = ", ".join(self.options) or "none"
+                raise InvalidArgument(
+                    option, f"be an option of {self.name}", value, f"its options: {takes}"
+                )
+        if self.private and epsilon is None:
+            raise UnsupportedBudget(
+                "epsilon", f"be given: {self.name} is private", None, "use for example epsilon=1.0"
+            )
+        if not self.private and epsilon is not None:
+            private = ", ".join(row.name for row in IDENTIFIERS.values() if row.private)
+            raise UnsupportedBudget(
+                "epsilon", f"be left out: {self.name} is not private", epsilon,
+                f"private rows: {private}",
+            )  # fmt: skip
+        if epsilon is not None:
+            options["epsilon"] = Pure(epsilon).epsilon
+        recipe = {"goal": "identify", "name": self.name, "epsilon": epsilon} | options
+        return replace(self.build(**options), name=self.name, recipe=recipe)
+
+
+IDENTIFIERS: dict[str, IdentifierRow] = {}
+"""All rows by name."""
+
+
+def identifier(name: str, *, epsilon: float | None = None, **options: Any) -> Identifier:
+    """A published identification policy by name.
+
+    >>> identifier("adap-tt-star", epsilon=0.1, version="thesis").delta_correct
+    True
+    """
+    if name not in IDENTIFIERS:
+        raise UnknownPolicy.near(str(name), IDENTIFIERS)
+    return IDENTIFIERS[name].identifier(epsilon, **options)
+
+
+def identifier_from_recipe(recipe: Mapping[str, Any]) -> Identifier:
+    """The identifier that a saved recipe names."""
+    options = dict(recipe)
+    delta = options.pop("delta", None)
+    options.pop("goal", None)
+    row = identifier(**options)
+    return row if delta is None else row.at(delta)
+
+
+def row(name: str, *, private: bool, reference: str) -> Callable[[Any], Any]:
+    """Enter a builder into the catalogue; its docstring is the title."""
+
+    def enter(build: Callable[..., Identifier]) -> Callable[..., Identifier]:
+        title = inspect.getdoc(build) or name
+        IDENTIFIERS[name] = IdentifierRow(name, title, build, private, reference)
+        return build
+
+    return enter
+
+
+def _threshold(asked: str, proved: Threshold) -> Threshold:
+    choices = {"proved": proved, "heuristic": HeuristicThreshold()}
+    if isinstance(proved, PrivateThreshold):
+        choices["heuristic+noise"] = NoisyHeuristicThreshold()
+    return choices[one_of("threshold", asked, *choices)]
+
+
+def _sampled(row: Identifier, sampling: str) -> Identifier:
+    assert isinstance(row.rule, PrivateTopTwo)
+    asked = one_of("sampling", sampling, "shared", "published", "batched")
+    if asked == "published":
+        return replace(row, rule=PrivateTopTwo(row.rule.cost, row.rule.beta))
+    return row.batched() if asked == "batched" else row
+
+
+@row("ttucb", private=False, reference="azize2026")
+def _ttucb(beta: float = 0.5, threshold: str = "proved") -> Identifier:
+    """TTUCB"""
+    cost = GaussianCost()
+    return Identifier(
+        "ttucb", EachRound(), Exact(), TopTwo(cost, beta), "azize2026",
+        stopping=Likelihood(cost, _threshold(threshold, GaussianThreshold())),
+    )  # fmt: skip
+
+
+@row("adap-tt", private=True, reference="azize2026")
+def _adap_tt(
+    epsilon: float, beta: float = 0.5, threshold: str = "proved", sampling: str = "shared"
+) -> Identifier:
+    """AdaP-TT"""
+    cost = GaussianCost()
+    row = Identifier(
+        "adap-tt", Doubling(), ForgetLaplace(epsilon), SharedTopTwo(cost, beta), "azize2026",
+        stopping=Likelihood(cost, _threshold(threshold, PrivateThreshold())), mixed=True,
+    )  # fmt: skip
+    return _sampled(row, sampling)
+
+
+@row("adap-tt-star", private=True, reference="azize2026")
+def _adap_tt_star(
+    epsilon: float,
+    version: str = "jmlr",
+    beta: float = 0.5,
+    threshold: str = "proved",
+    sampling: str = "shared",
+) -> Identifier:
+    """AdaP-TT*"""
+    cost = PrivateCost(version)
+    row = Identifier(
+        "adap-tt-star", Doubling(), ForgetLaplace(epsilon), SharedTopTwo(cost, beta), "azize2026",
+        stopping=Likelihood(cost, _threshold(threshold, StarredThreshold(version))), mixed=True,
+    )  # fmt: skip
+    return _sampled(row, sampling)
+
+
+@row("ctb-tt", private=True, reference="azize2026")
+def _ctb_tt(epsilon: float, beta: float = 0.5, threshold: str = "proved") -> Identifier:
+    """CTB-TT"""
+    cost = GaussianCost()
+    return Identifier(
+        "ctb-tt", EachRound(), LocalBernoulli(epsilon), TopTwo(cost, beta), "azize2026",
+        stopping=Likelihood(cost, _threshold(threshold, GaussianThreshold())),
+    )  # fmt: skip
+
+
+@row("dp-se", private=True, reference="sajed2019")
+def _dp_se(epsilon: float) -> Identifier:
+    """DP-SE"""
+    return Identifier(
+        "dp-se", Phases(), ForgetLaplace(epsilon), Elimination(), "sajed2019",
+        stopping=OneLeft(), recommendation=BestActive(),
+    )  # fmt: skip

@@ -1,0 +1,116 @@
+"""An identifier is a row of the same table, with two more columns: when to stop, and what to say.
+
+    schedule × release × sampling × stopping × recommendation
+
+>>> from discreet.identify import *
+>>> from discreet.policies import Doubling, ForgetLaplace
+>>> cost = GaussianCost()
+>>> mine = Identifier(
+...     "mine", Doubling(), ForgetLaplace(epsilon=0.5), BatchedTopTwo(cost),
+...     stopping=Likelihood(cost, PrivateThreshold()), recommendation=BestMean(),
+... )
+>>> mine.guarantee.short(), mine.delta_correct
+('ε = 0.5 (interactive)', True)
+
+Sampling, stopping and recommendation see releases and counts alone, so the stopping time and the
+recommendation are covered by what the release guarantees, like every assignment. `mixed` lets the
+batches of several arms fill side by side, with a decision every round; otherwise a chosen arm is
+played until its batch is full.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..errors import InvalidArgument
+from ..policies import EachRound, Phases, Policy, SuccessiveElimination
+from ..privacy.source import SIMULATED, Source
+from .recommendation import BestActive, BestMean, Recommendation
+from .sampling import BatchedTopTwo, PrivateTopTwo
+from .setting import RiskSetting, check_delta
+from .stopping import OneLeft, Stopping
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identifier(Policy):
+    """One row; `rule` is the sampling rule, any rule of `discreet.policies` included."""
+
+    stopping: Stopping
+    recommendation: Recommendation = field(default_factory=BestMean)
+    mixed: bool = False
+    delta: float | None = None
+    """The risk of a wrong answer; `identify` and a trial set it."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for argument, kind in (("stopping", Stopping), ("recommendation", Recommendation)):
+            if not isinstance(getattr(self, argument), kind):
+                raise InvalidArgument(
+                    argument, f"be a {kind.__name__}", getattr(self, argument),
+                    f"pass an instance such as those in discreet.identify.{argument}",
+                )  # fmt: skip
+        counts_arms = isinstance(self.stopping, OneLeft) or isinstance(
+            self.recommendation, BestActive
+        )
+        if counts_arms and not isinstance(self.rule, SuccessiveElimination):
+            raise InvalidArgument(
+                "rule", "eliminate arms if the row asks which are left", str(self.rule),
+                "use Elimination(), or the stopping rule Likelihood and BestMean()",
+            )  # fmt: skip
+        if self.mixed and isinstance(self.schedule, Phases):
+            raise InvalidArgument(
+                "mixed", "be False where the rule sets the phases", True, "leave it out"
+            )
+        if self.delta is not None:
+            check_delta(self.delta)
+
+    @property
+    def delta_correct(self) -> bool:
+        """Whether the answer is proved wrong with probability at most δ, whatever the means."""
+        return self.stopping.covers(self.schedule, self.release)
+
+    def setting(
+        self, arms: int, horizon: int | None = None, source: Source = SIMULATED
+    ) -> RiskSetting:
+        """The row put to work; checks that every part can be."""
+        delta = check_delta(self.delta)
+        if not isinstance(arms, int) or arms < 2:
+            raise InvalidArgument("arms", "be at least 2", arms, "a choice needs two arms")
+        setting = RiskSetting(arms, horizon, source, self.schedule, self.release, delta)
+        for part in (self.schedule, self.release, self.rule, self.stopping):
+            part.parameters(setting)
+        return setting
+
+    def at(self, delta: float) -> Identifier:
+        """The row for a risk δ."""
+        return replace(self, delta=check_delta(delta), recipe=self._recipe(delta=delta))
+
+    def _recipe(self, **changes: Any) -> dict[str, Any]:
+        """The recipe of a row of the catalogue with a change; a composed row has none."""
+        return {**self.recipe, **changes} if self.recipe else {}
+
+    def batched(self) -> Identifier:
+        """The row for a live trial, which plays one batch at a time."""
+        if not self.mixed or isinstance(self.schedule, EachRound):
+            return replace(self, mixed=False)
+        if isinstance(self.rule, PrivateTopTwo):
+            rule, recipe = BatchedTopTwo(self.rule.cost, self.rule.beta), self._recipe
+            return replace(self, rule=rule, mixed=False, recipe=recipe(sampling="batched"))
+        return replace(self, mixed=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        return super().to_dict() | {
+            "stopping": str(self.stopping),
+            "recommendation": str(self.recommendation),
+            "mixed": self.mixed,
+            "delta": self.delta,
+            "delta_correct": self.delta_correct,
+        }
+
+    def __str__(self) -> str:
+        schedule = f"{self.schedule}, mixed" if self.mixed else f"{self.schedule}"
+        return (
+            f"{self.name} = {schedule} × {self.release} × {self.rule} × {self.stopping} × "
+            f"{self.recommendation}"
+        )

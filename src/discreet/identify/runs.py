@@ -1,0 +1,232 @@
+"""Many identifications: seeds, threads, progress, Ctrl-C, as in the simulator.
+
+>>> import discreet
+>>> from discreet.identify import identifier, identify
+>>> row = identifier("adap-tt", epsilon=1.0)
+>>> result = identify(row, discreet.Bernoulli([0.9, 0.5]), delta=0.05, runs=20, seed=1)
+>>> result.recommendations
+[20, 0]
+
+Run i draws from the i-th child of one SeedSequence: a seed fixes every number, whatever the number
+of threads.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ..arms.base import Law
+from ..errors import InvalidArgument
+from ..policies.view import fresh_view
+from ..simulator.loop import FINISHED, STARVED
+from ..simulator.runs import (
+    MOST_ROUNDS,
+    _Bar,
+    _Work,
+    available_cores,
+    check_count,
+    check_law,
+)
+from .filling import Batches, Ease
+from .identifier import Identifier
+from .loop import compiled_loop, fresh_course
+from .results import IdentifyResult
+
+MAX_SAMPLES = 10**8
+PATIENCE = 5_000_000
+"""Rounds between two looks at the stop sign: some tenths of a second at most."""
+
+
+class EqualBestArms(UserWarning):
+    """Two arms are equally good: a δ-correct rule may never stop."""
+
+
+def identify(
+    row: Identifier,
+    law: Law,
+    *,
+    delta: float,
+    runs: int = 100,
+    seed: int | None = None,
+    threads: int | None = None,
+    max_samples: float = MAX_SAMPLES,
+    progress: bool | None = None,
+) -> IdentifyResult:
+    """Find the best arm, with risk δ of a wrong answer, many times over.
+
+    A run ends when its evidence is enough, or after `max_samples` without an answer. Ctrl-C
+    returns the runs that were done: `result.complete` is then False.
+    """
+    import numpy as np
+
+    if not isinstance(row, Identifier):
+        raise InvalidArgument(
+            "row", "be an Identifier", row, 'use for example identifier("adap-tt", epsilon=1.0)'
+        )
+    row = row.at(delta)
+    if law.arms < 2:
+        raise InvalidArgument("law", "have at least 2 arms", law.arms, "a choice needs two arms")
+    limit = check_samples(max_samples, law)
+    check_count("runs", runs)
+    workers = check_count("threads", threads) if threads is not None else available_cores()
+    if seed is not None and (not isinstance(seed, int | np.integer) or seed < 0):
+        raise InvalidArgument("seed", "be a whole number from 0", seed, "use for example seed=1")
+    check_law(row, law)
+    check_endless(law)
+    row.setting(law.arms)
+    warn_of_equals(law)
+    entropy = np.random.SeedSequence(seed).entropy
+    assert isinstance(entropy, int)
+    with _Bar(runs, progress) as bar:
+        return _Identification(row, law, limit, runs, entropy).do_all(workers, bar)
+
+
+def check_samples(max_samples: Any, law: Law) -> int:
+    """A whole number of samples, floats like 1e7 included, at least one an arm."""
+    fix = "use for example max_samples=1e8"
+    if isinstance(max_samples, bool) or not isinstance(max_samples, int | float):
+        raise InvalidArgument("max_samples", "be a whole number", max_samples, fix)
+    if not law.arms <= max_samples <= MOST_ROUNDS or max_samples != int(max_samples):
+        raise InvalidArgument(
+            "max_samples", f"be a whole number from {law.arms}, one an arm, to 1e15", max_samples,
+            fix,
+        )  # fmt: skip
+    return int(max_samples)
+
+
+def check_endless(law: Law) -> None:
+    """Batches of several arms fill side by side, so rewards must not depend on the round."""
+    if law.limit is not None:
+        raise InvalidArgument(
+            "law", "serve any number of independent rewards", f"the {law.name} law",
+            "resample instead of replaying",
+        )  # fmt: skip
+
+
+def warn_of_equals(law: Law) -> None:
+    """Say so if no answer can be expected."""
+    best = max(law.means)
+    equals = [arm for arm, mean in enumerate(law.means) if mean == best]
+    if len(equals) > 1:
+        warnings.warn(
+            f"arms {', '.join(map(str, equals))} are equally good ({best:g}): the evidence for one "
+            "of them may never be enough, and a run then ends at max_samples without an answer",
+            EqualBestArms,
+            stacklevel=3,
+        )
+
+
+class _Scene:
+    """Where a thread plays one run after the other: its arrays are made once and swept clean."""
+
+    def __init__(self, work: _Identification) -> None:
+        import numpy as np
+
+        row, setting = work.policy, work.setting
+        self.work = work
+        self.loop: Callable[..., int] | None = None
+        self.course = fresh_course()
+        self.view = fresh_view(setting.arms)
+        self.props = (
+            row.release.ledger(setting),
+            row.rule.memory(setting),
+            self.view,
+            Batches(np.zeros(setting.arms, np.int64), np.zeros(setting.arms, np.int64)),
+        )
+        self.ease = Ease(np.zeros(setting.arms), np.zeros(setting.arms))
+        arrays = [array for prop in (*self.props, self.course) for array in prop]
+        self.clean = [(array, array.copy()) for array in arrays if hasattr(array, "copy")]
+
+    def play(self, number: int) -> bool:
+        """One run, from its own seed; False if it was interrupted."""
+        import numpy as np
+
+        work, course = self.work, self.course
+        for array, copy in self.clean:
+            array[:] = copy
+        rng = np.random.Generator(np.random.SFC64(work.child(number)))
+        state = work.law.start(rng)
+        arguments = (
+            state, *work.parameters, *self.props, self.ease, course, work.limit, PATIENCE, rng,
+        )  # fmt: skip
+        loop = self.loop = self.loop or compiled_loop(work.policy, work.law, arguments)
+        while not work.stop.is_set():
+            status = loop(*arguments)
+            if status == STARVED:
+                work.law.refill(state, rng)
+            elif status == FINISHED:
+                work.stopping_time[number] = course.t[0]
+                work.stopped[number] = course.stopped[0] == 1
+                work.recommendation[number] = course.answer[0]
+                work.pulls[number] = self.view.pulls
+                return True
+        return False
+
+
+class _Identification(_Work):
+    """All runs of one row, on the simulator's threads."""
+
+    policy: Identifier
+
+    def __init__(self, row: Identifier, law: Law, limit: int, runs: int, entropy: int) -> None:
+        import numpy as np
+
+        self.policy, self.law, self.limit, self.runs = row, law, limit, runs
+        self.entropy = entropy
+        self.setting = row.setting(law.arms)
+        self.parameters: tuple[Any, ...] = tuple(
+            part.parameters(self.setting)
+            for part in (row.schedule, row.release, row.rule, row.stopping)
+        )
+        self.stopping_time = np.zeros(runs, np.int64)
+        self.stopped = np.zeros(runs, bool)
+        self.recommendation = np.zeros(runs, np.int64)
+        self.pulls = np.zeros((runs, law.arms), np.int64)
+        self.done = np.zeros(runs, bool)
+        self.stop = threading.Event()
+
+    def do_all(self, workers: int, bar: _Bar) -> IdentifyResult:
+        """Do all runs, in order, a thread taking the next one whenever it is free."""
+        started = time.perf_counter()
+        upcoming = iter(range(self.runs))
+        taking = threading.Lock()
+
+        def worker() -> None:
+            scene = _Scene(self)
+            while not self.stop.is_set():
+                with taking:
+                    number = next(upcoming, None)
+                if number is None:
+                    return
+                self.done[number] = scene.play(number)
+
+        bar.begin(self.policy.name, self.done)
+        if workers == 1 and not bar.wanted:
+            self._alone(worker)
+        else:
+            self._in_threads(worker, min(workers, self.runs), bar)
+        return self.outcome(time.perf_counter() - started)
+
+    def outcome(self, seconds: float) -> IdentifyResult:
+        """The runs that were done."""
+        done, row = self.done, self.policy
+        assert row.delta is not None
+        return IdentifyResult(
+            policy=row.to_dict(),
+            law=self.law.to_dict(),
+            means=tuple(float(mean) for mean in self.law.means),
+            delta=row.delta,
+            max_samples=self.limit,
+            seed=self.entropy,
+            complete=bool(done.all()),
+            seconds=seconds,
+            run=done.nonzero()[0],
+            stopping_time=self.stopping_time[done],
+            stopped=self.stopped[done],
+            recommendation=self.recommendation[done],
+            pulls=self.pulls[done],
+        )

@@ -1,0 +1,70 @@
+"""What a live trial with the goal of identification needs: its row, and the verdict of a release.
+
+A trial plays one batch at a time, so the row decides once a batch (`Identifier.batched`). After
+every release the verdict is the recommended arm if the evidence is enough: a function of releases
+and counts, so it may be acted upon and shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import InvalidArgument
+from ..policies import Policy, Setting
+from .identifier import Identifier
+from .sampling import first_unreleased
+
+GOALS = ("regret", "identify")
+
+Verdict = Callable[[Any, Any, Any, int], int | None]
+"""(rule, memory, view, t) -> the recommended arm, or None to go on."""
+
+
+def row_for_goal(policy: Policy, goal: str, delta: float | None) -> Policy:
+    """The row as a trial plays it."""
+    if goal not in GOALS:
+        known = " or ".join(map(repr, GOALS))
+        raise InvalidArgument("goal", f"be {known}", goal, "use 'regret' unless told")
+    if goal == "regret":
+        if delta is not None:
+            raise InvalidArgument(
+                "delta", "be left out unless the goal is to identify", delta,
+                "add goal='identify', or give the budget's δ to the policy",
+            )  # fmt: skip
+        if isinstance(policy, Identifier):
+            raise InvalidArgument(
+                "goal", f"be 'identify' for {policy.name}, which stops with an answer", goal,
+                "add goal='identify', delta=0.05",
+            )  # fmt: skip
+        return policy
+    if not isinstance(policy, Identifier):
+        raise InvalidArgument(
+            "policy", "be an identifier if the goal is to identify", str(policy),
+            'use for example discreet.identify.identifier("adap-tt", epsilon=1.0)',
+        )  # fmt: skip
+    row = policy.at(delta).batched()  # type: ignore[arg-type]  # None is refused, with the fix
+    if not row.delta_correct:
+        raise InvalidArgument(
+            "policy", "keep the risk δ that a trial states with its answer", str(row),
+            "take a row whose delta_correct is True, such as adap-tt with threshold='proved'",
+        )  # fmt: skip
+    return row
+
+
+def verdict_of(policy: Policy, setting: Setting) -> Verdict | None:
+    """The verdict of a row that identifies; None for the others."""
+    if not isinstance(policy, Identifier):
+        return None
+    stopping = policy.stopping.parameters(setting)
+    enough, recommend = policy.stopping.enough.interpreted(), policy.recommendation.recommend
+
+    def verdict(rule: Any, memory: Any, view: Any, t: int) -> int | None:
+        if first_unreleased(view) >= 0:
+            return None
+        if not enough(stopping, rule, memory, view, recommend(memory, view), t):
+            return None
+        arm: int = recommend(memory, view)
+        return arm
+
+    return verdict

@@ -1,0 +1,249 @@
+"""Releases with public contexts: what a curator publishes of Σ a r.
+
+A reward r of an action a enters one sum, so replacing it by r' moves that sum by (r - r') a: with
+rewards clipped to [low, high], by at most (high - low) · ||a||. The actions of an episode follow
+from public contexts and earlier releases alone, so the longest of them is public, and the noise
+    N(0, (σ₁ · (high - low) · max ||a||)² I),      σ₁ the noise that sensitivity 1 needs,
+keeps the budget whatever the actions and rewards are. For ||a|| = 1, rewards in [-1, 1] and
+zCDP this is N(0, (2/ρ) I). Each reward is in one release, and sums of releases are
+post-processing: the run costs what one release costs.
+
+`setting="printed"` is what the papers print: N(0, (2/ρ) I) and no clipping. Its promise rests on
+||a|| <= 1 and |r| <= 1, and is void on any problem that does not keep to that.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from ..compiled import Function, Kernel
+from ..errors import InvalidArgument, UnsupportedBudget
+from ..policies.catalogue import one_of
+from ..policies.releases.base import in_kind, noise
+from ..policies.view import Empty
+from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Renyi
+from ..privacy.guarantees import Definition, Guarantee
+from ..privacy.mechanisms import Gaussian
+from ..privacy.source import Source
+from .view import Setting, View
+
+PUBLIC = "contexts are public"
+
+
+class Release:
+    """Base of all releases of linear policies."""
+
+    name: ClassVar[str]
+    collect: ClassVar[Function]
+    """Kernel: the curator takes the reward of one round."""
+    publish: ClassVar[Function]
+    """Kernel: the curator writes noisy sums into the view."""
+    noise: ClassVar[str] = ""
+    private_contexts: ClassVar[bool] = False
+
+    @property
+    def clip(self) -> tuple[float, float] | None:
+        """The range that the curator clips rewards to; None if it does not."""
+        return None
+
+    def parameters(self, setting: Setting) -> NamedTuple:
+        """What the kernels get as their first argument."""
+        return Empty()
+
+    def ledger(self, setting: Setting) -> NamedTuple:
+        """The curator's private memory, empty."""
+        raise NotImplementedError
+
+    def guarantee(self, dimension: int | None = None) -> Guarantee:
+        """What is promised, derived from the noise; in the worst dimension if none is given."""
+        raise NotImplementedError
+
+    def broken(self, rewards: tuple[float, float] | None, longest: float) -> str:
+        """Which assumption such rewards and actions break; empty if none."""
+        return ""
+
+    def kernel(self, function: Function, source: Source) -> Kernel:
+        """A kernel with the noise of a source filled in."""
+        filled = dict(source.kernels)
+        if self.noise:
+            filled["noise"] = source.kernels[self.noise]
+        return Kernel(function, **filled)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Episode(NamedTuple):
+    """The sum of the episode under way: private. The longest action of it is public."""
+
+    total: Any
+    longest: Any
+
+
+class Range(NamedTuple):
+    """Rewards are clipped to [low, high]."""
+
+    low: float
+    high: float
+
+
+class Noise(NamedTuple):
+    """Clipping range, noise per length of an action, and the length that is reckoned with.
+
+    `assumed` is 0 where the longest action of an episode is to be computed.
+    """
+
+    low: float
+    high: float
+    scale: float
+    assumed: float
+
+
+def clipped(reward: float, low: float, high: float) -> float:
+    """The reward inside [low, high]; NaN, which no comparison holds for, becomes low."""
+    if not reward >= low:
+        return low
+    return min(reward, high)
+
+
+def collect_sum(
+    release: Any, ledger: Episode, actions: Any, start: int, reward: float, dimension: int
+) -> None:
+    """Σ a r with the reward clipped, and max ||a||²."""
+    inside = clipped(reward, release.low, release.high)
+    square = 0.0
+    for i in range(dimension):
+        feature = actions[start + i]
+        ledger.total[i] += feature * inside
+        square += feature * feature
+    ledger.longest[0] = max(ledger.longest[0], square)
+
+
+def publish_exact(release: Any, ledger: Episode, view: View, dimension: int, rng: Any) -> None:
+    """The plain sum."""
+    for i in range(dimension):
+        view.noisy[i] += ledger.total[i]
+        ledger.total[i] = 0.0
+    view.releases[0] += 1
+
+
+def publish_noisy(release: Noise, ledger: Episode, view: View, dimension: int, rng: Any) -> None:
+    """The episode's sum + N(0, σ² I), added to the earlier releases."""
+    length = release.assumed if release.assumed > 0.0 else math.sqrt(ledger.longest[0])
+    scale = release.scale * length
+    for i in range(dimension):
+        view.noisy[i] += ledger.total[i] + noise(scale, rng)
+        ledger.total[i] = 0.0
+    view.variance[0] += scale * scale
+    ledger.longest[0] = 0.0
+    view.releases[0] += 1
+
+
+def empty_episode(dimension: int) -> Episode:
+    """Nothing summed yet."""
+    import numpy as np
+
+    return Episode(np.zeros(dimension), np.zeros(1))
+
+
+@dataclass(frozen=True)
+class ExactSum(Release):
+    """The plain Σ a r: no noise, no privacy."""
+
+    name: ClassVar[str] = "exact sum"
+    collect: ClassVar[Function] = staticmethod(collect_sum)
+    publish: ClassVar[Function] = staticmethod(publish_exact)
+
+    def parameters(self, setting: Setting) -> Range:
+        return Range(-math.inf, math.inf)
+
+    def ledger(self, setting: Setting) -> Episode:
+        return empty_episode(setting.dimension)
+
+    def guarantee(self, dimension: int | None = None) -> Guarantee:
+        return Guarantee.none()
+
+
+@dataclass(frozen=True)
+class GaussianRelease(Release):
+    """Base of the releases with Gaussian noise: the budget, the range, and whether to trust it."""
+
+    budget: Budget
+    low: float = -1.0
+    high: float = 1.0
+    setting: str = "sound"
+    noise: ClassVar[str] = "gaussian"
+
+    def __post_init__(self) -> None:
+        one_of("setting", self.setting, "sound", "printed")
+        if not isinstance(self.budget, Approximate | ZCDP | Renyi | GaussianDP):
+            raise UnsupportedBudget(
+                "budget", "be approximate, zCDP, Rényi or Gaussian for Gaussian noise",
+                self.budget, "give rho, or epsilon and delta",
+            )  # fmt: skip
+        ends = (self.low, self.high)
+        if not all(isinstance(end, int | float) and math.isfinite(end) for end in ends):
+            raise InvalidArgument("low and high", "be finite", ends, "use low=-1.0, high=1.0")
+        if not self.low < self.high:
+            raise InvalidArgument("low", f"be below high = {self.high!r}", self.low, "swap them")
+        if self.printed and ends != (-1.0, 1.0):
+            raise InvalidArgument(
+                "low and high", 'be -1 and 1 with setting="printed"', ends,
+                "leave them out, or take the sound setting",
+            )  # fmt: skip
+        self.unit_scale()
+
+    @property
+    def printed(self) -> bool:
+        """Whether the papers' assumptions are trusted rather than enforced."""
+        return self.setting == "printed"
+
+    @property
+    def clip(self) -> tuple[float, float] | None:
+        return None if self.printed else (float(self.low), float(self.high))
+
+    def unit_scale(self) -> float:
+        """σ of noise that hides one reward of an action of length 1."""
+        return Gaussian.calibrated(self.budget, self.high - self.low).scale
+
+    def guarantee(self, dimension: int | None = None) -> Guarantee:
+        """Noise and sensitivity are both proportional to max ||a||: one release costs this."""
+        spent = Gaussian(self.unit_scale(), self.high - self.low).budget
+        return Guarantee(
+            in_kind(spent, self.budget), Definition.INTERACTIVE, conditions=self.conditions
+        )
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What must hold for the promise."""
+        if self.printed:
+            return (PUBLIC, "rewards lie in [-1, 1]", "actions lie in the unit ball")
+        return (PUBLIC,)
+
+    def broken(self, rewards: tuple[float, float] | None, longest: float) -> str:
+        if not self.printed:
+            return ""
+        if rewards is None or rewards[0] < self.low or rewards[1] > self.high:
+            got = "are unbounded" if rewards is None else f"lie in [{rewards[0]:g}, {rewards[1]:g}]"
+            return f"it rests on rewards in [-1, 1], and here they {got}"
+        if longest > 1.0 + 1e-12:
+            return f"it rests on actions in the unit ball, and here they reach length {longest:g}"
+        return ""
+
+
+@dataclass(frozen=True)
+class NoisySum(GaussianRelease):
+    """The running sum of noisy episodes, Σ a r + N(0, σ² I) each."""
+
+    name: ClassVar[str] = "running sum + Gaussian"
+    collect: ClassVar[Function] = staticmethod(collect_sum)
+    publish: ClassVar[Function] = staticmethod(publish_noisy)
+
+    def parameters(self, setting: Setting) -> Noise:
+        low, high = (-math.inf, math.inf) if self.printed else (float(self.low), float(self.high))
+        return Noise(low, high, self.unit_scale(), 1.0 if self.printed else 0.0)
+
+    def ledger(self, setting: Setting) -> Episode:
+        return empty_episode(setting.dimension)

@@ -1,0 +1,245 @@
+"""Releases with private contexts: trees over every entry of Σ z z' and Σ z r.
+
+One participant's context z and reward r are one leaf, under h = ceil(log2 T) + 1 nodes, and every
+node is released with noise. The curator scales long contexts, and their rewards with them, into the
+unit ball and clips rewards to [-1, 1], so the sensitivities hold for whatever it is handed.
+Replacing (z, r) by (z', r') with ||z|| <= 1, |r| <= 1 moves
+- an entry z_i² or z_i z_j of the matrix by at most 1, an entry z_i r by at most 2;
+- the upper triangle of zz' and zr together by at most d + 1 + 2 sqrt(d) in the 1-norm, since
+  Σ_{i<=j} |z_i z_j| = ((Σ|z_i|)² + Σ z_i²)/2 <= (d + 1)/2 and Σ |z_i r| <= sqrt(d);
+- [z; r][z; r]' by at most sqrt(2) L² in the Frobenius norm, L² = ||z||² + r² <= 2.
+A participant's own assignment uses the participant's own context: joint DP.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from ..compiled import Function
+from ..policies.catalogue import one_of
+from ..policies.releases.base import in_kind
+from ..privacy.budgets import Approximate, Budget, Pure
+from ..privacy.counters import TreeLedger, tree_add, tree_ledger, tree_levels
+from ..privacy.guarantees import Definition, Guarantee
+from ..privacy.mechanisms import Gaussian, Laplace
+from .checks import positive
+from .releases import Release, clipped
+from .rules import Rule, Shifted, choose_optimistic, update_shifted
+from .view import Setting, View
+
+LENGTH_SQUARED = 2.0
+"""L~² = L² + B², for contexts in the unit ball and rewards in [-1, 1]."""
+
+
+class TreeRows(NamedTuple):
+    """One tree an entry (upper triangle of zz', then zr), and the row under way: all private."""
+
+    total_at: Any
+    prefix_at: Any
+    total: Any
+    count: Any
+    row: Any
+    """z, then r"""
+
+
+class TreeNoise(NamedTuple):
+    """Levels of a tree; noise of a node on the diagonal of zz', elsewhere in it, and in zr."""
+
+    levels: int
+    diagonal: float
+    other: float
+    vector: float
+
+
+def collect_row(
+    release: Any, ledger: TreeRows, actions: Any, start: int, reward: float, dimension: int
+) -> None:
+    """(z, r) scaled by min(1, 1/||z||), which keeps r = <θ, z> + noise true, and r clipped."""
+    square = 0.0
+    for i in range(dimension):
+        square += actions[start + i] * actions[start + i]
+    scale = 1.0 if square <= 1.0 else 1.0 / math.sqrt(square)
+    for i in range(dimension):
+        ledger.row[i] = actions[start + i] * scale
+    ledger.row[dimension] = clipped(reward * scale, -1.0, 1.0)
+
+
+def publish_trees(
+    release: TreeNoise, ledger: TreeRows, view: View, dimension: int, rng: Any
+) -> None:
+    """The noisy prefix sum of every entry."""
+    trees = TreeLedger(ledger.total_at, ledger.prefix_at, ledger.total, ledger.count)
+    tree = 0
+    for i in range(dimension):
+        for j in range(i, dimension):
+            scale = release.diagonal if i == j else release.other
+            entry = ledger.row[i] * ledger.row[j]
+            noisy = tree_add(trees, release.levels, scale, tree, entry, rng)
+            view.matrix[i * dimension + j] = noisy
+            view.matrix[j * dimension + i] = noisy
+            tree += 1
+    for i in range(dimension):
+        entry = ledger.row[i] * ledger.row[dimension]
+        view.noisy[i] = tree_add(trees, release.levels, release.vector, tree, entry, rng)
+        tree += 1
+    view.releases[0] += 1
+
+
+@dataclass(frozen=True)
+class TreeRelease(Release):
+    """Base of the two."""
+
+    collect: ClassVar[Function] = staticmethod(collect_row)
+    publish: ClassVar[Function] = staticmethod(publish_trees)
+    private_contexts: ClassVar[bool] = True
+
+    @property
+    def clip(self) -> tuple[float, float] | None:
+        return (-1.0, 1.0)
+
+    def ledger(self, setting: Setting) -> TreeRows:
+        import numpy as np
+
+        trees = tree_ledger(streams(setting.dimension), tree_levels(setting.horizon))
+        return TreeRows(*trees, np.zeros(setting.dimension + 1))
+
+
+def streams(dimension: int) -> int:
+    """d(d+1)/2 entries of the matrix and d of the vector: (d² + 3d)/2."""
+    return dimension * (dimension + 3) // 2
+
+
+def joint_sensitivity(dimension: int) -> float:
+    """1-norm of all entries together."""
+    return dimension + 1.0 + 2.0 * math.sqrt(dimension)
+
+
+@dataclass(frozen=True)
+class LaplaceTrees(TreeRelease):
+    """Laplace noise on every node.
+
+    calibration "joint": Lap(h (d + 1 + 2 sqrt d)/ε) on every node, by the 1-norm of a row.
+    "entry": every entry has ε0 = 2ε/(d² + 3d) and its own sensitivity, Lap(h/ε0) or Lap(2h/ε0).
+    "paper": Lap(h/ε0) for all entries, as if none could move by more than 1; the guarantee is then
+    what this noise really buys, ε0 · min(d + 1 + 2 sqrt d, d(d+1)/2 + 2d).
+    """
+
+    epsilon: float
+    calibration: str = "joint"
+    name: ClassVar[str] = "trees + Laplace"
+    noise: ClassVar[str] = "laplace"
+
+    def __post_init__(self) -> None:
+        positive("epsilon", self.epsilon, "use for example epsilon=1.0")
+        one_of("calibration", self.calibration, "joint", "entry", "paper")
+
+    def scales(self, dimension: int) -> tuple[float, float]:
+        """Noise of an entry of the matrix and of the vector, for a tree of one level."""
+        if self.calibration == "joint":
+            each = Laplace.calibrated(Pure(self.epsilon), joint_sensitivity(dimension)).scale
+            return each, each
+        entry = Pure(self.epsilon / streams(dimension))
+        matrix = Laplace.calibrated(entry).scale
+        return matrix, matrix if self.calibration == "paper" else 2.0 * matrix
+
+    def parameters(self, setting: Setting) -> TreeNoise:
+        levels = tree_levels(setting.horizon)
+        matrix, vector = (levels * scale for scale in self.scales(setting.dimension))
+        return TreeNoise(levels, matrix, matrix, vector)
+
+    def guarantee(self, dimension: int | None = None) -> Guarantee:
+        """By parallel composition within a level and sequential over levels, a node costs ε/h."""
+        d = 1 if dimension is None else dimension  # the worst case of the paper's calibration
+        matrix, vector = self.scales(d)
+        by_row = Laplace(min(matrix, vector), joint_sensitivity(d)).budget.epsilon
+        by_entry = d * (d + 1) / 2 / matrix + 2.0 * d / vector
+        epsilon = min(by_row, by_entry)
+        if self.calibration != "paper":
+            epsilon = min(epsilon, self.epsilon)  # the sum of entries rounds upwards
+        return Guarantee(Pure(epsilon), Definition.JOINT)
+
+
+@dataclass(frozen=True)
+class GaussianTrees(TreeRelease):
+    """One symmetric Gaussian matrix a node: N(0, σ²) off the diagonal, N(0, 2σ²) on it.
+
+    A row moves a node by Δ with ||Δ||_F <= sqrt(2) L², so the node is (L²/σ)-Gaussian DP and h of
+    them (sqrt(h) L²/σ). calibration "exact": the least σ that keeps the budget. "paper":
+    σ = 4 sqrt(h) L² log(4/δ)/ε, which buys more than was asked for. The entry r² is not released.
+    """
+
+    budget: Budget
+    calibration: str = "exact"
+    name: ClassVar[str] = "tree of matrices + Gaussian"
+    noise: ClassVar[str] = "gaussian"
+
+    def __post_init__(self) -> None:
+        one_of("calibration", self.calibration, "exact", "paper")
+        if self.calibration == "paper" and not isinstance(self.budget, Approximate):
+            one_of("calibration", self.calibration, "exact")
+        self.unit_scale()
+
+    def unit_scale(self) -> float:
+        """σ for a tree of one level; h levels need sqrt(h) times as much."""
+        if self.calibration == "paper" and isinstance(self.budget, Approximate):
+            log = math.log(4.0 / self.budget.delta)
+            return 4.0 * LENGTH_SQUARED * log / self.budget.epsilon
+        return Gaussian.calibrated(self.budget, LENGTH_SQUARED).scale
+
+    def scale(self, setting: Setting) -> float:
+        """σ."""
+        return math.sqrt(tree_levels(setting.horizon)) * self.unit_scale()
+
+    def parameters(self, setting: Setting) -> TreeNoise:
+        sigma = self.scale(setting)
+        return TreeNoise(tree_levels(setting.horizon), math.sqrt(2.0) * sigma, sigma, sigma)
+
+    def guarantee(self, dimension: int | None = None) -> Guarantee:
+        spent = Gaussian(self.unit_scale(), LENGTH_SQUARED).budget
+        return Guarantee(in_kind(spent, self.budget), Definition.JOINT)
+
+
+@dataclass(frozen=True)
+class ShiftedOptimism(Rule):
+    """Optimism on V = noisy matrix + 2ΥI (Shariff & Sheffet 2018), h = levels, n = rounds:
+
+    Υ = σ sqrt(2h) (4 sqrt d + 2 log(2n/α)), γ = σ sqrt(h/Υ) (sqrt d + sqrt(2 log(2n/α))),
+    β = sd · sqrt(2 log(2/α) + log det V - d log Υ) + S sqrt(3Υ) + γ; α is `failure`.
+    """
+
+    release: GaussianTrees
+    failure: float = 0.001
+    norm: float = 1.0
+    sd: float = 1.0
+    name: ClassVar[str] = "optimism, shifted"
+    update: ClassVar[Function] = staticmethod(update_shifted)
+    choose: ClassVar[Function] = staticmethod(choose_optimistic)
+
+    def __post_init__(self) -> None:
+        positive("failure", self.failure, "use for example failure=0.001", most=1.0)
+        positive("norm", self.norm, "give a bound on the length of the parameter")
+        positive("sd", self.sd, "use for example sd=1.0")
+
+    def shift(self, setting: Setting) -> float:
+        """Υ; without noise 1/2, so that 2ΥI is a ridge of 1."""
+        levels, sigma = tree_levels(setting.horizon), self.release.scale(setting)
+        log = math.log(2.0 * setting.horizon / self.failure)
+        upsilon = sigma * math.sqrt(2.0 * levels) * (4.0 * math.sqrt(setting.dimension) + 2.0 * log)
+        return upsilon if upsilon > 0.0 else 0.5
+
+    def parameters(self, setting: Setting) -> Shifted:
+        d, levels, upsilon = setting.dimension, tree_levels(setting.horizon), self.shift(setting)
+        log = math.log(2.0 * setting.horizon / self.failure)
+        gamma = self.release.scale(setting) * math.sqrt(levels / upsilon)
+        gamma *= math.sqrt(d) + math.sqrt(2.0 * log)
+        return Shifted(
+            2.0 * upsilon,
+            self.norm * math.sqrt(3.0 * upsilon) + gamma,
+            float(self.sd),
+            2.0 * math.log(2.0 / self.failure) - d * math.log(upsilon),
+        )
+
+    def first_width(self, setting: Setting) -> float:
+        return self.parameters(setting).constant

@@ -1,0 +1,79 @@
+"""The bandits and the policies of Wang & Zhu (2024), section 8.
+
+Instance 1: nine arms, means .3 .35 … .7. Instance 2: 101 arms, means .3 + .004 i. T = 1e6 and 100
+runs, T = 1e5 for the sweeps. Start phases N_G and N_B and the interval f = ceil(1/ε) are as
+printed; beside them the smallest that keep the budget ("exact"). They differ: at (1, 0.01) the
+Gaussian leader needs 2 pulls of every arm and not 8, while f = 1 releases every pull of an arm and
+keeps no such budget. Leaders protect each choice given the history, DP-UCB-INT the whole run.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ...privacy.budgets import Approximate
+
+if TYPE_CHECKING:
+    from ...arms import Bernoulli
+    from ...policies import Policy
+
+INSTANCES: dict[str, tuple[float, ...]] = {
+    "instance 1": tuple((30 + 5 * i) / 100 for i in range(9)),
+    "instance 2": tuple((300 + 4 * i) / 1000 for i in range(101)),
+}
+BUDGETS: dict[str, tuple[float, float]] = {"0.01": (1.0, 0.01), "e^-10": (1.0, math.exp(-10.0))}
+"""(ε, δ) of figure 4, by δ as printed."""
+EPSILONS = (1.0, 0.1)
+"""Of figure 5, δ = 0."""
+
+NEW, GAUSS, BETA, INTERVAL = "DP-FTPL-New", "DP-FTPL-Gauss", "DP-FTPL-Beta", "DP-UCB-INT"
+GAUSS_EXACT, BETA_EXACT = f"{GAUSS} (exact start)", f"{BETA} (exact start)"
+INTERVAL_PRINTED, INTERVAL_EXACT = f"{INTERVAL} (as printed)", f"{INTERVAL} (exact)"
+DP_UCB, BOUND, DP_SE = "DP-UCB", "DP-UCB-BOUND", "DP-SE"
+LEADERS = (NEW, GAUSS, BETA)
+
+
+def bandit(instance: str) -> Bernoulli:
+    """The law of an instance."""
+    from ...arms import Bernoulli
+
+    return Bernoulli(INSTANCES[instance])
+
+
+def leader_pair(epsilon: float, delta: float) -> dict[str, Policy]:
+    """The new leader, and the Gaussian one with both start phases; ε = 0 is served."""
+    from ...policies import policy
+
+    budget = Approximate(epsilon, delta)
+    return {
+        NEW: policy("dp-ftpl-new", budget=budget),
+        GAUSS: policy("dp-ftpl-gauss", budget=budget, calibration="paper"),
+        GAUSS_EXACT: policy("dp-ftpl-gauss", budget=budget),
+    }
+
+
+def approximate_curves(epsilon: float, delta: float, instance: str) -> dict[str, Policy]:
+    """The algorithms of figure 4, in both calibrations."""
+    from ...policies import policy
+
+    budget = Approximate(epsilon, delta)
+    curves = leader_pair(epsilon, delta)
+    curves[BETA] = policy("dp-ftpl-beta", budget=budget, calibration="paper")
+    if instance == "instance 1":  # with 101 arms its draws alone would take longer than all else
+        curves[BETA_EXACT] = policy("dp-ftpl-beta", budget=budget)
+    curves[INTERVAL_PRINTED] = policy("dp-ucb-int", budget=budget, calibration="paper")
+    curves[INTERVAL_EXACT] = policy("dp-ucb-int", budget=budget)
+    return curves
+
+
+def pure_curves(epsilon: float) -> dict[str, Policy]:
+    """The algorithms of figure 5; DP-UCB counts idle rounds, as Tossou & Dimitrakakis have it."""
+    from ...policies import policy
+
+    return {
+        NEW: policy("dp-ftpl-new", epsilon=epsilon),
+        BOUND: policy("dp-ucb-bound", epsilon=epsilon),
+        DP_SE: policy("dp-se", epsilon=epsilon),
+        DP_UCB: policy("dp-ucb-td", epsilon=epsilon),
+    }

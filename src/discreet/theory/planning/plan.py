@@ -1,0 +1,275 @@
+"""The plan: predictions, bounds, strengths and a recommendation, as text, page and JSON.
+
+>>> import discreet.theory
+>>> found = discreet.theory.plan([0.6, 0.5], horizon=1e4, epsilons=[1.0])
+>>> found.recommended.row in ("dp-imed", "dp-klucb")
+True
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...errors import DiscreetError, InvalidArgument
+from ...policies import CATALOGUE, Policy
+from ..regimes import free_epsilon, free_epsilon_identification
+from ..strength import Strength, strength
+from .candidates import Candidate, candidates
+from .question import Question, question
+
+if TYPE_CHECKING:
+    from ...report import Page
+
+NEARLY = 1.1
+"""Privacy counts as free in simulation where regret is at most this multiple of the open one."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Predicted regret (or samples) of one candidate at one ε.
+
+    `low` and `high` hold the mean with 95 % confidence; `usual` holds nine of ten single trials.
+    A candidate that was not followed to the horizon has `until` below it, and `mean` is a least
+    value. `bound` is the lower bound for every policy of the same kind of privacy.
+    """
+
+    epsilon: float
+    row: str
+    options: dict[str, Any]
+    label: str
+    mean: float
+    low: float
+    high: float
+    usual: tuple[float, float]
+    runs: int
+    until: int | None
+    bound: float
+    wrong: float | None = None
+    """Share of simulated identifications that named a wrong arm."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in asdict(self).items()
+        } | {"usual": [x if math.isfinite(x) else None for x in self.usual]}
+
+
+@dataclass(frozen=True)
+class Free:
+    """From which ε on privacy is free: in the bounds as T grows, and in these simulations."""
+
+    theory: float
+    practice: float | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The answer. `predictions` are sorted by ε, then best first."""
+
+    question: Question
+    serving: tuple[str, ...]
+    refused: dict[str, str]
+    predictions: tuple[Prediction, ...]
+    open: Prediction | None
+    """The best policy without privacy."""
+    free: Free
+    strengths: tuple[Strength, ...]
+    why: tuple[str, ...]
+    complete: bool
+
+    @property
+    def recommended(self) -> Prediction:
+        """The best candidate at the ε that was asked for."""
+        return self.best(self.question.epsilon)
+
+    def best(self, epsilon: float) -> Prediction:
+        """The best candidate at one ε."""
+        own = self.at(epsilon)
+        if not own:
+            raise InvalidArgument(
+                "epsilon", "be one of the plan's", epsilon, f"it has {list(self.epsilons)}"
+            )
+        return own[0]
+
+    def at(self, epsilon: float) -> list[Prediction]:
+        """All predictions at one ε, best first."""
+        return [p for p in self.predictions if p.epsilon == epsilon]
+
+    @property
+    def epsilons(self) -> tuple[float, ...]:
+        """Every ε that was simulated."""
+        return tuple(sorted({p.epsilon for p in self.predictions}))
+
+    @property
+    def policy(self) -> Policy:
+        """The recommended row, ready for `simulate` or a `Trial` (goal regret)."""
+        best = self.recommended
+        if self.question.goal != "regret":
+            raise DiscreetError("an identifier is not a policy: see discreet.identify")
+        return Candidate(best.row, best.options).policy(best.epsilon, self.question.delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        free = self.free
+        return {
+            "question": self.question.to_dict(),
+            "serving": list(self.serving),
+            "refused": self.refused,
+            "predictions": [p.to_dict() for p in self.predictions],
+            "open": None if self.open is None else self.open.to_dict(),
+            "free_epsilon": {
+                "theory": free.theory if math.isfinite(free.theory) else None,
+                "practice": free.practice,
+            },
+            "strengths": [s.to_dict() for s in self.strengths],
+            "recommended": self.recommended.to_dict(),
+            "why": list(self.why),
+            "complete": self.complete,
+        }
+
+    def text(self) -> str:
+        """One page of plain text."""
+        from .text import text
+
+        return text(self)
+
+    def page(self) -> Page:
+        """One HTML page."""
+        from .page import page
+
+        return page(self)
+
+    def write(self, path: str | Path) -> Path:
+        """Write the page, whole or not at all."""
+        return self.page().write(path)
+
+
+def plan(
+    means: Sequence[float] | None = None,
+    *,
+    arms: int | None = None,
+    rates: Sequence[float] | None = None,
+    gap: float | None = None,
+    horizon: float | None = None,
+    goal: str = "regret",
+    risk: float = 0.05,
+    trust: str = "server",
+    epsilon: float = 1.0,
+    epsilons: Sequence[float] | None = None,
+    delta: float = 0.0,
+    seed: int = 1,
+    threads: int | None = None,
+    progress: bool | None = None,
+) -> Plan:
+    """What privacy will cost, and which row to take.
+
+    Say the expected rates (`means`), or `arms` with a range of `rates` or with the smallest `gap`
+    that matters; the number of participants (`horizon`); the goal ("regret", or "identification"
+    with error probability `risk`); and whether participants trust the server ("server") or nobody
+    ("none"). The recommendation is for `epsilon` (with `delta`); the costs are shown for
+    `epsilons`. Ctrl-C keeps what is finished: `plan.complete` is then False.
+    """
+    asked = question(
+        means, arms=arms, rates=rates, gap=gap, horizon=horizon, goal=goal, risk=risk,
+        trust=trust, epsilon=epsilon, epsilons=epsilons, delta=delta, seed=seed,
+    )  # fmt: skip
+    if goal == "identification":
+        from .samples import predict_samples as predict
+    else:
+        from .regret import predict_regret as predict
+
+    found = predict(asked, threads, progress)
+    if not found.predictions or asked.epsilon not in {p.epsilon for p in found.predictions}:
+        if not found.complete:
+            raise KeyboardInterrupt
+        raise InvalidArgument(
+            "trust", "leave a row that can serve", asked.trust, "trust the server, or give delta"
+        )
+    free = _free(asked, found.predictions, found.open)
+    return Plan(
+        asked, found.serving, found.refused, found.predictions, found.open, free,
+        tuple(strength(e, asked.delta) for e in asked.epsilons),
+        _why(asked, found.predictions, found.open), found.complete,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a simulation of all candidates returns."""
+
+    serving: tuple[str, ...]
+    refused: dict[str, str]
+    predictions: tuple[Prediction, ...]
+    open: Prediction | None
+    complete: bool
+
+
+def serving_and_refused(asked: Question) -> tuple[list[Candidate], tuple[str, ...], dict[str, str]]:
+    """Candidates, the names of their rows, and why the other rows cannot serve."""
+    entrants, refused = candidates(asked)
+    return entrants, tuple(dict.fromkeys(entrant.row for entrant in entrants)), refused
+
+
+def _free(asked: Question, predictions: Sequence[Prediction], opened: Prediction | None) -> Free:
+    threshold = free_epsilon if asked.goal == "regret" else free_epsilon_identification
+    theory = max(threshold(means) for means in asked.scenarios)
+    if opened is None:
+        return Free(theory, None)
+    least: dict[float, float] = {}
+    for prediction in predictions:
+        least[prediction.epsilon] = min(prediction.mean, least.get(prediction.epsilon, math.inf))
+    practice = None
+    for epsilon in sorted(least, reverse=True):
+        if least[epsilon] > NEARLY * opened.mean:
+            break
+        practice = epsilon
+    return Free(theory, practice)
+
+
+def _why(
+    asked: Question, predictions: Sequence[Prediction], opened: Prediction | None
+) -> tuple[str, ...]:
+    """The reasons for the recommendation, in sentences."""
+    own = [p for p in predictions if p.epsilon == asked.epsilon]
+    best = own[0]
+    what = "mean regret" if asked.goal == "regret" else "mean number of samples"
+    reasons = [
+        f"{best.label} has the lowest {what} of all {len(own)} candidates at ε = {best.epsilon:g}: "
+        f"{number(best.mean)} (95 % interval {number(best.low)} to {number(best.high)}, "
+        f"{best.runs:,} simulated trials)."
+    ]
+    other = next((p for p in own if p.row != best.row and math.isfinite(p.mean)), None)
+    if other is not None:
+        least = "at least " if other.until is not None and other.until != asked.horizon else ""
+        reasons.append(
+            f"The best other row, {other.label}, has {least}{number(other.mean)}: choosing it "
+            f"costs {least}{number(other.mean - best.mean)} more."
+        )
+    if best.bound > 0.0:
+        reasons.append(
+            f"The lower bound for every policy with this kind of privacy is {number(best.bound)}: "
+            f"the recommendation is at {best.mean / best.bound:.2g} times that. (The bound is "
+            "about large trials; at a given size a policy can stay a little below it.)"
+        )
+    if opened is not None and opened.mean > 0.0:
+        reasons.append(
+            f"Without privacy, {opened.label} has {number(opened.mean)}: here privacy multiplies "
+            f"the cost by {best.mean / opened.mean:.2g}."
+        )
+    if asked.goal == "regret" and best.row in CATALOGUE:
+        promise = CATALOGUE[best.row].title
+        guarantee = Candidate(best.row, best.options).policy(best.epsilon, asked.delta).guarantee
+        reasons.append(f"What {promise} promises: {guarantee}")
+    return tuple(reasons)
+
+
+def number(value: float) -> str:
+    """Three digits, with thousands."""
+    if not math.isfinite(value):
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 100.0 else f"{value:.3g}"

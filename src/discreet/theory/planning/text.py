@@ -1,0 +1,144 @@
+"""The plan as one page of plain text."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+
+from .plan import Plan, Prediction, number
+
+WIDTH = 100
+SHOWN = 8
+"""Candidates listed at the ε that was asked for."""
+
+
+def text(plan: Plan) -> str:
+    """Question, recommendation, costs, candidates, strengths."""
+    asked = plan.question
+    what = "regret" if asked.goal == "regret" else "samples"
+    parts = [asked_sentence(plan), "", f"RECOMMENDED  {recommendation(plan)}"]
+    parts += [_wrapped(f"- {reason}") for reason in plan.why]
+    parts += ["", f"COST BY ε ({what}; the best candidate at each ε)"]
+    parts += _aligned(
+        ["ε", "best row", "mean", "95 % interval", "9 of 10 trials", "lower bound", "privacy"],
+        [cost_line(plan, epsilon) for epsilon in plan.epsilons],
+    )
+    parts += ["", *(_wrapped(line) for line in free_sentences(plan))]
+    parts += ["", f"CANDIDATES AT ε = {asked.epsilon:g} ({what})"]
+    own = plan.at(asked.epsilon)
+    parts += _aligned(
+        ["row", "mean", "95 % interval"], [candidate_line(plan, p) for p in own[:SHOWN]]
+    )
+    if len(own) > SHOWN:
+        parts.append(f"and {len(own) - SHOWN} more, all worse")
+    parts += ["", "WHAT EACH ε MEANS"]
+    parts += [_wrapped(f"- {s.sentence}") for s in plan.strengths]
+    parts += ["", "CANNOT SERVE", *(_wrapped(line) for line in refused_lines(plan))]
+    if not plan.complete:
+        parts += ["", "Interrupted: only what was finished is shown."]
+    return "\n".join(parts)
+
+
+def asked_sentence(plan: Plan) -> str:
+    """What was asked, in a sentence or two."""
+    asked = plan.question
+    many = "" if asked.horizon is None else f" {asked.horizon:,} participants;"
+    goal = (
+        "as little regret as possible"
+        if asked.goal == "regret"
+        else f"name the best arm, wrong with probability at most {asked.risk:g}"
+    )
+    trust = "a trusted server" if asked.trust == "server" else "no trust: outcomes leave in noise"
+    delta = f", δ = {asked.delta:g}" if asked.delta else ""
+    return _wrapped(
+        f"Asked: {asked.arms};{many} goal: {goal}; {trust}; ε = {asked.epsilon:g}{delta}."
+    )
+
+
+def recommendation(plan: Plan) -> str:
+    """The row and how to ask for it."""
+    best = plan.recommended
+    options = "".join(f", {name}={value!r}" for name, value in best.options.items())
+    delta = f", delta={plan.question.delta:g}" if plan.question.delta else ""
+    if plan.question.goal != "regret":
+        return f"{best.label}   discreet.identify"
+    pure = delta if "adac" in best.row or "int" in best.row else ""
+    return f'{best.label}   discreet.policy("{best.row}", epsilon={best.epsilon:g}{pure}{options})'
+
+
+def cost_line(plan: Plan, epsilon: float) -> list[str]:
+    """One ε: best row, mean, intervals, bound, strength."""
+    best = plan.best(epsilon)
+    word = next(s.word for s in plan.strengths if s.epsilon == epsilon)
+    return [
+        f"{epsilon:g}",
+        best.label,
+        number(best.mean),
+        f"{number(best.low)} to {number(best.high)}",
+        f"{number(best.usual[0])} to {number(best.usual[1])}",
+        number(best.bound),
+        word,
+    ]
+
+
+def candidate_line(plan: Plan, prediction: Prediction) -> list[str]:
+    """One candidate; a least value if it was not followed to the end."""
+    cut = prediction.until is not None and prediction.until != plan.question.horizon
+    if cut and plan.question.goal == "regret":
+        early = f"by round {prediction.until:,} already"
+        return [prediction.label, f"> {number(prediction.mean)}", early]
+    interval = f"{number(prediction.low)} to {number(prediction.high)}"
+    return [prediction.label, number(prediction.mean), interval]
+
+
+def free_sentences(plan: Plan) -> list[str]:
+    """From which ε on privacy is free, and what not learning would cost."""
+    asked, free = plan.question, plan.free
+    theory = (
+        f"In theory privacy is free from ε = {free.theory:.3g} on: there the lower bound is the "
+        "one without privacy"
+        if math.isfinite(free.theory)
+        else "In theory privacy is never quite free here: a rate of 0 or 1 has infinite log odds"
+    )
+    if asked.goal == "regret":
+        theory += " (the largest log odds ratio of the best arm and another)"
+    if asked.trust == "none":
+        theory = "That is for a trusted server; without one privacy always costs. " + theory
+    lines = [theory + "."]
+    if plan.open is not None:
+        where = (
+            f"from ε = {free.practice:g} on"
+            if free.practice is not None
+            else f"at no ε up to {max(plan.epsilons):g}"
+        )
+        lines.append(
+            f"In these simulations the best private row is within 10 % of {plan.open.label}, which "
+            f"is not private and has {number(plan.open.mean)}, {where}."
+        )
+    if asked.horizon is not None and asked.goal == "regret":
+        equal = number(asked.uniform * asked.horizon)
+        lines.append(f"Equal allocation, which learns nothing, would have {equal}.")
+    return lines
+
+
+def refused_lines(plan: Plan) -> list[str]:
+    """Rows that cannot serve, grouped by their reason."""
+    groups: dict[str, list[str]] = {}
+    for name, reason in plan.refused.items():
+        groups.setdefault(reason, []).append(name)
+    return [f"- {', '.join(names)}: {reason}" for reason, names in groups.items()]
+
+
+def _aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(line[i]) for line in (header, *rows)) for i in range(len(header))]
+    return [
+        "  "
+        + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in (header, *rows)
+    ]
+
+
+def _wrapped(line: str) -> str:
+    indent = "  " if line.startswith("- ") else ""
+    return textwrap.fill(line, WIDTH, subsequent_indent=indent)

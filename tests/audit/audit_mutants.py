@@ -1,0 +1,208 @@
+"""Broken policies, built from the library's own parts; each still claims what the intact one does.
+
+The claims are derived from the parts, so every mutant lies about its noise in one place: what
+`parameters` hands to the kernels, or what `publish` does with it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+import discreet
+from discreet.live import Trial
+from discreet.live.storage import Saved
+from discreet.policies import (
+    ForgetGaussian,
+    ForgetLaplace,
+    GaussianLeader,
+    Policy,
+    Tree,
+)
+from discreet.policies.releases.base import Scale, noise, zeros
+from discreet.policies.releases.counting import TreeScale
+from discreet.policies.releases.exact import Sums
+from discreet.policies.releases.remembering import publish_again
+from discreet.policies.thompson import Start
+from discreet.policies.view import Setting, View
+from discreet.privacy.budgets import Approximate, Budget
+from discreet.privacy.counters import TreeLedger, tree_add
+
+
+@dataclass(frozen=True)
+class QuietLaplace(ForgetLaplace):
+    """Noise at a fraction of its scale."""
+
+    factor: float = 0.8
+
+    def parameters(self, setting: Setting) -> Any:
+        tight: Any = super().parameters(setting)
+        return tight._replace(scale=self.factor * tight.scale)
+
+
+@dataclass(frozen=True)
+class QuietGaussian(ForgetGaussian):
+    """The same for Gaussian noise."""
+
+    factor: float = 0.8
+
+    def parameters(self, setting: Setting) -> Scale:
+        tight = super().parameters(setting)
+        return tight._replace(scale=self.factor * tight.scale)
+
+
+@dataclass(frozen=True)
+class Unforgetting(ForgetLaplace):
+    """Old rewards are released again with every batch, with fresh noise that pays for one."""
+
+    publish: ClassVar[Any] = staticmethod(publish_again)
+
+    def ledger(self, setting: Setting) -> Sums:
+        return Sums(zeros(setting.arms, setting.source))
+
+
+def publish_first_raw(
+    release: Scale, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    drawn = noise(release.scale, rng) if view.size[arm] > 0 else 0.0
+    view.value[arm] = (total + drawn) / (rounds * release.unit)
+    view.size[arm] = rounds
+
+
+@dataclass(frozen=True)
+class FirstRaw(ForgetLaplace):
+    """The first reward of an arm is released as it is."""
+
+    publish: ClassVar[Any] = staticmethod(publish_first_raw)
+
+
+class OneNoise(NamedTuple):
+    """The noise of the k-th release of whatever arm, and how many releases each arm had."""
+
+    drawn: Any
+    releases: Any
+
+
+def publish_shared(
+    release: Scale, ledger: OneNoise, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    place = min(ledger.releases[arm], len(ledger.drawn) - 1)
+    if ledger.drawn[place] == 0.0:
+        ledger.drawn[place] = noise(release.scale, rng)
+    ledger.releases[arm] += 1
+    view.value[arm] = (total + ledger.drawn[place]) / (rounds * release.unit)
+    view.size[arm] = rounds
+
+
+@dataclass(frozen=True)
+class SharedNoise(ForgetLaplace):
+    """One noise for all arms."""
+
+    publish: ClassVar[Any] = staticmethod(publish_shared)
+
+    def ledger(self, setting: Setting) -> OneNoise:
+        return OneNoise(np.zeros(64), np.zeros(setting.arms, np.int64))
+
+
+def publish_leaky_tree(
+    release: TreeScale, ledger: TreeLedger, view: View, arm: int, rounds: int, total: float,
+    rng: Any,
+) -> None:  # fmt: skip
+    view.size[arm] += rounds
+    scale = 0.0 if (ledger.count[arm] + 1) % 4 == 2 else release.scale
+    prefix = tree_add(ledger, release.levels, scale, arm, total, rng)
+    view.value[arm] = prefix / (view.size[arm] * release.unit)
+
+
+@dataclass(frozen=True)
+class LeakyTree(Tree):
+    """Nodes of level 1 have no noise."""
+
+    publish: ClassVar[Any] = staticmethod(publish_leaky_tree)
+
+
+@dataclass(frozen=True)
+class HastyLeader(GaussianLeader):
+    """A start phase of one pull, whatever the budget needs."""
+
+    def parameters(self, setting: Setting) -> Start:
+        return Start(1)
+
+
+class RedrawingTrial(Trial):
+    """Shows a release without having stored it, so that after a reload it is drawn again."""
+
+    def _release(self) -> None:
+        storage, self._storage = self._storage, None
+        try:
+            super()._release()
+        finally:
+            self._storage = storage
+
+
+def with_release(name: str, release: Any, **budget: Any) -> Policy:
+    """A row of the catalogue with another release in it."""
+    row = discreet.policy(name, **budget)
+    return replace(row, name=type(release).__name__, release=release, recipe={})
+
+
+def quiet_gaussian(budget: Budget, factor: float) -> Policy:
+    return with_release("adac-ucb", QuietGaussian(budget, factor=factor), budget=budget)
+
+
+def hasty_leader(epsilon: float, delta: float) -> Policy:
+    row = discreet.policy("dp-ftpl-gauss", epsilon=epsilon, delta=delta)
+    return replace(row, name="hasty", rule=HastyLeader(Approximate(epsilon, delta)), recipe={})
+
+
+class MemoryStorage:
+    """What `Storage` keeps on disk, kept in memory: the same calls, no waiting for files."""
+
+    failed = False
+    path = Path("memory")
+
+    def __init__(self) -> None:
+        self.state: Any = None
+        self.before: list[Any] = []
+        self.since: list[Any] = []
+        self.outcomes: list[Any] = []
+
+    def add_assignment(self, line: Any) -> None:
+        self.since.append(line)
+
+    def add_outcome(self, line: Any) -> None:
+        self.outcomes.append(line)
+
+    def turn(self, state: Any) -> None:
+        self.state, self.before = state, self.before + self.since
+        self.since, self.outcomes = [], []
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class Reloaded:
+    """Makes trials that can be loaded again, as `Trial.load` does."""
+
+    def __init__(self, kind: type[Trial]) -> None:
+        self.kind = kind
+
+    def make(self, policy: Policy, arms: int, **options: Any) -> Trial:
+        trial = self.kind(policy, arms, **options)
+        storage: Any = MemoryStorage()
+        storage.state = trial._state(trial._batch.protocol, trial._assigned.copy())
+        trial._storage = storage
+        self.clock = options["clock"]
+        return trial
+
+    def reload(self, trial: Trial) -> Trial:
+        storage: Any = trial._storage
+        state = json.loads(json.dumps(storage.state))
+        saved = Saved(state, storage.before, storage.since, storage.outcomes)
+        again = self.kind._revived(trial.policy, saved, self.clock)
+        again._storage = storage
+        return again

@@ -1,0 +1,53 @@
+"""The intact catalogue passes: every private row with its example budget, confidence 1 - 1e-6.
+
+By construction a false alarm has probability at most 1e-6 a row; seeds are fixed.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import discreet
+from discreet.audit import TrialRuns, attack, audit, candidates
+from discreet.audit.table import page
+from discreet.policies import CATALOGUE
+from discreet.privacy.guarantees import Definition
+
+SURE = 1.0 - 1e-6
+ROWS = [name for name, row in CATALOGUE.items() if row.example().is_private]
+TOLD_APART = {"dp-ucb": 0.1, "private-ucb": 0.1, "dp-ucb-int": 0.1, "dp-ftpl-beta": 0.1}
+"""What the audit must at least prove: 0.2 unless the budget is spread over many releases."""
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_no_violation_in_an_intact_row(name: str) -> None:
+    policy = CATALOGUE[name].example()
+    inputs = None
+    if policy.guarantee.definition is not Definition.INSTANTANEOUS:
+        inputs = candidates(policy, feeding=False)
+    result = audit(policy, inputs=inputs, transcripts=40_000, confidence=SURE, seed=1)
+    assert not result.is_violation, result
+    assert result.transcripts <= 40_000
+    # an audit that sees nothing would pass everything
+    assert result.epsilon_lower > TOLD_APART.get(name, 0.2), result
+    assert name in page([result], seconds=1.0, seed=1, confidence=SURE)
+
+
+def test_trees_behind_a_start_phase() -> None:
+    row = discreet.policy("private-thompson", epsilon=1.0, gap_estimation=False, fill=3)
+    inputs = candidates(row, horizon=10, feeding=False)
+    result = audit(row, inputs=inputs, transcripts=60_000, confidence=SURE, seed=1)
+    assert not result.is_violation, result
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "deadline"),
+    [((0.0, 0.0), (1.0, 0.0), None), ((None, 0.0), (1.0, 0.0), 5.0)],
+    ids=["outcome", "whether somebody answers"],
+)
+def test_live_trials_keep_their_claim(first: tuple, second: tuple, deadline: float | None) -> None:
+    row = discreet.policy("adap-klucb", epsilon=1.0)
+    runs = TrialRuns(row, first, second, deadline=deadline)
+    result = attack([runs], row.guarantee, transcripts=6_000, confidence=SURE, seed=1)
+    assert not result.is_violation, result
+    assert result.epsilon_lower > 0.4

@@ -1,0 +1,105 @@
+"""Live trials that stop with a recommendation."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet.errors import InvalidArgument, TrialError, UnsupportedBudget
+from discreet.identify import identifier
+
+CHANCES = {"A": 0.95, "B": 0.05}
+
+
+def play(trial: discreet.Trial, seed: int, first: int = 0, most: int = 5000) -> int:
+    """Units one by one, until the trial stops; how many there were."""
+    chance = random.Random(seed)
+    unit = first
+    while trial.recommendation is None and unit < most:
+        arm = trial.assign(unit)
+        trial.record(unit, float(chance.random() < CHANCES[str(arm)]))
+        unit += 1
+    return unit
+
+
+@pytest.mark.parametrize("name", ["adap-tt", "adap-tt-star", "ctb-tt", "dp-se"])
+def test_a_trial_stops_with_an_answer(name: str) -> None:
+    """The answer is wrong with probability at most δ = 1e-6: that is the false-alarm rate."""
+    row = identifier(name, epsilon=3.0)
+    with discreet.Trial(row, ["A", "B"], goal="identify", delta=1e-6) as trial:
+        assert trial.recommendation is None
+        assert trial.report()["recommendation"] is None
+        used = play(trial, 1)
+        assert trial.recommendation == "A"
+        assert trial.status == "finished"
+        report = trial.report()
+        assert report["recommendation"] == {"arm": "A", "confidence": 1 - 1e-6}
+        assert report["rounds"] == used
+        assert "recommends A, with confidence 0.999999" in str(trial)
+        json.dumps(report)
+        with pytest.raises(TrialError, match="recommends 'A'"):
+            trial.assign(used)
+        assert trial.assign(0) in CHANCES  # who was assigned keeps the arm
+        trial.record(0, 1.0)  # late: dropped
+        assert trial.guarantee.budget == discreet.Pure(3.0)
+
+
+def test_a_trial_outlives_its_process(tmp_path: Path) -> None:
+    path = tmp_path / "trial.json"
+    row = identifier("adap-tt", epsilon=3.0)
+    trial = discreet.Trial(row, ["A", "B"], goal="identify", delta=1e-6, path=path)
+    unit = play(trial, 2, most=45)
+    before = trial.report()
+    trial.close()
+    trial = discreet.Trial.load(path)
+    assert trial.report() == before
+    assert trial.policy == row.at(1e-6).batched()
+    play(trial, 3, first=unit)
+    trial.close()
+    with discreet.Trial.load(path) as again:
+        assert again.recommendation == "A"
+        assert again.status == "finished"
+        with pytest.raises(TrialError, match="has stopped"):
+            again.assign("somebody")
+
+
+def test_a_damaged_answer_is_refused(tmp_path: Path) -> None:
+    from discreet.live.protocol import Protocol
+    from discreet.privacy.source import SECURE
+
+    row = identifier("adap-tt", epsilon=3.0).at(0.05).batched()
+    protocol = Protocol(row, row.setting(2, None, SECURE), None, None)
+    for answer in (2, -1, 0.5, "A"):
+        with pytest.raises(discreet.errors.DamagedFile, match="recommends no arm"):
+            protocol.restore(protocol.to_dict() | {"answer": answer})
+
+
+def test_no_answer_before_every_arm_has_a_release() -> None:
+    with discreet.Trial(identifier("adap-tt", epsilon=1e3), 3, goal="identify", delta=0.9) as trial:
+        for unit in range(2):
+            trial.record(unit, 1.0) if trial.assign(unit) is not None else None
+            assert trial.recommendation is None
+
+
+def test_what_a_trial_refuses() -> None:
+    row = identifier("adap-tt", epsilon=1.0)
+    with pytest.raises(InvalidArgument, match="goal must be 'regret' or 'identify'"):
+        discreet.Trial(row, 2, goal="win")
+    with pytest.raises(InvalidArgument, match="goal must be 'identify' for adap-tt"):
+        discreet.Trial(row, 2)
+    with pytest.raises(InvalidArgument, match="delta must lie in"):
+        discreet.Trial(row, 2, goal="identify")
+    with pytest.raises(InvalidArgument, match="delta must be left out"):
+        discreet.Trial(discreet.policy("adap-klucb", epsilon=1.0), 2, delta=0.1)
+    with pytest.raises(InvalidArgument, match="policy must be an identifier"):
+        discreet.Trial(discreet.policy("adap-klucb", epsilon=1.0), 2, goal="identify", delta=0.1)
+    with pytest.raises(UnsupportedBudget, match="be private over the whole run"):
+        discreet.Trial(identifier("ttucb"), 2, goal="identify", delta=0.1)
+    with pytest.raises(InvalidArgument, match="keep the risk δ"):
+        discreet.Trial(
+            identifier("adap-tt", epsilon=1.0, threshold="heuristic"), 2, goal="identify", delta=0.1
+        )

@@ -1,0 +1,90 @@
+"""The gallery is written from the saved findings, and only if they are whole."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import DamagedFile, InvalidArgument
+from discreet.studies import Reproduction
+from discreet.studies.gallery import MOST_BYTES, gallery_page, main, small_png, write_gallery
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_page_says_what_the_json_says(results: Path, tmp_path: Path) -> None:
+    page = write_gallery(results, tmp_path / "docs").read_text(encoding="utf-8")
+    found = json.loads((results / "azize2022/figure8/findings.json").read_text(encoding="utf-8"))
+    (finding,) = found["findings"]
+    assert finding["claim"] in page
+    assert f"**{finding['verdict']}**. {finding['why']}" in page
+    assert finding["measured"][0]["name"] in page
+    assert "20,000 rounds, 6 runs (published: 10,000,000 rounds, 20 runs)" in page
+    assert "[azize2022 8](#azize2022-figure-8) | 1 |" in page
+    picture = tmp_path / "docs/gallery/azize2022-figure8.png"
+    assert f"gallery/{picture.name}" in page
+    assert 1_000 < picture.stat().st_size < MOST_BYTES
+
+
+def test_another_finding_makes_another_page(done: Reproduction) -> None:
+    found = done.to_dict()
+    page = gallery_page([found])
+    found["findings"][0] |= {"verdict": "not reproduced", "why": "a | b"}
+    changed = gallery_page([found])
+    assert changed != page
+    assert "**not reproduced**. a \\| b" in changed
+    found["findings"][0]["verdict"] = "wonderful"
+    with pytest.raises(DamagedFile, match="wonderful"):
+        gallery_page([found])
+
+
+@pytest.mark.parametrize("damage", ["no json", "cut", "later", "lacking", "no picture"])
+def test_damaged_results_leave_nothing(results: Path, tmp_path: Path, damage: str) -> None:
+    folder = tmp_path / "results"
+    shutil.copytree(results, folder)
+    path = folder / "azize2022/figure8/findings.json"
+    found = json.loads(path.read_text(encoding="utf-8"))
+    if damage == "no json":
+        path.unlink()
+    elif damage == "cut":
+        path.write_text(path.read_text(encoding="utf-8")[:100], encoding="utf-8")
+    elif damage == "later":
+        path.write_text(json.dumps(found | {"format": 2}), encoding="utf-8")
+    elif damage == "lacking":
+        path.write_text(json.dumps({"format": 1, "study": "azize2022"}), encoding="utf-8")
+    else:
+        path.with_name("figure.png").write_text("no picture")
+    with pytest.raises((DamagedFile, KeyError)):
+        write_gallery(folder, tmp_path / "docs")
+    assert not (tmp_path / "docs").exists()
+
+
+def test_an_empty_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InvalidArgument, match="folder must hold reproduced figures"):
+        write_gallery(tmp_path, tmp_path / "docs")
+    assert main([str(tmp_path), "--docs", str(tmp_path / "docs")]) == 2
+    assert "run discreet reproduce all" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_large_picture_is_reduced(tmp_path: Path) -> None:
+    import numpy as np
+    from PIL import Image
+
+    rng = np.random.default_rng(1)
+    noise = rng.integers(0, 256, (240, 320, 3), dtype=np.uint8)
+    Image.fromarray(noise).save(tmp_path / "noise.png")
+    assert (tmp_path / "noise.png").stat().st_size > MOST_BYTES
+    assert len(small_png(tmp_path / "noise.png")) < MOST_BYTES
+
+
+def test_the_pictures_of_the_published_gallery_exist() -> None:
+    page = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    shown = re.findall(r"\]\((gallery/[^)]+\.png)\)", page)
+    assert len(shown) == len(re.findall(r"^### ", page, re.M)) > 0
+    for name in shown:
+        assert (DOCS / name).stat().st_size < MOST_BYTES

@@ -1,0 +1,238 @@
+"""Bounds on regret: closed forms, limits, lower below upper, silence outside their domain."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import naive_bounds as naive
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import discreet
+from discreet import theory
+from discreet.errors import InvalidArgument
+from discreet.references import REFERENCES
+
+MEANS = [0.75, 0.625, 0.5, 0.375, 0.25]
+GAPS = [0.125, 0.25, 0.375, 0.5]
+T = 1e6
+LOG = math.log(T)
+instances = st.lists(st.floats(0.02, 0.98), min_size=2, max_size=6).filter(
+    lambda means: max(means) - min(means) > 1e-3
+)
+budgets = st.floats(0.01, 20.0)
+
+
+def test_published_figures() -> None:
+    # algorithms.md, section 1: 106 at ε = 1 and 576 at ε = .1 for T = 1e6
+    assert theory.private_bernoulli(MEANS, 1.0) * LOG == pytest.approx(106, abs=1)
+    assert theory.private_bernoulli(MEANS, 0.1) * LOG == pytest.approx(576, abs=1)
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.4, 3.0])
+def test_lower_bounds_by_their_formulas(epsilon: float) -> None:
+    pairs = [(0.75 - gap, gap) for gap in GAPS]
+    kls = [naive.kl(mean, 0.75) for mean, _ in pairs]
+    assert theory.lai_robbins(MEANS) == pytest.approx(
+        sum(gap / k for (_, gap), k in zip(pairs, kls, strict=True))
+    )
+    for version, factor in (("2024", 1.0), ("2022", 6.0)):
+        assert theory.view_private(MEANS, epsilon, version) == pytest.approx(
+            sum(g / min(k, factor * epsilon * g) for (_, g), k in zip(pairs, kls, strict=True))
+        )
+    assert theory.private_bernoulli(MEANS, epsilon) == pytest.approx(
+        sum(gap / naive.d_epsilon(mean, 0.75, epsilon) for mean, gap in pairs), rel=1e-5
+    )
+    assert theory.local_private(MEANS, epsilon) == pytest.approx(
+        sum(1.0 / gap for gap in GAPS) / (math.exp(epsilon) - math.exp(-epsilon)) ** 2
+    )
+
+
+def test_minimax_by_their_formulas() -> None:
+    assert theory.minimax_pure(5, T, 1.0) == pytest.approx(math.sqrt(4e6) / 27)
+    assert theory.minimax_pure(5, 100, 1e-3) == pytest.approx(4 / (22 * 1e-3))
+    assert theory.minimax_pure(5, 100, 1e-3, "2022") == pytest.approx(4 / (131 * 1e-3))
+    assert theory.minimax_zcdp(5, 100, 1e-6) == pytest.approx(math.sqrt(4e6) / 124)
+    assert theory.minimax_zcdp(5, T, 1.0) == pytest.approx(math.sqrt(4e6) / 27)
+    e, d, root = 0.5, 1e-3, 1e3
+    top = (math.exp(e) - 1) * root + 5 * d * root
+    assert theory.minimax_global(T, e, d) == pytest.approx(
+        math.log(top / (40 * (math.exp(e) - 1) + 5 * d * root)) / (16 * e)
+    )
+    assert theory.linear_minimax_pure(3, T, 1.0) == pytest.approx(math.exp(-2) * 3 * 1e3 / 8)
+    assert theory.linear_minimax_pure(3, T, 1e-6) == pytest.approx(math.exp(-1) * 3e6 / 4)
+    assert theory.linear_minimax_zcdp(3, 4, 1e-8) == pytest.approx(math.exp(-2.25) * 3e4 / 4)
+
+
+def test_upper_bounds_by_their_formulas() -> None:
+    e, a, n = 0.2, 3.5, len(MEANS)
+    s = sum(1 / gap for gap in GAPS)
+    assert theory.adap_ucb(MEANS, T, e, a) == pytest.approx(
+        sum(16 * a * LOG / min(gap, e) + 3 * a / (a - 3) for gap in GAPS)
+    )
+    assert theory.adap_ucb_minimax(n, T, e, a, gaps=sum(GAPS)) == pytest.approx(
+        3 * a / (a - 3) * sum(GAPS) + 8 * math.sqrt(a * n * T * LOG) + 16 * a * n * LOG / e
+    )
+    assert theory.adac_ucb(MEANS, T, 0.1, a) == pytest.approx(
+        8 * a * LOG * s + 4 * (8 * math.sqrt(a * LOG / 0.1) + 2 * a / (a - 3))
+    )
+    assert theory.ldp_ucb_l(MEANS, T, e) == pytest.approx(
+        8 * 21**2 * LOG * s + (1 + 2 * math.pi**2 / 3) * sum(GAPS)
+    )
+    odds = (math.exp(e) + 1) / (math.exp(e) - 1)
+    assert theory.ldp_ucb_b(MEANS, T, e) == pytest.approx(
+        8 * odds**2 * LOG * s + (1 + math.pi**2 / 3) * sum(GAPS)
+    )
+    assert theory.dp_ucb(MEANS, T, e) == pytest.approx(
+        8 * math.sqrt(8) * n * LOG**2.5 / e + 4 * sum(GAPS) + 4 * LOG * s
+    )
+    d, x = 1e-4, math.exp(e) - 1
+    private = 4 / e * math.log((T * x + 2 * T * d) / (2 * x + 2 * T * d))
+    assert theory.dp_ftpl_new(MEANS, T, e, d) == pytest.approx(
+        sum(max(16 * LOG / gap, private) for gap in GAPS) + 4 * n
+    )
+    assert theory.dp_ftpl_new(MEANS, T, 0.0, d) == pytest.approx(
+        theory.dp_ftpl_new(MEANS, T, 1e-9, d), rel=1e-4
+    )
+    ratio = (T**2 * x + T**2 * d) / (2 * x + T**2 * d)
+    assert theory.gdp_elim_new(MEANS, T, e, d) == pytest.approx(
+        sum(1024 * gap * LOG / 0.125**2 + 32 * gap / (e * 0.125) * math.log(ratio) for gap in GAPS)
+        + 4 * n
+    )
+
+
+@given(instances, budgets)
+def test_order_and_limits(means: list[float], epsilon: float) -> None:
+    free = theory.lai_robbins(means)
+    sharp = theory.private_bernoulli(means, epsilon)
+    view = theory.view_private(means, epsilon)
+    old = theory.view_private(means, epsilon, "2022")
+    assert free * (1 - 1e-9) <= old <= view * (1 + 1e-9)
+    assert view <= sharp * (1 + 1e-9)
+    assert theory.private_bernoulli(means, math.inf) == pytest.approx(free)
+    assert theory.view_private(means, math.inf) == pytest.approx(free)
+    # as ε falls, ε times the bound tends to the number of worse arms
+    worse = sum(mean < max(means) for mean in means)
+    assert theory.private_bernoulli(means, 1e-6) * 1e-6 == pytest.approx(worse, rel=1e-3)
+    # more privacy never costs less
+    assert theory.private_bernoulli(means, epsilon / 2) >= sharp * (1 - 1e-9)
+
+
+@given(instances, budgets, st.floats(4.0, 9.0))
+def test_lower_bounds_are_below_upper_bounds(
+    means: list[float], epsilon: float, digits: float
+) -> None:
+    horizon = round(10**digits)
+    log = math.log(horizon)
+    lower = theory.private_bernoulli(means, epsilon) * log
+    local = max(lower, theory.local_private(means, epsilon) * log)
+    assert lower <= theory.adap_ucb(means, horizon, epsilon)
+    assert lower <= theory.dp_ucb(means, horizon, epsilon)
+    assert lower <= theory.gdp_elim_new(means, horizon, epsilon)
+    assert local <= theory.ldp_ucb_b(means, horizon, epsilon)
+    assert local <= theory.ldp_ucb_l(means, horizon, epsilon)
+    assert theory.ldp_ucb_b(means, horizon, epsilon) <= theory.ldp_ucb_l(means, horizon, epsilon)
+    arms = len(means)
+    assert theory.minimax_pure(arms, horizon, epsilon) <= theory.adap_ucb_minimax(
+        arms, horizon, epsilon
+    )
+
+
+@pytest.mark.parametrize("name", ["adap-ucb", "ldp-ucb-b", "dp-ucb"])
+def test_simulated_regret_is_below_the_upper_bound(name: str) -> None:
+    law = discreet.Bernoulli([0.75, 0.5])
+    row = discreet.policy(name, epsilon=1.0)
+    result = discreet.simulate(row, law, horizon=1e4, runs=10, seed=1)
+    (upper,) = [line for line in theory.bounds_of(result) if line.side == "upper"]
+    assert upper.policy == name
+    assert upper.value is not None
+    # the worst of ten runs: regret is at most T Δ = 2500, so this can fail
+    assert result.final_regret.max() < upper.value
+
+
+def test_laws_of_two_points_need_no_more_than_bernoulli() -> None:
+    laws = [theory.FiniteLaw([0.2, 0.8], [0.3, 0.7]), theory.FiniteLaw([0.2, 0.8], [0.6, 0.4])]
+    means = [law.mean for law in laws]
+    assert theory.lai_robbins(laws) < theory.lai_robbins(means)
+    assert theory.lai_robbins(discreet.Gaussian([1.0, 0.0])) == pytest.approx(2.0)
+
+
+OUTSIDE: list[tuple[Callable[[], object], str]] = [
+    (lambda: theory.adap_ucb(MEANS, T, 1.0, alpha=3.0), "alpha"),
+    (lambda: theory.adac_ucb(MEANS, T, 1.0, alpha=1.0), "alpha"),
+    (lambda: theory.adap_ucb(MEANS, T, 0.0), "epsilon"),
+    (lambda: theory.adap_ucb(MEANS, 3, 1.0), "horizon"),
+    (lambda: theory.adap_ucb(MEANS, 1e6 + 0.5, 1.0), "horizon"),
+    (lambda: theory.view_private(MEANS, -1.0), "epsilon"),
+    (lambda: theory.view_private(MEANS, 1.0, "2023"), "version"),
+    (lambda: theory.private_bernoulli([0.5, 1.2], 1.0), "means"),
+    (lambda: theory.private_bernoulli([0.5], 1.0), "means"),
+    (lambda: theory.private_bernoulli(MEANS, math.nan), "epsilon"),
+    (lambda: theory.minimax_zcdp(5, T, 1.5), "rho"),
+    (lambda: theory.minimax_pure(1, T, 1.0), "arms"),
+    (lambda: theory.minimax_pure(10, 5, 1.0), "horizon"),
+    (lambda: theory.minimax_global(100, 1.0), "horizon"),
+    (lambda: theory.minimax_global(T, 1.0, 1.5), "delta"),
+    (lambda: theory.minimax_global(T, 1.0, a=1.0), "a"),
+    (lambda: theory.dp_ftpl_new(MEANS, T, 0.0), "epsilon"),
+    (lambda: theory.linear_minimax_zcdp(3, T, 2.0), "rho"),
+    (lambda: theory.linear_minimax_pure(0, T, 1.0), "dimension"),
+    (lambda: theory.bounds(MEANS, horizon=T, confidence=0.5), "confidence"),
+]
+
+
+@pytest.mark.parametrize(("call", "argument"), OUTSIDE)
+def test_outside_its_domain_a_bound_is_an_error(call: Callable[[], object], argument: str) -> None:
+    with pytest.raises(InvalidArgument) as error:
+        call()
+    assert error.value.argument == argument
+
+
+def test_every_bound_says_what_it_is() -> None:
+    assert len(theory.BOUNDS) >= 20
+    for name, entry in theory.BOUNDS.items():
+        assert getattr(theory, name) is entry.formula
+        assert entry.reference in REFERENCES
+        assert entry.side in ("lower", "upper")
+        assert entry.quantity in ("regret", "samples")
+        assert entry.domain
+        assert len(entry.summary) > 10
+
+
+def test_the_table_and_its_silence() -> None:
+    lines = theory.bounds([0.6, 0.5], horizon=100, epsilon=1.0, rho=2.0, confidence=0.01)
+    silent = {line.name: line.silent for line in lines if line.value is None}
+    assert set(silent) == {"minimax_global", "minimax_zcdp"}
+    assert "rho must be at most 1" in silent["minimax_zcdp"]
+    own = next(line for line in lines if line.name == "private_bernoulli")
+    assert own.value == pytest.approx(theory.private_bernoulli([0.6, 0.5], 1.0) * math.log(100))
+    samples = [line for line in lines if line.name == "characteristic_time"]
+    assert len(samples) == 2
+    assert samples[0].value is not None
+    assert samples[1].value is not None
+    assert samples[0].value <= samples[1].value
+
+
+def test_overlay_curves() -> None:
+    rows = [discreet.policy(n, epsilon=0.5) for n in ("adap-ucb", "ldp-ucb-b")]
+    rows.append(discreet.policy("adap-ucb", epsilon=0.5, alpha=1.0))
+    found = discreet.compare(rows, discreet.Bernoulli([0.7, 0.5]), horizon=1000, runs=2, seed=1)
+    curves = theory.overlay(found)
+    assert set(curves) == {
+        "lower bound, no privacy", "lower bound, ε = 0.5", "lower bound (local), ε = 0.5",
+        "upper bound of adap-ucb", "upper bound of ldp-ucb-b",
+    }  # fmt: skip
+    at = curves["lower bound, ε = 0.5"](found[0].t)[-1]
+    assert at == pytest.approx(theory.private_bernoulli([0.7, 0.5], 0.5) * math.log(1000))
+    upper = curves["upper bound of adap-ucb"](found[0].t)
+    assert upper[-1] == pytest.approx(theory.adap_ucb([0.7, 0.5], 1000, 0.5))
+    assert math.isnan(upper[0])
+    silent = [line.silent for line in theory.bounds_of(found[2]) if line.side == "upper"]
+    assert "alpha must be above 3" in silent[0]
+    gaussian = discreet.simulate(
+        discreet.policy("ucb1"), discreet.Gaussian([0.7, 0.5]), horizon=100, runs=1, seed=1
+    )
+    with pytest.raises(InvalidArgument, match="Bernoulli"):
+        theory.bounds_of(gaussian)
