@@ -116,9 +116,10 @@ def main() -> None:
         losses.append((otherwise / mean, usual / mean, asked.uniform * case["horizon"] / mean))
         mark = "ok " if strict else "tie" if fine else "BAD"
         print(
-            f"{len(case['means']):3d} {case['horizon']:8d} {case['epsilon']:6g}  {case['trust']:6s} "
-            f"{best.label:24s} {mean:7.0f}  {other.label:24s} {otherwise:7.0f} {usual:7.0f} "
-            f"{asked.uniform * case['horizon']:8.0f}  {mean / own - 1.0:9.1%}  {spent:5.1f}  {mark}",
+            f"{len(case['means']):3d} {case['horizon']:8d} {case['epsilon']:6g}  "
+            f"{case['trust']:6s} {best.label:24s} {mean:7.0f}  {other.label:24s} "
+            f"{otherwise:7.0f} {usual:7.0f} {asked.uniform * case['horizon']:8.0f}  "
+            f"{mean / own - 1.0:9.1%}  {spent:5.1f}  {mark}",
             flush=True,
         )
     n = asked_for.instances

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         parallel,
     )
     from .simulator import Comparison, Result, compare, load, simulate
+    from .theory import plan
 
 _HOMES = {
     "arms": (
@@ -62,6 +63,7 @@ _HOMES = {
         "compose", "parallel",
     ),
     "simulator": ("Comparison", "Result", "compare", "load", "simulate"),
+    "theory": ("plan",),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -100,6 +102,7 @@ __all__ = [
     "law",
     "load",
     "parallel",
+    "plan",
     "policy",
     "simulate",
 ]

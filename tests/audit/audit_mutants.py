@@ -15,7 +15,7 @@ import numpy as np
 
 import discreet
 from discreet.live import Trial
-from discreet.live.storage import Saved
+from discreet.live.trial import Batch
 from discreet.policies import (
     ForgetGaussian,
     ForgetLaplace,
@@ -196,13 +196,19 @@ class Reloaded:
         storage: Any = MemoryStorage()
         storage.state = trial._state(trial._batch.protocol, trial._assigned.copy())
         trial._storage = storage
-        self.clock = options["clock"]
         return trial
 
     def reload(self, trial: Trial) -> Trial:
+        """What `Trial.load` does with its lines, on the same object: a new one costs 2 ms."""
         storage: Any = trial._storage
         state = json.loads(json.dumps(storage.state))
-        saved = Saved(state, storage.before, storage.since, storage.outcomes)
-        again = self.kind._revived(trial.policy, saved, self.clock)
-        again._storage = storage
-        return again
+        protocol = trial._batch.protocol.copy()
+        protocol.restore(state["protocol"])
+        trial._batch = Batch(protocol)
+        trial._arm_of = {unit: arm for unit, arm, *_ in storage.before}
+        trial._used = {unit: used for unit, _, _, used, _ in storage.before}
+        trial._assigned = list(state["assigned"])
+        for unit, arm, slot, _, due in storage.since:
+            trial._enter(unit, arm, slot, due)
+        trial._batch.outcomes = dict(storage.outcomes)
+        return trial

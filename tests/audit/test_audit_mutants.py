@@ -78,10 +78,10 @@ def test_a_start_phase_that_is_too_short_is_caught() -> None:
 
 @pytest.mark.parametrize("kind", [Trial, mutants.RedrawingTrial])
 def test_a_trial_that_redraws_after_a_reload_is_caught(kind: type[Trial]) -> None:
-    """Live noise has no seed: of four draws of one batch the first input shows a sum above 2 with
-    probability 0.003, the second with 0.5, so that 1000 tested transcripts a side never miss it."""
+    """Live noise has no seed: the mean of eight draws of one batch is 4 standard deviations apart
+    on the two inputs, so that 400 tested transcripts a side do not miss it."""
     files = mutants.Reloaded(kind)
     row = discreet.policy("adap-klucb", epsilon=2.0)
-    runs = TrialRuns(row, (0.0,), (1.0,), make=files.make, between=files.reload, repeats=3)
-    result = attack([runs], row.guarantee, transcripts=4_000, confidence=SURE, seed=1)
+    runs = TrialRuns(row, (0.0,), (1.0,), make=files.make, between=files.reload, repeats=7)
+    result = attack([runs], row.guarantee, transcripts=1_600, confidence=SURE, seed=1)
     assert result.is_violation == (kind is mutants.RedrawingTrial), result

@@ -12,6 +12,8 @@ import discreet.linear as linear
 from discreet.errors import InvalidArgument
 from discreet.linear.trial import covariates
 
+PLANE = linear.FixedActions(np.eye(2))
+
 
 def offered(contexts: linear.Contexts, rounds: int, seed: int = 1) -> np.ndarray:
     """The actions of some rounds, K × d each."""
@@ -139,9 +141,9 @@ def test_actg175() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: linear.LinearProblem(linear.FixedActions(np.eye(2)), [1.0]),
-        lambda: linear.LinearProblem(linear.FixedActions(np.eye(2)), [2.0, 0.0], linear.SignRewards()),
-        lambda: linear.LinearProblem(linear.FixedActions(np.eye(2)), [-0.1, 0.0], linear.BitRewards()),
+        lambda: linear.LinearProblem(PLANE, [1.0]),
+        lambda: linear.LinearProblem(PLANE, [2.0, 0.0], linear.SignRewards()),
+        lambda: linear.LinearProblem(PLANE, [-0.1, 0.0], linear.BitRewards()),
         lambda: linear.LinearProblem.random(rewards="sign"),
         lambda: linear.LinearProblem.random(arms=1),
         lambda: linear.LinearProblem.random(dimension=0),

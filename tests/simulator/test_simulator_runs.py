@@ -242,16 +242,16 @@ def test_a_real_ctrl_c_leaves_the_finished_runs() -> None:
         print("after", len(result), result[0].runs, result.complete, flush=True)
         """
     )
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    try:
-        assert process.stdout.readline() == "run\n"
-        os.kill(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "run\n"
+            os.kill(process.pid, signal.SIGINT)
+            out, err = process.communicate(timeout=120)
+        finally:
+            process.kill()
     assert process.returncode == 0, err
     last = out.strip().splitlines()[-1].split()
     assert last[0] == "after"

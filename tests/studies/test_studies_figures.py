@@ -102,7 +102,8 @@ def test_environments_and_the_price_run_and_draw(tmp_path: Path) -> None:
 
 
 def test_settings_are_the_published_ones() -> None:
-    for entry in all_figures(["azize2022", "thesis2024"]):
+    thesis = [figure("thesis2024", number) for number in ("5.2", "5.3", "5.4")]
+    for entry in (*all_figures(["azize2022"]), *thesis):
         assert entry.full.horizon == 10**7
         assert entry.full.runs == (100 if entry.number == "5.4" else 20)
         assert entry.quick.horizon < entry.full.horizon

@@ -363,6 +363,23 @@ def test_an_index_defined_by_an_equation_is_compared_as_it_is_solved() -> None:
         assert choose(None, memory, view, t, None) == best
 
 
+def test_a_ceiling_is_void_once_its_arm_was_played() -> None:
+    """Batches may move the mean of the played arm anywhere; the other arms stay as they are."""
+    rng = np.random.default_rng(9)
+    policy = Policy("kl", Doubling(), Exact(), KLUCB())
+    choose, setting = policy.choose_kernel.interpreted(), policy.setting(3, 10_000)
+    for _ in range(60):
+        sizes, means = rng.integers(1, 4, 3), rng.random(3)
+        memory = policy.rule.memory(setting)
+        for _ in range(30):
+            t = int(sizes.sum())
+            indices = [naive.kl_ucb(m, int(n), t + 1) for m, n in zip(means, sizes, strict=True)]
+            arm = choose(None, memory, View(means, sizes, sizes), t, None)
+            assert indices[arm] >= max(indices) - 1e-9
+            sizes[arm] += rng.integers(1, 5)
+            means[arm] = rng.random()
+
+
 # --- elimination ----------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Linear policies on the command line: which they are, and the problem that the options describe."""
+"""Linear policies on the command line: which they are, and the problem that options describe."""
 
 from __future__ import annotations
 

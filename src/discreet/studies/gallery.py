@@ -50,8 +50,8 @@ def write_gallery(folder: str | Path, docs: str | Path = "docs") -> Path:
             "folder", "hold reproduced figures", str(folder),
             "run discreet reproduce all --output FOLDER first",
         )  # fmt: skip
-    pictures = {_picture_name(entry): small_png(place / PNG) for place, entry in found}
     page = gallery_page([entry for _, entry in found])
+    pictures = {_picture_name(entry): small_png(place / PNG) for place, entry in found}
     (docs / "gallery").mkdir(parents=True, exist_ok=True)
     for name, data in pictures.items():
         with written_whole(docs / "gallery" / name) as temporary:

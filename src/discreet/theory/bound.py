@@ -5,7 +5,7 @@ that documentation, command line and tests read one list.
 
 >>> from discreet.theory import BOUNDS, lai_robbins
 >>> round(lai_robbins([0.75, 0.5]), 3), BOUNDS["lai_robbins"].form
-(1.911, 'per log T')
+(1.738, 'per log T')
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ Q in the family of P:
   one for TVinf is solved by moving mass from the lowest values up to 1.
 d_ε(x, y) = inf over z in [x, y] of ε|z-x| + kl(z, y), Bernoulli: what an ε-private release leaves.
 
->>> klinf(FiniteLaw([0.0, 0.5, 1.0], [0.3, 0.4, 0.3]), 0.6) < klinf(0.5, 0.6)
+>>> klinf(FiniteLaw([0.0, 0.5, 1.0], [0.3, 0.4, 0.3]), 0.6) > klinf(0.5, 0.6)
 True
 """
 

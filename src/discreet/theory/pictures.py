@@ -42,10 +42,11 @@ def regime_picture(best: float = 0.75, *, path: str | Path | None = None) -> Fig
     figure = Figure(figsize=(7.0, 4.6), layout="constrained")
     axes = figure.add_subplot()
     drawn = axes.contourf(
-        gaps, epsilons, np.clip(factors, 1.0 + 1e-9, FACTORS[-1]), FACTORS, cmap="Blues", norm=LogNorm(1.0, 40.0),
-        extend="max",
+        gaps, epsilons, np.clip(factors, 1.0 + 1e-9, FACTORS[-1]), FACTORS, cmap="Blues",
+        norm=LogNorm(1.0, 40.0), extend="max",
     )  # fmt: skip
-    figure.colorbar(drawn, ax=axes, label="factor by which privacy raises the lower bound")
+    bar = figure.colorbar(drawn, ax=axes, label="factor by which privacy raises the lower bound")
+    bar.set_ticks(FACTORS, labels=[f"{factor:g}" for factor in FACTORS])
     turns = [log_odds_ratio(best - g, best) for g in gaps]
     axes.fill_between(gaps, turns, 10.0, color="#e8f3ec", linewidth=0)
     axes.plot(gaps, turns, color="#00604a", linewidth=2.0)
@@ -122,7 +123,7 @@ def price_picture(
     axes.set_xlabel("ε: strong privacy on the left, weak on the right")
     axes.set_ylabel(f"regret after {horizon:,.0f} participants")
     axes.grid(alpha=0.25)
-    axes.legend(fontsize="small", frameon=False, loc="upper right")
+    axes.legend(fontsize="small", framealpha=1.0, edgecolor="white", loc="upper right")
     return _saved(figure, path)
 
 

@@ -8,7 +8,7 @@ Per log T, for policies whose regret is below every power of T on all instances 
 At a horizon T, for the worst instance: minimax bounds for ε-DP, ρ-zCDP and (ε, δ)-global DP.
 
 >>> round(private_bernoulli([0.75, 0.5], epsilon=0.1), 2)
-10.87
+10.4
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Each holds for rewards in [0, 1] and for its policy's own options: AdaP-UCB and 
 the arms with Δ > 0, N counts all arms.
 
 >>> round(ldp_ucb_b([0.75, 0.5], horizon=1e6, epsilon=1.0))
-2072
+2071
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 >>> table = bounds([0.75, 0.5], epsilon=1.0, horizon=1e6)
 >>> [round(line.value, 1) for line in table if line.name == "private_bernoulli"]
-[26.5]
+[24.2]
 """
 
 from __future__ import annotations

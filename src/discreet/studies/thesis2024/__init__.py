@@ -1,12 +1,31 @@
-"""Azize (2024), the thesis: finite-armed bandits under pure and concentrated privacy."""
+"""Azize (2024), the thesis: finite-armed and linear bandits under pure and concentrated privacy."""
 
 from ..registry import Study
-from . import figure5_2, figure5_3, figure5_4, figure5_7, figure5_7_local
+from . import (
+    figure5_2,
+    figure5_3,
+    figure5_4,
+    figure5_5,
+    figure5_6,
+    figure5_7,
+    figure5_7_local,
+    figure_c1,
+)
 
 STUDY = Study(
     "thesis2024",
     "Azize (2024), Privacy-Utility Trade-offs in Sequential Decision-Making under Uncertainty",
     tuple(
-        module.FIGURE for module in (figure5_2, figure5_3, figure5_4, figure5_7, figure5_7_local)
+        module.FIGURE
+        for module in (
+            figure5_2,
+            figure5_3,
+            figure5_4,
+            figure5_5,
+            figure5_6,
+            figure5_7,
+            figure5_7_local,
+            figure_c1,
+        )
     ),
 )
