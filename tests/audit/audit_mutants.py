@@ -14,6 +14,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 import discreet
+from discreet.compiled import Kernel
+from discreet.identify import Identifier, Stopping, identifier
 from discreet.live import Trial
 from discreet.live.trial import Batch
 from discreet.policies import (
@@ -131,6 +133,68 @@ class HastyLeader(GaussianLeader):
 
     def parameters(self, setting: Setting) -> Start:
         return Start(1)
+
+
+EXACT = np.zeros(2)
+"""Where the leaking release leaves the exact means for the stopping rule that reads them."""
+
+
+class LeakingScale(NamedTuple):
+    scale: float
+    unit: int
+    exact: Any
+
+
+def publish_leaking(
+    release: LeakingScale, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    release.exact[arm] = total / rounds
+    view.value[arm] = (total + noise(release.scale, rng)) / (rounds * release.unit)
+    view.size[arm] = rounds
+
+
+@dataclass(frozen=True)
+class LeakingLaplace(ForgetLaplace):
+    """Publishes noisy means, and hands exact ones to whoever knows where to look."""
+
+    publish: ClassVar[Any] = staticmethod(publish_leaking)
+
+    def parameters(self, setting: Setting) -> LeakingScale:
+        tight: Any = super().parameters(setting)
+        return LeakingScale(tight.scale, tight.unit, EXACT)
+
+
+class ExactBar(NamedTuple):
+    exact: Any
+    gap: float
+
+
+def enough_exact(stopping: ExactBar, rule: Any, memory: Any, view: View, best: int, t: int) -> bool:
+    gap = abs(stopping.exact[0] - stopping.exact[1])
+    return bool(gap >= stopping.gap)
+
+
+@dataclass(frozen=True)
+class ExactStopping(Stopping):
+    """Stops once the exact means are far enough apart."""
+
+    gap: float = 1.0
+    name: ClassVar[str] = "exact gap"
+
+    @property
+    def enough(self) -> Kernel:
+        return Kernel(enough_exact)
+
+    def parameters(self, setting: Setting) -> ExactBar:
+        return ExactBar(EXACT, self.gap)
+
+
+def peeking_identifier(epsilon: float) -> Identifier:
+    """AdaP-TT with a stopping rule that reads exact means."""
+    row = identifier("adap-tt", epsilon=epsilon, sampling="batched")
+    return replace(
+        row, name="peeking", release=LeakingLaplace(epsilon), stopping=ExactStopping(), recipe={}
+    )
 
 
 class RedrawingTrial(Trial):

@@ -8,8 +8,9 @@ from __future__ import annotations
 import pytest
 
 import discreet
-from discreet.audit import TrialRuns, attack, audit, candidates
+from discreet.audit import Identifications, TrialRuns, attack, audit, candidates
 from discreet.audit.table import page
+from discreet.identify import identifier
 from discreet.policies import CATALOGUE
 from discreet.privacy.guarantees import Definition
 
@@ -37,6 +38,19 @@ def test_trees_behind_a_start_phase() -> None:
     row = discreet.policy("private-thompson", epsilon=1.0, gap_estimation=False, fill=3)
     inputs = candidates(row, horizon=10, feeding=False)
     result = audit(row, inputs=inputs, transcripts=60_000, confidence=SURE, seed=1)
+    assert not result.is_violation, result
+
+
+@pytest.mark.parametrize("name", ["adap-tt", "adap-tt-star", "ctb-tt", "dp-se"])
+def test_no_violation_in_an_intact_identifier(name: str) -> None:
+    row = identifier(name, epsilon=2.0)
+    limit = 64 if name == "ctb-tt" else 2048
+    subjects = [
+        Identifications(row, base, pull=pull, limit=limit)
+        for base in ((1.0, 0.0), (0.0, 0.0))
+        for pull in (0, 1)
+    ]
+    result = attack(subjects, row.guarantee, transcripts=40_000, confidence=SURE, seed=1)
     assert not result.is_violation, result
 
 

@@ -11,7 +11,7 @@ import audit_mutants as mutants
 import pytest
 
 import discreet
-from discreet.audit import Runs, TrialRuns, attack, audit, candidates, lists
+from discreet.audit import Identifications, Runs, TrialRuns, attack, audit, candidates, lists
 from discreet.live import Trial
 from discreet.policies import ForgetLaplace, Policy
 from discreet.privacy import ZCDP, GaussianDP, Renyi
@@ -74,6 +74,14 @@ def test_a_start_phase_that_is_too_short_is_caught() -> None:
     intact = discreet.policy("dp-ftpl-gauss", epsilon=0.5, delta=1e-3)
     result = audit(intact, transcripts=200_000, confidence=SURE, seed=1)
     assert not result.is_violation, result
+
+
+def test_a_stopping_rule_that_reads_exact_means_is_caught() -> None:
+    row = mutants.peeking_identifier(1.0)
+    runs = Identifications(row, sees="answer", limit=64)
+    result = attack([runs], row.guarantee, transcripts=20_000, confidence=SURE, seed=1)
+    assert result.is_violation, result
+    assert "stopping time" in result.proof.event or "releases" in result.proof.event
 
 
 @pytest.mark.parametrize("kind", [Trial, mutants.RedrawingTrial])

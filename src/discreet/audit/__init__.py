@@ -3,6 +3,7 @@
 from .adversaries import Adversary, Echo, Tables, lists
 from .attack import attack
 from .choices import Choices
+from .identification import Identifications
 from .plain import Plain
 from .result import Audit, Proof
 from .search import audit, candidates
@@ -15,6 +16,7 @@ __all__ = [
     "Audit",
     "Choices",
     "Echo",
+    "Identifications",
     "Plain",
     "Proof",
     "Runs",

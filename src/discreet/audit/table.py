@@ -1,18 +1,21 @@
 """The whole catalogue audited, as a page: `python -m discreet.audit.table --seconds 60`.
 
-Every private row of the catalogue with its example budget, so many seconds each. Ctrl-C writes the
-rows that were finished. `make audits` runs it at length and writes docs/audits.md.
+Every private row of the catalogue with its example budget, and every private identifier with ε = 1,
+so many seconds each. Ctrl-C writes the rows that were finished. `make audits` runs it at length and writes docs/audits.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from ..identify import IDENTIFIERS
 from ..policies import CATALOGUE
+from .attack import attack
+from .identification import identifications
 from .result import Audit
 from .search import audit
 
@@ -20,7 +23,7 @@ HEAD = """\
 # Audits of the catalogue
 
 Written by `make audits`; do not edit. Every private row, with the budget that `discreet policies`
-shows it with, was attacked for {seconds:g} seconds on one core (seed {seed}, confidence
+shows it with, and every private identifier with ε = 1, was attacked for {seconds:g} seconds on one core (seed {seed}, confidence
 {confidence:g} a row). "Proved" is a lower bound on what the row spends. Above the claim it would
 be a violation; below, it proves nothing about the claim: nothing was found with so many
 transcripts.
@@ -54,6 +57,19 @@ def _line(row: Audit) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
+def attacks(options: dict[str, Any]) -> Iterator[Audit]:
+    """All private policies, then all private identifiers."""
+    for entry in CATALOGUE.values():
+        policy = entry.example()
+        if policy.is_private:
+            yield audit(policy, **options)
+    for name, row in IDENTIFIERS.items():
+        if row.private:
+            identifier = row.identifier(1.0)
+            subjects = identifications(identifier)
+            yield attack(subjects, identifier.guarantee, name=f"{name} (identify)", **options)
+
+
 def main(
     seconds: Annotated[float, typer.Option(help="Time for every row.")] = 60.0,
     output: Annotated[Path | None, typer.Option(help="The page; else standard output.")] = None,
@@ -61,15 +77,13 @@ def main(
     confidence: Annotated[float, typer.Option(help="Confidence of every row.")] = 0.99,
 ) -> None:
     """Audit all private rows and write the page."""
+    options: dict[str, Any] = {"seconds": seconds, "seed": seed, "confidence": confidence}
     done: list[Audit] = []
-    for row in CATALOGUE.values():
-        policy = row.example()
-        if policy.is_private:
-            result = audit(policy, seconds=seconds, seed=seed, confidence=confidence)
-            if not result.complete:
-                break
-            done.append(result)
-            typer.echo(f"{policy.name}: {result.verdict}", err=True)
+    for attacked in attacks(options):
+        if not attacked.complete:
+            break
+        done.append(attacked)
+        typer.echo(f"{attacked.policy}: {attacked.verdict}", err=True)
     text = page(done, seconds, seed, confidence)
     if output is None:
         typer.echo(text, nl=False)

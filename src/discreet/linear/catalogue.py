@@ -28,8 +28,8 @@ from ..privacy.budgets import (
 )
 from .design import TOLERANCE
 from .phases import Elimination, NoisyEstimate, NoisySums, PhaseExact
-from .policy import LinearPolicy
 from .releases import ExactSum, NoisySum, Release
+from .row import LinearPolicy
 from .rules import Optimism, Rule, TreeOptimism, TreeSampling
 from .schedules import Determinant, EachRound, EachRoundPrivately, Phases, Schedule
 from .trees import GaussianTrees, LaplaceTrees, ShiftedOptimism

@@ -17,7 +17,7 @@ from ..compiled import Kernel
 from ..privacy.source import SIMULATED
 from ..simulator.loop import FINISHED, PAUSED, STARVED
 from .algebra import dot
-from .policy import LinearPolicy
+from .row import LinearPolicy
 from .view import View
 
 

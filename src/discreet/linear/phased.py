@@ -8,8 +8,8 @@ from ..arms import Clipped, Law
 from ..compiled import Kernel
 from .design import Design, optimal_design
 from .phases import Elimination, PhaseRelease, interleaved
-from .policy import LinearPolicy
 from .problem import LinearProblem
+from .row import LinearPolicy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -32,8 +32,8 @@ from .contexts import FixedActions
 from .design import Design
 from .loop import Curve, fresh_course, loop_kernel
 from .phased import PhasedStage
-from .policy import LinearPolicy
 from .problem import LinearProblem
+from .row import LinearPolicy
 from .view import Setting, fresh_view
 
 

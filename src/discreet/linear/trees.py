@@ -112,8 +112,9 @@ def streams(dimension: int) -> int:
 
 
 def joint_sensitivity(dimension: int) -> float:
-    """1-norm of all entries together."""
-    return dimension + 1.0 + 2.0 * math.sqrt(dimension)
+    """1-norm of all entries together: d + 1 + 2 sqrt(d), or entry by entry where that is less."""
+    by_entry = dimension * (dimension + 1) / 2 + 2.0 * dimension
+    return min(dimension + 1.0 + 2.0 * math.sqrt(dimension), by_entry)
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class LaplaceTrees(TreeRelease):
     calibration "joint": Lap(h (d + 1 + 2 sqrt d)/ε) on every node, by the 1-norm of a row.
     "entry": every entry has ε0 = 2ε/(d² + 3d) and its own sensitivity, Lap(h/ε0) or Lap(2h/ε0).
     "paper": Lap(h/ε0) for all entries, as if none could move by more than 1; the guarantee is then
-    what this noise really buys, ε0 · min(d + 1 + 2 sqrt d, d(d+1)/2 + 2d).
+    what this noise really buys, ε0 times the 1-norm of a row.
     """
 
     epsilon: float
@@ -151,7 +152,9 @@ class LaplaceTrees(TreeRelease):
 
     def guarantee(self, dimension: int | None = None) -> Guarantee:
         """By parallel composition within a level and sequential over levels, a node costs ε/h."""
-        d = 1 if dimension is None else dimension  # the worst case of the paper's calibration
+        if dimension is None and self.calibration != "paper":
+            return Guarantee(Pure(self.epsilon), Definition.JOINT)
+        d = 1 if dimension is None else dimension  # where the paper's calibration is worst
         matrix, vector = self.scales(d)
         by_row = Laplace(min(matrix, vector), joint_sensitivity(d)).budget.epsilon
         by_entry = d * (d + 1) / 2 / matrix + 2.0 * d / vector

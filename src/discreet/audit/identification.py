@@ -1,0 +1,162 @@
+"""Identification: when it stops and what it recommends, beside what it releases.
+
+The transcripts come from the loop of `discreet.identify` itself, many in one compiled call. The two
+sides differ in one reward: that of the `pull`-th pull (from 0) of an arm; all others are `base`.
+
+>>> from discreet.identify import identifier
+>>> runs = Identifications(identifier("adap-tt", epsilon=1.0), base=(1.0, 0.0))
+>>> print(runs.inputs)
+rewards 1/0 by arm, pull 1 of arm 0 being 0 or 1, at most 4096 samples, risk 0.1
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..compiled import Kernel
+from ..errors import InvalidArgument
+from ..identify.filling import Batches, Ease
+from ..identify.identifier import Identifier
+from ..identify.loop import Course, fresh_course, loop_kernel
+from ..policies import EachRound
+from ..policies.view import View, fresh_view
+from .transcripts import Buffers, Transcripts, in_buffers
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+
+class Tape(NamedTuple):
+    """The rewards of every arm in the order of its pulls: all `base`, but for one."""
+
+    base: Any
+    arm: int
+    pull: int
+    reward: float
+    taken: Any
+    """pulls of every arm whose reward was handed out"""
+
+
+def draw_tape(tape: Tape, arm: int, rounds: int, t: int, rng: Any) -> tuple[float, int]:
+    """The next rewards of an arm, as the loop asks a law for them."""
+    total = tape.base[arm] * rounds
+    place = tape.pull - tape.taken[arm]
+    if arm == tape.arm and place >= 0 and place < rounds:
+        total += tape.reward - tape.base[arm]
+    tape.taken[arm] += rounds
+    return total, rounds
+
+
+def run(
+    law: Any, schedule: Any, release: Any, rule: Any, stopping: Any, ledger: Any, memory: Any,
+    view: View, batches: Any, ease: Any, course: Course, limit: int, patience: int, rng: Any,
+) -> int:  # fmt: skip
+    """Filled in by the identification's own loop."""
+    raise RuntimeError("no identification was filled in")
+
+
+def identify_often(
+    tape: Tape, schedule: Any, release: Any, rule: Any, stopping: Any, ledger: Any, memory: Any,
+    view: View, batches: Any, ease: Any, course: Course, buffers: Buffers, limit: int, codes: Any,
+    numbers: Any, rng: Any,
+) -> None:  # fmt: skip
+    """As many identifications as `codes` has room for."""
+    for number in range(len(codes)):
+        for i in range(len(buffers.floats)):
+            buffers.floats[i] = buffers.clean_floats[i]
+        for i in range(len(buffers.integers)):
+            buffers.integers[i] = buffers.clean_integers[i]
+        run(
+            tape, schedule, release, rule, stopping, ledger, memory, view, batches, ease, course,
+            limit, limit + 1, rng,
+        )  # fmt: skip
+        codes[number] = 2 * course.answer[0] + course.stopped[0]
+        numbers[number, 0] = course.t[0]
+        numbers[number, 1] = course.releases[0]
+        for arm in range(len(view.size)):
+            numbers[number, 2 + arm] = view.value[arm] * view.size[arm]
+
+
+@lru_cache(maxsize=64)
+def identification_kernel(row: Identifier) -> Kernel:
+    """The loop above with an identifier filled in."""
+    return Kernel(identify_often, run=loop_kernel(row, draw_tape))
+
+
+@dataclass(frozen=True)
+class Identifications:
+    """Transcripts of an identification.
+
+    `sees` is "releases" (stopping time, recommendation and the last releases) or "answer" (the
+    first two alone). `delta` is the risk of a wrong answer, `limit` the most samples.
+    """
+
+    row: Identifier
+    base: tuple[float, ...] = (1.0, 0.0)
+    arm: int = 0
+    pull: int = 0
+    delta: float = 0.1
+    limit: int = 4096
+    sees: str = "releases"
+
+    def __post_init__(self) -> None:
+        if self.sees not in ("releases", "answer"):
+            raise InvalidArgument("sees", "be 'releases' or 'answer'", self.sees, "use 'releases'")
+        if not 0 <= self.arm < len(self.base) or self.pull < 0:
+            raise InvalidArgument(
+                "arm and pull", "name a pull", (self.arm, self.pull), "both count from 0"
+            )
+
+    @property
+    def inputs(self) -> str:
+        rewards = "/".join(f"{reward:g}" for reward in self.base)
+        return (
+            f"rewards {rewards} by arm, pull {self.pull + 1} of arm {self.arm} being 0 or 1, "
+            f"at most {self.limit} samples, risk {self.delta:g}"
+        )
+
+    @property
+    def codes(self) -> int:
+        return 2 * len(self.base)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        answer = ("stopping time", "number of releases")
+        if self.sees == "answer":
+            return answer
+        return answer + tuple(f"last noisy sum of arm {arm}" for arm in range(len(self.base)))
+
+    def sample(self, side: int, count: int, rng: Generator) -> Transcripts:
+        import numpy as np
+
+        row, arms = self.row.at(self.delta), len(self.base)
+        setting = row.setting(arms)
+        parts = (row.schedule, row.release, row.rule, row.stopping)
+        ledger, memory = row.release.ledger(setting), row.rule.memory(setting)
+        tape = Tape(np.array(self.base), self.arm, self.pull, float(side), np.zeros(arms, np.int64))
+        batches = Batches(np.zeros(arms, np.int64), np.zeros(arms, np.int64))
+        ease = Ease(np.zeros(arms), np.zeros(arms))
+        states, buffers = in_buffers(
+            tape, ledger, memory, fresh_view(arms), batches, ease, fresh_course()
+        )
+        codes, numbers = np.zeros(count, np.int64), np.zeros((count, 2 + arms))
+        arguments = (
+            states[0], *(part.parameters(setting) for part in parts), *states[1:], buffers,
+            self.limit, codes, numbers, rng,
+        )  # fmt: skip
+        identification_kernel(row).cached(*arguments)(*arguments)
+        return Transcripts(codes, numbers[:, : len(self.names)])
+
+
+def identifications(row: Identifier) -> list[Identifications]:
+    """Inputs to search: clear and unclear best arms, early and later pulls."""
+    # a release every round makes long transcripts dear
+    limit = 256 if isinstance(row.schedule, EachRound) else 4096
+    return [
+        Identifications(row, base, arm, pull, limit=limit)
+        for base in ((1.0, 0.0), (0.0, 0.0), (1.0, 1.0))
+        for arm in (0, 1)
+        for pull in (0, 1, 3)
+    ]
