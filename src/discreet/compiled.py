@@ -138,6 +138,7 @@ def _link(
     linked = types.FunctionType(
         code, {**function.__globals__, **filled}, name, function.__defaults__
     )
+    linked.__kwdefaults__ = function.__kwdefaults__
     linked.__module__ = function.__module__
     linked.__qualname__ = name
     if not compiled:
@@ -152,6 +153,7 @@ def _digest(kernel: Kernel, outer: Mapping[str, Function | Kernel]) -> str:
     callees = dict(_callees(function, parts))
     seen = hashlib.sha256(function.__name__.encode())
     _feed_code(seen, function.__code__)
+    seen.update(repr((function.__defaults__, function.__kwdefaults__)).encode())
     for name in sorted(set(_names(function.__code__))):
         if name in callees:
             seen.update(f"{name}={_digest(callees[name], parts)};".encode())

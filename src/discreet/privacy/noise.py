@@ -44,8 +44,9 @@ def truncated_laplace(epsilon: float, delta: float, rng: Generator) -> float:
         return -sign * math.log(2.0 * m) / epsilon
     if epsilon == 0.0:
         return sign * (0.5 - m) / delta
-    c = math.expm1(epsilon) / delta
-    return sign * (math.log1p(0.5 * c) - math.log1p(c * m)) / epsilon
+    # (1 + c/2) / (1 + cm), divided by e^ε/δ above and below, so that no ε overflows
+    grown, slack = -math.expm1(-epsilon), delta * math.exp(-epsilon)
+    return sign * math.log((slack + 0.5 * grown) / (slack + grown * m)) / epsilon
 
 
 def randomised_response(reward: float, epsilon: float, rng: Generator) -> float:

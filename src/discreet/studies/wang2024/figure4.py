@@ -195,6 +195,6 @@ FIGURE = ApproximateLeaders(
     full=Size(10**6, 100),
     quick=Size(10**5, 3),
     note="The paper prints no v for DP-UCB-INT; v = 1.1 here. Start phases as printed, the "
-    "smallest sound ones beside them (for DP-FTPL-Beta with 9 arms only). Leaders protect each "
+    "smallest sound ones beside them with 9 arms. Leaders protect each "
     "choice given the history, DP-UCB-INT the whole run.",
 )

@@ -20,7 +20,7 @@ from .setting import BOUND, DP_SE, DP_UCB, EPSILONS, INSTANCES, NEW, bandit, pur
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-FEWER = 5
+FEWER = 10
 """DP-UCB draws noise for all arms in every round: with 101 arms its runs are divided by this."""
 
 

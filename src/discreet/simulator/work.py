@@ -1,0 +1,146 @@
+"""Many runs of one kind: seeds, threads, progress, Ctrl-C.
+
+Run i draws from the i-th child of one SeedSequence, so a seed fixes every number, whatever the
+number of threads. A `Work` says what there is to do; each thread plays runs on a `Stage` of its
+own. Ctrl-C ends the work; `done` marks the runs that were finished.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InvalidArgument
+from ..progress import Bar
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+
+class Stage:
+    """Where a thread plays one run after the other: its arrays are made once and swept clean."""
+
+    def __init__(self, *props: tuple[Any, ...]) -> None:
+        arrays = [array for prop in props for array in prop if hasattr(array, "copy")]
+        self.clean = [(array, array.copy()) for array in arrays]
+
+    def sweep(self) -> None:
+        """Everything as it was at first."""
+        for array, copy in self.clean:
+            array[:] = copy
+
+    def play(self, number: int) -> bool:
+        """One run, from its own seed; False if it was stopped."""
+        raise NotImplementedError
+
+
+class Work:
+    """All runs of one policy."""
+
+    def __init__(self, name: str, runs: int, entropy: int) -> None:
+        import numpy as np
+
+        self.name, self.runs, self.entropy = name, runs, entropy
+        self.done = np.zeros(runs, bool)
+        self.stop = threading.Event()
+        self.seconds = 0.0
+
+    def stage(self) -> Stage:
+        """A new stage, for one thread."""
+        raise NotImplementedError
+
+    def generator(self, number: int) -> Generator:
+        """The random numbers of one run."""
+        import numpy as np
+
+        child = np.random.SeedSequence(self.entropy, spawn_key=(number,))
+        return np.random.Generator(np.random.SFC64(child))
+
+    def do(self, workers: int, bar: Bar, before: int = 0, total: int | None = None) -> None:
+        """Do all runs, in order, a thread taking the next one whenever it is free.
+
+        `before` runs of `total` were done by other work that shares the bar.
+        """
+        started = time.perf_counter()
+        upcoming = iter(range(self.runs))
+        taking = threading.Lock()
+
+        def worker() -> None:
+            stage = self.stage()
+            while not self.stop.is_set():
+                with taking:
+                    number = next(upcoming, None)
+                if number is None:
+                    return
+                self.done[number] = stage.play(number)
+
+        def show() -> None:
+            done = before + int(self.done.sum())
+            bar.show(f"{self.name}: runs", done, total or self.runs)
+
+        try:
+            if workers == 1 and not bar.wanted:
+                worker()
+            else:
+                self._in_threads(worker, min(workers, self.runs), show)
+        except KeyboardInterrupt:
+            self.stop.set()
+        self.seconds = time.perf_counter() - started
+
+    @property
+    def complete(self) -> bool:
+        """Whether all runs were finished."""
+        return bool(self.done.all())
+
+    def _in_threads(
+        self, worker: Callable[[], None], workers: int, show: Callable[[], None]
+    ) -> None:
+        with ThreadPoolExecutor(workers) as pool:
+            pending: set[Future[None]] = {pool.submit(worker) for _ in range(workers)}
+            try:
+                while pending:
+                    finished, pending = wait(pending, 0.1, return_when=FIRST_COMPLETED)
+                    for future in finished:
+                        future.result()
+                    show()
+            except BaseException:
+                self.stop.set()
+                raise
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def check_count(name: str, value: Any, least: int = 1) -> int:
+    """A whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        rule = f"be a whole number from {least}"
+        raise InvalidArgument(name, rule, value, f"use for example {name}={max(least, 2)}")
+    return int(value)
+
+
+def check_threads(threads: int | None) -> int:
+    """How many threads; all cores unless told."""
+    return available_cores() if threads is None else check_count("threads", threads)
+
+
+def entropy_of(seed: Any) -> int:
+    """The number that fixes everything: the seed, or one drawn for the occasion."""
+    import numpy as np
+
+    if seed is not None and (
+        isinstance(seed, bool) or not isinstance(seed, Integral) or int(seed) < 0
+    ):
+        raise InvalidArgument("seed", "be a whole number from 0", seed, "use for example seed=1")
+    entropy = np.random.SeedSequence(None if seed is None else int(seed)).entropy
+    assert isinstance(entropy, int)
+    return entropy
