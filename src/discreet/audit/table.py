@@ -1,7 +1,8 @@
 """The whole catalogue audited, as a page: `python -m discreet.audit.table --seconds 60`.
 
 Every private row of the catalogue with its example budget, and every private identifier with ε = 1,
-so many seconds each. Ctrl-C writes the rows that were finished. `make audits` runs it at length and writes docs/audits.md.
+so many seconds each. Ctrl-C writes the rows that were finished. `make audits` runs it at length
+and writes docs/audits.md.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ HEAD = """\
 # Audits of the catalogue
 
 Written by `make audits`; do not edit. Every private row, with the budget that `discreet policies`
-shows it with, and every private identifier with ε = 1, was attacked for {seconds:g} seconds on one core (seed {seed}, confidence
-{confidence:g} a row). "Proved" is a lower bound on what the row spends. Above the claim it would
-be a violation; below, it proves nothing about the claim: nothing was found with so many
-transcripts.
+shows it with, and every private identifier with ε = 1, was attacked for {seconds:g} seconds on one
+core (seed {seed}, confidence {confidence:g} a row). "Proved" is a lower bound on what the row
+spends. Above the claim it would be a violation; below, it proves nothing about the claim: nothing
+was found with so many transcripts.
 What is protected, and against whom: [What is and is not protected](protection.md).
 
 | policy | claimed | δ | claimed ε | proved ε | transcripts | worst inputs found | event |

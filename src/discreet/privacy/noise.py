@@ -44,9 +44,9 @@ def truncated_laplace(epsilon: float, delta: float, rng: Generator) -> float:
         return -sign * math.log(2.0 * m) / epsilon
     if epsilon == 0.0:
         return sign * (0.5 - m) / delta
-    # (1 + c/2) / (1 + cm), divided by e^ε/δ above and below, so that no ε overflows
+    # (1 + c/2) / (1 + cm) = 1 + (c/2 - cm)/(1 + cm): neither overflows nor cancels
     grown, slack = -math.expm1(-epsilon), delta * math.exp(-epsilon)
-    return sign * math.log((slack + 0.5 * grown) / (slack + grown * m)) / epsilon
+    return sign * math.log1p(grown * (0.5 - m) / (slack + grown * m)) / epsilon
 
 
 def randomised_response(reward: float, epsilon: float, rng: Generator) -> float:
