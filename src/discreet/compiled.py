@@ -30,6 +30,7 @@ import time
 import types
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,7 @@ def _callees(
     function: types.FunctionType, parts: Mapping[str, Function | Kernel]
 ) -> Iterator[tuple[str, Kernel]]:
     """The functions that `function` calls by a global name, in the order of their names."""
-    for name in sorted(set(_names(function.__code__))):
+    for name in _names(function.__code__):
         value = parts.get(name, function.__globals__.get(name))
         if isinstance(value, Kernel):
             yield name, value
@@ -112,14 +113,18 @@ def _callees(
             yield name, Kernel(value)
 
 
-def _names(code: types.CodeType) -> Iterator[str]:
-    """The globals that code looks up (an attribute of the same name is another matter)."""
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            yield instruction.argval
+@lru_cache(maxsize=4096)
+def _names(code: types.CodeType) -> tuple[str, ...]:
+    """The globals that code looks up, sorted (an attribute of the same name is another matter)."""
+    names = {
+        instruction.argval
+        for instruction in dis.get_instructions(code)
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+    }
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _names(constant)
+            names.update(_names(constant))
+    return tuple(sorted(names))
 
 
 def _link(
@@ -152,9 +157,9 @@ def _digest(kernel: Kernel, outer: Mapping[str, Function | Kernel]) -> str:
     function, parts = kernel.function, {**outer, **kernel.parts}
     callees = dict(_callees(function, parts))
     seen = hashlib.sha256(function.__name__.encode())
-    _feed_code(seen, function.__code__)
+    seen.update(_code_digest(function.__code__))
     seen.update(repr((function.__defaults__, function.__kwdefaults__)).encode())
-    for name in sorted(set(_names(function.__code__))):
+    for name in _names(function.__code__):
         if name in callees:
             seen.update(f"{name}={_digest(callees[name], parts)};".encode())
         elif name in function.__globals__:
@@ -162,14 +167,16 @@ def _digest(kernel: Kernel, outer: Mapping[str, Function | Kernel]) -> str:
     return seen.hexdigest()
 
 
-def _feed_code(seen: hashlib._Hash, code: types.CodeType) -> None:
-    seen.update(code.co_code)
+@lru_cache(maxsize=4096)
+def _code_digest(code: types.CodeType) -> bytes:
+    seen = hashlib.sha256(code.co_code)
     seen.update(repr((code.co_names, code.co_varnames, code.co_argcount)).encode())
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            _feed_code(seen, constant)
+            seen.update(_code_digest(constant))
         else:
             seen.update(repr(constant).encode())
+    return seen.digest()
 
 
 def _constant(value: object) -> str:

@@ -52,6 +52,7 @@ def test_no_violation_in_an_intact_identifier(name: str) -> None:
     ]
     result = attack(subjects, row.guarantee, transcripts=40_000, confidence=SURE, seed=1)
     assert not result.is_violation, result
+    assert result.epsilon_lower > 1.0, result
 
 
 @pytest.mark.parametrize(

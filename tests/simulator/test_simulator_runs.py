@@ -194,7 +194,7 @@ def test_an_interruption_leaves_the_finished_runs(
     whole = simulate(ROWS["adap-klucb"], runs=50)
     calls = 0
     lock = threading.Lock()
-    play = runs_module._Stage.play
+    play = runs_module.Scene.play
 
     def interrupted(stage: Any, number: int) -> bool:
         nonlocal calls
@@ -204,7 +204,7 @@ def test_an_interruption_leaves_the_finished_runs(
                 raise KeyboardInterrupt
         return play(stage, number)
 
-    monkeypatch.setattr(runs_module._Stage, "play", interrupted)
+    monkeypatch.setattr(runs_module.Scene, "play", interrupted)
     part = simulate(ROWS["adap-klucb"], runs=50, threads=threads)
     assert not part.complete
     assert 10 <= part.runs < 50
@@ -216,7 +216,7 @@ def test_another_error_in_a_worker_is_raised(monkeypatch: pytest.MonkeyPatch) ->
     def broken(stage: Any, number: int) -> bool:
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr(runs_module._Stage, "play", broken)
+    monkeypatch.setattr(runs_module.Scene, "play", broken)
     for threads in (1, 2):
         with pytest.raises(ZeroDivisionError, match="a bug"):
             simulate(ROWS["ucb1"], threads=threads)
@@ -229,12 +229,12 @@ def test_a_real_ctrl_c_leaves_the_finished_runs() -> None:
         """
         import os, discreet
         from discreet.simulator import runs
-        play = runs._Stage.play
+        play = runs.Scene.play
         def told(stage, number):
             done = play(stage, number)
             os.write(1, b"run\\n")  # whole, whichever thread writes
             return done
-        runs._Stage.play = told
+        runs.Scene.play = told
         result = discreet.compare(
             [discreet.policy("ucb1"), discreet.policy("imed")],
             discreet.Bernoulli([0.7, 0.5]), horizon=2e5, runs=10**6, seed=1, threads=2,

@@ -9,6 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
+from scipy import stats
+from scipy.special import zeta
+
 
 def kl(p: float, q: float) -> float:
     """p log(p/q) + (1-p) log((1-p)/(1-q)); 0 log 0 = 0; infinite where q excludes what p allows."""
@@ -150,6 +154,27 @@ def se_width(active: int, epoch: int, epsilon: float, beta: float, pulls: int) -
     return 2.0 * h + 2.0 * c
 
 
+def lead_pulls(phase: int, epsilon: float, delta: float, horizon: int) -> int:
+    """N(k) of GDP-Elim-New."""
+    gap, T = 2.0**-phase, float(horizon)
+    pulls = 32.0 * math.log(T) / gap**2
+    if math.isfinite(epsilon):
+        grown = math.expm1(epsilon)
+        ratio = (T**2 * grown + T**2 * delta) / (2.0 * grown + T**2 * delta)
+        pulls = max(pulls, 4.0 / (gap * epsilon) * math.log(ratio))
+    return math.ceil(pulls)
+
+
+def gap_pulls(gap: float, epsilon: float, horizon: int, factor: int = 1) -> int:
+    """m of private Thompson sampling's gap estimation; `factor` = K as printed."""
+    return max(1, math.ceil(192.0 * factor * math.log(horizon) / (epsilon * gap**2)))
+
+
+def fill_pulls(gap: float, epsilon: float, horizon: int) -> int:
+    """Γ/Δ̂², Γ = 192 log³T/ε."""
+    return max(1, math.ceil(192.0 * math.log(horizon) ** 3 / epsilon / gap**2))
+
+
 def leader_centre(mean: float, n: int, epsilon: float, delta: float, horizon: int) -> float:
     """x0 of DP-FTPL-New."""
     grown = math.expm1(epsilon)
@@ -174,14 +199,74 @@ def response_probability(reward: float, epsilon: float) -> float:
     return (reward * math.exp(epsilon) + 1.0 - reward) / (1.0 + math.exp(epsilon))
 
 
+def gaussian_spent(sigma: float, epsilon: float) -> float:
+    """The exact δ at ε of N(0, σ²) and sensitivity 1."""
+    a, b = 1.0 / (2.0 * sigma) - epsilon * sigma, -1.0 / (2.0 * sigma) - epsilon * sigma
+    tail = normal(b)
+    return normal(a) - (math.exp(epsilon) * tail if tail else 0.0)
+
+
 def gaussian_variance(epsilon: float, delta: float) -> float:
     """The least b with (ε,δ)-DP for N(0, b) and sensitivity 1, by bisection of the exact curve."""
+    return largest(lambda sigma: gaussian_spent(sigma, epsilon) > delta, 1e-3, 1e3) ** 2
 
-    def spent(sigma: float) -> float:
-        a, b = 1.0 / (2.0 * sigma) - epsilon * sigma, -1.0 / (2.0 * sigma) - epsilon * sigma
-        return normal(a) - math.exp(epsilon) * normal(b)
 
-    return largest(lambda sigma: spent(sigma) > delta, 1e-3, 1e3) ** 2
+def gauss_start(epsilon: float, delta: float) -> int:
+    """The least N for which N(R/N, 2/N), R moved by 1, keeps (ε, δ), by trying one after another.
+
+    1/N is the sensitivity, so σ is sqrt(2/N)·N in units of it.
+    """
+    pulls = 1
+    while gaussian_spent(math.sqrt(2.0 / pulls) * pulls, epsilon) > delta:
+        pulls += 1
+    return pulls
+
+
+def beta_spent(pulls: int, epsilon: float) -> float:
+    """The exact δ at ε of Beta(R+1+k, N-R+1+k) when one reward flips: the worst of all R.
+
+    Where the log-likelihood ratio is ε is found by bisection: it grows or falls along [0, 1].
+    """
+    ones, k = np.arange(pulls), pulls // 8 + 1
+    fewer = stats.beta(ones + 1 + k, pulls - ones + 1 + k)
+    more = stats.beta(ones + 2 + k, pulls - ones + k)
+    worst = 0.0
+    for p, q, grows in ((more, fewer, True), (fewer, more, False)):
+        low, high = np.zeros(pulls), np.ones(pulls)
+        for _ in range(50):
+            x = 0.5 * (low + high)
+            right = (p.logpdf(x) - q.logpdf(x) > epsilon) == grows
+            low, high = np.where(right, low, x), np.where(right, x, high)
+        p_mass, q_mass = (p.sf(low), q.sf(low)) if grows else (p.cdf(low), q.cdf(low))
+        worst = max(worst, float((p_mass - math.exp(epsilon) * q_mass).max()))
+    return worst
+
+
+def beta_start(epsilon: float, delta: float, enough: int = 40) -> int:
+    """The least N from which on, up to a number that is surely enough, Beta leaders keep (ε, δ)."""
+    pulls = enough
+    while pulls > 1 and beta_spent(pulls - 1, epsilon) <= delta:
+        pulls -= 1
+    return pulls
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """min over α > 1 of αρ + (log(1/δ) + (α-1) log(1-1/α) - log α)/(α-1)."""
+
+    def at(power: float) -> float:
+        alpha = 1.0 + math.exp(power)
+        rest = math.log(1.0 / delta) + (alpha - 1.0) * math.log1p(-1.0 / alpha) - math.log(alpha)
+        return alpha * rho + rest / (alpha - 1.0)
+
+    return infimum(at, -10.0, 20.0)
+
+
+def release_interval(v: float, keeps: Callable[[float], bool]) -> int:
+    """The least f whose ρ = f^-v ζ(v)/2 keeps the budget."""
+    every = 1
+    while not keeps(every**-v * float(zeta(v)) / 2.0):
+        every += 1
+    return every
 
 
 def normal(x: float) -> float:
@@ -214,9 +299,9 @@ class NaiveTree:
                 begin, left = begin + (1 << level), left - (1 << level)
         return found
 
-    def add(self, reward: float) -> float:
+    def add(self, *rewards: float) -> float:
         """The noisy sum of all rewards: a node's noise is drawn once, when it is first needed."""
-        self.rewards.append(reward)
+        self.rewards += rewards
         total = 0.0
         for begin, end in self.blocks():
             if (begin, end) not in self.nodes:

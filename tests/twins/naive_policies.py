@@ -1,78 +1,17 @@
-"""Every row of the catalogue as a slow and obvious class that keeps all rewards it ever saw.
+"""Every row of the catalogue as a naive twin: here those that maximise an index.
 
-A twin is asked for the scores of all arms in round t (from 1; largest wins, first of equals), for
-the length of the batch, and is then told the rewards of the batch one by one. It draws its noise
-from the generator it is given, so with the generator of a simulated run it must make the choices
-of that run. `tilt` multiplies the exploration, `noise_tilt` the noise: both 1, except where a test
-shows that a wrong constant would be noticed.
+Rows that go in phases are in `naive_phases`, those that draw at random in `naive_leaders`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import naive_formulas as naive
-
-TIE = 1e-9
-"""Scores closer than this count as equal: rounding may decide between them."""
-
-
-class Twin:
-    """Base: an arm that was never released comes first, in the order of the arms."""
-
-    tilt = 1.0
-    noise_tilt = 1.0
-
-    def __init__(self, arms: int, horizon: int, rng: Any, **options: Any) -> None:
-        self.arms, self.horizon, self.rng = arms, horizon, rng
-        self.__dict__.update(options)
-        self.rewards: list[list[float]] = [[] for _ in range(arms)]
-        self.mean = [0.0] * arms
-        self.n = [0] * arms
-        self.begin()
-
-    def begin(self) -> None:
-        """Set up what the row needs beyond means and counts."""
-
-    def laplace(self, scale: float) -> float:
-        """Lap(b) as the difference of two exponentials of mean b; none at b = 0."""
-        if scale == 0.0:
-            return 0.0
-        plus, minus = self.rng.standard_exponential(), self.rng.standard_exponential()
-        return float(self.noise_tilt * scale * (plus - minus))
-
-    def gaussian(self, variance: float) -> float:
-        if variance == 0.0:
-            return 0.0
-        return float(self.noise_tilt * math.sqrt(variance) * self.rng.standard_normal())
-
-    def forced(self, t: int) -> int | None:
-        """An arm that must be played whatever the scores."""
-        return next((arm for arm in range(self.arms) if self.n[arm] == 0), None)
-
-    def scores(self, t: int) -> list[float]:
-        return [self.score(arm, t) for arm in range(self.arms)]
-
-    def score(self, arm: int, t: int) -> float:
-        raise NotImplementedError
-
-    def tilted(self, index: float, mean: float) -> float:
-        return mean + self.tilt * (index - mean)
-
-    def length(self, arm: int) -> int:
-        return 1
-
-    def response(self, reward: float) -> float:
-        """What a user hands over."""
-        return reward
-
-    def learn(self, arm: int, rewards: Sequence[float]) -> None:
-        """The mean of all that the users of an arm ever handed over."""
-        self.rewards[arm] += [self.response(reward) for reward in rewards]
-        self.n[arm] = len(self.rewards[arm])
-        self.mean[arm] = math.fsum(self.rewards[arm]) / self.n[arm]
+import naive_leaders as leaders
+import naive_phases as phases
+from naive_twin import Twin
 
 
 class UCB1(Twin):
@@ -239,6 +178,29 @@ class DPUCBIdle(DPUCBBound):
         return self.tilted(naive.ucb1(self.mean[arm], self.n[arm], t), self.mean[arm])
 
 
+class DPUCBInt(Twin):
+    """Batches of `every` rounds; the index of an arm is computed at its release and kept."""
+
+    every = 1
+    v = 1.1
+
+    def begin(self) -> None:
+        self.index = [0.0] * self.arms
+
+    def length(self, arm: int) -> int:
+        return self.every
+
+    def learn(self, arm: int, rewards: Sequence[float]) -> None:
+        super().learn(arm, rewards)
+        n = self.n[arm]
+        self.mean[arm] += self.laplace(n ** -(1.0 - self.v / 2.0))
+        t = sum(self.n) + 1
+        self.index[arm] = self.tilted(naive.ucb1(self.mean[arm], n, t), self.mean[arm])
+
+    def score(self, arm: int, t: int) -> float:
+        return self.index[arm]
+
+
 class PrivateUCB(DPUCB):
     """`divided` is the printed version, with ε/K for every arm's tree."""
 
@@ -296,72 +258,11 @@ class LDPUCBLS(LDPUCBL):
         return super().response(1.0 / (1.0 + math.exp(-reward)))
 
 
-class DPSE(Twin):
-    """Epochs: every active arm R times in the order of the arms, then some are dropped."""
-
-    epsilon = 1.0
-    beta: float | None = None
-
-    def begin(self) -> None:
-        self.error = 1.0 / self.horizon if self.beta is None else self.beta
-        self.active = list(range(self.arms))
-        self.epoch, self.todo = 0, list[int]()
-        self.fresh: dict[int, float] = {}
-
-    def forced(self, t: int) -> int | None:
-        if len(self.active) > 1 and not self.todo:
-            if self.fresh:
-                self.drop()
-            self.epoch += 1
-            self.todo, self.fresh = list(self.active), {}
-        return self.active[0] if len(self.active) == 1 else self.todo[0]
-
-    def pulls(self) -> int:
-        return naive.se_pulls(len(self.active), self.epoch, self.epsilon, self.error)
-
-    def drop(self) -> None:
-        size = len(self.active)
-        width = naive.se_width(size, self.epoch, self.epsilon, self.error, self.pulls())
-        best = max(self.fresh.values())
-        self.active = [j for j in self.active if best - self.fresh[j] <= self.tilt * width]
-
-    def length(self, arm: int) -> int:
-        return self.horizon if len(self.active) == 1 else self.pulls()
-
-    def learn(self, arm: int, rewards: Sequence[float]) -> None:
-        if self.todo:
-            self.todo.pop(0)
-        self.fresh[arm] = (math.fsum(rewards) + self.laplace(1.0 / self.epsilon)) / len(rewards)
-
-
-class DPFTPLNew(Twin):
-    epsilon = 1.0
-    delta = 0.0
-
-    def response(self, reward: float) -> float:
-        if reward in (0.0, 1.0):
-            return reward
-        return 1.0 if self.rng.random() < reward else 0.0
-
-    def scores(self, t: int) -> list[float]:
-        """The arm with most rewards is drawn first."""
-        first = self.n.index(max(self.n))
-        drawn = {arm: self.score(arm, t) for arm in sorted(range(self.arms), key=first.__ne__)}
-        return [drawn[arm] for arm in range(self.arms)]
-
-    def score(self, arm: int, t: int) -> float:
-        mean, n = self.mean[arm], self.n[arm]
-        if math.isinf(self.epsilon):
-            return mean + self.tilt * math.sqrt(math.log(self.horizon) / n)
-        centre = naive.leader_centre(mean, n, self.epsilon, self.delta, self.horizon)
-        noise = naive.truncated_laplace(self.rng.random(), self.epsilon, self.delta, n)
-        return self.tilted(centre, mean) + self.noise_tilt * noise
-
-
 TWINS: dict[str, type[Twin]] = {
     "ucb1": UCB1,
     "kl-ucb": KLUCB,
     "imed": IMED,
+    "thompson": leaders.Thompson,
     "episodic-ucb": EpisodicUCB,
     "adap-ucb": AdaPUCB,
     "adap-klucb": AdaPKLUCB,
@@ -371,40 +272,18 @@ TWINS: dict[str, type[Twin]] = {
     "dp-ucb": DPUCB,
     "dp-ucb-td": DPUCBIdle,
     "dp-ucb-bound": DPUCBBound,
+    "dp-ucb-int": DPUCBInt,
     "private-ucb": PrivateUCB,
     "ldp-ucb-b": LDPUCBB,
     "ldp-ucb-l": LDPUCBL,
     "ldp-ucb-bs": LDPUCBBS,
     "ldp-ucb-ls": LDPUCBLS,
-    "dp-se": DPSE,
-    "dp-ftpl-new": DPFTPLNew,
+    "lazy-dp-ts": leaders.LazyDPTS,
+    "dp-ts": leaders.DPTS,
+    "private-thompson": phases.PrivateThompson,
+    "dp-se": phases.DPSE,
+    "gdp-elim-new": phases.GDPElimNew,
+    "dp-ftpl-gauss": leaders.DPFTPLGauss,
+    "dp-ftpl-beta": leaders.DPFTPLBeta,
+    "dp-ftpl-new": leaders.DPFTPLNew,
 }
-
-
-class Mismatch(AssertionError):
-    """A run made another choice than its twin."""
-
-
-def replay(twin: Twin, table: Any, played: Sequence[int], tie: float = TIE) -> int:
-    """Check every decision of a run against its twin; the number of decisions between ties."""
-    t, horizon, ties = 0, len(played), 0
-    while t < horizon:
-        arm = int(played[t])
-        must = twin.forced(t + 1)
-        if must is not None:
-            if arm != must:
-                raise Mismatch(f"round {t + 1}: arm {arm} was played, the twin plays {must}")
-        else:
-            scores = twin.scores(t + 1)
-            best = max(scores)
-            if scores[arm] < best - tie:
-                raise Mismatch(f"round {t + 1}: arm {arm} was played, scores are {scores}")
-            ties += sum(score >= best - tie for score in scores) > 1
-        rounds = twin.length(arm)
-        batch = played[t : t + rounds]
-        if any(int(other) != arm for other in batch):
-            raise Mismatch(f"round {t + 1}: arm {arm} was not played for {rounds} rounds")
-        if t + rounds <= horizon:
-            twin.learn(arm, [float(table[s][arm]) for s in range(t, t + rounds)])
-        t += rounds
-    return ties

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 from ..arms.tables import RewardTable, draw_table
@@ -122,11 +123,16 @@ class Tables(Adversary):
         return len(self.first.table)
 
     def state(self, side: int) -> Plan:
+        return self._plans[side]
+
+    @cached_property
+    def _plans(self) -> tuple[Plan, Plan]:
+        """Both sides as arrays, which nobody writes to."""
         import numpy as np
 
-        table = np.array((self.second if side else self.first).table)
         forced = np.array(self.forced or (OWN_CHOICE,) * self.horizon, np.int64)
-        return Plan(table, forced)
+        first, second = np.array(self.first.table), np.array(self.second.table)
+        return Plan(first, forced), Plan(second, forced)
 
     def __str__(self) -> str:
         where = ", ".join(str(t + 1) for t in self.changed[:5])

@@ -22,10 +22,15 @@ from ..identify.identifier import Identifier
 from ..identify.loop import Course, fresh_course, loop_kernel
 from ..policies import EachRound
 from ..policies.view import View, fresh_view
+from ..simulator.loop import PAUSED
 from .transcripts import Buffers, Transcripts, in_buffers
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+
+RELEASES = 4
+"""How many releases are written down."""
 
 
 class Tape(NamedTuple):
@@ -63,20 +68,32 @@ def identify_often(
     numbers: Any, rng: Any,
 ) -> None:  # fmt: skip
     """As many identifications as `codes` has room for."""
+    arms = len(view.size)
+    decisions = (numbers.shape[1] - 2) // arms
     for number in range(len(codes)):
         for i in range(len(buffers.floats)):
             buffers.floats[i] = buffers.clean_floats[i]
         for i in range(len(buffers.integers)):
             buffers.integers[i] = buffers.clean_integers[i]
-        run(
-            tape, schedule, release, rule, stopping, ledger, memory, view, batches, ease, course,
-            limit, limit + 1, rng,
-        )  # fmt: skip
+        status, recorded, released = PAUSED, 0, 0
+        for place in range(2, numbers.shape[1]):
+            numbers[number, place] = 0.0
+        while status == PAUSED:
+            # one step at a time as long as releases are written down
+            patience = 1 if recorded < decisions else limit + 1
+            status = run(
+                tape, schedule, release, rule, stopping, ledger, memory, view, batches, ease,
+                course, limit, patience, rng,
+            )  # fmt: skip
+            if course.releases[0] > released and recorded < decisions:
+                released = course.releases[0]
+                for arm in range(arms):
+                    place = 2 + recorded * arms + arm
+                    numbers[number, place] = view.value[arm] * view.size[arm]
+                recorded += 1
         codes[number] = 2 * course.answer[0] + course.stopped[0]
         numbers[number, 0] = course.t[0]
         numbers[number, 1] = course.releases[0]
-        for arm in range(len(view.size)):
-            numbers[number, 2 + arm] = view.value[arm] * view.size[arm]
 
 
 @lru_cache(maxsize=64)
@@ -89,7 +106,7 @@ def identification_kernel(row: Identifier) -> Kernel:
 class Identifications:
     """Transcripts of an identification.
 
-    `sees` is "releases" (stopping time, recommendation and the last releases) or "answer" (the
+    `sees` is "releases" (stopping time, recommendation and the first releases) or "answer" (the
     first two alone). `delta` is the risk of a wrong answer, `limit` the most samples.
     """
 
@@ -126,7 +143,11 @@ class Identifications:
         answer = ("stopping time", "number of releases")
         if self.sees == "answer":
             return answer
-        return answer + tuple(f"last noisy sum of arm {arm}" for arm in range(len(self.base)))
+        return answer + tuple(
+            f"noisy sum of arm {arm} after release {number + 1}"
+            for number in range(RELEASES)
+            for arm in range(len(self.base))
+        )
 
     def sample(self, side: int, count: int, rng: Generator) -> Transcripts:
         import numpy as np
@@ -141,7 +162,7 @@ class Identifications:
         states, buffers = in_buffers(
             tape, ledger, memory, fresh_view(arms), batches, ease, fresh_course()
         )
-        codes, numbers = np.zeros(count, np.int64), np.zeros((count, 2 + arms))
+        codes, numbers = np.zeros(count, np.int64), np.zeros((count, 2 + RELEASES * arms))
         arguments = (
             states[0], *(part.parameters(setting) for part in parts), *states[1:], buffers,
             self.limit, codes, numbers, rng,

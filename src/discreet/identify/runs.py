@@ -13,8 +13,6 @@ of threads.
 
 from __future__ import annotations
 
-import threading
-import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -22,15 +20,10 @@ from typing import Any
 from ..arms.base import Law
 from ..errors import InvalidArgument
 from ..policies.view import fresh_view
+from ..progress import Bar
 from ..simulator.loop import FINISHED, STARVED
-from ..simulator.runs import (
-    MOST_ROUNDS,
-    _Bar,
-    _Work,
-    available_cores,
-    check_count,
-    check_law,
-)
+from ..simulator.runs import MOST_ROUNDS, check_law
+from ..simulator.work import Stage, Work, check_count, check_threads, entropy_of
 from .filling import Batches, Ease
 from .identifier import Identifier
 from .loop import compiled_loop, fresh_course
@@ -61,8 +54,6 @@ def identify(
     A run ends when its evidence is enough, or after `max_samples` without an answer. Ctrl-C
     returns the runs that were done: `result.complete` is then False.
     """
-    import numpy as np
-
     if not isinstance(row, Identifier):
         raise InvalidArgument(
             "row", "be an Identifier", row, 'use for example identifier("adap-tt", epsilon=1.0)'
@@ -71,18 +62,15 @@ def identify(
     if law.arms < 2:
         raise InvalidArgument("law", "have at least 2 arms", law.arms, "a choice needs two arms")
     limit = check_samples(max_samples, law)
-    check_count("runs", runs)
-    workers = check_count("threads", threads) if threads is not None else available_cores()
-    if seed is not None and (not isinstance(seed, int | np.integer) or seed < 0):
-        raise InvalidArgument("seed", "be a whole number from 0", seed, "use for example seed=1")
+    runs, workers, entropy = check_count("runs", runs), check_threads(threads), entropy_of(seed)
     check_law(row, law)
     check_endless(law)
     row.setting(law.arms)
     warn_of_equals(law)
-    entropy = np.random.SeedSequence(seed).entropy
-    assert isinstance(entropy, int)
-    with _Bar(runs, progress) as bar:
-        return _Identification(row, law, limit, runs, entropy).do_all(workers, bar)
+    work = Identification(row, law, limit, runs, entropy)
+    with Bar(progress) as bar:
+        work.do(workers, bar)
+    return work.result()
 
 
 def check_samples(max_samples: Any, law: Law) -> int:
@@ -120,13 +108,13 @@ def warn_of_equals(law: Law) -> None:
         )
 
 
-class _Scene:
-    """Where a thread plays one run after the other: its arrays are made once and swept clean."""
+class Scene(Stage):
+    """The arrays of one identification."""
 
-    def __init__(self, work: _Identification) -> None:
+    def __init__(self, work: Identification) -> None:
         import numpy as np
 
-        row, setting = work.policy, work.setting
+        row, setting = work.row, work.setting
         self.work = work
         self.loop: Callable[..., int] | None = None
         self.course = fresh_course()
@@ -136,24 +124,18 @@ class _Scene:
             row.rule.memory(setting),
             self.view,
             Batches(np.zeros(setting.arms, np.int64), np.zeros(setting.arms, np.int64)),
+            Ease(np.zeros(setting.arms), np.zeros(setting.arms)),
+            self.course,
         )
-        self.ease = Ease(np.zeros(setting.arms), np.zeros(setting.arms))
-        arrays = [array for prop in (*self.props, self.course) for array in prop]
-        self.clean = [(array, array.copy()) for array in arrays if hasattr(array, "copy")]
+        super().__init__(*self.props)
 
     def play(self, number: int) -> bool:
-        """One run, from its own seed; False if it was interrupted."""
-        import numpy as np
-
         work, course = self.work, self.course
-        for array, copy in self.clean:
-            array[:] = copy
-        rng = np.random.Generator(np.random.SFC64(work.child(number)))
+        self.sweep()
+        rng = work.generator(number)
         state = work.law.start(rng)
-        arguments = (
-            state, *work.parameters, *self.props, self.ease, course, work.limit, PATIENCE, rng,
-        )  # fmt: skip
-        loop = self.loop = self.loop or compiled_loop(work.policy, work.law, arguments)
+        arguments = (state, *work.parameters, *self.props, work.limit, PATIENCE, rng)
+        loop = self.loop = self.loop or compiled_loop(work.row, work.law, arguments)
         while not work.stop.is_set():
             status = loop(*arguments)
             if status == STARVED:
@@ -167,16 +149,14 @@ class _Scene:
         return False
 
 
-class _Identification(_Work):
-    """All runs of one row, on the simulator's threads."""
-
-    policy: Identifier
+class Identification(Work):
+    """All runs of one row."""
 
     def __init__(self, row: Identifier, law: Law, limit: int, runs: int, entropy: int) -> None:
         import numpy as np
 
-        self.policy, self.law, self.limit, self.runs = row, law, limit, runs
-        self.entropy = entropy
+        super().__init__(row.name, runs, entropy)
+        self.row, self.law, self.limit = row, law, limit
         self.setting = row.setting(law.arms)
         self.parameters: tuple[Any, ...] = tuple(
             part.parameters(self.setting)
@@ -186,34 +166,13 @@ class _Identification(_Work):
         self.stopped = np.zeros(runs, bool)
         self.recommendation = np.zeros(runs, np.int64)
         self.pulls = np.zeros((runs, law.arms), np.int64)
-        self.done = np.zeros(runs, bool)
-        self.stop = threading.Event()
 
-    def do_all(self, workers: int, bar: _Bar) -> IdentifyResult:
-        """Do all runs, in order, a thread taking the next one whenever it is free."""
-        started = time.perf_counter()
-        upcoming = iter(range(self.runs))
-        taking = threading.Lock()
+    def stage(self) -> Stage:
+        return Scene(self)
 
-        def worker() -> None:
-            scene = _Scene(self)
-            while not self.stop.is_set():
-                with taking:
-                    number = next(upcoming, None)
-                if number is None:
-                    return
-                self.done[number] = scene.play(number)
-
-        bar.begin(self.policy.name, self.done)
-        if workers == 1 and not bar.wanted:
-            self._alone(worker)
-        else:
-            self._in_threads(worker, min(workers, self.runs), bar)
-        return self.outcome(time.perf_counter() - started)
-
-    def outcome(self, seconds: float) -> IdentifyResult:
-        """The runs that were done."""
-        done, row = self.done, self.policy
+    def result(self) -> IdentifyResult:
+        """The runs that were finished."""
+        done, row = self.done, self.row
         assert row.delta is not None
         return IdentifyResult(
             policy=row.to_dict(),
@@ -222,8 +181,8 @@ class _Identification(_Work):
             delta=row.delta,
             max_samples=self.limit,
             seed=self.entropy,
-            complete=bool(done.all()),
-            seconds=seconds,
+            complete=self.complete,
+            seconds=self.seconds,
             run=done.nonzero()[0],
             stopping_time=self.stopping_time[done],
             stopped=self.stopped[done],

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arms import Clipped, Law
 from ..compiled import Kernel
+from ..simulator.work import Stage
 from .design import Design, optimal_design
 from .phases import Elimination, PhaseRelease, interleaved
 from .problem import LinearProblem
@@ -17,12 +18,13 @@ if TYPE_CHECKING:
     from .runs import LinearWork
 
 
-class PhasedStage:
+class PhasedStage(Stage):
     """Where a thread plays runs of a phased policy; `designs` are shared by all of them."""
 
     def __init__(self, work: LinearWork, designs: dict[bytes, Design]) -> None:
         import numpy as np
 
+        super().__init__()
         self.work, self.designs = work, designs
         self.rule, self.release = parts(work.row)
         self.points = np.asarray(work.problem.contexts.average)
@@ -31,11 +33,10 @@ class PhasedStage:
         self.draw: Any = None
 
     def play(self, number: int) -> bool:
-        """One run, from its own seed; False if it was stopped."""
         import numpy as np
 
         work = self.work
-        rng = np.random.Generator(np.random.SFC64(work.child(number)))
+        rng = work.generator(number)
         state = self.law.start(rng)
         ledger = Ledger(self.means, work.grid, work.regret[number], work.pulls[number])
         active = np.arange(len(self.means))

@@ -11,23 +11,14 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..errors import InvalidArgument
 from ..simulator.loop import FINISHED, STARVED
 from ..simulator.results import Comparison, Result
-from ..simulator.runs import (
-    DECISIONS,
-    _Bar,
-    _Work,
-    available_cores,
-    check_count,
-    check_horizon,
-    log_grid,
-)
+from ..simulator.runs import DECISIONS, check_horizon, do_all, log_grid
+from ..simulator.work import Stage, Work, check_count, check_threads, entropy_of
 from .contexts import FixedActions
 from .design import Design
 from .loop import Curve, fresh_course, loop_kernel
@@ -67,8 +58,6 @@ def compare(
     progress: bool | None = None,
 ) -> Comparison:
     """Run several linear policies on the same problem with the same seeds."""
-    import numpy as np
-
     policies = list(policies)
     if not policies:
         raise InvalidArgument("policies", "name at least one policy", policies, "add one")
@@ -76,25 +65,14 @@ def compare(
         raise InvalidArgument(
             "problem", "be a LinearProblem", problem, "make one, such as LinearProblem.random()"
         )
-    rounds = check_horizon(horizon, problem)  # type: ignore[arg-type]  # it has arms and limit
-    check_count("runs", runs)
-    check_count("points", points, least=2)
-    workers = check_count("threads", threads) if threads is not None else available_cores()
-    if seed is not None and (not isinstance(seed, int | np.integer) or seed < 0):
-        raise InvalidArgument("seed", "be a whole number from 0", seed, "use for example seed=1")
+    rounds = check_horizon(horizon, problem)
+    runs, points = check_count("runs", runs), check_count("points", points, least=2)
+    workers, entropy = check_threads(threads), entropy_of(seed)
     for policy in policies:
         check_problem(policy, problem)
-    entropy = np.random.SeedSequence(seed).entropy
-    assert isinstance(entropy, int)
     grid = log_grid(rounds, points)
-    results = []
-    with _Bar(len(policies) * runs, progress) as bar:
-        for policy in policies:
-            result = LinearWork(policy, problem, rounds, runs, entropy, grid).do(workers, bar)
-            results.append(result)
-            if not result.complete:
-                break
-    return Comparison(tuple(results))
+    works = [LinearWork(policy, problem, rounds, runs, entropy, grid) for policy in policies]
+    return do_all(works, runs, workers, progress)
 
 
 def check_problem(policy: LinearPolicy, problem: LinearProblem) -> None:
@@ -110,8 +88,8 @@ def check_problem(policy: LinearPolicy, problem: LinearProblem) -> None:
         )  # fmt: skip
 
 
-class RoundStage:
-    """Where a thread plays one run after the other: its arrays are made once and swept clean."""
+class RoundStage(Stage):
+    """The arrays of one run of a policy that decides every round."""
 
     def __init__(self, work: LinearWork) -> None:
         policy, setting = work.row, work.place
@@ -122,8 +100,7 @@ class RoundStage:
         self.props = (
             policy.release.ledger(setting), view, fresh_course(setting.arms, setting.dimension),
         )  # fmt: skip
-        arrays = [array for prop in self.props for array in prop]
-        self.clean = [(array, array.copy()) for array in arrays]
+        super().__init__(*self.props)
         self.parameters = (
             work.problem.rewards.parameters(),
             policy.schedule.parameters(),
@@ -132,13 +109,11 @@ class RoundStage:
         )
 
     def play(self, number: int) -> bool:
-        """One run, from its own seed; False if it was stopped."""
         import numpy as np
 
         work = self.work
-        for array, copy in self.clean:
-            array[:] = copy
-        rng = np.random.Generator(np.random.SFC64(work.child(number)))
+        self.sweep()
+        rng = work.generator(number)
         contexts = work.problem.contexts
         state = contexts.start(rng)
         curve = Curve(work.grid, work.regret[number], work.pulls[number])
@@ -158,8 +133,8 @@ class RoundStage:
         return False
 
 
-class LinearWork(_Work):
-    """All runs of one linear policy; seeds, threads and Ctrl-C as for finite arms."""
+class LinearWork(Work):
+    """All runs of one linear policy."""
 
     def __init__(
         self,
@@ -172,38 +147,18 @@ class LinearWork(_Work):
     ) -> None:
         import numpy as np
 
-        self.row, self.problem, self.horizon, self.runs = row, problem, horizon, runs
-        self.entropy, self.grid = entropy, grid
+        super().__init__(row.name, runs, entropy)
+        self.row, self.problem, self.horizon, self.grid = row, problem, horizon, grid
         self.place = Setting(problem.arms, problem.dimension, horizon)
+        self.designs: dict[bytes, Design] = {}
         self.regret = np.full((runs, len(grid)), np.nan)
         self.pulls = np.zeros((runs, len(grid), problem.arms), np.int64)
-        self.done = np.zeros(runs, bool)
-        self.stop = threading.Event()
 
-    def do(self, workers: int, bar: _Bar) -> Result:
-        """Do all runs, in order, a thread taking the next one whenever it is free."""
-        started = time.perf_counter()
-        upcoming = iter(range(self.runs))
-        taking = threading.Lock()
-        designs: dict[bytes, Design] = {}
+    def stage(self) -> Stage:
+        return PhasedStage(self, self.designs) if self.row.phased else RoundStage(self)
 
-        def worker() -> None:
-            stage = PhasedStage(self, designs) if self.row.phased else RoundStage(self)
-            while not self.stop.is_set():
-                with taking:
-                    number = next(upcoming, None)
-                if number is None:
-                    return
-                self.done[number] = stage.play(number)
-
-        bar.begin(self.row.name, self.done)
-        if workers == 1 and not bar.wanted:
-            self._alone(worker)
-        else:
-            self._in_threads(worker, min(workers, self.runs), bar)
-        return self._result(time.perf_counter() - started)
-
-    def _result(self, seconds: float) -> Result:
+    def result(self) -> Result:
+        """The runs that were finished."""
         guarantee = self.row.guarantee_on(self.problem)
         return Result(
             policy=self.row.to_dict() | {"guarantee": guarantee.to_dict()},
@@ -211,8 +166,8 @@ class LinearWork(_Work):
             means=self.problem.means,
             horizon=self.horizon,
             seed=self.entropy,
-            complete=bool(self.done.all()),
-            seconds=seconds,
+            complete=self.complete,
+            seconds=self.seconds,
             run=self.done.nonzero()[0],
             t=self.grid,
             regret=self.regret[self.done],

@@ -15,30 +15,40 @@ number of threads, and the first runs of a longer study are those of a shorter o
 from __future__ import annotations
 
 import math
-import os
-import threading
-import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ..arms.base import Law
 from ..errors import InvalidArgument
 from ..policies import CATALOGUE, Policy
 from ..policies.view import fresh_view
+from ..progress import Bar
 from .loop import FINISHED, STARVED, Curve, compiled_loop, fresh_course
 from .results import Comparison, Result
-
-if TYPE_CHECKING:
-    from numpy.random import SeedSequence
+from .work import Stage, Work, check_count, check_threads, entropy_of
 
 DECISIONS = 100_000
 """Decisions between two looks at the stop sign: at most some tenths of a second."""
-PATIENCE = 1.0
-"""Seconds after which a bar shows progress."""
 MOST_ROUNDS = 10**15
 """Beyond it, sums of rewards would no longer be exact in double precision."""
+
+
+class Served(Protocol):
+    """What a horizon depends on: a law of rewards, or a linear problem."""
+
+    @property
+    def arms(self) -> int: ...
+    @property
+    def limit(self) -> int | None: ...
+
+
+class Finishing(Protocol):
+    """Work that ends in a result."""
+
+    @property
+    def complete(self) -> bool: ...
+    def do(self, workers: int, bar: Bar, before: int, total: int) -> None: ...
+    def result(self) -> Result: ...
 
 
 def simulate(
@@ -75,8 +85,6 @@ def compare(
     progress: bool | None = None,
 ) -> Comparison:
     """Run several policies on the same law with the same seeds."""
-    import numpy as np
-
     policies = list(policies)
     if not policies:
         raise InvalidArgument("policies", "name at least one policy", policies, "add one")
@@ -88,42 +96,16 @@ def compare(
     if not isinstance(law, Law):
         raise InvalidArgument("law", "be a Law", law, "build it: discreet.Bernoulli([0.7, 0.5])")
     rounds = check_horizon(horizon, law)
-    runs = check_count("runs", runs)
-    points = check_count("points", points, least=2)
-    workers = check_count("threads", threads) if threads is not None else available_cores()
-    if seed is not None and (not isinstance(seed, int | np.integer) or seed < 0):
-        raise InvalidArgument("seed", "be a whole number from 0", seed, "use for example seed=1")
+    runs, points = check_count("runs", runs), check_count("points", points, least=2)
+    workers, entropy = check_threads(threads), entropy_of(seed)
     for policy in policies:
         check_law(policy, law)
-        policy.setting(law.arms, rounds)
-    entropy = np.random.SeedSequence(None if seed is None else int(seed)).entropy
-    assert isinstance(entropy, int)
     grid = log_grid(rounds, points)
-    results = []
-    with _Bar(len(policies) * runs, progress) as bar:
-        for policy in policies:
-            result = _Work(policy, law, rounds, runs, entropy, grid).do(workers, bar)
-            results.append(result)
-            if not result.complete:
-                break
-    return Comparison(tuple(results))
+    works = [Simulation(policy, law, rounds, runs, entropy, grid) for policy in policies]
+    return do_all(works, runs, workers, progress)
 
 
-def available_cores() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def check_count(name: str, value: Any, least: int = 1) -> int:
-    """A whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise InvalidArgument(name, f"be a whole number from {least}", value, f"use {name}=100")
-    return int(value)
-
-
-def check_horizon(horizon: Any, law: Law) -> int:
+def check_horizon(horizon: Any, law: Served) -> int:
     """A whole number of rounds, floats like 1e7 included, that the law can serve."""
     import numpy as np
 
@@ -143,7 +125,7 @@ def check_horizon(horizon: Any, law: Law) -> int:
         raise InvalidArgument("horizon", "be at most 1e15", rounds, "shorten the study")
     if law.limit is not None and rounds > law.limit:
         raise InvalidArgument(
-            "horizon", f"be at most {law.limit}, all that the {law.name} law can serve", rounds,
+            "horizon", f"be at most {law.limit}, all that the law can serve", rounds,
             "shorten the study, or resample instead of replaying",
         )  # fmt: skip
     return rounds
@@ -177,31 +159,25 @@ def log_grid(horizon: int, points: int) -> Any:
     return grid
 
 
-class _Stage:
-    """Where a thread plays one run after the other: its arrays are made once and swept clean."""
+class Scene(Stage):
+    """The arrays of one run of a policy."""
 
-    def __init__(self, work: _Work) -> None:
+    def __init__(self, work: Simulation) -> None:
         policy, setting = work.policy, work.setting
         self.work = work
         self.loop: Callable[..., int] | None = None
-        self.course = fresh_course()
         self.props = (
             policy.release.ledger(setting),
             policy.rule.memory(setting),
             fresh_view(setting.arms),
-            self.course,
+            fresh_course(),
         )
-        arrays = [array for prop in self.props for array in prop if hasattr(array, "copy")]
-        self.clean = [(array, array.copy()) for array in arrays]
+        super().__init__(*self.props)
 
     def play(self, number: int) -> bool:
-        """One run, from its own seed; False if it was stopped."""
-        import numpy as np
-
         work = self.work
-        for array, copy in self.clean:
-            array[:] = copy
-        rng = np.random.Generator(np.random.SFC64(work.child(number)))
+        self.sweep()
+        rng = work.generator(number)
         state = work.law.start(rng)
         curve = Curve(work.grid, work.regret[number], work.pulls[number])
         arguments = (
@@ -217,16 +193,16 @@ class _Stage:
         return False
 
 
-class _Work:
-    """All runs of one policy."""
+class Simulation(Work):
+    """All runs of one policy on one law."""
 
     def __init__(
         self, policy: Policy, law: Law, horizon: int, runs: int, entropy: int, grid: Any
     ) -> None:
         import numpy as np
 
-        self.policy, self.law, self.horizon, self.runs = policy, law, horizon, runs
-        self.entropy, self.grid = entropy, grid
+        super().__init__(policy.name, runs, entropy)
+        self.policy, self.law, self.horizon, self.grid = policy, law, horizon, grid
         self.setting = policy.setting(law.arms, horizon)
         self.parameters = (
             policy.schedule.parameters(self.setting),
@@ -237,68 +213,20 @@ class _Work:
         self.gaps = means.max() - means
         self.regret = np.full((runs, len(grid)), np.nan)
         self.pulls = np.zeros((runs, len(grid), law.arms), np.int64)
-        self.done = np.zeros(runs, bool)
-        self.stop = threading.Event()
 
-    def child(self, number: int) -> SeedSequence:
-        """The seeds of one run."""
-        import numpy as np
+    def stage(self) -> Stage:
+        return Scene(self)
 
-        return np.random.SeedSequence(self.entropy, spawn_key=(number,))
-
-    def do(self, workers: int, bar: _Bar) -> Result:
-        """Do all runs, in order, a thread taking the next one whenever it is free."""
-        started = time.perf_counter()
-        upcoming = iter(range(self.runs))
-        taking = threading.Lock()
-
-        def worker() -> None:
-            stage = _Stage(self)
-            while not self.stop.is_set():
-                with taking:
-                    number = next(upcoming, None)
-                if number is None:
-                    return
-                self.done[number] = stage.play(number)
-
-        bar.begin(self.policy.name, self.done)
-        if workers == 1 and not bar.wanted:
-            self._alone(worker)
-        else:
-            self._in_threads(worker, min(workers, self.runs), bar)
-        return self._result(time.perf_counter() - started)
-
-    def _alone(self, worker: Callable[[], None]) -> None:
-        try:
-            worker()
-        except KeyboardInterrupt:
-            self.stop.set()
-
-    def _in_threads(self, worker: Callable[[], None], workers: int, bar: _Bar) -> None:
-        with ThreadPoolExecutor(workers) as pool:
-            pending: set[Future[None]] = {pool.submit(worker) for _ in range(workers)}
-            try:
-                while pending:
-                    finished, pending = wait(pending, 0.1, return_when=FIRST_COMPLETED)
-                    for future in finished:
-                        future.result()
-                    bar.show()
-            except KeyboardInterrupt:
-                self.stop.set()
-            except BaseException:
-                self.stop.set()
-                raise
-
-    def _result(self, seconds: float) -> Result:
-        complete = bool(self.done.all())
+    def result(self) -> Result:
+        """The runs that were finished."""
         return Result(
             policy=self.policy.to_dict(),
             law=self.law.to_dict(),
             means=tuple(float(mean) for mean in self.law.means),
             horizon=self.horizon,
             seed=self.entropy,
-            complete=complete,
-            seconds=seconds,
+            complete=self.complete,
+            seconds=self.seconds,
             run=self.done.nonzero()[0],
             t=self.grid,
             regret=self.regret[self.done],
@@ -306,45 +234,15 @@ class _Work:
         )
 
 
-class _Bar:
-    """A progress bar that appears only if the work takes longer than a second."""
-
-    def __init__(self, total: int, wanted: bool | None) -> None:
-        import sys
-
-        self.wanted = sys.stderr.isatty() if wanted is None else wanted
-        self.total, self.before, self.name = total, 0, ""
-        self.done: Sequence[bool] = ()
-        self.started = time.perf_counter()
-        self.bar: Any = None
-        self.task: Any = None
-
-    def __enter__(self) -> _Bar:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self.bar is not None:
-            self.show()
-            self.bar.stop()
-
-    def begin(self, name: str, done: Any) -> None:
-        """A new policy starts; `done` marks its finished runs."""
-        self.before += int(sum(self.done))
-        self.name, self.done = name, done
-
-    def show(self) -> None:
-        """Bring the bar up to date."""
-        if not self.wanted or time.perf_counter() - self.started < PATIENCE:
-            return
-        if self.bar is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-            self.bar = Progress(
-                "{task.description}", BarColumn(), MofNCompleteColumn(), "runs",
-                TimeRemainingColumn(), console=Console(stderr=True), transient=True,
-            )  # fmt: skip
-            self.task = self.bar.add_task(self.name, total=self.total)
-            self.bar.start()
-        completed = self.before + int(sum(self.done))
-        self.bar.update(self.task, completed=completed, description=self.name)
+def do_all(
+    works: Sequence[Finishing], runs: int, threads: int, progress: bool | None
+) -> Comparison:
+    """One work after the other, until Ctrl-C."""
+    results = []
+    with Bar(progress) as bar:
+        for number, work in enumerate(works):
+            work.do(threads, bar, before=number * runs, total=len(works) * runs)
+            results.append(work.result())
+            if not work.complete:
+                break
+    return Comparison(tuple(results))
