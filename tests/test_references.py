@@ -50,7 +50,7 @@ def test_works_beyond_the_catalogue(key: str) -> None:
 @pytest.mark.parametrize("reference", REFERENCES.values(), ids=lambda r: r.key)
 def test_bibtex_is_well_formed(reference: Reference) -> None:
     kind, key, fields = parse(reference.bibtex())
-    assert kind in {"article", "inproceedings", "book", "misc", "software"}
+    assert kind in {"article", "inproceedings", "book", "misc", "software", "phdthesis"}
     assert key == reference.key
     assert reference.bibtex().isascii()
     assert fields["year"] == str(reference.year)
@@ -58,6 +58,8 @@ def test_bibtex_is_well_formed(reference: Reference) -> None:
     assert len(fields["author"].split(" and ")) == len(reference.authors)
     if kind == "article":
         assert "journal" in fields
+    if kind == "phdthesis":
+        assert "school" in fields
     if kind == "inproceedings":
         assert "booktitle" in fields
     if "doi" in fields:
@@ -73,8 +75,8 @@ def test_keys_are_family_name_and_year() -> None:
     for key, reference in REFERENCES.items():
         if key == "discreet":
             continue
-        family = reference.authors[0].split(",")[0].lower()
-        assert key == f"{family}{reference.year}"
+        family = re.split("[,-]", reference.authors[0])[0].lower()
+        assert key.removesuffix("thesis") == f"{family}{reference.year}"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,12 @@ from typing import Any
 
 from .version import __version__
 
-_VENUE = {"article": "journal", "inproceedings": "booktitle", "book": "publisher"}
+_VENUE = {
+    "article": "journal",
+    "inproceedings": "booktitle",
+    "book": "publisher",
+    "phdthesis": "school",
+}
 _ACCENTS = {"\u0301": "'", "\u0300": "`", "\u0308": '"', "\u0302": "^", "\u0303": "~"}
 
 
@@ -110,6 +115,34 @@ _ALL = (
         "Concentrated Differential Privacy for Bandits",
         "2024 IEEE Conference on Secure and Trustworthy Machine Learning (SaTML)", 2024,
         {"eprint": "2309.00557", "archiveprefix": "arXiv"},
+    ),
+    Reference(
+        "azize2024thesis", "phdthesis", ("Azize, Achraf",),
+        "Privacy-Utility Trade-offs in Sequential Decision-Making under Uncertainty",
+        "Université de Lille", 2024, {},
+    ),
+    Reference(
+        "abbasi2011", "inproceedings",
+        ("Abbasi-Yadkori, Yasin", "Pál, Dávid", "Szepesvári, Csaba"),
+        "Improved Algorithms for Linear Stochastic Bandits",
+        "Advances in Neural Information Processing Systems", 2011, {"volume": "24"},
+    ),
+    Reference(
+        "jourdan2023", "inproceedings", ("Jourdan, Marc", "Degenne, Rémy"),
+        "Non-Asymptotic Analysis of a UCB-based Top Two Algorithm",
+        "Advances in Neural Information Processing Systems", 2023, {"volume": "36"},
+    ),
+    Reference(
+        "lai1985", "article", ("Lai, Tze Leung", "Robbins, Herbert"),
+        "Asymptotically Efficient Adaptive Allocation Rules",
+        "Advances in Applied Mathematics", 1985,
+        {"volume": "6", "number": "1", "pages": "4–22"},
+    ),
+    Reference(
+        "garivier2016", "inproceedings", ("Garivier, Aurélien", "Kaufmann, Emilie"),
+        "Optimal Best Arm Identification with Fixed Confidence",
+        "Proceedings of the 29th Annual Conference on Learning Theory", 2016,
+        {"series": "Proceedings of Machine Learning Research", "volume": "49"},
     ),
     Reference(
         "azize2025", "inproceedings",

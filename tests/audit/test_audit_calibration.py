@@ -115,3 +115,17 @@ def test_bounds_of_an_event_are_attained() -> None:
     assert limits.renyi_bound(half, half[::-1], 3.0) == pytest.approx(
         Pure(1.5).to_renyi(3.0).epsilon
     )
+
+
+def test_what_was_learned_from_proves_nothing() -> None:
+    """Sides that differ only while the audit learns are not told apart when it tests."""
+    calls = 0
+
+    def draw(side: int, count: int, rng: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return rng.standard_normal((count, 1)) + (10.0 * side if calls <= 4 else 0.0)
+
+    result = attack([Plain(draw)], Pure(1.0), transcripts=40_000, confidence=1 - 1e-6, seed=1)
+    assert calls > 4
+    assert result.epsilon_lower < 0.1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 from scipy import stats
@@ -242,6 +243,7 @@ def beta_spent(pulls: int, epsilon: float) -> float:
     return worst
 
 
+@lru_cache
 def beta_start(epsilon: float, delta: float, enough: int = 40) -> int:
     """The least N from which on, up to a number that is surely enough, Beta leaders keep (ε, δ)."""
     pulls = enough

@@ -113,7 +113,8 @@ class DPFTPLGauss(Perturbed):
     """One normal an arm, in the order of the arms."""
 
     def begin(self) -> None:
-        self.start = naive.gauss_start(self.epsilon, self.delta)
+        if math.isfinite(self.epsilon):
+            self.start = naive.gauss_start(self.epsilon, self.delta)
 
     def scores(self, t: int) -> list[float]:
         return [self.score(arm, t) for arm in range(self.arms)]
@@ -126,7 +127,8 @@ class DPFTPLGauss(Perturbed):
 
 class DPFTPLBeta(Perturbed):
     def begin(self) -> None:
-        self.start = naive.beta_start(self.epsilon, self.delta)
+        if math.isfinite(self.epsilon):
+            self.start = naive.beta_start(self.epsilon, self.delta)
 
     def score(self, arm: int, t: int) -> float:
         n, ones = self.n[arm], sum(self.rewards[arm])

@@ -46,6 +46,7 @@ class DPSE(Twin):
         if self.todo:
             self.todo.pop(0)
         self.fresh[arm] = (math.fsum(rewards) + self.laplace(1.0 / self.epsilon)) / len(rewards)
+        self.mean[arm] = self.fresh[arm]
 
 
 class GDPElimNew(Twin):

@@ -133,12 +133,12 @@ def _sampled(row: Identifier, sampling: str) -> Identifier:
     return row.batched() if asked == "batched" else row
 
 
-@row("ttucb", private=False, reference="azize2026")
+@row("ttucb", private=False, reference="jourdan2023")
 def _ttucb(beta: float = 0.5, threshold: str = "proved") -> Identifier:
     """TTUCB"""
     cost = GaussianCost()
     return Identifier(
-        "ttucb", EachRound(), Exact(), TopTwo(cost, beta), "azize2026",
+        "ttucb", EachRound(), Exact(), TopTwo(cost, beta), "jourdan2023",
         stopping=Likelihood(cost, _threshold(threshold, GaussianThreshold())),
     )  # fmt: skip
 

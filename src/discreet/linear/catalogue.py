@@ -154,7 +154,7 @@ def _adac_gope(
     return Phases(), release, Elimination(failure, sd, tolerance)
 
 
-@row("oful", reference="lattimore2020")
+@row("oful", reference="abbasi2011")
 def _oful(
     ridge: float = RIDGE, failure: float = FAILURE, norm: float = 1.0, sd: float = 1.0
 ) -> Parts:
@@ -162,7 +162,7 @@ def _oful(
     return EachRound(), ExactSum(), Optimism(ridge, failure, norm, sd)
 
 
-@row("rs-oful", reference="azize2024")
+@row("rs-oful", reference="abbasi2011")
 def _rs_oful(
     growth: float = 1.0,
     ridge: float = RIDGE,

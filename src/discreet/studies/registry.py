@@ -38,7 +38,7 @@ def study(key: str) -> Study:
 
 def figure(key: str, number: str) -> Figure:
     """A figure by its study and its number as printed, with or without the word "figure"."""
-    figures = {entry.number: entry for entry in study(key).figures}
+    figures = {entry.number.lower(): entry for entry in study(key).figures}
     spelled = str(number).strip().lower().removeprefix("figure").strip()
     if spelled not in figures:
         known = f"it has {', '.join(figures)}"

@@ -84,7 +84,7 @@ class WhereToAddNoise(Figure):
 
 FIGURE = WhereToAddNoise(
     study="thesis2024",
-    number="c.1",
+    number="C.1",
     title="AdaC-GOPE: noise at the estimate or at the sums",
     reference="azize2024",
     full=Size(10**7, 100),
