@@ -45,14 +45,14 @@ def test_table_names_every_row_in_one_line(call: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_a_policy_in_detail(call: Callable[..., Any], name: str) -> None:
     row = CATALOGUE[name]
-    text = call("policies", name).stdout
+    text = call("show", name).stdout
     assert str(row.example().guarantee) in text
     assert all(option in text for option in row.options)
-    assert json.loads(call("policies", name, "--json").stdout)["name"] == name
+    assert json.loads(call("show", name, "--json").stdout)["name"] == name
 
 
 def test_an_unknown_policy_in_detail(call: Callable[..., Any]) -> None:
-    result = call("policies", "adap-klucv")
+    result = call("show", "adap-klucv")
     assert result.exit_code == 2
     assert "did you mean adap-klucb" in result.stderr
 

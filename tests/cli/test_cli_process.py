@@ -92,7 +92,7 @@ def test_control_c_keeps_what_was_finished() -> None:
 
 
 def test_a_terminal_without_greek() -> None:
-    done = process("policies", "adap-ucb", PYTHONIOENCODING="ascii")
+    done = process("show", "adap-ucb", PYTHONIOENCODING="ascii")
     assert done.returncode == 0
     assert "(? = 1, pure, interactive DP)" in done.stdout
 

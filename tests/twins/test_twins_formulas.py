@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy import stats
 
 import discreet
 from discreet.compiled import Kernel
@@ -32,7 +31,6 @@ from discreet.policies import (
     Tree,
     divergences,
 )
-from discreet.policies.perturbed import leader_shift
 from discreet.policies.policy import Policy
 from discreet.policies.view import View
 from discreet.privacy import counters, noise
@@ -277,74 +275,6 @@ def test_the_perturbed_leader(epsilon: float, delta: float) -> None:
         assert at == pytest.approx(index[0] - index[1], abs=1e-9)
 
 
-def choice_shares(policy: Policy, view: View, t: int, draws: int) -> Any:
-    """How often each arm is chosen, compiled."""
-    setting = policy.setting(len(view.size), T)
-    choose = policy.choose_kernel.compiled()
-    rule, memory = policy.rule.parameters(setting), policy.rule.memory(setting)
-    rng = np.random.default_rng(17)
-    chosen = [choose(rule, memory, view, t, rng) for _ in range(draws)]
-    return np.bincount(chosen, minlength=len(view.size))
-
-
-BELIEFS: dict[str, Callable[[float, int, int], float]] = {
-    "thompson": lambda m, n, t: naive.clip01(m),
-    "lazy-dp-ts": lambda m, n, t: naive.clip01(m + 3.0 * math.log(t) / (5.0 * n)),
-    "dp-ts": lambda m, n, t: naive.clip01(
-        m + 6.0 * math.sqrt(8.0) * math.log(n + 1) * math.log(t) / (5.0 * n)
-    ),
-}
-
-
-@pytest.mark.parametrize("name", BELIEFS)
-def test_beta_rules_choose_by_the_largest_draw(name: str) -> None:
-    """The rules draw no more than they must: the law of the choice is that of drawing all arms.
-
-    Nine chi-square tests at 1e-8 each.
-    """
-    row = discreet.policy(name) if name == "thompson" else pure_row(name, 5.0)
-    rng = np.random.default_rng(23)
-    for sizes, means in (
-        ([6, 6, 6], [0.5, 0.5, 0.5]),
-        ([400, 30, 12], [0.62, 0.5, 0.55]),
-        ([9000, 700, 2500], [0.3, 0.26, 0.285]),
-    ):
-        t = sum(sizes)
-        view = View(np.array(means), np.array(sizes), np.array(sizes))
-        seen = choice_shares(row, view, t, 20_000)
-        lifted = [BELIEFS[name](m, n, t + 1) for m, n in zip(means, sizes, strict=True)]
-        draws = [
-            rng.beta(m * n + 1.0, (1.0 - m) * n + 1.0, 400_000)
-            for m, n in zip(lifted, sizes, strict=True)
-        ]
-        expected = np.bincount(np.argmax(draws, axis=0), minlength=3)
-        both = np.array([seen, expected])
-        both = both[:, both.sum(axis=0) > 0]
-        if both.shape[1] > 1:
-            assert stats.chi2_contingency(both).pvalue > 1e-8
-
-
-@given(
-    st.floats(-6.0, 2.5).map(lambda x: 10.0**x),
-    st.one_of(st.just(0.0), st.floats(-12.0, -0.5).map(lambda x: 10.0**x)),
-    st.integers(4, 10**7),
-)
-def test_the_shift_of_the_leader(epsilon: float, delta: float, horizon: int) -> None:
-    expected = naive.leader_centre(0.0, 1, epsilon, delta, horizon) - math.sqrt(math.log(horizon))
-    assert leader_shift(epsilon, delta, horizon) == pytest.approx(expected, rel=1e-7, abs=1e-9)
-
-
-@pytest.mark.parametrize("delta", [0.0, 0.01, 1e-9])
-def test_a_huge_budget_hardly_perturbs_the_leader(delta: float) -> None:
-    for epsilon in (800.0, 1e5, 1e12):
-        rng = np.random.default_rng(3)
-        compiled = Kernel(noise.truncated_laplace).compiled()
-        for function in (noise.truncated_laplace, compiled):
-            drawn = [function(epsilon, delta, rng) for _ in range(100)]
-            assert all(abs(x) < 60.0 / epsilon + 1.0 for x in drawn)
-        assert abs(leader_shift(epsilon, delta, 1000)) < 60.0 / epsilon
-
-
 def test_an_index_defined_by_an_equation_is_compared_as_it_is_solved() -> None:
     """KL-UCB is evaluated lazily: with arms in every order the same arm wins."""
     rng = np.random.default_rng(8)
@@ -378,43 +308,6 @@ def test_a_ceiling_is_void_once_its_arm_was_played() -> None:
             assert indices[arm] >= max(indices) - 1e-9
             sizes[arm] += rng.integers(1, 5)
             means[arm] = rng.random()
-
-
-# --- elimination ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 1e9])
-@pytest.mark.parametrize("arms", [2, 5])
-def test_an_epoch_of_elimination(epsilon: float, arms: int) -> None:
-    """Lengths of two epochs, and the width, found by moving the worst arm."""
-    policy = pure_row("dp-se", epsilon, beta=0.01)
-    choose, length = policy.choose_kernel.interpreted(), policy.length_kernel.interpreted()
-    setting = policy.setting(arms, 10**9)
-    rule = policy.rule.parameters(setting)
-
-    def second_epoch(worst: float) -> tuple[int, list[int]]:
-        memory, view = policy.rule.memory(setting), discreet.policies.view.fresh_view(arms)
-        first = 0
-        for arm in range(arms):
-            assert choose(rule, memory, view, 0, None) == arm
-            first = length(None, memory, view, arm)
-            view.value[arm], view.size[arm] = (0.6 if arm else worst), first
-        order = [choose(rule, memory, view, 0, None)]
-        second = length(None, memory, view, order[0])
-        if second < 1 << 60:
-            order += [choose(rule, memory, view, 0, None) for _ in range(arms - 2)]
-        assert first == naive.se_pulls(arms, 1, epsilon, 0.01)
-        return second, order
-
-    stays, order = second_epoch(0.6)
-    assert order == list(range(arms))[: len(order)]
-    assert stays == naive.se_pulls(arms, 2, epsilon, 0.01)
-    dropped, order = second_epoch(-5.0)
-    assert order[0] == 1
-    assert dropped == (naive.se_pulls(arms - 1, 2, epsilon, 0.01) if arms > 2 else 1 << 62)
-    at = naive.largest(lambda gap: second_epoch(0.6 - gap)[1][0] == 0, 0.0, 5.0)
-    pulls = naive.se_pulls(arms, 1, epsilon, 0.01)
-    assert at == pytest.approx(naive.se_width(arms, 1, epsilon, 0.01, pulls), abs=1e-9)
 
 
 # --- schedules and counters -----------------------------------------------------------------------

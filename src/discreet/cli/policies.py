@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 from inspect import getdoc
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from ..errors import UnknownPolicy
 from .linear import everything
 from .options import Json
-from .output import print_json, print_table, print_text
+from .output import print_json, print_table
 
 NAME = "policies"
 EXAMPLE = "discreet policies"
 PARTS = ("schedule", "release", "rule")
 
 
-def command(
-    name: Annotated[
-        str | None, typer.Argument(help="One policy, in detail.", metavar="[NAME]")
-    ] = None,
-    json: Json = False,
-) -> None:
+def command(json: Json = False) -> None:
     """List the published policies: schedule × release × rule.
 
-    Guarantees are derived for an example budget. With a name: the formulas, budgets and options of
-    that policy.
+    Guarantees are derived for an example budget. `discreet show NAME` tells more of one.
     """
-    if name is not None:
-        show(name.lower(), json)
-        return
-    entries = [describe(name) for name in _names()]
+    entries = [describe(name) for name in known()]
     if json:
         print_json(entries)
         return
@@ -48,27 +36,6 @@ def command(
         for entry in entries
     ]
     print_table(columns, rows)
-
-
-def show(name: str, json: bool) -> None:
-    """One policy in detail."""
-    if name not in _names():
-        raise UnknownPolicy.near(name, _names())
-    entry = describe(name)
-    if json:
-        print_json(entry)
-        return
-    options = ", ".join(_option(*item) for item in entry["options"].items()) or "none"
-    lines = {
-        "policy": f"{name} ({entry['title']})",
-        **{part: f"{entry[part]}: {entry['formulas'][part]}" for part in PARTS},
-        "budget": " or ".join(entry["arguments"]) or "none: not private",
-        "options": options,
-        "guarantee": f"{entry['guarantee']['sentence']} (for the example budget)",
-        "reference": f"{entry['reference']['short']}; see `discreet cite {name}`",
-    }
-    for heading, text in lines.items():
-        print_text(f"{heading:10s} {text}")
 
 
 def describe(name: str) -> dict[str, Any]:
@@ -101,9 +68,6 @@ def _formula(part: object) -> str:
     return " ".join((getdoc(type(part)) or "").split())
 
 
-def _names() -> list[str]:
+def known() -> list[str]:
+    """All names."""
     return list(everything())
-
-
-def _option(name: str, default: object) -> str:
-    return name if default is None else f"{name} = {default}"

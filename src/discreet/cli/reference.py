@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from . import audit, bounds, cite, compare, identify, plan, policies, reproduce, simulate
+from . import audit, bounds, cite, compare, identify, plan, policies, reproduce, show, simulate
 from .app import app
 
 HEAD = """\
@@ -31,10 +31,13 @@ of the same name. This page is written from the program by `python -m discreet.c
 
 NOTES = {
     "policies": """\
-The JSON is a list of objects, or with a name one of them: `name`, `title`, `schedule`, `release`,
-`rule`, `formulas` (of these three), `private`, `budgets` (kinds), `arguments` (how to ask for
-them), `example` (the budget that the guarantee is shown for), `guarantee`, `bounds` (of the
-rewards, or null), `reference` (`key`, `short`), `options` (with their defaults).
+The JSON is a list of objects: `name`, `title`, `schedule`, `release`, `rule`, `formulas` (of these
+three), `private`, `budgets` (kinds), `arguments` (how to ask for them), `example` (the budget that
+the guarantee is shown for), `guarantee`, `bounds` (of the rewards, or null), `reference` (`key`,
+`short`), `options` (with their defaults).
+""",
+    "show": """\
+The JSON is one object of the list that `discreet policies --json` prints.
 """,
     "simulate": """\
 The JSON is `Result.summary()`: `policy`, `horizon`, `runs`, `regret` (`mean`, `sd`, and `curve`
@@ -104,6 +107,7 @@ def reference() -> str:
 
 _MODULES: tuple[Any, ...] = (
     policies,
+    show,
     simulate,
     compare,
     cite,
