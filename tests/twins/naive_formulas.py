@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
-from scipy import stats
-from scipy.special import zeta
+from scipy import special
 
 
 def kl(p: float, q: float) -> float:
@@ -229,18 +229,23 @@ def beta_spent(pulls: int, epsilon: float) -> float:
     Where the log-likelihood ratio is ε is found by bisection: it grows or falls along [0, 1].
     """
     ones, k = np.arange(pulls), pulls // 8 + 1
-    fewer = stats.beta(ones + 1 + k, pulls - ones + 1 + k)
-    more = stats.beta(ones + 2 + k, pulls - ones + k)
+    fewer = (ones + 1.0 + k, pulls - ones + 1.0 + k)
+    more = (ones + 2.0 + k, pulls - ones + 0.0 + k)
     worst = 0.0
     for p, q, grows in ((more, fewer, True), (fewer, more, False)):
         low, high = np.zeros(pulls), np.ones(pulls)
         for _ in range(50):
             x = 0.5 * (low + high)
-            right = (p.logpdf(x) - q.logpdf(x) > epsilon) == grows
+            right = (beta_log_density(x, *p) - beta_log_density(x, *q) > epsilon) == grows
             low, high = np.where(right, low, x), np.where(right, x, high)
-        p_mass, q_mass = (p.sf(low), q.sf(low)) if grows else (p.cdf(low), q.cdf(low))
-        worst = max(worst, float((p_mass - math.exp(epsilon) * q_mass).max()))
+        mass = special.betaincc if grows else special.betainc
+        worst = max(worst, float((mass(*p, low) - math.exp(epsilon) * mass(*q, low)).max()))
     return worst
+
+
+def beta_log_density(x: Any, a: Any, b: Any) -> Any:
+    """log of x^(a-1) (1-x)^(b-1) / B(a, b)."""
+    return (a - 1.0) * np.log(x) + (b - 1.0) * np.log1p(-x) - special.betaln(a, b)
 
 
 @lru_cache
@@ -266,7 +271,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 def release_interval(v: float, keeps: Callable[[float], bool]) -> int:
     """The least f whose ρ = f^-v ζ(v)/2 keeps the budget."""
     every = 1
-    while not keeps(every**-v * float(zeta(v)) / 2.0):
+    while not keeps(every**-v * float(special.zeta(v)) / 2.0):
         every += 1
     return every
 

@@ -114,7 +114,7 @@ CASES = {
     "dp-ftpl-new δ": approximate("dp-ftpl-new", 0.5, 0.01),
     "dp-ftpl-gauss": approximate("dp-ftpl-gauss", 0.1, 0.01, horizon=700),
     "dp-ftpl-gauss ε = 0": approximate("dp-ftpl-gauss", 0.0, 0.1),
-    "dp-ftpl-beta": approximate("dp-ftpl-beta", 1.0, 0.1, horizon=1500),
+    "dp-ftpl-beta": approximate("dp-ftpl-beta", 1.0, 0.1, horizon=900),
     "dp-ftpl-beta ε = 3": approximate("dp-ftpl-beta", 3.0, 0.01, horizon=700),
     "dp-ucb-int zCDP": interval(ZCDP(0.5), release_interval(1.1, lambda rho: rho <= 0.5)),
     "dp-ucb-int exact": interval(
@@ -126,7 +126,7 @@ CASES = {
     "thompson": Case("thompson", horizon=1000),
     "lazy-dp-ts": pure("lazy-dp-ts", 1.0, 1000),
     "dp-ts": pure("dp-ts", 20.0, 1000),
-    "private-thompson": replace(pure("private-thompson", 1000.0, 14_000), means=CLEAR),
+    "private-thompson": replace(pure("private-thompson", 1000.0, 12_600), means=CLEAR),
     "private-thompson fill": pure("private-thompson", 30.0, 700, gap_estimation=False, fill=37),
     "private-thompson paper": Case(
         "private-thompson",

@@ -90,3 +90,13 @@ def _error(measure: Measure) -> float:
 
 def _finite(x: float | None) -> float | None:
     return x if x is not None and math.isfinite(x) else None
+
+
+def log_slope(regrets: dict[float, Measure]) -> Measure:
+    """The least-squares slope of log regret in log of the key, with its standard error."""
+    from scipy.stats import linregress
+
+    xs = [math.log(epsilon) for epsilon in regrets]
+    ys = [math.log(max(measure.value, 1e-9)) for measure in regrets.values()]
+    fit = linregress(xs, ys)
+    return Measure(float(fit.slope), float(fit.stderr))

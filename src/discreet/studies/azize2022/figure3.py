@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..base import Figure, Finding, Lab, Panel, Size, Statement, Verdict
-from ..measures import Measure, clearly_above, final_regret, ratio
+from ..measures import Measure, clearly_above, final_regret, log_slope, ratio
 from ..pictures import canvas, draw_measures, dress
 from .instances import ADAP_KLUCB, ALPHA, ORDER_NOTE, bernoulli
 
@@ -142,16 +142,6 @@ def settles_at(regrets: dict[float, Measure]) -> Measure:
             break
         settled = epsilon
     return Measure(settled)
-
-
-def log_slope(regrets: dict[float, Measure]) -> Measure:
-    """The least-squares slope of log regret in log ε, with its standard error."""
-    from scipy.stats import linregress
-
-    xs = [math.log(epsilon) for epsilon in regrets]
-    ys = [math.log(max(measure.value, 1e-9)) for measure in regrets.values()]
-    fit = linregress(xs, ys)
-    return Measure(float(fit.slope), float(fit.stderr))
 
 
 FIGURE = PrivacyRegimes(

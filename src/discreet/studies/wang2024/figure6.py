@@ -69,7 +69,7 @@ class AgainstDelta(Sweep):
 
 
 def _three_parts(panels: Sequence[Panel], part: Part) -> Finding:
-    from ..azize2022.figure3 import log_slope
+    from ..measures import log_slope
 
     regrets = regrets_of(panels, part, GAUSS)
     first = at_value(regrets, 0.02).value / at_value(regrets, 1.0).value

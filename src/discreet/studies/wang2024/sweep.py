@@ -126,7 +126,7 @@ def slope_finding(
     Regret is between the larger and the sum of what privacy and learning cost, so the slope that
     privacy alone would have is between those of the regret and of the extra regret.
     """
-    from ..azize2022.figure3 import log_slope
+    from ..measures import log_slope
 
     regrets = regrets_of(panels, part, label)
     inside = between(regrets, low, high)
