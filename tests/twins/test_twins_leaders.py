@@ -128,9 +128,9 @@ def test_beta_rules_choose_by_the_largest_draw(name: str) -> None:
         memory = row.rule.memory(row.setting(3, T))
         if name == "private-thompson":
             memory.phase[0] = 2  # gap estimated, trees filled
-        seen = choice_shares(row, view, memory, t, 10_000)
+        seen = choice_shares(row, view, memory, t, 8_000)
         laws = [BELIEFS[name](m, n, t + 1) for m, n in zip(means, sizes, strict=True)]
-        draws = [rng.beta(a, b, 400_000) for a, b in laws]
+        draws = [rng.beta(a, b, 200_000) for a, b in laws]
         expected = np.bincount(np.argmax(draws, axis=0), minlength=3)
         both = np.array([seen, expected])
         both = both[:, both.sum(axis=0) > 0]

@@ -61,7 +61,7 @@ def approximate(name: str, epsilon: float, delta: float, **changes: Any) -> Case
 
 
 def interval(budget: Budget, every: int, v: float = 1.1, **options: Any) -> Case:
-    return Case("dp-ucb-int", budget, {"v": v, **options}, {"every": every, "v": v}, 3000)
+    return Case("dp-ucb-int", budget, {"v": v, **options}, {"every": every, "v": v}, 1500)
 
 
 CLEAR = (0.3, 0.95, 0.4, 0.6)
@@ -211,7 +211,7 @@ def test_kl_ucb_when_there_is_little_to_go_by() -> None:
 @pytest.mark.parametrize("label", CASES)
 def test_a_run_makes_the_choices_of_its_twin(label: str, kind: str) -> None:
     case = CASES[label]
-    for run in range(2 if kind == "smooth" else 1):
+    for run in range(2 if kind == "smooth" and case.horizon < 10_000 else 1):
         ties = check(case, kind, run)
         # clipped means and KL indices may both be 1, and bits have equal means: no others tie
         clipped = "kl" in case.name or case.name in ("dp-imed", "ldp-ucb-b", "ldp-ucb-bs")
@@ -315,7 +315,7 @@ def test_an_infinite_budget_is_the_twin_without_noise(name: str, kind: str) -> N
     """
     if name == "ldp-ucb-bs" or (kind == "smooth" and name in ("ldp-ucb-b", "dp-ftpl-new")):
         pytest.skip("rounds rewards to bits at random, whatever the budget")
-    horizon = 20_000 if name in ("dp-se", "gdp-elim-new") else 1500
+    horizon = 20_000 if name in ("dp-se", "gdp-elim-new") else 1000
     table = reward_table(kind, horizon, 7)
     arms = run_arms(huge(name), table, 0, seed=5)
     options = {"epsilon": math.inf, **INFINITE[name]}

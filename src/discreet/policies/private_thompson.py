@@ -10,22 +10,25 @@ calibration="paper". But a reward is in one batch of phase 1 or in one tree, so 
 Mishra & Thakurta (2015), Algorithm 2 and appendix C.
 
 Rewards enter a tree in aligned blocks of 2^j, each of which closes the node above it: the same
-noisy nodes as one by one, drawn only where somebody reads them.
+noisy nodes as one by one, drawn only where somebody reads them. That rests on playing the arms that
+the rule chooses, so the guarantee is table DP (for a pure budget the same as view and adaptive DP),
+and not interactive DP, in which an adversary replaces arms.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
 from ..privacy.counters import tree_add
+from ..privacy.guarantees import Definition, Guarantee
 from .releases.base import noise
 from .releases.counting import Tree
 from .rules import Rule, clip01
-from .schedules import UNTIL_THE_END
+from .schedules import UNTIL_THE_END, Schedule
 from .thompson import choose_beta
 from .view import Setting, View
 
@@ -104,6 +107,11 @@ class GapThenTree(Tree):
         batch = setting.source.laplace_scale(self.epsilon) * factor
         phase = GAP if self.gap_estimation else FILL
         return GapScale(scale * factor, unit, levels, batch, phase)
+
+    def guarantee(self, schedule: Schedule, horizon: int | None = None) -> Guarantee:
+        """Table DP: the blocks are aligned as long as nobody replaces the arms that are chosen."""
+        derived = super().guarantee(schedule, horizon)
+        return replace(derived, definition=Definition.TABLE)
 
     def ledger(self, setting: Setting) -> GapLedger:  # type: ignore[override]
         import numpy as np

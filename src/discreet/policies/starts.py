@@ -121,6 +121,7 @@ def exact_beta_delta(pulls: int, epsilon: float) -> float:
     import numpy as np
     from scipy.special import betainc
 
+    epsilon = min(epsilon, 700.0)  # δ falls with ε, so that this is on the safe side
     k = pulls // 8 + 1
     rewards = np.arange(pulls)  # one of them becomes a success
     a, b = rewards + 1.0 + k, pulls - rewards + 1.0 + k
