@@ -9,7 +9,7 @@ p and an upper one of q. The limits are Clopper and Pearson's (1934), exact for 
 
 >>> low, high = lower_limit(500, 1000, 0.005), upper_limit(100, 1000, 0.005)
 >>> round(float(epsilon_bound(low, high, 0.0)), 3)
-1.258
+1.285
 """
 
 from __future__ import annotations
