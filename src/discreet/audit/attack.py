@@ -35,7 +35,7 @@ from .events import (
     measures_of,
     uses_partition,
 )
-from .progress import Bar
+from .progress import Shares
 from .result import Audit, Proof
 from .scores import learn
 from .transcripts import Subject, Transcripts
@@ -87,7 +87,7 @@ def attack(
     entropy = np.random.SeedSequence(seed).entropy
     assert isinstance(entropy, int)
     work = _Work(guarantee.budget, at, 1.0 - confidence, limit, entropy)
-    with Bar(name, limit.share, progress) as bar:
+    with Shares(name, limit.share, progress) as bar:
         complete = work.run(list(subjects), bar)
     return work.result(name, guarantee, confidence, complete)
 
@@ -168,7 +168,7 @@ class _Work:
         self.parts: Any = np.zeros((2, 0), np.int64)
         self.tested = 0
 
-    def run(self, subjects: list[Subject], bar: Bar) -> bool:
+    def run(self, subjects: list[Subject], bar: Shares) -> bool:
         """All three; False if Ctrl-C cut them short."""
         try:
             self.subject = subjects[0]
@@ -184,7 +184,7 @@ class _Work:
         self.limit.used += 2 * count
         return subject.sample(0, count, self.rng), subject.sample(1, count, self.rng)
 
-    def search(self, subjects: list[Subject], bar: Bar) -> Subject:
+    def search(self, subjects: list[Subject], bar: Shares) -> Subject:
         """Successive halving, in at most a quarter of the work."""
         count = FIRST_SEARCH
         if self.limit.transcripts is not None:
@@ -195,7 +195,7 @@ class _Work:
                 if self.limit.share() > 0.25 and ranked:
                     break
                 ranked.append((self.promise(subject, max(count, 25)), len(ranked)))
-                bar.show(f"searching, {len(subjects)} inputs")
+                bar.tell(f"searching, {len(subjects)} inputs")
             ranked.sort(key=lambda entry: -entry[0])
             if self.limit.share() > 0.25:
                 return subjects[ranked[0][1]]
@@ -221,13 +221,13 @@ class _Work:
             best = max(best, *(float(measure[0]) for measure in measures))
         return best
 
-    def learn(self, bar: Bar) -> None:
+    def learn(self, bar: Shares) -> None:
         """Scores on one quarter of the work, events on the next: the first half."""
         assert self.subject is not None
         # what the search took is gone; both parts get a quarter of the rest
         left = 1.0 - min(self.limit.share(), 0.5)
         count = self._count(left / 4.0)
-        bar.show("learning")
+        bar.tell("learning")
         scores = learn(self.subject, *self.pair(self.subject, count))
         if not scores:
             return
@@ -255,7 +255,7 @@ class _Work:
         speed = trial / max(taken, 1e-9)
         return max(100, min(MOST_LEARNED, int(share * limit.seconds * speed / 2.0)))
 
-    def test(self, bar: Bar) -> None:
+    def test(self, bar: Shares) -> None:
         """Count the chosen events on fresh transcripts until the work is done."""
         import numpy as np
 
@@ -276,7 +276,7 @@ class _Work:
             self.tested += count
             if time.perf_counter() - begun < 0.05:
                 block = min(2 * block, BLOCK)
-            bar.show("testing")
+            bar.tell("testing")
 
     def result(self, name: str, guarantee: Guarantee, confidence: float, complete: bool) -> Audit:
         """What the counts prove."""
