@@ -14,12 +14,14 @@ FIGURE = LinearPrice(
     number="5.6",
     title="Contextual linear bandits under ρ-zCDP: the price of privacy",
     reference="azize2024",
-    full=Size(10**7, 100),
+    full=Size(10**6, 10),
     quick=Size(10**5, 10),
     private="adac-oful",
     twin="rs-oful",
     contexts="gaussian",
-    note="The budgets ρ and the parameter (seed 1) are ours: the text prints neither. Gaussian "
+    note="Run to T = 1e6, 10 times: the published T = 1e7 and 100 runs, with a decision every "
+    "round, take hours. The budgets ρ and the parameter (seed 1) are ours: the text prints neither. "
+    "Gaussian "
     "rewards are unbounded and contexts leave the unit ball, so the printed runs promise nothing; "
     "the sound ones clip rewards to [-3, 3] and scale the noise to the longest action played. The "
     "radius uses the computed least eigenvalue of V instead of a bound on it.",
