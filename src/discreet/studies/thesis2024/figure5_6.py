@@ -22,6 +22,6 @@ FIGURE = LinearPrice(
     note="Run to T = 1e6, 10 times: the published T = 1e7 and 100 runs, with a decision every "
     "round, take hours. The budgets ρ and the parameter (seed 1) are ours: the text prints "
     "neither. Gaussian rewards are unbounded and contexts leave the unit ball, so the printed "
-    "runs promise nothing; the sound ones clip rewards to [-3, 3] and scale the noise to the longest action "
-    "played. The radius uses the computed least eigenvalue of V instead of a bound on it.",
+    "runs promise nothing; the sound ones clip rewards to [-3, 3] and scale the noise to the "
+    "longest action played. The radius uses the computed least eigenvalue of V instead of a bound on it.",
 )
