@@ -23,5 +23,6 @@ FIGURE = LinearPrice(
     "round, take hours. The budgets ρ and the parameter (seed 1) are ours: the text prints "
     "neither. Gaussian rewards are unbounded and contexts leave the unit ball, so the printed "
     "runs promise nothing; the sound ones clip rewards to [-3, 3] and scale the noise to the "
-    "longest action played. The radius uses the computed least eigenvalue of V instead of a bound on it.",
+    "longest action played. The radius uses the computed least eigenvalue of V instead of a "
+    "bound on it.",
 )
