@@ -110,16 +110,16 @@ class Tables(Adversary):
         object.__setattr__(self, "changed", changed)
 
     @property
-    def unit(self) -> int:  # type: ignore[override]
+    def unit(self) -> int:  # type: ignore[override]  # computed, not stored
         """In how many rounds the tables differ."""
         return len(self.changed)
 
     @property
-    def arms(self) -> int:  # type: ignore[override]
+    def arms(self) -> int:  # type: ignore[override]  # computed, not stored
         return self.first.arms
 
     @property
-    def horizon(self) -> int:  # type: ignore[override]
+    def horizon(self) -> int:  # type: ignore[override]  # computed, not stored
         return len(self.first.table)
 
     def state(self, side: int) -> Plan:

@@ -22,7 +22,7 @@ class _QuickHelp:
 
     def get_help_option(self, ctx: Any) -> Any:
         """The option, off unless given."""
-        option = super().get_help_option(ctx)  # type: ignore[misc]
+        option = super().get_help_option(ctx)  # type: ignore[misc]  # of the mixed-in base
         if option is not None and option.default is None:
             option.default = False
         return option

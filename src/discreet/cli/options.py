@@ -179,7 +179,7 @@ def spread(command: Callable[[Any, Study], None]) -> Callable[..., None]:
         command(named, Study(**given))
 
     spread_out.__doc__ = command.__doc__
-    spread_out.__signature__ = Signature(  # type: ignore[attr-defined]
+    spread_out.__signature__ = Signature(  # type: ignore[attr-defined]  # typer reads it
         [what.replace(kind=Parameter.KEYWORD_ONLY), *options]
     )
     return spread_out

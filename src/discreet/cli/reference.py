@@ -100,7 +100,8 @@ or "no violation found with N transcripts", which is no proof. Exit code 1 means
 
 def reference() -> str:
     """The whole page."""
-    commands: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    group: Any = typer.main.get_command(app)
+    commands: dict[str, Any] = group.commands
     pages = (_page(module.NAME, module.EXAMPLE, commands) for module in _MODULES)
     return HEAD + "".join(pages)
 
