@@ -17,7 +17,7 @@ import discreet
 from discreet.compiled import Kernel
 from discreet.identify import Identifier, Stopping, identifier
 from discreet.live import Trial
-from discreet.live.trial import Batch
+from discreet.live.batch import Batch
 from discreet.policies import (
     ForgetGaussian,
     ForgetLaplace,

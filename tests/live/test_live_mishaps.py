@@ -22,8 +22,8 @@ from discreet.errors import (
     UnsupportedBudget,
 )
 from discreet.live import Trial
+from discreet.live.experiment import CHECKED, EVERYBODY_ANSWERS
 from discreet.live.protocol import Protocol
-from discreet.live.trial import CHECKED, EVERYBODY_ANSWERS
 from discreet.policies import CATALOGUE, Doubling, Exact, Policy, policy
 from discreet.policies.ucb import UCB1
 from discreet.privacy import ZCDP, Approximate, Pure
