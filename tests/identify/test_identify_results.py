@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -80,6 +81,24 @@ def test_damaged_files_are_refused(tmp_path: Path, content: bytes) -> None:
     identify(ROW, LAW, delta=0.1, runs=2, seed=3).save(path)
     with pytest.raises(DamagedFile):
         discreet.load(path)
+
+
+def test_files_of_others_and_of_the_future_are_refused(tmp_path: Path) -> None:
+    path = identify(ROW, LAW, delta=0.1, runs=2, seed=3).save(tmp_path / "x.parquet")
+    table = pq.read_table(path)
+    entry = json.loads(table.schema.metadata[b"discreet"])
+    wrong = [
+        (None, "Parquet file of another program"),
+        (entry | {"format": 2, "version": "99.0"}, "format 2 of discreet 99.0 .*upgrade"),
+        (entry | {"settings": entry["settings"] | {"colour": "blue"}}, "do not fit"),
+        (entry | {"settings": entry["settings"] | {"means": [0.1] * 9}}, "do not fit"),
+        ([1, 2], "do not fit"),
+    ]
+    for change, words in wrong:
+        metadata = None if change is None else {b"discreet": json.dumps(change).encode()}
+        pq.write_table(table.replace_schema_metadata(metadata), path)
+        with pytest.raises(DamagedFile, match=words):
+            load(path)
 
 
 def test_the_guard_ends_hopeless_runs_without_an_answer() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -31,8 +33,15 @@ def test_against_numpy(d: int) -> None:
     out = [0.0] * d
     algebra.multiply(flat, x, d, out, d)
     np.testing.assert_allclose(out, matrix @ part)
-    algebra.add_outer(flat, x, d, -0.5, d)
-    np.testing.assert_allclose(np.reshape(flat, (d, d)), matrix - 0.5 * np.outer(part, part))
+    for weight in (1.0, 2.5e6):
+        before = np.reshape(flat, (d, d)).copy()
+        grown = algebra.grow(flat, inverse, [0.0] * d, x, d, weight, d)
+        after = before + weight * np.outer(part, part)
+        np.testing.assert_allclose(np.reshape(flat, (d, d)), after)
+        np.testing.assert_allclose(np.reshape(inverse, (d, d)) @ after, np.eye(d), atol=1e-5)
+        assert math.log(grown) == pytest.approx(
+            np.linalg.slogdet(after)[1] - np.linalg.slogdet(before)[1], rel=1e-6
+        )
 
 
 @pytest.mark.parametrize("matrix", [[1.0, 2.0, 2.0, 1.0], [0.0, 0.0, 0.0, 0.0], [-1.0, 0, 0, 1.0]])

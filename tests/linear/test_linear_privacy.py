@@ -23,7 +23,7 @@ SETTING = Setting(arms=4, dimension=D, horizon=1000)
 
 def released(release: NoisySum, episode: list[tuple[Any, float]], noise: Any) -> Any:
     """Play an episode through the curator's kernels and return the view."""
-    ledger, view = empty_episode(D), fresh_view(D, 1.0)
+    ledger, view = empty_episode(SETTING), fresh_view(D, 1.0)
     parameters = release.parameters(SETTING)
     for action, reward in episode:
         collect_sum(parameters, ledger, list(action), 0, reward, D)
@@ -125,7 +125,7 @@ def test_curator_of_trees_scales_and_clips() -> None:
 @pytest.mark.parametrize("d", [1, 2, 3, 8])
 def test_laplace_trees_cost_what_their_noise_buys(calibration: str, d: int) -> None:
     release = trees.LaplaceTrees(0.7, calibration)
-    levels, diagonal, other, vector = release.parameters(Setting(4, d, 1000))
+    levels, diagonal, other, vector, _ = release.parameters(Setting(4, d, 1000))
     assert levels == 11
     assert diagonal == other
     entries = d * (d + 1) / 2

@@ -1,9 +1,16 @@
 from __future__ import annotations
 
 import os
+import random
+from typing import Any
 
+import numpy as np
 import pytest
 from live_cases import Clock, CountedNoise
+
+from discreet.linear.stepwise import secure_kernels
+from discreet.live.protocol import linked_kernels
+from discreet.privacy import noise as simulated_noise
 
 
 @pytest.fixture
@@ -23,3 +30,24 @@ def noise(monkeypatch: pytest.MonkeyPatch) -> CountedNoise:
 def no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip the waiting for the disk where no crash is tested."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+def forbidden(*args: Any, **options: Any) -> Any:
+    raise AssertionError("a seedable or simulated source was reached")
+
+
+@pytest.fixture
+def only_secure(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Every way to seedable randomness is mined."""
+    for name in ("default_rng", "Generator", "PCG64", "SFC64", "RandomState", "SeedSequence"):
+        monkeypatch.setattr(np.random, name, forbidden)
+    for name in ("random", "seed", "gauss", "betavariate", "Random", "getrandbits"):
+        monkeypatch.setattr(random, name, forbidden)
+    for name in ("laplace", "gaussian", "randomised_response", "truncated_laplace"):
+        function = getattr(simulated_noise, name)
+        monkeypatch.setattr(function, "__code__", forbidden.__code__)
+    for linked in (linked_kernels, secure_kernels):
+        linked.cache_clear()
+    yield
+    for linked in (linked_kernels, secure_kernels):
+        linked.cache_clear()

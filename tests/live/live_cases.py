@@ -108,3 +108,14 @@ def values_in_memory(root: Any) -> list[Any]:
             found.append(thing)
         todo.extend(gc.get_referents(thing))
     return found
+
+
+def functions_in(function: Any, seen: dict[int, Any]) -> dict[int, Any]:
+    """A linked kernel and all that it calls."""
+    if id(function) not in seen:
+        seen[id(function)] = function
+        for name in function.__code__.co_names:
+            callee = function.__globals__.get(name)
+            if isinstance(callee, types.FunctionType):
+                functions_in(callee, seen)
+    return seen

@@ -5,12 +5,9 @@ from __future__ import annotations
 import ast
 import json
 import math
-import random
-import types
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from live_cases import (
     ROWS,
@@ -19,14 +16,17 @@ from live_cases import (
     Clock,
     CountedNoise,
     fill,
+    functions_in,
     klucb_trial,
     short_row,
     values_in_memory,
     values_on_disk,
 )
 
+import discreet.linear.live as linear_live
 import discreet.live
 from discreet.errors import DiscreetError, InvalidArgument
+from discreet.linear import grid, stepwise
 from discreet.live import Rehearsal, Trial
 from discreet.live.chance import SystemChance
 from discreet.live.protocol import linked_kernels
@@ -37,25 +37,6 @@ from discreet.privacy import secure, source
 from discreet.privacy.source import SECURE
 
 # --- only secure noise ---------------------------------------------------------------------------
-
-
-def forbidden(*args: Any, **options: Any) -> Any:
-    raise AssertionError("a seedable or simulated source was reached")
-
-
-@pytest.fixture
-def only_secure(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Every way to seedable randomness is mined."""
-    for name in ("default_rng", "Generator", "PCG64", "SFC64", "RandomState", "SeedSequence"):
-        monkeypatch.setattr(np.random, name, forbidden)
-    for name in ("random", "seed", "gauss", "betavariate", "Random", "getrandbits"):
-        monkeypatch.setattr(random, name, forbidden)
-    for name in ("laplace", "gaussian", "randomised_response", "truncated_laplace"):
-        function = getattr(simulated_noise, name)
-        monkeypatch.setattr(function, "__code__", forbidden.__code__)
-    linked_kernels.cache_clear()
-    yield
-    linked_kernels.cache_clear()
 
 
 @pytest.fixture
@@ -130,17 +111,6 @@ def test_the_systems_chance_has_the_laws_that_rules_expect() -> None:
         assert abs(sum(sample) / n - mean) < 5.5 * math.sqrt(variance / n)
 
 
-def functions_in(function: Any, seen: dict[int, Any]) -> dict[int, Any]:
-    """A linked kernel and all that it calls."""
-    if id(function) not in seen:
-        seen[id(function)] = function
-        for name in function.__code__.co_names:
-            callee = function.__globals__.get(name)
-            if isinstance(callee, types.FunctionType):
-                functions_in(callee, seen)
-    return seen
-
-
 @pytest.mark.parametrize("name", ROWS)
 def test_the_linked_noise_is_the_secure_one(name: str) -> None:
     secure_names = {kernel.__name__ for kernel in SECURE.kernels.values()}
@@ -194,7 +164,8 @@ def seedable_names(text: str) -> set[str]:
 
 
 def test_the_code_of_trials_names_no_seedable_randomness() -> None:
-    modules = trial_modules()
+    contexts = [Path(module.__file__ or "") for module in (linear_live, stepwise, grid)]
+    modules = trial_modules() + contexts
     assert {"trial.py", "storage.py", "protocol.py", "chance.py"} <= {p.name for p in modules}
     assert "rehearsal.py" not in {p.name for p in modules}
     assert {p.name: seedable_names(p.read_text()) for p in modules} == {

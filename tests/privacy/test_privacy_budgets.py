@@ -153,6 +153,16 @@ def test_concentrated_budgets_are_never_pure_however_small_delta() -> None:
         Renyi(2, 1).to_renyi(3)
 
 
+@pytest.mark.parametrize("extreme", [0.0, math.inf])
+def test_no_and_perfect_privacy_are_the_same_in_every_kind(extreme: float) -> None:
+    kinds = (Pure(extreme), Approximate(extreme, 0), ZCDP(extreme), Renyi(2, extreme))
+    for budget in (*kinds, GaussianDP(extreme)):
+        assert budget.to_pure() == Pure(extreme)
+        assert budget.to_zcdp() == ZCDP(extreme)
+        assert budget.to_approximate(0) == Approximate(extreme, 0)
+        assert budget.to_renyi(2) == Renyi(2, extreme)
+
+
 @fixed
 @given(finite, small_delta)
 def test_to_approximate_is_sound_and_least(a: Budget, delta: float) -> None:
@@ -326,6 +336,9 @@ def test_promotion_of_mixed_kinds() -> None:
         lambda: Pure(1).times(1.5),  # type: ignore[arg-type]
         lambda: Pure(1).to_approximate(1.0),
         lambda: Pure(1).delta_at(-1),
+        lambda: ZCDP(math.inf).delta_at(-1),
+        lambda: ZCDP(1).delta_at(None),  # type: ignore[arg-type]
+        lambda: Renyi(2, 1).delta_at("1"),  # type: ignore[arg-type]
         lambda: Pure(1).implies(1),  # type: ignore[arg-type]
     ],
 )

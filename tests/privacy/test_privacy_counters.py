@@ -19,10 +19,13 @@ from discreet.privacy.counters import (
     BinaryCounter,
     HybridCounter,
     HybridLedger,
+    TogetherLedger,
     TreeLedger,
     check_leaves,
     hybrid_add,
     hybrid_ledger,
+    together_add,
+    together_ledger,
     tree_add,
     tree_ledger,
     tree_levels,
@@ -108,6 +111,52 @@ def test_hybrid_equals_its_twin() -> None:
     for reward in np.random.default_rng(2).random(600):
         mine = hybrid_add(ledger, counters.HYBRID_LEVELS, 2.0, 1, reward, one)
         assert mine == pytest.approx(twin.add(reward), rel=1e-10, abs=1e-9)
+
+
+def played(steps: int) -> list[tuple[int, float]]:
+    """Which of three counters is handed a reward, and which; the middle one is mostly idle."""
+    rng = np.random.default_rng(2)
+    return [(0 if step % 9 else 1 + step // 9 % 2, float(rng.random())) for step in range(steps)]
+
+
+def test_counters_together_equal_their_twins() -> None:
+    """All draw from one generator, an arm after the other; 0 is what an idle arm is handed."""
+    one, two = np.random.default_rng(1), np.random.default_rng(1)
+    ledger = together_ledger(3)
+    twins = [NaiveHybrid(0.5, lambda scale: noises.laplace(scale, two)) for _ in range(3)]
+    for arm, reward in played(600):
+        together_add(ledger, 2.0, arm, reward, one)
+        sums = [twin.add(reward if each == arm else 0.0) for each, twin in enumerate(twins)]
+        assert ledger.prefix.tolist() == pytest.approx(sums, rel=1e-10, abs=1e-9)
+    assert (ledger.count[0], ledger.power[0], ledger.depth[0]) == (600, 512, 9)
+
+
+def test_counters_together_are_exact_in_integers_and_the_same_on_lists() -> None:
+    """What a live trial does: integers, on lists."""
+    add, levels, arms = linked(together_add, integer_noise), 10, 3
+    parts = ([0] * (levels * arms), *([0] * arms for _ in range(3)), *([0] for _ in range(3)))
+    lists, array = TogetherLedger(*parts), together_ledger(arms, levels, exact=True)
+    one, two, three = (np.random.default_rng(4) for _ in range(3))
+    apart, add_one = hybrid_ledger(arms, levels, exact=True), linked(hybrid_add, integer_noise)
+    for step in range(300):
+        for ledger, rng in ((lists, one), (array, two)):
+            add(ledger, 1.0, step % 2, step, rng)
+        rewards = [step if each == step % 2 else 0 for each in range(arms)]
+        sums = [add_one(apart, levels, 1.0, each, r, three) for each, r in enumerate(rewards)]
+        assert lists.prefix == array.prefix.tolist() == sums
+    assert [list(part) for part in lists] == [part.tolist() for part in array]
+    assert all(isinstance(x, int) for part in lists for x in part)
+
+
+def test_counters_together_compiled_and_interpreted_agree() -> None:
+    kernel = Kernel(together_add, noise=noises.laplace)
+    slow, fast = kernel.interpreted(), kernel.compiled()
+    one, two = np.random.default_rng(4), np.random.default_rng(4)
+    a, b = together_ledger(3, 10), together_ledger(3, 10)
+    for arm, reward in played(400):
+        slow(a, 2.0, arm, reward, one)
+        fast(b, 2.0, arm, reward, two)
+        assert a.prefix == pytest.approx(b.prefix, rel=1e-12, abs=1e-12)
 
 
 @fixed
@@ -200,6 +249,26 @@ def test_a_reward_costs_at_most_epsilon_in_the_hybrid(steps: int) -> None:
         ledger = HybridLedger([0] * 8, [0] * 8, *([0] for _ in range(5)))
         scales = touched(hybrid_add, ledger, 8, steps, at)
         assert scales.count(2.0) <= 2  # a block, and in (2, 4) the only level of its tree
+        worst = max(worst, sum(1 / scale for scale in scales))
+    assert worst <= 1 + 1e-12
+    if steps >= 8:
+        assert worst == pytest.approx(1.0)
+
+
+def one_of_together(
+    ledger: Any, levels: int, scale: float, arm: int, reward: Any, drawn: Any
+) -> Any:
+    """The first counter of those that advance together, as if it were alone."""
+    together_add(ledger, scale, arm, reward, drawn)
+    return ledger.prefix[arm]
+
+
+@pytest.mark.parametrize("steps", [1, 2, 7, 8, 33, 100])
+def test_a_reward_costs_at_most_epsilon_in_counters_together(steps: int) -> None:
+    worst = 0.0
+    for at in range(steps):
+        ledger = TogetherLedger([0] * 8, *([0] for _ in range(6)))
+        scales = touched(one_of_together, ledger, 8, steps, at)
         worst = max(worst, sum(1 / scale for scale in scales))
     assert worst <= 1 + 1e-12
     if steps >= 8:

@@ -19,14 +19,13 @@ batch of one and released with noise like any other.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
 
-from ..errors import InvalidArgument, UnknownPolicy, UnsupportedBudget
 from ..policies import Doubling, EachRound, Exact, ForgetLaplace, LocalBernoulli, Phases
 from ..policies.catalogue import one_of
+from ..policies.entries import Entry
 from ..privacy.budgets import Pure
 from .costs import GaussianCost, PrivateCost
 from .identifier import Identifier
@@ -43,48 +42,34 @@ from .thresholds import (
 )
 
 
-@dataclass(frozen=True)
-class IdentifierRow:
-    """A line of the catalogue: how to build it, whether it takes an ε, after which paper."""
+class IdentifierRow(Entry):
+    """A line of the catalogue; a private one takes an ε."""
 
-    name: str
-    title: str
-    build: Callable[..., Identifier]
-    private: bool
-    reference: str
+    catalogue: ClassVar[dict[str, IdentifierRow]] = {}
+    argument: ClassVar[str] = "epsilon"
 
     @property
-    def options(self) -> dict[str, Any]:
-        """The options beside ε, with their defaults."""
-        parameters = inspect.signature(self.build).parameters.values()
-        return {p.name: p.default for p in parameters if p.name != "epsilon"}
+    def private(self) -> bool:
+        """Whether it takes an ε."""
+        return bool(self.budgets)
+
+    @property
+    def fix(self) -> str:
+        return "use for example epsilon=1.0"
 
     def identifier(self, epsilon: float | None = None, **options: Any) -> Identifier:
         """The row for an ε."""
-        for option, value in options.items():
-            if option not in self.options:
-                takes = ", ".join(self.options) or "none"
-                raise InvalidArgument(
-                    option, f"be an option of {self.name}", value, f"its options: {takes}"
-                )
-        if self.private and epsilon is None:
-            raise UnsupportedBudget(
-                "epsilon", f"be given: {self.name} is private", None, "use for example epsilon=1.0"
-            )
-        if not self.private and epsilon is not None:
-            private = ", ".join(row.name for row in IDENTIFIERS.values() if row.private)
-            raise UnsupportedBudget(
-                "epsilon", f"be left out: {self.name} is not private", epsilon,
-                f"private rows: {private}",
-            )  # fmt: skip
+        self.check(epsilon, options)
         if epsilon is not None:
             options["epsilon"] = Pure(epsilon).epsilon
         recipe = {"goal": "identify", "name": self.name, "epsilon": epsilon} | options
-        return replace(self.build(**options), name=self.name, recipe=recipe)
+        made: Identifier = self.build(**options)
+        return replace(made, name=self.name, recipe=recipe)
 
 
-IDENTIFIERS: dict[str, IdentifierRow] = {}
+IDENTIFIERS = IdentifierRow.catalogue
 """All rows by name."""
+row = IdentifierRow.enter
 
 
 def identifier(name: str, *, epsilon: float | None = None, **options: Any) -> Identifier:
@@ -93,9 +78,7 @@ def identifier(name: str, *, epsilon: float | None = None, **options: Any) -> Id
     >>> identifier("adap-tt-star", epsilon=0.1, version="thesis").delta_correct
     True
     """
-    if name not in IDENTIFIERS:
-        raise UnknownPolicy.near(str(name), IDENTIFIERS)
-    return IDENTIFIERS[name].identifier(epsilon, **options)
+    return IdentifierRow.named(name).identifier(epsilon, **options)
 
 
 def identifier_from_recipe(recipe: Mapping[str, Any]) -> Identifier:
@@ -105,17 +88,6 @@ def identifier_from_recipe(recipe: Mapping[str, Any]) -> Identifier:
     options.pop("goal", None)
     row = identifier(**options)
     return row if delta is None else row.at(delta)
-
-
-def row(name: str, *, private: bool, reference: str) -> Callable[[Any], Any]:
-    """Enter a builder into the catalogue; its docstring is the title."""
-
-    def enter(build: Callable[..., Identifier]) -> Callable[..., Identifier]:
-        title = inspect.getdoc(build) or name
-        IDENTIFIERS[name] = IdentifierRow(name, title, build, private, reference)
-        return build
-
-    return enter
 
 
 def _threshold(asked: str, proved: Threshold) -> Threshold:
@@ -133,7 +105,7 @@ def _sampled(row: Identifier, sampling: str) -> Identifier:
     return row.batched() if asked == "batched" else row
 
 
-@row("ttucb", private=False, reference="jourdan2023")
+@row("ttucb", reference="jourdan2023")
 def _ttucb(beta: float = 0.5, threshold: str = "proved") -> Identifier:
     """TTUCB"""
     cost = GaussianCost()
@@ -143,7 +115,7 @@ def _ttucb(beta: float = 0.5, threshold: str = "proved") -> Identifier:
     )  # fmt: skip
 
 
-@row("adap-tt", private=True, reference="azize2026")
+@row("adap-tt", Pure, reference="azize2026")
 def _adap_tt(
     epsilon: float, beta: float = 0.5, threshold: str = "proved", sampling: str = "shared"
 ) -> Identifier:
@@ -156,7 +128,7 @@ def _adap_tt(
     return _sampled(row, sampling)
 
 
-@row("adap-tt-star", private=True, reference="azize2026")
+@row("adap-tt-star", Pure, reference="azize2026")
 def _adap_tt_star(
     epsilon: float,
     version: str = "jmlr",
@@ -173,7 +145,7 @@ def _adap_tt_star(
     return _sampled(row, sampling)
 
 
-@row("ctb-tt", private=True, reference="azize2026")
+@row("ctb-tt", Pure, reference="azize2026")
 def _ctb_tt(epsilon: float, beta: float = 0.5, threshold: str = "proved") -> Identifier:
     """CTB-TT"""
     cost = GaussianCost()
@@ -183,7 +155,7 @@ def _ctb_tt(epsilon: float, beta: float = 0.5, threshold: str = "proved") -> Ide
     )  # fmt: skip
 
 
-@row("dp-se", private=True, reference="sajed2019")
+@row("dp-se", Pure, reference="sajed2019")
 def _dp_se(epsilon: float) -> Identifier:
     """DP-SE"""
     return Identifier(

@@ -14,15 +14,14 @@ True
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DamagedFile
-from ..privacy.guarantees import Guarantee, guarantee_from_dict
-from ..simulator.results import METADATA, written_whole
+from ..simulator.files import damage_named, numbers, open_table, save_table, stamped
+from ..simulator.record import Record, pulls_from, spread
 from ..version import __version__
 
 if TYPE_CHECKING:
@@ -31,49 +30,27 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 KIND = "identification"
+COLUMNS = ("run", "stopping_time", "stopped", "recommendation")
 
 
 @dataclass(frozen=True, eq=False)
-class IdentifyResult:
+class IdentifyResult(Record):
     """The runs of one row; arrays have an entry a run, `pulls` a column an arm.
 
     A run that reached `max_samples` before its evidence was enough has `stopped` False: its
     stopping time is a lower bound and its recommendation only what it would have been.
     """
 
-    policy: dict[str, Any]
-    law: dict[str, Any]
-    means: tuple[float, ...]
     delta: float
     max_samples: int
-    seed: int
-    complete: bool
-    seconds: float
-    run: NDArray[Any]
     stopping_time: NDArray[Any]
     stopped: NDArray[Any]
     recommendation: NDArray[Any]
-    pulls: NDArray[Any]
-
-    @property
-    def name(self) -> str:
-        """The row's name."""
-        return str(self.policy["name"])
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What the row promised; stopping time and recommendation are covered."""
-        return guarantee_from_dict(self.policy["guarantee"])
 
     @property
     def delta_correct(self) -> bool:
         """Whether a wrong answer is proved to have probability at most δ."""
         return bool(self.policy["delta_correct"])
-
-    @property
-    def runs(self) -> int:
-        """Runs that were done."""
-        return len(self.run)
 
     @property
     def horizon(self) -> int:
@@ -122,7 +99,7 @@ class IdentifyResult:
     @property
     def sd(self) -> float:
         """Standard deviation of the stopping time."""
-        return float(self.stopping_time.std(ddof=1)) if self.runs > 1 else 0.0
+        return spread(self.stopping_time)
 
     def summary(self) -> dict[str, Any]:
         """Figures for JSON."""
@@ -138,74 +115,40 @@ class IdentifyResult:
             "unfinished": self.unfinished,
             "max_samples": self.max_samples,
             "pulls": (self.pulls.mean(axis=0) if some else self.pulls.sum(axis=0)).tolist(),
-            "guarantee": self.guarantee.to_dict() | {"sentence": str(self.guarantee)},
-            "seconds": self.seconds,
             "samples_per_second": float(self.stopping_time.sum()) / max(self.seconds, 1e-9),
-            "seed": self.seed,
-            "complete": self.complete,
+            **self.circumstances(),
         }
 
     def table(self) -> pa.Table:
         """Tidy columns: policy, run, stopping_time, stopped, recommendation, pulls_0, …"""
         import pyarrow as pa
 
-        columns = {
-            "policy": pa.array([self.name] * self.runs, pa.string()).dictionary_encode(),
-            "run": self.run,
-            "stopping_time": self.stopping_time,
-            "stopped": self.stopped,
-            "recommendation": self.recommendation,
-        }
-        for arm in range(len(self.means)):
-            columns[f"pulls_{arm}"] = self.pulls[:, arm]
-        fields = ("policy", "law", "delta", "max_samples", "seed", "complete", "seconds")
-        settings = {name: getattr(self, name) for name in fields} | {"means": list(self.means)}
+        names = pa.array([self.name] * self.runs, pa.string())
+        columns = {"policy": names.dictionary_encode()}
+        columns |= {name: getattr(self, name) for name in COLUMNS}
+        columns |= {f"pulls_{arm}": self.pulls[:, arm] for arm in range(len(self.means))}
+        settings = self.settings("delta", "max_samples")
         entry = {"format": FORMAT, "version": __version__, "kind": KIND, "settings": settings}
-        metadata = {METADATA: json.dumps(entry).encode()}
-        return pa.table(columns).replace_schema_metadata(metadata)
+        return stamped(columns, entry)
 
     def save(self, path: str | Path) -> Path:
         """Write a Parquet file with all settings and the version inside, whole or not at all."""
-        import pyarrow.parquet as pq
-
-        path, table = Path(path), self.table()
-        with written_whole(path) as temporary:
-            pq.write_table(table, temporary)
-        return path
+        return save_table(self.table(), path)
 
 
 def load(path: str | Path) -> IdentifyResult:
     """What `save` wrote; refuses files that are damaged, foreign or of a later format."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    path = Path(path)
-    if not path.is_file():
-        raise DamagedFile(f"path must name a saved identification, got {str(path)!r}; no such file")
-    try:
-        table = pq.read_table(path)
-        entry = json.loads((table.schema.metadata or {})[METADATA])
+    with damage_named(path, KIND):
+        table, entry = open_table(path, KIND, newest=FORMAT)
         if entry.get("kind") != KIND:
             raise DamagedFile(
                 f"path must name a saved identification, got {str(path)!r}, which holds "
                 "something else; read it with discreet.load"
             )
-        if entry["format"] > FORMAT:
-            raise DamagedFile(
-                f"path must hold format {FORMAT} or older, got format {entry['format']} of "
-                f"discreet {entry['version']} in {str(path)!r}; upgrade discreet"
-            )
         settings = dict(entry["settings"])
         means = tuple(settings.pop("means"))
-        names = ("run", "stopping_time", "stopped", "recommendation")
-        arrays = {name: table.column(name).to_numpy() for name in names}
-        pulls = [table.column(f"pulls_{arm}").to_numpy() for arm in range(len(means))]
-        return IdentifyResult(**settings, means=means, **arrays, pulls=np.stack(pulls, axis=1))
-    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
-        if isinstance(error, DamagedFile):
-            raise
-        raise DamagedFile(
-            f"path must name a whole identification saved by discreet, got {str(path)!r}; "
-            f"it is damaged or of another program, save the result again ({error})"
-        ) from None
+        columns = numbers(table)
+        arrays = {name: columns[name] for name in COLUMNS}
+        return IdentifyResult(
+            **settings, means=means, **arrays, pulls=pulls_from(columns, len(means))
+        )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         IIDContexts,
     )
     from .design import Design, NoDesign, optimal_design
+    from .live import Trial, blocks
     from .problem import BitRewards, GaussianRewards, LinearProblem, Rewards, SignRewards
     from .row import LinearPolicy
     from .runs import compare, simulate
@@ -33,6 +34,7 @@ _HOMES = {
     "catalogue": ("CATALOGUE", "LinearRow", "policy"),
     "contexts": ("ContextSource", "Contexts", "FixedActions", "GaussianContexts", "IIDContexts"),
     "design": ("Design", "NoDesign", "optimal_design"),
+    "live": ("Trial", "blocks"),
     "problem": ("BitRewards", "GaussianRewards", "LinearProblem", "Rewards", "SignRewards"),
     "row": ("LinearPolicy",),
     "runs": ("compare", "simulate"),
@@ -56,7 +58,9 @@ __all__ = [
     "NoDesign",
     "Rewards",
     "SignRewards",
+    "Trial",
     "actg175",
+    "blocks",
     "compare",
     "optimal_design",
     "policy",

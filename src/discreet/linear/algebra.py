@@ -11,6 +11,14 @@ from typing import Any
 
 SWEEPS = 30
 """Jacobi sweeps at most; the method converges quadratically, in about six."""
+UNROLLED = 10
+"""Dimensions up to this are made known to the compiler."""
+
+
+def of_known_length(values: Any) -> Any:
+    """A short vector as a tuple: its length is part of its type, so that a compiled loop knows the
+    dimension and unrolls what runs over it. A long one as it is."""
+    return tuple(map(float, values)) if len(values) <= UNROLLED else values
 
 
 def dot(x: Any, start: int, y: Any, dimension: int) -> float:
@@ -42,11 +50,26 @@ def multiply(matrix: Any, x: Any, start: int, out: Any, dimension: int) -> None:
         out[i] = total
 
 
-def add_outer(matrix: Any, x: Any, start: int, weight: float, dimension: int) -> None:
-    """M += w x x'."""
+def grow(
+    matrix: Any, inverse: Any, along: Any, x: Any, start: int, weight: float, dimension: int
+) -> float:
+    """V += w x x' and V^-1 with it (Sherman & Morrison); det V grows by the factor returned.
+
+    `along` is scratch. The factor is 1 + w x'V^-1 x.
+    """
+    grown = 1.0
     for i in range(dimension):
+        total = 0.0
         for j in range(dimension):
-            matrix[i * dimension + j] += weight * x[start + i] * x[start + j]
+            total += inverse[i * dimension + j] * x[start + j]
+        along[i] = total
+        grown += weight * x[start + i] * total
+    for i in range(dimension):
+        xi, yi = weight * x[start + i], weight * along[i] / grown
+        for j in range(dimension):
+            matrix[i * dimension + j] += xi * x[start + j]
+            inverse[i * dimension + j] -= yi * along[j]
+    return grown
 
 
 def cholesky(matrix: Any, factor: Any, dimension: int) -> bool:

@@ -10,22 +10,11 @@ Rows with public contexts protect rewards (interactive DP); `private-linucb`, `p
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from ..errors import InvalidArgument, UnknownPolicy, UnsupportedBudget
-from ..policies.catalogue import ARGUMENTS, EXAMPLES
-from ..privacy.budgets import (
-    ZCDP,
-    Approximate,
-    Budget,
-    GaussianDP,
-    Pure,
-    Renyi,
-    budget_from,
-)
+from ..policies.catalogue import one_of
+from ..policies.entries import PolicyEntry, one_budget
+from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
 from .design import TOLERANCE
 from .phases import Elimination, NoisyEstimate, NoisySums, PhaseExact
 from .releases import ExactSum, NoisySum, Release
@@ -41,66 +30,21 @@ RIDGE = 0.1
 """λ in the thesis' runs."""
 
 
-@dataclass(frozen=True)
-class LinearRow:
-    """A line of the catalogue: how to build it, for which budgets, after which paper."""
+class LinearRow(PolicyEntry[LinearPolicy]):
+    """A line of the catalogue."""
 
-    name: str
-    title: str
-    build: Callable[..., Parts]
-    budgets: tuple[type[Budget], ...]
-    reference: str
+    catalogue: ClassVar[dict[str, LinearRow]] = {}
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options beside the budget, with their defaults."""
-        parameters = inspect.signature(self.build).parameters.values()
-        return {p.name: p.default for p in parameters if p.name != "budget"}
-
-    def policy(self, budget: Budget | None = None, **options: Any) -> LinearPolicy:
-        """The row for a budget."""
-        for name in sorted(set(options) - set(self.options)):
-            raise InvalidArgument(
-                name, f"be an option of {self.name}", options[name],
-                f"its options: {', '.join(self.options)}",
-            )  # fmt: skip
-        if budget is None and self.budgets:
-            raise UnsupportedBudget("budget", f"be given: {self.name} is private", None, self._fix)
-        if budget is not None and not isinstance(budget, self.budgets):
-            raise UnsupportedBudget("budget", f"suit {self.name}", str(budget), self._fix)
-        parts = self.build(**options) if budget is None else self.build(budget, **options)
-        recipe = {"name": self.name, "budget": None if budget is None else budget.to_dict()}
-        return LinearPolicy(self.name, *parts, self.reference, recipe | options)
-
-    @property
-    def _fix(self) -> str:
-        if not self.budgets:
-            return "leave the budget out: it is not private"
-        return f"give {' or '.join(ARGUMENTS[kind] for kind in self.budgets)}"
-
-    def example(self) -> LinearPolicy:
-        """The row as the printed table shows it."""
-        if not self.budgets:
-            return self.policy()
-        return self.policy(next(b for b in EXAMPLES if isinstance(b, self.budgets)))
+    def composed(self, parts: Parts, recipe: dict[str, Any]) -> LinearPolicy:
+        return LinearPolicy(self.name, *parts, self.reference, recipe)
 
 
-CATALOGUE: dict[str, LinearRow] = {}
+CATALOGUE = LinearRow.catalogue
 """All linear rows by name, in the order of the table."""
+row = LinearRow.enter
 
 GAUSSIAN = (ZCDP, Approximate, Renyi, GaussianDP)
 """The kinds of budget that Gaussian noise serves."""
-
-
-def row(name: str, *budgets: type[Budget], reference: str) -> Callable[[Any], Any]:
-    """Enter a builder into the catalogue; its docstring is the title."""
-
-    def enter(build: Callable[..., Parts]) -> Callable[..., Parts]:
-        title = inspect.getdoc(build) or name
-        CATALOGUE[name] = LinearRow(name, title.splitlines()[0], build, budgets, reference)
-        return build
-
-    return enter
 
 
 def policy(
@@ -119,14 +63,10 @@ def policy(
     >>> policy("adac-gope", rho=0.1, noise="sums").release.name
     'phase sums + Gaussian'
     """
-    if name not in CATALOGUE:
-        raise UnknownPolicy.near(str(name), CATALOGUE)
-    asked = budget_from(epsilon=epsilon, delta=delta, rho=rho, renyi_alpha=renyi_alpha, mu=mu)
-    if budget is not None and asked is not None:
-        raise InvalidArgument(
-            "budget", "be the only budget", str(asked), "give either budget or its numbers"
-        )
-    return CATALOGUE[name].policy(asked if budget is None else budget, **options)
+    return LinearRow.named(name).policy(
+        one_budget(budget, epsilon=epsilon, delta=delta, rho=rho, renyi_alpha=renyi_alpha, mu=mu),
+        **options,
+    )
 
 
 @row("gope", reference="lattimore2020")
@@ -148,9 +88,7 @@ def _adac_gope(
 ) -> Parts:
     """AdaC-GOPE"""
     kinds = {"estimate": NoisyEstimate, "sums": NoisySums}
-    if noise not in kinds:
-        raise InvalidArgument("noise", "be 'estimate' or 'sums'", noise, "use 'estimate'")
-    release = kinds[noise](budget, low, high, setting)
+    release = kinds[one_of("noise", noise, *kinds)](budget, low, high, setting)
     return Phases(), release, Elimination(failure, sd, tolerance)
 
 

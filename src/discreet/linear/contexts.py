@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..errors import InvalidArgument
 from ..privacy._checks import count
+from .algebra import of_known_length
 from .checks import action_array, positive
 
 if TYPE_CHECKING:
@@ -222,7 +223,8 @@ class GaussianContexts(Contexts):
     def start(self, rng: Generator) -> Normal:
         import numpy as np
 
-        return Normal(np.array(self.mean), math.sqrt(self.variance), self.ball)
+        mean = of_known_length(np.array(self.mean))
+        return Normal(mean, math.sqrt(self.variance), self.ball)
 
     @property
     def average(self) -> NDArray[Any]:

@@ -27,6 +27,7 @@ from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Renyi
 from ..privacy.guarantees import Definition, Guarantee
 from ..privacy.mechanisms import Gaussian
 from ..privacy.source import Source
+from .grid import Grid
 from .view import Setting, View
 
 PUBLIC = "contexts are public"
@@ -40,6 +41,8 @@ class Release:
     """Kernel: the curator takes the reward of one round."""
     publish: ClassVar[Function]
     """Kernel: the curator writes noisy sums into the view."""
+    collect_total: ClassVar[Function | None] = None
+    """Kernel: the curator takes the sum of an action's clipped rewards; None if it must not."""
     noise: ClassVar[str] = ""
     private_contexts: ClassVar[bool] = False
 
@@ -92,13 +95,15 @@ class Range(NamedTuple):
 class Noise(NamedTuple):
     """Clipping range, noise per length of an action, and the length that is reckoned with.
 
-    `assumed` is 0 where the longest action of an episode is to be computed.
+    `assumed` is 0 where the longest action of an episode is to be computed. A product of a feature
+    of 1 and a reward of 1 is `unit` units.
     """
 
     low: float
     high: float
     scale: float
     assumed: float
+    unit: float
 
 
 def clipped(reward: float, low: float, high: float) -> float:
@@ -113,10 +118,22 @@ def collect_sum(
 ) -> None:
     """Σ a r with the reward clipped, and max ||a||²."""
     inside = clipped(reward, release.low, release.high)
-    square = 0.0
+    square: Any = 0  # zeros are whole numbers, so that sums of whole numbers stay whole
     for i in range(dimension):
         feature = actions[start + i]
         ledger.total[i] += feature * inside
+        square += feature * feature
+    ledger.longest[0] = max(ledger.longest[0], square)
+
+
+def collect_total(
+    release: Any, ledger: Episode, actions: Any, start: int, total: float, dimension: int
+) -> None:
+    """What `collect_sum` makes of many rewards of one action; clipped one by one beforehand."""
+    square: Any = 0
+    for i in range(dimension):
+        feature = actions[start + i]
+        ledger.total[i] += feature * total
         square += feature * feature
     ledger.longest[0] = max(ledger.longest[0], square)
 
@@ -125,7 +142,7 @@ def publish_exact(release: Any, ledger: Episode, view: View, dimension: int, rng
     """The plain sum."""
     for i in range(dimension):
         view.noisy[i] += ledger.total[i]
-        ledger.total[i] = 0.0
+        ledger.total[i] = 0
     view.releases[0] += 1
 
 
@@ -134,18 +151,19 @@ def publish_noisy(release: Noise, ledger: Episode, view: View, dimension: int, r
     length = release.assumed if release.assumed > 0.0 else math.sqrt(ledger.longest[0])
     scale = release.scale * length
     for i in range(dimension):
-        view.noisy[i] += ledger.total[i] + noise(scale, rng)
-        ledger.total[i] = 0.0
-    view.variance[0] += scale * scale
-    ledger.longest[0] = 0.0
+        view.noisy[i] += (ledger.total[i] + noise(scale, rng)) / release.unit
+        ledger.total[i] = 0
+    view.variance[0] += (scale / release.unit) ** 2
+    ledger.longest[0] = 0
     view.releases[0] += 1
 
 
-def empty_episode(dimension: int) -> Episode:
+def empty_episode(setting: Setting) -> Episode:
     """Nothing summed yet."""
     import numpy as np
 
-    return Episode(np.zeros(dimension), np.zeros(1))
+    kind = np.float64 if setting.grid is None else np.int64
+    return Episode(np.zeros(setting.dimension, kind), np.zeros(1, kind))
 
 
 @dataclass(frozen=True)
@@ -154,13 +172,14 @@ class ExactSum(Release):
 
     name: ClassVar[str] = "exact sum"
     collect: ClassVar[Function] = staticmethod(collect_sum)
+    collect_total: ClassVar[Function | None] = staticmethod(collect_total)
     publish: ClassVar[Function] = staticmethod(publish_exact)
 
     def parameters(self, setting: Setting) -> Range:
         return Range(-math.inf, math.inf)
 
     def ledger(self, setting: Setting) -> Episode:
-        return empty_episode(setting.dimension)
+        return empty_episode(setting)
 
     def guarantee(self, dimension: int | None = None) -> Guarantee:
         return Guarantee.none()
@@ -194,6 +213,10 @@ class GaussianRelease(Release):
                 "leave them out, or take the sound setting",
             )  # fmt: skip
         self.unit_scale()
+
+    def grid(self, longest: float) -> Grid:
+        """Whole numbers for a live trial of actions up to a length."""
+        return Grid(longest, float(self.low), float(self.high))
 
     @property
     def printed(self) -> bool:
@@ -239,11 +262,15 @@ class NoisySum(GaussianRelease):
 
     name: ClassVar[str] = "running sum + Gaussian"
     collect: ClassVar[Function] = staticmethod(collect_sum)
+    collect_total: ClassVar[Function | None] = staticmethod(collect_total)
     publish: ClassVar[Function] = staticmethod(publish_noisy)
 
     def parameters(self, setting: Setting) -> Noise:
+        if setting.grid is not None:
+            grid = setting.grid
+            return Noise(*grid.ends, grid.scale_per_length(self.budget), 0.0, grid.unit)
         low, high = (-math.inf, math.inf) if self.printed else (float(self.low), float(self.high))
-        return Noise(low, high, self.unit_scale(), 1.0 if self.printed else 0.0)
+        return Noise(low, high, self.unit_scale(), 1.0 if self.printed else 0.0, 1.0)
 
     def ledger(self, setting: Setting) -> Episode:
-        return empty_episode(setting.dimension)
+        return empty_episode(setting)

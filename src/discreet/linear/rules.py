@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 from ..compiled import Function
 from .algebra import dot, smallest_eigenvalue, squared_norm
 from .checks import positive
-from .view import Setting, View, restore, take
+from .view import Setting, View, fresh_view, refresh, restore, take
 
 
 class Rule:
@@ -29,6 +29,9 @@ class Rule:
     name: ClassVar[str]
     update: ClassVar[Function]
     choose: ClassVar[Function]
+    steady: ClassVar[bool] = False
+    """Whether `choose` draws nothing and sees only what `update` wrote: on the same actions it then
+    takes the same one until the next release."""
 
     @property
     def ridge(self) -> float:
@@ -42,6 +45,12 @@ class Rule:
     def first_width(self, setting: Setting) -> float:
         """β~ before the first release."""
         return 0.0
+
+    def first_view(self, setting: Setting) -> View:
+        """What is known before the first round."""
+        view = fresh_view(setting.dimension, self.ridge)
+        view.width[0] = self.first_width(setting)
+        return view
 
     def __str__(self) -> str:
         return self.name
@@ -79,7 +88,8 @@ class Confidence(NamedTuple):
 
 
 def update_public(rule: Confidence, view: View, dimension: int) -> None:
-    """Estimate and radius from the running inverse, which `restore` keeps accurate."""
+    """Estimate and radius from the running inverse, which `refresh` keeps accurate."""
+    refresh(view, dimension)
     take(view, dimension)
     radius = rule.bias + rule.sd * math.sqrt(max(rule.log_terms + view.log_used[0], 0.0))
     if view.variance[0] > 0.0:
@@ -100,6 +110,7 @@ class Optimism(Rule):
     norm: float = 1.0
     sd: float = 1.0
     name: ClassVar[str] = "optimism"
+    steady: ClassVar[bool] = True
     update: ClassVar[Function] = staticmethod(update_public)
     choose: ClassVar[Function] = staticmethod(choose_optimistic)
 

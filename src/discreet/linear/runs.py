@@ -19,13 +19,15 @@ from ..simulator.loop import FINISHED, STARVED
 from ..simulator.results import Comparison, Result
 from ..simulator.runs import DECISIONS, check_horizon, do_all, log_grid
 from ..simulator.work import Stage, Work, check_count, check_threads, entropy_of
+from .algebra import of_known_length
 from .contexts import FixedActions
 from .design import Design
+from .episodes import EpisodeStage, in_episodes
 from .loop import Curve, fresh_course, loop_kernel
 from .phased import PhasedStage
 from .problem import LinearProblem
 from .row import LinearPolicy
-from .view import Setting, fresh_view
+from .view import Setting
 
 
 def simulate(
@@ -95,11 +97,11 @@ class RoundStage(Stage):
         policy, setting = work.row, work.place
         self.work = work
         self.loop: Callable[..., int] | None = None
-        view = fresh_view(setting.dimension, policy.rule.ridge)
-        view.width[0] = policy.rule.first_width(setting)
         self.props = (
-            policy.release.ledger(setting), view, fresh_course(setting.arms, setting.dimension),
-        )  # fmt: skip
+            policy.release.ledger(setting),
+            policy.rule.first_view(setting),
+            fresh_course(setting.arms, setting.dimension),
+        )
         super().__init__(*self.props)
         self.parameters = (
             work.problem.rewards.parameters(),
@@ -109,15 +111,13 @@ class RoundStage(Stage):
         )
 
     def play(self, number: int) -> bool:
-        import numpy as np
-
         work = self.work
         self.sweep()
         rng = work.generator(number)
         contexts = work.problem.contexts
         state = contexts.start(rng)
         curve = Curve(work.grid, work.regret[number], work.pulls[number])
-        theta = np.array(work.problem.theta)
+        theta = of_known_length(work.problem.theta)
         arguments = (
             state, *self.parameters, *self.props, curve, theta, work.horizon, DECISIONS, rng,
         )  # fmt: skip
@@ -155,7 +155,9 @@ class LinearWork(Work):
         self.pulls = np.zeros((runs, len(grid), problem.arms), np.int64)
 
     def stage(self) -> Stage:
-        return PhasedStage(self, self.designs) if self.row.phased else RoundStage(self)
+        if self.row.phased:
+            return PhasedStage(self, self.designs)
+        return EpisodeStage(self) if in_episodes(self.row, self.problem) else RoundStage(self)
 
     def result(self) -> Result:
         """The runs that were finished."""

@@ -1,7 +1,8 @@
 """Schedules: when the next estimate is released. They see actions and determinants, no rewards.
 
 The kernel `follow(schedule, view, actions, start, dimension)` is told the action that was played
-and says whether a release is due.
+and says whether a release is due. Where the same action would be played until then, some schedules
+know how often beforehand: `length(schedule, view, actions, start, dimension)`.
 """
 
 from __future__ import annotations
@@ -12,8 +13,15 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..compiled import Function
 from ..policies.view import Empty
+from .algebra import grow, squared_norm
 from .checks import positive
-from .view import View, add_action
+from .view import View
+
+TIE = 1e-9
+"""A determinant has grown by 1 + C if it has by (1 + C)(1 + TIE). With actions of simple lengths
+the two sides are often equal, and then it must not be rounding that decides when to release."""
+ENDLESS = 1 << 62
+"""The length of an episode that no horizon outlasts."""
 
 
 class Schedule:
@@ -21,6 +29,8 @@ class Schedule:
 
     name: ClassVar[str]
     follow: ClassVar[Function]
+    length: ClassVar[Function | None] = None
+    """How often one action is played until a release is due; None where nobody knows."""
 
     def parameters(self) -> NamedTuple:
         """What the kernel gets as its first argument."""
@@ -32,7 +42,10 @@ class Schedule:
 
 def follow_each(schedule: Any, view: View, actions: Any, start: int, dimension: int) -> bool:
     """Always due; the design matrix is public."""
-    add_action(view, actions, start, dimension)
+    matrix, running, along = view.matrix, view.running, view.along
+    log_now, updates = view.log_now, view.updates
+    log_now[0] += math.log(grow(matrix, running, along, actions, start, 1.0, dimension))
+    updates[0] += 1
     return True
 
 
@@ -58,8 +71,9 @@ class EachRoundPrivately(Schedule):
 
 
 class Threshold(NamedTuple):
-    """log(1 + C)."""
+    """C, and log(1 + C), either with the allowance for ties."""
 
+    growth: float
     log_growth: float
 
 
@@ -67,24 +81,40 @@ def follow_determinant(
     schedule: Threshold, view: View, actions: Any, start: int, dimension: int
 ) -> bool:
     """Due when det V > (1 + C) det V_τ."""
-    add_action(view, actions, start, dimension)
-    due: bool = view.log_now[0] > view.log_used[0] + schedule.log_growth
+    # arrays are taken out of the view once: handing on all of it costs more than the update
+    matrix, running, along = view.matrix, view.running, view.along
+    log_now, log_used, updates = view.log_now, view.log_used, view.updates
+    log_now[0] += math.log(grow(matrix, running, along, actions, start, 1.0, dimension))
+    updates[0] += 1
+    due: bool = log_now[0] > log_used[0] + schedule.log_growth
     return due
+
+
+def length_determinant(
+    schedule: Threshold, view: View, actions: Any, start: int, dimension: int
+) -> int:
+    """The least n with det(V_τ + n a a') = det V_τ (1 + n a'V_τ^-1 a) > (1 + C) det V_τ."""
+    gain = squared_norm(actions, start, view.inverse, dimension)
+    if not gain * ENDLESS > schedule.growth:
+        return ENDLESS
+    return int(schedule.growth / gain) + 1
 
 
 @dataclass(frozen=True)
 class Determinant(Schedule):
-    """A release whenever det V has grown by the factor 1 + C (rarely switching)."""
+    """A release whenever det V has grown by more than the factor 1 + C (rarely switching)."""
 
     growth: float = 1.0
     name: ClassVar[str] = "determinant grown"
     follow: ClassVar[Function] = staticmethod(follow_determinant)
+    length: ClassVar[Function | None] = staticmethod(length_determinant)
 
     def __post_init__(self) -> None:
         positive("growth", self.growth, "use for example growth=1.0")
 
     def parameters(self) -> Threshold:
-        return Threshold(math.log1p(self.growth))
+        growth = self.growth + (1.0 + self.growth) * TIE
+        return Threshold(growth, math.log1p(growth))
 
 
 @dataclass(frozen=True)

@@ -17,18 +17,22 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..compiled import Function
+from ..compiled import Function, Kernel
 from ..policies.catalogue import one_of
 from ..policies.releases.base import in_kind
 from ..privacy.budgets import Approximate, Budget, Pure
 from ..privacy.counters import TreeLedger, tree_add, tree_ledger, tree_levels
 from ..privacy.guarantees import Definition, Guarantee
 from ..privacy.mechanisms import Gaussian, Laplace
+from ..privacy.source import RESOLUTION, Source
 from .checks import positive
+from .grid import ROOM, Grid
 from .releases import Release, clipped
 from .rules import Rule, Shifted, choose_optimistic, update_shifted
 from .view import Setting, View
 
+ENTRY = RESOLUTION * RESOLUTION
+"""Units of an entry of 1 in a live trial."""
 LENGTH_SQUARED = 2.0
 """L~² = L² + B², for contexts in the unit ball and rewards in [-1, 1]."""
 
@@ -45,45 +49,71 @@ class TreeRows(NamedTuple):
 
 
 class TreeNoise(NamedTuple):
-    """Levels of a tree; noise of a node on the diagonal of zz', elsewhere in it, and in zr."""
+    """Levels of a tree; noise of a node on the diagonal of zz', elsewhere in it, and in zr.
+
+    An entry of 1 is `unit` units.
+    """
 
     levels: int
     diagonal: float
     other: float
     vector: float
+    unit: float
+
+
+def into_ball(row: Any, dimension: int) -> None:
+    """(z, r) scaled by min(1, 1/||z||), which keeps r = <θ, z> + noise true, and r clipped."""
+    square = 0.0
+    for i in range(dimension):
+        square += row[i] * row[i]
+    scale = 1.0 if square <= 1.0 else 1.0 / math.sqrt(square)
+    for i in range(dimension):
+        row[i] *= scale
+    row[dimension] = clipped(row[dimension] * scale, -1.0, 1.0)
+
+
+def into_whole_ball(row: Any, dimension: int) -> None:
+    """The same on whole units, towards zero: the ball is never left, not by rounding either."""
+    square = sum(feature * feature for feature in row[:dimension])
+    if square > RESOLUTION * RESOLUTION:
+        above = math.isqrt(square) + 1
+        for i in range(dimension + 1):
+            size = abs(row[i]) * RESOLUTION // above
+            row[i] = size if row[i] > 0 else -size
+    row[dimension] = max(-RESOLUTION, min(row[dimension], RESOLUTION))
 
 
 def collect_row(
     release: Any, ledger: TreeRows, actions: Any, start: int, reward: float, dimension: int
 ) -> None:
-    """(z, r) scaled by min(1, 1/||z||), which keeps r = <θ, z> + noise true, and r clipped."""
-    square = 0.0
+    """The row (z, r), inside the unit ball."""
     for i in range(dimension):
-        square += actions[start + i] * actions[start + i]
-    scale = 1.0 if square <= 1.0 else 1.0 / math.sqrt(square)
-    for i in range(dimension):
-        ledger.row[i] = actions[start + i] * scale
-    ledger.row[dimension] = clipped(reward * scale, -1.0, 1.0)
+        ledger.row[i] = actions[start + i]
+    ledger.row[dimension] = reward
+    into_ball(ledger.row, dimension)
 
 
 def publish_trees(
     release: TreeNoise, ledger: TreeRows, view: View, dimension: int, rng: Any
 ) -> None:
-    """The noisy prefix sum of every entry."""
+    """The noisy prefix sum of every entry; the row itself is forgotten."""
     trees = TreeLedger(ledger.total_at, ledger.prefix_at, ledger.total, ledger.count)
     tree = 0
     for i in range(dimension):
         for j in range(i, dimension):
             scale = release.diagonal if i == j else release.other
             entry = ledger.row[i] * ledger.row[j]
-            noisy = tree_add(trees, release.levels, scale, tree, entry, rng)
+            noisy = tree_add(trees, release.levels, scale, tree, entry, rng) / release.unit
             view.matrix[i * dimension + j] = noisy
             view.matrix[j * dimension + i] = noisy
             tree += 1
     for i in range(dimension):
         entry = ledger.row[i] * ledger.row[dimension]
-        view.noisy[i] = tree_add(trees, release.levels, release.vector, tree, entry, rng)
+        noisy = tree_add(trees, release.levels, release.vector, tree, entry, rng)
+        view.noisy[i] = noisy / release.unit
         tree += 1
+    for i in range(dimension + 1):
+        ledger.row[i] = 0
     view.releases[0] += 1
 
 
@@ -102,8 +132,18 @@ class TreeRelease(Release):
     def ledger(self, setting: Setting) -> TreeRows:
         import numpy as np
 
-        trees = tree_ledger(streams(setting.dimension), tree_levels(setting.horizon))
-        return TreeRows(*trees, np.zeros(setting.dimension + 1))
+        exact = setting.grid is not None
+        levels = tree_levels(setting.horizon)
+        trees = tree_ledger(streams(setting.dimension), levels, exact)
+        return TreeRows(*trees, np.zeros(setting.dimension + 1, trees.total.dtype))
+
+    def grid(self, longest: float) -> Grid:
+        """Whole numbers for a live trial; rows are scaled into the unit ball."""
+        return Grid()
+
+    def kernel(self, function: Function, source: Source) -> Kernel:
+        ball = into_whole_ball if source.secure else into_ball
+        return Kernel(super().kernel(function, source), into_ball=ball)
 
 
 def streams(dimension: int) -> int:
@@ -147,8 +187,24 @@ class LaplaceTrees(TreeRelease):
 
     def parameters(self, setting: Setting) -> TreeNoise:
         levels = tree_levels(setting.horizon)
+        if setting.grid is not None:
+            return self._whole(levels, setting.dimension)
         matrix, vector = (levels * scale for scale in self.scales(setting.dimension))
-        return TreeNoise(levels, matrix, matrix, vector)
+        return TreeNoise(levels, matrix, matrix, vector, 1.0)
+
+    def _whole(self, levels: int, dimension: int) -> TreeNoise:
+        """The same scales in whole units, or the next greater ones that are proved to do."""
+        from ..privacy import secure
+
+        if self.calibration == "joint":
+            moved = levels * math.ceil(joint_sensitivity(dimension) * ENTRY * ROOM)
+            each = secure.laplace_scale(self.epsilon, moved)
+            return TreeNoise(levels, each, each, each, float(ENTRY))
+        entry = self.epsilon / streams(dimension)
+        matrix = secure.laplace_scale(entry, levels * ENTRY)
+        double = 1 if self.calibration == "paper" else 2
+        vector = secure.laplace_scale(entry, double * levels * ENTRY)
+        return TreeNoise(levels, matrix, matrix, vector, float(ENTRY))
 
     def guarantee(self, dimension: int | None = None) -> Guarantee:
         """By parallel composition within a level and sequential over levels, a node costs ε/h."""
@@ -193,11 +249,21 @@ class GaussianTrees(TreeRelease):
 
     def scale(self, setting: Setting) -> float:
         """σ."""
-        return math.sqrt(tree_levels(setting.horizon)) * self.unit_scale()
+        levels = tree_levels(setting.horizon)
+        if setting.grid is None:
+            return math.sqrt(levels) * self.unit_scale()
+        from ..privacy import secure
+
+        moved = math.ceil(math.sqrt(levels) * LENGTH_SQUARED * ENTRY * ROOM)
+        proved = secure.vector_gaussian_scale(self.budget, moved) / ENTRY
+        # the paper's formula is an upper bound on what is needed: more noise, never less
+        return max(proved, math.sqrt(levels) * self.unit_scale())
 
     def parameters(self, setting: Setting) -> TreeNoise:
-        sigma = self.scale(setting)
-        return TreeNoise(tree_levels(setting.horizon), math.sqrt(2.0) * sigma, sigma, sigma)
+        unit = 1.0 if setting.grid is None else float(ENTRY)
+        sigma = self.scale(setting) * unit
+        diagonal = math.sqrt(2.0) * sigma * (1.0 if setting.grid is None else ROOM)
+        return TreeNoise(tree_levels(setting.horizon), diagonal, sigma, sigma, unit)
 
     def guarantee(self, dimension: int | None = None) -> Guarantee:
         spent = Gaussian(self.unit_scale(), LENGTH_SQUARED).budget

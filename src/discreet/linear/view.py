@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .algebra import add_outer, cholesky, dot, invert, log_determinant, multiply
+from .algebra import cholesky, invert, log_determinant, multiply
+
+if TYPE_CHECKING:
+    from .grid import Grid
 
 REFRESH = 1024
-"""Rank-one updates after which the running inverse is computed afresh, against their drift."""
+"""Rank-one updates after which a release computes the running inverse afresh."""
 
 
 class View(NamedTuple):
@@ -56,6 +59,8 @@ class Setting:
     arms: int
     dimension: int
     horizon: int
+    grid: Grid | None = None
+    """whole numbers and secure noise, of a live trial; None in simulations"""
 
 
 def fresh_view(dimension: int, ridge: float) -> View:
@@ -75,19 +80,6 @@ def fresh_view(dimension: int, ridge: float) -> View:
     )  # fmt: skip
 
 
-def add_action(view: View, actions: Any, start: int, dimension: int) -> None:
-    """V += a a', with its inverse (Sherman & Morrison) and determinant; O(d²)."""
-    running, along = view.running, view.along
-    add_outer(view.matrix, actions, start, 1.0, dimension)
-    multiply(running, actions, start, along, dimension)
-    grown = 1.0 + dot(actions, start, along, dimension)
-    add_outer(running, along, 0, -1.0 / grown, dimension)
-    view.log_now[0] += math.log(grown)
-    view.updates[0] += 1
-    if view.updates[0] >= REFRESH:
-        restore(view, dimension)
-
-
 def restore(view: View, dimension: int) -> bool:
     """V^-1 and det V by Cholesky from V itself; False if V is not positive definite."""
     if not cholesky(view.matrix, view.work, dimension):
@@ -96,6 +88,12 @@ def restore(view: View, dimension: int) -> bool:
     invert(view.work, view.lower, view.running, dimension)
     view.updates[0] = 0
     return True
+
+
+def refresh(view: View, dimension: int) -> None:
+    """Undo the drift of many rank-one updates."""
+    if view.updates[0] >= REFRESH:
+        restore(view, dimension)
 
 
 def take(view: View, dimension: int) -> None:

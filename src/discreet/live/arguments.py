@@ -89,11 +89,11 @@ def check_count(argument: str, value: object, fix: str) -> int:
 class Unshown:
     """Stands in error messages for an outcome, which is private even if it is wrong."""
 
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
+    def __init__(self, kind: str, what: str = "outcomes") -> None:
+        self.kind, self.what = kind, what
 
     def __repr__(self) -> str:
-        return f"a {self.kind} (not shown: outcomes are private)"
+        return f"a {self.kind} (not shown: {self.what} are private)"
 
 
 def number_of(outcome: Any) -> float | None:

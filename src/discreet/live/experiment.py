@@ -45,6 +45,8 @@ class Experiment(ABC, Generic[R]):
     """Base of the trials. Outcomes lie in `outcome_range`, and are refused otherwise."""
 
     guarantee: Guarantee
+    _kind: ClassVar[type]
+    """of policies"""
     _range_fix: ClassVar[str]
     """what to do about an outcome out of range"""
 
@@ -293,6 +295,11 @@ class Experiment(ABC, Generic[R]):
             if not isinstance(state, dict):
                 raise DamagedFile(f"{place} holds no state of a trial")
             row = row_from_dict(state.get("policy"), policy, place)
+            if not isinstance(row, cls._kind):
+                raise InvalidArgument(
+                    "path", f"hold a trial of a {cls._kind.__name__}", f"{place}: {row.name}",
+                    "load finite arms by discreet.Trial, contexts by discreet.linear.Trial",
+                )  # fmt: skip
             try:
                 trial = cls._revived(row, saved, clock or time.time)
             except DamagedFile as error:

@@ -50,7 +50,7 @@ def rows_for_trials() -> list[str]:
     return [row.name for row in CATALOGUE.values() if serves_trials(row.example())]
 
 
-def fingerprint(policy: Policy) -> str:
+def fingerprint(policy: Any) -> str:
     """A digest of the row's parts and all their settings."""
     described = [_described(part) for part in (policy.schedule, policy.release, policy.rule)]
     if isinstance(policy, Identifier):
@@ -59,8 +59,14 @@ def fingerprint(policy: Policy) -> str:
     return hashlib.sha256("\n".join(described).encode()).hexdigest()
 
 
-def _rebuilt(recipe: Mapping[str, Any]) -> Policy:
-    return (identifier_from_recipe if "goal" in recipe else policy_from_recipe)(recipe)
+def _rebuilt(recipe: Mapping[str, Any]) -> Any:
+    if "goal" in recipe:
+        return identifier_from_recipe(recipe)
+    if recipe["name"] in CATALOGUE:
+        return policy_from_recipe(recipe)
+    from ..linear.catalogue import LinearRow
+
+    return LinearRow.from_recipe(recipe)
 
 
 def _described(part: Any) -> str:
@@ -70,7 +76,7 @@ def _described(part: Any) -> str:
     return f"{kind}: {settings}"
 
 
-def row_to_dict(policy: Policy) -> dict[str, Any]:
+def row_to_dict(policy: Any) -> dict[str, Any]:
     """What a file says of its row; `recipe` is None if the catalogue cannot build it."""
     mark = fingerprint(policy)
     recipe: dict[str, Any] | None = dict(policy.recipe) or None
@@ -79,7 +85,7 @@ def row_to_dict(policy: Policy) -> dict[str, Any]:
     return {"name": policy.name, "recipe": recipe, "fingerprint": mark}
 
 
-def row_from_dict(data: Any, given: Policy | None, path: object) -> Policy:
+def row_from_dict(data: Any, given: Any, path: object) -> Any:
     """The row of a file: rebuilt, or the one given, if it is the same."""
     if not isinstance(data, Mapping) or not {"name", "recipe", "fingerprint"} <= set(data):
         raise DamagedFile(f"{path}: the entry of the policy is missing or damaged")

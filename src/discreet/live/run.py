@@ -27,8 +27,6 @@ class Run(ABC):
     )  # fmt: skip
     PARTS: ClassVar[tuple[str, ...]]
     """what steps change in place; each is `Lists`"""
-    private_contexts: ClassVar[bool] = False
-    """whether contexts are to be forgotten with the outcomes"""
 
     t: int
     """rounds before the open batch"""
@@ -66,6 +64,11 @@ class Run(ABC):
     @abstractmethod
     def finish_batch(self, actions: Mapping[int, list[int]], outcomes: Sequence[int]) -> None:
         """Release the open batch, its outcomes in order, and open the next one."""
+
+    @property
+    def private_contexts(self) -> bool:
+        """Whether contexts are to be forgotten with the outcomes."""
+        return False
 
     @property
     def is_local(self) -> bool:

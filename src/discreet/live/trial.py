@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
-from ..errors import UnsupportedBudget
+from ..errors import InvalidArgument, UnsupportedBudget
 from ..identify import Identifier
 from ..identify.trials import row_for_goal
 from ..policies import Policy
@@ -51,6 +51,7 @@ class Trial(Experiment[Protocol]):
     """
 
     policy: Policy
+    _kind: ClassVar[type] = Policy
     _range_fix: ClassVar[str] = (
         "record what was measured, or set outcome_range when the trial is planned"
     )
@@ -70,6 +71,11 @@ class Trial(Experiment[Protocol]):
         path: str | os.PathLike[str] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        if not isinstance(policy, Policy):
+            raise InvalidArgument(
+                "policy", "be a row for finite arms", str(policy),
+                "take discreet.policy(...); discreet.linear.Trial takes linear rows",
+            )  # fmt: skip
         policy = row_for_goal(policy, goal, delta)
         if not protects_whole_run(policy):
             raise UnsupportedBudget(

@@ -11,12 +11,10 @@ one, write the function and decorate it: name, kinds of budget, reference.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeGuard
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeGuard
 
-from ..errors import InvalidArgument, UnknownPolicy, UnsupportedBudget
+from ..errors import InvalidArgument
 from ..privacy.budgets import (
     ZCDP,
     Approximate,
@@ -24,11 +22,11 @@ from ..privacy.budgets import (
     GaussianDP,
     Pure,
     Renyi,
-    budget_from,
 )
 from .adac import AdaCUCB
 from .adap import AdaPKLUCB, AdaPUCB
 from .elimination import LeadElimination, SuccessiveElimination
+from .entries import ARGUMENTS, EXAMPLES, PolicyEntry, one_budget
 from .exploration import PUBLISHED_ALPHA
 from .imed import IMED
 from .interval import release_interval
@@ -65,100 +63,33 @@ from .ucb import UCB1
 
 Parts = tuple[Schedule, Release, Rule]
 
-EXAMPLES: tuple[Budget, ...] = (Pure(1.0), ZCDP(0.5), Approximate(1.0, 1e-6))
-"""The budgets that the printed table shows a row with: the first kind that it serves."""
+__all__ = [
+    "ARGUMENTS",
+    "CATALOGUE",
+    "EXAMPLES",
+    "Parts",
+    "Row",
+    "has_delta",
+    "one_of",
+    "policy",
+    "policy_from_recipe",
+    "row",
+    "serving",
+]
 
 
-@dataclass(frozen=True)
-class Row:
-    """A line of the catalogue: how to build it, for which budgets, after which paper."""
+class Row(PolicyEntry[Policy]):
+    """A line of the catalogue."""
 
-    name: str
-    title: str
-    build: Callable[..., Parts]
-    budgets: tuple[type[Budget], ...]
-    reference: str
+    catalogue: ClassVar[dict[str, Row]] = {}
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options beside the budget, with their defaults."""
-        parameters = inspect.signature(self.build).parameters.values()
-        return {p.name: p.default for p in parameters if p.name != "budget"}
-
-    def policy(self, budget: Budget | None = None, **options: Any) -> Policy:
-        """The row for a budget."""
-        unknown = sorted(set(options) - set(self.options))
-        if unknown:
-            takes = ", ".join(self.options) or "none"
-            raise InvalidArgument(
-                unknown[0], f"be an option of {self.name}", options[unknown[0]],
-                f"its options: {takes}",
-            )  # fmt: skip
-        if not self.budgets:
-            if budget is not None:
-                raise UnsupportedBudget(
-                    "budget", f"be left out: {self.name} is not private", budget,
-                    f"private rows: {', '.join(serving(type(budget)))}",
-                )  # fmt: skip
-            parts = self.build(**options)
-        else:
-            parts = self.build(self._served(budget), **options)
-        recipe = {
-            "name": self.name,
-            "budget": None if budget is None else budget.to_dict(),
-            **options,
-        }
+    def composed(self, parts: Parts, recipe: dict[str, Any]) -> Policy:
         return Policy(self.name, *parts, reference=self.reference, recipe=recipe)
 
-    def _served(self, budget: Budget | None) -> Budget:
-        asks = " or ".join(ARGUMENTS[kind] for kind in self.budgets)
-        if budget is None:
-            raise UnsupportedBudget(
-                "budget", f"be given: {self.name} is private", None, f"give {asks}"
-            )
-        if isinstance(budget, Approximate) and budget.delta == 0.0 and Pure in self.budgets:
-            return budget.to_pure()
-        if not isinstance(budget, self.budgets):
-            raise UnsupportedBudget(
-                "budget", f"be {' or '.join(kind.kind for kind in self.budgets)} for {self.name}",
-                budget, f"give {asks}; or take one of {', '.join(serving(type(budget)))}",
-            )  # fmt: skip
-        return budget
 
-    def example(self) -> Policy:
-        """The row as the printed table shows it."""
-        if not self.budgets:
-            return self.policy()
-        return self.policy(next(b for b in EXAMPLES if isinstance(b, self.budgets)))
-
-
-ARGUMENTS: dict[type[Budget], str] = {
-    Pure: "epsilon",
-    Approximate: "epsilon and delta",
-    ZCDP: "rho",
-    Renyi: "epsilon and renyi_alpha",
-    GaussianDP: "mu",
-}
-"""How a budget of each kind is asked for."""
-
-CATALOGUE: dict[str, Row] = {}
+CATALOGUE = Row.catalogue
 """All rows by name, in the order of the table."""
-
-
-def row(name: str, *budgets: type[Budget], reference: str) -> Callable[[Any], Any]:
-    """Enter a builder into the catalogue; its docstring is the title."""
-
-    def enter(build: Callable[..., Parts]) -> Callable[..., Parts]:
-        title = inspect.getdoc(build) or name
-        CATALOGUE[name] = Row(name, title.splitlines()[0], build, budgets, reference)
-        return build
-
-    return enter
-
-
-def serving(kind: type[Budget]) -> list[str]:
-    """The rows that can be calibrated to a kind of budget."""
-    return [entry.name for entry in CATALOGUE.values() if kind in entry.budgets]
+row, serving = Row.enter, Row.serving
 
 
 def policy(
@@ -177,14 +108,10 @@ def policy(
     >>> policy("adac-ucb", rho=0.1, alpha=1.0).guarantee.budget
     ZCDP(rho=0.1)
     """
-    if name not in CATALOGUE:
-        raise UnknownPolicy.near(str(name), CATALOGUE)
-    asked = budget_from(epsilon=epsilon, delta=delta, rho=rho, renyi_alpha=renyi_alpha, mu=mu)
-    if budget is not None and asked is not None:
-        raise InvalidArgument(
-            "budget", "be the only budget", str(asked), "give either budget or its numbers"
-        )
-    return CATALOGUE[name].policy(asked if budget is None else budget, **options)
+    return Row.named(name).policy(
+        one_budget(budget, epsilon=epsilon, delta=delta, rho=rho, renyi_alpha=renyi_alpha, mu=mu),
+        **options,
+    )
 
 
 def one_of(argument: str, value: str, *choices: str) -> str:
@@ -202,11 +129,7 @@ def has_delta(budget: Budget) -> TypeGuard[Approximate]:
 
 def policy_from_recipe(recipe: Mapping[str, Any]) -> Policy:
     """The policy that a saved recipe names."""
-    from ..privacy.budgets import budget_from_dict
-
-    options = dict(recipe)
-    name, budget = options.pop("name"), options.pop("budget", None)
-    return policy(name, budget=None if budget is None else budget_from_dict(budget), **options)
+    return Row.from_recipe(recipe)
 
 
 @row("ucb1", reference="auer2002")

@@ -52,6 +52,26 @@ class HybridLedger(NamedTuple):
     """log2 P; arms."""
 
 
+class TogetherLedger(NamedTuple):
+    """Hybrid counters of all arms that advance in the same steps, so that they share one count."""
+
+    error_at: Any
+    """Noise in the prefix sum when level j was last the lowest set bit; levels * arms, a level's
+    arms side by side."""
+    total: Any
+    """Exact sum since the last power of two; arms."""
+    base: Any
+    """Noisy sum up to the last power of two; arms."""
+    prefix: Any
+    """Noisy prefix sum; arms."""
+    count: Any
+    """Steps so far; one entry, as the next two."""
+    power: Any
+    """The last power of two P, 0 before the first step."""
+    depth: Any
+    """log2 P."""
+
+
 def tree_levels(leaves: int) -> int:
     """h = ceil(log2 leaves) + 1 levels."""
     return (count("leaves", leaves, fix="give the length of the stream") - 1).bit_length() + 1
@@ -90,6 +110,20 @@ def hybrid_ledger(arms: int, levels: int = HYBRID_LEVELS, exact: bool = False) -
         np.zeros(arms, tree.total.dtype),
         np.zeros(arms, np.int64),
         np.zeros(arms, np.int64),
+    )
+
+
+def together_ledger(arms: int, levels: int = HYBRID_LEVELS, exact: bool = False) -> TogetherLedger:
+    """An empty ledger: float arrays, or with `exact` integer ones."""
+    import numpy as np
+
+    tree = tree_ledger(arms, levels, exact)
+    return TogetherLedger(
+        tree.total_at,
+        tree.total,
+        np.zeros_like(tree.total),
+        np.zeros_like(tree.total),
+        *(np.zeros(1, np.int64) for _ in range(3)),
     )
 
 
@@ -137,25 +171,69 @@ def hybrid_add(
     )
 
 
+def together_add(ledger: TogetherLedger, scale: float, arm: int, reward: Any, rng: Any) -> None:
+    """`hybrid_add` for all arms at once, a 0 for all but one; the sums are in `ledger.prefix`.
+
+    The same releases with the same noise, an arm after the other: only what they share, the count
+    and the levels that follow from it, is worked out once a step. A prefix sum is S_i plus noise,
+    and the exact parts cancel in prefix(i - 2^j) - S_{i-2^j}: noise is all that a level keeps.
+    """
+    # named once: looked up inside the loops, compiled code counts a reference at every draw
+    error_at, total, base, prefix = ledger.error_at, ledger.total, ledger.base, ledger.prefix
+    arms = len(total)
+    ledger.count[0] += 1
+    total[arm] += reward
+    step = ledger.count[0]
+    power = ledger.power[0]
+    if step == 1 or step == 2 * power:
+        for each in range(arms):
+            base[each] += total[each] + noise(2 * scale, rng)
+            total[each] = 0
+            prefix[each] = base[each]
+        ledger.power[0] = step
+        if step > 1:
+            ledger.depth[0] += 1
+        return
+    width = 2 * ledger.depth[0] * scale
+    level, before = _node_levels(step - power)
+    here, there = level * arms, before * arms
+    for each in range(arms):
+        error = noise(width, rng)
+        if before > 0:
+            error += error_at[there + each]
+        error_at[here + each] = error
+        prefix[each] = base[each] + total[each] + error
+
+
 def _close_node(ledger: Any, start: int, step: int, total: Any, drawn: Any) -> Any:
     """The noisy prefix sum at `step`, kept at the level of its lowest set bit."""
+    level, before = _node_levels(step)
+    prefix = total + drawn
+    if before > 0:
+        prefix += ledger.prefix_at[start + before] - ledger.total_at[start + before]
+    ledger.total_at[start + level] = total
+    ledger.prefix_at[start + level] = prefix
+    return prefix
+
+
+def _node_levels(step: int) -> tuple[int, int]:
+    """The lowest set bit j of a count i, and that of i - 2^j, which is 0 if nothing is left.
+
+    The next count with the lowest bit of i - 2^j lies after i, so what that level holds is of it.
+    """
     level = 0
     rest = step
     while rest % 2 == 0:
         rest //= 2
         level += 1
-    prefix = total + drawn
     rest -= 1
-    if rest > 0:
-        # i - 2^j = rest * 2^j; the next count with its lowest bit lies after i, so it is the last
-        before = level
-        while rest % 2 == 0:
-            rest //= 2
-            before += 1
-        prefix += ledger.prefix_at[start + before] - ledger.total_at[start + before]
-    ledger.total_at[start + level] = total
-    ledger.prefix_at[start + level] = prefix
-    return prefix
+    if rest == 0:
+        return level, 0
+    before = level
+    while rest % 2 == 0:
+        rest //= 2
+        before += 1
+    return level, before
 
 
 class BinaryCounter:

@@ -89,6 +89,32 @@ def gaussian_scale(budget: Budget, sensitivity: int) -> float:
     return _raised("gaussian", scale, sensitivity, keeps)
 
 
+def vector_gaussian_scale(budget: Budget, sensitivity: int) -> float:
+    """The least scale of independent noise on all entries of a vector of that sensitivity in the
+    2-norm.
+
+    A vector that moves by Δ costs Σ Δ_j²/(2σ²) = ||Δ||²/(2σ²) of zCDP (Canonne, Kamath & Steinke
+    2020, theorem 14). An approximate budget is reached through zCDP, for the sharper bound on one
+    entry does not speak of several.
+    """
+    if isinstance(budget, Approximate) and budget.is_finite:
+        budget = _largest_zcdp(budget)
+    return gaussian_scale(budget, sensitivity)
+
+
+def _largest_zcdp(budget: Approximate) -> ZCDP:
+    """The most zCDP that keeps an approximate budget, from below."""
+    low = 1.0
+    while not ZCDP(low).implies(budget):
+        low /= 2.0
+    high = 2.0 * low
+    while ZCDP(high).implies(budget):
+        low, high = high, 2.0 * high
+    while (middle := 0.5 * (low + high)) not in (low, high) and high - low > 1e-12 * low:
+        low, high = (middle, high) if ZCDP(middle).implies(budget) else (low, middle)
+    return ZCDP(low)
+
+
 def _raised(kind: str, scale: float, sensitivity: int, keeps: Callable[[float], bool]) -> float:
     """`scale`, or the next greater one at which OpenDP's map keeps the budget."""
     step = math.ulp(scale)

@@ -9,9 +9,12 @@ from ...compiled import Function
 from ...privacy.counters import (
     HYBRID_LEVELS,
     HybridLedger,
+    TogetherLedger,
     TreeLedger,
     hybrid_add,
     hybrid_ledger,
+    together_add,
+    together_ledger,
     tree_add,
     tree_ledger,
     tree_levels,
@@ -100,16 +103,15 @@ class Hybrid(PureRelease):
 
 
 def publish_hybrid_idle(
-    release: Scale, ledger: HybridLedger, view: View, arm: int, rounds: int, total: float, rng: Any
-) -> None:
+    release: Scale, ledger: TogetherLedger, view: View, arm: int, rounds: int, total: float,
+    rng: Any,
+) -> None:  # fmt: skip
     """Every arm's counter goes on, with a 0 where another arm was played."""
     view.size[arm] += rounds
+    together_add(ledger, release.scale, arm, total, rng)
     for other in range(len(view.size)):
-        prefix = hybrid_add(
-            ledger, HYBRID_LEVELS, release.scale, other, total if other == arm else 0 * total, rng
-        )
         if view.size[other] > 0:
-            view.value[other] = prefix / (view.size[other] * release.unit)
+            view.value[other] = ledger.prefix[other] / (view.size[other] * release.unit)
 
 
 @dataclass(frozen=True)
@@ -118,3 +120,6 @@ class IdleHybrid(Hybrid):
 
     name: ClassVar[str] = "hybrid, idle arms counted"
     publish: ClassVar[Function] = staticmethod(publish_hybrid_idle)
+
+    def ledger(self, setting: Setting) -> TogetherLedger:  # type: ignore[override]
+        return together_ledger(setting.arms, exact=setting.source.secure)

@@ -1,0 +1,174 @@
+"""Rarely switching policies on fixed actions: an episode is one batch of one arm.
+
+Between two releases θ~, V_τ^-1 and β~ are frozen, so on fixed actions the same a is chosen until
+det V > (1 + C) det V_τ. Since det(V + n a a') = det V (1 + n a'V^-1 a), the rounds until then are
+    n = floor(C / a'V_τ^-1 a) + 1.
+So on fixed actions such a policy is a row of the finite-armed loop: an action is an arm, an
+episode a batch, its rewards one draw of their sum, clipped one by one where the curator clips. A
+run takes O(d log T) steps instead of T. An episode that the horizon cuts off is never released.
+
+>>> import discreet.linear as linear
+>>> problem = linear.LinearProblem.random(contexts="fixed", seed=1)
+>>> result = linear.simulate(linear.policy("rs-oful"), problem, horizon=1e12, runs=2, seed=1)
+>>> result.mean_pulls.sum()
+np.float64(1000000000000.0)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..arms import Clipped
+from ..compiled import Function, Kernel
+from ..policies.view import Empty
+from ..privacy.source import SIMULATED
+from ..simulator import loop as finite
+from ..simulator.runs import DECISIONS
+from ..simulator.work import Stage
+from .algebra import grow
+from .contexts import FixedActions
+from .loop import choose, collect, publish, update
+from .phased import clipped_law
+from .problem import LinearProblem
+from .row import LinearPolicy
+from .view import View, restore
+
+if TYPE_CHECKING:
+    from .runs import LinearWork
+
+PIECE = 1 << 20
+"""Rewards drawn one by one between two looks at the stop sign."""
+
+
+class Board(NamedTuple):
+    """What the finite-armed loop takes for its view."""
+
+    pulls: Any
+    actions: Any
+    """all of them, flat"""
+    public: View
+
+
+class Released(NamedTuple):
+    """What turns an episode into the next estimate: parameters of the release and of the rule."""
+
+    release: Any
+    rule: Any
+
+
+def length(schedule: Any, view: View, actions: Any, start: int, dimension: int) -> int:
+    """Filled in by the schedule."""
+    raise RuntimeError("no schedule was filled in")
+
+
+def draw(law: Any, arm: int, rounds: int, t: int, rng: Any) -> tuple[float, int]:
+    """Filled in by the law of the rewards."""
+    raise RuntimeError("no law was filled in")
+
+
+def choose_arm(rule: Any, memory: Any, board: Board, t: int, rng: Any) -> int:
+    """The action that the rule takes, by its number."""
+    arms = len(board.pulls)
+    chosen: int = choose(rule, board.public, board.actions, arms, len(board.actions) // arms, rng)
+    return chosen
+
+
+def episode_length(schedule: Any, memory: Any, board: Board, arm: int) -> int:
+    """Rounds of the episode that begins."""
+    dimension = len(board.actions) // len(board.pulls)
+    return length(schedule, board.public, board.actions, arm * dimension, dimension)
+
+
+def publish_episode(
+    release: Released, ledger: Any, board: Board, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    """V += n a a'; the sum of the episode is released, and the next estimate made of it."""
+    view, actions = board.public, board.actions
+    dimension = len(actions) // len(board.pulls)
+    start = arm * dimension
+    grown = grow(view.matrix, view.running, view.along, actions, start, float(rounds), dimension)
+    view.log_now[0] += math.log(grown)
+    restore(view, dimension)
+    collect(release.release, ledger, actions, start, total, dimension)
+    publish(release.release, ledger, view, dimension, rng)
+    update(release.rule, view, dimension)
+
+
+def draw_piece(law: Any, arm: int, rounds: int, t: int, rng: Any) -> tuple[float, int]:
+    """As much of a batch as may be drawn without looking up."""
+    return draw(law, arm, min(rounds, PIECE), t, rng)
+
+
+def in_episodes(policy: LinearPolicy, problem: LinearProblem) -> bool:
+    """Whether a policy plays one action of the problem from release to release."""
+    return (
+        isinstance(problem.contexts, FixedActions)
+        and policy.rule.steady
+        and policy.schedule.length is not None
+        and policy.release.collect_total is not None
+    )
+
+
+@lru_cache(maxsize=64)
+def episode_kernel(policy: LinearPolicy, draw: Function, one_by_one: bool) -> Kernel:
+    """The finite-armed loop with a linear policy and a law filled in."""
+    release = policy.release
+    assert policy.schedule.length is not None
+    assert release.collect_total is not None
+    drawn = Kernel(draw_piece, draw=draw) if one_by_one else draw
+    return Kernel(
+        finite.run,
+        choose=Kernel(choose_arm, choose=policy.rule.choose),
+        length=Kernel(episode_length, length=policy.schedule.length),
+        collect=Kernel(finite.collect_batch, draw=drawn),
+        publish=Kernel(
+            publish_episode,
+            collect=release.collect_total,
+            publish=release.kernel(release.publish, SIMULATED),
+            update=policy.rule.update,
+        ),
+    )
+
+
+class EpisodeStage(Stage):
+    """The arrays of one run in episodes."""
+
+    def __init__(self, work: LinearWork) -> None:
+        import numpy as np
+
+        policy, setting = work.row, work.place
+        self.work = work
+        self.loop: Callable[..., int] | None = None
+        self.law = clipped_law(policy, work.problem)
+        means = np.array(work.problem.means)
+        ledger, view = policy.release.ledger(setting), policy.rule.first_view(setting)
+        pulls, course = np.zeros(setting.arms, np.int64), finite.fresh_course()
+        super().__init__(ledger, view, (pulls,), course)
+        self.ledger = ledger
+        release, rule = policy.release.parameters(setting), policy.rule.parameters(setting)
+        self.board = Board(pulls, work.problem.contexts.average.ravel(), view)
+        self.parts = (
+            policy.schedule.parameters(), Released(release, rule), rule, ledger, Empty(),
+            self.board, course,
+        )  # fmt: skip
+        self.gaps = means.max() - means
+
+    def play(self, number: int) -> bool:
+        work = self.work
+        self.sweep()
+        rng = work.generator(number)
+        curve = finite.Curve(work.grid, work.regret[number], work.pulls[number])
+        arguments = (
+            self.law.start(rng), *self.parts, curve, self.gaps, work.horizon, DECISIONS, rng,
+        )  # fmt: skip
+        if self.loop is None:
+            one_by_one = isinstance(self.law, Clipped) and self.law.law.bounds is None
+            kernel = episode_kernel(work.row, self.law.draw, one_by_one)
+            self.loop = kernel.cached(*arguments)
+        while not work.stop.is_set():
+            if self.loop(*arguments) == finite.FINISHED:
+                return True
+        return False

@@ -1,0 +1,173 @@
+"""What the catalogues share: a line is a builder with a name, kinds of budget and a reference.
+
+    class Row(PolicyEntry[Policy]):
+        catalogue: ClassVar[dict[str, Row]] = {}
+
+    @Row.enter("adap-ucb", Pure, reference="azize2022")
+    def _adap_ucb(budget: Pure, alpha: float = 3.1) -> Parts:
+        \"""AdaP-UCB\"""
+
+A builder takes the budget first, if the line is private, and options with defaults; the first line
+of its docstring is the title. `Row.named("adap-ucb").policy(Pure(1.0), alpha=1.0)` builds it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+from ..errors import InvalidArgument, UnknownPolicy, UnsupportedBudget
+from ..privacy.budgets import (
+    ZCDP,
+    Approximate,
+    Budget,
+    GaussianDP,
+    Pure,
+    Renyi,
+    budget_from,
+    budget_from_dict,
+)
+
+Built = TypeVar("Built")
+Builder = TypeVar("Builder", bound=Callable[..., Any])
+
+EXAMPLES: tuple[Budget, ...] = (Pure(1.0), ZCDP(0.5), Approximate(1.0, 1e-6))
+"""The budgets that the printed table shows a row with: the first kind that it serves."""
+ARGUMENTS: dict[type[Budget], str] = {
+    Pure: "epsilon",
+    Approximate: "epsilon and delta",
+    ZCDP: "rho",
+    Renyi: "epsilon and renyi_alpha",
+    GaussianDP: "mu",
+}
+"""How a budget of each kind is asked for."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of a catalogue: how to build it, for which budgets, after which paper."""
+
+    name: str
+    title: str
+    build: Callable[..., Any]
+    budgets: tuple[type[Budget], ...]
+    reference: str
+    catalogue: ClassVar[dict[str, Any]]
+    """All lines by name, in the order of the table."""
+    argument: ClassVar[str] = "budget"
+    """What the builder calls the budget."""
+
+    @classmethod
+    def enter(
+        cls, name: str, *budgets: type[Budget], reference: str
+    ) -> Callable[[Builder], Builder]:
+        """Enter a builder into the catalogue; its docstring is the title."""
+
+        def enter(build: Builder) -> Builder:
+            title = inspect.getdoc(build) or name
+            cls.catalogue[name] = cls(name, title.splitlines()[0], build, budgets, reference)
+            return build
+
+        return enter
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """The line of that name."""
+        if name not in cls.catalogue:
+            raise UnknownPolicy.near(str(name), cls.catalogue)
+        found: Self = cls.catalogue[name]
+        return found
+
+    @classmethod
+    def serving(cls, kind: type[Budget]) -> list[str]:
+        """The lines that can be calibrated to a kind of budget."""
+        return [entry.name for entry in cls.catalogue.values() if kind in entry.budgets]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options beside the budget, with their defaults."""
+        parameters = inspect.signature(self.build).parameters.values()
+        return {p.name: p.default for p in parameters if p.name != self.argument}
+
+    def check(self, budget: object, options: dict[str, Any]) -> None:
+        """Refuse unknown options, and a budget that is missing or has no use."""
+        for option in sorted(set(options) - set(self.options)):
+            raise InvalidArgument(
+                option, f"be an option of {self.name}", options[option],
+                f"its options: {', '.join(self.options) or 'none'}",
+            )  # fmt: skip
+        if budget is None and self.budgets:
+            raise UnsupportedBudget(
+                self.argument, f"be given: {self.name} is private", None, self.fix
+            )
+        if budget is not None and not self.budgets:
+            raise UnsupportedBudget(
+                self.argument, f"be left out: {self.name} is not private", budget,
+                f"private rows: {', '.join(self._private(budget))}",
+            )  # fmt: skip
+
+    @property
+    def fix(self) -> str:
+        """How to ask for a budget that it serves."""
+        return f"give {' or '.join(ARGUMENTS[kind] for kind in self.budgets)}"
+
+    def _private(self, budget: object) -> list[str]:
+        if isinstance(budget, Budget):
+            return self.serving(type(budget))
+        return [entry.name for entry in self.catalogue.values() if entry.budgets]
+
+
+@dataclass(frozen=True)
+class PolicyEntry(Entry, Generic[Built]):
+    """A line whose builder takes a `Budget` and gives schedule, release and rule."""
+
+    def policy(self, budget: Budget | None = None, **options: Any) -> Built:
+        """The row for a budget."""
+        self.check(budget, options)
+        parts = (
+            self.build(**options) if budget is None else self.build(self._served(budget), **options)
+        )
+        recipe = {"name": self.name, "budget": None if budget is None else budget.to_dict()}
+        return self.composed(parts, recipe | options)
+
+    @classmethod
+    def from_recipe(cls, recipe: Mapping[str, Any]) -> Built:
+        """The row that a saved recipe names."""
+        options = dict(recipe)
+        name, budget = options.pop("name"), options.pop("budget", None)
+        return cls.named(name).policy(
+            None if budget is None else budget_from_dict(budget), **options
+        )
+
+    def composed(self, parts: tuple[Any, Any, Any], recipe: dict[str, Any]) -> Built:
+        """Schedule, release and rule put together."""
+        raise NotImplementedError
+
+    def _served(self, budget: Budget) -> Budget:
+        if isinstance(budget, Approximate) and budget.delta == 0.0 and Pure in self.budgets:
+            return budget.to_pure()
+        if not isinstance(budget, self.budgets):
+            others = ", ".join(self.serving(type(budget)))
+            raise UnsupportedBudget(
+                "budget", f"be {' or '.join(kind.kind for kind in self.budgets)} for {self.name}",
+                budget, f"{self.fix}; or take one of {others}" if others else self.fix,
+            )  # fmt: skip
+        return budget
+
+    def example(self) -> Built:
+        """The row as the printed table shows it."""
+        if not self.budgets:
+            return self.policy()
+        return self.policy(next(b for b in EXAMPLES if isinstance(b, self.budgets)))
+
+
+def one_budget(budget: Budget | None, **numbers: float | None) -> Budget | None:
+    """A budget that is given as such, or by its numbers, but not both."""
+    asked = budget_from(**numbers)
+    if budget is not None and asked is not None:
+        raise InvalidArgument(
+            "budget", "be the only budget", str(asked), "give either budget or its numbers"
+        )
+    return asked if budget is None else budget

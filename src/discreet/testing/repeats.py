@@ -1,0 +1,77 @@
+"""Repeats: the same run again, compiled, under its seed, in threads, or saved midway."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ..policies.policy import Policy
+from .case import SEED, Case
+from .walk import Walk
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def check_compiled(row: Policy, case: Case) -> None:
+    """Round by round, from one generator."""
+    plain = Walk(row, case.law(), case.horizon, seed=SEED).played()
+    fast = Walk(row, case.law(), case.horizon, seed=SEED, compiled=True).played()
+    if not (plain == fast).all():
+        first = int((plain != fast).argmax())
+        raise AssertionError(
+            f"interpreted and compiled runs part in round {first + 1}: "
+            f"arm {plain[first]} and arm {fast[first]}"
+        )
+
+
+def check_seeded(row: Policy, case: Case) -> None:
+    """The same seed twice."""
+    from ..simulator import simulate
+
+    def pulls() -> NDArray[Any]:
+        options: dict[str, Any] = {"horizon": case.horizon, "runs": 4, "threads": 1}
+        return simulate(row, case.law(), seed=SEED, progress=False, **options).pulls
+
+    if not (pulls() == pulls()).all():
+        raise AssertionError("one seed gave two results: draw from the generator that is passed in")
+
+
+def check_threads(row: Policy, case: Case) -> None:
+    """Eight runs in 1, 2 and 4 threads."""
+    from ..simulator import simulate
+
+    options: dict[str, Any] = {"horizon": case.horizon, "runs": 8, "seed": SEED}
+    results = [
+        simulate(row, case.law(), threads=threads, progress=False, **options)
+        for threads in (1, 2, 4)
+    ]
+    for result, threads in zip(results[1:], (2, 4), strict=True):
+        same = (result.pulls == results[0].pulls).all() and (
+            result.regret == results[0].regret
+        ).all()
+        if not same:
+            raise AssertionError(f"1 and {threads} threads gave different numbers for one seed")
+
+
+def check_saved_state(row: Policy, case: Case) -> None:
+    """A rehearsal, saved as JSON after a third of the rounds and in mid-batch, goes on the same."""
+    from ..live.rehearsal import Rehearsal
+
+    rounds = min(case.horizon, 600)
+    table = case.table(2).table
+
+    def play(rehearsal: Any, start: int, end: int) -> list[int]:
+        arms = []
+        for t in range(start, end):
+            arms.append(rehearsal.select())
+            rehearsal.update(arms[-1], table[t][arms[-1]])
+        return arms
+
+    for stop in (rounds // 3, rounds // 3 + 7):
+        whole = Rehearsal(row, case.arms, horizon=case.horizon, seed=SEED)
+        play(whole, 0, stop)
+        saved = json.loads(json.dumps(whole.to_dict()))
+        again = Rehearsal.from_dict(saved, None if row.recipe else row)
+        if play(again, stop, rounds) != play(whole, stop, rounds):
+            raise AssertionError(f"a rehearsal saved after {stop} rounds went on differently")

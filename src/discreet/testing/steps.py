@@ -1,0 +1,81 @@
+"""Steps: what a rule, a schedule and a release may do in one decision, and what the horizon cuts.
+
+A decision names an arm and a number of rounds and leaves the view as it is; a release writes the
+arm's value and size, and nothing else; a batch that the horizon cuts off is never released.
+"""
+
+from __future__ import annotations
+
+from ..policies.policy import Policy
+from ..policies.view import View, fresh_view
+from ..privacy.source import SIMULATED
+from .case import SEED, Case, generator
+from .walk import Walk
+
+
+def check_steps(row: Policy, case: Case) -> None:
+    """Decisions, interpreted, one at a time (compiled code would not notice a wrong index)."""
+    _check_decisions(row, case)
+    _check_cut_batches(row, case)
+
+
+def _check_decisions(row: Policy, case: Case) -> None:
+    """Every decision names an arm and a length, and leaves the view to the release."""
+    setting = row.setting(case.arms, case.horizon)
+    choose, length = row.choose_kernel.interpreted(), row.length_kernel.interpreted()
+    publish = row.release.publish_kernel(SIMULATED).interpreted()
+    schedule, release, rule = (
+        part.parameters(setting) for part in (row.schedule, row.release, row.rule)
+    )
+    ledger, memory = row.release.ledger(setting), row.rule.memory(setting)
+    view = fresh_view(case.arms)
+    rng, t = generator(SEED), 0
+    while t < case.horizon:
+        before = _contents(view)
+        arm = choose(rule, memory, view, t, rng)
+        if not 0 <= arm < case.arms or arm != int(arm):
+            raise AssertionError(f"choose must name an arm from 0 to {case.arms - 1}, got {arm!r}")
+        rounds = length(schedule, memory, view, int(arm))
+        if rounds < 1 or rounds != int(rounds):
+            raise AssertionError(f"length must be a whole number of rounds from 1, got {rounds!r}")
+        if _contents(view) != before:
+            raise AssertionError("choose and length must leave the view as it is, they changed it")
+        t += int(rounds)
+        if t > case.horizon:
+            return
+        view.pulls[arm] += rounds
+        pulls = view.pulls.tolist()
+        publish(release, ledger, view, int(arm), int(rounds), 0.5 * rounds, rng)
+        if view.pulls.tolist() != pulls:
+            raise AssertionError("publish must not count pulls, which the loop does")
+        sizes = [x for other, x in enumerate(view.size.tolist()) if other != arm]
+        if sizes != [x for other, x in enumerate(before[1]) if other != arm]:
+            raise AssertionError(
+                f"a batch of arm {arm} changed the size behind another arm's value"
+            )
+        if view.size[arm] < 1:
+            raise AssertionError(f"publish must say how many rewards it rests on: arm {arm} has 0")
+
+
+def _check_cut_batches(row: Policy, case: Case) -> None:
+    """The loop: pulls add up to t, and what the horizon cuts off is not released."""
+    for horizon in (case.horizon, case.horizon - 1, max(case.arms, case.horizon // 3)):
+        walk = Walk(row, case.law(), horizon, seed=SEED)
+        before, t, stuck = _contents(walk.view), 0, 0
+        while not walk.go(1):
+            before = _contents(walk.view)
+            stuck = stuck + 1 if walk.course.t[0] == t else 0
+            t = int(walk.course.t[0])
+            if stuck > 1:
+                raise AssertionError(f"the schedule plays no round after round {t}: length below 1")
+            if int(walk.view.pulls.sum()) != t:
+                raise AssertionError(f"pulls add up to {walk.view.pulls.sum()} after {t} rounds")
+        sums = walk.curve.pulls.sum(axis=1)
+        if not (sums == walk.curve.grid).all():
+            raise AssertionError("recorded pulls do not add up to the rounds")
+        if walk.course.rounds[0] == 0 and _contents(walk.view)[:2] != before[:2]:
+            raise AssertionError("a batch that the horizon cut off was released")
+
+
+def _contents(view: View) -> tuple[list[float], list[int], list[int]]:
+    return view.value.tolist(), view.size.tolist(), view.pulls.tolist()
