@@ -12,8 +12,15 @@ from typer.testing import CliRunner
 from discreet.cli import app
 from discreet.studies import Reproduction, Size, figure
 from discreet.studies.files import save
+from discreet.studies.shelf import SHELF
 
 TINY = Size(horizon=20_000, runs=6, points=30)
+
+
+@pytest.fixture(autouse=True)
+def empty_shelf() -> None:
+    """No test is handed the runs of another."""
+    SHELF.clear()
 
 
 @pytest.fixture(scope="session")

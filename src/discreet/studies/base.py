@@ -14,15 +14,17 @@ To add one: `studies/<study>/figure<number>.py` with a `FIGURE`, named in the `F
 
 from __future__ import annotations
 
+import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidArgument
 from .measures import Measure
+from .shelf import SHELF
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -131,14 +133,28 @@ class Lab:
         """Run labelled policies on a law; Ctrl-C is raised, so that nothing half-done is judged."""
         from ..simulator import compare
 
+        size = replace(self.size, horizon=horizon or self.size.horizon, runs=runs or self.size.runs)
+        return Panel(setting, self.compared(compare, curves, law, size), values)
+
+    def compared(
+        self, compare: Callable[..., Comparison], curves: Mapping[str, Any], law: Any, size: Size
+    ) -> Comparison:
+        """Labelled policies on a law, or linear ones on a problem; curves run before are reused."""
+        from ..simulator import Comparison
+
+        def run(missing: list[int]) -> Comparison:
+            comparison = compare(
+                [rows[place] for place in missing], law, horizon=size.horizon, runs=size.runs,
+                seed=self.seed, threads=self.threads, points=size.points, progress=self.progress,
+            )  # fmt: skip
+            if not comparison.complete:
+                raise KeyboardInterrupt
+            return comparison
+
         rows = [replace(policy, name=label) for label, policy in curves.items()]
-        comparison = compare(
-            rows, law, horizon=horizon or self.size.horizon, runs=runs or self.size.runs,
-            seed=self.seed, threads=self.threads, points=self.size.points, progress=self.progress,
-        )  # fmt: skip
-        if not comparison.complete:
-            raise KeyboardInterrupt
-        return Panel(setting, comparison, values)
+        about = json.dumps(law.to_dict(), sort_keys=True)
+        keys = [(row, about, size, self.seed) for row in rows]
+        return Comparison(SHELF.filled(keys, run))
 
 
 @dataclass(frozen=True, kw_only=True)

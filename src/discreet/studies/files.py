@@ -55,6 +55,7 @@ def save(done: Reproduction, folder: str | Path) -> Path:
 
     place = place_of(folder, done.figure)
     picture = done.picture()
+    _lay_out(picture)
     try:
         with _folder_written_whole(place) as fresh:
             picture.savefig(fresh / PNG, dpi=DPI, metadata={"Software": None})
@@ -123,6 +124,14 @@ def _settings(panel: Panel) -> dict[str, Any]:
         for result in panel.comparison
     ]
     return {"setting": panel.setting, "values": dict(panel.values), "curves": curves}
+
+
+def _lay_out(picture: Any) -> None:
+    """Place the axes once: a layout engine would do so twice for every file."""
+    engine = picture.get_layout_engine()
+    if engine is not None:
+        engine.execute(picture)
+        picture.set_layout_engine(None)
 
 
 def _save_svg(picture: Any, path: Path) -> None:

@@ -242,7 +242,7 @@ FIGURE = StoppingTimes(
     title="Best-arm identification under pure privacy: stopping times",
     reference="azize2026",
     full=Size(10**8, 1000),
-    quick=Size(10**7, 40),
+    quick=Size(10**7, 20),
     note="The horizon is the number of samples after which a run gives up. The budgets are ours: "
     "the text prints only where the regimes meet. AdaP-TT and AdaP-TT* use the bonus of the "
     "largest batch for every arm: with the printed one, an arm whose first means come out far too "

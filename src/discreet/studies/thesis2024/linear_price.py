@@ -8,7 +8,7 @@ to [-3, 3] by the curator and noise from the sensitivity that follows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..base import Figure, Finding, Lab, Panel, Statement, Verdict
@@ -43,14 +43,7 @@ def compare_linear(
     """Run labelled linear policies on a problem; Ctrl-C is raised, as in `Lab.compare`."""
     from ...linear import compare
 
-    rows = [replace(policy, name=name) for name, policy in curves.items()]
-    comparison = compare(
-        rows, problem, horizon=lab.size.horizon, runs=lab.size.runs, seed=lab.seed,
-        threads=lab.threads, points=lab.size.points, progress=lab.progress,
-    )  # fmt: skip
-    if not comparison.complete:
-        raise KeyboardInterrupt
-    return Panel(setting, comparison)
+    return Panel(setting, lab.compared(compare, curves, problem, lab.size))
 
 
 @dataclass(frozen=True, kw_only=True)

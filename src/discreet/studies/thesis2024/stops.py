@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..base import Lab, Panel
 from ..measures import Measure, mean_of
+from ..shelf import SHELF
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,18 +57,22 @@ def identified(lab: Lab, setting: str, curves: Mapping[str, Identifier], **value
     from ...arms import Bernoulli
     from ...identify import identify
 
-    results = []
-    for label, row in curves.items():
-        result = identify(
-            replace(row, name=label), Bernoulli(INSTANCES[setting]), delta=DELTA,
-            runs=lab.size.runs, seed=lab.seed, threads=lab.threads, max_samples=lab.size.horizon,
-            progress=lab.progress,
-        )  # fmt: skip
-        if not result.complete:
-            raise KeyboardInterrupt
-        results.append(result)
+    rows = [replace(row, name=label) for label, row in curves.items()]
+    means, size = INSTANCES[setting], lab.size
+
+    def run(missing: list[int]) -> Iterator[IdentifyResult]:
+        for place in missing:
+            result = identify(
+                rows[place], Bernoulli(means), delta=DELTA, runs=size.runs, seed=lab.seed,
+                threads=lab.threads, max_samples=size.horizon, progress=lab.progress,
+            )  # fmt: skip
+            if not result.complete:
+                raise KeyboardInterrupt
+            yield result
+
+    results = SHELF.filled([(row, means, size, lab.seed) for row in rows], run)
     # the base draws, saves and looks up by name: all of it holds for stopping times
-    return Panel(setting, cast("Comparison", Stops(tuple(results))), values)
+    return Panel(setting, cast("Comparison", Stops(results)), values)
 
 
 def result_in(panels: list[Panel], label: str, epsilon: float | None = None) -> IdentifyResult:

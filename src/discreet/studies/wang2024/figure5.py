@@ -7,7 +7,7 @@ text prints no number. Wang & Zhu (2024), section 8.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..base import Figure, Finding, Lab, Panel, Size, Statement
@@ -20,9 +20,6 @@ from .setting import BOUND, DP_SE, DP_UCB, EPSILONS, INSTANCES, NEW, bandit, pur
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-FEWER = 10
-"""DP-UCB draws noise for all arms in every round: with 101 arms its runs are divided by this."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class PureLeaders(Figure):
@@ -31,9 +28,12 @@ class PureLeaders(Figure):
     def panels(self, lab: Lab) -> list[Panel]:
         settings = [(instance, epsilon) for instance in INSTANCES for epsilon in EPSILONS]
         return [
-            _panel(lab, f"({letter}) {instance}, ε = {epsilon:g}", instance, epsilon)
+            lab.compare(
+                f"({letter}) {instance}, ε = {epsilon:g}", pure_curves(epsilon), bandit(instance),
+                arms=len(INSTANCES[instance]), epsilon=epsilon,
+            )
             for letter, (instance, epsilon) in zip(LETTERS, settings, strict=True)
-        ]
+        ]  # fmt: skip
 
     def draw(self, panels: Sequence[Panel]) -> Picture:
         picture, all_axes = canvas(len(panels))
@@ -43,19 +43,6 @@ class PureLeaders(Figure):
 
     def judge(self, panels: Sequence[Panel]) -> list[Finding]:
         return [_new_is_lowest(panels), _elimination_is_worse(panels)]
-
-
-def _panel(lab: Lab, setting: str, instance: str, epsilon: float) -> Panel:
-    from ...simulator import Comparison
-
-    curves, law = pure_curves(epsilon), bandit(instance)
-    slow = {DP_UCB: curves.pop(DP_UCB)}
-    runs = lab.size.runs
-    if law.arms > 9:
-        runs = max(runs // FEWER, min(runs, 2))
-    fast = lab.compare(setting, curves, law, arms=law.arms, epsilon=epsilon)
-    rest = lab.compare(setting, slow, law, runs=runs)
-    return replace(fast, comparison=Comparison((*fast.comparison, *rest.comparison)))
 
 
 def _new_is_lowest(panels: Sequence[Panel]) -> Finding:
@@ -106,6 +93,5 @@ FIGURE = PureLeaders(
     reference="wang2024",
     full=Size(10**6, 100),
     quick=Size(10**5, 3),
-    note="DP-UCB is Tossou & Dimitrakakis', whose counters go on while an arm is idle; with 101 "
-    f"arms it is run {FEWER} times less often than the others.",
+    note="DP-UCB is Tossou & Dimitrakakis', whose counters go on while an arm is idle.",
 )

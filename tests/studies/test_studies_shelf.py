@@ -1,0 +1,149 @@
+"""Runs that are shared between figures, and how much the quick scale asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet.policies import EachRound
+from discreet.studies import Lab, Panel, Size, all_figures, figure
+from discreet.studies.shelf import SHELF, Shelf, bytes_of
+
+TINY = Size(2_000, 2, 10)
+
+
+@dataclass
+class Made:
+    """A result of some kilobytes."""
+
+    name: str
+    numbers: Any = field(default_factory=lambda: np.zeros(128))
+
+
+def made(shelf: Shelf, *keys: str) -> list[str]:
+    """What had to be run."""
+    ran: list[str] = []
+
+    def run(missing: list[int]) -> list[Made]:
+        ran.extend(keys[place] for place in missing)
+        return [Made(keys[place]) for place in missing]
+
+    results = shelf.filled(keys, run)
+    assert [result.name for result in results] == list(keys)
+    return ran
+
+
+def test_only_what_is_missing_is_run_and_the_order_is_kept() -> None:
+    shelf = Shelf()
+    assert made(shelf, "a", "b") == ["a", "b"]
+    assert made(shelf, "c", "b", "d", "a") == ["c", "d"]
+    assert made(shelf, "a", "b", "c", "d") == []
+    shelf.clear()
+    assert made(shelf, "a") == ["a"]
+
+
+def test_the_oldest_go_first_and_large_ones_are_not_kept() -> None:
+    assert bytes_of(Made("a")) == 1024
+    shelf = Shelf(most=2 * 1024)
+    made(shelf, "a", "b")
+    made(shelf, "a")
+    made(shelf, "c")
+    assert len(shelf) == 2
+    assert made(shelf, "a", "c") == []
+    assert made(shelf, "b") == ["b"]
+    small = Shelf(large=1023)
+    assert made(small, "a") == made(small, "a") == ["a"]
+
+
+def test_an_interrupted_run_leaves_nothing() -> None:
+    shelf = Shelf()
+
+    def stopped(missing: list[int]) -> Any:
+        yield Made("a")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        shelf.filled(["a", "b"], stopped)
+    assert len(shelf) == 0
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of all policies that are simulated from now on."""
+    import discreet.linear
+    import discreet.simulator
+
+    names: list[str] = []
+    for module in (discreet.simulator, discreet.linear):
+        whole: Any = module.compare
+
+        def noted(rows: Any, *arguments: Any, whole: Any = whole, **options: Any) -> Any:
+            names.extend(row.name for row in rows)
+            return whole(rows, *arguments, **options)
+
+        monkeypatch.setattr(module, "compare", noted)
+    return names
+
+
+def test_figures_share_their_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = counted(monkeypatch)
+    first = figure("azize2022", "2").run(TINY, seed=1, progress=False)
+    assert len(names) == 5
+    same = figure("thesis2024", "5.2").run(TINY, seed=1, progress=False)
+    assert len(names) == 5
+    assert same.panels[0]["DP-SE"] is first.panels[0]["DP-SE"]
+    figure("azize2022", "5").run(TINY, seed=1, progress=False)
+    assert len(names) == 5 + 15  # three budgets more
+    names.clear()
+    figure("thesis2024", "5.5").run(TINY, seed=1, progress=False)
+    assert names.count("not private") == 1
+
+
+def test_other_settings_are_other_runs() -> None:
+    curves, law = {"x": discreet.policy("ucb1")}, discreet.Bernoulli([0.4, 0.5])
+
+    def result(size: Size = TINY, seed: int = 1, label: str = "x", law: Any = law) -> Any:
+        return Lab(size, seed, 1, False).compare("s", {label: curves["x"]}, law)[label]
+
+    base = result()
+    assert result() is base
+    others = [
+        result(seed=2), result(label="y"), result(law=discreet.Bernoulli([0.5, 0.4])),
+        result(Size(2_001, 2, 10)), result(Size(2_000, 3, 10)), result(Size(2_000, 2, 11)),
+    ]  # fmt: skip
+    assert all(other is not base for other in others)
+    assert len(SHELF) == 7
+    assert others[1].name == "y"
+
+
+@dataclass(frozen=True)
+class Plan(Lab):
+    """A lab that adds up arms × rounds × runs of the policies that decide every round."""
+
+    work: Any = None
+
+    def compare(self, setting: str, curves: Any, law: Any, **options: Any) -> Panel:
+        rounds = (options.get("horizon") or self.size.horizon) * law.arms
+        each = [row for row in curves.values() if isinstance(row.schedule, EachRound)]
+        self.work.append(len(each) * rounds * (options.get("runs") or self.size.runs))
+        return Panel(setting, discreet.simulator.Comparison(()), {})
+
+
+REGRETS = ("azize2022", "ren2020", "wang2024")
+"""Studies whose time is that of policies which decide every round."""
+
+
+def planned(scale: str) -> float:
+    work: list[float] = []
+    for entry in all_figures(REGRETS):
+        entry.panels(Plan(entry.size(scale), work=work))
+    return sum(work)
+
+
+def test_the_planned_work_of_a_scale() -> None:
+    """Arm-rounds, of the order of 5 ns each: 4.7e9 and 2.7e11 when this was written."""
+    assert planned("quick") < 5.5e9
+    assert planned("full") < 3.4e11
