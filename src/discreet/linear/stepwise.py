@@ -17,7 +17,7 @@ from ..live.run import Run, as_lists
 from ..privacy.source import SECURE
 from .grid import Grid
 from .row import LinearPolicy
-from .view import Setting, fresh_view
+from .view import Setting
 
 
 class Kernels(NamedTuple):
@@ -49,9 +49,8 @@ class ContextRun(Run):
         self.grid: Grid = setting.grid
         self.chance, self.noise, self.batch = chance, None, batch
         self._private = policy.release.private_contexts
-        view = fresh_view(setting.dimension, policy.rule.ridge)
-        view.width[0] = policy.rule.first_width(setting)
-        self.view, self.ledger = as_lists(view), as_lists(policy.release.ledger(setting))
+        self.view = as_lists(policy.rule.first_view(setting))
+        self.ledger = as_lists(policy.release.ledger(setting))
         self.releases = [0]
         self.t, self.closed, self.cut, self.answer = 0, False, False, None
 
