@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from discreet.cli import app
 
 KEYS = {
-    "policy", "claimed", "epsilon_lower", "confidence", "delta", "transcripts", "inputs", "event",
-    "verdict",
+    "policy", "claimed", "epsilon_lower", "confidence", "delta", "transcripts", "tested", "inputs",
+    "event", "verdict",
 }  # fmt: skip
 
 
@@ -32,6 +32,7 @@ def test_json_has_the_promised_keys() -> None:
     data = json.loads(result.stdout)
     assert set(data) == KEYS
     assert data["claimed"]["epsilon_at_delta"] == 1.0
+    assert 20_000 <= data["tested"] < data["transcripts"] <= 60_000
     assert 0.5 < data["epsilon_lower"] <= 1.0
     assert data["event"]["p_at_least"] > data["event"]["q_at_most"]
     assert data["verdict"].startswith("no violation found with ")

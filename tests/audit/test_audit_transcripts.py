@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
 
 import discreet
-from discreet.audit import Adversary, Choices, Echo, Runs, Tables, attack, audit, lists
+from discreet.audit import Adversary, Choices, Echo, Plain, Runs, Tables, attack, audit, lists
+from discreet.audit.events import Partition
 from discreet.audit.result import VIOLATION
+from discreet.audit.transcripts import Transcripts
 from discreet.live import Rehearsal
-from discreet.privacy import Pure
+from discreet.privacy import ZCDP, Pure
+
+work: Any = import_module("discreet.audit.attack")  # the package exports the function of that name
 
 
 def generator(seed: int = 1) -> np.random.Generator:
@@ -142,13 +148,55 @@ def test_seed_fixes_every_number() -> None:
     assert one.to_dict() == other.to_dict()
 
 
-def test_time_limit_is_kept() -> None:
-    row = discreet.policy("adap-ucb", epsilon=1.0)
-    pair = lists([0.0] + [1.0] * 7, [1.0] * 8, 2)
-    audit(row, inputs=[pair], transcripts=200, seed=1)  # compiles
-    result = audit(row, inputs=[pair], seconds=0.5, seed=1)
-    assert result.tested > 0
-    assert result.seconds < 10.0
+class Slow:
+    """A coin on either side whose first toss takes long, as if it were compiled."""
+
+    names, codes = ("coin",), 1
+
+    def __init__(self, inputs: str, chances: tuple[float, float], wait: float = 0.0) -> None:
+        self.inputs, self.chances, self.wait = inputs, chances, wait
+
+    def sample(self, side: int, count: int, rng: Any) -> Transcripts:
+        time.sleep(self.wait)
+        self.wait = 0.0
+        tossed = (rng.random((count, 1)) < self.chances[side]).astype(float)
+        return Transcripts(np.zeros(count, np.int64), tossed)
+
+
+def test_time_counts_from_after_the_first_play_of_every_input() -> None:
+    """Both inputs are searched though their first plays take as long as the audit may."""
+    subjects = [Slow("blind", (0.5, 0.5), wait=0.4), Slow("leaky", (0.2, 0.8), wait=0.4)]
+    result = attack(subjects, Pure(1.0), seconds=0.4, confidence=1 - 1e-6, seed=1)
+    assert result.inputs == "leaky"
+    assert result.is_violation
+    assert result.tested > 1000
+    assert result.seconds < 5.0
+
+
+def test_the_clock_does_not_end_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many are tested as were planned before, though all of them turn out to be slow."""
+    subject, planned = Slow("coin", (0.3, 0.4)), []
+    real = work._Work._planned
+
+    def recorded(own: Any) -> tuple[int, int]:
+        left, block = real(own)
+        planned.append(min(left, 2000))
+        subject.wait = 0.3  # longer than the time that is left
+        return planned[0], min(block, 500)
+
+    monkeypatch.setattr(work._Work, "_planned", recorded)
+    result = attack([subject], Pure(1.0), seconds=0.2, seed=1)
+    assert result.tested == 2 * planned[0] > 1000
+    assert result.complete
+
+
+@pytest.mark.parametrize("transcripts", [100, 500, 3000])
+def test_few_transcripts_are_not_exceeded_and_a_good_part_is_tested(transcripts: int) -> None:
+    subjects = [Slow(str(place), (0.1, 0.9)) for place in range(40)]
+    result = attack(subjects, Pure(1.0), transcripts=transcripts, seed=1)
+    assert result.transcripts <= transcripts
+    assert 0.25 * transcripts < result.tested < transcripts
+    assert result.is_violation or transcripts == 100  # too few to prove anything
 
 
 def test_ctrl_c_leaves_what_was_tested() -> None:
@@ -169,6 +217,35 @@ def test_ctrl_c_leaves_what_was_tested() -> None:
     assert not result.complete
     assert 0 < result.tested < 200_000
     assert result.verdict != VIOLATION
+
+
+@pytest.mark.parametrize("late", [5, 6, 7, 8, 9])
+def test_ctrl_c_leaves_counts_that_belong_together(
+    monkeypatch: pytest.MonkeyPatch, late: int
+) -> None:
+    """Wherever it comes, every tested transcript is in one part, on both sides."""
+    calls, seen = 0, []
+    counts, result_of = Partition.counts, work._Work.result
+
+    def counted(own: Partition, transcripts: Transcripts) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == late:
+            raise KeyboardInterrupt
+        return counts(own, transcripts)
+
+    def kept(own: Any, *arguments: Any) -> Any:
+        seen.append(own.counts)
+        return result_of(own, *arguments)
+
+    monkeypatch.setattr(Partition, "counts", counted)
+    monkeypatch.setattr(work._Work, "result", kept)
+    noise = Plain(lambda side, count, rng: side + rng.standard_normal((count, 1)))
+    result = attack([noise], ZCDP(0.5), transcripts=800_000, seed=1)
+    assert not result.complete
+    assert seen[0].parts.sum(axis=1).tolist() == [seen[0].tested] * 2
+    assert result.tested == 2 * seen[0].tested
+    assert not result.is_violation
 
 
 def test_bad_input_is_refused() -> None:

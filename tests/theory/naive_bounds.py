@@ -74,6 +74,15 @@ def tvinf(values: Sequence[float], weights: Sequence[float], best: float) -> flo
     return float(found.fun)
 
 
+def enough(gap: float, width: Callable[[float], float]) -> float:
+    """The pulls after which twice the width of an index is the gap, by bisection."""
+    low, high = 1e-6, 1e15
+    for _ in range(200):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if 2.0 * width(middle) > gap else (low, middle)
+    return low
+
+
 def characteristic_time(
     means: Sequence[float],
     epsilon: float,

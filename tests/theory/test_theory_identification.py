@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 import naive_bounds as naive
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -127,3 +128,57 @@ def test_input(call: Callable[[], object], argument: str) -> None:
     with pytest.raises(InvalidArgument) as error:
         call()
     assert error.value.argument == argument
+
+
+@pytest.mark.parametrize(("version", "c"), [("jmlr", 0.5), ("thesis", 3.0)])
+@pytest.mark.parametrize("epsilon", [0.05, 0.3, 1.5])
+def test_upper_bound_of_adap_tt_star(version: str, c: float, epsilon: float) -> None:
+    """From the stopping rule: n samples are enough once n/T* is above the threshold, with
+    log(1/δ) = 1 and shares ω of T*; doubling and forgetting cost a factor 4."""
+    means, sd, beta = [0.9, 0.6, 0.4], 0.5, 0.4
+    widest = 0.5
+    capped = widest >= c * epsilon
+
+    def cost(p: float, q: float) -> float:
+        gap = abs(p - q)
+        return gap * (min(c * epsilon, gap) if capped else gap)
+
+    def worth(share: float) -> float:
+        shares = [(0.6, share), (0.4, 1.0 - beta - share)]
+        return min(cost(0.9, m) / (2 * sd**2 * (1 / beta + 1 / w)) for m, w in shares)
+
+    time = 1.0 / max(worth(x) for x in np.linspace(0.001, 0.599, 40_000))
+
+    def short(x: float) -> bool:
+        """Whether x T* samples miss the threshold of Theorem 5.23, worst pair of shares."""
+        if capped:
+            sums = 2 * math.sqrt(max(beta, 1 - beta))
+            return x < c / sd**2 + c * epsilon / (math.sqrt(2) * sd) * sums * math.sqrt(x * time)
+        y = widest / (sd**2 * epsilon)
+        return x * x < x + y * math.sqrt(2 * x) + y * y / 4
+
+    low, high = 0.0, 1e9
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if short(middle) else (low, middle)
+    found = theory.adap_tt_star_samples(means, epsilon, beta, version)
+    assert found == pytest.approx(4 * time * low, rel=1e-4)
+
+
+def test_adap_tt_star_as_printed() -> None:
+    """The discussion of Theorem 5.23: g1(12) <= 10, and 12 T*_ε,1/2 <= 8 T*_TV/ε if 3ε <= Δmin."""
+    means = [0.9, 0.5, 0.3]
+    open_time = characteristic_time(means, beta=0.5, family="gaussian", sd=0.5).samples
+    assert theory.adap_tt_star_samples(means, math.inf) == pytest.approx(4 * open_time)
+    edge = theory.adap_tt_star_samples(means, 0.6 / 2.999, version="thesis")
+    assert 9.9 < edge / (4 * open_time) < 10
+    epsilon = 1e-6  # g2 is 1 there, and its factor is 12 T*/σ²
+    found = theory.adap_tt_star_samples(means, epsilon, version="thesis")
+    assert found <= 1.01 * 8 * total_variation_time(means) / epsilon / 0.25
+    for call in (
+        lambda: theory.adap_tt_star_samples([0.5, 0.4, 0.4], 1.0),
+        lambda: theory.adap_tt_star_samples(means, 1.0, version="draft"),
+        lambda: theory.adap_tt_star_samples(means, 0.0),
+    ):
+        with pytest.raises(InvalidArgument):
+            call()

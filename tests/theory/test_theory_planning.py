@@ -16,7 +16,9 @@ from discreet import theory
 from discreet.errors import InvalidArgument
 from discreet.theory.planning import Candidate, Plan, Prediction, candidates, plan, question
 from discreet.theory.planning import race as racing
+from discreet.theory.planning.plan import _free, _why
 from discreet.theory.planning.race import Runs, finalists, selected, still_possible
+from discreet.theory.planning.regret import lower_bound
 
 MEANS = [0.7, 0.5, 0.4]
 
@@ -175,6 +177,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"means": MEANS, "epsilons": []}, "epsilons"),
     ({"means": MEANS, "delta": 1.0}, "delta"),
     ({"means": MEANS, "goal": "identification", "risk": 0.5}, "risk"),
+    ({"means": [0.7, 0.7, 0.5], "goal": "identification"}, "means"),
     ({"means": MEANS, "seed": -1}, "seed"),
 ]
 
@@ -242,6 +245,44 @@ def test_identification() -> None:
     json.dumps(found.to_dict(), allow_nan=False)
     with pytest.raises(discreet.DiscreetError, match="identify"):
         _ = found.policy
+
+
+def test_a_bound_that_a_short_trial_cannot_reach_is_not_shown() -> None:
+    found = plan([0.6, 0.5], horizon=60, epsilon=0.5, epsilons=[0.5], trust="none", progress=False)
+    assert theory.private_bernoulli([0.6, 0.5], 0.5) * math.log(60) > 3.0  # all that can be lost
+    assert math.isnan(found.recommended.bound)
+    assert any("larger trials" in reason for reason in found.why)
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_with_delta_only_the_bound_without_privacy_is_claimed() -> None:
+    for trust in ("server", "none"):
+        asked = question(MEANS, horizon=1e5, epsilon=0.1, delta=1e-5, trust=trust)
+        assert lower_bound(asked, 0.1) == pytest.approx(theory.lai_robbins(MEANS) * math.log(1e5))
+
+
+def cut_off(name: str, mean: float, until: int | None) -> Prediction:
+    usual = (0.5 * mean, 2.0 * mean)
+    return Prediction(1.0, name, {}, name, mean, mean, mean, usual, 9, until, 10.0, 0.0)
+
+
+def test_what_was_cut_off_is_a_least_value() -> None:
+    asked = question([0.9, 0.5], goal="identification", horizon=100, epsilons=[1.0])
+    opened = cut_off("ttucb", 100.0, None)
+    own = (cut_off("dp-se", 300.0, None), cut_off("ctb-tt", 90.0, 20_000_000))
+    free = _free(asked, own, opened)
+    assert free.practice is None  # 90 is not within a tenth of 100: it was cut off
+    strengths = (theory.strength(1.0),)
+    shown = Plan(
+        asked, ("dp-se", "ctb-tt"), {}, own, opened, free, strengths, _why(asked, own, opened), True
+    )
+    assert "> 90  cut off after 20,000,000 samples" in " ".join(shown.text().split(" ")).replace(
+        "   ", "  "
+    )
+    assert "at least 90" in shown.text()
+    assert any("without an answer" in reason for reason in shown.why)
+    alone = _why(asked, own[1:], opened)
+    assert alone[0].startswith("No candidate ends for sure within 20,000,000 samples")
 
 
 def test_predictions_are_json_ready() -> None:

@@ -36,9 +36,22 @@ def test_free_epsilon() -> None:
     free = theory.lai_robbins(means)
     assert theory.private_bernoulli(means, near) == pytest.approx(1.1 * free, rel=1e-6)
     assert math.isinf(theory.free_epsilon([1.0, 0.5]))
-    assert theory.free_epsilon_identification([0.7, 0.5]) == pytest.approx(
-        theory.total_variation_time([0.7, 0.5]) / theory.characteristic_time([0.7, 0.5]).samples
-    )
+    with pytest.raises(InvalidArgument, match="tolerance"):
+        theory.free_epsilon(means, -0.1)
+
+
+@pytest.mark.parametrize(
+    "means", [[0.7, 0.5], [0.7, 0.5, 0.4], [0.5, 0.9, 0.95, 0.9], [0.75, 0.7, 0.7, 0.7, 0.7]]
+)
+def test_free_epsilon_of_identification(means: list[float]) -> None:
+    free = theory.characteristic_time(means).samples
+    turn = theory.free_epsilon_identification(means)
+    assert theory.characteristic_time(means, 1.001 * turn).samples == pytest.approx(free, rel=1e-6)
+    assert theory.characteristic_time(means, 0.9 * turn).samples > free * (1 + 1e-4)
+    # where T*_TV/ε crosses T*_KL privacy still costs
+    crossing = theory.total_variation_time(means) / free
+    assert crossing < turn
+    assert theory.characteristic_time(means, crossing).samples > free * (1 + 1e-5)
 
 
 def test_regimes() -> None:

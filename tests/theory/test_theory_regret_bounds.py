@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 import naive_bounds as naive
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,8 +70,10 @@ def test_minimax_by_their_formulas() -> None:
 def test_upper_bounds_by_their_formulas() -> None:
     e, a, n = 0.2, 3.5, len(MEANS)
     s = sum(1 / gap for gap in GAPS)
+    index = [naive.enough(gap, lambda n: (a * LOG / (2 * n)) ** 0.5 + a * LOG / (e * n))
+             for gap in GAPS]  # fmt: skip
     assert theory.adap_ucb(MEANS, T, e, a) == pytest.approx(
-        sum(16 * a * LOG / min(gap, e) + 3 * a / (a - 3) for gap in GAPS)
+        sum(4 * gap * n + 3 * a / (a - 3) for gap, n in zip(GAPS, index, strict=True))
     )
     assert theory.adap_ucb_minimax(n, T, e, a, gaps=sum(GAPS)) == pytest.approx(
         3 * a / (a - 3) * sum(GAPS) + 8 * math.sqrt(a * n * T * LOG) + 16 * a * n * LOG / e
@@ -85,8 +88,11 @@ def test_upper_bounds_by_their_formulas() -> None:
     assert theory.ldp_ucb_b(MEANS, T, e) == pytest.approx(
         8 * odds**2 * LOG * s + (1 + math.pi**2 / 3) * sum(GAPS)
     )
+    level = math.log(2 * T**4)
+    tree = math.sqrt(8) * LOG**1.5 * level / e
+    pulls = [naive.enough(gap, lambda n: (2 * level / n) ** 0.5 + tree / n) for gap in GAPS]
     assert theory.dp_ucb(MEANS, T, e) == pytest.approx(
-        8 * math.sqrt(8) * n * LOG**2.5 / e + 4 * sum(GAPS) + 4 * LOG * s
+        sum(gap * (n + 4) for gap, n in zip(GAPS, pulls, strict=True))
     )
     d, x = 1e-4, math.exp(e) - 1
     private = 4 / e * math.log((T * x + 2 * T * d) / (2 * x + 2 * T * d))
@@ -101,6 +107,46 @@ def test_upper_bounds_by_their_formulas() -> None:
         sum(1024 * gap * LOG / 0.125**2 + 32 * gap / (e * 0.125) * math.log(ratio) for gap in GAPS)
         + 4 * n
     )
+
+
+def test_the_last_step_of_the_printed_adap_ucb_bound_fails_near_equality() -> None:
+    """At Δ = ε the printed batch is too short: twice the width of the index is still above Δ."""
+    gap = e = 0.2
+    level = 3.1 * LOG
+    printed = 4 * level / (gap * min(e, 2 * gap))
+    assert 2 * math.sqrt(level / (2 * printed)) + 2 * level / (e * printed) > gap
+    ours = (theory.adap_ucb([0.5, 0.3], T, e) - 93) / gap
+    assert ours == pytest.approx(1.309 * 4 * printed, rel=1e-3)
+    # far from equality the print is the larger one
+    for far in (0.002, 20.0):
+        assert theory.adap_ucb([0.5, 0.3], T, far) < 16 * level / min(gap, far) + 93
+
+
+def test_dp_ucb_has_no_more_regret_than_its_bound_where_privacy_is_weak() -> None:
+    """The printed 4 log T/Δ is below what every one of these runs regrets."""
+    row = discreet.policy("dp-ucb", epsilon=1e4)
+    result = discreet.simulate(
+        row, discreet.Bernoulli([0.6, 0.4]), horizon=100_000, runs=10, seed=1
+    )
+    (upper,) = [line for line in theory.bounds_of(result) if line.side == "upper"]
+    assert upper.value is not None
+    assert result.final_regret.max() < upper.value
+    assert result.final_regret.min() > 4 * math.log(100_000) / 0.2 + 4 * 0.2 + 5
+
+
+@pytest.mark.parametrize("horizon", [10, 17, 33, 100, 10**4, 10**6, 10**9])
+def test_rounds_in_which_an_index_of_dp_ucb_errs(horizon: int) -> None:
+    """At most 3 in the mean: Hoeffding for rewards, Chernoff for up to h Laplace nodes of scale
+    h/ε, for each of two arms and each number of pulls."""
+    levels = math.ceil(math.log2(horizon)) + 1
+    z = np.linspace(0.01, 0.99, 99)
+    wrong = 0.0
+    for t in range(1, min(horizon, 2000) + 1):
+        level = math.log(2 * t**4)
+        reach = math.sqrt(8) * math.log(horizon) ** 1.5 * level / levels
+        nodes = float(np.exp(-z * reach - levels * np.log1p(-(z**2))).min())
+        wrong += min(1.0, 2 * t * (math.exp(-4 * level) + nodes))
+    assert wrong < 3.0
 
 
 @given(instances, budgets)
@@ -163,6 +209,7 @@ OUTSIDE: list[tuple[Callable[[], object], str]] = [
     (lambda: theory.adap_ucb(MEANS, T, 1.0, alpha=3.0), "alpha"),
     (lambda: theory.adac_ucb(MEANS, T, 1.0, alpha=1.0), "alpha"),
     (lambda: theory.adap_ucb(MEANS, T, 0.0), "epsilon"),
+    (lambda: theory.dp_ucb(MEANS, T, 1.0, power=2.0), "power"),
     (lambda: theory.adap_ucb(MEANS, 3, 1.0), "horizon"),
     (lambda: theory.adap_ucb(MEANS, 1e6 + 0.5, 1.0), "horizon"),
     (lambda: theory.view_private(MEANS, -1.0), "epsilon"),
@@ -229,6 +276,13 @@ def test_overlay_curves() -> None:
     upper = curves["upper bound of adap-ucb"](found[0].t)
     assert upper[-1] == pytest.approx(theory.adap_ucb([0.7, 0.5], 1000, 0.5))
     assert math.isnan(upper[0])
+    tuned = discreet.compare(
+        [discreet.policy("dp-ucb", epsilon=0.5)], discreet.Bernoulli([0.7, 0.5]), horizon=1000,
+        runs=2, seed=1,
+    )  # fmt: skip
+    # its width knows T from the first round on: on the way only the bound at T holds
+    flat = theory.overlay(tuned)["upper bound of dp-ucb"](tuned[0].t)
+    assert set(flat.tolist()) == {theory.dp_ucb([0.7, 0.5], 1000, 0.5)}
     silent = [line.silent for line in theory.bounds_of(found[2]) if line.side == "upper"]
     assert "alpha must be above 3" in silent[0]
     gaussian = discreet.simulate(

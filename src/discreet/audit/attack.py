@@ -6,7 +6,9 @@
    (1 - confidence)/(number of limits), so that all of them hold together with the confidence.
 
 Whatever is searched and learned can only make the bound weaker, never wrong. How many transcripts
-are tested is fixed beforehand or by the clock, never by what they show.
+are tested is fixed before the first of them is played: from a number, or from a time and the speed
+of earlier ones. The clock must not end the test: where the length of a transcript tells something,
+as with a stopping time, counts up to a moment are not binomial. Time counts once all is compiled.
 
 >>> from discreet.audit import Plain, attack
 >>> from discreet.privacy import Laplace, Pure
@@ -18,10 +20,9 @@ True
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import InvalidArgument
 from ..privacy.budgets import Approximate, Budget, GaussianDP, Pure, Renyi
@@ -35,6 +36,7 @@ from .events import (
     measures_of,
     uses_partition,
 )
+from .limit import Limit
 from .progress import Shares
 from .result import Audit, Proof
 from .scores import learn
@@ -48,7 +50,9 @@ FIRST_SEARCH = 2_000
 MOST_LEARNED = 200_000
 """Transcripts a side to learn from, at most: more would not sharpen the scores."""
 BLOCK = 50_000
-"""Transcripts a side between two looks at the clock."""
+"""Transcripts a side that are counted at once."""
+FEWEST = 25
+"""Transcripts a side of an input that tell anything at all."""
 CURVE = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)
 """The δ of the curve that is reported beside the one asked for."""
 DEFAULT_DELTA = 1e-3
@@ -69,7 +73,8 @@ def attack(
 ) -> Audit:
     """Audit a claim on one or more candidate inputs, for so many transcripts or seconds.
 
-    Ctrl-C ends it early, with what was tested so far: `complete` is then False.
+    Seconds count from when every input was played once, so without compilation. Ctrl-C ends it
+    early, with what was tested so far: `complete` is then False.
     """
     import numpy as np
 
@@ -83,7 +88,7 @@ def attack(
     if not 0.5 <= confidence < 1.0:
         raise InvalidArgument("confidence", "lie in [0.5, 1)", confidence, "use 0.99")
     at = _delta(guarantee.budget, delta)
-    limit = _Limit(transcripts, seconds)
+    limit = Limit(transcripts, seconds)
     entropy = np.random.SeedSequence(seed).entropy
     assert isinstance(entropy, int)
     work = _Work(guarantee.budget, at, 1.0 - confidence, limit, entropy)
@@ -112,49 +117,21 @@ def _delta(budget: Budget, delta: float | None) -> float:
     return float(delta)
 
 
-class _Limit:
-    """How much work may be done: a number of transcripts, or a time."""
+class _Counts(NamedTuple):
+    """Tested transcripts a side, and how many of them lie in every event and in every part.
 
-    def __init__(self, transcripts: int | None, seconds: float | None) -> None:
-        if transcripts is not None and seconds is not None:
-            raise InvalidArgument(
-                "seconds", "be left out where transcripts are given", seconds, "give one of the two"
-            )
-        if transcripts is not None and (not isinstance(transcripts, int) or transcripts < 100):
-            raise InvalidArgument(
-                "transcripts", "be a whole number from 100", transcripts, "use 1_000_000"
-            )
-        if seconds is not None and not 0.0 < seconds < math.inf:
-            raise InvalidArgument("seconds", "be a time above 0", seconds, "use seconds=30")
-        self.transcripts = transcripts
-        self.seconds = 30.0 if seconds is None else float(seconds)
-        self.started = time.perf_counter()
-        self.used = 0
+    One object, replaced as a whole: Ctrl-C may come between any two steps.
+    """
 
-    @property
-    def elapsed(self) -> float:
-        """Seconds so far."""
-        return time.perf_counter() - self.started
-
-    def share(self) -> float:
-        """Which part of the work is done."""
-        if self.transcripts is not None:
-            return self.used / self.transcripts
-        return self.elapsed / self.seconds
-
-    def room(self, until: float, most: int) -> int:
-        """Transcripts a side that may follow at once, before `until` of all is done."""
-        if self.transcripts is None:
-            return most if self.share() < until else 0
-        return max(0, min(most, int(until * self.transcripts - self.used) // 2))
+    tested: int
+    hits: Any
+    parts: Any
 
 
 class _Work:
     """The three steps, and what they leave behind."""
 
-    def __init__(
-        self, budget: Budget, delta: float, error: float, limit: _Limit, seed: int
-    ) -> None:
+    def __init__(self, budget: Budget, delta: float, error: float, limit: Limit, seed: int) -> None:
         import numpy as np
 
         self.budget, self.delta, self.error, self.limit, self.seed = (
@@ -164,20 +141,28 @@ class _Work:
         self.subject: Subject | None = None
         self.events: list[Event] = []
         self.partition: Partition | None = None
-        self.hits: Any = np.zeros((0, 2), np.int64)
-        self.parts: Any = np.zeros((2, 0), np.int64)
-        self.tested = 0
+        self.counts = _Counts(0, np.zeros((0, 2), np.int64), np.zeros((2, 0), np.int64))
 
     def run(self, subjects: list[Subject], bar: Shares) -> bool:
         """All three; False if Ctrl-C cut them short."""
         try:
             self.subject = subjects[0]
+            self.compile(subjects)
+            self.limit.start()
             self.subject = self.search(subjects, bar)
             self.learn(bar)
             self.test(bar)
         except KeyboardInterrupt:
             return False
         return True
+
+    def compile(self, subjects: list[Subject]) -> None:
+        """Play every input once, with another generator, so that a time is not spent on that."""
+        import numpy as np
+
+        if self.limit.transcripts is None:
+            for subject in subjects:
+                subject.sample(0, 1, np.random.Generator(np.random.SFC64(self.seed)))
 
     def pair(self, subject: Subject, count: int) -> tuple[Transcripts, Transcripts]:
         """Fresh transcripts of both sides."""
@@ -189,17 +174,20 @@ class _Work:
         count = FIRST_SEARCH
         if self.limit.transcripts is not None:
             count = min(count, self.limit.transcripts // (16 * len(subjects)))
+        count = max(count, FEWEST)
         while len(subjects) > 1:
             ranked: list[tuple[float, int]] = []
-            for subject in subjects:
-                if self.limit.share() > 0.25 and ranked:
+            for place, subject in enumerate(subjects):
+                if self.limit.share(4 * count) > 0.25:
                     break
-                ranked.append((self.promise(subject, max(count, 25)), len(ranked)))
+                ranked.append((self.promise(subject, count), place))
                 bar.tell(f"searching, {len(subjects)} inputs")
+            # an input that was not reached was no better in the round before
             ranked.sort(key=lambda entry: -entry[0])
-            if self.limit.share() > 0.25:
-                return subjects[ranked[0][1]]
-            subjects = [subjects[place] for _, place in ranked[: (len(ranked) + 1) // 2]]
+            found = [subjects[place] for _, place in ranked] or subjects
+            if len(ranked) < len(subjects):
+                return found[0]
+            subjects = found[: (len(found) + 1) // 2]
             count *= 2
         return subjects[0]
 
@@ -238,49 +226,63 @@ class _Work:
             self.partition = choose_partition(scores, first, second)
 
     def _count(self, share: float) -> int:
-        limit = self.limit
+        """Transcripts a side that take such a share of the work to play and to learn from."""
+        limit, subject = self.limit, self.subject
+        assert subject is not None
         if limit.transcripts is not None:
             return max(10, min(MOST_LEARNED, int(share * limit.transcripts) // 2))
-        assert self.subject is not None
-        self.pair(self.subject, 10)  # compiles
-        begun = time.perf_counter()
-        trial = 200
-        while True:
-            learn(self.subject, *self.pair(self.subject, trial))
-            taken = time.perf_counter() - begun
-            if taken > 0.02 * limit.seconds or trial >= MOST_LEARNED:
-                break
-            trial *= 2
-            begun = time.perf_counter()
-        speed = trial / max(taken, 1e-9)
+        speed = self._speed(lambda count: learn(subject, *self.pair(subject, count)))
         return max(100, min(MOST_LEARNED, int(share * limit.seconds * speed / 2.0)))
 
+    def _speed(self, work: Callable[[int], object]) -> float:
+        """Transcripts a side in a second of some work, tried until a fiftieth of the time."""
+        count = 200
+        while True:
+            begun = time.perf_counter()
+            work(count)
+            taken = time.perf_counter() - begun
+            if taken > 0.02 * self.limit.seconds or count >= MOST_LEARNED:
+                return count / max(taken, 1e-9)
+            count *= 2
+
     def test(self, bar: Shares) -> None:
-        """Count the chosen events on fresh transcripts until the work is done."""
+        """Count the chosen events on fresh transcripts, as many as were planned."""
+        import numpy as np
+
+        parts = 0 if self.partition is None else len(self.partition.edges) + 1
+        hits = np.zeros((len(self.events), 2), np.int64)
+        self.counts = _Counts(0, hits, np.zeros((2, parts), np.int64))
+        left, block = self._planned()
+        while left > 0:
+            before, more = self.counts, self._counted(min(left, block))
+            self.counts = _Counts(*(old + new for old, new in zip(before, more, strict=True)))
+            left -= more.tested
+            bar.tell("testing")
+
+    def _planned(self) -> tuple[int, int]:
+        """Transcripts a side to test, whatever they show, and how many of them at once."""
+        limit = self.limit
+        if limit.transcripts is not None:
+            return (limit.transcripts - limit.used) // 2, BLOCK
+        speed = self._speed(self._counted)
+        left = int((limit.seconds - limit.elapsed) * speed)
+        return max(left, 4 * FEWEST), max(FEWEST, min(BLOCK, int(0.1 * speed)))
+
+    def _counted(self, count: int) -> _Counts:
+        """Fresh transcripts, counted."""
         import numpy as np
 
         assert self.subject is not None
-        self.hits = np.zeros((len(self.events), 2), np.int64)
-        parts = 0 if self.partition is None else len(self.partition.edges) + 1
-        self.parts = np.zeros((2, parts), np.int64)
-        # without a number of transcripts a block takes a twentieth of a second or more
-        block = BLOCK if self.limit.transcripts is not None else 1_000
-        while count := self.limit.room(1.0, block):
-            begun = time.perf_counter()
-            sides = self.pair(self.subject, count)
-            hits = np.array([[event.hits(side) for side in sides] for event in self.events])
-            if self.partition is not None:
-                self.parts += np.array([self.partition.counts(side) for side in sides])
-            if self.events:
-                self.hits += hits
-            self.tested += count
-            if time.perf_counter() - begun < 0.05:
-                block = min(2 * block, BLOCK)
-            bar.tell("testing")
+        sides = self.pair(self.subject, count)
+        hits = [[event.hits(side) for side in sides] for event in self.events]
+        parts: list[Any] = [
+            [] if self.partition is None else self.partition.counts(side) for side in sides
+        ]
+        return _Counts(count, np.array(hits, np.int64).reshape(-1, 2), np.array(parts, np.int64))
 
     def result(self, name: str, guarantee: Guarantee, confidence: float, complete: bool) -> Audit:
         """What the counts prove."""
-        limits = 2 * len(self.events) + 2 * self.parts.size
+        limits = 2 * len(self.events) + 2 * self.counts.parts.size
         error = self.error / max(limits, 1)
         p, q, proofs = self._limits(error)
         epsilons = bounds.epsilon_bound(p, q, self.delta)
@@ -301,7 +303,7 @@ class _Work:
             delta=self.delta,
             confidence=confidence,
             transcripts=self.limit.used,
-            tested=2 * self.tested,
+            tested=2 * self.counts.tested,
             inputs="" if self.subject is None else self.subject.inputs,
             proof=best,
             is_violation=bool(lower > claimed or excess.any() or own[2] > own[1]),
@@ -316,11 +318,13 @@ class _Work:
         import numpy as np
 
         p, q, proofs = [], [], []
-        for event, hits in zip(self.events, self.hits, strict=False):
-            p.append(float(bounds.lower_limit(hits[event.likelier], self.tested, error)))
-            q.append(float(bounds.upper_limit(hits[1 - event.likelier], self.tested, error)))
+        for event, hits in zip(self.events, self.counts.hits, strict=False):
+            p.append(float(bounds.lower_limit(hits[event.likelier], self.counts.tested, error)))
+            q.append(float(bounds.upper_limit(hits[1 - event.likelier], self.counts.tested, error)))
             counts = int(hits[0]), int(hits[1])
-            proofs.append(Proof(str(event), event.likelier, p[-1], q[-1], counts, self.tested))
+            proofs.append(
+                Proof(str(event), event.likelier, p[-1], q[-1], counts, self.counts.tested)
+            )
         return np.array(p), np.array(q), proofs
 
     def _parameter(
@@ -330,11 +334,11 @@ class _Work:
         name, claimed = bounds.own_parameter(self.budget)
         if isinstance(self.budget, GaussianDP):
             return (name, claimed, float(bounds.mu_bound(p, q).max(initial=0.0))), None
-        if self.partition is None or not self.tested:
+        if self.partition is None or not self.counts.tested:
             lower = float(bounds.epsilon_bound(p, q, self.delta).max(initial=0.0))
             return (name, claimed, lower), None
-        low = bounds.lower_limit(self.parts, self.tested, error)
-        high = bounds.upper_limit(self.parts, self.tested, error)
+        low = bounds.lower_limit(self.counts.parts, self.counts.tested, error)
+        high = bounds.upper_limit(self.counts.parts, self.counts.tested, error)
         found = []
         for side in (0, 1):
             if isinstance(self.budget, Renyi):
@@ -354,5 +358,5 @@ class _Work:
         text = (
             f"part {part + 1} of {self.partition} (the Rényi divergence is bounded over all parts)"
         )
-        hits = int(self.parts[0, part]), int(self.parts[1, part])
-        return Proof(text, side, float(low[part]), float(high[part]), hits, self.tested)
+        hits = int(self.counts.parts[0, part]), int(self.counts.parts[1, part])
+        return Proof(text, side, float(low[part]), float(high[part]), hits, self.counts.tested)

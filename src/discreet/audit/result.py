@@ -97,6 +97,7 @@ class Audit:
             "confidence": self.confidence,
             "delta": self.delta,
             "transcripts": self.transcripts,
+            "tested": self.tested,
             "inputs": self.inputs,
             "event": None
             if self.proof is None

@@ -13,7 +13,6 @@ it. Instantaneous claims are audited choice by choice, given histories.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -52,7 +51,6 @@ def audit(
     `inputs` are adversaries to use instead of the search; `contributions` how many outcomes of one
     user change together; `sees` is "releases" (all that is public) or "actions".
     """
-    begun = time.perf_counter()
     guarantee = policy.guarantee
     if not guarantee.is_private:
         raise InvalidArgument(
@@ -79,8 +77,6 @@ def audit(
                     "raise contributions: the claim is then that for a user with so many",
                 )  # fmt: skip
         subjects = [Runs(policy, adversary, sees or "releases") for adversary in adversaries]
-    if seconds is not None:  # compiling has taken some of them
-        seconds = max(seconds - (time.perf_counter() - begun), 0.5 * seconds)
     return attack(
         subjects, guarantee, name=policy.name, delta=delta, confidence=confidence,
         transcripts=transcripts, seconds=seconds, seed=seed, progress=progress,

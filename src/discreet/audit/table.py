@@ -27,7 +27,9 @@ Written by `make audits`; do not edit. Every private row, with the budget that `
 shows it with, and every private identifier with ε = 1, was attacked for {seconds:g} seconds on one
 core (seed {seed}, confidence {confidence:g} a row). "Proved" is a lower bound on what the row
 spends. Above the claim it would be a violation; below, it proves nothing about the claim: nothing
-was found with so many transcripts.
+was found with so many transcripts. The confidence is for each row by itself: of a hundred rows at
+0.99 that spend just what they claim, one may be called a violation by chance. Repeat it with
+another seed.
 What is protected, and against whom: [What is and is not protected](protection.md).
 
 | policy | claimed | δ | claimed ε | proved ε | transcripts | worst inputs found | event |

@@ -6,8 +6,8 @@ and the exponent of its lowest bit: NumPy's noise, claimed at ε = 1, is found o
 source holds integers, whose lowest bits follow one law for all data.
 
 Time. `release_timing` interleaves releases of two values and bounds what somebody gains who sees
-nothing but how long one release took: sup |F - G| of the two distributions of the time, with
-Dvoretzky, Kiefer and Wolfowitz's inequality (Massart 1990).
+how long one release took and guesses by whether that is long: sup |F - G| of the two distributions
+of the time, with Dvoretzky, Kiefer and Wolfowitz's inequality (Massart 1990).
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Timing:
     """What the time of a release tells."""
 
     advantage: float
-    """sup |F - G|, as measured: how much better than chance a guess from one time can be"""
+    """sup |F - G|, as measured: how much better than chance a threshold on one time can be"""
     advantage_upper: float
     """the bound on it, with `confidence`"""
     confidence: float

@@ -106,22 +106,26 @@ def collect(
 
 def play(
     adversary: Any, schedule: Any, release: Any, rule: Any, ledger: Any, memory: Any, view: View,
-    buffers: Buffers, horizon: int, digits: int, codes: Any, sums: Any, rng: Any,
+    buffers: Buffers, start: int, horizon: int, digits: int, codes: Any, sums: Any, rng: Any,
 ) -> None:  # fmt: skip
-    """As many transcripts as `codes` has room for."""
+    """As many transcripts as `codes` has room for.
+
+    `start` is 0, and `rounds` an int for sure: for a literal 0 or 1 numba would compile every
+    callee a second time.
+    """
     decisions, arms = sums.shape[1], sums.shape[2]
     for number in range(len(codes)):
         for i in range(len(buffers.floats)):  # loops compile much faster than copies of slices
             buffers.floats[i] = buffers.clean_floats[i]
         for i in range(len(buffers.integers)):
             buffers.integers[i] = buffers.clean_integers[i]
-        t, decided, released, code = 0, 0, 0, 0
+        t, decided, released, code = start, 0, 0, 0
         while t < horizon and decided < decisions:
             arm = choose(rule, memory, view, t, rng)
             arm = steer(adversary, view, arm, t)
             if decided < digits:
                 code = code * (arms + 1) + arm + 1
-            rounds = length(schedule, memory, view, arm)
+            rounds = int(length(schedule, memory, view, arm))
             if rounds > horizon - t:  # a batch that the horizon cuts off is never released
                 decided += 1
                 break
@@ -254,7 +258,7 @@ class Runs:
             policy.schedule.parameters(setting),
             policy.release.parameters(setting),
             policy.rule.parameters(setting),
-            ledger, memory, view, buffers, adversary.horizon, self.digits, codes, sums, rng,
+            ledger, memory, view, buffers, 0, adversary.horizon, self.digits, codes, sums, rng,
         )  # fmt: skip
         kernel = transcript_kernel(policy, type(adversary).feed, type(adversary).steer)
         # code on disk names its classes: those of a script or a notebook are not found again

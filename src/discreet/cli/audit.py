@@ -37,7 +37,10 @@ def command(
         typer.Option(help="Any option of the policy; repeatable.", metavar="NAME=VALUE"),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option(help="How long to attack; 30 unless told.", metavar="NUMBER")
+        float | None,
+        typer.Option(
+            help="How long to attack, not counting compilation; 30 unless told.", metavar="NUMBER"
+        ),
     ] = None,
     transcripts: Annotated[
         str | None,

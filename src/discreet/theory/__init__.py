@@ -9,6 +9,7 @@ from .distances import FiniteLaw, d_epsilon, gaussian_klinf, gaussian_tvinf, kli
 from .identification import (
     Allocation,
     adap_tt_samples,
+    adap_tt_star_samples,
     characteristic_time,
     identification_samples,
     total_variation_time,
@@ -64,6 +65,7 @@ __all__ = [
     "Strength",
     "adac_ucb",
     "adap_tt_samples",
+    "adap_tt_star_samples",
     "adap_ucb",
     "adap_ucb_minimax",
     "best_lower",

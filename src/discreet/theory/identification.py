@@ -26,6 +26,8 @@ from .checks import means_of, one_best, positive, share
 from .distances import gaussian_tvinf
 
 FAMILIES = ("bernoulli", "gaussian")
+SD = 0.5
+"""Rewards in [0, 1] are no wider than a Gaussian of this sd."""
 
 
 class Allocation(NamedTuple):
@@ -84,7 +86,10 @@ def characteristic_time(
 ) -> Allocation:
     """T*(ε) with its allocation; ε = inf gives T*_KL; `beta` fixes the share of the best arm."""
     best, pairs = _pairs(means, family, sd)
-    epsilon = positive("epsilon", epsilon, infinite=True)
+    return _allocated(best, pairs, positive("epsilon", epsilon, infinite=True), beta)
+
+
+def _allocated(best: int, pairs: list[_Pair], epsilon: float, beta: float | None) -> Allocation:
     top = min(pair.limit(epsilon) for pair in pairs)
 
     def total(level: float) -> float:
@@ -147,14 +152,66 @@ def identification_samples(
 )  # fmt: skip
 def adap_tt_samples(means: Sequence[float], epsilon: float, beta: float = 0.5) -> float:
     """4 T*_KL,β (1 + sqrt(1 + Δmax²/(2σ⁴ε²))), σ = 1/2, T*_KL,β that of Gaussian arms of sd σ."""
-    means = means_of(means)
-    if len(set(means)) < len(means):
-        raise InvalidArgument("means", "be all different", list(means), "move one of the equals")
+    means = _different(means)
     epsilon = positive("epsilon", epsilon, infinite=True)
-    sd = 0.5
-    time = characteristic_time(means, beta=beta, family="gaussian", sd=sd).samples
+    time = characteristic_time(means, beta=beta, family="gaussian", sd=SD).samples
     widest = max(means) - min(means)
-    return 4.0 * time * (1.0 + math.sqrt(1.0 + widest**2 / (2.0 * sd**4 * epsilon**2)))
+    return 4.0 * time * (1.0 + math.sqrt(1.0 + widest**2 / (2.0 * SD**4 * epsilon**2)))
+
+
+@bound(
+    "upper", "samples", RISK,
+    domain="AdaP-TT*; rewards in [0, 1]; means all different; 0 < β < 1; as δ falls to 0",
+    reference="azize2024", statement="Theorem 5.23, with 3 replaced by the version's c",
+)  # fmt: skip
+def adap_tt_star_samples(
+    means: Sequence[float], epsilon: float, beta: float = 0.5, version: str = "jmlr"
+) -> float:
+    """4 T*_KL,β g1(Δmax/(σ²ε)) if Δmax < cε, else (4c/σ²) T*_c,β g2(c ε² T*_c,β max(β, 1-β)/2).
+
+    1/T*_c,β = sup over ω with ω_1 = β of min_a Δ_a min(cε, Δ_a)/(2σ²(1/β + 1/ω_a)), σ = 1/2;
+    c = 1/2 in the journal and 3 in the thesis. g1(y) is the largest x with
+    x² = x + y sqrt(2x) + y²/4, and g2(y) = 1 + 2/(sqrt(1 + 1/y) - 1).
+    """
+    from ..identify.costs import VERSIONS
+
+    means, epsilon = _different(means), positive("epsilon", epsilon, infinite=True)
+    if version not in VERSIONS:
+        known = " or ".join(map(repr, VERSIONS))
+        raise InvalidArgument("version", f"be {known}", version, "use 'jmlr'")
+    c = VERSIONS[version]
+    widest = max(means) - min(means)
+    if widest < c * epsilon:
+        time = characteristic_time(means, beta=beta, family="gaussian", sd=SD).samples
+        return 4.0 * time * _g1(widest / (SD**2 * epsilon))
+    best, pairs = _pairs(means, "gaussian", SD)
+    capped = [
+        pair._replace(most=pair.most * min(1.0, c * epsilon / (pair.best - pair.other)))
+        for pair in pairs
+    ]
+    time = _allocated(best, capped, math.inf, beta).samples
+    y = 0.5 * c * epsilon**2 * time * max(beta, 1.0 - beta)
+    return 4.0 * c / SD**2 * time * (1.0 + 2.0 / (math.sqrt(1.0 + 1.0 / y) - 1.0))
+
+
+def _g1(y: float) -> float:
+    """The largest x with x² = x + y sqrt(2x) + y²/4; 1 at y = 0."""
+    from scipy.optimize import brentq
+
+    def rest(x: float) -> float:
+        return x * x - x - y * math.sqrt(2.0 * x) - 0.25 * y * y
+
+    high = 2.0
+    while rest(high) <= 0.0:
+        high *= 2.0
+    return float(brentq(rest, 1.0, high, xtol=1e-13))
+
+
+def _different(means: Sequence[float]) -> tuple[float, ...]:
+    clean = means_of(means)
+    if len(set(clean)) < len(clean):
+        raise InvalidArgument("means", "be all different", list(clean), "move one of the equals")
+    return clean
 
 
 def _pairs(means: Sequence[float], family: str, sd: float) -> tuple[int, list[_Pair]]:

@@ -3,7 +3,8 @@
 For Bernoulli arms d_ε(μ_a, μ*) = kl(μ_a, μ*) exactly when ε is at least the log odds ratio of the
 two arms, log[μ*(1-μ_a) / (μ_a(1-μ*))]: from there on the private lower bound is the classical one.
 Far below it d_ε is about εΔ, and regret grows like 1/ε. The older bound min(kl, εΔ) turns at
-ε = kl/Δ, below the log odds ratio. For identification the turn is near T*_TV/T*_KL.
+ε = kl/Δ, below the log odds ratio. For identification privacy costs below T*_TV/T*_KL, and may
+cost somewhat above it: it is free once no arm's total variation binds at the shares of T*_KL.
 
 >>> round(free_epsilon([0.75, 0.5]), 3)  # odds 3 against odds 1
 1.099
@@ -16,8 +17,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..policies.divergences import kl
-from .checks import means_of, positive
-from .identification import characteristic_time, total_variation_time
+from .checks import means_of, one_best, positive
+from .identification import characteristic_time
 from .regret_lower import lai_robbins, private_bernoulli
 
 HIGH, LOW, BETWEEN = "high privacy", "low privacy", "between"
@@ -42,7 +43,7 @@ def free_epsilon(means: Sequence[float], tolerance: float = 0.0) -> float:
     means = means_of(means)
     best = max(means)
     exact = max(log_odds_ratio(m, best) for m in means)
-    if tolerance <= 0.0:
+    if tolerance == 0.0:
         return exact
     aim = (1.0 + positive("tolerance", tolerance)) * lai_robbins(means)
     if aim == 0.0:
@@ -57,8 +58,16 @@ def turning_epsilon(mean: float, best: float) -> float:
 
 
 def free_epsilon_identification(means: Sequence[float]) -> float:
-    """T*_TV/T*_KL: below it identification needs more samples than without privacy."""
-    return total_variation_time(means) / characteristic_time(means).samples
+    """The ε from which T*(ε) = T*_KL: max over a of 1/(T*_KL Δ_a min(ω_1, ω_a)), ω those of T*_KL.
+
+    The shares of T*_KL are unique, so below it identification needs more samples than without
+    privacy. It is at least T*_TV/T*_KL, and often well above it.
+    """
+    open_time = characteristic_time(means)
+    best, gaps = one_best(means_of(means))
+    first = open_time.shares[best]
+    pairs = [(g, s) for g, s in zip(gaps, open_time.shares, strict=True) if g > 0.0]
+    return max(1.0 / (open_time.samples * gap * min(first, share)) for gap, share in pairs)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,10 @@ UPPER: dict[str, Callable[..., float]] = {
 """The theorem about a row of the catalogue; its constants hold for that row's options only."""
 
 
+TUNED = ("dp-ucb", "dp-ftpl-new", "gdp-elim-new")
+"""Rows that are tuned to T: on the way there, the only bound on their regret is the one at T."""
+
+
 @dataclass(frozen=True)
 class Line:
     """One bound, evaluated: `value` at the horizon (or δ), or why there is none."""
@@ -114,10 +118,9 @@ def _samples(means: tuple[float, ...], risk: float, epsilon: float | None) -> li
     private = _line("characteristic_time", factor, lambda: time(epsilon))
     lines.append(replace(private, summary=f"T*(ε): {said} with ε-DP"))
     tail = math.log(1.0 / risk)
-    return [
-        *lines,
-        _line("adap_tt_samples", tail, lambda: identification.adap_tt_samples(means, epsilon)),
-    ]
+    for formula in (identification.adap_tt_samples, identification.adap_tt_star_samples):
+        lines.append(_line(formula.__name__, tail, partial(formula, means, epsilon)))
+    return lines
 
 
 def _line(name: str, scale: float, formula: Callable[[], float], policy: str = "") -> Line:
@@ -183,7 +186,11 @@ def overlay(comparison: Comparison) -> dict[str, Callable[[Any], Any]]:
             curves[f"lower bound{kind}, {guarantee.budget}"] = partial(_logarithm, sharpest)
         upper = _upper(result, result.guarantee.budget)
         if upper is not None and len(lines) > len(lower):
-            curves[f"upper bound of {result.name}"] = _along(upper, len(result.means))
+            name = f"upper bound of {result.name}"
+            if result.name in TUNED:
+                curves[name] = partial(_level, upper(result.horizon))
+            else:
+                curves[name] = _along(upper, len(result.means))
     return curves
 
 
@@ -191,6 +198,12 @@ def _logarithm(coefficient: float, t: Any) -> Any:
     import numpy as np
 
     return coefficient * np.log(np.maximum(t, 1))
+
+
+def _level(value: float, t: Any) -> Any:
+    import numpy as np
+
+    return np.full(len(t), value)
 
 
 def _along(upper: Callable[[int], float], arms: int) -> Callable[[Any], Any]:
@@ -213,18 +226,19 @@ def _upper(result: Result, budget: Budget) -> Callable[[int], float] | None:
     if result.name == "adac-ucb":
         if not isinstance(budget, ZCDP):
             return None
-        return lambda t: formula(means, t, budget.rho, **_alpha(recipe))
+        return lambda t: formula(means, t, budget.rho, **_own(recipe))
     if not isinstance(budget, Pure | Approximate):
         return None
     epsilon = budget.epsilon
     if result.name in ("dp-ftpl-new", "gdp-elim-new"):
         delta = budget.delta if isinstance(budget, Approximate) else 0.0
         return lambda t: formula(means, t, epsilon, delta)
-    return lambda t: formula(means, t, epsilon, **_alpha(recipe))
+    return lambda t: formula(means, t, epsilon, **_own(recipe))
 
 
-def _alpha(recipe: dict[str, Any]) -> dict[str, float]:
-    return {"alpha": recipe["alpha"]} if "alpha" in recipe else {}
+def _own(recipe: dict[str, Any]) -> dict[str, float]:
+    """The options of a row that its theorem depends on."""
+    return {name: recipe[name] for name in ("alpha", "power") if name in recipe}
 
 
 def _name(row: str) -> str:

@@ -34,7 +34,8 @@ class Prediction:
 
     `low` and `high` hold the mean with 95 % confidence; `usual` holds nine of ten single trials.
     A candidate that was not followed to the horizon has `until` below it, and `mean` is a least
-    value. `bound` is the lower bound for every policy of the same kind of privacy.
+    value. `bound` is the lower bound for every policy of the same kind of privacy; NaN if the trial
+    is too short for it to say anything.
     """
 
     epsilon: float
@@ -222,6 +223,8 @@ def _free(asked: Question, predictions: Sequence[Prediction], opened: Prediction
         return Free(theory, None)
     least: dict[float, float] = {}
     for prediction in predictions:
+        if cut(asked, prediction):  # a least value is no promise
+            continue
         least[prediction.epsilon] = min(prediction.mean, least.get(prediction.epsilon, math.inf))
     practice = None
     for epsilon in sorted(least, reverse=True):
@@ -243,9 +246,19 @@ def _why(
         f"{number(best.mean)} (95 % interval {number(best.low)} to {number(best.high)}, "
         f"{best.runs:,} simulated trials)."
     ]
+    if cut(asked, best):
+        reasons = [
+            f"No candidate ends for sure within {best.until:,} samples at ε = {best.epsilon:g}. "
+            f"{best.label} needs least, on average more than {number(best.mean)}."
+        ]
+    if asked.goal == "identification" and asked.horizon and best.usual[1] > asked.horizon:
+        reasons.append(
+            f"There are {asked.horizon:,} participants, and one identification in twenty takes "
+            f"more than {number(best.usual[1])}: it may well end without an answer."
+        )
     other = next((p for p in own if p.row != best.row and math.isfinite(p.mean)), None)
     if other is not None:
-        least = "at least " if other.until is not None and other.until != asked.horizon else ""
+        least = "at least " if cut(asked, other) else ""
         reasons.append(
             f"The best other row, {other.label}, has {least}{number(other.mean)}: choosing it "
             f"costs {least}{number(other.mean - best.mean)} more."
@@ -254,7 +267,12 @@ def _why(
         reasons.append(
             f"The lower bound for every policy with this kind of privacy is {number(best.bound)}: "
             f"the recommendation is at {best.mean / best.bound:.2g} times that. (The bound is "
-            "about large trials; at a given size a policy can stay a little below it.)"
+            "about large trials; at a given size a policy can stay below it.)"
+        )
+    elif math.isnan(best.bound):
+        reasons.append(
+            "The lower bounds are about larger trials: here they are above what equal allocation "
+            "regrets, so nothing is known about how near to the best possible this is."
         )
     if opened is not None and opened.mean > 0.0:
         reasons.append(
@@ -266,6 +284,11 @@ def _why(
         guarantee = Candidate(best.row, best.options).policy(best.epsilon, asked.delta).guarantee
         reasons.append(f"What {promise} promises: {guarantee}")
     return tuple(reasons)
+
+
+def cut(asked: Question, prediction: Prediction) -> bool:
+    """Whether a candidate was not followed to its end, so that its mean is a least value."""
+    return prediction.until is not None and prediction.until != asked.horizon
 
 
 def number(value: float) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...errors import InvalidArgument
 from ...privacy._checks import count, probability
-from ..checks import horizon_of, means_of, positive, share
+from ..checks import horizon_of, means_of, one_best, positive, share
 
 GOALS = ("regret", "identification")
 TRUST = ("server", "none")
@@ -101,6 +101,9 @@ def question(
         )
     rounds = None if horizon is None else horizon_of(horizon, len(scenarios[0]))
     risk = share("risk", risk, below=1.0 / 3.0)
+    if goal == "identification":
+        for instance in scenarios:
+            one_best(instance)
     return Question(scenarios, words, rounds, goal, risk, trust, epsilon, grid, delta, seed)
 
 

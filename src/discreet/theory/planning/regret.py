@@ -63,13 +63,17 @@ def described(values: Any) -> tuple[float, float, float, tuple[float, float]]:
 
 
 def lower_bound(asked: Question, epsilon: float) -> float:
-    """The average over scenarios of the best lower bound at the horizon; pure budgets only."""
+    """The average over scenarios of the best lower bound at the horizon; pure budgets only.
+
+    NaN where it is above what equal allocation regrets: so short a trial is none of its business.
+    """
     assert asked.horizon is not None
     local = asked.trust == "none"
     scale = math.log(asked.horizon) / len(asked.scenarios)
     # with δ > 0 only the bound without privacy is proved for one instance
-    e = math.inf if asked.delta and not local else epsilon
-    return scale * math.fsum(best_lower(means, e, local=local) for means in asked.scenarios)
+    e = math.inf if asked.delta else epsilon
+    value = scale * math.fsum(best_lower(means, e, local=local) for means in asked.scenarios)
+    return value if value < asked.uniform * asked.horizon else math.nan
 
 
 def _open(asked: Question, threads: int | None) -> Prediction | None:

@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Sequence
 
-from .plan import Plan, Prediction, number
+from .plan import Plan, Prediction, cut, number
 
 WIDTH = 100
 SHOWN = 8
@@ -71,11 +71,12 @@ def cost_line(plan: Plan, epsilon: float) -> list[str]:
     """One ε: best row, mean, intervals, bound, strength."""
     best = plan.best(epsilon)
     word = next(s.word for s in plan.strengths if s.epsilon == epsilon)
+    least = cut(plan.question, best)
     return [
         f"{epsilon:g}",
         best.label,
-        number(best.mean),
-        f"{number(best.low)} to {number(best.high)}",
+        f"> {number(best.mean)}" if least else number(best.mean),
+        "–" if least else f"{number(best.low)} to {number(best.high)}",
         f"{number(best.usual[0])} to {number(best.usual[1])}",
         number(best.bound),
         word,
@@ -84,9 +85,10 @@ def cost_line(plan: Plan, epsilon: float) -> list[str]:
 
 def candidate_line(plan: Plan, prediction: Prediction) -> list[str]:
     """One candidate; a least value if it was not followed to the end."""
-    cut = prediction.until is not None and prediction.until != plan.question.horizon
-    if cut and plan.question.goal == "regret":
-        early = f"by round {prediction.until:,} already"
+    if cut(plan.question, prediction):
+        regret = plan.question.goal == "regret"
+        where = f"{prediction.until:,}"
+        early = f"by round {where} already" if regret else f"cut off after {where} samples"
         return [prediction.label, f"> {number(prediction.mean)}", early]
     interval = f"{number(prediction.low)} to {number(prediction.high)}"
     return [prediction.label, number(prediction.mean), interval]
