@@ -97,7 +97,6 @@ def test_determinants_that_tie_are_decided_by_rule(ridge: float, growth: float) 
     [
         ("adac-oful", problem(linear.SignRewards(), SHORT)),
         ("adac-oful printed", problem(linear.GaussianRewards(), SHORT)),
-        ("adac-oful", problem(linear.BitRewards(), np.abs(SHORT), [0.3, 0.3, 0.2])),
         ("rs-oful", problem(linear.GaussianRewards(), SHORT)),
     ],
 )
@@ -106,7 +105,7 @@ def test_sums_drawn_at_once_have_the_law_of_single_rounds(
 ) -> None:
     """Regret at three times of 500 runs each way, two-sample Kolmogorov-Smirnov.
 
-    False alarm: 3 tests in each of 4 cases at p < 1e-8, together below 1.2e-7.
+    False alarm: 3 tests in each of 3 cases at p < 1e-8, together below 1e-7.
     """
     options: dict[str, Any] = {} if name == "rs-oful" else {"rho": 0.5}
     if "printed" in name:
@@ -143,7 +142,7 @@ def test_an_action_that_says_nothing_is_never_released(tiny: float) -> None:
     assert length_determinant(
         Determinant().parameters(), fresh_view(2, 1.0), [tiny, 0.0], 0, 2
     ) == ENDLESS  # fmt: skip
-    row, place = linear.policy("rs-oful"), problem(linear.SignRewards(), [[tiny], [0.0]], [1.0])
+    row, place = linear.policy("rs-oful"), problem(linear.GaussianRewards(), [[tiny], [0.0]], [1.0])
     result = linear.simulate(row, place, horizon=1e15, runs=1, seed=1)
     assert result.pulls[0, -1].sum() == 10**15
 
@@ -202,15 +201,26 @@ def test_the_first_episode_is_released_with_noise() -> None:
 
 
 def test_long_batches_look_up_between_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rewards that are drawn one by one come in pieces, which change nothing."""
+    """Rewards that are drawn one by one come in pieces, and the loop comes back after each; the
+    same loop interpreted, with pieces of 7, makes the same run."""
     row, place = linear.policy("adac-oful", rho=5.0), problem(linear.GaussianRewards())
-    whole = linear.simulate(row, place, horizon=5000, runs=2, seed=1)
-    episode_kernel.cache_clear()
+    whole = linear.simulate(row, place, horizon=500, runs=1, seed=7, points=40)
+    work = LinearWork(row, place, 500, 1, 7, log_grid(500, 40))
+    stage, calls = EpisodeStage(work), []
     monkeypatch.setattr(episodes, "PIECE", 7)
-    pieces = linear.simulate(row, place, horizon=5000, runs=2, seed=1)
     episode_kernel.cache_clear()
-    np.testing.assert_array_equal(whole.pulls, pieces.pulls)
-    np.testing.assert_allclose(whole.regret, pieces.regret, rtol=1e-12)
+    loop = episode_kernel(row, clipped_law(row, place).draw, True).interpreted()
+    episode_kernel.cache_clear()
+
+    def counted(*arguments: Any) -> int:
+        calls.append(loop(*arguments))
+        return calls[-1]
+
+    stage.loop = counted
+    assert stage.play(0)
+    assert len(calls) > 10
+    np.testing.assert_array_equal(whole.pulls, work.pulls)
+    np.testing.assert_allclose(whole.regret, work.regret, rtol=1e-12)
 
 
 def test_which_policies_run_in_episodes() -> None:

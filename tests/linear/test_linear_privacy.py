@@ -265,3 +265,28 @@ def test_budgets_that_do_not_fit(name: str, options: dict[str, float]) -> None:
 def test_bad_options(name: str, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument):
         linear.policy(name, **options)
+
+
+def test_private_contexts_stay_with_the_curator() -> None:
+    """A schedule with a public design matrix would write raw private contexts into the view."""
+    from dataclasses import replace
+
+    from discreet.errors import InvalidArgument
+    from discreet.linear.rules import Optimism, TreeOptimism
+    from discreet.linear.schedules import Determinant, EachRound, EachRoundPrivately
+
+    private = linear.policy("private-linucb", epsilon=1.0)
+    public = linear.policy("adac-oful", rho=1.0)
+    for schedule in (Determinant(), EachRound()):
+        with pytest.raises(InvalidArgument, match="schedule must be for private contexts"):
+            replace(private, schedule=schedule)
+    with pytest.raises(InvalidArgument, match="rule must be for private contexts"):
+        replace(private, rule=Optimism())
+    with pytest.raises(InvalidArgument, match="schedule must be for public contexts"):
+        replace(public, schedule=EachRoundPrivately())
+    with pytest.raises(InvalidArgument, match="rule must be for public contexts"):
+        replace(public, rule=TreeOptimism())
+    joint = linear.policy("jdp-linucb", epsilon=1.0, delta=1e-6)
+    weaker = linear.policy("jdp-linucb", epsilon=9.0, delta=1e-6)
+    with pytest.raises(InvalidArgument, match="constants of the row's own release"):
+        replace(joint, rule=weaker.rule)

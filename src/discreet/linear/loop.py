@@ -4,8 +4,9 @@
                   follow(action) -> due?;  publish -> view;  update -> θ~, β~
 
 A round costs O(K d²): the design matrix and its inverse are updated by rank one, and factored
-afresh only with a release or, against drift, every thousand rounds. Trees release a whole noisy
-matrix every round, which has to be factored: O(d³).
+afresh, against drift, with the first release after a thousand rounds. θ comes as a tuple where d is
+small: the compiler then knows d and unrolls. Trees release a whole noisy matrix every round, which
+has to be factored: O(d³).
 """
 
 from __future__ import annotations

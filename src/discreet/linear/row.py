@@ -50,6 +50,21 @@ class LinearPolicy:
                 "release", "be a release of phases exactly if the rule is Elimination",
                 str(self.release), "combine PhaseExact, NoisyEstimate or NoisySums with it",
             )  # fmt: skip
+        private = self.release.private_contexts
+        for argument, part in (("schedule", self.schedule), ("rule", self.rule)):
+            # a public design matrix of private contexts would be a breach
+            if part.private_contexts is not private:
+                kind = "private" if private else "public"
+                raise InvalidArgument(
+                    argument, f"be for {kind} contexts, as the release {str(self.release)!r} is",
+                    str(part), "private contexts go with EachRoundPrivately and TreeOptimism, "
+                    "TreeSampling or ShiftedOptimism, public ones with the others",
+                )  # fmt: skip
+        if not self.rule.suits(self.release):
+            raise InvalidArgument(
+                "rule", "have the constants of the row's own release", str(self.rule),
+                "hand the same release to both",
+            )  # fmt: skip
 
     @property
     def guarantee(self) -> Guarantee:

@@ -15,12 +15,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..compiled import Function
 from .algebra import dot, smallest_eigenvalue, squared_norm
 from .checks import positive
 from .view import Setting, View, fresh_view, refresh, restore, take
+
+if TYPE_CHECKING:
+    from .releases import Release
 
 
 class Rule:
@@ -29,6 +32,8 @@ class Rule:
     name: ClassVar[str]
     update: ClassVar[Function]
     choose: ClassVar[Function]
+    private_contexts: ClassVar[bool] = False
+    """Whether it makes its estimate of a released matrix, not of a public one."""
     steady: ClassVar[bool] = False
     """Whether `choose` draws nothing and sees only what `update` wrote: on the same actions it then
     takes the same one until the next release."""
@@ -45,6 +50,10 @@ class Rule:
     def first_width(self, setting: Setting) -> float:
         """β~ before the first release."""
         return 0.0
+
+    def suits(self, release: Release) -> bool:
+        """Whether its constants are those of the release."""
+        return True
 
     def first_view(self, setting: Setting) -> View:
         """What is known before the first round."""
@@ -163,6 +172,7 @@ class TreeOptimism(Rule):
 
     alpha: float = 1.0
     ridge: float = 1.0
+    private_contexts: ClassVar[bool] = True
     name: ClassVar[str] = "optimism, fixed width"
     update: ClassVar[Function] = staticmethod(update_private)
     choose: ClassVar[Function] = staticmethod(choose_optimistic)

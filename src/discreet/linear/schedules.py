@@ -29,6 +29,8 @@ class Schedule:
 
     name: ClassVar[str]
     follow: ClassVar[Function]
+    private_contexts: ClassVar[bool] = False
+    """Whether it leaves the actions to the curator; others keep their design matrix, in public."""
     length: ClassVar[Function | None] = None
     """How often one action is played until a release is due; None where nobody knows."""
 
@@ -67,6 +69,7 @@ class EachRoundPrivately(Schedule):
     """A release after every round, by a curator who keeps the design matrix as well."""
 
     name: ClassVar[str] = "each round"
+    private_contexts: ClassVar[bool] = True
     follow: ClassVar[Function] = staticmethod(follow_nothing)
 
 

@@ -282,6 +282,7 @@ class ShiftedOptimism(Rule):
     failure: float = 0.001
     norm: float = 1.0
     sd: float = 1.0
+    private_contexts: ClassVar[bool] = True
     name: ClassVar[str] = "optimism, shifted"
     update: ClassVar[Function] = staticmethod(update_shifted)
     choose: ClassVar[Function] = staticmethod(choose_optimistic)
@@ -290,6 +291,9 @@ class ShiftedOptimism(Rule):
         positive("failure", self.failure, "use for example failure=0.001", most=1.0)
         positive("norm", self.norm, "give a bound on the length of the parameter")
         positive("sd", self.sd, "use for example sd=1.0")
+
+    def suits(self, release: Release) -> bool:
+        return release == self.release
 
     def shift(self, setting: Setting) -> float:
         """Υ; without noise 1/2, so that 2ΥI is a ridge of 1."""
