@@ -14,7 +14,7 @@ from discreet.linear import episodes
 from discreet.linear.episodes import EpisodeStage, episode_kernel, in_episodes
 from discreet.linear.phased import clipped_law
 from discreet.linear.releases import collect_sum, collect_total, empty_episode
-from discreet.linear.rules import Optimism, TreeSampling
+from discreet.linear.rules import Optimism
 from discreet.linear.runs import LinearWork, RoundStage
 from discreet.linear.schedules import ENDLESS, Determinant, length_determinant
 from discreet.linear.view import Setting, fresh_view
@@ -223,6 +223,12 @@ def test_long_batches_look_up_between_pieces(monkeypatch: pytest.MonkeyPatch) ->
     np.testing.assert_allclose(whole.regret, work.regret, rtol=1e-12)
 
 
+class Restless(Optimism):
+    """Does not say that it takes the same action until the next release."""
+
+    steady = False
+
+
 def test_which_policies_run_in_episodes() -> None:
     fixed, pool = problem(linear.SignRewards(), SHORT), linear.LinearProblem.random(seed=1)
     for name, row in linear.CATALOGUE.items():
@@ -230,8 +236,8 @@ def test_which_policies_run_in_episodes() -> None:
         assert in_episodes(policy, fixed) is (name in ("rs-oful", "adac-oful"))
         assert not in_episodes(policy, pool)
     rare = linear.policy("rs-oful")
-    sampled = linear.LinearPolicy("x", rare.schedule, rare.release, TreeSampling())
-    assert not in_episodes(sampled, fixed)  # it draws its action anew in every round
+    restless = linear.LinearPolicy("x", rare.schedule, rare.release, Restless())
+    assert not in_episodes(restless, fixed)
     assert in_episodes(linear.LinearPolicy("x", rare.schedule, rare.release, Optimism()), fixed)
 
 

@@ -50,13 +50,16 @@ class LinearPolicy:
                 "release", "be a release of phases exactly if the rule is Elimination",
                 str(self.release), "combine PhaseExact, NoisyEstimate or NoisySums with it",
             )  # fmt: skip
+        self._check_contexts()
+
+    def _check_contexts(self) -> None:
+        """A public design matrix of private contexts would be a breach."""
         private = self.release.private_contexts
         for argument, part in (("schedule", self.schedule), ("rule", self.rule)):
-            # a public design matrix of private contexts would be a breach
             if part.private_contexts is not private:
-                kind = "private" if private else "public"
+                which = "private" if private else "public"
                 raise InvalidArgument(
-                    argument, f"be for {kind} contexts, as the release {str(self.release)!r} is",
+                    argument, f"be for {which} contexts, as the release {str(self.release)!r} is",
                     str(part), "private contexts go with EachRoundPrivately and TreeOptimism, "
                     "TreeSampling or ShiftedOptimism, public ones with the others",
                 )  # fmt: skip
