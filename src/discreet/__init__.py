@@ -11,9 +11,9 @@ Names are loaded when they are first used, so importing the package is cheap.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from .lazy import lazily
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -65,7 +65,6 @@ _HOMES = {
     "simulator": ("Comparison", "Result", "compare", "load", "simulate"),
     "theory": ("plan",),
 }  # fmt: skip
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "CATALOGUE",
@@ -108,13 +107,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f".{_HOME_OF[name]}", __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazily(__name__, _HOMES, "__version__")

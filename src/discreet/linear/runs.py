@@ -17,8 +17,8 @@ from typing import Any
 from ..errors import InvalidArgument
 from ..simulator.loop import FINISHED, STARVED
 from ..simulator.results import Comparison, Result
-from ..simulator.runs import DECISIONS, check_horizon, do_all, log_grid
-from ..simulator.work import Stage, Work, check_count, check_threads, entropy_of
+from ..simulator.runs import DECISIONS, compared
+from ..simulator.work import Stage, Work
 from .algebra import of_known_length
 from .contexts import FixedActions
 from .design import Design
@@ -60,21 +60,14 @@ def compare(
     progress: bool | None = None,
 ) -> Comparison:
     """Run several linear policies on the same problem with the same seeds."""
-    policies = list(policies)
-    if not policies:
-        raise InvalidArgument("policies", "name at least one policy", policies, "add one")
     if not isinstance(problem, LinearProblem):
         raise InvalidArgument(
             "problem", "be a LinearProblem", problem, "make one, such as LinearProblem.random()"
         )
-    rounds = check_horizon(horizon, problem)
-    runs, points = check_count("runs", runs), check_count("points", points, least=2)
-    workers, entropy = check_threads(threads), entropy_of(seed)
-    for policy in policies:
-        check_problem(policy, problem)
-    grid = log_grid(rounds, points)
-    works = [LinearWork(policy, problem, rounds, runs, entropy, grid) for policy in policies]
-    return do_all(works, runs, workers, progress)
+    return compared(
+        policies, problem, check_problem, LinearWork, horizon=horizon, runs=runs, seed=seed,
+        threads=threads, points=points, progress=progress,
+    )  # fmt: skip
 
 
 def check_problem(policy: LinearPolicy, problem: LinearProblem) -> None:

@@ -139,13 +139,11 @@ def gaussian_mean(rule: Start, view: View, arm: int, t: int, rng: Any) -> float:
 
 
 @dataclass(frozen=True)
-class GaussianLeader(Rule):
-    """argmax of N(R/N, 2/N), after a start phase that keeps (ε, δ)."""
+class StartedLeader(Rule):
+    """Base of the leaders of sampled means: a start phase keeps (ε, δ)."""
 
     asked: Approximate
     calibration: str = "exact"
-    name: ClassVar[str] = "Gaussian leader"
-    choose: ClassVar[Function | Kernel] = Kernel(choose_sampled, sample=gaussian_mean)
 
     def __post_init__(self) -> None:
         check_start(self.asked, self.calibration)
@@ -153,6 +151,14 @@ class GaussianLeader(Rule):
     @property
     def budget(self) -> Budget:
         return self.asked
+
+
+@dataclass(frozen=True)
+class GaussianLeader(StartedLeader):
+    """argmax of N(R/N, 2/N), after a start phase that keeps (ε, δ)."""
+
+    name: ClassVar[str] = "Gaussian leader"
+    choose: ClassVar[Function | Kernel] = Kernel(choose_sampled, sample=gaussian_mean)
 
     def parameters(self, setting: Setting) -> Start:
         return Start(gauss_start(self.asked, self.calibration))
@@ -167,20 +173,11 @@ def padded_belief(rule: Start, view: View, arm: int, t: int) -> tuple[float, flo
 
 
 @dataclass(frozen=True)
-class BetaLeader(Rule):
+class BetaLeader(StartedLeader):
     """argmax of Beta(R+1+k, N-R+1+k), k = floor(N/8)+1, after a start phase that keeps (ε, δ)."""
 
-    asked: Approximate
-    calibration: str = "exact"
     name: ClassVar[str] = "Beta leader"
     choose: ClassVar[Function | Kernel] = Kernel(choose_beta, belief=padded_belief)
-
-    def __post_init__(self) -> None:
-        check_start(self.asked, self.calibration)
-
-    @property
-    def budget(self) -> Budget:
-        return self.asked
 
     def parameters(self, setting: Setting) -> Start:
         return Start(beta_start(self.asked, self.calibration))

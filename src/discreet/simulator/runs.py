@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from ..arms.base import Law
 from ..errors import InvalidArgument
@@ -40,6 +40,10 @@ class Served(Protocol):
     def arms(self) -> int: ...
     @property
     def limit(self) -> int | None: ...
+
+
+P = TypeVar("P")
+S = TypeVar("S", bound=Served)
 
 
 class Finishing(Protocol):
@@ -85,23 +89,38 @@ def compare(
     progress: bool | None = None,
 ) -> Comparison:
     """Run several policies on the same law with the same seeds."""
+    if not isinstance(law, Law):
+        raise InvalidArgument("law", "be a Law", law, "build it: discreet.Bernoulli([0.7, 0.5])")
+    return compared(
+        policies, law, check_law, Simulation, horizon=horizon, runs=runs, seed=seed,
+        threads=threads, points=points, progress=progress,
+    )  # fmt: skip
+
+
+def compared(
+    policies: Iterable[P],
+    place: S,
+    check: Callable[[P, S], None],
+    work: Callable[[P, S, int, int, int, Any], Finishing],
+    *,
+    horizon: float,
+    runs: int,
+    seed: int | None,
+    threads: int | None,
+    points: int,
+    progress: bool | None,
+) -> Comparison:
+    """Check everything, then run every policy on a law or problem, each as `work` of its own."""
     policies = list(policies)
     if not policies:
         raise InvalidArgument("policies", "name at least one policy", policies, "add one")
     for policy in policies:
-        if not isinstance(policy, Policy):
-            raise InvalidArgument(
-                "policy", "be a Policy", policy, 'build it: discreet.policy("ucb1")'
-            )
-    if not isinstance(law, Law):
-        raise InvalidArgument("law", "be a Law", law, "build it: discreet.Bernoulli([0.7, 0.5])")
-    rounds = check_horizon(horizon, law)
+        check(policy, place)
+    rounds = check_horizon(horizon, place)
     runs, points = check_count("runs", runs), check_count("points", points, least=2)
     workers, entropy = check_threads(threads), entropy_of(seed)
-    for policy in policies:
-        check_law(policy, law)
     grid = log_grid(rounds, points)
-    works = [Simulation(policy, law, rounds, runs, entropy, grid) for policy in policies]
+    works = [work(policy, place, rounds, runs, entropy, grid) for policy in policies]
     return do_all(works, runs, workers, progress)
 
 
@@ -133,6 +152,8 @@ def check_horizon(horizon: Any, law: Served) -> int:
 
 def check_law(policy: Policy, law: Law) -> None:
     """Rewards must lie in the range that the policy's guarantee or formula rests on."""
+    if not isinstance(policy, Policy):
+        raise InvalidArgument("policy", "be a Policy", policy, 'build it: discreet.policy("ucb1")')
     need, have = policy.bounds, law.bounds
     if need is None:
         return

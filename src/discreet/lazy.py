@@ -1,0 +1,29 @@
+"""Names of a package that are loaded when they are first used, so that importing it is cheap.
+
+    __getattr__, __dir__ = lazily(__name__, {"catalogue": ("policy",), "runs": ("simulate",)})
+
+Homes are modules of the package, or with a leading dot for each step upwards.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def lazily(
+    package: str, homes: Mapping[str, tuple[str, ...]], *more: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a package whose names live in `homes`; `more` are its own."""
+    home_of = {name: home for home, names in homes.items() for name in names}
+
+    def load(name: str) -> Any:
+        if name not in home_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(f".{home_of[name]}", package), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return load, lambda: sorted([*home_of, *more])
