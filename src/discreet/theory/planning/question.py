@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InvalidArgument
+from ...policies.catalogue import one_of
 from ...privacy._checks import count, probability
 from ..checks import horizon_of, means_of, one_best, positive, share
 
@@ -85,8 +86,8 @@ def question(
     seed: int = 1,
 ) -> Question:
     """Check everything and build the scenarios."""
-    _one_of("goal", goal, GOALS)
-    _one_of("trust", trust, TRUST)
+    one_of("goal", goal, *GOALS)
+    one_of("trust", trust, *TRUST)
     epsilon = positive("epsilon", epsilon)
     asked = EPSILONS if epsilons is None else tuple(epsilons)
     if not asked:
@@ -169,8 +170,3 @@ def _range(rates: Sequence[float] | None) -> tuple[float, float]:
     if not low < high:
         raise InvalidArgument("rates", "rise from lowest to highest", values, "use (0.3, 0.6)")
     return low, high
-
-
-def _one_of(argument: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        raise InvalidArgument(argument, f"be {' or '.join(known)}", value, f"use {known[0]!r}")
