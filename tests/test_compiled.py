@@ -104,6 +104,17 @@ def test_a_kernel_of_a_kernel_adds_and_replaces_parts() -> None:
     assert first.interpreted()(1.0) == 3.0
 
 
+def test_an_inlined_kernel_computes_the_same_by_other_code() -> None:
+    plain = Kernel(middle, inner=triple)
+    kernel = Kernel(outer, middle=plain)
+    inlined = Kernel(outer, middle=plain.inlined())
+    assert inlined.compiled()(1.0) == kernel.compiled()(1.0) == inlined.interpreted()(1.0) == 40.0
+    assert inlined.digest != kernel.digest
+    assert Kernel(inlined).digest == inlined.digest
+    assert plain.inlined().inline
+    assert not plain.inline
+
+
 def test_linking_leaves_the_function_alone() -> None:
     Kernel(middle, inner=double).interpreted()
     with pytest.raises(RuntimeError):

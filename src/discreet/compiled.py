@@ -40,7 +40,7 @@ STALE_SECONDS = 60 * 24 * 3600.0
 """A cached kernel that was not built for so long is removed when the next one is built."""
 
 _lock = threading.RLock()
-_dispatchers: dict[tuple[str, str | None], Function] = {}
+_dispatchers: dict[tuple[str, str | None, bool], Function] = {}
 
 
 class Kernel:
@@ -51,10 +51,12 @@ class Kernel:
     `noise` of a counter that `publish` calls.
     """
 
-    __slots__ = ("_linked", "function", "parts")
+    __slots__ = ("_linked", "function", "inline", "parts")
 
     def __init__(self, function: Function | Kernel, **parts: Function | Kernel) -> None:
+        self.inline = False
         if isinstance(function, Kernel):
+            self.inline = function.inline
             parts = {**function.parts, **parts}
             function = function.function
         if not isinstance(function, types.FunctionType) or function.__closure__:
@@ -66,6 +68,13 @@ class Kernel:
     def __repr__(self) -> str:
         inside = "".join(f", {name}={part!r}" for name, part in self.parts.items())
         return f"Kernel({self.function.__name__}{inside})"
+
+    def inlined(self) -> Kernel:
+        """The same, to be compiled into its caller with all that it calls. Worth it for what runs
+        every round and draws: else a reference to the whole generator is counted at every draw."""
+        kernel = Kernel(self)
+        kernel.inline = True
+        return kernel
 
     @property
     def digest(self) -> str:
@@ -88,7 +97,7 @@ class Kernel:
         key = (compiled, classes)
         if key not in self._linked:
             with _lock:
-                self._linked[key] = _link(self, {}, compiled, classes)
+                self._linked[key] = _link(self, {}, compiled, classes, inner=False)
         return self._linked[key]
 
 
@@ -102,15 +111,15 @@ def _classes(arguments: object) -> str:
 
 
 def _callees(
-    function: types.FunctionType, parts: Mapping[str, Function | Kernel]
+    kernel: Kernel, parts: Mapping[str, Function | Kernel]
 ) -> Iterator[tuple[str, Kernel]]:
-    """The functions that `function` calls by a global name, in the order of their names."""
+    """The functions that a kernel calls by a global name, in the order of their names."""
+    function = kernel.function
     for name in _names(function.__code__):
         value = parts.get(name, function.__globals__.get(name))
-        if isinstance(value, Kernel):
-            yield name, value
-        elif isinstance(value, types.FunctionType):
-            yield name, Kernel(value)
+        if isinstance(value, Kernel | types.FunctionType):
+            callee = value if isinstance(value, Kernel) else Kernel(value)
+            yield name, callee.inlined() if kernel.inline else callee
 
 
 @lru_cache(maxsize=4096)
@@ -128,15 +137,21 @@ def _names(code: types.CodeType) -> tuple[str, ...]:
 
 
 def _link(
-    kernel: Kernel, outer: Mapping[str, Function | Kernel], compiled: bool, classes: str | None
+    kernel: Kernel,
+    outer: Mapping[str, Function | Kernel],
+    compiled: bool,
+    classes: str | None,
+    inner: bool,
 ) -> Function:
-    """`classes` is None for code that is not cached: callees are part of their caller's code."""
+    """`classes` is None for code that is not cached; `inner` functions, which are part of their
+    caller's code, never are."""
     function, parts = kernel.function, {**outer, **kernel.parts}
     digest = hashlib.sha256(f"{_digest(kernel, outer)} {classes}".encode()).hexdigest()
-    if compiled and (digest, classes) in _dispatchers:
-        return _dispatchers[digest, classes]
+    if compiled and (digest, classes, inner) in _dispatchers:
+        return _dispatchers[digest, classes, inner]
     filled = {
-        name: _link(callee, parts, compiled, None) for name, callee in _callees(function, parts)
+        name: _link(callee, parts, compiled, None, inner=True)
+        for name, callee in _callees(kernel, parts)
     }
     name = f"{function.__name__}_{digest[:20]}" if compiled else function.__name__
     code = function.__code__.replace(co_name=name, co_qualname=name)
@@ -148,15 +163,15 @@ def _link(
     linked.__qualname__ = name
     if not compiled:
         return linked
-    dispatcher = _njit(linked, cached=classes is not None)
-    _dispatchers[digest, classes] = dispatcher
+    dispatcher = _njit(linked, classes is not None, inner, kernel.inline)
+    _dispatchers[digest, classes, inner] = dispatcher
     return dispatcher
 
 
 def _digest(kernel: Kernel, outer: Mapping[str, Function | Kernel]) -> str:
     function, parts = kernel.function, {**outer, **kernel.parts}
-    callees = dict(_callees(function, parts))
-    seen = hashlib.sha256(function.__name__.encode())
+    callees = dict(_callees(kernel, parts))
+    seen = hashlib.sha256(f"{function.__name__} {kernel.inline}".encode())
     seen.update(_code_digest(function.__code__))
     seen.update(repr((function.__defaults__, function.__kwdefaults__)).encode())
     for name in _names(function.__code__):
@@ -188,15 +203,18 @@ def _constant(value: object) -> str:
     return repr(value)
 
 
-def _njit(function: types.FunctionType, cached: bool) -> Function:
+def _njit(function: types.FunctionType, cached: bool, inner: bool, inline: bool) -> Function:
     import numba
 
     njit: Callable[..., Callable[[Function], Function]] = numba.njit
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    if inner:  # nobody calls it from Python, and the wrappers for that are a third of the compiling
+        options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": inline}
     folder = cache_folder() if cached else None
     if folder is None:
-        return njit(nogil=True, error_model="numpy")(function)
+        return njit(**options)(function)
     with _numba_cache(folder):
-        return njit(cache=True, nogil=True, error_model="numpy")(function)
+        return njit(cache=True, **options)(function)
 
 
 @contextmanager

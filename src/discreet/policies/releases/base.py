@@ -76,7 +76,9 @@ class Release:
 
     def publish_kernel(self, source: Source) -> Kernel:
         """`publish` with the noise of a source filled in."""
-        return Kernel(self.publish, **self._filled(source))
+        kernel = Kernel(self.publish, **self._filled(source))
+        draws = bool(self.noise) and self.respond is None
+        return kernel.inlined() if draws else kernel
 
     def respond_kernel(self, source: Source) -> Kernel | None:
         """`respond` with the noise of a source filled in; None for a trusted curator."""
