@@ -143,7 +143,8 @@ class TreeRelease(Release):
 
     def kernel(self, function: Function, source: Source) -> Kernel:
         ball = into_whole_ball if source.secure else into_ball
-        return Kernel(super().kernel(function, source), into_ball=ball)
+        # a round draws noise for every entry
+        return Kernel(super().kernel(function, source), into_ball=ball).inlined()
 
 
 def streams(dimension: int) -> int:
