@@ -27,6 +27,7 @@ print(*(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)
 
 INTERRUPTED = """
 import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a shell
 import discreet
 from discreet.cli import main
 start, count = discreet.Bernoulli.start, iter(range(100))

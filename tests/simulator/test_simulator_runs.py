@@ -227,7 +227,8 @@ def test_a_real_ctrl_c_leaves_the_finished_runs() -> None:
     """The comparison would take hours; the signal comes as soon as a run is finished."""
     program = textwrap.dedent(
         """
-        import os, discreet
+        import os, signal, discreet
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background
         from discreet.simulator import runs
         play = runs.Scene.play
         def told(stage, number):
