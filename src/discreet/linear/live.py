@@ -29,7 +29,6 @@ from ..live.chance import SystemChance
 from ..live.experiment import Experiment
 from ..privacy.guarantees import Definition
 from .catalogue import CATALOGUE
-from .grid import Grid
 from .releases import NoisySum
 from .row import LinearPolicy
 from .stepwise import ContextRun
@@ -108,11 +107,10 @@ class Trial(Experiment[ContextRun]):
         path: str | os.PathLike[str] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        check_row(policy)
-        clip = policy.release.clip
-        assert clip is not None
+        release = served_release(policy)
+        grid = release.grid(1.0)
         super().__init__(
-            policy, arms, outcome_range=clip, deadline=deadline, default=default,
+            policy, arms, outcome_range=(grid.low, grid.high), deadline=deadline, default=default,
             contributions=contributions, clock=clock,
         )  # fmt: skip
         self._dimension = check_count("dimension", dimension, "give the number of features")
@@ -130,7 +128,7 @@ class Trial(Experiment[ContextRun]):
                 "batch", "be left out where contexts are public: they make the batches", batch,
                 "leave it out",
             )  # fmt: skip
-        self._grid: Grid = policy.release.grid(self._longest)  # type: ignore[attr-defined]  # as checked
+        self._grid = release.grid(self._longest)
         setting = Setting(len(self._arms), self._dimension, rounds, self._grid)
         run = ContextRun(policy, setting, self._members, SystemChance())
         self._open(policy.release.guarantee(self._dimension), run, path)
@@ -233,18 +231,20 @@ class Trial(Experiment[ContextRun]):
         return "\n".join([*lines, report["guarantee"]])
 
 
-def check_row(policy: object) -> None:
-    """Refuse what no live trial with contexts can run, and say what serves."""
+def served_release(policy: object) -> NoisySum | TreeRelease:
+    """The release of a row that a live trial with contexts can run; others are refused."""
     fix = f"rows that serve: {', '.join(name for name in CATALOGUE if serves(_example(name)))}"
     if not isinstance(policy, LinearPolicy):
         raise InvalidArgument(
             "policy", "be a linear row", str(policy), f"{fix}; discreet.Trial takes finite arms"
         )
-    if not serves(policy):
+    release = policy.release
+    if not serves(policy) or not isinstance(release, NoisySum | TreeRelease):
         raise UnsupportedBudget(
             "policy", "be private whatever the contexts and outcomes are, one after the other",
             f"{policy.name}: {policy.guarantee.short()}", fix,
         )  # fmt: skip
+    return release
 
 
 def _example(name: str) -> LinearPolicy:
