@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..compiled import Kernel
 from ..errors import InvalidArgument
@@ -20,6 +20,9 @@ from .releases import Release
 from .rules import Rule
 from .schedules import Phases, Schedule
 from .view import Setting
+
+if TYPE_CHECKING:
+    from ..privacy.verification import Verification
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,15 @@ class Policy:
     def is_private(self) -> bool:
         """Whether anything at all is promised."""
         return self.guarantee.is_private
+
+    def verify(self, arms: int = 2, horizon: int = 300, *, live: bool = False) -> Verification:
+        """The claim beside what the row's own kernels spend, computed by running them on symbols.
+
+        `live`: with the whole-numbered noise of live trials. See `policies.verification`.
+        """
+        from .verification import verify
+
+        return verify(self, arms, horizon, live=live)
 
     @property
     def bounds(self) -> tuple[float, float] | None:

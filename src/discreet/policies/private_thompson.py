@@ -98,6 +98,7 @@ class GapThenTree(Tree):
 
     gap_estimation: bool = True
     divided: bool = False
+    any_lengths: ClassVar[bool] = False
     name: ClassVar[str] = "batches + Laplace, then tree"
     publish: ClassVar[Function] = staticmethod(publish_gap_or_tree)
 

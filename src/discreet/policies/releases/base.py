@@ -42,6 +42,8 @@ class Release:
     """Which noise of the source fills in `noise` in the kernels."""
     bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     """The range of rewards that the sensitivity rests on."""
+    any_lengths: ClassVar[bool] = True
+    """Whether batches of any length, in any order of arms, cost what the guarantee says."""
     budget: Budget
     """What was asked for, over the whole run."""
 

@@ -1,0 +1,488 @@
+"""Rows verified by execution: their own kernels walked on symbols along public paths.
+
+A path says which arm is played when, and where the rule sets the phases also for how long. It is
+public: a function of published numbers and of coins that no reward has touched. What one path
+costs is exact (`privacy.verification.shifts`); which paths there are is settled here.
+
+**Separate arms: one arm alone is the worst.** The walk of an arm alone notes every entry of ledger
+and view that the kernels used. If no entry was used by two arms, and no released value was read
+again, then whatever a path does with the other arms, an arm's k-th batch finds the entries as it
+found them alone (by induction: what it reads is its own, and what others write is not), so it
+publishes the same forms. On another path an arm has at most as many batches as alone, and fewer
+numbers to keep equal cost no more. So the arms alone, one walk each, are all the paths there are:
+exact for every public path.
+
+**Otherwise** all paths are walked at a small horizon, to which the row is calibrated anew, and at
+the asked one the arms alone, arms in turn, one arm after the other, and seeded random paths: exact
+on those. Where a rule sets phases, its own paths are walked too, on released values that make
+it go on, drop arms, or waver; a release that takes batches of any length is also walked with
+lengths that no rule would choose.
+
+**Local releases**: a response is one number about one reward, and leaves its participant once, so
+its cost is that of the run, for all paths.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..compiled import Function
+from ..errors import InvalidArgument
+from ..privacy.source import SECURE, SIMULATED, Source
+from ..privacy.verification import (
+    Candidate,
+    Cells,
+    Loss,
+    NotAffine,
+    PublicCells,
+    Symbol,
+    Tape,
+    Values,
+    Verification,
+    Worst,
+    cells,
+    losses,
+    sharpened,
+    spent,
+    symbolic,
+    undominated,
+)
+from ..privacy.verification.forms import REWARD
+from ..privacy.verification.result import main_number
+from .schedules import Phases
+from .view import View
+
+if TYPE_CHECKING:
+    from .policy import Policy
+    from .releases import Release
+    from .view import Setting
+
+MOST_NUMBERS = 1500
+"""Published numbers that are followed on one path; costs grow with the square."""
+MOST_PATHS = 128
+"""Paths of a small horizon that are walked all."""
+RANDOM_PATHS = 3
+SEED = 20_260
+NOMINAL_RISK = 0.1
+"""Stands in for the risk of a wrong answer, which no release depends on."""
+
+
+class Path(NamedTuple):
+    """A public path: arms, lengths where the schedule leaves them open, and released values."""
+
+    name: str
+    arms: Callable[[], Iterator[int]] | None
+    """None if the rule chooses"""
+    lengths: Callable[[], Iterator[int]] | None = None
+    values: Callable[[], Callable[[int], float]] | None = None
+
+
+@dataclass
+class Walk:
+    """What one walk left: its tape, and where it ended."""
+
+    path: Path
+    tape: Tape
+    cut_short: bool
+    """whether it was given up for its length"""
+    outside: str = ""
+    """where a kernel reached outside of its ledger"""
+
+
+def verify(
+    policy: Policy, arms: int = 2, horizon: int = 300, *, live: bool = False, seed: int = SEED
+) -> Verification:
+    """What a row's kernels spend, beside what it claims.
+
+    `live`: the whole-numbered noise of live trials instead of the simulated one. `seed` draws the
+    random paths.
+    """
+    check_whole("arms", arms, 2, "use 2")
+    check_whole("horizon", horizon, arms, "use for example horizon=300")
+    source = SECURE if live else SIMULATED
+    claim = policy.guarantee
+    result = Verification(
+        policy.name, claim.budget, claim.definition, None, False, "", arms, horizon, source.name,
+        0, 0, conditions=claim.conditions,
+    )  # fmt: skip
+    released = policy.release.guarantee(policy.schedule, horizon)
+    if not released.is_private:
+        if claim.is_private:
+            reason = (
+                "the release is exact and the rule is the mechanism: it draws the choice, and what "
+                "a draw costs is not a matter of sums; see its docstring for the proof"
+            )
+        else:
+            reason = "nothing is claimed: the row is not private"
+        return replace(result, reason=reason, scope="none")
+    if getattr(policy, "delta", 0.0) is None:  # an identifier that was not given a risk
+        policy = policy.at(NOMINAL_RISK)  # type: ignore[attr-defined]
+    try:
+        if policy.release.respond is not None:
+            return verify_response(policy, result, source)
+        return Verifier(policy, result, source, seed).run()
+    except NotAffine as stop:
+        return replace(result, reason=f"the release is not affine: {stop}", scope="none")
+
+
+def check_whole(argument: str, value: object, least: int, fix: str) -> int:
+    """A whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InvalidArgument(argument, f"be a whole number from {least}", value, fix)
+    return value
+
+
+def verify_response(policy: Policy, result: Verification, source: Source) -> Verification:
+    """One response to one reward."""
+    setting = policy.setting(result.arms, result.horizon, source)
+    kernel = policy.release.respond_kernel(symbolic(source))
+    assert kernel is not None
+    tape = Tape()
+    width = math.inf if policy.release.bounds is None else 1.0
+    reward = tape.reward(width, source.unit, arm=-1, batch=0, first=1, rounds=1)
+    answer = kernel.interpreted()(policy.release.parameters(setting), reward, tape)
+    if hasattr(answer, "coefficients"):
+        tape.numbers.append(answer)
+    _, found = losses(tape, whole=source.secure)
+    computed = max(
+        (spent(each.loss, result.claimed, source.secure) for each in found), key=main_number
+    )
+    if sum(each.loss != Loss() for each in found) > 1:
+        raise NotAffine("it answers with a reward and with a function of it at once")
+    noises = max(each.loss.numbers for each in found)
+    return replace(
+        result, computed=computed, exact=True, paths=1, numbers=1,
+        worst=Worst(-1, 1, 1, noises, "any"),
+        scope="every public path: a response is one number, and leaves its participant once",
+    )  # fmt: skip
+
+
+class Verifier:
+    """Walks paths, and remembers the reward that pays most."""
+
+    def __init__(self, policy: Policy, result: Verification, source: Source, seed: int) -> None:
+        self.policy, self.result, self.source, self.seed = policy, result, source, seed
+        self.kernels = Kernels.of(policy, source)
+        self.settings: dict[int, Setting] = {}
+        self.computed = spent(Loss(), result.claimed)
+        self.exact = True
+        self.worst: Worst | None = None
+        self.paths = self.numbers = 0
+        self.cut_short = False
+        self.breach = ""
+
+    def run(self) -> Verification:
+        """All walks, and what they say."""
+        arms, horizon = self.result.arms, self.result.horizon
+        if isinstance(self.policy.schedule, Phases):
+            scope = self._phases()
+        else:
+            alone = [self._walk(path, horizon) for path in arms_alone(arms)]
+            for walk in alone:
+                self._judge(walk)
+            if separate(alone) and not self.breach:
+                scope = "every public path: arms are separate, so that one arm alone is the worst"
+            else:
+                scope = self._several(horizon)
+        if self.cut_short:
+            scope += f"; walks ended after {MOST_NUMBERS} numbers, so only those are covered"
+        if self.numbers == 0:
+            scope = f"nothing is released within {horizon} rounds"
+        return replace(
+            self.result, computed=self.computed, exact=self.exact, worst=self.worst, scope=scope,
+            paths=self.paths, numbers=self.numbers, breach=self.breach,
+        )  # fmt: skip
+
+    def _several(self, horizon: int) -> str:
+        """Paths of arms that share something."""
+        arms = self.result.arms
+        paths = [*shared_paths(arms), *random_paths(arms, self.seed)]
+        for path in paths:
+            self._judge(self._walk(path, horizon))
+        small = max(arms, math.floor(math.log(MOST_PATHS, arms)))
+        if small >= horizon:
+            small = horizon
+        if arms**small <= MOST_PATHS:
+            for order in itertools.product(range(arms), repeat=small):
+                path = Path(f"arms {', '.join(map(str, order))}", fixed(order))
+                self._judge(self._walk(path, small))
+            if small == horizon:
+                return "every public path, one by one"
+            return (
+                f"every path at horizon {small}, and at {horizon} the paths walked: arms alone, in "
+                f"turn, one after the other, and {RANDOM_PATHS} random ones"
+            )
+        return "the paths walked: arms alone, in turn, one after the other, random"
+
+    def _phases(self) -> str:
+        """Paths of a rule that sets the lengths."""
+        arms, horizon = self.result.arms, self.result.horizon
+        for path in rule_paths(arms, self.seed):
+            self._judge(self._walk(path, horizon))
+        scope = "the paths walked: those of the rule, on released values that differ in kind"
+        if self.policy.release.any_lengths:
+            walks = [self._walk(path, horizon) for path in phase_paths(arms, self.seed)]
+            for walk in walks:
+                self._judge(walk)
+            scope += ", and batches of other lengths, arms alone, in turn and at random"
+        return scope
+
+    def _walk(self, path: Path, horizon: int) -> Walk:
+        if horizon not in self.settings:
+            self.settings[horizon] = self.policy.setting(self.result.arms, horizon, self.source)
+        return walk(self.policy, self.kernels, self.settings[horizon], path, self.seed)
+
+    def _judge(self, walk: Walk) -> None:
+        """Keep the reward that pays most; look for cheaper shifts only where it would matter."""
+        self.paths += 1
+        self.numbers += len(walk.tape.numbers)
+        self.cut_short |= walk.cut_short
+        if walk.outside and not self.breach:
+            self.breach = (
+                f"the release reaches outside of its ledger, at {walk.outside} entries, on the "
+                f"path {walk.path.name!r}"
+            )
+        whole = self.source.secure
+        system, found = losses(walk.tape, whole)
+        while found:
+            front = list(undominated(found))
+            budgets = [spent(each.loss, self.result.claimed, whole) for each in front]
+            place = max(range(len(front)), key=lambda i: main_number(budgets[i]))
+            if not _exceeds(main_number(budgets[place]), main_number(self.computed)):
+                return
+            top = front[place]
+            if top.exact or not sharper(self.result.claimed, system):
+                self.computed, self.exact = budgets[place], top.exact
+                self.worst = _worst(walk, top)
+                return
+            better = sharpened(system, walk.tape, top, whole)
+            if not better.exact:
+                self.computed, self.exact = budgets[place], False
+                self.worst = _worst(walk, top)
+                return
+            found[next(i for i, each in enumerate(found) if each is top)] = better
+
+
+def sharper(claimed: Any, system: Any) -> bool:
+    """Whether the least shift of the system is the loss in the claimed kind of budget."""
+    from ..privacy.budgets import Pure
+    from ..privacy.verification.forms import GAUSSIAN
+
+    return isinstance(claimed, Pure) or {kind.law for kind in system.kinds} == {GAUSSIAN}
+
+
+def _exceeds(value: float, best: float) -> bool:
+    return value > best * (1.0 + 1e-12)
+
+
+def _worst(walk: Walk, candidate: Candidate) -> Worst:
+    symbol = walk.tape.symbols[candidate.symbol]
+    return Worst(
+        symbol.arm, symbol.first, symbol.rounds, candidate.loss.numbers, walk.path.name
+    )
+
+
+class Kernels(NamedTuple):
+    """A row's functions, interpreted, with symbols for noise."""
+
+    choose: Function
+    length: Function
+    publish: Function
+
+    @classmethod
+    def of(cls, policy: Policy, source: Source) -> Kernels:
+        """Linked once for all walks."""
+        return cls(
+            policy.choose_kernel.interpreted(),
+            policy.length_kernel.interpreted(),
+            policy.release.publish_kernel(symbolic(source)).interpreted(),
+        )
+
+
+def walk(
+    policy: Policy, kernels: Kernels, setting: Setting, path: Path, seed: int = SEED
+) -> Walk:
+    """One public path, with the row's own kernels, rewards and noises as symbols."""
+    source, arms, horizon = setting.source, setting.arms, setting.horizon
+    assert horizon is not None
+    tape = Tape(None if path.values is None else path.values(), MOST_NUMBERS)
+    choose, length, publish = kernels
+    release, schedule, rule = (
+        part.parameters(setting) for part in (policy.release, policy.schedule, policy.rule)
+    )
+    ledger = cells(tape, "ledger", policy.release.ledger(setting))
+    memory = policy.rule.memory(setting)
+    view = View(
+        Values(tape, "view.value", [0.0] * arms),
+        PublicCells(tape, "view.size", [0] * arms),
+        Cells(tape, "view.pulls", [0] * arms),
+    )
+    chance: Any = np.random.default_rng(seed)
+    order = None if path.arms is None else path.arms()
+    lengths = None if path.lengths is None else path.lengths()
+    t = batch = 0
+    while t < horizon and not tape.is_full:
+        if order is None:
+            with untracked(tape):
+                arm = int(choose(rule, memory, view, t, chance))
+        else:
+            following = next(order, None)
+            if following is None:
+                break
+            arm = following
+        rounds = int(length(schedule, memory, view, arm) if lengths is None else next(lengths))
+        if rounds < 1:
+            raise NotAffine(f"its schedule plays {rounds} rounds")
+        if rounds > horizon - t:  # a batch that the horizon cuts off is never released
+            break
+        symbol = Symbol(REWARD, 1.0, arm=arm, batch=batch, first=t + 1, rounds=rounds)
+        total = tape.symbol(symbol, source.unit)
+        t, batch = t + rounds, batch + 1
+        view.pulls[arm] += rounds
+        try:
+            publish(release, ledger, view, arm, rounds, total, tape)
+        except IndexError as stop:
+            return Walk(path, tape, False, str(stop))
+    return Walk(path, tape, tape.is_full and t < horizon)
+
+
+class untracked:  # noqa: N801  # reads like a statement
+    """What a rule looks at is not what a release rests on."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+
+    def __enter__(self) -> None:
+        self.before = self.tape.touched, self.tape.read_values
+        self.tape.touched = set()
+
+    def __exit__(self, *_: object) -> None:
+        self.tape.touched, self.tape.read_values = self.before
+
+
+def separate(alone: list[Walk]) -> bool:
+    """Whether no two arms used the same entry, and no released value was read again."""
+    if any(walk.tape.read_values for walk in alone):
+        return False
+    used = [walk.tape.touched for walk in alone]
+    return sum(map(len, used)) == len(set[tuple[str, int]]().union(*used))
+
+
+def fixed(order: tuple[int, ...]) -> Callable[[], Iterator[int]]:
+    """These arms, then no more."""
+    return lambda: iter(order)
+
+
+def arms_alone(arms: int) -> list[Path]:
+    """Every arm alone."""
+    return [Path(f"arm {arm} alone", _always(arm)) for arm in range(arms)]
+
+
+def _always(arm: int) -> Callable[[], Iterator[int]]:
+    return lambda: itertools.repeat(arm)
+
+
+def shared_paths(arms: int) -> list[Path]:
+    """Arms in turn, and one after the other."""
+    def in_turn() -> Iterator[int]:
+        return itertools.cycle(range(arms))
+
+    def one_after_the_other() -> Iterator[int]:
+        for size in itertools.count(1):
+            for arm in range(arms):
+                yield from itertools.repeat(arm, 2**size - 1)
+
+    def late() -> Iterator[int]:
+        yield from itertools.repeat(0, 37)
+        yield from itertools.cycle(range(arms))
+
+    return [
+        Path("arms in turn", in_turn),
+        Path("one arm after the other", one_after_the_other),
+        Path("arm 0 first, then in turn", late),
+    ]
+
+
+def random_paths(arms: int, seed: int) -> list[Path]:
+    """Seeded random arms, uniform or with a favourite."""
+    def order(number: int) -> Iterator[int]:
+        chance = random.Random(f"{seed} {number}")
+        favourite = number % arms
+        while True:
+            alone = number % 2 == 1 and chance.random() < 0.8
+            yield favourite if alone else chance.randrange(arms)
+
+    return [
+        Path(f"random arms {number}", lambda number=number: order(number))
+        for number in range(RANDOM_PATHS)
+    ]
+
+
+def _ranked(gap: float) -> Callable[[], Callable[[int], float]]:
+    return lambda: lambda arm: 0.9 - gap * arm
+
+
+def rule_paths(arms: int, seed: int) -> list[Path]:
+    """The rule's own choices on released values: clear, close, far apart, random."""
+    def at_random(number: int) -> Callable[[int], float]:
+        chance = random.Random(f"{seed} {number}")
+        return lambda arm: chance.gauss(0.5, 0.2 + number)
+
+    return [
+        Path("the rule, arms clearly apart", None, None, _ranked(0.4)),
+        Path("the rule, arms alike", None, None, _ranked(0.0)),
+        Path("the rule, arms very far apart", None, None, _ranked(5.0)),
+        Path("the rule, last arm best", None, None, _ranked(-3.0)),
+        *(
+            Path(f"the rule, random values {n}", None, None, lambda n=n: at_random(n))
+            for n in range(RANDOM_PATHS)
+        ),
+    ]
+
+
+def phase_paths(arms: int, seed: int) -> list[Path]:
+    """Lengths that no rule chose."""
+    def ones() -> Iterator[int]:
+        return itertools.repeat(1)
+
+    def growing() -> Iterator[int]:
+        return itertools.count(1)
+
+    def any_length() -> Iterator[int]:
+        chance = random.Random(seed)
+        while True:
+            yield chance.randrange(1, 8)
+
+    found = []
+    for path in [*arms_alone(arms), *shared_paths(arms)[:1], *random_paths(arms, seed)[:2]]:
+        for lengths in (ones, growing, any_length):
+            label = lengths.__name__.replace("_", " ")
+            found.append(Path(f"{path.name}, lengths: {label}", path.arms, lengths))
+    return found
+
+
+def released_noise(release: Release, setting: Setting, sizes: list[int]) -> Tape:
+    """The walk of arm 0 alone through batches of these sizes, for the noise of its last number."""
+    tape = Tape(None, 1 << 30)
+    publish = release.publish_kernel(symbolic(setting.source)).interpreted()
+    ledger = cells(tape, "ledger", release.ledger(setting))
+    view = View(
+        Values(tape, "view.value", [0.0] * setting.arms),
+        PublicCells(tape, "view.size", [0] * setting.arms),
+        Cells(tape, "view.pulls", [0] * setting.arms),
+    )
+    parameters, t = release.parameters(setting), 0
+    for batch, rounds in enumerate(sizes):
+        symbol = Symbol(REWARD, 1.0, arm=0, batch=batch, first=t + 1, rounds=rounds)
+        total = tape.symbol(symbol, setting.source.unit)
+        t += rounds
+        view.pulls[0] += rounds
+        publish(parameters, ledger, view, 0, rounds, total, tape)
+    return tape

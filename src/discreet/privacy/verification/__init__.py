@@ -1,0 +1,31 @@
+"""Guarantees verified by execution: release kernels run on symbols, and losses by algebra."""
+
+from .forms import Cells, Form, NotAffine, PublicCells, RewardForm, Symbol, Tape, Values, cells
+from .result import Verification, Worst, main_number, spent, within
+from .shifts import UNHIDDEN, Candidate, Loss, System, losses, sharpened, undominated
+from .source import symbolic
+
+__all__ = [
+    "UNHIDDEN",
+    "Candidate",
+    "Cells",
+    "Form",
+    "Loss",
+    "NotAffine",
+    "PublicCells",
+    "RewardForm",
+    "Symbol",
+    "System",
+    "Tape",
+    "Values",
+    "Verification",
+    "Worst",
+    "cells",
+    "losses",
+    "main_number",
+    "sharpened",
+    "spent",
+    "symbolic",
+    "undominated",
+    "within",
+]

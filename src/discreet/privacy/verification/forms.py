@@ -1,0 +1,281 @@
+"""Affine forms: what a release kernel computes when rewards and noises are symbols.
+
+    published number = constant + Σ (coefficient · reward) + Σ (coefficient · noise)
+
+A kernel that adds, subtracts and scales by public numbers runs on forms as it runs on floats, and
+what it publishes then says in which noisy numbers every reward is, with which coefficient. Anything
+else that it does to a reward (a comparison, a product of two rewards, a sigmoid) raises
+`NotAffine`, with the reason. What is published is public: read again, it is a plain number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+REWARD, LAPLACE, GAUSSIAN, TRUNCATED, RESPONSE = (
+    "reward", "laplace", "gaussian", "truncated", "response",
+)  # fmt: skip
+
+
+class NotAffine(Exception):
+    """A kernel did something to a reward, or to noise, that forms cannot follow."""
+
+
+class Form:
+    """constant + Σ coefficient · symbol; symbols are numbered in the order of their making."""
+
+    __array_ufunc__ = None  # numpy numbers leave arithmetic with forms to the form
+    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("coefficients", "constant")
+
+    def __init__(self, coefficients: NDArray[np.float64], constant: float = 0.0) -> None:
+        self.coefficients, self.constant = coefficients, constant
+
+    @classmethod
+    def symbol(cls, number: int, coefficient: float = 1.0) -> Form:
+        """coefficient · symbol."""
+        coefficients = np.zeros(number + 1)
+        coefficients[number] = coefficient
+        return cls(coefficients)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether every symbol has cancelled."""
+        return not self.coefficients.any()
+
+    def padded(self, length: int) -> NDArray[np.float64]:
+        """The coefficients, with zeros for the symbols that came later."""
+        if len(self.coefficients) == length:
+            return self.coefficients
+        padded = np.zeros(length)
+        padded[: len(self.coefficients)] = self.coefficients
+        return padded
+
+    def _plus(self, other: Any, sign: float) -> Form:
+        if isinstance(other, Form):
+            length = max(len(self.coefficients), len(other.coefficients))
+            moved = self.padded(length) + sign * other.padded(length)
+            return Form(moved, self.constant + sign * other.constant)
+        return Form(self.coefficients, self.constant + sign * _number(other))
+
+    def __add__(self, other: Any) -> Form:
+        return self._plus(other, 1.0)
+
+    def __sub__(self, other: Any) -> Form:
+        return self._plus(other, -1.0)
+
+    def __rsub__(self, other: Any) -> Form:
+        return (-self)._plus(other, 1.0)
+
+    def __neg__(self) -> Form:
+        return self * -1.0
+
+    def __mul__(self, other: Any) -> Form:
+        if isinstance(other, Form):
+            if not other.is_constant and not self.is_constant:
+                raise NotAffine("it multiplies two numbers that are not public")
+            first, second = (self, other) if other.is_constant else (other, self)
+            return first * second.constant
+        factor = _number(other)
+        return Form(self.coefficients * factor, self.constant * factor)
+
+    def __truediv__(self, other: Any) -> Form:
+        if isinstance(other, Form):
+            if not other.is_constant:
+                raise NotAffine("it divides by a number that is not public")
+            other = other.constant
+        return self * (1.0 / _number(other))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def _plain(self, doing: str) -> float:
+        if not self.is_constant:
+            raise NotAffine(f"it {doing} a number that is not public")
+        return self.constant
+
+    def __float__(self) -> float:
+        return self._plain("computes, other than by sums, with")
+
+    def __int__(self) -> int:
+        return int(self._plain("rounds"))
+
+    def __round__(self, digits: int | None = None) -> float:
+        return round(self._plain("rounds"), digits)
+
+    def __bool__(self) -> bool:
+        return bool(self._plain("branches on"))
+
+    def __abs__(self) -> float:
+        return abs(self._plain("takes the size of"))
+
+    def __pow__(self, power: Any) -> float:
+        return float(self._plain("takes a power of") ** _number(power))
+
+    def _compared(self, other: Any) -> float:
+        return (self - other)._plain("compares, and so branches on,")
+
+    def __lt__(self, other: Any) -> bool:
+        return self._compared(other) < 0.0
+
+    def __le__(self, other: Any) -> bool:
+        return self._compared(other) <= 0.0
+
+    def __gt__(self, other: Any) -> bool:
+        return self._compared(other) > 0.0
+
+    def __ge__(self, other: Any) -> bool:
+        return self._compared(other) >= 0.0
+
+    def __eq__(self, other: object) -> bool:
+        return self._compared(other) == 0.0
+
+    def __ne__(self, other: object) -> bool:
+        return self._compared(other) != 0.0
+
+    def _refused(self, *_: Any) -> NoReturn:
+        raise NotAffine("it computes, other than by sums, with a number that is not public")
+
+    __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __rpow__ = _refused
+
+
+class RewardForm(Form):
+    """One reward as it came, and beside it what a fixed map makes of it, in [0, 1] again."""
+
+    __slots__ = ("mapped",)
+    mapped: Form
+
+
+def _number(value: Any) -> float:
+    return float(value)
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """What a symbol stands for.
+
+    A reward: `scale` is the width of its range. A noise: `law` and `scale`, with `delta` for
+    truncated Laplace noise of ε = 1/scale. A response: `scale` is the ε that it costs the reward
+    `of`.
+    """
+
+    law: str
+    scale: float
+    arm: int = -1
+    batch: int = -1
+    first: int = 0
+    """A reward: the first round of its batch."""
+    rounds: int = 0
+    """A reward: the rounds of its batch, whose rewards all enter alike, through their sum."""
+    delta: float = 0.0
+    of: int = -1
+
+
+class Tape:
+    """All symbols of one walk, and the numbers that were published, in their order.
+
+    Handed to the kernels as their generator: `noise(scale, rng)` becomes a new symbol.
+    """
+
+    def __init__(self, value: Callable[[int], float] | None = None, most: int = 1 << 30) -> None:
+        self.symbols: list[Symbol] = []
+        self.numbers: list[Form] = []
+        self.touched: set[tuple[str, int]] = set()
+        self.read_values = False
+        self.most = most
+        self._value = value or (lambda arm: 0.5)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many numbers were published as may be followed."""
+        return len(self.numbers) >= self.most
+
+    def symbol(self, symbol: Symbol, coefficient: float = 1.0) -> Form:
+        """A new symbol as a form."""
+        self.symbols.append(symbol)
+        return Form.symbol(len(self.symbols) - 1, coefficient)
+
+    def reward(self, width: float, unit: float, **where: int) -> RewardForm:
+        """One reward, counted in units; of infinite width if it may be of any size."""
+        mapped = self.symbol(Symbol(REWARD, 1.0, **where), unit)
+        form = RewardForm(self.symbol(Symbol(REWARD, width, **where), unit).coefficients)
+        form.mapped = mapped
+        return form
+
+    def noise(self, law: str, scale: Any, delta: float = 0.0) -> Form | float:
+        """New noise; none at scale 0."""
+        width = float(scale)
+        if not width > 0.0:
+            return 0.0
+        return self.symbol(Symbol(law, width, delta=delta))
+
+    def publish(self, form: Form, place: int) -> float:
+        """A number becomes public; from now on it is that of the path that is walked."""
+        self.numbers.append(form)
+        return self._value(place)
+
+
+class Cells:
+    """A flat sequence of a ledger that notes which of its entries were used."""
+
+    __slots__ = ("cells", "name", "tape")
+
+    def __init__(self, tape: Tape, name: str, cells: Iterable[Any]) -> None:
+        self.tape, self.name, self.cells = tape, name, list(cells)
+
+    def _touch(self, place: Any) -> int:
+        index = int(place)
+        if not 0 <= index < len(self.cells):  # compiled code would read or write elsewhere
+            raise IndexError(f"entry {index} of {self.name}, which has {len(self.cells)}")
+        self.tape.touched.add((self.name, index))
+        return index
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.cells[self._touch(place)]
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        self.cells[self._touch(place)] = value
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def __iter__(self) -> Iterator[Any]:
+        for place in range(len(self.cells)):
+            yield self[place]
+
+
+class PublicCells(Cells):
+    """The same for the view: whatever is written is public, and a plain number when read."""
+
+    __slots__ = ()
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        if isinstance(value, Form):
+            value = value.constant if value.is_constant else self.tape.publish(value, int(place))
+        super().__setitem__(place, value)
+
+
+class Values(PublicCells):
+    """Released values: a kernel that reads them again may do other things for other values."""
+
+    __slots__ = ()
+
+    def __getitem__(self, place: Any) -> Any:
+        self.tape.read_values = True
+        return super().__getitem__(place)
+
+
+def cells(tape: Tape, name: str, state: Any) -> Any:
+    """A NamedTuple of arrays with cells for arrays."""
+    return type(state)(
+        *(
+            Cells(tape, f"{name}.{field}", value.tolist()) if hasattr(value, "tolist") else value
+            for field, value in state._asdict().items()
+        )
+    )

@@ -1,0 +1,226 @@
+"""What a verification found: claimed, computed, who pays most, and how far the answer reaches."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ..budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
+from ..curves import lattice_delta
+from ..guarantees import Definition
+from .shifts import Loss
+
+ROUNDING = 1e-9
+"""Computed and claimed may differ by so much, relatively, through rounding of the scales."""
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The reward that pays most."""
+
+    arm: int
+    """whose reward it is; -1 where arms play no part"""
+    first: int
+    """the first round of its batch, from 1"""
+    rounds: int
+    """rounds of the batch, whose rewards all pay the same"""
+    noises: int
+    """how many noises had to move to hide it"""
+    path: str
+
+    def __str__(self) -> str:
+        last = self.first + self.rounds - 1
+        where = f"round {self.first}" if self.rounds == 1 else f"rounds {self.first} to {last}"
+        whose = "a reward" if self.arm < 0 else f"a reward of arm {self.arm}"
+        number = "1 noise" if self.noises == 1 else f"{self.noises} noises"
+        hidden = f"hidden by {number}" if self.noises else "hidden by no noise"
+        return f"{whose} in {where}, {hidden}, on the path {self.path!r}"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """A claim beside what the row's own kernels spend, computed on symbols.
+
+    `holds` is None where nothing could be computed; `reason` then says why.
+    """
+
+    policy: str
+    claimed: Budget
+    definition: Definition
+    computed: Budget | None
+    exact: bool
+    """whether `computed` is the cost on the paths walked, and not an upper bound of it"""
+    scope: str
+    """what the answer covers: which public paths, and by which argument"""
+    arms: int
+    horizon: int
+    source: str
+    """simulated or secure (live) noise"""
+    paths: int
+    """how many paths were walked"""
+    numbers: int
+    """published numbers on all of them"""
+    worst: Worst | None = None
+    reason: str = ""
+    """why nothing could be computed"""
+    breach: str = ""
+    """what is broken whatever it costs: a kernel that reaches outside of its ledger"""
+    conditions: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the claim covers what is spent; None if that is not known."""
+        if self.computed is None:
+            return None
+        return not self.breach and within(self.computed, self.claimed)
+
+    @property
+    def unspent(self) -> float | None:
+        """The share of the claimed budget that no reward ever costs; negative if exceeded."""
+        if self.computed is None:
+            return None
+        share = 1.0 - main_number(self.computed) / main_number(self.claimed)
+        return 0.0 if abs(share) < ROUNDING else share
+
+    @property
+    def verdict(self) -> str:
+        """One line."""
+        if self.computed is None:
+            return "not computed"
+        if not within(self.computed, self.claimed):
+            return "the claim is exceeded"
+        if self.breach:
+            return "broken"
+        return "the claim holds" + (", exactly" if self.exact and self.unspent == 0.0 else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "policy": self.policy,
+            "holds": self.holds,
+            "claimed": self.claimed.to_dict(),
+            "definition": self.definition.value,
+            "computed": None if self.computed is None else self.computed.to_dict(),
+            "unspent": self.unspent if self.unspent is None or math.isfinite(self.unspent) else
+            "-infinity",
+            "exact": self.exact,
+            "scope": self.scope,
+            "arms": self.arms,
+            "horizon": self.horizon,
+            "noise": self.source,
+            "paths": self.paths,
+            "numbers": self.numbers,
+            "worst": None if self.worst is None else vars(self.worst).copy(),
+            "reason": self.reason,
+            "breach": self.breach,
+            "conditions": list(self.conditions),
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        lines = [f"{self.policy}: {self.verdict}"]
+        lines.append(f"claimed   {self.claimed} ({self.definition.value})")
+        if self.computed is not None:
+            how = "exact" if self.exact else "an upper bound"
+            lines.append(f"computed  {self.computed}, {how}")
+            if self.unspent:
+                share = abs(self.unspent)
+                what = "of the budget unspent" if self.unspent > 0.0 else "more than claimed"
+                lines.append(f"share     {100.0 * share:.3g} % {what}")
+        if self.reason:
+            lines.append(f"reason    {self.reason}")
+        if self.breach:
+            lines.append(f"breach    {self.breach}")
+        if self.worst is not None:
+            lines.append(f"worst     {self.worst}")
+        lines.append(f"scope     {self.scope}")
+        size = f"{self.arms} arms, {self.horizon} rounds" if self.arms else "one response"
+        lines.append(
+            f"walked    {self.paths} paths, {self.numbers} numbers; {size}, {self.source} noise"
+        )
+        if self.conditions:
+            lines.append(f"assumed   {'; '.join(self.conditions)}")
+        return "\n".join(lines)
+
+
+def main_number(budget: Budget) -> float:
+    """ε, ρ or μ."""
+    match budget:
+        case ZCDP(rho=rho):
+            return rho
+        case GaussianDP(mu=mu):
+            return mu
+        case Pure(epsilon=epsilon) | Approximate(epsilon=epsilon) | Renyi(epsilon=epsilon):
+            return epsilon
+    raise TypeError(f"no number of {budget!r}")
+
+
+def within(computed: Budget, claimed: Budget) -> bool:
+    """Whether a budget of the same kind is at most another, up to rounding."""
+    if isinstance(computed, Approximate) and isinstance(claimed, Approximate):
+        if computed.delta > claimed.delta * (1.0 + ROUNDING):
+            return False
+        if computed.epsilon <= claimed.epsilon * (1.0 + ROUNDING):
+            return True
+        # at small ε a rounding of δ moves ε by more: compare on the δ side as well
+        return computed.delta_at(claimed.epsilon) <= claimed.delta * (1.0 + ROUNDING)
+    return main_number(computed) <= main_number(claimed) * (1.0 + ROUNDING)
+
+
+def spent(loss: Loss, claimed: Budget, whole: bool = False) -> Budget:
+    """A loss in the kind of budget that was claimed."""
+    pure = loss.laplace + loss.truncated[0] + loss.response
+    epsilon, delta = loss.truncated
+    squares = loss.laplace_squares + loss.response_squares + epsilon * epsilon / 2.0
+    rho = math.inf if delta > 0.0 else squares + loss.gaussian
+    match claimed:
+        case Pure():
+            return Pure(math.inf if loss.gaussian > 0.0 or delta > 0.0 else pure)
+        case ZCDP():
+            return ZCDP(rho)
+        case Renyi(alpha=alpha):
+            return Renyi(alpha, alpha * rho)
+        case GaussianDP():
+            mixed = pure > 0.0 or delta > 0.0 or whole
+            return GaussianDP(math.inf if mixed else math.sqrt(2.0 * loss.gaussian))
+        case Approximate(delta=at):
+            return _approximate(loss, Approximate(claimed.epsilon, at), pure, rho, whole)
+    raise TypeError(f"no way to compare with {claimed!r}")
+
+
+def _approximate(
+    loss: Loss, claimed: Approximate, pure: float, rho: float, whole: bool
+) -> Approximate:
+    """The best of the ways that are proved: as it is, on the Gaussian curve, through zCDP."""
+    delta = loss.truncated[1]
+    if loss.gaussian == 0.0 and delta > claimed.delta:
+        return Approximate(pure, min(delta, math.nextafter(1.0, 0.0)))
+    found = [math.inf]
+    if loss.gaussian == 0.0 and math.isfinite(pure):
+        found.append(Approximate(pure, delta).to_approximate(claimed.delta).epsilon)
+    if claimed.delta > 0.0 and math.isfinite(rho):
+        found.append(ZCDP(rho).to_approximate(claimed.delta).epsilon)
+        if pure == 0.0 and not whole:
+            mu = math.sqrt(2.0 * loss.gaussian)
+            found.append(GaussianDP(mu).to_approximate(claimed.delta).epsilon)
+        if pure == 0.0 and whole and len(loss.moves) == 1:
+            found.append(_lattice_epsilon(*loss.moves[0], claimed))
+    return Approximate(min(found), claimed.delta)
+
+
+def _lattice_epsilon(move: float, scale: float, claimed: Approximate) -> float:
+    """The ε at which discrete Gaussian noise keeps the claimed δ, by the proved bound."""
+    low, high = 0.0, claimed.epsilon
+    while lattice_delta(scale, round(move), high) > claimed.delta:
+        low, high = high, 2.0 * high + 1e-6
+        if high > 1e6:
+            return math.inf
+    if high == claimed.epsilon and lattice_delta(scale, round(move), high * 0.999) > claimed.delta:
+        low = high * 0.999
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        if lattice_delta(scale, round(move), middle) > claimed.delta:
+            low = middle
+        else:
+            high = middle
+    return high
