@@ -68,7 +68,7 @@ MOST_NUMBERS = 1500
 """Published numbers that are followed on one path; costs grow with the square."""
 MOST_PATHS = 128
 """Paths of a small horizon that are walked all."""
-RANDOM_PATHS = 3
+RANDOM_PATHS = 2
 SEED = 20_260
 NOMINAL_RISK = 0.1
 """Stands in for the risk of a wrong answer, which no release depends on."""
@@ -318,7 +318,7 @@ def walk(
         part.parameters(setting) for part in (policy.release, policy.schedule, policy.rule)
     )
     ledger = cells(tape, "ledger", policy.release.ledger(setting))
-    memory = policy.rule.memory(setting)
+    memory = cells(tape, "memory", policy.rule.memory(setting))
     view = View(
         Values(tape, "view.value", [0.0] * arms),
         PublicCells(tape, "view.size", [0] * arms),

@@ -60,8 +60,14 @@ class Form:
 
     def _plus(self, other: Any, sign: float) -> Form:
         if isinstance(other, Form):
-            length = max(len(self.coefficients), len(other.coefficients))
-            moved = self.padded(length) + sign * other.padded(length)
+            mine, others = self.coefficients, other.coefficients
+            longer = max(len(mine), len(others))
+            moved = np.zeros(longer)
+            moved[: len(mine)] = mine
+            if sign > 0.0:
+                moved[: len(others)] += others
+            else:
+                moved[: len(others)] -= others
             return Form(moved, self.constant + sign * other.constant)
         return Form(self.coefficients, self.constant + sign * _number(other))
 

@@ -170,8 +170,9 @@ def _merged(columns: NDArray[Any], kinds: list[Symbol]) -> tuple[NDArray[Any], l
     Laplace: whoever hides something moves the widest, at b = max b_j. Gaussian: σ² = Σ σ_j².
     """
     groups: dict[tuple[str, bytes], list[int]] = {}
+    by_noise = np.ascontiguousarray(columns.T)
     for j, kind in enumerate(kinds):
-        groups.setdefault((kind.law, columns[:, j].tobytes()), []).append(j)
+        groups.setdefault((kind.law, by_noise[j].tobytes()), []).append(j)
     merged = []
     for (law, _), members in groups.items():
         scales = [kinds[j].scale for j in members]
