@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
-from ..errors import UnsupportedBudget
+from ..errors import InvalidArgument, UnsupportedBudget
 from ..privacy.budgets import Approximate, Budget, Pure
 from ..privacy.mechanisms import TruncatedLaplace
 from .releases.exact import Exact
@@ -27,6 +27,9 @@ from .rules import Rule, choose_sampled, epsilon_delta
 from .starts import beta_start, check_start, gauss_start
 from .thompson import Start, choose_beta
 from .view import Setting, View
+
+if TYPE_CHECKING:
+    from .releases import Release
 
 SIXTH = 1.0 / 6.0
 SMALLEST = 2.0**-54
@@ -178,6 +181,14 @@ class BetaLeader(StartedLeader):
 
     name: ClassVar[str] = "Beta leader"
     choose: ClassVar[Function | Kernel] = Kernel(choose_beta, belief=padded_belief)
+
+    def check_release(self, release: Release) -> None:
+        """Its start phase is proved for whole numbers of successes, and a Beta law has no other."""
+        if not isinstance(release, ExactBits):
+            raise InvalidArgument(
+                "release", f"be ExactBits for the rule {self.name!r}", str(release),
+                "its proof counts bits; GaussianLeader takes exact means of any rewards",
+            )  # fmt: skip
 
     def parameters(self, setting: Setting) -> Start:
         return Start(beta_start(self.asked, self.calibration))

@@ -54,6 +54,8 @@ class Policy:
                 "schedule", "be set by the rule where it is Phases", str(self.rule),
                 "use an eliminating rule, or the schedules EachRound, Doubling or Geometric",
             )  # fmt: skip
+        self.release.check_composition(self.schedule, self.rule)
+        self.rule.check_release(self.release)
 
     @property
     def guarantee(self) -> Guarantee:

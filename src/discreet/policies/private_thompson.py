@@ -28,7 +28,7 @@ from ..privacy.guarantees import Definition, Guarantee
 from .releases.base import noise
 from .releases.counting import Tree
 from .rules import Rule, clip01
-from .schedules import UNTIL_THE_END, Schedule
+from .schedules import UNTIL_THE_END, Phases, Schedule, check_length
 from .thompson import choose_beta
 from .view import Setting, View
 
@@ -102,6 +102,26 @@ class GapThenTree(Tree):
     name: ClassVar[str] = "batches + Laplace, then tree"
     publish: ClassVar[Function] = staticmethod(publish_gap_or_tree)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_flags(gap_estimation=self.gap_estimation, divided=self.divided)
+
+    def check_composition(self, schedule: Schedule, rule: Rule) -> None:
+        """Blocks close the nodes that they should only if the rule lays them out, and both agree on
+        when the gap is known. Other batches are in more nodes than the noise pays for."""
+        mine = isinstance(rule, PrivateThompson) and rule.choose is PrivateThompson.choose
+        if not mine or not isinstance(schedule, Phases):
+            raise InvalidArgument(
+                "release", "go with Phases and PrivateThompson, whose blocks fill its trees",
+                f"{self.name}, with {schedule} and {rule}",
+                "use Tree(epsilon), which takes any schedule and any rule",
+            )  # fmt: skip
+        if rule.gap_estimation is not self.gap_estimation:
+            raise InvalidArgument(
+                "gap_estimation", "be the same in the release and in the rule",
+                (self.gap_estimation, rule.gap_estimation), "give the same value to both",
+            )  # fmt: skip
+
     def parameters(self, setting: Setting) -> GapScale:  # type: ignore[override]
         scale, unit, levels = super().parameters(setting)
         factor = 2 * setting.arms if self.divided else 1
@@ -118,6 +138,13 @@ class GapThenTree(Tree):
         import numpy as np
 
         return GapLedger(*super().ledger(setting), np.zeros(1, np.int64), np.zeros(1, np.int64))
+
+
+def check_flags(**flags: object) -> None:
+    """Arguments that are true or false."""
+    for argument, value in flags.items():
+        if not isinstance(value, bool):
+            raise InvalidArgument(argument, "be True or False", value, f"use {argument}=True")
 
 
 class Phases3(NamedTuple):
@@ -215,8 +242,9 @@ class PrivateThompson(Rule):
     )
 
     def __post_init__(self) -> None:
-        if self.fill is not None and self.fill < 1:
-            raise InvalidArgument("fill", "be at least 1", self.fill, "leave it out for Γ/Δ̂²")
+        check_flags(gap_estimation=self.gap_estimation, divided=self.divided)
+        if self.fill is not None:
+            check_length("fill", self.fill, "leave it out for Γ/Δ̂²")
 
     def parameters(self, setting: Setting) -> Phases3:
         log_horizon = math.log(setting.needs_horizon(self.name))

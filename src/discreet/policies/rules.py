@@ -9,12 +9,15 @@ and a family fills in one formula.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import UnsupportedBudget
 from ..privacy.budgets import Approximate, Budget, Pure
 from .view import Empty, Setting, View
+
+if TYPE_CHECKING:
+    from .releases import Release
 
 
 class Rule:
@@ -32,6 +35,9 @@ class Rule:
     def memory(self, setting: Setting) -> NamedTuple:
         """The rule's own notes, made from public numbers only."""
         return Empty()
+
+    def check_release(self, release: Release) -> None:
+        """Refuse a release on which the rule's own claim, or its formula, would not hold."""
 
     @property
     def budget(self) -> Budget | None:

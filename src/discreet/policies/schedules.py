@@ -17,10 +17,25 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..compiled import Function
 from ..errors import InvalidArgument
+from ..privacy._checks import count, number
 from .view import Empty, Setting, View
 
 UNTIL_THE_END = 1 << 62
 """A batch length that every horizon cuts off."""
+LONGEST = 1 << 53
+"""No batch that is declared beforehand is longer: floats count exactly up to here."""
+STEEPEST = 1000.0
+"""Batches that grow by more would leave an arm one release, and overflow what counts them."""
+SLOWEST = 1e-4
+"""Ratios closer to 1 have so many releases that they are bounded instead of counted."""
+
+
+def check_length(argument: str, value: object, fix: str) -> int:
+    """A whole number of rounds from 1."""
+    rounds = count(argument, value, fix=fix)
+    if rounds > LONGEST:
+        raise InvalidArgument(argument, "be at most 2^53", value, fix)
+    return rounds
 
 
 class Schedule:
@@ -66,7 +81,8 @@ def growing(schedule: Growth, memory: Any, view: View, arm: int) -> int:
     pulls = view.pulls[arm]
     if pulls == 0:
         return schedule.first
-    following: int = math.ceil((schedule.ratio - 1.0) * pulls)
+    # beyond every horizon, and still a whole number in compiled code
+    following: int = math.ceil(min((schedule.ratio - 1.0) * pulls, 4e18))
     return following
 
 
@@ -84,10 +100,14 @@ class Geometric(Schedule):
     length: ClassVar[Function] = staticmethod(growing)
 
     def __post_init__(self) -> None:
-        if not 1.0 < self.ratio < math.inf:
-            raise InvalidArgument("ratio", "be above 1", self.ratio, "use for example ratio=2.0")
-        if not isinstance(self.first, int) or self.first < 1:
-            raise InvalidArgument("first", "be a whole number from 1", self.first, "use first=1")
+        fix = "use for example ratio=2.0"
+        ratio = number("ratio", self.ratio, zero=False, infinite=False, fix=fix)
+        if not 1.0 < ratio <= STEEPEST:
+            raise InvalidArgument(
+                "ratio", f"be above 1 and at most {STEEPEST:g}", self.ratio, fix
+            )
+        first = check_length("first", self.first, "use first=1")
+        object.__setattr__(self, "first", first)
 
     def parameters(self, setting: Setting) -> Growth:
         cap = self.first if setting.horizon is None else setting.horizon // (10 * setting.arms)
@@ -96,6 +116,11 @@ class Geometric(Schedule):
     def releases(self, horizon: int) -> int:
         # from 1 and not from `first`, which `parameters` may cut down: a smaller first batch leaves
         # room for more releases, and what pays for them must not count too few
+        if self.ratio - 1.0 < SLOWEST:
+            # one by one up to 1/(r-1) pulls, then each release multiplies them by r or more
+            steps = 1.0 / (self.ratio - 1.0)
+            grown = math.log(max(1.0, horizon / steps)) / math.log(self.ratio)
+            return min(horizon, math.ceil(steps + grown) + 2)
         pulls, releases = 1, 1
         while pulls < horizon:
             pulls += math.ceil((self.ratio - 1.0) * pulls)
@@ -133,8 +158,8 @@ class Regular(Schedule):
     length: ClassVar[Function] = staticmethod(every_so_often)
 
     def __post_init__(self) -> None:
-        if self.every < 1:
-            raise InvalidArgument("every", "be at least 1", self.every, "use every=1")
+        every = check_length("every", self.every, "use every=1")
+        object.__setattr__(self, "every", every)
 
     def parameters(self, setting: Setting) -> Interval:
         return Interval(self.every)

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import astuple, dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ...compiled import Function, Kernel
 from ...errors import InvalidArgument
+from ...privacy._checks import number
 from ...privacy.budgets import ZCDP, Approximate, Budget, Pure, Renyi
 from ...privacy.guarantees import Definition, Guarantee
 from ...privacy.mechanisms import Laplace
@@ -27,6 +28,10 @@ from ...privacy.source import SIMULATED, Source
 from ..schedules import Schedule
 from ..view import Empty, Setting
 
+if TYPE_CHECKING:
+    from ..rules import Rule
+
+SMALLEST_EPSILON = 1e-100
 NOMINAL_HORIZON = 1 << 20
 """Stands in for the horizon where a guarantee is the same for all of them."""
 
@@ -70,6 +75,21 @@ class Release:
         spent = without_rounding(each.times(self.touches(schedule, horizon)), self.budget)
         definition = Definition.LOCAL if self.respond is not None else Definition.INTERACTIVE
         return Guarantee(spent, definition, conditions=self.conditions)
+
+    def check_composition(self, schedule: Schedule, rule: Rule) -> None:
+        """Refuse a schedule, or a rule, under which the guarantee would not hold.
+
+        Most releases keep theirs under all of them: a batch is released once, whatever its length,
+        and a rule sees releases alone.
+        """
+
+    def is_sound_for(self, schedule: Schedule, rule: Rule) -> bool:
+        """Whether a row may compose it with the two."""
+        try:
+            self.check_composition(schedule, rule)
+        except InvalidArgument:
+            return False
+        return True
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -131,9 +151,11 @@ class PureRelease(Release):
     noise: ClassVar[str] = "laplace"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.epsilon, int | float) or not self.epsilon > 0.0:
+        fix = "use for example epsilon=1.0"
+        epsilon = number("epsilon", self.epsilon, zero=False, fix=fix)
+        if epsilon < SMALLEST_EPSILON:  # the scale of the noise would not be a finite number
             raise InvalidArgument(
-                "epsilon", "be above 0", self.epsilon, "use for example epsilon=1.0"
+                "epsilon", f"be at least {SMALLEST_EPSILON:g}", self.epsilon, fix
             )
 
     @property

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ...compiled import Function
-from ...errors import InvalidArgument
+from ...errors import InvalidArgument, UnsupportedBudget
+from ...privacy._checks import number
 from ...privacy.budgets import ZCDP, Approximate, Budget
 from ...privacy.guarantees import Definition, Guarantee
 from ..schedules import Regular, Schedule
 from ..view import Setting, View
 from .base import PureRelease, Release, Scale, noise, zeros
 from .exact import Sums
+
+if TYPE_CHECKING:
+    from ..rules import Rule
 
 
 class Running(NamedTuple):
@@ -107,8 +111,14 @@ class ShrinkingLaplace(Release):
     noise: ClassVar[str] = "laplace"
 
     def __post_init__(self) -> None:
-        if not 1.0 < self.power <= 1.5:
+        power = number("v", self.power, zero=False, fix="use v=1.1 as published")
+        if not 1.0 < power <= 1.5:
             raise InvalidArgument("v", "lie in (1, 1.5]", self.power, "use v=1.1 as published")
+        if not isinstance(self.asked, ZCDP | Approximate):
+            raise UnsupportedBudget(
+                "budget", "be zCDP or approximate for noise that shrinks", self.asked,
+                "give rho, or epsilon and delta",
+            )  # fmt: skip
 
     @property
     def budget(self) -> Budget:  # type: ignore[override]
@@ -120,12 +130,17 @@ class ShrinkingLaplace(Release):
     def ledger(self, setting: Setting) -> Sums:
         return Sums(zeros(setting.arms, setting.source))
 
-    def guarantee(self, schedule: Schedule, horizon: int | None = None) -> Guarantee:
+    def check_composition(self, schedule: Schedule, rule: Rule | None = None) -> None:
+        """The sum over releases rests on their being f rounds apart."""
         if not isinstance(schedule, Regular):
             raise InvalidArgument(
                 "schedule", f"be Regular for the release {self.name!r}", str(schedule),
                 "its noise is paid for by releases that are at least f rounds apart",
             )  # fmt: skip
+
+    def guarantee(self, schedule: Schedule, horizon: int | None = None) -> Guarantee:
+        self.check_composition(schedule)
+        assert isinstance(schedule, Regular)
         spent: Budget = ZCDP(shrinking_rho(self.power, schedule.every))
         if isinstance(self.asked, Approximate):
             spent = spent.to_approximate(self.asked.delta)
