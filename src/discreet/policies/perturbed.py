@@ -29,7 +29,10 @@ from .thompson import Start, choose_beta
 from .view import Setting, View
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .releases import Release
+    from .releases.noise_of_mean import MeanNoise
 
 SIXTH = 1.0 / 6.0
 SMALLEST = 2.0**-54
@@ -208,3 +211,18 @@ class ExactBits(Exact):
     name: ClassVar[str] = "exact bits"
     respond: ClassVar[Function | None] = staticmethod(respond_rounded)
     bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
+    secure_noise: ClassVar[bool] = False
+
+    def estimated_mean(self, value: float) -> float | None:
+        """A bit has the mean of its reward."""
+        return value
+
+    def mean_noise(
+        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
+    ) -> MeanNoise | None:
+        """Rounding a reward to a bit moves it by at most 1/2 in standard deviation."""
+        from .releases.noise_of_mean import MeanNoise, Part
+
+        if not self._checked_sizes(sizes):
+            return None
+        return MeanNoise((Part("response", 0.5 / sum(sizes), sum(sizes)),))

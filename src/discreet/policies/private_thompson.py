@@ -19,18 +19,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
 from ..privacy.counters import tree_add
 from ..privacy.guarantees import Definition, Guarantee
-from .releases.base import noise
+from .releases.base import laplace_parts, noise
 from .releases.counting import Tree
 from .rules import Rule, clip01
 from .schedules import UNTIL_THE_END, Phases, Schedule, check_length
 from .thompson import choose_beta
 from .view import Setting, View
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .releases.noise_of_mean import MeanNoise
 
 GAP, FILL, SAMPLE = 0, 1, 2
 
@@ -109,8 +114,8 @@ class GapThenTree(Tree):
     def check_composition(self, schedule: Schedule, rule: Rule) -> None:
         """Blocks close the nodes that they should only if the rule lays them out, and both agree on
         when the gap is known. Other batches are in more nodes than the noise pays for."""
-        mine = isinstance(rule, PrivateThompson) and rule.choose is PrivateThompson.choose
-        if not mine or not isinstance(schedule, Phases):
+        aligned = isinstance(rule, PrivateThompson) and rule.choose is PrivateThompson.choose
+        if not isinstance(rule, PrivateThompson) or not (aligned and isinstance(schedule, Phases)):
             raise InvalidArgument(
                 "release", "go with Phases and PrivateThompson, whose blocks fill its trees",
                 f"{self.name}, with {schedule} and {rule}",
@@ -128,6 +133,16 @@ class GapThenTree(Tree):
         batch = setting.source.laplace_scale(self.epsilon) * factor
         phase = GAP if self.gap_estimation else FILL
         return GapScale(scale * factor, unit, levels, batch, phase)
+
+    def mean_noise(
+        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
+    ) -> MeanNoise | None:
+        """One noise for every node, the leaves being rounds; None if batches came before."""
+        if self.gap_estimation or not self._checked_sizes(sizes):
+            return None
+        return laplace_parts(
+            setting, sizes, (self.parameters(setting).scale, sum(sizes).bit_count())
+        )
 
     def guarantee(self, schedule: Schedule, horizon: int | None = None) -> Guarantee:
         """Table DP: the blocks are aligned as long as nobody replaces the arms that are chosen."""

@@ -103,9 +103,7 @@ class Geometric(Schedule):
         fix = "use for example ratio=2.0"
         ratio = number("ratio", self.ratio, zero=False, infinite=False, fix=fix)
         if not 1.0 < ratio <= STEEPEST:
-            raise InvalidArgument(
-                "ratio", f"be above 1 and at most {STEEPEST:g}", self.ratio, fix
-            )
+            raise InvalidArgument("ratio", f"be above 1 and at most {STEEPEST:g}", self.ratio, fix)
         first = check_length("first", self.first, "use first=1")
         object.__setattr__(self, "first", first)
 

@@ -29,6 +29,7 @@ import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -284,9 +285,7 @@ def _exceeds(value: float, best: float) -> bool:
 
 def _worst(walk: Walk, candidate: Candidate) -> Worst:
     symbol = walk.tape.symbols[candidate.symbol]
-    return Worst(
-        symbol.arm, symbol.first, symbol.rounds, candidate.loss.numbers, walk.path.name
-    )
+    return Worst(symbol.arm, symbol.first, symbol.rounds, candidate.loss.numbers, walk.path.name)
 
 
 class Kernels(NamedTuple):
@@ -306,9 +305,7 @@ class Kernels(NamedTuple):
         )
 
 
-def walk(
-    policy: Policy, kernels: Kernels, setting: Setting, path: Path, seed: int = SEED
-) -> Walk:
+def walk(policy: Policy, kernels: Kernels, setting: Setting, path: Path, seed: int = SEED) -> Walk:
     """One public path, with the row's own kernels, rewards and noises as symbols."""
     source, arms, horizon = setting.source, setting.arms, setting.horizon
     assert horizon is not None
@@ -391,6 +388,7 @@ def _always(arm: int) -> Callable[[], Iterator[int]]:
 
 def shared_paths(arms: int) -> list[Path]:
     """Arms in turn, and one after the other."""
+
     def in_turn() -> Iterator[int]:
         return itertools.cycle(range(arms))
 
@@ -412,6 +410,7 @@ def shared_paths(arms: int) -> list[Path]:
 
 def random_paths(arms: int, seed: int) -> list[Path]:
     """Seeded random arms, uniform or with a favourite."""
+
     def order(number: int) -> Iterator[int]:
         chance = random.Random(f"{seed} {number}")
         favourite = number % arms
@@ -419,10 +418,7 @@ def random_paths(arms: int, seed: int) -> list[Path]:
             alone = number % 2 == 1 and chance.random() < 0.8
             yield favourite if alone else chance.randrange(arms)
 
-    return [
-        Path(f"random arms {number}", lambda number=number: order(number))
-        for number in range(RANDOM_PATHS)
-    ]
+    return [Path(f"random arms {number}", partial(order, number)) for number in range(RANDOM_PATHS)]
 
 
 def _ranked(gap: float) -> Callable[[], Callable[[int], float]]:
@@ -431,6 +427,7 @@ def _ranked(gap: float) -> Callable[[], Callable[[int], float]]:
 
 def rule_paths(arms: int, seed: int) -> list[Path]:
     """The rule's own choices on released values: clear, close, far apart, random."""
+
     def at_random(number: int) -> Callable[[int], float]:
         chance = random.Random(f"{seed} {number}")
         return lambda arm: chance.gauss(0.5, 0.2 + number)
@@ -441,7 +438,7 @@ def rule_paths(arms: int, seed: int) -> list[Path]:
         Path("the rule, arms very far apart", None, None, _ranked(5.0)),
         Path("the rule, last arm best", None, None, _ranked(-3.0)),
         *(
-            Path(f"the rule, random values {n}", None, None, lambda n=n: at_random(n))
+            Path(f"the rule, random values {n}", None, None, partial(at_random, n))
             for n in range(RANDOM_PATHS)
         ),
     ]
@@ -449,6 +446,7 @@ def rule_paths(arms: int, seed: int) -> list[Path]:
 
 def phase_paths(arms: int, seed: int) -> list[Path]:
     """Lengths that no rule chose."""
+
     def ones() -> Iterator[int]:
         return itertools.repeat(1)
 

@@ -13,6 +13,10 @@ that names the row, the check, what was seen and what should have been. Row by r
 - **documented**: schedule, release and rule have docstrings; a reference that a row names exists.
 - **guarantee**: it can be derived, is finite for a private row, does not depend on the horizon, and
   is at most the budget that was asked for.
+- **verified**: the kernels, run on symbols, spend at most the guarantee, with simulated and with
+  live noise. Algebra, not measurement: `Policy.verify` says what it covers.
+- **means**: reported means are unbiased or None, their noise is what the release says, and it has
+  secure noise where it says so.
 - **noisy first reward**: no arm's first release is its raw reward.
 - **worth its budget**: one changed reward moves no release, response or choice by more than the
   guarantee says. Measured, so a claim without its noise is caught; not a proof.
@@ -22,16 +26,20 @@ that names the row, the check, what was seen and what should have been. Row by r
 - **saved state**: a rehearsal that is saved midway goes on exactly as if it had not been.
 - **twin** (with `twin=`): at a huge budget the row makes the choices of its non-private twin.
 
-Seeds are fixed. "worth its budget" fails a sound row with probability below 1e-6.
+Seeds are fixed. "worth its budget" fails a sound row with probability below 1e-6, "means" below
+1e-8.
 """
 
 from .case import SEED, Case, Check
 from .claims import HORIZONS, check_documented, check_guarantee
 from .leaks import DRAWS, FALSE_ALARM, check_noisy_first, check_worth
+from .means import check_means
 from .repeats import check_compiled, check_saved_state, check_seeded, check_threads
 from .steps import check_steps
 from .suite import CHECKS, check_policy
 from .twins import HUGE, at_huge_budget, check_twin
+from .unchecked import unchecked_policy
+from .verified import check_verified
 from .walk import Walk
 
 __all__ = [
@@ -48,6 +56,7 @@ __all__ = [
     "check_compiled",
     "check_documented",
     "check_guarantee",
+    "check_means",
     "check_noisy_first",
     "check_policy",
     "check_saved_state",
@@ -55,5 +64,7 @@ __all__ = [
     "check_steps",
     "check_threads",
     "check_twin",
+    "check_verified",
     "check_worth",
+    "unchecked_policy",
 ]

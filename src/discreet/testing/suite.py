@@ -9,15 +9,19 @@ from ..policies.policy import Policy
 from .case import Case, Check
 from .claims import check_documented, check_guarantee
 from .leaks import check_noisy_first, check_worth
+from .means import check_means
 from .repeats import check_compiled, check_saved_state, check_seeded, check_threads
 from .steps import check_steps
 from .twins import check_twin
+from .verified import check_verified
 
 CHECKS: Mapping[str, Check] = MappingProxyType(
     {
         "steps": check_steps,
         "documented": check_documented,
         "guarantee": check_guarantee,
+        "verified": check_verified,
+        "means": check_means,
         "noisy first reward": check_noisy_first,
         "worth its budget": check_worth,
         "compiled": check_compiled,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ...compiled import Function, Kernel
 from ...errors import InvalidArgument
-from ...privacy._checks import number
+from ...privacy._checks import count, number
 from ...privacy.budgets import ZCDP, Approximate, Budget, Pure, Renyi
 from ...privacy.guarantees import Definition, Guarantee
 from ...privacy.mechanisms import Laplace
@@ -29,7 +29,10 @@ from ..schedules import Schedule
 from ..view import Empty, Setting
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..rules import Rule
+    from .noise_of_mean import MeanNoise
 
 SMALLEST_EPSILON = 1e-100
 NOMINAL_HORIZON = 1 << 20
@@ -47,6 +50,8 @@ class Release:
     """Which noise of the source fills in `noise` in the kernels."""
     bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     """The range of rewards that the sensitivity rests on."""
+    secure_noise: ClassVar[bool] = True
+    """Whether all its noise has a secure twin."""
     any_lengths: ClassVar[bool] = True
     """Whether batches of any length, in any order of arms, cost what the guarantee says."""
     budget: Budget
@@ -90,6 +95,41 @@ class Release:
         except InvalidArgument:
             return False
         return True
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it has secure noise for its budget, so that a live trial can run it."""
+        return self.secure_noise
+
+    def estimated_mean(self, value: float) -> float | None:
+        """The mean reward that a released value is an unbiased estimate of; None if of none.
+
+        A curator releases means. What a participant's own device makes of a reward may lean to one
+        side, so a local release has to say how to undo that; until it does, nothing is reported.
+        """
+        return value if self.respond is None else None
+
+    def mean_noise(
+        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
+    ) -> MeanNoise | None:
+        """The noise in `estimated_mean` after an arm's batches of these sizes; None if unknown.
+
+        `steps`: releases of all arms so far, for counters that go on while others are played. By
+        default the kernel is run on symbols and asked; large numbers of batches want a formula.
+        """
+        from ..verification import released_noise
+        from .noise_of_mean import noise_of
+
+        if self.respond is not None or not self._checked_sizes(sizes):
+            return None
+        return noise_of(released_noise(self, setting, list(sizes)))
+
+    @staticmethod
+    def _checked_sizes(sizes: Sequence[int]) -> bool:
+        """Whether there was a batch at all; sizes that no batch has are refused."""
+        for size in sizes:
+            count("sizes", size, fix="give the rounds of every batch")
+        return len(sizes) > 0
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -154,9 +194,7 @@ class PureRelease(Release):
         fix = "use for example epsilon=1.0"
         epsilon = number("epsilon", self.epsilon, zero=False, fix=fix)
         if epsilon < SMALLEST_EPSILON:  # the scale of the noise would not be a finite number
-            raise InvalidArgument(
-                "epsilon", f"be at least {SMALLEST_EPSILON:g}", self.epsilon, fix
-            )
+            raise InvalidArgument("epsilon", f"be at least {SMALLEST_EPSILON:g}", self.epsilon, fix)
 
     @property
     def budget(self) -> Budget:  # type: ignore[override]
@@ -173,6 +211,14 @@ class PureRelease(Release):
 
     def mechanism_budget(self, schedule: Schedule, horizon: int) -> Budget:
         return Laplace(self.scale(schedule, horizon, SIMULATED)).budget
+
+
+def laplace_parts(setting: Setting, sizes: Sequence[int], *parts: tuple[float, int]) -> MeanNoise:
+    """Laplace noises on the sum of all rewards, as (scale in units, count), seen on their mean."""
+    from .noise_of_mean import MeanNoise, Part
+
+    whole = sum(sizes) * setting.source.unit
+    return MeanNoise(tuple(Part("laplace", b / whole, n) for b, n in parts if n > 0))
 
 
 def zeros(arms: int, source: Source) -> Any:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ...compiled import Function
+from ...privacy._checks import count
 from ...privacy.counters import (
     HYBRID_LEVELS,
     HybridLedger,
@@ -21,7 +22,12 @@ from ...privacy.counters import (
 )
 from ..schedules import Schedule
 from ..view import Setting, View
-from .base import PureRelease, Scale
+from .base import PureRelease, Scale, laplace_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .noise_of_mean import MeanNoise
 
 
 class TreeScale(NamedTuple):
@@ -59,6 +65,15 @@ class Tree(PureRelease):
         horizon = setting.needs_horizon(self.name)
         scale = self.scale(setting.schedule, horizon, setting.source)
         return TreeScale(scale, setting.source.unit, self.touches(setting.schedule, horizon))
+
+    def mean_noise(
+        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
+    ) -> MeanNoise | None:
+        """One noise for every node of the prefix sum: as many as the number of leaves has ones."""
+        if not self._checked_sizes(sizes):
+            return None
+        scale = self.parameters(setting).scale
+        return laplace_parts(setting, sizes, (scale, len(sizes).bit_count()))
 
     def ledger(self, setting: Setting) -> TreeLedger:
         levels = self.touches(setting.schedule, setting.needs_horizon(self.name))
@@ -98,6 +113,22 @@ class Hybrid(PureRelease):
     name: ClassVar[str] = "hybrid"
     publish: ClassVar[Function] = staticmethod(publish_hybrid)
 
+    def mean_noise(
+        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
+    ) -> MeanNoise | None:
+        """A noise for every power of two so far, and for every node of the tree since the last."""
+        if not self._checked_sizes(sizes):
+            return None
+        leaves = len(sizes) if steps is None else self._steps(sizes, steps)
+        depth = leaves.bit_length() - 1
+        scale = self.scale(setting.schedule, setting.horizon, setting.source)
+        nodes = (leaves - (1 << depth)).bit_count()
+        return laplace_parts(setting, sizes, (2 * scale, depth + 1), (2 * depth * scale, nodes))
+
+    def _steps(self, sizes: Sequence[int], steps: int) -> int:
+        """A counter goes on with its own arm alone."""
+        return len(sizes)
+
     def ledger(self, setting: Setting) -> HybridLedger:
         return hybrid_ledger(setting.arms, exact=setting.source.secure)
 
@@ -120,6 +151,10 @@ class IdleHybrid(Hybrid):
 
     name: ClassVar[str] = "hybrid, idle arms counted"
     publish: ClassVar[Function] = staticmethod(publish_hybrid_idle)
+
+    def _steps(self, sizes: Sequence[int], steps: int) -> int:
+        """A counter goes on with every arm."""
+        return count("steps", steps, least=len(sizes), fix="give the releases of all arms so far")
 
     def ledger(self, setting: Setting) -> TogetherLedger:  # type: ignore[override]
         return together_ledger(setting.arms, exact=setting.source.secure)

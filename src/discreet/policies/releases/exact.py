@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ...compiled import Function
 from ...privacy.guarantees import Guarantee
 from ..schedules import Schedule
 from ..view import Setting, View
 from .base import Release, zeros
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .noise_of_mean import MeanNoise
 
 
 class Unit(NamedTuple):
@@ -46,6 +51,14 @@ class Exact(Release):
 
     def ledger(self, setting: Setting) -> Sums:
         return Sums(zeros(setting.arms, setting.source))
+
+    def mean_noise(
+        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
+    ) -> MeanNoise | None:
+        """None at all."""
+        from .noise_of_mean import MeanNoise
+
+        return MeanNoise() if self._checked_sizes(sizes) else None
 
     def guarantee(self, schedule: Schedule, horizon: int | None = None) -> Guarantee:
         return Guarantee.none()

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ...compiled import Function
 from ...privacy.budgets import Budget
 from ...privacy.mechanisms import RandomisedResponse
 from ..schedules import Schedule
 from ..view import Setting
-from .base import PureRelease, noise, response, squash, zeros
+from .base import PureRelease, laplace_parts, noise, response, squash, zeros
 from .exact import Sums, publish_exact
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .noise_of_mean import MeanNoise
 
 
 class LocalScale(NamedTuple):
@@ -57,6 +63,18 @@ class LocalLaplace(PureRelease):
     def ledger(self, setting: Setting) -> Sums:
         return Sums(zeros(setting.arms, setting.source))
 
+    def estimated_mean(self, value: float) -> float | None:
+        """The noise has mean 0."""
+        return value
+
+    def mean_noise(
+        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
+    ) -> MeanNoise | None:
+        """One noise a response."""
+        if not self._checked_sizes(sizes):
+            return None
+        return laplace_parts(setting, sizes, (self.parameters(setting).scale, sum(sizes)))
+
 
 @dataclass(frozen=True)
 class LocalBernoulli(LocalLaplace):
@@ -68,20 +86,50 @@ class LocalBernoulli(LocalLaplace):
     def mechanism_budget(self, schedule: Schedule, horizon: int) -> Budget:
         return RandomisedResponse(self.epsilon).budget
 
+    def estimated_mean(self, value: float) -> float | None:
+        """Bits lean towards 1/2: their mean is 1/2 + (μ - 1/2) tanh(ε/2)."""
+        return 0.5 + (value - 0.5) / math.tanh(0.5 * self.epsilon)
+
+    def mean_noise(
+        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
+    ) -> MeanNoise | None:
+        """A bit has a standard deviation of at most 1/2, whatever the reward."""
+        from .noise_of_mean import MeanNoise, Part
+
+        if not self._checked_sizes(sizes):
+            return None
+        answers = sum(sizes)
+        each = 0.5 / (answers * math.tanh(0.5 * self.epsilon))
+        return MeanNoise((Part("response", each, answers),))
+
+
+class Squashed(PureRelease):
+    """Base of the releases of sigmoids: their mean is no function of the mean reward."""
+
+    bounds: ClassVar[tuple[float, float] | None] = None
+
+    def estimated_mean(self, value: float) -> float | None:
+        """None: rewards of one mean have sigmoids of many."""
+        return None
+
+    def mean_noise(
+        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
+    ) -> MeanNoise | None:
+        """None, for there is no mean."""
+        return None
+
 
 @dataclass(frozen=True)
-class SquashedLaplace(LocalLaplace):
+class SquashedLaplace(Squashed, LocalLaplace):
     """Local Laplace noise on the sigmoid of a reward of any size."""
 
     name: ClassVar[str] = "sigmoid + local Laplace"
     respond: ClassVar[Function | None] = staticmethod(respond_squashed_laplace)
-    bounds: ClassVar[tuple[float, float] | None] = None
 
 
 @dataclass(frozen=True)
-class SquashedBernoulli(LocalBernoulli):
+class SquashedBernoulli(Squashed, LocalBernoulli):
     """A random bit that leans towards the sigmoid of a reward of any size."""
 
     name: ClassVar[str] = "sigmoid + local Bernoulli"
     respond: ClassVar[Function | None] = staticmethod(respond_squashed_bernoulli)
-    bounds: ClassVar[tuple[float, float] | None] = None

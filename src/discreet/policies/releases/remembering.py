@@ -13,11 +13,14 @@ from ...privacy.budgets import ZCDP, Approximate, Budget
 from ...privacy.guarantees import Definition, Guarantee
 from ..schedules import Regular, Schedule
 from ..view import Setting, View
-from .base import PureRelease, Release, Scale, noise, zeros
+from .base import PureRelease, Release, Scale, laplace_parts, noise, zeros
 from .exact import Sums
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..rules import Rule
+    from .noise_of_mean import MeanNoise
 
 
 class Running(NamedTuple):
@@ -44,6 +47,15 @@ class RunningLaplace(PureRelease):
 
     def ledger(self, setting: Setting) -> Running:
         return Running(zeros(setting.arms, setting.source))
+
+    def mean_noise(
+        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
+    ) -> MeanNoise | None:
+        """One noise a batch."""
+        if not self._checked_sizes(sizes):
+            return None
+        scale = self.scale(setting.schedule, setting.horizon, setting.source)
+        return laplace_parts(setting, sizes, (scale, len(sizes)))
 
 
 def publish_again(
@@ -77,6 +89,15 @@ class RememberLaplace(PureRelease):
 
     def ledger(self, setting: Setting) -> Sums:
         return Sums(zeros(setting.arms, setting.source))
+
+    def mean_noise(
+        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
+    ) -> MeanNoise | None:
+        """The last noise alone, on the sum of all rewards."""
+        if not self._checked_sizes(sizes):
+            return None
+        scale = self.scale(setting.schedule, setting.horizon, setting.source)
+        return laplace_parts(setting, sizes, (scale, 1))
 
 
 class Shrinking(NamedTuple):
@@ -129,6 +150,15 @@ class ShrinkingLaplace(Release):
 
     def ledger(self, setting: Setting) -> Sums:
         return Sums(zeros(setting.arms, setting.source))
+
+    def mean_noise(
+        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
+    ) -> MeanNoise | None:
+        """The last noise alone, Lap(N^(v/2)) on the sum of all N rewards."""
+        if not self._checked_sizes(sizes):
+            return None
+        scale = setting.source.unit * float(sum(sizes)) ** (0.5 * self.power)
+        return laplace_parts(setting, sizes, (scale, 1))
 
     def check_composition(self, schedule: Schedule, rule: Rule | None = None) -> None:
         """The sum over releases rests on their being f rounds apart."""

@@ -10,6 +10,7 @@ else that it does to a reward (a comparison, a product of two rewards, a sigmoid
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -112,8 +113,9 @@ class Form:
     def __int__(self) -> int:
         return int(self._plain("rounds"))
 
-    def __round__(self, digits: int | None = None) -> float:
-        return round(self._plain("rounds"), digits)
+    def __round__(self, digits: int = 0) -> float:
+        plain: float = round(self._plain("rounds"), digits)
+        return plain
 
     def __bool__(self) -> bool:
         return bool(self._plain("branches on"))
@@ -122,7 +124,7 @@ class Form:
         return abs(self._plain("takes the size of"))
 
     def __pow__(self, power: Any) -> float:
-        return float(self._plain("takes a power of") ** _number(power))
+        return math.pow(self._plain("takes a power of"), _number(power))
 
     def _compared(self, other: Any) -> float:
         return (self - other)._plain("compares, and so branches on,")

@@ -155,10 +155,9 @@ class System:
         from scipy.sparse import csr_array, hstack
 
         matrix = csr_array(weighted)
-        solved = linprog(
-            np.ones(2 * len(scales)), A_eq=hstack([matrix, -matrix]), b_eq=goal, method="highs"
-        )
-        if not solved.success:
+        both: Any = hstack([matrix, -matrix])
+        solved = linprog(np.ones(2 * len(scales)), A_eq=both, b_eq=goal, method="highs")
+        if not solved.success or solved.x is None:
             return None
         positive, negative = np.split(solved.x, 2)
         return np.asarray((positive - negative) * scales)
@@ -229,9 +228,7 @@ def losses(tape: Tape, whole: bool = False) -> tuple[System, list[Candidate]]:
     return system, found
 
 
-def sharpened(
-    system: System, tape: Tape, candidate: Candidate, whole: bool = False
-) -> Candidate:
+def sharpened(system: System, tape: Tape, candidate: Candidate, whole: bool = False) -> Candidate:
     """The same reward at its least cost, where several shifts hide it."""
     place = system.reward_symbols.index(candidate.symbol)
     shift = system.cheapest(place)

@@ -8,6 +8,7 @@ fixed map of one reward into [0, 1], turns a reward into a reward.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -128,7 +129,7 @@ def symbolic_secure_squash(reward: Any, unit: int) -> Form:
 
 def symbolic(source: Source) -> Source:
     """The source with symbols for noise: scales and units as they are."""
-    kernels = {
+    kernels: dict[str, Callable[..., Any]] = {
         "laplace": symbolic_laplace,
         "gaussian": symbolic_gaussian,
         "truncated": symbolic_truncated,
