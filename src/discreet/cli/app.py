@@ -14,7 +14,19 @@ from typer.core import TyperCommand, TyperGroup
 
 from ..errors import DiscreetError
 from ..version import __version__
-from . import audit, bounds, cite, compare, identify, plan, policies, reproduce, show, simulate
+from . import (
+    audit,
+    bounds,
+    cite,
+    compare,
+    identify,
+    plan,
+    policies,
+    reproduce,
+    show,
+    simulate,
+    verify,
+)
 
 
 class _QuickHelp:
@@ -70,7 +82,9 @@ def discreet(
     """Adaptive experiments that keep their participants' secrets."""
 
 
-for _command in (policies, show, simulate, compare, cite, reproduce, identify, bounds, plan, audit):
+for _command in (
+    policies, show, simulate, compare, cite, reproduce, identify, bounds, plan, audit, verify,
+):  # fmt: skip
     _epilog = f"Example: {_command.EXAMPLE}"
     app.command(_command.NAME, cls=Command, epilog=_epilog)(_command.command)
 

@@ -24,6 +24,7 @@ from .rules import Rule
 from .schedules import Schedule
 
 if TYPE_CHECKING:
+    from ..privacy.verification import Verification
     from .problem import LinearProblem
 
 
@@ -82,6 +83,17 @@ class LinearPolicy:
             return promised
         reason = f"void: {promised.budget} was asked for, but {broken}"
         return Guarantee(Pure(math.inf), Definition.NONE, conditions=(reason,))
+
+    def verify(
+        self, arms: int = 10, horizon: int = 300, *, dimension: int = 3, live: bool = False
+    ) -> Verification:
+        """The claim beside what the row's own kernels spend, computed by running them on symbols.
+
+        `live`: with the whole-numbered noise of live trials. See `linear.verification`.
+        """
+        from .verification import verify
+
+        return verify(self, arms, horizon, dimension=dimension, live=live)
 
     @property
     def is_private(self) -> bool:

@@ -10,7 +10,6 @@ else that it does to a reward (a comparison, a product of two rewards, a sigmoid
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -124,10 +123,12 @@ class Form:
         return abs(self._plain("takes the size of"))
 
     def __pow__(self, power: Any) -> float:
-        return math.pow(self._plain("takes a power of"), _number(power))
+        plain: float = self._plain("takes a power of") ** _number(power)
+        return plain
 
     def _compared(self, other: Any) -> float:
-        return (self - other)._plain("compares, and so branches on,")
+        gap: Form = self - other
+        return gap._plain("compares, and so branches on,")
 
     def __lt__(self, other: Any) -> bool:
         return self._compared(other) < 0.0
@@ -154,10 +155,12 @@ class Form:
 
 
 class RewardForm(Form):
-    """One reward as it came, and beside it what a fixed map makes of it, in [0, 1] again."""
+    """One reward as it came, and beside it what a fixed map makes of it, in a range again."""
 
-    __slots__ = ("mapped",)
+    __slots__ = ("mapped", "width")
     mapped: Form
+    width: float
+    """of that range, in units"""
 
 
 def _number(value: Any) -> float:
@@ -209,11 +212,11 @@ class Tape:
         self.symbols.append(symbol)
         return Form.symbol(len(self.symbols) - 1, coefficient)
 
-    def reward(self, width: float, unit: float, **where: int) -> RewardForm:
+    def reward(self, width: float, unit: float, mapped: float = 1.0, **where: int) -> RewardForm:
         """One reward, counted in units; of infinite width if it may be of any size."""
-        mapped = self.symbol(Symbol(REWARD, 1.0, **where), unit)
+        inside = self.symbol(Symbol(REWARD, mapped, **where), unit)
         form = RewardForm(self.symbol(Symbol(REWARD, width, **where), unit).coefficients)
-        form.mapped = mapped
+        form.mapped, form.width = inside, mapped * unit
         return form
 
     def noise(self, law: str, scale: Any, delta: float = 0.0) -> Form | float:

@@ -14,6 +14,9 @@ from .shifts import Loss
 ROUNDING = 1e-9
 """Computed and claimed may differ by so much, relatively, through rounding of the scales."""
 
+UNSEEN = 1e-6
+"""A smaller unspent share is that of whole numbers, or of rounding."""
+
 
 @dataclass(frozen=True)
 class Worst:
@@ -81,7 +84,7 @@ class Verification:
         if self.computed is None:
             return None
         share = 1.0 - main_number(self.computed) / main_number(self.claimed)
-        return 0.0 if abs(share) < ROUNDING else share
+        return 0.0 if abs(share) < UNSEEN else share
 
     @property
     def verdict(self) -> str:
