@@ -143,24 +143,40 @@ class System:
         return moved, left <= TINY * np.maximum(1.0, large)
 
     def cheapest(self, reward: int) -> NDArray[Any] | None:
-        """min Σ|s_j|/b_j (Laplace) or Σ s_j²/σ_j² (Gaussian) over all shifts; None if mixed."""
+        """min Σ|s_j|/b_j (Laplace) or Σ s_j²/σ_j² (Gaussian) over all shifts; None if mixed.
+
+        `Unhidden` if there is no shift at all.
+        """
         scales = np.array([kind.scale for kind in self.kinds])
         laws = {kind.law for kind in self.kinds}
         weighted, goal = self.noises * scales, self.rewards[:, reward]
         if laws == {GAUSSIAN}:
-            return np.asarray(np.linalg.lstsq(weighted, goal, rcond=None)[0] * scales)
-        if laws != {LAPLACE}:
+            shift = np.asarray(np.linalg.lstsq(weighted, goal, rcond=None)[0] * scales)
+        elif laws == {LAPLACE}:
+            shift = _least_sum(weighted, goal) * scales
+        else:
             return None
-        from scipy.optimize import linprog
-        from scipy.sparse import csr_array, hstack
+        if not np.allclose(self.noises @ shift, goal, rtol=1e-7, atol=1e-7 * np.abs(goal).max()):
+            raise Unhidden
+        return np.asarray(shift)
 
-        matrix = csr_array(weighted)
-        both: Any = hstack([matrix, -matrix])
-        solved = linprog(np.ones(2 * len(scales)), A_eq=both, b_eq=goal, method="highs")
-        if not solved.success or solved.x is None:
-            return None
-        positive, negative = np.split(solved.x, 2)
-        return np.asarray((positive - negative) * scales)
+
+class Unhidden(Exception):
+    """No shift hides the reward."""
+
+
+def _least_sum(matrix: NDArray[Any], goal: NDArray[Any]) -> NDArray[Any]:
+    """min Σ|x_j| with M x = y, as a linear programme."""
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array, hstack
+
+    sparse = csr_array(matrix)
+    both: Any = hstack([sparse, -sparse])
+    solved = linprog(np.ones(2 * matrix.shape[1]), A_eq=both, b_eq=goal, method="highs")
+    if not solved.success or solved.x is None:
+        raise Unhidden
+    positive, negative = np.split(solved.x, 2)
+    return np.asarray(positive - negative)
 
 
 def _merged(columns: NDArray[Any], kinds: list[Symbol]) -> tuple[NDArray[Any], list[Symbol]]:
@@ -219,7 +235,8 @@ def losses(tape: Tape, whole: bool = False) -> tuple[System, list[Candidate]]:
     for place, number in enumerate(system.reward_symbols):
         shift = _widened(shifts[:, place], tape.symbols[number].scale)
         if not hidden[place]:
-            found.append(Candidate(UNHIDDEN, number, True))
+            # where noises could have been moved in other ways, that is not the last word
+            found.append(Candidate(UNHIDDEN, number, system.unique))
         elif whole and not _is_whole(shift):
             found.append(Candidate(UNHIDDEN, number, False))
         else:
@@ -231,7 +248,10 @@ def losses(tape: Tape, whole: bool = False) -> tuple[System, list[Candidate]]:
 def sharpened(system: System, tape: Tape, candidate: Candidate, whole: bool = False) -> Candidate:
     """The same reward at its least cost, where several shifts hide it."""
     place = system.reward_symbols.index(candidate.symbol)
-    shift = system.cheapest(place)
+    try:
+        shift = system.cheapest(place)
+    except Unhidden:
+        return Candidate(UNHIDDEN, candidate.symbol, True)
     if shift is None:
         return candidate
     shift = _widened(shift, tape.symbols[candidate.symbol].scale)
