@@ -146,7 +146,7 @@ def _link(
     """`classes` is None for code that is not cached; `inner` functions, which are part of their
     caller's code, never are."""
     function, parts = kernel.function, {**outer, **kernel.parts}
-    digest = hashlib.sha256(f"{_digest(kernel, outer)} {classes}".encode()).hexdigest()
+    digest = hashlib.sha256(f"{_digest(kernel, outer)} {classes}{_bounds()}".encode()).hexdigest()
     if compiled and (digest, classes, inner) in _dispatchers:
         return _dispatchers[digest, classes, inner]
     filled = {
@@ -201,6 +201,13 @@ def _constant(value: object) -> str:
     if isinstance(value, type):
         return f"{value.__module__}.{value.__qualname__}{getattr(value, '_fields', '')}"
     return repr(value)
+
+
+def _bounds() -> str:
+    """Code that checks its indices is other code: it must neither answer for the fast one nor be
+    answered by it. Nothing for the fast one, whose digest is that of its source alone."""
+    checked = os.environ.get("NUMBA_BOUNDSCHECK", "").strip().lower()
+    return "" if checked in ("", "0") else " bounds checked"
 
 
 def _njit(function: types.FunctionType, cached: bool, inner: bool, inline: bool) -> Function:

@@ -254,7 +254,7 @@ def test_trees_that_blocks_do_not_fill_would_overclaim(schedule: Schedule, expec
     assert main_number(found.computed) == pytest.approx(expected)
     reaches = type(schedule) is not Geometric  # compiled, it would write over other memory
     assert ("outside of its ledger" in found.breach) is reaches
-    live = unchecked_policy("mine", schedule, release, UCB1()).verify(horizon=100, live=True)
+    live = unchecked_policy("mine", schedule, release, UCB1()).verify(horizon=300, live=True)
     assert live.holds is False
 
 

@@ -267,9 +267,7 @@ def test_a_response_is_about_one_reward() -> None:
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.1), (0.1, 0.01), (0.0, 0.2), (5.0, 1e-6)])
-def test_truncated_noise_leaves_the_mass_that_an_integral_says(
-    epsilon: float, delta: float
-) -> None:
+def test_truncated_noise_leaves_the_mass_of_an_integral(epsilon: float, delta: float) -> None:
     scale = math.inf if epsilon == 0.0 else 1.0 / epsilon
     kind = Symbol(TRUNCATED, scale, delta=delta)
     bound = TruncatedLaplace(epsilon, delta).bound

@@ -13,13 +13,13 @@ that names the row, the check, what was seen and what should have been. Row by r
 - **documented**: schedule, release and rule have docstrings; a reference that a row names exists.
 - **guarantee**: it can be derived, is finite for a private row, does not depend on the horizon, and
   is at most the budget that was asked for.
+- **noisy first reward**: no arm's first release is its raw reward.
+- **worth its budget**: one changed reward moves no release, response or choice by more than the
+  guarantee says. Measured, so a claim without its noise is caught; not a proof.
 - **verified**: the kernels, run on symbols, spend at most the guarantee, with simulated and with
   live noise. Algebra, not measurement: `Policy.verify` says what it covers.
 - **means**: reported means are unbiased or None, their noise is what the release says, and it has
   secure noise where it says so.
-- **noisy first reward**: no arm's first release is its raw reward.
-- **worth its budget**: one changed reward moves no release, response or choice by more than the
-  guarantee says. Measured, so a claim without its noise is caught; not a proof.
 - **compiled**: interpreted and compiled runs are equal, round by round.
 - **seeded**: one seed, one result.
 - **threads**: 1, 2 and 4 threads give the same numbers.

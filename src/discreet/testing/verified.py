@@ -11,9 +11,9 @@ from ..errors import InvalidArgument
 from ..policies.policy import Policy
 from .case import Case
 
-MOST_ROUNDS = 120
+MOST_ROUNDS = 100
 """Rounds of a walk: long enough for every level that a reward can be in to be closed."""
-MOST_ARMS = 3
+MOST_ARMS = 4
 
 
 def check_verified(row: Any, case: Case) -> None:
