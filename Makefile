@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check studies audits benchmark clean
+.PHONY: demo test check studies audits boundscheck benchmark clean
 
 demo: $(READY)
 	$(BIN)/python -m discreet.demo
@@ -24,6 +24,11 @@ studies: $(READY)
 # about half an hour: every private row of the catalogue for a minute
 audits: $(READY)
 	$(BIN)/python -m discreet.audit.table --seconds 60 --output docs/audits.md
+
+# every row and composition with indices checked in compiled code, whose cache is its own
+boundscheck: $(READY)
+	NUMBA_BOUNDSCHECK=1 DISCREET_CACHE=$(VENV)/boundscheck $(BIN)/python -m pytest -n 2 \
+		tests/policies tests/identify tests/linear
 
 benchmark: $(READY)
 	$(BIN)/python -m pip install --quiet -e ".[benchmark]"

@@ -10,7 +10,19 @@ from typing import Any
 
 import typer
 
-from . import audit, bounds, cite, compare, identify, plan, policies, reproduce, show, simulate
+from . import (
+    audit,
+    bounds,
+    cite,
+    compare,
+    identify,
+    plan,
+    policies,
+    reproduce,
+    show,
+    simulate,
+    verify,
+)
 from .app import app
 
 HEAD = """\
@@ -95,6 +107,13 @@ that the claim is stated by with its bound; null if nothing was told apart), `ve
 or "no violation found with N transcripts", which is no proof. Exit code 1 means a violation.
 `--transcripts` and `--seed` together fix every number; a time limit does not.
 """,
+    "verify": """\
+The JSON is an object: `policy`, `holds` (true, false, or null if nothing could be computed),
+`claimed`, `definition`, `computed`, `unspent` (share of the budget), `exact` (false: an upper
+bound), `scope` (which public paths), `arms`, `horizon`, `noise`, `paths`, `numbers`, `worst`
+(`arm`, `first` round, `rounds`, `noises`, `path`), `reason`, `breach`, `conditions`. Rows of
+`discreet identify` are known too. Exit code 1 means that the claim is exceeded.
+""",
 }
 
 
@@ -117,6 +136,7 @@ _MODULES: tuple[Any, ...] = (
     bounds,
     plan,
     audit,
+    verify,
 )
 
 

@@ -24,6 +24,8 @@ LEVELS = (0.0, 0.3, 1.0)
 ERRORS = 7.0
 """Standard errors that an average may be off."""
 SIZES = ([1], [3], [1, 1, 1], [1, 2, 4], [2] * 7, [1] * 12)
+BLOCKS = ([1], [4], [4, 2, 1], [2, 1, 1, 1])
+"""Sizes for a release that only takes those of its own rule: blocks, then single rounds."""
 
 
 def check_means(row: Policy, case: Case) -> None:
@@ -81,7 +83,7 @@ def _check_noise(row: Policy, case: Case) -> None:
     if release.respond is not None:
         return
     setting = row.setting(case.arms, case.horizon)
-    for sizes in SIZES:
+    for sizes in SIZES if release.any_lengths else BLOCKS:
         told = release.mean_noise(setting, sizes)
         if told is None:
             continue
