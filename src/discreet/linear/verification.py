@@ -46,6 +46,7 @@ from ..privacy.verification import (
     Verification,
     Worst,
     cells,
+    is_tight,
     losses,
     spent,
     symbolic,
@@ -150,7 +151,7 @@ def _episodes(
             budget = spent(each.loss, result.claimed, setting.grid is not None)
             worst = Worst(-1, symbol.first, 1, each.loss.numbers, path.name)
             found.append((budget, worst))
-            exact &= each.exact
+            exact &= each.exact and is_tight(each.loss, result.claimed, setting.grid is not None)
     computed, worst = max(found, key=lambda pair: main_number(pair[0]))
     scope = (
         "the paths walked: actions of the greatest length, alone, several, and among shorter ones; "

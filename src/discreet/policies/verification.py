@@ -49,6 +49,7 @@ from ..privacy.verification import (
     Verification,
     Worst,
     cells,
+    is_tight,
     losses,
     sharpened,
     spent,
@@ -259,13 +260,12 @@ class Verifier:
             if not _exceeds(main_number(budgets[place]), main_number(self.computed)):
                 return
             top = front[place]
-            if top.exact or not sharper(self.result.claimed, system):
-                self.computed, self.exact = budgets[place], top.exact
-                self.worst = _worst(walk, top)
-                return
-            better = sharpened(system, walk.tape, top, whole)
-            if not better.exact:
-                self.computed, self.exact = budgets[place], False
+            better = top
+            if not top.exact and sharper(self.result.claimed, system):
+                better = sharpened(system, walk.tape, top, whole)
+            if better is top or not better.exact or better.loss == top.loss:
+                tight = is_tight(top.loss, self.result.claimed, whole)
+                self.computed, self.exact = budgets[place], better.exact and tight
                 self.worst = _worst(walk, top)
                 return
             found[next(i for i, each in enumerate(found) if each is top)] = better
@@ -309,11 +309,13 @@ def walk(policy: Policy, kernels: Kernels, setting: Setting, path: Path, seed: i
     """One public path, with the row's own kernels, rewards and noises as symbols."""
     source, arms, horizon = setting.source, setting.arms, setting.horizon
     assert horizon is not None
-    tape = Tape(None if path.values is None else path.values(), MOST_NUMBERS)
+    tape = Tape(_any_value(path, seed) if path.values is None else path.values(), MOST_NUMBERS)
     choose, length, publish = kernels
     release, schedule, rule = (
         part.parameters(setting) for part in (policy.release, policy.schedule, policy.rule)
     )
+    # whatever a release writes into its parameters, others can read
+    release = cells(tape, "parameters", release, PublicCells)
     ledger = cells(tape, "ledger", policy.release.ledger(setting))
     memory = cells(tape, "memory", policy.rule.memory(setting))
     view = View(
@@ -327,8 +329,11 @@ def walk(policy: Policy, kernels: Kernels, setting: Setting, path: Path, seed: i
     t = batch = 0
     while t < horizon and not tape.is_full:
         if order is None:
-            with untracked(tape):
-                arm = int(choose(rule, memory, view, t, chance))
+            try:
+                with untracked(tape):
+                    arm = int(choose(rule, memory, view, t, chance))
+            except (ArithmeticError, ValueError):
+                break  # a formula that does not take these values: no path goes on from here
         else:
             following = next(order, None)
             if following is None:
@@ -348,6 +353,12 @@ def walk(policy: Policy, kernels: Kernels, setting: Setting, path: Path, seed: i
         except IndexError as stop:
             return Walk(path, tape, False, str(stop))
     return Walk(path, tape, tape.is_full and t < horizon)
+
+
+def _any_value(path: Path, seed: int) -> Callable[[int], float]:
+    """Released values that nobody chose."""
+    chance = random.Random(f"{seed} {path.name}")
+    return lambda arm: chance.gauss(0.5, 1.0)
 
 
 class untracked:  # noqa: N801  # reads like a statement

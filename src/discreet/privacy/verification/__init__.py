@@ -1,7 +1,7 @@
 """Guarantees verified by execution: release kernels run on symbols, and losses by algebra."""
 
 from .forms import Cells, Form, NotAffine, PublicCells, RewardForm, Symbol, Tape, Values, cells
-from .result import Verification, Worst, main_number, spent, within
+from .result import Verification, Worst, is_tight, main_number, spent, within
 from .shifts import UNHIDDEN, Candidate, Loss, System, losses, sharpened, undominated
 from .source import symbolic
 
@@ -21,6 +21,7 @@ __all__ = [
     "Verification",
     "Worst",
     "cells",
+    "is_tight",
     "losses",
     "main_number",
     "sharpened",

@@ -226,6 +226,11 @@ class Tape:
             return 0.0
         return self.symbol(Symbol(law, width, delta=delta))
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise NotAffine(f"it draws {name!r} from the generator by itself, past the source of noise")
+
     def publish(self, form: Form, place: int) -> float:
         """A number becomes public; from now on it is that of the path that is walked."""
         self.numbers.append(form)
@@ -241,6 +246,8 @@ class Cells:
         self.tape, self.name, self.cells = tape, name, list(cells)
 
     def _touch(self, place: Any) -> int:
+        if isinstance(place, slice | tuple):
+            raise NotAffine(f"it takes more than one entry of {self.name} at once")
         index = int(place)
         if not 0 <= index < len(self.cells):  # compiled code would read or write elsewhere
             raise IndexError(f"entry {index} of {self.name}, which has {len(self.cells)}")
@@ -282,11 +289,14 @@ class Values(PublicCells):
         return super().__getitem__(place)
 
 
-def cells(tape: Tape, name: str, state: Any) -> Any:
+def cells(tape: Tape, name: str, state: Any, kind: type[Cells] = Cells) -> Any:
     """A NamedTuple of arrays with cells for arrays."""
-    return type(state)(
-        *(
-            Cells(tape, f"{name}.{field}", value.tolist()) if hasattr(value, "tolist") else value
-            for field, value in state._asdict().items()
-        )
-    )
+    found = []
+    for field, value in state._asdict().items():
+        flat = value.tolist() if hasattr(value, "tolist") else value
+        if isinstance(flat, list):
+            if any(isinstance(entry, list) for entry in flat):
+                raise NotAffine(f"its {name}.{field} has more than one dimension")
+            flat = kind(tape, f"{name}.{field}", flat)
+        found.append(flat)
+    return type(state)(*found)

@@ -191,6 +191,19 @@ def spent(loss: Loss, claimed: Budget, whole: bool = False) -> Budget:
     raise TypeError(f"no way to compare with {claimed!r}")
 
 
+def is_tight(loss: Loss, claimed: Budget, whole: bool = False) -> bool:
+    """Whether `spent` says exactly what a loss comes to, and not more.
+
+    Laplace noise counted as zCDP is bounded by ε²/2, and discrete Gaussian noise by the formulas of
+    the continuous one; two truncated noises are composed by adding up.
+    """
+    if isinstance(claimed, Pure) or loss == Loss():
+        return True
+    if loss.laplace == loss.response == 0.0 and loss.truncated == (0.0, 0.0):
+        return not whole
+    return loss.truncated[0] > 0.0 and loss.numbers == 1 and isinstance(claimed, Approximate)
+
+
 def _approximate(
     loss: Loss, claimed: Approximate, pure: float, rho: float, whole: bool
 ) -> Approximate:
