@@ -25,9 +25,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import InvalidArgument
-from ..privacy.budgets import Approximate, Budget, GaussianDP, Pure, Renyi
+from ..privacy.budgets import Budget, GaussianDP, Renyi
 from ..privacy.guarantees import Definition, Guarantee
-from . import bounds
+from . import limits
+from .effort import Limit
 from .events import (
     Event,
     Partition,
@@ -36,7 +37,6 @@ from .events import (
     measures_of,
     uses_partition,
 )
-from .limit import Limit
 from .progress import Shares
 from .result import Audit, Proof
 from .scores import learn
@@ -55,8 +55,6 @@ FEWEST = 25
 """Transcripts a side of an input that tell anything at all."""
 CURVE = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)
 """The δ of the curve that is reported beside the one asked for."""
-DEFAULT_DELTA = 1e-3
-"""The δ at which claims without one, such as zCDP, are shown as an ε."""
 
 
 def attack(
@@ -87,7 +85,7 @@ def attack(
         raise InvalidArgument("subjects", "hold at least one input", subjects, "add one")
     if not 0.5 <= confidence < 1.0:
         raise InvalidArgument("confidence", "lie in [0.5, 1)", confidence, "use 0.99")
-    at = _delta(guarantee.budget, delta)
+    at = limits.delta_of(guarantee.budget, delta)
     limit = Limit(transcripts, seconds)
     entropy = np.random.SeedSequence(seed).entropy
     assert isinstance(entropy, int)
@@ -95,26 +93,6 @@ def attack(
     with Shares(name, limit.share, progress) as bar:
         complete = work.run(list(subjects), bar)
     return work.result(name, guarantee, confidence, complete)
-
-
-def _delta(budget: Budget, delta: float | None) -> float:
-    if delta is None:
-        match budget:
-            case Pure():
-                return 0.0
-            case Approximate(delta=own):
-                return own
-            case _:
-                return DEFAULT_DELTA
-    if not 0.0 <= delta < 1.0 or (delta == 0.0 and not isinstance(budget, Pure)):
-        raise InvalidArgument(
-            "delta", "lie in (0, 1), or be 0 for a pure claim", delta, "leave it out"
-        )
-    if isinstance(budget, Approximate) and delta < budget.delta:
-        raise InvalidArgument(
-            "delta", f"be at least the claim's own {budget.delta:g}", delta, "leave it out"
-        )
-    return float(delta)
 
 
 class _Counts(NamedTuple):
@@ -203,8 +181,8 @@ class _Work:
         best = 0.0
         for event in events:
             hits = event.hits(first), event.hits(second)
-            p = bounds.lower_limit(hits[event.likelier], count, 0.05)
-            q = bounds.upper_limit(hits[1 - event.likelier], count, 0.05)
+            p = limits.clopper_pearson_lower(hits[event.likelier], count, 0.05)
+            q = limits.clopper_pearson_upper(hits[1 - event.likelier], count, 0.05)
             measures = measures_of(np.atleast_1d(p), np.atleast_1d(q), self.budget, self.delta)
             best = max(best, *(float(measure[0]) for measure in measures))
         return best
@@ -282,13 +260,13 @@ class _Work:
 
     def result(self, name: str, guarantee: Guarantee, confidence: float, complete: bool) -> Audit:
         """What the counts prove."""
-        limits = 2 * len(self.events) + 2 * self.counts.parts.size
-        error = self.error / max(limits, 1)
+        number = 2 * len(self.events) + 2 * self.counts.parts.size
+        error = self.error / max(number, 1)
         p, q, proofs = self._limits(error)
-        epsilons = bounds.epsilon_bound(p, q, self.delta)
+        epsilons = limits.epsilon_bound(p, q, self.delta)
         own, divided = self._parameter(p, q, error)
-        claimed = bounds.claimed_epsilon(self.budget, self.delta)
-        excess = p > bounds.allowed(self.budget, q)
+        claimed = limits.claimed_epsilon(self.budget, self.delta)
+        excess = p > limits.allowed(self.budget, q)
         lower = float(epsilons.max(initial=0.0))
         best = None
         if len(proofs):
@@ -308,7 +286,7 @@ class _Work:
             proof=best,
             is_violation=bool(lower > claimed or excess.any() or own[2] > own[1]),
             parameter=own,
-            curve={d: float(bounds.epsilon_bound(p, q, d).max(initial=0.0)) for d in CURVE},
+            curve={d: float(limits.epsilon_bound(p, q, d).max(initial=0.0)) for d in CURVE},
             seconds=self.limit.elapsed,
             seed=self.seed,
             complete=complete,
@@ -319,8 +297,16 @@ class _Work:
 
         p, q, proofs = [], [], []
         for event, hits in zip(self.events, self.counts.hits, strict=False):
-            p.append(float(bounds.lower_limit(hits[event.likelier], self.counts.tested, error)))
-            q.append(float(bounds.upper_limit(hits[1 - event.likelier], self.counts.tested, error)))
+            p.append(
+                float(limits.clopper_pearson_lower(hits[event.likelier], self.counts.tested, error))
+            )
+            q.append(
+                float(
+                    limits.clopper_pearson_upper(
+                        hits[1 - event.likelier], self.counts.tested, error
+                    )
+                )
+            )
             counts = int(hits[0]), int(hits[1])
             proofs.append(
                 Proof(str(event), event.likelier, p[-1], q[-1], counts, self.counts.tested)
@@ -331,20 +317,20 @@ class _Work:
         self, p: Any, q: Any, error: float
     ) -> tuple[tuple[str, float, float], Proof | None]:
         """The number that the claim is stated by, what was proved of it, and by which partition."""
-        name, claimed = bounds.own_parameter(self.budget)
+        name, claimed = limits.own_parameter(self.budget)
         if isinstance(self.budget, GaussianDP):
-            return (name, claimed, float(bounds.mu_bound(p, q).max(initial=0.0))), None
+            return (name, claimed, float(limits.mu_bound(p, q).max(initial=0.0))), None
         if self.partition is None or not self.counts.tested:
-            lower = float(bounds.epsilon_bound(p, q, self.delta).max(initial=0.0))
+            lower = float(limits.epsilon_bound(p, q, self.delta).max(initial=0.0))
             return (name, claimed, lower), None
-        low = bounds.lower_limit(self.counts.parts, self.counts.tested, error)
-        high = bounds.upper_limit(self.counts.parts, self.counts.tested, error)
+        low = limits.clopper_pearson_lower(self.counts.parts, self.counts.tested, error)
+        high = limits.clopper_pearson_upper(self.counts.parts, self.counts.tested, error)
         found = []
         for side in (0, 1):
             if isinstance(self.budget, Renyi):
-                bound = bounds.renyi_bound(low[side], high[1 - side], self.budget.alpha)
+                bound = limits.renyi_bound(low[side], high[1 - side], self.budget.alpha)
             else:
-                bound = bounds.rho_bound(low[side], high[1 - side])
+                bound = limits.rho_bound(low[side], high[1 - side])
             found.append((bound, side))
         best, side = max(found)
         return (name, claimed, best), self._part(side, low[side], high[1 - side])
