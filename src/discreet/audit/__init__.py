@@ -2,11 +2,12 @@
 
 from .adversaries import Adversary, Echo, Tables, lists
 from .attack import attack
+from .candidates import candidates
 from .choices import Choices
 from .identification import Identifications
 from .plain import Plain
 from .result import Audit, Proof
-from .search import audit, candidates
+from .search import audit
 from .traces import Timing, grid_traces, release_timing
 from .transcripts import Runs, Subject, Transcripts
 from .trials import TrialRuns

@@ -1,6 +1,6 @@
 """The attack: search for the worst input, learn what tells its two sides apart, test it.
 
-1. Search: every candidate gets a few transcripts; the better half gets twice as many, and so on.
+1. Search: every candidate gets a few transcripts, the best third of them three times as many, …
 2. Learn, on fresh transcripts of the winner: scores on one part, a handful of events on another.
 3. Test, on fresh transcripts again: Clopper-Pearson limits of every event on both sides, each at
    (1 - confidence)/(number of limits), so that all of them hold together with the confidence.
@@ -20,6 +20,7 @@ True
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -39,18 +40,22 @@ from .events import (
 )
 from .progress import Shares
 from .result import Audit, Proof
-from .scores import learn
+from .scores import CodeRatio, Total, learn
 from .transcripts import Subject, Transcripts
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-FIRST_SEARCH = 2_000
-"""Transcripts a side that every candidate gets in the first round of the search."""
+FIRST_SEARCH = 400
+"""Transcripts a side that every input gets first, where time is given; more if they are quick."""
+KEPT = 3
+"""One input in so many goes on to the next round of the search."""
 MOST_LEARNED = 200_000
 """Transcripts a side to learn from, at most: more would not sharpen the scores."""
 BLOCK = 50_000
 """Transcripts a side that are counted at once."""
+MOST_NUMBERS = 4_000_000
+"""Numbers a side that are held at once."""
 FEWEST = 25
 """Transcripts a side of an input that tell anything at all."""
 CURVE = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)
@@ -145,37 +150,65 @@ class _Work:
     def pair(self, subject: Subject, count: int) -> tuple[Transcripts, Transcripts]:
         """Fresh transcripts of both sides."""
         self.limit.used += 2 * count
-        return subject.sample(0, count, self.rng), subject.sample(1, count, self.rng)
+        first, second = (subject.sample(side, count, self.rng) for side in (0, 1))
+        return first.settled(), second.settled()
 
     def search(self, subjects: list[Subject], bar: Shares) -> Subject:
-        """Successive halving, in at most a quarter of the work."""
-        count = FIRST_SEARCH
-        if self.limit.transcripts is not None:
-            count = min(count, self.limit.transcripts // (16 * len(subjects)))
-        count = max(count, FEWEST)
+        """Successive thirding, in a quarter of the work: the best third gets three times as many
+        transcripts, until one is left."""
+        rounds = max(1, math.ceil(math.log(len(subjects), KEPT)))
+        count = self._first(len(subjects), rounds)
         while len(subjects) > 1:
-            ranked: list[tuple[float, int]] = []
-            for place, subject in enumerate(subjects):
-                if self.limit.share(4 * count) > 0.25:
-                    break
-                ranked.append((self.promise(subject, count), place))
-                bar.tell(f"searching, {len(subjects)} inputs")
-            # an input that was not reached was no better in the round before
-            ranked.sort(key=lambda entry: -entry[0])
-            found = [subjects[place] for _, place in ranked] or subjects
-            if len(ranked) < len(subjects):
+            begun = self.limit.elapsed
+            told = self._told(subjects, count, bar)
+            taken = self.limit.elapsed - begun
+            spare = 0.25 * self.limit.seconds / rounds - taken
+            if self.limit.transcripts is None and spare > taken and len(told) == len(subjects):
+                # quick ones: the same again, with as many as there is time for
+                count = min(MOST_LEARNED, int(count * spare / max(taken, 1e-9)))
+                told = self._told(subjects, count, bar) or told
+            ranked = self._ranked(told)
+            found = [subjects[place] for place in ranked] or subjects
+            if len(told) < len(subjects):  # the rest was not reached
                 return found[0]
-            subjects = found[: (len(found) + 1) // 2]
-            count *= 2
+            subjects = found[: math.ceil(len(found) / KEPT)]
+            count = min(MOST_LEARNED, count * KEPT)
         return subjects[0]
 
-    def promise(self, subject: Subject, count: int) -> float:
-        """What a few transcripts suggest about an input: the best bound of the chosen events."""
+    def _first(self, subjects: int, rounds: int) -> int:
+        """Transcripts a side that every input gets in the first round."""
+        count = FIRST_SEARCH
+        if self.limit.transcripts is not None:
+            count = self.limit.transcripts // (16 * subjects * min(rounds, 2))
+            count = min(count, MOST_LEARNED)
+        return max(count, FEWEST)
+
+    def _told(self, subjects: list[Subject], count: int, bar: Shares) -> list[tuple[float, float]]:
+        """What so many transcripts of every input tell, as long as a quarter of the work lasts."""
+        told: list[tuple[float, float]] = []
+        for subject in subjects:
+            if self.limit.share(4 * count) > 0.3:
+                break
+            told.append(self.promise(subject, count))
+            bar.tell(f"searching, {len(subjects)} inputs")
+        return told
+
+    @staticmethod
+    def _ranked(told: list[tuple[float, float]]) -> list[int]:
+        """Places of the inputs, best first: by what is proved and by divergence in turn."""
+        places = range(len(told))
+        orders = [sorted(places, key=lambda place: -told[place][by]) for by in (0, 1)]
+        return list(dict.fromkeys(place for pair in zip(*orders, strict=True) for place in pair))
+
+    def promise(self, subject: Subject, count: int) -> tuple[float, float]:
+        """What a few transcripts suggest about an input: the best bound of the chosen events, and
+        Jeffreys' divergence as the best score estimates it. The bound finds what hardly ever
+        happens on one side; the divergence needs fewer transcripts where much tells a little."""
         import numpy as np
 
         scores = learn(subject, *self.pair(subject, count))
         if not scores:
-            return 0.0
+            return 0.0, 0.0
         first, second = self.pair(subject, count)
         events = choose_events(scores, first, second, self.budget, self.delta, 0.05, most=1)
         best = 0.0
@@ -185,7 +218,9 @@ class _Work:
             q = limits.clopper_pearson_upper(hits[1 - event.likelier], count, 0.05)
             measures = measures_of(np.atleast_1d(p), np.atleast_1d(q), self.budget, self.delta)
             best = max(best, *(float(measure[0]) for measure in measures))
-        return best
+        ratios = [score for score in scores if isinstance(score, CodeRatio | Total)]
+        apart = [float(score(second).mean() - score(first).mean()) for score in ratios]
+        return best, max(apart)
 
     def learn(self, bar: Shares) -> None:
         """Scores on one quarter of the work, events on the next: the first half."""
@@ -231,6 +266,8 @@ class _Work:
         hits = np.zeros((len(self.events), 2), np.int64)
         self.counts = _Counts(0, hits, np.zeros((2, parts), np.int64))
         left, block = self._planned()
+        assert self.subject is not None
+        block = max(FEWEST, min(block, MOST_NUMBERS // max(1, len(self.subject.names))))
         while left > 0:
             before, more = self.counts, self._counted(min(left, block))
             self.counts = _Counts(*(old + new for old, new in zip(before, more, strict=True)))
@@ -252,7 +289,12 @@ class _Work:
 
         assert self.subject is not None
         sides = self.pair(self.subject, count)
-        hits = [[event.hits(side) for side in sides] for event in self.events]
+        # events of one score are counted together: the score is what takes time
+        scored = {id(event.score): [event.score(side) for side in sides] for event in self.events}
+        hits = [
+            [int((side >= event.threshold).sum()) for side in scored[id(event.score)]]
+            for event in self.events
+        ]
         parts: list[Any] = [
             [] if self.partition is None else self.partition.counts(side) for side in sides
         ]

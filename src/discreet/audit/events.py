@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..privacy.budgets import ZCDP, Budget, GaussianDP, Renyi
 from . import limits
-from .scores import Score
+from .scores import HUGE, Score
 from .transcripts import Transcripts
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class Event:
         return int((self.score(seen) >= self.threshold).sum())
 
     def __str__(self) -> str:
+        if self.threshold > HUGE:
+            return f"{self.score.name} is NaN or infinite"
         return f"{self.score.name} >= {self.threshold:.6g}"
 
 
