@@ -162,11 +162,16 @@ class _Work:
             begun = self.limit.elapsed
             told = self._told(subjects, count, bar)
             taken = self.limit.elapsed - begun
-            spare = 0.25 * self.limit.seconds / rounds - taken
-            if self.limit.transcripts is None and spare > taken and len(told) == len(subjects):
-                # quick ones: the same again, with as many as there is time for
-                count = min(MOST_LEARNED, int(count * spare / max(taken, 1e-9)))
+            allotted = 0.25 * self.limit.seconds / rounds
+            while self.limit.transcripts is None and count < MOST_LEARNED:
+                spare = allotted - (self.limit.elapsed - begun)
+                if spare < 2.0 * taken or len(told) < len(subjects):
+                    break
+                # quick ones: the same again, with more; what is small tells little about speed
+                count = min(MOST_LEARNED, int(count * min(16.0, spare / max(taken, 1e-9))))
+                again = self.limit.elapsed
                 told = self._told(subjects, count, bar) or told
+                taken = self.limit.elapsed - again
             ranked = self._ranked(told)
             found = [subjects[place] for place in ranked] or subjects
             if len(told) < len(subjects):  # the rest was not reached
@@ -206,16 +211,18 @@ class _Work:
         happens on one side; the divergence needs fewer transcripts where much tells a little."""
         import numpy as np
 
-        scores = learn(subject, *self.pair(subject, count))
+        scores = learn(subject, *self.pair(subject, count), parts=2)
         if not scores:
             return 0.0, 0.0
         first, second = self.pair(subject, count)
-        events = choose_events(scores, first, second, self.budget, self.delta, 0.05, most=1)
+        half = count // 2
+        tried = first.cut(0, half), second.cut(0, half)
+        fresh = first.cut(half, count), second.cut(half, count)
         best = 0.0
-        for event in events:
-            hits = event.hits(first), event.hits(second)
-            p = limits.clopper_pearson_lower(hits[event.likelier], count, 0.05)
-            q = limits.clopper_pearson_upper(hits[1 - event.likelier], count, 0.05)
+        for event in choose_events(scores, *tried, self.budget, self.delta, 0.05, most=1):
+            hits = [event.hits(side) for side in fresh]
+            p = limits.clopper_pearson_lower(hits[event.likelier], count - half, 0.05)
+            q = limits.clopper_pearson_upper(hits[1 - event.likelier], count - half, 0.05)
             measures = measures_of(np.atleast_1d(p), np.atleast_1d(q), self.budget, self.delta)
             best = max(best, *(float(measure[0]) for measure in measures))
         ratios = [score for score in scores if isinstance(score, CodeRatio | Total)]

@@ -9,13 +9,15 @@ They vary in what has hidden a leak before:
   best, so that it is played on and its outcome enters as many releases as there are;
 - by how much it changes: from end to end of the range, or half of it, off every coarse grid;
 - whether an adversary forces the arms or feeds the rewards, if the policy's definition covers it.
-Where batches begin is found by one interpreted walk; nothing is compiled for that.
+Where batches begin is found by an interpreted walk; nothing is compiled for that. If a walk fails,
+as one does that leaves its ledger, its input is left out: compiled code would not notice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..arms.tables import RewardTable
@@ -29,8 +31,8 @@ from .choices import Choices
 
 LONGEST = 1 << 15
 """Horizons beyond this are not tried by themselves."""
-BRIEF, LONG, EVERY_ROUND = 4, 256, 32
-"""Rounds of brief inputs, of long ones, and of long ones with a release in every round."""
+BRIEF, MIDDLE, LONG, EVERY_ROUND = 4, 64, 256, 32
+"""Rounds of brief inputs, of longer ones, and of longer ones with a release in every round."""
 MORE_ARMS = (3, 5)
 """Numbers of arms that are tried beside two."""
 MOST_DECISIONS = 32
@@ -47,17 +49,19 @@ class Batch(NamedTuple):
     arm: int
 
 
+@lru_cache(maxsize=256)
 def walk(
-    policy: Policy, arms: int, horizon: int, forced: Sequence[int] = (), reward: float = 0.0,
-    decisions: int = MOST_DECISIONS,
-) -> list[Batch]:  # fmt: skip
-    """The batches of one interpreted run, all of whose rewards are equal."""
+    policy: Policy, arms: int, horizon: int, forced: tuple[int, ...] = (),
+    rewards: tuple[float, ...] = (), decisions: int = MOST_DECISIONS,
+) -> tuple[Batch, ...]:  # fmt: skip
+    """The batches of one interpreted run; every arm always pays the same, by default 0."""
     import numpy as np
 
     setting, rng = policy.setting(arms, horizon), np.random.Generator(np.random.SFC64(1))
     choose, length = policy.choose_kernel.interpreted(), policy.length_kernel.interpreted()
     publish = policy.release.publish_kernel(SIMULATED).interpreted()
     answer = policy.release.respond_kernel(SIMULATED)
+    respond = None if answer is None else answer.interpreted()
     schedule, release, rule = (
         part.parameters(setting) for part in (policy.schedule, policy.release, policy.rule)
     )
@@ -70,15 +74,15 @@ def walk(
             rounds = int(length(schedule, memory, view, arm))
             if rounds > horizon - t:
                 break
+            reward = rewards[arm] if rewards else 0.0
             total = reward * rounds
-            if answer is not None:
-                respond = answer.interpreted()
+            if respond is not None:
                 total = sum(respond(release, reward, rng) for _ in range(rounds))
             found.append(Batch(t, rounds, arm))
             t += rounds
             view.pulls[arm] += rounds
             publish(release, ledger, view, arm, rounds, total, rng)
-    return found
+    return tuple(found)
 
 
 def candidates(
@@ -104,7 +108,8 @@ def candidates(
         if rounds > BRIEF >= few:
             found += maker.early(few, BRIEF)
         found += maker.early(few, rounds)
-        found += maker.late(few, maker.long(few, rounds))
+        for long in maker.long(few, rounds):
+            found += maker.late(few, long)
     found += maker.halves(few, min(BRIEF if horizon is None else rounds, rounds))
     for more in MORE_ARMS if arms is None else ():
         found += maker.last_arm(more, horizon)
@@ -176,7 +181,7 @@ class Maker:
         if self.interactive:
             plan = (0,) * horizon
             pairs.append(self._lists(arms, horizon, 0, low, plan, (low, 0.5 * (low + high))))
-        return [pair for pair in pairs if pair is not None and self._walk(arms, horizon, ())]
+        return [pair for pair in pairs if pair is not None]
 
     def last_arm(self, arms: int, horizon: int | None) -> list[Adversary]:
         """A change in the last of several arms."""
@@ -193,22 +198,27 @@ class Maker:
             found.append(self._lists(arms, rounds, 0, self.range[0], plan))
         return [pair for pair in found if pair is not None]
 
-    def long(self, arms: int, short: int) -> int:
-        """A horizon in which long batches are released, or many where all are short."""
+    def long(self, arms: int, short: int) -> list[int]:
+        """Horizons in which long batches are released, or many where all are short."""
         if short >= LONG:
-            return short
-        batches = self._walk(arms, LONG, ())
+            return [short]
+        batches = self._walk(arms, MIDDLE, ())
         covered = batches[-1].start + batches[-1].rounds if batches else 0
-        return LONG if covered > LONG // 2 else EVERY_ROUND
+        return [MIDDLE, LONG] if covered > MIDDLE // 2 else [EVERY_ROUND]
 
-    def _walk(self, arms: int, horizon: int, plan: tuple[int, ...]) -> list[Batch]:
-        return walk(self.policy, arms, horizon, plan, self.range[0])
+    def _walk(
+        self, arms: int, horizon: int, plan: tuple[int, ...], rest: tuple[float, ...] = ()
+    ) -> tuple[Batch, ...]:
+        try:
+            return walk(self.policy, arms, horizon, plan, rest or (self.range[0],) * arms)
+        except (IndexError, ValueError, ArithmeticError):
+            return ()
 
-    def _depth(self, arms: int, horizon: int, plan: tuple[int, ...]) -> int:
+    def _depth(self, horizon: int, batches: Sequence[Batch]) -> int:
         """Decisions to play: as many as a walk has, and some more, for other walks are longer."""
         if self.decisions is not None:
             return self.decisions
-        return max(2, min(MOST_DECISIONS, horizon, len(self._walk(arms, horizon, plan)) + 2))
+        return max(2, min(MOST_DECISIONS, horizon, len(batches) + 2))
 
     def _sides(
         self, horizon: int, place: int, values: tuple[float, float] | None
@@ -224,10 +234,11 @@ class Maker:
     ) -> Tables | None:  # fmt: skip
         """All arms have the same rewards: `rest`, but for those at `place`."""
         sides = self._sides(horizon, place, values)
-        if sides is None:
+        batches = self._walk(arms, horizon, plan, (rest,) * arms)
+        if sides is None or not batches:
             return None
         rewards = [[side.get(t, rest) for t in range(horizon)] for side in sides]
-        depth = self._depth(arms, horizon, plan)
+        depth = self._depth(horizon, batches)
         return lists(rewards[0], rewards[1], arms, plan, self.policy.bounds, depth)
 
     def _best(self, arms: int, horizon: int, batch: Batch) -> Tables | None:
@@ -236,12 +247,15 @@ class Maker:
         sides = self._sides(horizon, batch.start, None)
         if sides is None or not covers(self.policy.guarantee, Definition.TABLE):
             return None
-        rest = [high if arm == batch.arm else low for arm in range(arms)]
+        rest = tuple(high if arm == batch.arm else low for arm in range(arms))
+        batches = self._walk(arms, horizon, (), rest)
+        if not batches:
+            return None
         tables: list[Any] = [
             [[side[t]] * arms if t in side else rest for t in range(horizon)] for side in sides
         ]
         first, second = (RewardTable(table, self.policy.bounds) for table in tables)
-        return Tables(first, second, decisions=self._depth(arms, horizon, ()))
+        return Tables(first, second, decisions=self._depth(horizon, batches))
 
 
 def covers(guarantee: Guarantee, definition: Definition) -> bool:
@@ -257,7 +271,13 @@ def short_horizon(policy: Policy, arms: int = 2) -> int:
         rounds *= 2
     while rounds <= LONGEST:
         high = (policy.bounds or (-EXTREME, EXTREME))[1]
-        released = len(walk(policy, arms, rounds, (), high, 4 * arms))
+        try:
+            released = len(walk(policy, arms, rounds, (), (high,) * arms, 4 * arms))
+        except (IndexError, ValueError, ArithmeticError) as error:
+            raise InvalidArgument(
+                "policy", f"play {rounds} rounds without an error", policy.name,
+                f"{type(error).__name__} in its own code: check the parts that it is made of",
+            ) from None  # fmt: skip
         if released >= 3 * arms or (rounds >= 2048 and released >= arms):
             return rounds
         rounds *= 2
@@ -276,9 +296,11 @@ def histories(policy: Policy, arms: int = 2) -> list[Choices]:
     setting = policy.setting(arms, 1000)
     start = int(getattr(policy.rule.parameters(setting), "start", 1))
     found = []
+    known: dict[int, tuple[float, ...]] = {start: (0.0, 0.5, 1.0)}
+    known |= dict.fromkeys((8 * start + 64, 64 * start + 1000), tuple(i / 8 for i in range(9)))
     for own in sorted({0, (start - 1) // 2, start - 1}):
-        for others in (start, 8 * start + 64, 64 * start + 1000):
-            for success in (0.0, 0.25, 0.5, 0.75, 1.0):
+        for others, shares in known.items():
+            for success in shares:
                 pulls = (start, *[others] * (arms - 1))
                 successes = (own, *[round(success * others)] * (arms - 1))
                 for horizon in (sum(pulls) + 1, max(1000, 2 * sum(pulls))):

@@ -122,8 +122,11 @@ class Total:
         return total
 
 
-def learn(subject: Subject, first: Transcripts, second: Transcripts) -> list[Score]:
-    """All scores that the subject's transcripts allow for, learned from samples of both sides."""
+def learn(subject: Subject, first: Transcripts, second: Transcripts, parts: int = 6) -> list[Score]:
+    """All scores that the subject's transcripts allow for, learned from samples of both sides.
+
+    Of single parts, only so many of the most telling.
+    """
     scores: list[Score] = []
     if subject.codes > 1:
         scores.append(_code_ratio(subject.codes, first.codes, second.codes))
@@ -131,15 +134,14 @@ def learn(subject: Subject, first: Transcripts, second: Transcripts) -> list[Sco
     useful = [j for j in range(len(names)) if _varies(first.numbers[:, j], second.numbers[:, j])]
     if not useful:
         return scores
-    parts = _parts(names, useful, first, second)
-    told = [(_distance(part, first, second), part) for part in parts]
+    told = [(_distance(part, first, second), part) for part in _parts(names, useful, first, second)]
     told.sort(key=lambda entry: -entry[0])
     if len(useful) > 1:
         scores.append(_projection(useful, first, second))
     enough = NOTICEABLE * math.sqrt(2.0 / min(len(first.codes), MOST_PAIRED))
     telling = [part for distance, part in told if distance > enough] or [told[0][1]]
     scores += _totals(telling, first, second)
-    scores += [part for _, part in told[:6]]
+    scores += [part for _, part in told[:parts]]
     return scores
 
 
@@ -286,10 +288,7 @@ def _distance(part: Part, first: Transcripts, second: Transcripts) -> float:
     that is more, that of the frequencies of values that come again and again."""
     import numpy as np
 
-    one, other = (
-        np.sort(part(Transcripts(side.codes[:MOST_PAIRED], side.numbers[:MOST_PAIRED])))
-        for side in (first, second)
-    )
+    one, other = (np.sort(part(side.cut(0, MOST_PAIRED))) for side in (first, second))
     both = np.concatenate([one, other])
     below = [np.searchsorted(side, both, side="right") / len(side) for side in (one, other)]
     distance = float(np.abs(below[0] - below[1]).max())

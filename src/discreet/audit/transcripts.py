@@ -45,6 +45,10 @@ class Transcripts(NamedTuple):
     codes: Any
     numbers: Any
 
+    def cut(self, start: int, end: int) -> Transcripts:
+        """Some of them."""
+        return Transcripts(self.codes[start:end], self.numbers[start:end])
+
     def settled(self) -> Transcripts:
         """The same with NaN as a value that equals itself: an output like any other."""
         import numpy as np
