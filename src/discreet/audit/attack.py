@@ -188,9 +188,11 @@ class _Work:
             count = min(count, MOST_LEARNED)
         return max(count, FEWEST)
 
-    def _told(self, subjects: list[Subject], count: int, bar: Shares) -> list[tuple[float, float]]:
+    def _told(
+        self, subjects: list[Subject], count: int, bar: Shares
+    ) -> list[tuple[float, float, float]]:
         """What so many transcripts of every input tell, as long as a quarter of the work lasts."""
-        told: list[tuple[float, float]] = []
+        told: list[tuple[float, float, float]] = []
         for subject in subjects:
             if self.limit.share(4 * count) > 0.3:
                 break
@@ -199,21 +201,23 @@ class _Work:
         return told
 
     @staticmethod
-    def _ranked(told: list[tuple[float, float]]) -> list[int]:
-        """Places of the inputs, best first: by what is proved and by divergence in turn."""
+    def _ranked(told: list[tuple[float, float, float]]) -> list[int]:
+        """Places of the inputs, best first: by each of the measures in turn."""
         places = range(len(told))
-        orders = [sorted(places, key=lambda place: -told[place][by]) for by in (0, 1)]
+        orders = [sorted(places, key=lambda place: -told[place][by]) for by in range(3)]
         return list(dict.fromkeys(place for pair in zip(*orders, strict=True) for place in pair))
 
-    def promise(self, subject: Subject, count: int) -> tuple[float, float]:
-        """What a few transcripts suggest about an input: the best bound of the chosen events, and
-        Jeffreys' divergence as the best score estimates it. The bound finds what hardly ever
-        happens on one side; the divergence needs fewer transcripts where much tells a little."""
+    def promise(self, subject: Subject, count: int) -> tuple[float, float, float]:
+        """What a few transcripts suggest about an input, as the search ranks it:
+        1. the best bound of events that were chosen on others of them;
+        2. Jeffreys' divergence, as the best score estimates it: steadier than a bound;
+        3. the log likelihood ratio that a hundredth exceeds: what more transcripts may prove.
+        """
         import numpy as np
 
         scores = learn(subject, *self.pair(subject, count), parts=2)
         if not scores:
-            return 0.0, 0.0
+            return 0.0, 0.0, 0.0
         first, second = self.pair(subject, count)
         half = count // 2
         tried = first.cut(0, half), second.cut(0, half)
@@ -226,8 +230,10 @@ class _Work:
             measures = measures_of(np.atleast_1d(p), np.atleast_1d(q), self.budget, self.delta)
             best = max(best, *(float(measure[0]) for measure in measures))
         ratios = [score for score in scores if isinstance(score, CodeRatio | Total)]
-        apart = [float(score(second).mean() - score(first).mean()) for score in ratios]
-        return best, max(apart)
+        sides = [(score(first), score(second)) for score in ratios]
+        apart = max(float(other.mean() - one.mean()) for one, other in sides)
+        tails = [max(np.quantile(other, 0.99), -np.quantile(one, 0.01)) for one, other in sides]
+        return best, apart, float(max(tails))
 
     def learn(self, bar: Shares) -> None:
         """Scores on one quarter of the work, events on the next: the first half."""

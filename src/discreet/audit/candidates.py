@@ -165,7 +165,8 @@ class Maker:
         plans: list[tuple[int, ...]] = [(), (0,) * horizon] if self.interactive else [()]
         for plan in plans:
             batches = self._walk(arms, horizon, plan)
-            if not batches:
+            if not batches:  # a walk failed, but those of other rewards may not
+                found.append(self._best(arms, horizon, Batch(0, 1, 0)))
                 continue
             longest = max(batches, key=lambda batch: batch.rounds)
             for batch in dict.fromkeys([batches[0], longest, batches[-1]]):
@@ -203,7 +204,7 @@ class Maker:
         if short >= LONG:
             return [short]
         batches = self._walk(arms, MIDDLE, ())
-        covered = batches[-1].start + batches[-1].rounds if batches else 0
+        covered = batches[-1].start + batches[-1].rounds if batches else MIDDLE
         return [MIDDLE, LONG] if covered > MIDDLE // 2 else [EVERY_ROUND]
 
     def _walk(
