@@ -5,6 +5,7 @@ from .attack import attack
 from .candidates import candidates
 from .choices import Choices
 from .identification import Identifications
+from .own import Each, agents, played
 from .plain import Plain
 from .result import Audit, Proof
 from .search import audit
@@ -16,6 +17,7 @@ __all__ = [
     "Adversary",
     "Audit",
     "Choices",
+    "Each",
     "Echo",
     "Identifications",
     "Plain",
@@ -26,10 +28,12 @@ __all__ = [
     "Timing",
     "Transcripts",
     "TrialRuns",
+    "agents",
     "attack",
     "audit",
     "candidates",
     "grid_traces",
     "lists",
+    "played",
     "release_timing",
 ]

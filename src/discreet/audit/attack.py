@@ -232,7 +232,9 @@ class _Work:
         ratios = [score for score in scores if isinstance(score, CodeRatio | Total)]
         sides = [(score(first), score(second)) for score in ratios]
         apart = max(float(other.mean() - one.mean()) for one, other in sides)
-        tails = [max(np.quantile(other, 0.99), -np.quantile(one, 0.01)) for one, other in sides]
+        # codes that came once or never have ratios of their own that mean nothing
+        steady = sides[-2:] if isinstance(ratios[-1], Total) else sides
+        tails = [max(np.quantile(other, 0.99), -np.quantile(one, 0.01)) for one, other in steady]
         return best, apart, float(max(tails))
 
     def learn(self, bar: Shares) -> None:

@@ -61,7 +61,7 @@ class CodeRatio:
     """Log ratio of how often a code was seen."""
 
     ratios: NDArray[float64] = field(repr=False)
-    name: str = "log likelihood ratio of the arms played"
+    name: str
 
     def __call__(self, seen: Transcripts) -> NDArray[float64]:
         ratios: NDArray[float64] = self.ratios[seen.codes]
@@ -129,7 +129,8 @@ def learn(subject: Subject, first: Transcripts, second: Transcripts, parts: int 
     """
     scores: list[Score] = []
     if subject.codes > 1:
-        scores.append(_code_ratio(subject.codes, first.codes, second.codes))
+        what = getattr(subject, "discrete", "the arms played")
+        scores.append(_code_ratio(subject.codes, first.codes, second.codes, what))
     names = subject.names
     useful = [j for j in range(len(names)) if _varies(first.numbers[:, j], second.numbers[:, j])]
     if not useful:
@@ -150,11 +151,11 @@ def _varies(first: Any, second: Any) -> bool:
     return bool(least < max(first.max(), second.max()))
 
 
-def _code_ratio(codes: int, first: Any, second: Any) -> CodeRatio:
+def _code_ratio(codes: int, first: Any, second: Any, what: str) -> CodeRatio:
     import numpy as np
 
     seen = [np.bincount(side, minlength=codes) + 0.5 for side in (first, second)]
-    return CodeRatio(np.log(seen[1] / seen[0]))
+    return CodeRatio(np.log(seen[1] / seen[0]), f"log likelihood ratio of {what}")
 
 
 def _parts(
