@@ -4,6 +4,7 @@ from .adversaries import Adversary, Echo, Tables, lists
 from .attack import attack
 from .candidates import candidates
 from .choices import Choices
+from .contexts import LinearRuns
 from .identification import Identifications
 from .own import Each, agents, played
 from .plain import Plain
@@ -20,6 +21,7 @@ __all__ = [
     "Each",
     "Echo",
     "Identifications",
+    "LinearRuns",
     "Plain",
     "Proof",
     "Runs",

@@ -157,7 +157,7 @@ class _Work:
         """Successive thirding, in a quarter of the work: the best third gets three times as many
         transcripts, until one is left."""
         rounds = max(1, math.ceil(math.log(len(subjects), KEPT)))
-        count = self._first(len(subjects), rounds)
+        count = self._first(subjects, rounds)
         while len(subjects) > 1:
             begun = self.limit.elapsed
             told = self._told(subjects, count, bar)
@@ -180,13 +180,16 @@ class _Work:
             count = min(MOST_LEARNED, count * KEPT)
         return subjects[0]
 
-    def _first(self, subjects: int, rounds: int) -> int:
+    def _first(self, subjects: list[Subject], rounds: int) -> int:
         """Transcripts a side that every input gets in the first round."""
-        count = FIRST_SEARCH
         if self.limit.transcripts is not None:
-            count = self.limit.transcripts // (16 * subjects * min(rounds, 2))
-            count = min(count, MOST_LEARNED)
-        return max(count, FEWEST)
+            count = self.limit.transcripts // (16 * len(subjects) * min(rounds, 2))
+            return max(FEWEST, min(count, MOST_LEARNED))
+        begun = self.limit.elapsed
+        self.pair(subjects[0], FEWEST)
+        speed = FEWEST / max(self.limit.elapsed - begun, 1e-9)
+        allotted = 0.25 * self.limit.seconds / rounds
+        return max(FEWEST, min(FIRST_SEARCH, int(speed * allotted / (2 * len(subjects)))))
 
     def _told(
         self, subjects: list[Subject], count: int, bar: Shares
@@ -264,7 +267,7 @@ class _Work:
 
     def _speed(self, work: Callable[[int], object]) -> float:
         """Transcripts a side in a second of some work, tried until a fiftieth of the time."""
-        count = 200
+        count = 50
         while True:
             begun = time.perf_counter()
             work(count)

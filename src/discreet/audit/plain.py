@@ -4,9 +4,9 @@ audit a mechanism of your own by a function that draws from it.
 >>> coin = Plain(lambda side, count, rng: rng.random((count, 1)) < (0.3, 0.4)[side])
 >>> coin.sample(0, 3, __import__("numpy").random.default_rng(1)).numbers.shape
 (3, 1)
->>> arms = Plain(lambda side, count, rng: rng.integers(0, 2 + side, count), codes=3)
->>> arms.names
-()
+>>> arms = Plain(lambda side, count, rng: rng.integers(0, 2 + side, count), names=(), codes=3)
+>>> arms.sample(1, 3, __import__("numpy").random.default_rng(1)).codes.shape
+(3,)
 """
 
 from __future__ import annotations
@@ -28,20 +28,16 @@ class Plain:
     """`draw(side, count, rng)` gives so many transcripts at once, as arrays.
 
     - By default numbers, one line each; NaN is an output like any other.
-    - With `codes=k`: discrete outputs 0 … k-1, such as arms, in any order; or, where `names` are
-      given as well, a pair of discrete outputs and numbers.
+    - With `codes=k` and `names=()`: discrete outputs 0 … k-1, such as arms, in any order.
+    - With `codes=k` and names: a pair of discrete outputs and numbers.
     A draw that may raise is one for `Each`, which runs a mechanism once at a time and counts that.
     """
 
     draw: Callable[[int, int, Generator], Any]
-    names: tuple[str, ...] | None = None
+    names: tuple[str, ...] = ("output",)
     inputs: str = "0 or 1"
     codes: int = 1
     discrete: str = "the discrete outputs"
-
-    def __post_init__(self) -> None:
-        if self.names is None:
-            object.__setattr__(self, "names", ("output",) if self.codes == 1 else ())
 
     @classmethod
     def of(cls, mechanism: Mechanism) -> Plain:
@@ -51,7 +47,7 @@ class Plain:
     def sample(self, side: int, count: int, rng: Generator) -> Transcripts:
         import numpy as np
 
-        width = len(self.names or ())
+        width = len(self.names)
         drawn = self.draw(side, count, rng)
         numbers: Any = np.zeros((count, 0))
         codes: Any = np.zeros(count, np.int64)

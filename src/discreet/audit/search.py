@@ -6,7 +6,8 @@
 >>> result.is_violation, result.epsilon_lower > 0.8
 (False, True)
 
-What is searched: `candidates`. Instantaneous claims are audited choice by choice, given histories.
+What is searched: `candidates`, and `streams` for linear rows. Instantaneous claims are audited
+choice by choice, given histories.
 """
 
 from __future__ import annotations
@@ -14,17 +15,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import InvalidArgument
+from ..linear.row import LinearPolicy
 from ..policies import Policy
 from ..privacy.guarantees import Definition, Guarantee
 from .adversaries import Adversary
 from .attack import attack
 from .candidates import candidates, histories
+from .contexts import streams
 from .result import Audit
 from .transcripts import Runs, Subject
 
 
 def audit(
-    policy: Policy,
+    policy: Policy | LinearPolicy,
     *,
     inputs: Sequence[Adversary] | None = None,
     sees: str | None = None,
@@ -45,9 +48,18 @@ def audit(
     user change together; `sees` is "releases" (all that is public) or "actions". `arms`, `horizon`
     and `decisions` fix what the search varies otherwise.
     """
-    guarantee = _checked(policy, contributions, arms, horizon, decisions, sees)
     subjects: Sequence[Subject]
-    if guarantee.definition is Definition.INSTANTANEOUS:
+    guarantee = _checked(policy, contributions, arms, horizon, decisions, sees)
+    if isinstance(policy, LinearPolicy):
+        given = {"inputs": inputs, "sees": sees, "arms": arms, "decisions": decisions}
+        for argument, value in given.items():
+            if value is not None:
+                raise InvalidArgument(
+                    argument, f"be left out for the linear row {policy.name}", value,
+                    "its streams are fixed: see discreet.audit.LinearRuns",
+                )  # fmt: skip
+        subjects = streams(policy, horizon)
+    elif guarantee.definition is Definition.INSTANTANEOUS:
         if inputs is not None or contributions > 1:
             raise InvalidArgument(
                 "inputs", "be left out for an instantaneous claim", policy.name,
@@ -80,22 +92,27 @@ def _checked(
     decisions: int | None, sees: str | None,
 ) -> Guarantee:  # fmt: skip
     """The claim to attack; whatever is wrong is refused before anything is compiled."""
-    if not isinstance(policy, Policy):
+    if not isinstance(policy, Policy | LinearPolicy):
         fix = (
             "pass discreet.policy(name, epsilon=1.0), or attack([subject], claim) for anything else"
         )
         if isinstance(policy, str):
             fix = f"pass discreet.policy({policy!r}, epsilon=1.0), say, and not its name alone"
-        raise InvalidArgument("policy", "be a policy with finitely many arms", policy, fix)
+        raise InvalidArgument("policy", "be a policy", policy, fix)
     guarantee = policy.guarantee
     if not guarantee.is_private:
         raise InvalidArgument(
             "policy", "be private", policy.name, "it promises nothing that could be attacked"
         )
     _whole("contributions", contributions, 1, "use 1, or the outcomes of one user")
+    if contributions > 1 and isinstance(policy, LinearPolicy):
+        raise InvalidArgument(
+            "contributions", f"be 1 for the linear row {policy.name}", contributions,
+            "leave it out: its streams differ in one participant",
+        )  # fmt: skip
     _whole("arms", arms, 2, "leave it out, or use arms=2")
     _whole("decisions", decisions, 1, "leave it out, or use decisions=12")
-    least = max(arms or 2, contributions)
+    least = 1 if isinstance(policy, LinearPolicy) else max(arms or 2, contributions)
     _whole("horizon", horizon, least, "leave it out, or use horizon=8; every arm is played once")
     if sees not in (None, "releases", "actions"):
         raise InvalidArgument("sees", "be 'releases' or 'actions'", sees, "trials show releases")
