@@ -19,8 +19,11 @@ from discreet.identify import Identifier, Stopping, identifier
 from discreet.live import Trial
 from discreet.live.batch import Batch
 from discreet.policies import (
+    AdaPUCB,
+    Doubling,
     ForgetGaussian,
     ForgetLaplace,
+    GapThenTree,
     GaussianLeader,
     Policy,
     Tree,
@@ -80,6 +83,67 @@ class FirstRaw(ForgetLaplace):
     """The first reward of an arm is released as it is."""
 
     publish: ClassVar[Any] = staticmethod(publish_first_raw)
+
+
+def publish_third_raw(
+    release: Scale, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    drawn = 0.0 if arm == 2 else noise(release.scale, rng)
+    view.value[arm] = (total + drawn) / (rounds * release.unit)
+    view.size[arm] = rounds
+
+
+@dataclass(frozen=True)
+class ThirdRaw(ForgetLaplace):
+    """The noise of a third arm is missing."""
+
+    publish: ClassVar[Any] = staticmethod(publish_third_raw)
+
+
+def publish_whole(
+    release: Scale, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    view.value[arm] = (total + round(noise(release.scale, rng))) / (rounds * release.unit)
+    view.size[arm] = rounds
+
+
+@dataclass(frozen=True)
+class WholeNoise(ForgetLaplace):
+    """Noise of whole numbers, under rewards that need not be whole."""
+
+    publish: ClassVar[Any] = staticmethod(publish_whole)
+
+
+def publish_long_raw(
+    release: Scale, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    drawn = 0.0 if rounds >= 64 else noise(release.scale, rng)
+    view.value[arm] = (total + drawn) / (rounds * release.unit)
+    view.size[arm] = rounds
+
+
+@dataclass(frozen=True)
+class LongRaw(ForgetLaplace):
+    """Batches of 64 and more are released as they are."""
+
+    publish: ClassVar[Any] = staticmethod(publish_long_raw)
+
+
+class Unchecked(Policy):
+    """A composition that `Policy` may refuse."""
+
+    def __post_init__(self) -> None:
+        """Nothing is checked."""
+
+
+def doubling_trees(epsilon: float) -> Policy:
+    """Trees fed by doubling batches: a reward is under more nodes than their noise pays for."""
+    return Unchecked(
+        "doubling trees",
+        Doubling(),
+        GapThenTree(epsilon, gap_estimation=False),
+        AdaPUCB(alpha=1.0),
+    )
 
 
 class OneNoise(NamedTuple):

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from discreet.audit import Plain, attack
-from discreet.audit import bounds as limits
+from discreet.audit import Plain, attack, limits
 from discreet.privacy import (
     ZCDP,
     Approximate,
@@ -94,11 +93,17 @@ def test_coverage_over_a_thousand_repetitions(subject: Plain, claim: Any, truth:
 def test_confidence_limits_are_exact() -> None:
     """At the limit the observed count, or one further out, has exactly the stated probability."""
     for hits in (1, 7, 50, 99):
-        low, high = limits.lower_limit(hits, 100, 0.01), limits.upper_limit(hits, 100, 0.01)
+        low, high = (
+            limits.clopper_pearson_lower(hits, 100, 0.01),
+            limits.clopper_pearson_upper(hits, 100, 0.01),
+        )
         assert binom.sf(hits - 1, 100, low) == pytest.approx(0.01, rel=1e-6)
         assert binom.cdf(hits, 100, high) == pytest.approx(0.01, rel=1e-6)
-    assert limits.lower_limit(0, 100, 0.01) == 0.0
-    assert limits.upper_limit(100, 100, 0.01) == 1.0
+        assert limits.epsilon_lower((99, hits), (100, 100), 0.02) == pytest.approx(
+            limits.epsilon_bound(limits.clopper_pearson_lower(99, 100, 0.01), high, 0.0)
+        )
+    assert limits.clopper_pearson_lower(0, 100, 0.01) == 0.0
+    assert limits.clopper_pearson_upper(100, 100, 0.01) == 1.0
 
 
 def test_bounds_of_an_event_are_attained() -> None:

@@ -14,7 +14,7 @@ import discreet
 from discreet.audit import Identifications, Runs, TrialRuns, attack, audit, candidates, lists
 from discreet.live import Trial
 from discreet.policies import ForgetLaplace, Policy
-from discreet.privacy import ZCDP, GaussianDP, Renyi
+from discreet.privacy import ZCDP, GaussianDP, Pure, Renyi
 
 SURE = 1.0 - 1e-6
 
@@ -45,6 +45,23 @@ def test_a_broken_release_is_caught(release: Any) -> None:
     assert result.proof.p > 2.7182818 * result.proof.q or (
         1 - result.proof.q > 2.7182818 * (1 - result.proof.p)
     )
+
+
+@pytest.mark.parametrize("release", [mutants.ThirdRaw, mutants.WholeNoise, mutants.LongRaw])
+def test_the_candidates_reach_third_arms_fractions_and_long_batches(release: Any) -> None:
+    """By default: nobody tells the audit where to look."""
+    mutant = mutants.with_release("adap-ucb", release(1.0), epsilon=1.0)
+    result = audit(mutant, transcripts=120_000, confidence=SURE, seed=1)
+    assert result.is_violation, result
+    assert result.epsilon_lower > 4.0
+
+
+def test_a_composition_that_overclaims_is_caught() -> None:
+    row = mutants.doubling_trees(1.0)
+    assert row.guarantee.budget == Pure(1.0)
+    inputs = candidates(row, arms=2, feeding=False)
+    result = audit(row, inputs=inputs, transcripts=1_500_000, confidence=SURE, seed=1)
+    assert result.is_violation, result
 
 
 def test_the_intact_release_is_not() -> None:

@@ -14,7 +14,7 @@ import discreet
 from discreet.audit import Adversary, Choices, Echo, Plain, Runs, Tables, attack, audit, lists
 from discreet.audit.events import Partition
 from discreet.audit.result import VIOLATION
-from discreet.audit.transcripts import Transcripts
+from discreet.audit.transcripts import ABSENT, Transcripts
 from discreet.live import Rehearsal
 from discreet.privacy import ZCDP, Pure
 
@@ -41,7 +41,7 @@ def test_a_transcript_is_a_rehearsal_from_the_same_generator(name: str) -> None:
     rehearsal = Rehearsal(row, 2, horizon=8, seed=3)
     rehearsal._rng.bit_generator.state = np.random.PCG64(5).state
     seen = runs.sample(0, 1, np.random.Generator(np.random.PCG64(5)))
-    arms, sums, t = [], [], 0
+    arms, sums, t = [], ([], []), 0
     # the rehearsal drew its first choice with another generator, which decides nothing
     while t < 8:
         arm, rounds = rehearsal.select(), rehearsal.remaining
@@ -50,14 +50,15 @@ def test_a_transcript_is_a_rehearsal_from_the_same_generator(name: str) -> None:
         rehearsal.update_many(arm, rewards[t : t + rounds])
         if sum(rehearsal._protocol.releases) > before:
             view = rehearsal._protocol.view
-            sums.append([view.value[a] * view.size[a] for a in range(2)])
+            sums[arm].append(view.value[arm] * view.size[arm])
         t += rounds
     played = [arm for arm in decoded(int(seen.codes[0]), 2, runs.digits) if arm >= 0]
     assert played == arms[: len(played)]
     assert len(played) == min(len(arms), runs.digits)
-    numbers = seen.numbers[0, : 2 * runs.decisions].reshape(-1, 2)
-    assert np.allclose(numbers[: len(sums)], sums, rtol=1e-12)
-    assert not numbers[len(sums) :].any()
+    numbers = seen.numbers[0].reshape(2, -1)
+    for own, released in zip(numbers, sums, strict=True):
+        assert np.allclose(own[: len(released)], released, rtol=1e-12)
+        assert (own[len(released) :] == ABSENT).all()
 
 
 def test_every_transcript_starts_afresh() -> None:
@@ -186,7 +187,7 @@ def test_the_clock_does_not_end_the_test(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(work._Work, "_planned", recorded)
     result = attack([subject], Pure(1.0), seconds=0.2, seed=1)
-    assert result.tested == 2 * planned[0] > 1000
+    assert result.tested == 2 * planned[0] >= 200
     assert result.complete
 
 

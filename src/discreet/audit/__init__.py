@@ -2,11 +2,14 @@
 
 from .adversaries import Adversary, Echo, Tables, lists
 from .attack import attack
+from .candidates import candidates
 from .choices import Choices
+from .contexts import LinearRuns
 from .identification import Identifications
+from .own import Each, agents, played
 from .plain import Plain
 from .result import Audit, Proof
-from .search import audit, candidates
+from .search import audit
 from .traces import Timing, grid_traces, release_timing
 from .transcripts import Runs, Subject, Transcripts
 from .trials import TrialRuns
@@ -15,8 +18,10 @@ __all__ = [
     "Adversary",
     "Audit",
     "Choices",
+    "Each",
     "Echo",
     "Identifications",
+    "LinearRuns",
     "Plain",
     "Proof",
     "Runs",
@@ -25,10 +30,12 @@ __all__ = [
     "Timing",
     "Transcripts",
     "TrialRuns",
+    "agents",
     "attack",
     "audit",
     "candidates",
     "grid_traces",
     "lists",
+    "played",
     "release_timing",
 ]

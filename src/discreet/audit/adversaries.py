@@ -28,6 +28,8 @@ from ..compiled import Function
 from ..errors import InvalidArgument
 from ..policies.view import View
 
+DECISIONS = 12
+"""Decisions that are played and written down, unless told otherwise."""
 OWN_CHOICE = -1
 """In `forced`: the policy's own arm is played."""
 
@@ -46,6 +48,8 @@ class Adversary:
     """In how many rewards the two sides differ: outcomes of one user."""
     arms: int
     horizon: int
+    decisions: int = DECISIONS
+    """How many decisions of the policy are worth playing, unless told otherwise."""
 
     def state(self, side: int) -> NamedTuple:
         """What the two functions get as their first argument, on either side."""
@@ -82,6 +86,7 @@ class Tables(Adversary):
     second: RewardTable
     forced: tuple[int, ...] = ()
     title: str = "tables"
+    decisions: int = DECISIONS
     feed: ClassVar[Function] = staticmethod(feed_plan)
     steer: ClassVar[Function] = staticmethod(steer_plan)
     changed: tuple[int, ...] = field(init=False, repr=False, compare=False)
@@ -140,13 +145,13 @@ class Tables(Adversary):
         more = "…" if self.unit > 5 else ""
         one, other = self.first.table[self.changed[0]], self.second.table[self.changed[0]]
         values = f"{_row(one)} or {_row(other)}"
-        rest = {x for t, row in enumerate(self.first.table) if t not in self.changed for x in row}
+        rest = {row for t, row in enumerate(self.first.table) if t not in self.changed}
         if len(rest) == 1:
-            values += f", all else {rest.pop():g}"
+            values += f", all else {_row(rest.pop())}"
         steered = ""
         if any(arm >= 0 for arm in self.forced):
             kinds = sorted(set(self.forced))
-            played = f"arm {kinds[0]}" if len(kinds) == 1 else "its own arms"
+            played = f"arm {kinds[0]}" if len(kinds) == 1 else "all arms in turn"
             steered = f", an adversary plays {played}"
         return (
             f"{self.title} of {self.horizon} rewards that differ in {rounds} {where}{more} "
@@ -166,13 +171,14 @@ def lists(
     arms: int,
     forced: Sequence[int] = (),
     bounds: tuple[float, float] | None = (0.0, 1.0),
+    decisions: int = DECISIONS,
 ) -> Tables:
     """Two lists of observed rewards: the reward of a round is the same for every arm."""
 
     def table(rewards: Sequence[float]) -> RewardTable:
         return RewardTable([[reward] * arms for reward in rewards], bounds)
 
-    return Tables(table(first), table(second), tuple(forced), "lists")
+    return Tables(table(first), table(second), tuple(forced), "lists", decisions)
 
 
 class Fed(NamedTuple):

@@ -1,6 +1,6 @@
 """The attack: search for the worst input, learn what tells its two sides apart, test it.
 
-1. Search: every candidate gets a few transcripts; the better half gets twice as many, and so on.
+1. Search: every candidate gets a few transcripts, the best third of them three times as many, …
 2. Learn, on fresh transcripts of the winner: scores on one part, a handful of events on another.
 3. Test, on fresh transcripts again: Clopper-Pearson limits of every event on both sides, each at
    (1 - confidence)/(number of limits), so that all of them hold together with the confidence.
@@ -20,14 +20,16 @@ True
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import InvalidArgument
-from ..privacy.budgets import Approximate, Budget, GaussianDP, Pure, Renyi
+from ..privacy.budgets import Budget, GaussianDP, Renyi
 from ..privacy.guarantees import Definition, Guarantee
-from . import bounds
+from . import limits
+from .effort import Limit
 from .events import (
     Event,
     Partition,
@@ -36,27 +38,28 @@ from .events import (
     measures_of,
     uses_partition,
 )
-from .limit import Limit
 from .progress import Shares
 from .result import Audit, Proof
-from .scores import learn
+from .scores import CodeRatio, Total, learn
 from .transcripts import Subject, Transcripts
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-FIRST_SEARCH = 2_000
-"""Transcripts a side that every candidate gets in the first round of the search."""
+FIRST_SEARCH = 400
+"""Transcripts a side that every input gets first, where time is given; more if they are quick."""
+KEPT = 3
+"""One input in so many goes on to the next round of the search."""
 MOST_LEARNED = 200_000
 """Transcripts a side to learn from, at most: more would not sharpen the scores."""
 BLOCK = 50_000
 """Transcripts a side that are counted at once."""
+MOST_NUMBERS = 4_000_000
+"""Numbers a side that are held at once."""
 FEWEST = 25
 """Transcripts a side of an input that tell anything at all."""
 CURVE = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)
 """The δ of the curve that is reported beside the one asked for."""
-DEFAULT_DELTA = 1e-3
-"""The δ at which claims without one, such as zCDP, are shown as an ε."""
 
 
 def attack(
@@ -87,7 +90,7 @@ def attack(
         raise InvalidArgument("subjects", "hold at least one input", subjects, "add one")
     if not 0.5 <= confidence < 1.0:
         raise InvalidArgument("confidence", "lie in [0.5, 1)", confidence, "use 0.99")
-    at = _delta(guarantee.budget, delta)
+    at = limits.delta_of(guarantee.budget, delta)
     limit = Limit(transcripts, seconds)
     entropy = np.random.SeedSequence(seed).entropy
     assert isinstance(entropy, int)
@@ -95,26 +98,6 @@ def attack(
     with Shares(name, limit.share, progress) as bar:
         complete = work.run(list(subjects), bar)
     return work.result(name, guarantee, confidence, complete)
-
-
-def _delta(budget: Budget, delta: float | None) -> float:
-    if delta is None:
-        match budget:
-            case Pure():
-                return 0.0
-            case Approximate(delta=own):
-                return own
-            case _:
-                return DEFAULT_DELTA
-    if not 0.0 <= delta < 1.0 or (delta == 0.0 and not isinstance(budget, Pure)):
-        raise InvalidArgument(
-            "delta", "lie in (0, 1), or be 0 for a pure claim", delta, "leave it out"
-        )
-    if isinstance(budget, Approximate) and delta < budget.delta:
-        raise InvalidArgument(
-            "delta", f"be at least the claim's own {budget.delta:g}", delta, "leave it out"
-        )
-    return float(delta)
 
 
 class _Counts(NamedTuple):
@@ -167,47 +150,95 @@ class _Work:
     def pair(self, subject: Subject, count: int) -> tuple[Transcripts, Transcripts]:
         """Fresh transcripts of both sides."""
         self.limit.used += 2 * count
-        return subject.sample(0, count, self.rng), subject.sample(1, count, self.rng)
+        first, second = (subject.sample(side, count, self.rng) for side in (0, 1))
+        return first.settled(), second.settled()
 
     def search(self, subjects: list[Subject], bar: Shares) -> Subject:
-        """Successive halving, in at most a quarter of the work."""
-        count = FIRST_SEARCH
-        if self.limit.transcripts is not None:
-            count = min(count, self.limit.transcripts // (16 * len(subjects)))
-        count = max(count, FEWEST)
+        """Successive thirding, in a quarter of the work: the best third gets three times as many
+        transcripts, until one is left."""
+        rounds = max(1, math.ceil(math.log(len(subjects), KEPT)))
+        count = self._first(subjects, rounds)
         while len(subjects) > 1:
-            ranked: list[tuple[float, int]] = []
-            for place, subject in enumerate(subjects):
-                if self.limit.share(4 * count) > 0.25:
+            begun = self.limit.elapsed
+            told = self._told(subjects, count, bar)
+            taken = self.limit.elapsed - begun
+            allotted = 0.25 * self.limit.seconds / rounds
+            while self.limit.transcripts is None and count < MOST_LEARNED:
+                spare = allotted - (self.limit.elapsed - begun)
+                if spare < 2.0 * taken or len(told) < len(subjects):
                     break
-                ranked.append((self.promise(subject, count), place))
-                bar.tell(f"searching, {len(subjects)} inputs")
-            # an input that was not reached was no better in the round before
-            ranked.sort(key=lambda entry: -entry[0])
-            found = [subjects[place] for _, place in ranked] or subjects
-            if len(ranked) < len(subjects):
+                # quick ones: the same again, with more; what is small tells little about speed
+                count = min(MOST_LEARNED, int(count * min(16.0, spare / max(taken, 1e-9))))
+                again = self.limit.elapsed
+                told = self._told(subjects, count, bar) or told
+                taken = self.limit.elapsed - again
+            ranked = self._ranked(told)
+            found = [subjects[place] for place in ranked] or subjects
+            if len(told) < len(subjects):  # the rest was not reached
                 return found[0]
-            subjects = found[: (len(found) + 1) // 2]
-            count *= 2
+            subjects = found[: math.ceil(len(found) / KEPT)]
+            count = min(MOST_LEARNED, count * KEPT)
         return subjects[0]
 
-    def promise(self, subject: Subject, count: int) -> float:
-        """What a few transcripts suggest about an input: the best bound of the chosen events."""
+    def _first(self, subjects: list[Subject], rounds: int) -> int:
+        """Transcripts a side that every input gets in the first round."""
+        if self.limit.transcripts is not None:
+            count = self.limit.transcripts // (16 * len(subjects) * min(rounds, 2))
+            return max(FEWEST, min(count, MOST_LEARNED))
+        begun = self.limit.elapsed
+        self.pair(subjects[0], FEWEST)
+        speed = FEWEST / max(self.limit.elapsed - begun, 1e-9)
+        allotted = 0.25 * self.limit.seconds / rounds
+        return max(FEWEST, min(FIRST_SEARCH, int(speed * allotted / (2 * len(subjects)))))
+
+    def _told(
+        self, subjects: list[Subject], count: int, bar: Shares
+    ) -> list[tuple[float, float, float]]:
+        """What so many transcripts of every input tell, as long as a quarter of the work lasts."""
+        told: list[tuple[float, float, float]] = []
+        for subject in subjects:
+            if self.limit.share(4 * count) > 0.3:
+                break
+            told.append(self.promise(subject, count))
+            bar.tell(f"searching, {len(subjects)} inputs")
+        return told
+
+    @staticmethod
+    def _ranked(told: list[tuple[float, float, float]]) -> list[int]:
+        """Places of the inputs, best first: by each of the measures in turn."""
+        places = range(len(told))
+        orders = [sorted(places, key=lambda place: -told[place][by]) for by in range(3)]
+        return list(dict.fromkeys(place for pair in zip(*orders, strict=True) for place in pair))
+
+    def promise(self, subject: Subject, count: int) -> tuple[float, float, float]:
+        """What a few transcripts suggest about an input, as the search ranks it:
+        1. the best bound of events that were chosen on others of them;
+        2. Jeffreys' divergence, as the best score estimates it: steadier than a bound;
+        3. the log likelihood ratio that a hundredth exceeds: what more transcripts may prove.
+        """
         import numpy as np
 
-        scores = learn(subject, *self.pair(subject, count))
+        scores = learn(subject, *self.pair(subject, count), parts=2)
         if not scores:
-            return 0.0
+            return 0.0, 0.0, 0.0
         first, second = self.pair(subject, count)
-        events = choose_events(scores, first, second, self.budget, self.delta, 0.05, most=1)
+        half = count // 2
+        tried = first.cut(0, half), second.cut(0, half)
+        fresh = first.cut(half, count), second.cut(half, count)
         best = 0.0
-        for event in events:
-            hits = event.hits(first), event.hits(second)
-            p = bounds.lower_limit(hits[event.likelier], count, 0.05)
-            q = bounds.upper_limit(hits[1 - event.likelier], count, 0.05)
+        for event in choose_events(scores, *tried, self.budget, self.delta, 0.05, most=1):
+            hits = [event.hits(side) for side in fresh]
+            p = limits.clopper_pearson_lower(hits[event.likelier], count - half, 0.05)
+            q = limits.clopper_pearson_upper(hits[1 - event.likelier], count - half, 0.05)
             measures = measures_of(np.atleast_1d(p), np.atleast_1d(q), self.budget, self.delta)
             best = max(best, *(float(measure[0]) for measure in measures))
-        return best
+        ratios = [score for score in scores if isinstance(score, CodeRatio | Total)]
+        sides = [(score(first), score(second)) for score in ratios]
+        apart = max(float(other.mean() - one.mean()) for one, other in sides)
+        # codes that came once or never have ratios of their own that mean nothing
+        steady = sides[-2:] if isinstance(ratios[-1], Total) else sides
+        tails = [max(np.quantile(other, 0.99), -np.quantile(one, 0.01)) for one, other in steady]
+        return best, apart, float(max(tails))
 
     def learn(self, bar: Shares) -> None:
         """Scores on one quarter of the work, events on the next: the first half."""
@@ -236,7 +267,7 @@ class _Work:
 
     def _speed(self, work: Callable[[int], object]) -> float:
         """Transcripts a side in a second of some work, tried until a fiftieth of the time."""
-        count = 200
+        count = 50
         while True:
             begun = time.perf_counter()
             work(count)
@@ -253,6 +284,8 @@ class _Work:
         hits = np.zeros((len(self.events), 2), np.int64)
         self.counts = _Counts(0, hits, np.zeros((2, parts), np.int64))
         left, block = self._planned()
+        assert self.subject is not None
+        block = max(FEWEST, min(block, MOST_NUMBERS // max(1, len(self.subject.names))))
         while left > 0:
             before, more = self.counts, self._counted(min(left, block))
             self.counts = _Counts(*(old + new for old, new in zip(before, more, strict=True)))
@@ -274,7 +307,12 @@ class _Work:
 
         assert self.subject is not None
         sides = self.pair(self.subject, count)
-        hits = [[event.hits(side) for side in sides] for event in self.events]
+        # events of one score are counted together: the score is what takes time
+        scored = {id(event.score): [event.score(side) for side in sides] for event in self.events}
+        hits = [
+            [int((side >= event.threshold).sum()) for side in scored[id(event.score)]]
+            for event in self.events
+        ]
         parts: list[Any] = [
             [] if self.partition is None else self.partition.counts(side) for side in sides
         ]
@@ -282,13 +320,13 @@ class _Work:
 
     def result(self, name: str, guarantee: Guarantee, confidence: float, complete: bool) -> Audit:
         """What the counts prove."""
-        limits = 2 * len(self.events) + 2 * self.counts.parts.size
-        error = self.error / max(limits, 1)
+        number = 2 * len(self.events) + 2 * self.counts.parts.size
+        error = self.error / max(number, 1)
         p, q, proofs = self._limits(error)
-        epsilons = bounds.epsilon_bound(p, q, self.delta)
+        epsilons = limits.epsilon_bound(p, q, self.delta)
         own, divided = self._parameter(p, q, error)
-        claimed = bounds.claimed_epsilon(self.budget, self.delta)
-        excess = p > bounds.allowed(self.budget, q)
+        claimed = limits.claimed_epsilon(self.budget, self.delta)
+        excess = p > limits.allowed(self.budget, q)
         lower = float(epsilons.max(initial=0.0))
         best = None
         if len(proofs):
@@ -308,7 +346,7 @@ class _Work:
             proof=best,
             is_violation=bool(lower > claimed or excess.any() or own[2] > own[1]),
             parameter=own,
-            curve={d: float(bounds.epsilon_bound(p, q, d).max(initial=0.0)) for d in CURVE},
+            curve={d: float(limits.epsilon_bound(p, q, d).max(initial=0.0)) for d in CURVE},
             seconds=self.limit.elapsed,
             seed=self.seed,
             complete=complete,
@@ -319,8 +357,16 @@ class _Work:
 
         p, q, proofs = [], [], []
         for event, hits in zip(self.events, self.counts.hits, strict=False):
-            p.append(float(bounds.lower_limit(hits[event.likelier], self.counts.tested, error)))
-            q.append(float(bounds.upper_limit(hits[1 - event.likelier], self.counts.tested, error)))
+            p.append(
+                float(limits.clopper_pearson_lower(hits[event.likelier], self.counts.tested, error))
+            )
+            q.append(
+                float(
+                    limits.clopper_pearson_upper(
+                        hits[1 - event.likelier], self.counts.tested, error
+                    )
+                )
+            )
             counts = int(hits[0]), int(hits[1])
             proofs.append(
                 Proof(str(event), event.likelier, p[-1], q[-1], counts, self.counts.tested)
@@ -331,20 +377,20 @@ class _Work:
         self, p: Any, q: Any, error: float
     ) -> tuple[tuple[str, float, float], Proof | None]:
         """The number that the claim is stated by, what was proved of it, and by which partition."""
-        name, claimed = bounds.own_parameter(self.budget)
+        name, claimed = limits.own_parameter(self.budget)
         if isinstance(self.budget, GaussianDP):
-            return (name, claimed, float(bounds.mu_bound(p, q).max(initial=0.0))), None
+            return (name, claimed, float(limits.mu_bound(p, q).max(initial=0.0))), None
         if self.partition is None or not self.counts.tested:
-            lower = float(bounds.epsilon_bound(p, q, self.delta).max(initial=0.0))
+            lower = float(limits.epsilon_bound(p, q, self.delta).max(initial=0.0))
             return (name, claimed, lower), None
-        low = bounds.lower_limit(self.counts.parts, self.counts.tested, error)
-        high = bounds.upper_limit(self.counts.parts, self.counts.tested, error)
+        low = limits.clopper_pearson_lower(self.counts.parts, self.counts.tested, error)
+        high = limits.clopper_pearson_upper(self.counts.parts, self.counts.tested, error)
         found = []
         for side in (0, 1):
             if isinstance(self.budget, Renyi):
-                bound = bounds.renyi_bound(low[side], high[1 - side], self.budget.alpha)
+                bound = limits.renyi_bound(low[side], high[1 - side], self.budget.alpha)
             else:
-                bound = bounds.rho_bound(low[side], high[1 - side])
+                bound = limits.rho_bound(low[side], high[1 - side])
             found.append((bound, side))
         best, side = max(found)
         return (name, claimed, best), self._part(side, low[side], high[1 - side])

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..privacy.budgets import ZCDP, Budget, GaussianDP, Renyi
-from . import bounds
-from .scores import Score
+from . import limits
+from .scores import HUGE, Score
 from .transcripts import Transcripts
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class Event:
         return int((self.score(seen) >= self.threshold).sum())
 
     def __str__(self) -> str:
+        if self.threshold > HUGE:
+            return f"{self.score.name} is NaN or infinite"
         return f"{self.score.name} >= {self.threshold:.6g}"
 
 
@@ -74,8 +76,8 @@ def choose_events(
         thresholds = _thresholds(values)
         hits = [_hits(side, thresholds) for side in values]
         for likelier in (0, 1):
-            p = bounds.lower_limit(hits[likelier], len(values[likelier]), error)
-            q = bounds.upper_limit(hits[1 - likelier], len(values[1 - likelier]), error)
+            p = limits.clopper_pearson_lower(hits[likelier], len(values[likelier]), error)
+            q = limits.clopper_pearson_upper(hits[1 - likelier], len(values[1 - likelier]), error)
             found.append((measures_of(p, q, budget, delta), score, thresholds, likelier))
     chosen: list[Event] = []
     for measure in range(len(found[0][0])):
@@ -119,10 +121,10 @@ def measures_of(p: Any, q: Any, budget: Budget, delta: float) -> list[Any]:
     import numpy as np
 
     with np.errstate(divide="ignore"):
-        excess = np.log(np.maximum(p, 1e-300)) - np.log(np.maximum(bounds.allowed(budget, q), 0.0))
-    measures = [bounds.epsilon_bound(p, q, delta), np.maximum(excess, 0.0)]
+        excess = np.log(np.maximum(p, 1e-300)) - np.log(np.maximum(limits.allowed(budget, q), 0.0))
+    measures = [limits.epsilon_bound(p, q, delta), np.maximum(excess, 0.0)]
     if isinstance(budget, GaussianDP | ZCDP):
-        measures.append(bounds.mu_bound(p, q))
+        measures.append(limits.mu_bound(p, q))
     return measures
 
 

@@ -4,6 +4,9 @@ audit a mechanism of your own by a function that draws from it.
 >>> coin = Plain(lambda side, count, rng: rng.random((count, 1)) < (0.3, 0.4)[side])
 >>> coin.sample(0, 3, __import__("numpy").random.default_rng(1)).numbers.shape
 (3, 1)
+>>> arms = Plain(lambda side, count, rng: rng.integers(0, 2 + side, count), names=(), codes=3)
+>>> arms.sample(1, 3, __import__("numpy").random.default_rng(1)).codes.shape
+(3,)
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..errors import InvalidArgument
 from ..privacy.mechanisms import Gaussian, Laplace, Mechanism, RandomisedResponse, TruncatedLaplace
 from .transcripts import Transcripts
 
@@ -21,12 +25,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Plain:
-    """`draw(side, count, rng)` gives the numbers of so many transcripts, one row each."""
+    """`draw(side, count, rng)` gives so many transcripts at once, as arrays.
+
+    - By default numbers, one line each; NaN is an output like any other.
+    - With `codes=k` and `names=()`: discrete outputs 0 … k-1, such as arms, in any order.
+    - With `codes=k` and names: a pair of discrete outputs and numbers.
+    A draw that may raise is one for `Each`, which runs a mechanism once at a time and counts that.
+    """
 
     draw: Callable[[int, int, Generator], Any]
     names: tuple[str, ...] = ("output",)
     inputs: str = "0 or 1"
     codes: int = 1
+    discrete: str = "the discrete outputs"
 
     @classmethod
     def of(cls, mechanism: Mechanism) -> Plain:
@@ -36,8 +47,29 @@ class Plain:
     def sample(self, side: int, count: int, rng: Generator) -> Transcripts:
         import numpy as np
 
-        numbers = np.asarray(self.draw(side, count, rng), float).reshape(count, len(self.names))
-        return Transcripts(np.zeros(count, np.int64), numbers)
+        width = len(self.names)
+        drawn = self.draw(side, count, rng)
+        numbers: Any = np.zeros((count, 0))
+        codes: Any = np.zeros(count, np.int64)
+        if self.codes == 1:
+            numbers = drawn
+        elif width == 0:
+            codes = drawn
+        else:
+            codes, numbers = drawn
+        codes = np.asarray(codes)
+        if codes.dtype.kind not in "iub" or codes.size != count:
+            raise InvalidArgument(
+                "draw", f"give {count} whole numbers as its discrete outputs",
+                f"{codes.size} of type {codes.dtype}", "return integers, or use Each for words",
+            )  # fmt: skip
+        if codes.size and not 0 <= codes.min() <= codes.max() < self.codes:
+            raise InvalidArgument(
+                "draw", f"give discrete outputs from 0 to {self.codes - 1}",
+                f"{codes.min()} to {codes.max()}", "raise codes",
+            )  # fmt: skip
+        shaped = np.asarray(numbers, float).reshape(count, width)
+        return Transcripts(codes.reshape(count).astype(np.int64), shaped)
 
 
 def _drawn(mechanism: Mechanism, side: int, count: int, rng: Generator) -> Any:

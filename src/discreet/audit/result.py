@@ -1,5 +1,8 @@
 """What an audit found: a lower bound on the budget, and the event that proves it.
 
+Every attack of the package answers with an `Audit`: what is claimed, what was proved, with which
+confidence, by what, from how many runs, and the verdict.
+
 A bound above the claim is a violation, with the stated confidence. A bound below the claim proves
 nothing about the claim: it is "no violation found with N transcripts".
 """
@@ -10,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..privacy.guarantees import Guarantee
+from .limits import claimed_epsilon, delta_of
 
 VIOLATION = "violation"
 
@@ -50,9 +54,13 @@ class Proof:
 
 @dataclass(frozen=True)
 class Audit:
-    """The result of an audit."""
+    """The result of an audit: the one type for all attacks, on transcripts or on membership.
+
+    `Audit.of` fills in what follows from the claim and the bound.
+    """
 
     policy: str
+    """what was attacked, by name"""
     claimed: Guarantee
     claimed_epsilon: float
     """what the claim says at `delta`"""
@@ -61,11 +69,13 @@ class Audit:
     delta: float
     confidence: float
     transcripts: int
-    """all that were played, on both sides: to search, to learn, and to test"""
+    """all runs, on both sides: to search, to learn, and to test"""
     tested: int
     """those that the bound rests on"""
     inputs: str
+    """the neighbouring inputs, or the game, in words"""
     proof: Proof | None
+    """by what it was proved"""
     is_violation: bool
     parameter: tuple[str, float, float]
     """the number that the claim is stated by: its name, the claim, and the bound"""
@@ -75,13 +85,38 @@ class Audit:
     seed: int = 0
     complete: bool = True
     """False if Ctrl-C ended it early"""
+    runs: str = "transcripts"
+    """what is counted: transcripts, games, …"""
+
+    @classmethod
+    def of(
+        cls, policy: str, claimed: Guarantee, epsilon_lower: float, *, confidence: float,
+        runs: int, by: Proof | None = None, inputs: str = "", tested: int | None = None,
+        delta: float | None = None, parameter: tuple[str, float, float] | None = None,
+        counted: str = "transcripts", seed: int = 0, seconds: float = 0.0,
+    ) -> Audit:  # fmt: skip
+        """An audit from its bound: a violation where the bound exceeds the claim.
+
+        `delta` is that of the claim, or 0 for a pure one, unless given; `parameter` is (name,
+        claimed, bound) of what else the claim is stated by, such as μ.
+        """
+        at = delta_of(claimed.budget, delta)
+        promised = claimed_epsilon(claimed.budget, at)
+        own = ("epsilon", promised, epsilon_lower) if parameter is None else parameter
+        return cls(
+            policy=policy, claimed=claimed, claimed_epsilon=promised, epsilon_lower=epsilon_lower,
+            delta=at, confidence=confidence, transcripts=runs,
+            tested=runs if tested is None else tested, inputs=inputs, proof=by,
+            is_violation=epsilon_lower > promised or own[2] > own[1], parameter=own, seed=seed,
+            seconds=seconds, runs=counted,
+        )  # fmt: skip
 
     @property
     def verdict(self) -> str:
         """ "violation", or what a pass is worth."""
         if self.is_violation:
             return VIOLATION
-        return f"no violation found with {self.transcripts:,} transcripts"
+        return f"no violation found with {self.transcripts:,} {self.runs}"
 
     def to_dict(self) -> dict[str, Any]:
         """What `discreet audit --json` prints."""

@@ -1,7 +1,8 @@
 """The whole catalogue audited, as a page: `python -m discreet.audit.table --seconds 60`.
 
-Every private row of the catalogue with its example budget, and every private identifier with ε = 1,
-so many seconds each. Ctrl-C writes the rows that were finished. `make audits` runs it at length
+Every private row of the catalogue with its example budget, every private identifier with ε = 1,
+live trials and releases with the secure noise, and the linear rows that release round by round, so
+many seconds each. Ctrl-C writes the rows that were finished. `make audits` runs it at length
 and writes docs/audits.md.
 """
 
@@ -14,22 +15,34 @@ from typing import Annotated, Any
 import typer
 
 from ..identify import IDENTIFIERS
-from ..policies import CATALOGUE
+from ..linear.catalogue import CATALOGUE as LINEAR
+from ..policies import CATALOGUE, Policy
+from ..privacy.source import SECURE
 from .attack import attack
 from .identification import identifications
 from .result import Audit
 from .search import audit
+from .traces import grid_traces
+from .trials import TrialRuns
+
+LIVE = ("adap-ucb", "adac-ucb", "dp-ucb", "dp-ucb-bound", "ldp-ucb-l")
+"""Rows whose live noise is attacked: Laplace, Gaussian, trees, hybrid counters, local responses."""
 
 HEAD = """\
 # Audits of the catalogue
 
 Written by `make audits`; do not edit. Every private row, with the budget that `discreet policies`
-shows it with, and every private identifier with ε = 1, was attacked for {seconds:g} seconds on one
-core (seed {seed}, confidence {confidence:g} a row). "Proved" is a lower bound on what the row
-spends. Above the claim it would be a violation; below, it proves nothing about the claim: nothing
-was found with so many transcripts. The confidence is for each row by itself: of a hundred rows at
-0.99 that spend just what they claim, one may be called a violation by chance. Repeat it with
-another seed.
+shows it with, every private identifier with ε = 1, some live trials and live releases, whose noise
+is discrete and has no seed, and the private linear rows that release round by round, were attacked
+for {seconds:g} seconds each on one core (seed {seed}, confidence {confidence:g} a row).
+
+"Proved" is a lower bound on what the row spends. Above the claim it would be a violation; below, it
+proves nothing about the claim: nothing was found with so many transcripts. Live noise is drawn one
+number at a time: its few transcripts find gross faults. What perturbed leaders spend shows in
+events so rare, at δ = 1e-6, that no number of transcripts that fits the time can prove it.
+
+The confidence is for each row by itself: of a hundred rows at 0.99 that spend just what they claim,
+one may be called a violation by chance. Repeat it with another seed.
 What is protected, and against whom: [What is and is not protected](protection.md).
 
 | policy | claimed | δ | claimed ε | proved ε | transcripts | worst inputs found | event |
@@ -61,7 +74,7 @@ def _line(row: Audit) -> str:
 
 
 def attacks(options: dict[str, Any]) -> Iterator[Audit]:
-    """All private policies, then all private identifiers."""
+    """All private policies, identifiers, live noise, linear rows."""
     for entry in CATALOGUE.values():
         policy = entry.example()
         if policy.is_private:
@@ -71,6 +84,23 @@ def attacks(options: dict[str, Any]) -> Iterator[Audit]:
             identifier = row.identifier(1.0)
             subjects = identifications(identifier)
             yield attack(subjects, identifier.guarantee, name=f"{name} (identify)", **options)
+    for name in LIVE:
+        policy = CATALOGUE[name].example()
+        runs = live_trials(policy)
+        yield attack(runs, policy.guarantee, name=f"{name} (live trial)", **options)
+        release = grid_traces(policy, SECURE)
+        yield attack([release], policy.guarantee, name=f"{name} (live release)", **options)
+    for linear in (entry.example() for entry in LINEAR.values()):
+        if linear.is_private and not linear.phased:
+            yield audit(linear, **options)
+
+
+def live_trials(policy: Policy) -> list[TrialRuns]:
+    """Live trials of four participants, the first or the third of whom answers 0 or 1."""
+    return [
+        TrialRuns(policy, (0.0,) * 4, tuple(float(unit == place) for unit in range(4)), horizon=4)
+        for place in (0, 2)
+    ]
 
 
 def main(

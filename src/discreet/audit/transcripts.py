@@ -6,7 +6,9 @@ One compiled call plays them all from one generator: a call costs more than a tr
 of a run are slices of two buffers, one of floats and one of integers, so that forgetting is two
 copies, whatever the policy keeps. What is written down is what the world sees:
 - `codes`: the arms played, as one number; 0 stands for "no further decision",
-- `sums`: of every arm its released mean times its size, after each of the first decisions.
+- `sums`: of every arm its released mean times its size, at each of its first releases.
+A place for each (arm, release of that arm), and not for each decision: the third release of an arm
+is then the same number, with the same noise in it, whichever arms were played in between.
 """
 
 from __future__ import annotations
@@ -21,20 +23,40 @@ from ..policies import Policy
 from ..policies.view import View, fresh_view
 from ..privacy.source import SIMULATED
 from ..simulator.loop import choose, length, publish
-from .adversaries import Adversary
+from .adversaries import DECISIONS, Adversary
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
 MOST_CODES = 20_000
 """Action sequences are told apart exactly as long as there are no more of them."""
+ABSENT = -1e300
+"""Stands for a number that was never published; NaN is a number that was, and is not one."""
+NOT_A_NUMBER = 1.2e300
+"""Stands for NaN, which equals nothing and would be counted nowhere."""
 
 
 class Transcripts(NamedTuple):
-    """What was seen: a code for the discrete part, numbers for the rest; one row a transcript."""
+    """What was seen: a code for the discrete part, numbers for the rest; one line a transcript.
+
+    A number that was not published is `ABSENT`. NaN and infinities are outputs like any other.
+    """
 
     codes: Any
     numbers: Any
+
+    def cut(self, start: int, end: int) -> Transcripts:
+        """Some of them."""
+        return Transcripts(self.codes[start:end], self.numbers[start:end])
+
+    def settled(self) -> Transcripts:
+        """The same with NaN as a value that equals itself: an output like any other."""
+        import numpy as np
+
+        none = np.isnan(self.numbers)
+        if not none.any():
+            return self
+        return Transcripts(self.codes, np.where(none, NOT_A_NUMBER, self.numbers))
 
 
 class Subject(Protocol):
@@ -63,6 +85,13 @@ class Buffers(NamedTuple):
     integers: Any
     clean_floats: Any
     clean_integers: Any
+
+
+class Seen(NamedTuple):
+    """Scratch: how often a number of every arm was published, and the last one."""
+
+    releases: Any
+    last: Any
 
 
 def feed(adversary: Any, view: View, arm: int, rounds: int, t: int) -> float:
@@ -106,41 +135,50 @@ def collect(
 
 def play(
     adversary: Any, schedule: Any, release: Any, rule: Any, ledger: Any, memory: Any, view: View,
-    buffers: Buffers, start: int, horizon: int, digits: int, codes: Any, sums: Any, rng: Any,
+    buffers: Buffers, seen: Seen, start: int, horizon: int, decisions: int, digits: int, codes: Any,
+    sums: Any, rng: Any,
 ) -> None:  # fmt: skip
     """As many transcripts as `codes` has room for.
 
     `start` is 0, and `rounds` an int for sure: for a literal 0 or 1 numba would compile every
     callee a second time.
     """
-    decisions, arms = sums.shape[1], sums.shape[2]
+    arms, most = sums.shape[1], sums.shape[2]
     for number in range(len(codes)):
         for i in range(len(buffers.floats)):  # loops compile much faster than copies of slices
             buffers.floats[i] = buffers.clean_floats[i]
         for i in range(len(buffers.integers)):
             buffers.integers[i] = buffers.clean_integers[i]
-        t, decided, released, code = start, 0, 0, 0
+        for arm in range(arms):
+            seen.releases[arm] = 0
+            seen.last[arm] = 0.0
+        t, decided, code = start, 0, 0
         while t < horizon and decided < decisions:
             arm = choose(rule, memory, view, t, rng)
             arm = steer(adversary, view, arm, t)
             if decided < digits:
                 code = code * (arms + 1) + arm + 1
+            decided += 1
             rounds = int(length(schedule, memory, view, arm))
             if rounds > horizon - t:  # a batch that the horizon cuts off is never released
-                decided += 1
                 break
             total = collect(adversary, release, view, arm, rounds, t, rng)
             t += rounds
             view.pulls[arm] += rounds
             publish(release, ledger, view, arm, rounds, total, rng)
             for other in range(arms):
-                sums[number, decided, other] = view.value[other] * view.size[other]
-            decided += 1
-            released = decided
+                now = view.value[other] * view.size[other]
+                # some releases renew the numbers of arms that were not played
+                if other == arm or now != seen.last[other]:
+                    place = seen.releases[other]
+                    if place < most:
+                        sums[number, other, place] = now
+                    seen.releases[other] = place + 1
+                    seen.last[other] = now
         codes[number] = code * (arms + 1) ** max(0, digits - decided)
-        for later in range(released, decisions):
-            for other in range(arms):
-                sums[number, later, other] = 0.0
+        for arm in range(arms):
+            for later in range(seen.releases[arm], most):
+                sums[number, arm, later] = ABSENT
 
 
 @lru_cache(maxsize=256)
@@ -191,21 +229,31 @@ def in_buffers(*states: Any) -> tuple[list[Any], Buffers]:
 class Runs:
     """Transcripts of a policy against an adversary.
 
-    `sees` is "releases" (all that a trial shows: arms and released means) or "actions". `horizon`
-    is what the policy is told; `decisions` how many are written down.
+    `sees` is "releases" (all that a trial shows: arms and released means) or "actions". The policy
+    is told the adversary's horizon; `decisions` is how many of its decisions are played at most, by
+    default as many as the adversary asks for.
     """
 
     policy: Policy
     adversary: Adversary
     sees: str = "releases"
-    decisions: int = 8
+    decisions: int | None = None
 
     def __post_init__(self) -> None:
         if self.sees not in ("releases", "actions"):
             raise InvalidArgument(
                 "sees", "be 'releases' or 'actions'", self.sees, "trials show releases"
             )
-        object.__setattr__(self, "decisions", min(self.decisions, self.adversary.horizon))
+        if self.decisions is not None and self.decisions < 1:
+            raise InvalidArgument(
+                "decisions", "be a whole number from 1", self.decisions, f"use {DECISIONS}"
+            )
+
+    @property
+    def played(self) -> int:
+        """How many decisions are played at most."""
+        wanted = self.adversary.decisions if self.decisions is None else self.decisions
+        return min(wanted, self.adversary.horizon)
 
     @property
     def inputs(self) -> str:
@@ -215,7 +263,7 @@ class Runs:
     def digits(self) -> int:
         """How many decisions enter the code."""
         digits = 1
-        while digits < self.decisions and (self.adversary.arms + 1) ** (digits + 1) <= MOST_CODES:
+        while digits < self.played and (self.adversary.arms + 1) ** (digits + 1) <= MOST_CODES:
             digits += 1
         return digits
 
@@ -227,38 +275,39 @@ class Runs:
     def names(self) -> tuple[str, ...]:
         if self.sees == "actions":
             return ()
-        arms = range(self.adversary.arms)
-        sums = [f"noisy sum of arm {a} after release {d + 1}"
-                for d in range(self.decisions) for a in arms]  # fmt: skip
-        steps = [f"step of the noisy sum of arm {a} at release {d + 1}"
-                 for d in range(1, self.decisions) for a in arms]  # fmt: skip
-        return tuple(sums + steps)
+        return tuple(
+            f"release {number + 1} of arm {arm}"
+            for arm in range(self.adversary.arms)
+            for number in range(self.played)
+        )
 
     def sample(self, side: int, count: int, rng: Generator) -> Transcripts:
         import numpy as np
 
-        codes = np.zeros(count, np.int64)
-        sums = np.zeros((count, self.decisions, self.adversary.arms))
+        codes = np.empty(count, np.int64)
+        sums = np.empty((count, self.adversary.arms, self.played))
         self.fill(side, codes, sums, rng)
         if self.sees == "actions":
             return Transcripts(codes, np.zeros((count, 0)))
-        steps = np.diff(sums, axis=1)
-        parts = [sums.reshape(count, -1), steps.reshape(count, -1)]
-        return Transcripts(codes, np.concatenate(parts, axis=1))
+        return Transcripts(codes, sums.reshape(count, -1))
 
     def fill(self, side: int, codes: Any, sums: Any, rng: Generator) -> None:
         """Play as many transcripts as there is room for."""
+        import numpy as np
+
         policy, adversary = self.policy, self.adversary
         setting = policy.setting(adversary.arms, adversary.horizon)
         (ledger, memory, view), buffers = in_buffers(
             policy.release.ledger(setting), policy.rule.memory(setting), fresh_view(setting.arms)
         )
+        seen = Seen(np.zeros(setting.arms, np.int64), np.zeros(setting.arms))
         arguments = (
             adversary.state(side),
             policy.schedule.parameters(setting),
             policy.release.parameters(setting),
             policy.rule.parameters(setting),
-            ledger, memory, view, buffers, 0, adversary.horizon, self.digits, codes, sums, rng,
+            ledger, memory, view, buffers, seen, 0, adversary.horizon, self.played, self.digits,
+            codes, sums, rng,
         )  # fmt: skip
         kernel = transcript_kernel(policy, type(adversary).feed, type(adversary).steer)
         # code on disk names its classes: those of a script or a notebook are not found again

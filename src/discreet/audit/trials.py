@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InvalidArgument
 from ..live import Trial
 from ..policies import Policy
-from .transcripts import MOST_CODES, Transcripts
+from .transcripts import ABSENT, MOST_CODES, Transcripts
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -86,7 +86,7 @@ class TrialRuns:
 
     @property
     def _kinds(self) -> int:
-        return len(STATUSES) * self.arms
+        return len(STATUSES) * self.arms + 1  # an exception is an output of its own
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -106,35 +106,46 @@ class TrialRuns:
         import numpy as np
 
         codes = np.zeros(count, np.int64)
-        numbers = np.zeros((count, len(self.names)))
+        numbers = np.full((count, len(self.names)), ABSENT)
         outcomes = self.second if side else self.first
         for number in range(count):
             codes[number] = self._play(outcomes, numbers[number])
         return Transcripts(codes, numbers)
 
     def _play(self, outcomes: Outcomes, numbers: Any) -> int:
-        clock, code = Clock(), 0
+        clock, code, entered = Clock(), 0, 0
         trial = self.make(
             self.policy, self.arms, horizon=self.horizon, deadline=self.deadline, clock=clock
         )
-        for unit, outcome in enumerate(outcomes):
-            arm = trial.assign(unit)
-            if outcome is not None:
-                trial.record(unit, outcome)
-            if self.deadline is not None and trial.status == "settling":
-                clock.now += self.deadline
-                trial.settle()
-            shown = [trial.report()]
-            while self.between is not None and len(shown) < self.looks:
-                trial = self.between(trial)
-                shown.append(trial.report())
-            for look, report in enumerate(shown):
-                start = (unit * len(shown) + look) * self.arms
-                for row in report["arms"]:
-                    seen = 0.0 if row["mean"] is None else row["mean"] * row["size"]
-                    numbers[start + row["arm"]] = seen
-            if unit < self.digits:
-                kind = arm * len(STATUSES) + STATUSES.index(shown[-1]["status"])
-                code = code * self._kinds + kind
-        trial.close()
-        return code
+        try:
+            for unit, outcome in enumerate(outcomes):
+                trial, kind = self._step(trial, clock, unit, outcome, numbers)
+                if unit < self.digits:
+                    code, entered = code * self._kinds + kind, entered + 1
+        except Exception:
+            if entered < self.digits:
+                code, entered = code * self._kinds + self._kinds - 1, entered + 1
+        finally:
+            trial.close()
+        return int(code * self._kinds ** (self.digits - entered))
+
+    def _step(
+        self, trial: Any, clock: Clock, unit: int, outcome: float | None, numbers: Any
+    ) -> tuple[Any, int]:
+        """One unit: the trial to go on with, and the arm and status as one number."""
+        arm = trial.assign(unit)
+        if outcome is not None:
+            trial.record(unit, outcome)
+        if self.deadline is not None and trial.status == "settling":
+            clock.now += self.deadline
+            trial.settle()
+        shown = [trial.report()]
+        while self.between is not None and len(shown) < self.looks:
+            trial = self.between(trial)
+            shown.append(trial.report())
+        for look, report in enumerate(shown):
+            start = (unit * len(shown) + look) * self.arms
+            for row in report["arms"]:
+                if row["mean"] is not None:
+                    numbers[start + row["arm"]] = row["mean"] * row["size"]
+        return trial, arm * len(STATUSES) + STATUSES.index(shown[-1]["status"])

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import InvalidArgument
 from .options import Json, Study, whole
 from .output import print_json, print_text
 from .study import policies_of
+
+if TYPE_CHECKING:
+    from ..privacy.budgets import Budget
 
 NAME = "audit"
 EXAMPLE = "discreet audit adap-ucb --epsilon 1 --seconds 30 --json"
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="A policy of `discreet policies`.", metavar="NAME")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A policy of `discreet policies`, or MODULE:FUNCTION for a mechanism of your own.",
+            metavar="NAME",
+        ),
+    ],
     epsilon: Annotated[
         float | None, typer.Option(help="Budget ε; alone it is pure.", metavar="NUMBER")
     ] = None,
@@ -39,7 +49,7 @@ def command(
     seconds: Annotated[
         float | None,
         typer.Option(
-            help="How long to attack, not counting compilation; 30 unless told.", metavar="NUMBER"
+            help="How long to attack, not counting compilation; default: 30.", metavar="NUMBER"
         ),
     ] = None,
     transcripts: Annotated[
@@ -51,46 +61,71 @@ def command(
     ] = 0.99,
     at_delta: Annotated[
         float | None,
-        typer.Option(help="The δ to bound ε at; that of the claim unless told.", metavar="NUMBER"),
+        typer.Option(help="The δ to bound ε at; default: that of the claim.", metavar="NUMBER"),
     ] = None,
     sees: Annotated[
         str | None,
-        typer.Option(
-            help="What the attacker sees: releases (unless told) or actions.", metavar="NAME"
-        ),
+        typer.Option(help="What the attacker sees: releases (default) or actions.", metavar="NAME"),
     ] = None,
     contributions: Annotated[
         int, typer.Option(help="Outcomes of one user that change together.", metavar="COUNT")
     ] = 1,
-    arms: Annotated[int, typer.Option(help="Number of arms.", metavar="COUNT")] = 2,
+    arms: Annotated[
+        int | None, typer.Option(help="Number of arms; default: 2, 3 and 5.", metavar="COUNT")
+    ] = None,
     horizon: Annotated[
         str | None,
-        typer.Option(help="Rounds of a transcript; a few batches unless told.", metavar="COUNT"),
+        typer.Option(help="Rounds of a transcript; default: several lengths.", metavar="COUNT"),
+    ] = None,
+    decisions: Annotated[
+        int | None,
+        typer.Option(
+            help="Decisions played in a transcript; default: 32 at most.", metavar="COUNT"
+        ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Fixes every number; random unless told.", metavar="COUNT")
+        int | None,
+        typer.Option(help="Random seed, for reproducible results.", metavar="COUNT"),
     ] = None,
+    fail: Annotated[
+        bool, typer.Option("--fail", help="Exit with code 1 if a violation was found.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Attack the privacy that a policy claims, and report what was proved.
 
     Looks for the worst neighbouring inputs, learns what tells them apart, and tests that on fresh
     transcripts: a lower bound on the budget really spent. A pass is no proof of the claim.
+
+    MODULE:FUNCTION is a function of (side, rng) that runs your mechanism once on one of two
+    neighbouring inputs, side 0 or 1, and returns what is published; or a class whose objects,
+    made with a random generator, have select() and update(arm, reward). The budget is its claim.
     """
     study = Study(
         epsilon=epsilon, delta=delta, rho=rho, renyi_alpha=renyi_alpha, mu=mu, option=option
     )
-    (policy,) = policies_of([name], study)
+    rounds = None if horizon is None else whole("horizon", horizon)
+    limits: dict[str, Any] = {
+        "delta": at_delta, "confidence": confidence, "seconds": seconds, "seed": seed,
+        "transcripts": None if transcripts is None else whole("transcripts", transcripts),
+    }  # fmt: skip
+    if ":" in name:
+        from ..audit import attack
 
-    from ..audit import audit
+        given = {
+            "sees": sees, "arms": arms, "decisions": decisions, "option": option,
+            "contributions": None if contributions == 1 else contributions,
+        }  # fmt: skip
+        subjects = own_mechanism(name, given, rounds)
+        result = attack(subjects, claimed_by(name, study), name=name, **limits)
+    else:
+        from ..audit import audit
 
-    result = audit(
-        policy, sees=sees, contributions=contributions, arms=arms,
-        horizon=None if horizon is None else whole("horizon", horizon),
-        delta=at_delta, confidence=confidence,
-        transcripts=None if transcripts is None else whole("transcripts", transcripts),
-        seconds=seconds, seed=seed,
-    )  # fmt: skip
+        (policy,) = policies_of([name], study)
+        result = audit(
+            policy, sees=sees, contributions=contributions, arms=arms, horizon=rounds,
+            decisions=decisions, **limits,
+        )  # fmt: skip
     if json:
         print_json(result.to_dict())
     else:
@@ -98,5 +133,78 @@ def command(
     if not result.complete:
         typer.echo("interrupted: the bound rests on what was tested so far", err=True)
         raise typer.Exit(130)
-    if result.is_violation:
+    if fail and result.is_violation:
         raise typer.Exit(1)
+
+
+def claimed_by(name: str, study: Study) -> Budget:
+    """The claim of one's own mechanism: the budget that was given."""
+    from ..privacy.budgets import budget_from
+
+    budget = budget_from(
+        epsilon=study.epsilon, delta=study.delta, rho=study.rho, renyi_alpha=study.renyi_alpha,
+        mu=study.mu,
+    )  # fmt: skip
+    if budget is None:
+        raise InvalidArgument(
+            "epsilon", f"be given: it is what {name} claims", None, "add --epsilon 1, or --rho .5"
+        )
+    return budget
+
+
+def own_mechanism(name: str, given: dict[str, Any], horizon: int | None) -> list[Any]:
+    """What MODULE:FUNCTION names, as subjects of an attack."""
+    import inspect
+
+    from ..audit.own import Each, agents
+
+    for option, value in given.items():
+        if value:
+            raise InvalidArgument(
+                option, "be left out for a mechanism of your own", value, "the function decides"
+            )
+    found = load(name)
+    if isinstance(found, type) and all(hasattr(found, part) for part in ("select", "update")):
+        return list(agents(found, 8 if horizon is None else horizon))
+    if horizon is not None:
+        raise InvalidArgument(
+            "horizon", "be left out for a function, which runs as long as it likes", horizon,
+            "leave it out, or name a class with select and update",
+        )  # fmt: skip
+    if all(hasattr(found, part) for part in ("sample", "names", "codes", "inputs")):
+        return [found]
+    if isinstance(found, list | tuple) and found:
+        return list(found)
+    try:
+        inspect.signature(found).bind(0, None)
+    except TypeError:
+        raise InvalidArgument(
+            "name", "name a function of (side, rng), or a class with select and update", name,
+            "write def mechanism(side, rng): return what is published",
+        ) from None  # fmt: skip
+    return [Each(found)]
+
+
+def load(name: str) -> Any:
+    """The object that MODULE:FUNCTION names; modules of the current folder come first."""
+    import importlib
+    import sys
+
+    module, _, path = name.partition(":")
+    if not module or not path:
+        raise InvalidArgument("name", "be MODULE:FUNCTION", name, "write for example mine:release")
+    sys.path.insert(0, "")
+    try:
+        found: Any = importlib.import_module(module)
+    except ImportError as error:
+        raise InvalidArgument(
+            "name", "name a module that can be imported", name,
+            f"run it in the module's folder ({error})",
+        ) from None  # fmt: skip
+    finally:
+        sys.path.remove("")
+    for part in path.split("."):
+        if not hasattr(found, part):
+            raise InvalidArgument("name", f"name something in {module}", name, f"no {part} there")
+        found = getattr(found, part)
+    return found

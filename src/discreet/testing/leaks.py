@@ -145,7 +145,7 @@ def _audit(budget: Budget, zero: list[float], one: list[float], what: str) -> No
     """
     import numpy as np
 
-    from ..audit.bounds import lower_limit, upper_limit
+    from ..audit.limits import clopper_pearson_lower, clopper_pearson_upper
 
     epsilons = _levels(budget)
     half = len(zero) // 2
@@ -158,8 +158,8 @@ def _audit(budget: Budget, zero: list[float], one: list[float], what: str) -> No
         for above in (True, False):
             hits = [int((x >= cut).sum() if above else (x <= cut).sum()) for x in tails]
             for here, there in (hits, hits[::-1]):
-                low = float(lower_limit(here, n, chance))
-                high = float(upper_limit(there, n, chance))
+                low = float(clopper_pearson_lower(here, n, chance))
+                high = float(clopper_pearson_upper(there, n, chance))
                 for epsilon in epsilons:
                     if low > math.exp(epsilon) * high + budget.delta_at(epsilon):
                         raise AssertionError(

@@ -5,10 +5,16 @@ Let an event have probability p on one input and q on its neighbour. Then
     μ-Gaussian:  Φ⁻¹(p) - Φ⁻¹(q) <= μ,
     (α, d)-Rényi and ρ-zCDP, over a partition:  Σ p_i^α q_i^(1-α) <= e^((α-1) d),  d <= αρ.
 Every left side grows with p and falls with q, so it may be evaluated at a lower confidence limit of
-p and an upper one of q. The limits are Clopper and Pearson's (1934), exact for every count.
+p and an upper one of q. The limits are Clopper and Pearson's (1934), exact for every count. Of an
+event and of its complement both are bounded by the same two limits: neither costs confidence.
 
->>> low, high = lower_limit(500, 1000, 0.005), upper_limit(100, 1000, 0.005)
+Every attack of the package, on transcripts or by membership inference, proves its bound here.
+
+>>> low = clopper_pearson_lower(500, 1000, 0.005)
+>>> high = clopper_pearson_upper(100, 1000, 0.005)
 >>> round(float(epsilon_bound(low, high, 0.0)), 3)
+1.285
+>>> round(epsilon_lower((500, 100), (1000, 1000), 0.01), 3)  # the same in one call
 1.285
 """
 
@@ -18,6 +24,7 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from ..errors import InvalidArgument
 from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
 
 if TYPE_CHECKING:
@@ -29,9 +36,15 @@ ORDERS = (1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0)
 LEVELS = tuple(0.05 * i for i in range(21)) + tuple(1.0 * 1.15**i for i in range(1, 40))
 """The ε at which a curve of (ε, δ) is looked at: from 0 to about 230."""
 
+DEFAULT_DELTA = 1e-3
+"""The δ at which claims without one, such as zCDP, are shown as an ε."""
 
-def lower_limit(hits: Any, trials: int, error: float) -> NDArray[float64]:
-    """The p at which so many hits or more have probability `error`; 0 for no hits."""
+
+def clopper_pearson_lower(hits: Any, trials: Any, error: float) -> NDArray[float64]:
+    """The p at which so many hits or more have probability `error`; 0 for no hits.
+
+    P(p < lower) <= error for every p. Arrays are taken element by element.
+    """
     import numpy as np
     from scipy.special import betaincinv
 
@@ -40,9 +53,23 @@ def lower_limit(hits: Any, trials: int, error: float) -> NDArray[float64]:
     return np.where(hits > 0, inside, 0.0)
 
 
-def upper_limit(hits: Any, trials: int, error: float) -> NDArray[float64]:
+def clopper_pearson_upper(hits: Any, trials: Any, error: float) -> NDArray[float64]:
     """The p at which so many hits or fewer have probability `error`; 1 for nothing but hits."""
-    return 1.0 - lower_limit(trials - hits, trials, error)
+    return 1.0 - clopper_pearson_lower(trials - hits, trials, error)
+
+
+def epsilon_lower(
+    hits: tuple[int, int], trials: tuple[int, int], error: float, delta: float = 0.0
+) -> float:
+    """The largest ε that the counts of one event on two neighbouring inputs rule out at δ.
+
+    `hits` of `trials` on the input on which the event is taken to be likelier, then on the other;
+    which is which must be settled before counting. Two limits at error/2 each bound the event and
+    its complement, so the bound exceeds the truth with probability at most `error`.
+    """
+    p = clopper_pearson_lower(hits[0], trials[0], error / 2.0)
+    q = clopper_pearson_upper(hits[1], trials[1], error / 2.0)
+    return float(epsilon_bound(p, q, delta))
 
 
 def epsilon_bound(p: Any, q: Any, delta: float) -> Any:
@@ -102,6 +129,27 @@ def _curve(budget: Budget) -> tuple[Any, Any]:
     own = (budget.epsilon,) if isinstance(budget, Pure | Approximate) else ()
     levels = np.array(own + LEVELS)
     return levels, np.array([budget.delta_at(float(level)) for level in levels])
+
+
+def delta_of(budget: Budget, delta: float | None = None) -> float:
+    """The δ to bound ε at: the one given, else the claim's own, else 0 or `DEFAULT_DELTA`."""
+    if delta is None:
+        match budget:
+            case Pure():
+                return 0.0
+            case Approximate(delta=own):
+                return own
+            case _:
+                return DEFAULT_DELTA
+    if not 0.0 <= delta < 1.0 or (delta == 0.0 and not isinstance(budget, Pure)):
+        raise InvalidArgument(
+            "delta", "lie in (0, 1), or be 0 for a pure claim", delta, "leave it out"
+        )
+    if isinstance(budget, Approximate) and delta < budget.delta:
+        raise InvalidArgument(
+            "delta", f"be at least the claim's own {budget.delta:g}", delta, "leave it out"
+        )
+    return float(delta)
 
 
 def claimed_epsilon(budget: Budget, delta: float) -> float:

@@ -1,0 +1,309 @@
+"""Candidates: neighbouring inputs of a policy that the search starts from.
+
+They vary in what has hidden a leak before:
+- where the outcome changes: at the first batches, and at the last and longest ones;
+- how long the run is: 4 rounds, in which few noisy numbers hide one outcome and all of them are
+  seen; a few batches an arm; and a long one, in which batches of 64 and more are released;
+- how many arms there are, 2, 3 and 5, with the change in the last of them;
+- what all other outcomes are: the least, the largest, or such that the arm of the changed one is
+  best, so that it is played on and its outcome enters as many releases as there are;
+- by how much it changes: from end to end of the range, or half of it, off every coarse grid;
+- whether an adversary forces the arms or feeds the rewards, if the policy's definition covers it.
+Where batches begin is found by an interpreted walk; nothing is compiled for that. If a walk fails,
+as one does that leaves its ledger, its input is left out: compiled code would not notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ..arms.tables import RewardTable
+from ..errors import InvalidArgument
+from ..policies import Policy
+from ..policies.view import fresh_view
+from ..privacy.guarantees import Definition, Guarantee
+from ..privacy.source import SIMULATED
+from .adversaries import Adversary, Echo, Tables, lists
+from .choices import Choices
+
+LONGEST = 1 << 15
+"""Horizons beyond this are not tried by themselves."""
+BRIEF, MIDDLE, LONG, EVERY_ROUND = 4, 64, 256, 32
+"""Rounds of brief inputs, of longer ones, and of longer ones with a release in every round."""
+MORE_ARMS = (3, 5)
+"""Numbers of arms that are tried beside two."""
+MOST_DECISIONS = 32
+"""Decisions of one candidate, at most."""
+EXTREME = 40.0
+"""Stands for an unbounded reward: its sigmoid is 0 or 1 in double precision, nearly."""
+
+
+class Batch(NamedTuple):
+    """A batch that is released: its first round, its length, its arm."""
+
+    start: int
+    rounds: int
+    arm: int
+
+
+@lru_cache(maxsize=256)
+def walk(
+    policy: Policy, arms: int, horizon: int, forced: tuple[int, ...] = (),
+    rewards: tuple[float, ...] = (), decisions: int = MOST_DECISIONS,
+) -> tuple[Batch, ...]:  # fmt: skip
+    """The batches of one interpreted run; every arm always pays the same, by default 0."""
+    import numpy as np
+
+    setting, rng = policy.setting(arms, horizon), np.random.Generator(np.random.SFC64(1))
+    choose, length = policy.choose_kernel.interpreted(), policy.length_kernel.interpreted()
+    publish = policy.release.publish_kernel(SIMULATED).interpreted()
+    answer = policy.release.respond_kernel(SIMULATED)
+    respond = None if answer is None else answer.interpreted()
+    schedule, release, rule = (
+        part.parameters(setting) for part in (policy.schedule, policy.release, policy.rule)
+    )
+    ledger, memory = policy.release.ledger(setting), policy.rule.memory(setting)
+    view, t, found = fresh_view(arms), 0, list[Batch]()
+    with np.errstate(all="ignore"):  # as compiled code does
+        while t < horizon and len(found) < decisions:
+            arm = int(choose(rule, memory, view, t, rng))
+            arm = forced[t] if forced else arm
+            rounds = int(length(schedule, memory, view, arm))
+            if rounds > horizon - t:
+                break
+            reward = rewards[arm] if rewards else 0.0
+            total = reward * rounds
+            if respond is not None:
+                total = sum(respond(release, reward, rng) for _ in range(rounds))
+            found.append(Batch(t, rounds, arm))
+            t += rounds
+            view.pulls[arm] += rounds
+            publish(release, ledger, view, arm, rounds, total, rng)
+    return tuple(found)
+
+
+def candidates(
+    policy: Policy,
+    arms: int | None = None,
+    horizon: int | None = None,
+    contributions: int = 1,
+    feeding: bool = True,
+    decisions: int | None = None,
+) -> list[Adversary]:
+    """Neighbouring inputs that a policy must not tell apart.
+
+    `arms` and `horizon` fix what is otherwise varied; `contributions` outcomes change together.
+    """
+    few = 2 if arms is None else arms
+    maker = Maker(policy, contributions, decisions)
+    found: list[Adversary] = []
+    if horizon is not None:
+        found += maker.early(few, horizon) + maker.late(few, horizon)
+        rounds = horizon
+    else:
+        rounds = short_horizon(policy, few)
+        if rounds > BRIEF >= few:
+            found += maker.early(few, BRIEF)
+        found += maker.early(few, rounds)
+        for long in maker.long(few, rounds):
+            found += maker.late(few, long)
+    found += maker.halves(few, min(BRIEF if horizon is None else rounds, rounds))
+    for more in MORE_ARMS if arms is None else ():
+        found += maker.last_arm(more, horizon)
+    if feeding and contributions == 1 and covers(policy.guarantee, Definition.ADAPTIVE):
+        low, high = maker.range
+        found += [Echo(place, few, rounds, low, high) for place in (0, 1, 2) if place < rounds]
+    if not found:
+        raise InvalidArgument(
+            "horizon", f"be long enough for {policy.name} to release something", horizon,
+            "leave it out, or pass the horizon that the policy is meant for",
+        )  # fmt: skip
+    return list(dict.fromkeys(found))
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Makes candidates for one policy."""
+
+    policy: Policy
+    contributions: int
+    decisions: int | None
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The least and the largest reward."""
+        return self.policy.bounds or (-EXTREME, EXTREME)
+
+    @property
+    def interactive(self) -> bool:
+        """Whether the claim covers an adversary who replaces arms."""
+        return covers(self.policy.guarantee, Definition.INTERACTIVE)
+
+    def early(self, arms: int, horizon: int) -> list[Adversary]:
+        """A change in one of the first batches, or in the middle."""
+        found = []
+        low, high = self.range
+        plans: list[tuple[int, ...]] = [()]
+        if self.interactive:
+            plans += [(0,) * horizon, tuple(t % arms for t in range(horizon))]
+        for plan in plans:
+            batches = self._walk(arms, horizon, plan)
+            places = {batch.start for batch in batches[:4]} | {horizon // 2}
+            for place in sorted(places if batches else ()):
+                rests = (low, high) if plan == () else (low,)
+                found += [self._lists(arms, horizon, place, rest, plan) for rest in rests]
+            if plan == () and batches:
+                found.append(self._best(arms, horizon, batches[0]))
+        return [pair for pair in found if pair is not None]
+
+    def late(self, arms: int, horizon: int) -> list[Adversary]:
+        """A change in the first, in the longest or in the last batch of a long run."""
+        found = []
+        plans: list[tuple[int, ...]] = [(), (0,) * horizon] if self.interactive else [()]
+        for plan in plans:
+            batches = self._walk(arms, horizon, plan)
+            if not batches:  # a walk failed, but those of other rewards may not
+                found.append(self._best(arms, horizon, Batch(0, 1, 0)))
+                continue
+            longest = max(batches, key=lambda batch: batch.rounds)
+            for batch in dict.fromkeys([batches[0], longest, batches[-1]]):
+                found.append(self._lists(arms, horizon, batch.start, self.range[0], plan))
+                if plan == ():
+                    found.append(self._best(arms, horizon, batch))
+        return [pair for pair in found if pair is not None]
+
+    def halves(self, arms: int, horizon: int) -> list[Adversary]:
+        """A change by half of the range."""
+        low, high = self.range
+        pairs = [self._lists(arms, horizon, 0, low, (), (low, 0.5 * (low + high)))]
+        if self.interactive:
+            plan = (0,) * horizon
+            pairs.append(self._lists(arms, horizon, 0, low, plan, (low, 0.5 * (low + high))))
+        return [pair for pair in pairs if pair is not None]
+
+    def last_arm(self, arms: int, horizon: int | None) -> list[Adversary]:
+        """A change in the last of several arms."""
+        try:
+            rounds = short_horizon(self.policy, arms) if horizon is None else horizon
+        except InvalidArgument:  # its start phase of so many arms is too long to be tried
+            return []
+        if rounds < arms:
+            return []
+        batches = [batch for batch in self._walk(arms, rounds, ()) if batch.arm == arms - 1]
+        found = [self._lists(arms, rounds, batch.start, self.range[0]) for batch in batches[:1]]
+        if self.interactive:
+            plan = (arms - 1,) * rounds
+            found.append(self._lists(arms, rounds, 0, self.range[0], plan))
+        return [pair for pair in found if pair is not None]
+
+    def long(self, arms: int, short: int) -> list[int]:
+        """Horizons in which long batches are released, or many where all are short."""
+        if short >= LONG:
+            return [short]
+        batches = self._walk(arms, MIDDLE, ())
+        covered = batches[-1].start + batches[-1].rounds if batches else MIDDLE
+        return [MIDDLE, LONG] if covered > MIDDLE // 2 else [EVERY_ROUND]
+
+    def _walk(
+        self, arms: int, horizon: int, plan: tuple[int, ...], rest: tuple[float, ...] = ()
+    ) -> tuple[Batch, ...]:
+        try:
+            return walk(self.policy, arms, horizon, plan, rest or (self.range[0],) * arms)
+        except (IndexError, ValueError, ArithmeticError):
+            return ()
+
+    def _depth(self, horizon: int, batches: Sequence[Batch]) -> int:
+        """Decisions to play: as many as a walk has, and some more, for other walks are longer."""
+        if self.decisions is not None:
+            return self.decisions
+        return max(2, min(MOST_DECISIONS, horizon, len(batches) + 2))
+
+    def _sides(
+        self, horizon: int, place: int, values: tuple[float, float] | None
+    ) -> list[dict[int, float]] | None:
+        if place + self.contributions > horizon:
+            return None
+        changed = range(place, place + self.contributions)
+        return [dict.fromkeys(changed, value) for value in values or self.range]
+
+    def _lists(
+        self, arms: int, horizon: int, place: int, rest: float, plan: tuple[int, ...] = (),
+        values: tuple[float, float] | None = None,
+    ) -> Tables | None:  # fmt: skip
+        """All arms have the same rewards: `rest`, but for those at `place`."""
+        sides = self._sides(horizon, place, values)
+        batches = self._walk(arms, horizon, plan, (rest,) * arms)
+        if sides is None or not batches:
+            return None
+        rewards = [[side.get(t, rest) for t in range(horizon)] for side in sides]
+        depth = self._depth(horizon, batches)
+        return lists(rewards[0], rewards[1], arms, plan, self.policy.bounds, depth)
+
+    def _best(self, arms: int, horizon: int, batch: Batch) -> Tables | None:
+        """The arm of a batch has the largest rewards and all others the least."""
+        low, high = self.range
+        sides = self._sides(horizon, batch.start, None)
+        if sides is None or not covers(self.policy.guarantee, Definition.TABLE):
+            return None
+        rest = tuple(high if arm == batch.arm else low for arm in range(arms))
+        batches = self._walk(arms, horizon, (), rest)
+        if not batches:
+            return None
+        tables: list[Any] = [
+            [[side[t]] * arms if t in side else rest for t in range(horizon)] for side in sides
+        ]
+        first, second = (RewardTable(table, self.policy.bounds) for table in tables)
+        return Tables(first, second, decisions=self._depth(horizon, batches))
+
+
+def covers(guarantee: Guarantee, definition: Definition) -> bool:
+    """Whether a claim implies the same budget under another definition."""
+    return guarantee.implies(replace(guarantee, definition=definition))
+
+
+def short_horizon(policy: Policy, arms: int = 2) -> int:
+    """The shortest power of two in which a few batches are released: 3 an arm, or 1 an arm if
+    batches are long."""
+    rounds = 8
+    while rounds < arms:
+        rounds *= 2
+    while rounds <= LONGEST:
+        high = (policy.bounds or (-EXTREME, EXTREME))[1]
+        try:
+            released = len(walk(policy, arms, rounds, (), (high,) * arms, 4 * arms))
+        except (IndexError, ValueError, ArithmeticError) as error:
+            raise InvalidArgument(
+                "policy", f"play {rounds} rounds without an error", policy.name,
+                f"{type(error).__name__} in its own code: check the parts that it is made of",
+            ) from None  # fmt: skip
+        if released >= 3 * arms or (rounds >= 2048 and released >= arms):
+            return rounds
+        rounds *= 2
+    raise InvalidArgument(
+        "horizon", f"be given: {policy.name} releases nothing within {LONGEST} rounds", None,
+        "pass the horizon that it is meant for",
+    )  # fmt: skip
+
+
+def histories(policy: Policy, arms: int = 2) -> list[Choices]:
+    """Histories after which one success more must not show: few pulls of one arm, extreme others.
+
+    The others are known so well, or so badly, that what they draw hides arm 0 least. Perturbations
+    may grow with the horizon, so that it is hardly longer than the history, or much longer.
+    """
+    setting = policy.setting(arms, 1000)
+    start = int(getattr(policy.rule.parameters(setting), "start", 1))
+    found = []
+    known: dict[int, tuple[float, ...]] = {start: (0.0, 0.5, 1.0)}
+    known |= dict.fromkeys((8 * start + 64, 64 * start + 1000), tuple(i / 8 for i in range(9)))
+    for own in sorted({0, (start - 1) // 2, start - 1}):
+        for others, shares in known.items():
+            for success in shares:
+                pulls = (start, *[others] * (arms - 1))
+                successes = (own, *[round(success * others)] * (arms - 1))
+                for horizon in (sum(pulls) + 1, max(1000, 2 * sum(pulls))):
+                    found.append(Choices(policy, pulls, successes, horizon))
+    return found
