@@ -10,6 +10,7 @@ Chernoff's bound asks for to lose less than 1e-15.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,12 +52,12 @@ class LossLaw:
         With p_in = (1-ρ)p_0 + ρp_1:   p_in - e^ε p_0 = ρ(p_1 - e^a p_0),  e^a = 1 + (e^ε - 1)/ρ;
         p_0 - e^ε p_in = c(p_0 - e^b p_1),  c = 1 - (1-ρ)e^ε,  e^b = ρe^ε/c, and nothing if c <= 0.
         """
-        a = np.log1p(np.expm1(epsilon) / subsample)
+        a = math.log1p(math.expm1(epsilon) / subsample)
         forth = subsample * float((self.inside * -np.expm1(np.minimum(a - self.loss, 0.0))).sum())
-        c = 1.0 - (1.0 - subsample) * np.exp(epsilon)
+        c = 1.0 - (1.0 - subsample) * math.exp(epsilon)
         if c <= 0.0:
             return forth
-        b = np.log(subsample) + epsilon - np.log(c)
+        b = math.log(subsample) + epsilon - math.log(c)
         back = float((self.outside * -np.expm1(np.minimum(b + self.loss, 0.0))).sum())
         return max(forth, c * (back + self.ruled_out))
 
@@ -81,7 +82,7 @@ def bernoulli_loss(p: Vector, target: Vector, n: int) -> LossLaw:
         np.maximum(np.roll(np.fft.irfft(transform, size), -start), 0.0) for transform in transforms
     )
     log_kept = sum(column.count * np.log1p(-column.ruled_out) for column in columns)
-    loss = (start + np.arange(size)) * step
+    loss = np.asarray((start + np.arange(size)) * step, float)
     return LossLaw(loss, outside, inside, float(-np.expm1(log_kept)))
 
 
@@ -103,7 +104,8 @@ class _Column:
         """log E e^(power·ℓ) of all columns of this kind."""
         mass = self.inside if side else self.outside
         with np.errstate(divide="ignore"):
-            return self.count * float(np.logaddexp.reduce(np.log(mass) + power * self.loss))
+            total: float = np.logaddexp.reduce(np.log(mass) + power * self.loss).item()
+        return self.count * total
 
 
 def _range(columns: list[_Column]) -> tuple[float, float]:
@@ -128,4 +130,5 @@ def _on_grid(loss: Vector, mass: Vector, step: float, size: int) -> Vector:
     share = loss / step - place
     below = place.astype(np.int64) % size
     grid = np.bincount(below, mass * (1.0 - share), minlength=size)
-    return grid + np.bincount((below + 1) % size, mass * share, minlength=size)
+    grid = grid + np.bincount((below + 1) % size, mass * share, minlength=size)
+    return np.asarray(grid, float)

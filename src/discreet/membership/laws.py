@@ -95,11 +95,18 @@ class Law(ABC):
             raise InvalidArgument(
                 argument, "be finite", "NaN or infinity", "drop or impute missing entries"
             )
-        self._check_support(rows, argument)
+        outside = self._outside(rows)
+        if outside.any():
+            raise InvalidArgument(
+                argument, self.support_rule, float(rows[outside][0]), "use a row of the data itself"
+            )
         return rows
 
-    def _check_support(self, rows: Matrix, argument: str) -> None:
-        """Refuse what the law never draws."""
+    support_rule = "lie in the support"
+
+    def _outside(self, rows: Matrix) -> NDArray[np.bool_]:
+        """Which entries the law never draws."""
+        return np.zeros(rows.shape, bool)
 
     def _unbounded(self, which: str) -> InvalidArgument:
         return InvalidArgument(
@@ -141,13 +148,10 @@ class Bernoulli(Law):
     def hardest(self) -> Matrix:
         return (self.mean > 0.5).astype(float)
 
-    def _check_support(self, rows: Matrix, argument: str) -> None:
-        outside = (rows != 0.0) & (rows != 1.0)
-        if outside.any():
-            raise InvalidArgument(
-                argument, "hold nothing but 0 and 1", float(rows[outside][0]),
-                "use a row of the data itself",
-            )  # fmt: skip
+    support_rule = "hold nothing but 0 and 1"
+
+    def _outside(self, rows: Matrix) -> NDArray[np.bool_]:
+        return np.asarray((rows != 0.0) & (rows != 1.0))
 
 
 class Gaussian(Law):
@@ -225,15 +229,11 @@ class Independent(Law):
         low, high = self.support
         return np.where(self.mean - low >= high - self.mean, low, high)
 
-    def _check_support(self, rows: Matrix, argument: str) -> None:
+    def _outside(self, rows: Matrix) -> NDArray[np.bool_]:
         if self.support is None:
-            return
+            return super()._outside(rows)
         low, high = self.support
-        outside = (rows < low) | (rows > high)
-        if outside.any():
-            raise InvalidArgument(
-                argument, "lie in the support", float(rows[outside][0]), "clip it, or widen support"
-            )
+        return np.asarray((rows < low) | (rows > high))
 
 
 def eigen(argument: str, matrix: ArrayLike, columns: int) -> tuple[Matrix, Matrix]:

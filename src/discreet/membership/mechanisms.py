@@ -138,7 +138,7 @@ class Release(Mechanism):
         self.function, self.law = function, law
         self._draw: Draw = law.draw if isinstance(law, Law) else law
         self.n = check_count("n", n, least=2)
-        self.name = name or getattr(function, "__name__", "release")
+        self.name = str(name or getattr(function, "__name__", "release"))
         self._random = _takes_rng(function)
 
     def targets(self, rng: Generator, rounds: int) -> Any:
@@ -178,7 +178,7 @@ def check_subsample(subsample: Any, n: int) -> int:
     real = isinstance(subsample, int | float | np.floating) and not isinstance(subsample, bool)
     if not real or not 0.0 < subsample <= 1.0:
         raise InvalidArgument("subsample", "be a share in (0, 1]", subsample, "use for example 0.5")
-    rows = round(subsample * n)
+    rows = round(float(subsample) * n)
     if rows < 1 or abs(rows - subsample * n) > 1e-9 * n:
         raise InvalidArgument(
             "subsample", f"make a whole number of {n} rows", subsample,
