@@ -216,9 +216,8 @@ def audit(
             "gaussian" if gaussian else "bayesian", "go with its counts", True,
             "use --gaussian with --one-run, --bayesian with --errors",
         )  # fmt: skip
-    found = _audited(
-        hits, errors, one_run, runs, delta, confidence, gaussian, bayesian, epsilon, mu
-    )
+    kind = "gaussian" if gaussian else "bayesian" if bayesian else ""
+    found = _audited(hits, errors, one_run, runs, delta, confidence, kind, epsilon, mu)
     if json:
         print_json(_audit_dict(found))
     else:
