@@ -72,7 +72,7 @@ class Participant(Mechanism):
 
     def targets(self, rng: Generator, rounds: int) -> Matrix:
         """Outcomes of the first arm, as the trial would have drawn them."""
-        return (rng.random(rounds) < self.means[0]).astype(float)
+        return np.asarray(rng.random(rounds) < self.means[0], float)
 
     def check_target(self, target: Any) -> float:
         if isinstance(target, bool) or target not in (0, 1, 0.0, 1.0):
