@@ -164,7 +164,9 @@ def _takes_rng(function: Callable[..., Any]) -> bool:
         return False
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     # a second argument with a default, such as numpy.mean's axis, is none of ours
-    return len(positional) > 1 and (positional[1].default is inspect.Parameter.empty or positional[1].name == "rng")
+    if len(positional) < 2:
+        return False
+    return positional[1].name == "rng" or positional[1].default is inspect.Parameter.empty
 
 
 def check_noise(noise: Any) -> float:

@@ -122,7 +122,7 @@ FIGURE = Region(
     study="thesis2024",
     number="2.1",
     title="What differential privacy leaves to an attacker",
-    reference="azize2024",
+    reference="azize2024thesis",
     full=Size(200_000, 1, 2),
     quick=Size(20_000, 1, 2),
     note="The printed figure is a sketch; ε = 1 and δ = 0.1 are ours, and so are the mechanisms.",

@@ -151,7 +151,7 @@ FIGURE = Scores(
     study="thesis2024",
     number="T6.1",
     title="Table 6.1: leakage scores of a target in four settings",
-    reference="azize2024",
+    reference="azize2024thesis",
     full=FULL,
     quick=QUICK,
     note="Bernoulli columns with p even on [.1, .9], the easiest target, γ² = .25, ρ = .5; the "
