@@ -9,6 +9,7 @@ nothing about the claim: it is "no violation found with N transcripts".
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -116,6 +117,8 @@ class Audit:
         """ "violation", or what a pass is worth."""
         if self.is_violation:
             return VIOLATION
+        if not self.claimed.is_private:
+            return "nothing was claimed"
         return f"no violation found with {self.transcripts:,} {self.runs}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,7 +126,9 @@ class Audit:
         name, claimed, lower = self.parameter
         return {
             "policy": self.policy,
-            "claimed": {
+            "claimed": None
+            if not self.claimed.is_private
+            else {
                 **self.claimed.to_dict(),
                 "sentence": str(self.claimed),
                 "epsilon_at_delta": self.claimed_epsilon,
@@ -138,7 +143,11 @@ class Audit:
             if self.proof is None
             else {
                 **self.proof.to_dict(),
-                "parameter": {"name": name, "claimed": claimed, "lower": lower},
+                "parameter": {
+                    "name": name,
+                    "claimed": None if math.isinf(claimed) else claimed,
+                    "lower": lower,
+                },
             },
             "verdict": self.verdict,
         }
@@ -148,15 +157,19 @@ class Audit:
         at = f" at δ = {self.delta:g}" if self.delta else ""
         lines = [
             f"{self.policy}: {self.verdict}",
-            f"claimed  {self.claimed.short()}",
-            f"proved   ε >= {self.epsilon_lower:.4g}{at}, confidence {self.confidence:g} "
-            f"(claimed: at most {self.claimed_epsilon:.4g})",
+            *([f"claimed  {self.claimed.short()}"] if self.claimed.is_private else []),
+            f"proved   ε >= {self.epsilon_lower:.4g}{at}, confidence {self.confidence:g}"
+            + _beside(self.claimed_epsilon),
         ]
         if name != "epsilon":
-            lines.append(f"         {name} >= {lower:.4g} (claimed: at most {claimed:.4g})")
+            lines.append(f"         {name} >= {lower:.4g}{_beside(claimed)}")
         lines.append(f"inputs   {self.inputs}")
         if self.proof is not None:
             lines.append(f"event    {self.proof}")
-        if not self.is_violation:
+        if not self.is_violation and self.claimed.is_private:
             lines.append("A pass is no proof: another input or another event may tell more.")
         return "\n".join(lines)
+
+
+def _beside(claimed: float) -> str:
+    return "" if math.isinf(claimed) else f" (claimed: at most {claimed:.4g})"

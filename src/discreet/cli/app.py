@@ -19,7 +19,9 @@ from . import (
     bounds,
     cite,
     compare,
+    explain,
     identify,
+    membership,
     plan,
     policies,
     reproduce,
@@ -84,9 +86,18 @@ def discreet(
 
 for _command in (
     policies, show, simulate, compare, cite, reproduce, identify, bounds, plan, audit, verify,
+    explain,
 ):  # fmt: skip
     _epilog = f"Example: {_command.EXAMPLE}"
     app.command(_command.NAME, cls=Command, epilog=_epilog)(_command.command)
+
+_games = typer.Typer(
+    cls=Commands, no_args_is_help=True, rich_markup_mode=None, help=f"{membership.SUMMARY}"
+)
+for _name, _play in membership.COMMANDS.items():
+    _epilog = f"Example: {membership.EXAMPLES[_name]}"
+    _games.command(_name, cls=Command, epilog=_epilog)(_play)
+app.add_typer(_games, name=membership.NAME)
 
 
 def main() -> None:

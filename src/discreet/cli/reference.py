@@ -15,7 +15,9 @@ from . import (
     bounds,
     cite,
     compare,
+    explain,
     identify,
+    membership,
     plan,
     policies,
     reproduce,
@@ -114,6 +116,26 @@ bound), `scope` (which public paths), `arms`, `horizon`, `noise`, `paths`, `numb
 (`arm`, `first` round, `rounds`, `noises`, `path`), `reason`, `breach`, `conditions`. Rows of
 `discreet identify` are known too. Exit code 1 means that the claim is exceeded.
 """,
+    "explain": """\
+The JSON is an object: `budget`, `advantage` (the largest share of members found less innocents
+accused), `accuracy`, `power` (the largest share of members found, by the share of innocents
+accused) and `words`.
+""",
+    "membership leakage": """\
+The JSON is an object: `score` (the leakage score m*), `advantage`, `power` (by level), `auc`,
+`epsilon` (that the game can show at `delta`, null if infinite) and `delta`.
+""",
+    "membership play": """\
+The JSON is an object: `score` (of a fixed target), `attack`, `mechanism`, `law`, `n`, `noise`,
+`subsample`, `game`, `rounds`, `advantage`, `accuracy`, `auc`, `power` (by level), `limits` (of
+these, at `confidence`), `epsilon_lower` (proved at `delta`), `audit` (as `membership audit`
+prints it), `seconds`, `seed`, `complete`.
+""",
+    "membership audit": """\
+The JSON is that of `discreet audit`, with `epsilon_lower` at `delta` and `mu_lower`, the bound on
+Gaussian DP, where there is one. `claimed` is null unless a claim was given; with one, exit code 1
+means a violation.
+""",
 }
 
 
@@ -121,7 +143,9 @@ def reference() -> str:
     """The whole page."""
     group: Any = typer.main.get_command(app)
     commands: dict[str, Any] = group.commands
-    pages = (_page(module.NAME, module.EXAMPLE, commands) for module in _MODULES)
+    pages = [_page(module.NAME, module.EXAMPLE, commands) for module in _MODULES]
+    games = {f"{membership.NAME} {name}": c for name, c in commands["membership"].commands.items()}
+    pages += [_page(name, membership.EXAMPLES[name.split()[1]], games) for name in games]
     return HEAD + "".join(pages)
 
 
@@ -137,6 +161,7 @@ _MODULES: tuple[Any, ...] = (
     plan,
     audit,
     verify,
+    explain,
 )
 
 

@@ -1,7 +1,9 @@
-"""Azize (2024), the thesis: finite-armed and linear bandits under pure and concentrated privacy."""
+"""Azize (2024), the thesis: finite-armed and linear bandits under pure and concentrated
+privacy, and membership attacks on an empirical mean."""
 
 from ..registry import Study
 from . import (
+    figure2_1,
     figure5_2,
     figure5_3,
     figure5_4,
@@ -9,7 +11,9 @@ from . import (
     figure5_6,
     figure5_7,
     figure5_7_local,
+    figure6_2,
     figure_c1,
+    table6_1,
 )
 
 STUDY = Study(
@@ -18,6 +22,7 @@ STUDY = Study(
     tuple(
         module.FIGURE
         for module in (
+            figure2_1,
             figure5_2,
             figure5_3,
             figure5_4,
@@ -26,6 +31,8 @@ STUDY = Study(
             figure5_7,
             figure5_7_local,
             figure_c1,
+            table6_1,
+            figure6_2,
         )
     ),
 )

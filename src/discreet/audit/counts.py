@@ -1,0 +1,191 @@
+"""Audits from counts: how often an event was seen, or how often an attacker was wrong.
+
+Definition: an event E, fixed before counting, was hit h₀ and h₁ times in T₀ and T₁ runs on
+neighbouring inputs. Then ε(δ) >= max{log((p₀-δ)/p₁), log((1-p₁-δ)/(1-p₀)), both with 0 and 1
+exchanged}, numerators at lower limits, denominators at upper ones. Which input makes E likelier is
+not known beforehand, so there are four limits, each at a quarter of the error.
+
+Game: an attacker falsely accused a fraction α of non-members and missed β of the members. Both
+bounds fall in α and β, so two upper limits suffice, each at half of the error:
+    ε(δ) >= max{log((1-δ-β)/α), log((1-δ-α)/β)},   μ >= Φ⁻¹(1-α) - Φ⁻¹(β).
+One pair of limits bounds every δ, and μ, at once. μ is a bound on Gaussian DP (Nasr et al. 2023).
+
+Bayes: with Jeffreys' priors the error rates are Beta(½ + wrong, ½ + right), and a quantile of
+ε(δ) over them is a credible bound (Zanella-Béguelin et al. 2023). It is no confidence bound.
+
+>>> round(from_hits((500, 100), 1000, confidence=0.95).epsilon_lower, 4)
+1.3257
+>>> found = from_errors((50, 300), 1000, confidence=0.95)
+>>> round(found.epsilon_lower, 4), round(found.parameter[2], 4)
+(2.3277, 1.9524)
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+from ..errors import InvalidArgument
+from ..privacy.budgets import Budget, GaussianDP
+from ..privacy.guarantees import Definition, Guarantee
+from . import limits
+from .result import Audit, Proof
+
+Claim = Guarantee | Budget | None
+SHOWN_DELTAS = (1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+"""The δ at which an audit's whole curve is shown."""
+
+
+def from_hits(
+    hits: tuple[int, int], runs: int | tuple[int, int], *, delta: float = 0.0,
+    confidence: float = 0.95, claimed: Claim = None, event: str = "the event",
+    name: str = "event counts",
+) -> Audit:  # fmt: skip
+    """What an event proves that was hit so often on two neighbouring inputs.
+
+    The event must have been fixed before these runs; either input may be the likelier one.
+    """
+    hits, of = check_counts("hits", hits, runs)
+    delta, error = check_delta(delta), 1.0 - check_confidence(confidence)
+    bounds = [_event(hits, of, side, error / 4.0, delta) for side in (0, 1)]
+    best, p, q, likelier = max(bounds)
+    return audited(
+        name, best, mu=float(limits.mu_bound(p, q)), claimed=claimed, delta=delta,
+        confidence=confidence, runs=sum(of), inputs="two neighbouring inputs",
+        by=Proof(event, likelier, p, q, hits, min(of)),
+    )  # fmt: skip
+
+
+def _event(
+    hits: tuple[int, int], of: tuple[int, int], side: int, error: float, delta: float
+) -> tuple[float, float, float, int]:
+    p = float(limits.clopper_pearson_lower(hits[side], of[side], error))
+    q = float(limits.clopper_pearson_upper(hits[1 - side], of[1 - side], error))
+    return float(limits.epsilon_bound(p, q, delta)), p, q, side
+
+
+def from_errors(
+    errors: tuple[int, int], runs: int | tuple[int, int], *, delta: float = 0.0,
+    confidence: float = 0.95, claimed: Claim = None, event: str = "the attacker's accusation",
+    name: str = "membership game", played: int | None = None, inputs: str = "",
+    seed: int = 0, seconds: float = 0.0,
+) -> Audit:  # fmt: skip
+    """What a game proves with so many false alarms among non-members and misses among members.
+
+    The attacker's threshold must have been fixed before these rounds.
+    """
+    errors, of = check_counts("errors", errors, runs)
+    delta, error = check_delta(delta), 1.0 - check_confidence(confidence)
+    level = float(limits.clopper_pearson_upper(errors[0], of[0], error / 2.0))
+    power = float(limits.clopper_pearson_lower(of[1] - errors[1], of[1], error / 2.0))
+    return audited(
+        name, float(limits.epsilon_bound(power, level, delta)),
+        mu=float(limits.mu_bound(power, level)), claimed=claimed, delta=delta,
+        confidence=confidence, runs=sum(of) if played is None else played, tested=sum(of),
+        by=Proof(event, 1, power, level, (errors[0], of[1] - errors[1]), min(of)),
+        inputs=inputs or "data sets without and with the target, which replaces another point",
+        counted="rounds", seed=seed, seconds=seconds,
+        curve={at: float(limits.epsilon_bound(power, level, at)) for at in SHOWN_DELTAS},
+    )  # fmt: skip
+
+
+def bayesian(
+    errors: tuple[int, int], runs: int | tuple[int, int], *, delta: float = 0.0,
+    confidence: float = 0.95, claimed: Claim = None, draws: int = 200_000, seed: int = 0,
+) -> Audit:  # fmt: skip
+    """The ε(δ) that is exceeded with posterior probability `confidence`: a credible bound.
+
+    A quantile over draws of both error rates from their posteriors; the draws' own error is below
+    sqrt(1/(4 draws)) in probability.
+    """
+    import numpy as np
+
+    errors, of = check_counts("errors", errors, runs)
+    delta, error = check_delta(delta), 1.0 - check_confidence(confidence)
+    rng = np.random.default_rng(seed)
+    level, miss = (
+        rng.beta(0.5 + wrong, 0.5 + (trials - wrong), draws)
+        for wrong, trials in zip(errors, of, strict=True)
+    )
+    epsilons = limits.epsilon_bound(1.0 - miss, level, delta)
+    return audited(
+        "membership game, Bayesian", float(np.quantile(epsilons, error)),
+        mu=float(np.quantile(limits.mu_bound(1.0 - miss, level), error)), claimed=claimed,
+        delta=delta, confidence=confidence, runs=sum(of), counted="rounds",
+        inputs="Jeffreys' prior on both error rates; a credible bound, not a confidence bound",
+    )  # fmt: skip
+
+
+def audited(
+    name: str, epsilon_lower: float, *, claimed: Claim, delta: float, confidence: float, runs: int,
+    inputs: str, mu: float | None = None, by: Proof | None = None, tested: int | None = None,
+    counted: str = "runs", seed: int = 0, seconds: float = 0.0,
+    curve: dict[float, float] | None = None,
+) -> Audit:  # fmt: skip
+    """The one result type, with or without a claim to hold the bound against."""
+    from dataclasses import replace
+
+    promise = guarantee_of(claimed)
+    parameter = None
+    if mu is not None:
+        budget = promise.budget
+        parameter = ("mu", budget.mu if isinstance(budget, GaussianDP) else float("inf"), mu)
+    audit = Audit.of(
+        name, promise, epsilon_lower, confidence=confidence, runs=runs, tested=tested,
+        by=by, inputs=inputs, delta=_claimed_delta(promise, delta), parameter=parameter,
+        counted=counted, seed=seed, seconds=seconds,
+    )  # fmt: skip
+    return replace(audit, curve=curve or {})
+
+
+def guarantee_of(claimed: Claim) -> Guarantee:
+    """A claim as a guarantee: none, or a budget over neighbours that differ in one record."""
+    if claimed is None:
+        return Guarantee.none()
+    if isinstance(claimed, Guarantee):
+        return claimed
+    return Guarantee(claimed, Definition.VIEW)
+
+
+def _claimed_delta(promise: Guarantee, delta: float) -> float | None:
+    """Where the claim has a δ of its own and none was asked for, that one."""
+    return delta if delta or not promise.is_private else None
+
+
+def check_counts(argument: str, counts: Any, runs: Any) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Two counts, each of at most as many as its runs."""
+    fix = f"give two whole numbers, for example {argument}=(50, 300)"
+    both = _pair(argument, counts, fix)
+    of = _pair("runs", (runs, runs) if isinstance(runs, Integral) else runs, "use runs=1000")
+    for count, trials in zip(both, of, strict=True):
+        if trials < 1:
+            raise InvalidArgument("runs", "be at least 1", trials, "use runs=1000")
+        if not 0 <= count <= trials:
+            raise InvalidArgument(argument, f"lie between 0 and {trials}", count, fix)
+    return both, of
+
+
+def _pair(argument: str, values: Any, fix: str) -> tuple[int, int]:
+    try:
+        first, second = values
+    except (TypeError, ValueError):
+        raise InvalidArgument(argument, "be two whole numbers", values, fix) from None
+    for value in (first, second):
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            raise InvalidArgument(argument, "be two whole numbers", values, fix)
+    return int(first), int(second)
+
+
+def check_delta(delta: Any) -> float:
+    """δ in [0, 1)."""
+    if isinstance(delta, bool) or not isinstance(delta, Real) or not 0.0 <= float(delta) < 1.0:
+        raise InvalidArgument("delta", "be a number in [0, 1)", delta, "use a value such as 1e-5")
+    return float(delta)
+
+
+def check_confidence(confidence: Any) -> float:
+    """A confidence strictly between 0 and 1."""
+    real = isinstance(confidence, Real) and not isinstance(confidence, bool)
+    if not real or not 0.0 < float(confidence) < 1.0:
+        raise InvalidArgument("confidence", "lie between 0 and 1", confidence, "use 0.95")
+    return float(confidence)
