@@ -23,8 +23,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from ..checks import one_of
 from ..policies import Doubling, EachRound, Exact, ForgetLaplace, LocalBernoulli, Phases
-from ..policies.catalogue import one_of
 from ..policies.entries import Entry
 from ..privacy.budgets import Pure
 from .costs import GaussianCost, PrivateCost

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeGuard
 
-from ..errors import InvalidArgument
+from ..checks import one_of
 from ..privacy.budgets import (
     ZCDP,
     Approximate,
@@ -112,14 +112,6 @@ def policy(
         one_budget(budget, epsilon=epsilon, delta=delta, rho=rho, renyi_alpha=renyi_alpha, mu=mu),
         **options,
     )
-
-
-def one_of(argument: str, value: str, *choices: str) -> str:
-    """A value that must be one of a few."""
-    if value not in choices:
-        known = " or ".join(repr(choice) for choice in choices)
-        raise InvalidArgument(argument, f"be {known}", value, f"use {choices[0]!r}")
-    return value
 
 
 def has_delta(budget: Budget) -> TypeGuard[Approximate]:

@@ -17,28 +17,21 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..compiled import Function
 from ..errors import InvalidArgument
-from .view import Empty, Setting, View
+from .parts import SchedulePart
+from .view import Setting, View
 
 UNTIL_THE_END = 1 << 62
 """A batch length that every horizon cuts off."""
 
 
-class Schedule:
-    """Base of all schedules."""
+class Schedule(SchedulePart[Setting]):
+    """Base of all schedules of finite arms."""
 
-    name: ClassVar[str]
     length: ClassVar[Function]
-
-    def parameters(self, setting: Setting) -> NamedTuple:
-        """What the kernel gets as its first argument."""
-        return Empty()
 
     def releases(self, horizon: int) -> int:
         """The most releases that one arm can see within the horizon."""
         return horizon
-
-    def __str__(self) -> str:
-        return self.name
 
 
 def one_round(schedule: Any, memory: Any, view: View, arm: int) -> int:
