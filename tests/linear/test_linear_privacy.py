@@ -12,7 +12,7 @@ import discreet.linear as linear
 from discreet.compiled import Kernel
 from discreet.errors import InvalidArgument, UnsupportedBudget
 from discreet.linear import trees
-from discreet.linear.releases import NoisySum, collect_sum, empty_episode, publish_noisy
+from discreet.linear.releases import ExactSum, NoisySum, collect_sum, publish_noisy
 from discreet.linear.view import LinearSetting, fresh_view
 from discreet.privacy import ZCDP, Approximate, Definition, GaussianDP, Pure
 from discreet.privacy.noise import gaussian, zero
@@ -23,7 +23,7 @@ SETTING = LinearSetting(arms=4, dimension=D, horizon=1000)
 
 def released(release: NoisySum, episode: list[tuple[Any, float]], noise: Any) -> Any:
     """Play an episode through the curator's kernels and return the view."""
-    ledger, view = empty_episode(SETTING), fresh_view(D, 1.0)
+    ledger, view = ExactSum().ledger(SETTING), fresh_view(D, 1.0)
     parameters = release.parameters(SETTING)
     for action, reward in episode:
         collect_sum(parameters, ledger, list(action), 0, reward, D)
@@ -273,11 +273,11 @@ def test_private_contexts_stay_with_the_curator() -> None:
 
     from discreet.errors import InvalidArgument
     from discreet.linear.rules import Optimism, TreeOptimism
-    from discreet.linear.schedules import Determinant, EachRound, EachRoundPrivately
+    from discreet.linear.schedules import Determinant, EachRoundPrivately, EachRoundPublicly
 
     private = linear.policy("private-linucb", epsilon=1.0)
     public = linear.policy("adac-oful", rho=1.0)
-    for schedule in (Determinant(), EachRound()):
+    for schedule in (Determinant(), EachRoundPublicly()):
         with pytest.raises(InvalidArgument, match="schedule must be for private contexts"):
             replace(private, schedule=schedule)
     with pytest.raises(InvalidArgument, match="rule must be for private contexts"):

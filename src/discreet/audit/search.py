@@ -17,11 +17,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..errors import InvalidArgument
+from ..identify import Identifier
 from ..policies import Policy
+from ..policies.policy import served
 from ..privacy.guarantees import Definition, Guarantee
 from .adversaries import Adversary, Echo, lists
 from .attack import attack
 from .choices import Choices
+from .identification import identifications
 from .result import Audit
 from .transcripts import Runs, Subject
 
@@ -51,6 +54,10 @@ def audit(
     `inputs` are adversaries to use instead of the search; `contributions` how many outcomes of one
     user change together; `sees` is "releases" (all that is public) or "actions".
     """
+    policy = served(
+        policy, "an audit", Policy, "finite", "identify",
+        fix="linear rows are attacked as live trials: see docs/audits.md",
+    )  # fmt: skip
     guarantee = policy.guarantee
     if not guarantee.is_private:
         raise InvalidArgument(
@@ -59,7 +66,9 @@ def audit(
     if contributions > 1:
         guarantee = guarantee.for_user(contributions)
     subjects: Sequence[Subject]
-    if guarantee.definition is Definition.INSTANTANEOUS:
+    if isinstance(policy, Identifier):
+        subjects = [replace(each, sees=sees or "releases") for each in identifications(policy)]
+    elif guarantee.definition is Definition.INSTANTANEOUS:
         if inputs is not None or contributions > 1:
             raise InvalidArgument(
                 "inputs", "be left out for an instantaneous claim", policy.name,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..checks import one_of
-from ..policies.entries import PolicyEntry, one_budget
+from ..policies.registry import PolicyEntry, one_budget
 from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
 from .design import TOLERANCE
 from .phases import Elimination, NoisyEstimate, NoisySums, PhaseExact
@@ -39,6 +39,7 @@ RIDGE = 0.1
 class LinearRow(PolicyEntry[LinearPolicy]):
     """A line of the catalogue."""
 
+    kind: ClassVar[str] = "linear"
     catalogue: ClassVar[dict[str, LinearRow]] = {}
 
     def composed(self, parts: Parts, recipe: dict[str, Any]) -> LinearPolicy:
@@ -64,7 +65,7 @@ def policy(
     budget: Budget | None = None,
     **options: Any,
 ) -> LinearPolicy:
-    """A published linear policy by name.
+    """A published linear policy by name; `discreet.policy` knows all kinds.
 
     >>> policy("adac-gope", rho=0.1, noise="sums").release.name
     'phase sums + Gaussian'

@@ -18,6 +18,7 @@ from ..errors import InvalidArgument
 from ..privacy.guarantees import Definition, Guarantee
 from ..privacy.source import SIMULATED, Source
 from .parts import ReleasePart, RulePart, SchedulePart
+from .registry import WORDS
 from .releases import Release
 from .rules import Rule
 from .schedules import Phases, Schedule
@@ -140,3 +141,17 @@ class Policy(BasePolicy[Setting]):
     def length_kernel(self) -> Kernel:
         """The schedule's kernel."""
         return Kernel(self.schedule.length)
+
+
+P = TypeVar("P", bound=BasePolicy[Any])
+
+
+def served(policy: object, who: str, kind: type[P], *kinds: str, fix: str) -> P:
+    """A row that `who` can serve: of a class, and of one of some kinds. Others are refused."""
+    if isinstance(policy, kind) and policy.kind in kinds:
+        return policy
+    rule = f"be a {' or '.join(WORDS[kind] for kind in kinds)} row for {who}"
+    what = policy
+    if isinstance(policy, BasePolicy):
+        what = f"{policy.name}, which is {WORDS[policy.kind]}"
+    raise InvalidArgument("policy", rule, what, fix)

@@ -22,6 +22,7 @@ from ..arms.base import Law
 from ..checks import count
 from ..errors import InvalidArgument
 from ..policies import CATALOGUE, Policy
+from ..policies.policy import served
 from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
 from ..progress import Bar
 from .loop import Curve, Study, compiled_loop, fresh_course
@@ -90,6 +91,13 @@ def compare(
     progress: bool | None = None,
 ) -> Comparison:
     """Run several policies on the same law with the same seeds."""
+    policies = [
+        served(
+            policy, "simulate", Policy, "finite",
+            fix="discreet.identify.identify runs rows that stop, discreet.simulate linear ones",
+        )
+        for policy in policies
+    ]  # fmt: skip
     if not isinstance(law, Law):
         raise InvalidArgument("law", "be a Law", law, "build it: discreet.Bernoulli([0.7, 0.5])")
     return compared(
