@@ -33,8 +33,9 @@ if TYPE_CHECKING:
         law,
     )
     from .errors import DiscreetError, InvalidArgument
+    from .front import compare, policy, simulate
     from .live import Rehearsal, Trial
-    from .policies import CATALOGUE, Policy, policy
+    from .policies import CATALOGUE, Policy
     from .privacy import (
         ZCDP,
         Approximate,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
         compose,
         parallel,
     )
-    from .simulator import Comparison, Result, compare, load, simulate
+    from .simulator import Comparison, Result, load
     from .theory import plan
 
 _HOMES = {
@@ -57,12 +58,13 @@ _HOMES = {
     ),
     "errors": ("DiscreetError", "InvalidArgument"),
     "live": ("Rehearsal", "Trial"),
-    "policies": ("CATALOGUE", "Policy", "policy"),
+    "front": ("compare", "policy", "simulate"),
+    "policies": ("CATALOGUE", "Policy"),
     "privacy": (
         "ZCDP", "Approximate", "Budget", "Definition", "GaussianDP", "Guarantee", "Pure", "Renyi",
         "compose", "parallel",
     ),
-    "simulator": ("Comparison", "Result", "compare", "load", "simulate"),
+    "simulator": ("Comparison", "Result", "load"),
     "theory": ("plan",),
 }  # fmt: skip
 

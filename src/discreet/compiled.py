@@ -101,6 +101,21 @@ class Kernel:
         return self._linked[key]
 
 
+def open_slot(name: str) -> Any:
+    """Stands in a template for a function that a kernel fills in by name; calling it is an error.
+
+    >>> open_slot("index")(0.5)
+    Traceback (most recent call last):
+    RuntimeError: index was not filled in
+    """
+    filling = {"__builtins__": __builtins__, "MISSING": f"{name} was not filled in"}
+    return types.FunctionType(_unfilled.__code__, filling, name)
+
+
+def _unfilled(*arguments: object) -> None:
+    raise RuntimeError(MISSING)  # type: ignore[name-defined]  # noqa: F821 - `open_slot` sets it
+
+
 def _classes(arguments: object) -> str:
     """The NamedTuple classes among the arguments: cached code refers to them by name."""
     if not isinstance(arguments, tuple):

@@ -13,11 +13,11 @@ import discreet.linear as linear
 from discreet.linear import episodes
 from discreet.linear.episodes import EpisodeStage, episode_kernel, in_episodes
 from discreet.linear.phased import clipped_law
-from discreet.linear.releases import collect_sum, collect_total, empty_episode
+from discreet.linear.releases import ExactSum, collect_sum, collect_total
 from discreet.linear.rules import Optimism
 from discreet.linear.runs import LinearWork, RoundStage
 from discreet.linear.schedules import ENDLESS, Determinant, length_determinant
-from discreet.linear.view import Setting, fresh_view
+from discreet.linear.view import LinearSetting, fresh_view
 from discreet.simulator.runs import log_grid
 
 ACTIONS = np.random.default_rng(3).standard_normal((6, 3)) * [[0.3], [1], [0.7], [1.5], [1], [0.9]]
@@ -149,8 +149,8 @@ def test_an_action_that_says_nothing_is_never_released(tiny: float) -> None:
 
 def test_a_sum_is_collected_as_its_rewards_are() -> None:
     release = linear.policy("adac-oful", rho=1.0).release
-    setting = Setting(6, 3, 100)
-    one, many = empty_episode(setting), empty_episode(setting)
+    setting = LinearSetting(6, 3, 100)
+    one, many = ExactSum().ledger(setting), ExactSum().ledger(setting)
     parameters = release.parameters(setting)
     rewards = np.random.default_rng(1).uniform(-1, 1, 50)
     for reward in rewards:

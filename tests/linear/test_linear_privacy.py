@@ -12,18 +12,18 @@ import discreet.linear as linear
 from discreet.compiled import Kernel
 from discreet.errors import InvalidArgument, UnsupportedBudget
 from discreet.linear import trees
-from discreet.linear.releases import NoisySum, collect_sum, empty_episode, publish_noisy
-from discreet.linear.view import Setting, fresh_view
+from discreet.linear.releases import ExactSum, NoisySum, collect_sum, publish_noisy
+from discreet.linear.view import LinearSetting, fresh_view
 from discreet.privacy import ZCDP, Approximate, Definition, GaussianDP, Pure
 from discreet.privacy.noise import gaussian, zero
 
 D = 3
-SETTING = Setting(arms=4, dimension=D, horizon=1000)
+SETTING = LinearSetting(arms=4, dimension=D, horizon=1000)
 
 
 def released(release: NoisySum, episode: list[tuple[Any, float]], noise: Any) -> Any:
     """Play an episode through the curator's kernels and return the view."""
-    ledger, view = empty_episode(SETTING), fresh_view(D, 1.0)
+    ledger, view = ExactSum().ledger(SETTING), fresh_view(D, 1.0)
     parameters = release.parameters(SETTING)
     for action, reward in episode:
         collect_sum(parameters, ledger, list(action), 0, reward, D)
@@ -125,7 +125,7 @@ def test_curator_of_trees_scales_and_clips() -> None:
 @pytest.mark.parametrize("d", [1, 2, 3, 8])
 def test_laplace_trees_cost_what_their_noise_buys(calibration: str, d: int) -> None:
     release = trees.LaplaceTrees(0.7, calibration)
-    levels, diagonal, other, vector, _ = release.parameters(Setting(4, d, 1000))
+    levels, diagonal, other, vector, _ = release.parameters(LinearSetting(4, d, 1000))
     assert levels == 11
     assert diagonal == other
     entries = d * (d + 1) / 2
@@ -142,8 +142,8 @@ def test_laplace_trees_cost_what_their_noise_buys(calibration: str, d: int) -> N
 
 def test_joint_calibration_needs_the_least_noise() -> None:
     for d in (2, 3, 8, 20):
-        joint = trees.LaplaceTrees(1.0).parameters(Setting(4, d, 1000))
-        entry = trees.LaplaceTrees(1.0, "entry").parameters(Setting(4, d, 1000))
+        joint = trees.LaplaceTrees(1.0).parameters(LinearSetting(4, d, 1000))
+        entry = trees.LaplaceTrees(1.0, "entry").parameters(LinearSetting(4, d, 1000))
         assert joint.vector < entry.vector
         assert joint.diagonal <= entry.diagonal * 1.17
 
@@ -273,11 +273,11 @@ def test_private_contexts_stay_with_the_curator() -> None:
 
     from discreet.errors import InvalidArgument
     from discreet.linear.rules import Optimism, TreeOptimism
-    from discreet.linear.schedules import Determinant, EachRound, EachRoundPrivately
+    from discreet.linear.schedules import Determinant, EachRoundPrivately, EachRoundPublicly
 
     private = linear.policy("private-linucb", epsilon=1.0)
     public = linear.policy("adac-oful", rho=1.0)
-    for schedule in (Determinant(), EachRound()):
+    for schedule in (Determinant(), EachRoundPublicly()):
         with pytest.raises(InvalidArgument, match="schedule must be for private contexts"):
             replace(private, schedule=schedule)
     with pytest.raises(InvalidArgument, match="rule must be for private contexts"):

@@ -151,11 +151,11 @@ def test_drift_of_rank_one_updates_stays_small() -> None:
     from discreet.compiled import Kernel
     from discreet.linear.rules import update_public
     from discreet.linear.schedules import Determinant, follow_determinant
-    from discreet.linear.view import Setting
+    from discreet.linear.view import LinearSetting
 
     rng = np.random.default_rng(1)
     rule = linear.policy("rs-oful").rule
-    setting = Setting(2, 4, 300_000)
+    setting = LinearSetting(2, 4, 300_000)
     view = rule.first_view(setting)
     kernel = Kernel(play_many, follow=Kernel(follow_determinant)).compiled()
     actions = rng.standard_normal(4 * 1000)

@@ -12,7 +12,7 @@ from discreet import linear
 from discreet.errors import InvalidArgument, UnknownPolicy, UnsupportedBudget
 from discreet.identify import IDENTIFIERS, identifier, identifier_from_recipe
 from discreet.policies.catalogue import CATALOGUE, Row, policy
-from discreet.policies.entries import ARGUMENTS, Entry
+from discreet.policies.registry import ARGUMENTS, Entry
 from discreet.privacy import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
 
 Named = Callable[..., Any]
@@ -27,7 +27,7 @@ BUDGETS: list[Budget] = [
 
 
 @pytest.mark.parametrize("catalogue", ALL)
-def test_every_line_says_what_it_is(catalogue: dict[str, Entry]) -> None:
+def test_every_line_says_what_it_is(catalogue: dict[str, Entry[Any]]) -> None:
     assert len(catalogue) >= 5
     for name, entry in catalogue.items():
         assert entry.name == name

@@ -9,7 +9,6 @@ from typing import Any
 from discreet.arms.base import Law
 from discreet.arms.bernoulli import Bernoulli
 from discreet.arms.beta import Beta
-from discreet.arms.checks import numbers
 from discreet.arms.clipped import Clipped
 from discreet.arms.gaussian import Gaussian
 from discreet.arms.mixed import Mixed
@@ -18,6 +17,7 @@ from discreet.arms.tables import RewardList, RewardTable
 from discreet.arms.trial import Replay
 from discreet.arms.two_point import TwoPoint
 from discreet.arms.uniform import Uniform
+from discreet.checks import numbers
 from discreet.errors import InvalidArgument
 
 _BY_MEANS: dict[str, tuple[Callable[..., Law], tuple[str, ...]]] = {

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.arms.base import BETA, GAUSSIAN, TWO_POINT, Law, Parametric, Part
-from discreet.arms.checks import number
 from discreet.arms.mixed import table_of
 from discreet.arms.sampler import Buffer, Sampler, draw_buffer
+from discreet.checks import number
 from discreet.errors import InvalidArgument
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.arms.base import GAUSSIAN, Parametric, Part
-from discreet.arms.checks import numbers, stretch
+from discreet.checks import numbers, stretch
 
 if TYPE_CHECKING:
     from numpy import float64

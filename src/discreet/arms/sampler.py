@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.arms.base import Law
-from discreet.arms.checks import interval, number, numbers, whole
 from discreet.arms.frozen import clipped_mean, from_dict, is_frozen, support, to_dict
+from discreet.checks import count, interval, number, numbers
 from discreet.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Sampler(Law):
         buffer: int = 1024,
     ) -> None:
         each = _samplers(samplers)
-        size = whole("buffer", buffer, low=1, fix="pass for instance 1024")
+        size = count("buffer", buffer, fix="pass for instance 1024")
         if means is None:
             true = tuple(_mean(i, sampler) for i, sampler in enumerate(each))
         else:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.arms.base import Law
-from discreet.arms.checks import interval, whole
+from discreet.checks import count, interval
 from discreet.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ class RewardList(Law):
     ) -> None:
         limits = interval("bounds", bounds)
         array = _array("rewards", rewards, 1, limits)
-        count = whole("arms", arms, low=1, fix="pass the number of arms")
-        means = (float(array.mean()),) * count
+        held = count("arms", arms, fix="pass the number of arms")
+        means = (float(array.mean()),) * held
         self._set(rewards=tuple(array.tolist()), means=means, bounds=limits, limit=array.size)
 
     @cached_property

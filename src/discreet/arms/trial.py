@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.arms.base import Law
 from discreet.arms.bernoulli import Bernoulli
-from discreet.arms.checks import numbers, whole
+from discreet.checks import count, numbers
 from discreet.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class TrialData:
     ) -> None:
         values = numbers("outcomes", outcomes, low=0.0, high=1.0, fix="pass 0 or 1 per patient")
         arms = tuple(
-            whole(f"assigned[{i}]", arm, low=0, fix="pass the number of an arm, from 0")
+            count(f"assigned[{i}]", arm, least=0, fix="pass the number of an arm, from 0")
             for i, arm in enumerate(assigned)
         )
         if len(arms) != len(values):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.arms.base import TWO_POINT, Parametric, Part
-from discreet.arms.checks import numbers, ordered, stretch
+from discreet.checks import numbers, ordered, stretch
 
 if TYPE_CHECKING:
     from numpy import float64

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.arms.base import UNIFORM, Parametric, Part
-from discreet.arms.checks import number, numbers, ordered, stretch
+from discreet.checks import number, numbers, ordered, stretch
 
 if TYPE_CHECKING:
     from numpy import float64

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from ..compiled import Kernel
 from ..errors import InvalidArgument
 from ..policies import Policy
+from ..policies.step import choose
 from ..policies.view import View, fresh_view
 from ..privacy.source import SIMULATED
-from ..simulator.loop import choose
 from .transcripts import Transcripts
 
 if TYPE_CHECKING:

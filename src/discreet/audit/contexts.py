@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..compiled import Kernel
 from ..errors import InvalidArgument
 from ..linear.loop import choose, collect, follow, publish, update
-from ..linear.row import LinearPolicy
-from ..linear.view import Setting, View
+from ..linear.row import LinearPolicy, RoundPolicy
+from ..linear.view import LinearSetting, LinearView
 from ..privacy.source import SIMULATED
 from .transcripts import ABSENT, Buffers, Transcripts, in_buffers
 
@@ -50,7 +50,7 @@ class Stream(NamedTuple):
 
 
 def play_stream(
-    stream: Stream, schedule: Any, release: Any, rule: Any, ledger: Any, view: View,
+    stream: Stream, schedule: Any, release: Any, rule: Any, ledger: Any, view: LinearView,
     buffers: Buffers, arms: int, codes: Any, numbers: Any, rng: Any,
 ) -> None:  # fmt: skip
     """As many transcripts as `codes` has room for: the loop of `linear.loop`, written down."""
@@ -88,7 +88,7 @@ def play_stream(
 
 
 @lru_cache(maxsize=64)
-def stream_kernel(policy: LinearPolicy) -> Kernel:
+def stream_kernel(policy: RoundPolicy) -> Kernel:
     """The loop above with a policy filled in."""
     release = policy.release
     return Kernel(
@@ -105,18 +105,12 @@ def stream_kernel(policy: LinearPolicy) -> Kernel:
 class LinearRuns:
     """Transcripts of a linear row: the arms of others, and every noisy sum that is released."""
 
-    policy: LinearPolicy
+    policy: RoundPolicy
     pair: tuple[Participant, Participant] = PUBLIC[0]
     place: int = 0
     horizon: int = 4
 
     def __post_init__(self) -> None:
-        if self.policy.phased:
-            raise InvalidArgument(
-                "policy", "release round by round", self.policy.name,
-                "rows that play in phases are not audited; audit adac-oful, private-linucb, "
-                "private-lints or jdp-linucb",
-            )  # fmt: skip
         if not 0 <= self.place < self.horizon:
             raise InvalidArgument("place", f"be from 0 to {self.horizon - 1}", self.place, "use 0")
 
@@ -148,7 +142,7 @@ class LinearRuns:
         import numpy as np
 
         policy = self.policy
-        setting = Setting(ARMS, DIMENSION, self.horizon)
+        setting = LinearSetting(ARMS, DIMENSION, self.horizon)
         others = [1.0, 0.0, 0.0, 1.0]
         actions = np.tile(np.array(others), (self.horizon, 1))
         rewards = np.zeros(self.horizon)
@@ -162,7 +156,7 @@ class LinearRuns:
         numbers = np.zeros((count, self.horizon, self.width))
         arguments = (
             Stream(actions, rewards, self.place if private else -1),
-            policy.schedule.parameters(), policy.release.parameters(setting),
+            policy.schedule.parameters(setting), policy.release.parameters(setting),
             policy.rule.parameters(setting), ledger, view, buffers, ARMS, codes, numbers, rng,
         )  # fmt: skip
         stream_kernel(policy).cached(*arguments)(*arguments)
@@ -171,6 +165,12 @@ class LinearRuns:
 
 def streams(policy: LinearPolicy, horizon: int | None = None) -> list[LinearRuns]:
     """Inputs to search: several pairs of participants, early and late, short and longer streams."""
+    if not isinstance(policy, RoundPolicy):
+        raise InvalidArgument(
+            "policy", "release round by round", policy.name,
+            "rows that play in phases are not audited; audit adac-oful, private-linucb, "
+            "private-lints or jdp-linucb",
+        )  # fmt: skip
     pairs = PRIVATE if policy.release.private_contexts else PUBLIC
     return [
         LinearRuns(policy, pair, place, rounds)

@@ -13,16 +13,17 @@ is then the same number, with the same noise in it, whichever arms were played i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ..compiled import Function, Kernel
+from ..compiled import Function, Kernel, open_slot
 from ..errors import InvalidArgument
 from ..policies import Policy
+from ..policies.step import choose, length, publish
 from ..policies.view import View, fresh_view
 from ..privacy.source import SIMULATED
-from ..simulator.loop import choose, length, publish
 from .adversaries import DECISIONS, Adversary
 
 if TYPE_CHECKING:
@@ -94,19 +95,9 @@ class Seen(NamedTuple):
     last: Any
 
 
-def feed(adversary: Any, view: View, arm: int, rounds: int, t: int) -> float:
-    """Filled in by the adversary."""
-    raise RuntimeError("no adversary was filled in")
-
-
-def steer(adversary: Any, view: View, arm: int, t: int) -> int:
-    """Filled in by the adversary."""
-    raise RuntimeError("no adversary was filled in")
-
-
-def respond(release: Any, reward: float, rng: Any) -> float:
-    """Filled in by a local release."""
-    raise RuntimeError("no local release was filled in")
+feed: Callable[[Any, View, int, int, int], float] = open_slot("feed")
+steer: Callable[[Any, View, int, int], int] = open_slot("steer")
+respond: Callable[[Any, float, Any], float] = open_slot("respond")
 
 
 def collect_sum(
@@ -126,11 +117,7 @@ def collect_answers(
     return total
 
 
-def collect(
-    adversary: Any, release: Any, view: View, arm: int, rounds: int, t: int, rng: Any
-) -> float:
-    """One of the two above."""
-    raise RuntimeError("no collection was filled in")
+collect: Callable[[Any, Any, View, int, int, int, Any], float] = open_slot("collect")
 
 
 def play(

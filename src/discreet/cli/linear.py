@@ -10,40 +10,37 @@ from .options import Study, whole
 
 if TYPE_CHECKING:
     from ..linear import LinearProblem
+    from ..policies.registry import Entry
 
 DIMENSION, ARMS = 3, 10
 
 
 def asked(names: Sequence[str]) -> bool:
     """Whether any of the names is a linear row."""
-    from ..linear.catalogue import CATALOGUE
+    from ..policies.registry import catalogue
 
-    return any(name in CATALOGUE for name in names)
+    return any(name in catalogue("linear") for name in names)
 
 
-def catalogue(names: Sequence[str]) -> dict[str, Any]:
-    """The catalogue that the names are looked up in; linear and finite-armed rows do not mix."""
-    from ..linear.catalogue import CATALOGUE as LINEAR
-    from ..policies.catalogue import CATALOGUE
-
-    found = [name for name in names if name in LINEAR]
-    if not found:
-        return dict(CATALOGUE)
+def catalogue(names: Sequence[str]) -> dict[str, Entry[Any]]:
+    """The rows that the names are looked up in; linear and finite-armed ones do not mix."""
+    rows, linear = everything(), asked(names)
     for name in names:
-        if name in CATALOGUE:
+        if linear and name in rows and rows[name].kind != "linear":
+            known = [row.name for row in rows.values() if row.kind == "linear"]
+            beside = next(name for name in names if name in known)
             raise InvalidArgument(
-                "policy", f"be linear beside {found[0]}", name,
-                f"linear policies: {', '.join(LINEAR)}",
+                "policy", f"be linear beside {beside}", name,
+                f"linear policies: {', '.join(known)}",
             )  # fmt: skip
-    return dict(LINEAR)
+    return {name: row for name, row in rows.items() if (row.kind == "linear") is linear}
 
 
-def everything() -> dict[str, Any]:
+def everything() -> dict[str, Entry[Any]]:
     """All rows, finite-armed ones first."""
-    from ..linear.catalogue import CATALOGUE as LINEAR
-    from ..policies.catalogue import CATALOGUE
+    from ..policies.registry import every_entry
 
-    return {**CATALOGUE, **LINEAR}
+    return every_entry()
 
 
 def options(study: Study) -> dict[str, Any]:

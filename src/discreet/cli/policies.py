@@ -11,7 +11,7 @@ from .output import print_json, print_table
 
 NAME = "policies"
 EXAMPLE = "discreet policies"
-PARTS = ("schedule", "release", "rule")
+PARTS = ("schedule", "release", "rule", "stopping", "recommendation")
 
 
 def command(json: Json = False) -> None:
@@ -40,23 +40,23 @@ def command(json: Json = False) -> None:
 
 def describe(name: str) -> dict[str, Any]:
     """A row of the catalogue with its example budget, ready for JSON."""
-    from ..policies.catalogue import ARGUMENTS
+    from ..policies.registry import ARGUMENTS
     from ..references import REFERENCES
 
     row = everything()[name]
     example = row.example()
     guarantee = example.guarantee
+    parts = [part for part in PARTS if hasattr(example, part)]
     return {
         "name": name,
         "title": row.title,
-        "schedule": str(example.schedule),
-        "release": str(example.release),
-        "rule": str(example.rule),
-        "formulas": {part: _formula(getattr(example, part)) for part in PARTS},
+        "kind": row.kind,
+        **{part: str(getattr(example, part)) for part in parts},
+        "formulas": {part: _formula(getattr(example, part)) for part in parts},
         "private": bool(row.budgets),
         "budgets": [kind.kind for kind in row.budgets],
         "arguments": [ARGUMENTS[kind] for kind in row.budgets],
-        "example": example.recipe["budget"],
+        "example": None if row.example_budget is None else row.example_budget.to_dict(),
         "guarantee": guarantee.to_dict() | {"short": guarantee.short(), "sentence": str(guarantee)},
         "bounds": None if example.bounds is None else list(example.bounds),
         "reference": {"key": row.reference, "short": REFERENCES[row.reference].short()},

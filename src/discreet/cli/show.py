@@ -29,7 +29,7 @@ def command(
     options = ", ".join(_option(*item) for item in entry["options"].items()) or "none"
     lines = {
         "policy": f"{name} ({entry['title']})",
-        **{part: f"{entry[part]}: {entry['formulas'][part]}" for part in PARTS},
+        **{part: f"{entry[part]}: {entry['formulas'][part]}" for part in PARTS if part in entry},
         "budget": " or ".join(entry["arguments"]) or "none: not private",
         "options": options,
         "guarantee": f"{entry['guarantee']['sentence']} (for the example budget)",

@@ -23,10 +23,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from ..checks import one_of
 from ..policies import Doubling, EachRound, Exact, ForgetLaplace, LocalBernoulli, Phases
-from ..policies.catalogue import one_of
-from ..policies.entries import Entry
-from ..privacy.budgets import Pure
+from ..policies.registry import Entry
+from ..privacy.budgets import Budget, Pure
 from .costs import GaussianCost, PrivateCost
 from .identifier import Identifier
 from .recommendation import BestActive
@@ -42,20 +42,21 @@ from .thresholds import (
 )
 
 
-class IdentifierRow(Entry):
+class IdentifierRow(Entry[Identifier]):
     """A line of the catalogue; a private one takes an ε."""
 
+    kind: ClassVar[str] = "identify"
     catalogue: ClassVar[dict[str, IdentifierRow]] = {}
     argument: ClassVar[str] = "epsilon"
 
-    @property
-    def private(self) -> bool:
-        """Whether it takes an ε."""
-        return bool(self.budgets)
+    def policy(self, budget: Budget | None = None, **options: Any) -> Identifier:
+        self.check(budget, options)
+        pure = None if budget is None else self.served(budget)
+        return self.identifier(pure.epsilon if isinstance(pure, Pure) else None, **options)
 
-    @property
-    def fix(self) -> str:
-        return "use for example epsilon=1.0"
+    @classmethod
+    def from_recipe(cls, recipe: Mapping[str, Any]) -> Identifier:
+        return identifier_from_recipe(recipe)
 
     def identifier(self, epsilon: float | None = None, **options: Any) -> Identifier:
         """The row for an ε."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from ..policies.step import Parts, State, choose, length, open_batch
 from ..policies.view import View
 from .costs import resistance
 from .sampling import TopTwoScale, Tracking, find_leader, first_unreleased
@@ -42,28 +43,22 @@ class Ease(NamedTuple):
     """1 / (gain N)"""
 
 
-def choose(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
-    """Filled in by the sampling rule."""
-    raise RuntimeError("no rule was filled in")
+class Limits(NamedTuple):
+    """The last round, and the next round at which to look up."""
 
-
-def length(schedule: Any, memory: Any, view: View, arm: int) -> int:
-    """Filled in by the schedule."""
-    raise RuntimeError("no schedule was filled in")
+    last: int
+    pause: int
 
 
 def fill_whole(
-    schedule: Any, rule: Any, memory: Any, view: View, batches: Batches, ease: Ease, t: int,
-    limit: int, pause: int, rng: Any,
-) -> tuple[int, int]:  # fmt: skip
+    parts: Parts, state: State, batches: Batches, ease: Ease, t: int, limits: Limits, rng: Any
+) -> tuple[int, int]:
     """The arm whose batch is full, and the rounds so far; arm -1 if the limit cuts it off."""
-    arm = choose(rule, memory, view, t, rng)
-    rounds = length(schedule, memory, view, arm)
-    if rounds > limit - t:
-        view.pulls[arm] += limit - t
-        return -1, limit
-    batches.full[arm] = view.pulls[arm] + rounds
-    view.pulls[arm] += rounds
+    arm, played, rounds = open_batch(parts, state, t, limits.last, rng)
+    state.public.pulls[arm] += played
+    if rounds == 0:
+        return -1, limits.last
+    batches.full[arm] = state.public.pulls[arm]
     return arm, t + rounds
 
 
@@ -75,14 +70,14 @@ def open_batches(schedule: Any, memory: Any, view: View, batches: Batches) -> No
 
 
 def fill_mixed(
-    schedule: Any, rule: Any, memory: Any, view: View, batches: Batches, ease: Ease, t: int,
-    limit: int, pause: int, rng: Any,
-) -> tuple[int, int]:  # fmt: skip
+    parts: Parts, state: State, batches: Batches, ease: Ease, t: int, limits: Limits, rng: Any
+) -> tuple[int, int]:
     """Likewise; -1 also at the next pause."""
-    open_batches(schedule, memory, view, batches)
-    last = min(limit, pause)
+    view = state.public
+    open_batches(parts.schedule, state.memory, view, batches)
+    last = min(limits.last, limits.pause)
     while t < last:
-        arm = choose(rule, memory, view, t, rng)
+        arm = choose(parts.rule, state.memory, view, t, rng)
         view.pulls[arm] += 1
         t += 1
         if view.pulls[arm] == batches.full[arm]:
@@ -91,12 +86,14 @@ def fill_mixed(
 
 
 def fill_ahead(
-    schedule: Any, rule: TopTwoScale, memory: Tracking, view: View, batches: Batches, ease: Ease,
-    t: int, limit: int, pause: int, rng: Any,
-) -> tuple[int, int]:  # fmt: skip
+    parts: Parts, state: State, batches: Batches, ease: Ease, t: int, limits: Limits, rng: Any
+) -> tuple[int, int]:
     """Likewise, in strides."""
-    open_batches(schedule, memory, view, batches)
-    last = min(limit, pause)
+    rule: TopTwoScale = parts.rule
+    memory: Tracking = state.memory
+    view = state.public
+    open_batches(parts.schedule, memory, view, batches)
+    last = min(limits.last, limits.pause)
     arm = first_unreleased(view)
     if arm >= 0:
         rounds = min(batches.full[arm] - view.pulls[arm], last - t)
@@ -120,7 +117,7 @@ def fill_ahead(
             return arm, t
         if arm != leader:
             if arm == before:  # twice in a row: it may go on for long
-                t += stride(rule, memory, view, batches, ease, leader, arm, last - t)
+                t += stride(rule, state, batches, ease, leader, arm, last - t)
             ease.own[arm] = ease.resists[arm] * (1.0 / view.pulls[arm])
             before = arm
     return -1, t
@@ -139,13 +136,15 @@ def easiest(view: View, ease: Ease, leader: int) -> int:
 
 
 def stride(
-    rule: TopTwoScale, memory: Tracking, view: View, batches: Batches, ease: Ease, leader: int,
-    challenger: int, most: int,
+    rule: TopTwoScale, state: State, batches: Batches, ease: Ease, leader: int, challenger: int,
+    most: int,
 ) -> int:  # fmt: skip
     """Play leader and challenger in turns as long as nobody else can come in and no batch fills.
 
     Of m rounds the leader gets at most βm + 1 and the challenger at most (1-β)m + 1.
     """
+    memory: Tracking = state.memory
+    view = state.public
     alone = surely_challenged(view, batches, ease, leader, challenger)
     room = batches.full[leader] - view.pulls[leader]
     rounds = min(

@@ -21,7 +21,7 @@ played until its batch is full.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from ..errors import InvalidArgument
 from ..policies import EachRound, Phases, Policy, SuccessiveElimination
@@ -38,18 +38,16 @@ class Identifier(Policy):
 
     stopping: Stopping
     recommendation: Recommendation = field(default_factory=BestMean)
+    kind: ClassVar[str] = "identify"
+    made_of: ClassVar[dict[str, type]] = {
+        **Policy.made_of, "stopping": Stopping, "recommendation": Recommendation,
+    }  # fmt: skip
     mixed: bool = False
     delta: float | None = None
     """The risk of a wrong answer; `identify` and a trial set it."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for argument, kind in (("stopping", Stopping), ("recommendation", Recommendation)):
-            if not isinstance(getattr(self, argument), kind):
-                raise InvalidArgument(
-                    argument, f"be a {kind.__name__}", getattr(self, argument),
-                    f"pass an instance such as those in discreet.identify.{argument}",
-                )  # fmt: skip
         counts_arms = isinstance(self.stopping, OneLeft) or isinstance(
             self.recommendation, BestActive
         )

@@ -8,15 +8,26 @@ drawn as the sum of a batch when the batch is released; those of batches that ne
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..arms.base import Law
-from ..compiled import Function, Kernel
+from ..compiled import Function, Kernel, open_slot
+from ..policies.step import (
+    FINISHED,
+    PAUSED,
+    STARVED,
+    Parts,
+    State,
+    close_batch,
+    collect,
+    collecting,
+    slots_of,
+)
 from ..policies.view import View
 from ..privacy.source import SIMULATED
-from ..simulator.loop import FINISHED, PAUSED, STARVED, collect_batch, collect_each
-from .filling import Batches, Ease, fill_ahead, fill_mixed, fill_whole
+from .filling import Batches, Ease, Limits, fill_ahead, fill_mixed, fill_whole
 from .identifier import Identifier
 from .sampling import PrivateTopTwo, SharedTopTwo, first_unreleased
 
@@ -40,6 +51,21 @@ class Course(NamedTuple):
     """releases so far"""
 
 
+class Answering(NamedTuple):
+    """What an identification adds to a run: when to stop, and the open batches."""
+
+    stopping: Any
+    batches: Batches
+    ease: Ease
+
+
+class Lasts(NamedTuple):
+    """Rounds at most, and until the next pause."""
+
+    limit: int
+    patience: int
+
+
 def fresh_course() -> Course:
     """A run that has not begun."""
     import numpy as np
@@ -50,81 +76,44 @@ def fresh_course() -> Course:
     return Course(zero(), zero(), zero(), np.zeros(1), zero(), zero(), zero())
 
 
-def fill(
-    schedule: Any, rule: Any, memory: Any, view: View, batches: Batches, ease: Ease, t: int,
-    limit: int, pause: int, rng: Any,
-) -> tuple[int, int]:  # fmt: skip
-    """One of the three of `filling`."""
-    raise RuntimeError("no filling was filled in")
-
-
-def collect(law: Any, release: Any, arm: int, rounds: int, t: int, rng: Any) -> tuple[float, int]:
-    """Filled in by release and law."""
-    raise RuntimeError("no collection was filled in")
-
-
-def publish(
-    release: Any, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
-) -> None:
-    """Filled in by the release."""
-    raise RuntimeError("no release was filled in")
-
-
-def recommend(memory: Any, view: View) -> int:
-    """Filled in by the recommendation."""
-    raise RuntimeError("no recommendation was filled in")
-
-
-def enough(stopping: Any, rule: Any, memory: Any, view: View, best: int, t: int) -> bool:
-    """Filled in by the stopping rule."""
-    raise RuntimeError("no stopping rule was filled in")
+fill: Callable[[Parts, State, Batches, Ease, int, Limits, Any], tuple[int, int]] = open_slot("fill")
+recommend: Callable[[Any, View], int] = open_slot("recommend")
+enough: Callable[[Any, Any, Any, View, int, int], bool] = open_slot("enough")
 
 
 def run(
-    law: Any,
-    schedule: Any,
-    release: Any,
-    rule: Any,
-    stopping: Any,
-    ledger: Any,
-    memory: Any,
-    view: View,
-    batches: Batches,
-    ease: Ease,
-    course: Course,
-    limit: int,
-    patience: int,
+    law: Any, parts: Parts, state: State, answering: Answering, course: Course, lasts: Lasts,
     rng: Any,
-) -> int:
+) -> int:  # fmt: skip
     """Play until the evidence is enough, the limit, a pause, or the law is out of rewards."""
     t, arm, left, total = course.t[0], course.arm[0], course.left[0], course.total[0]
-    pause = t + patience
+    batches, memory, view = answering.batches, state.memory, state.public
+    limits = Limits(lasts.limit, t + lasts.patience)
     status = FINISHED
     while True:
         if left == 0:
-            if t >= limit:
+            if t >= limits.last:
                 break
-            if t >= pause:
+            if t >= limits.pause:
                 status = PAUSED
                 break
-            arm, t = fill(schedule, rule, memory, view, batches, ease, t, limit, pause, rng)
+            arm, t = fill(parts, state, batches, answering.ease, t, limits, rng)
             if arm < 0:
                 continue
             left = batches.full[arm] - batches.start[arm]
             total = 0.0
-        part, served = collect(law, release, arm, left, t, rng)
+        part, served = collect(law, parts.release, arm, left, t, rng)
         total += part
         left -= served
         if left > 0:
             status = STARVED
             break
-        rounds = batches.full[arm] - batches.start[arm]
-        publish(release, ledger, view, arm, rounds, total, rng)
+        close_batch(parts, state, arm, batches.full[arm] - batches.start[arm], total, rng)
         batches.start[arm] = batches.full[arm]
         course.releases[0] += 1
         if first_unreleased(view) < 0:
             best = recommend(memory, view)
-            if enough(stopping, rule, memory, view, best, t):
+            if enough(answering.stopping, parts.rule, memory, view, best, t):
                 course.stopped[0] = 1
                 break
     course.t[0], course.arm[0], course.left[0], course.total[0] = t, arm, left, total
@@ -134,29 +123,23 @@ def run(
 
 def fill_kernel(row: Identifier) -> Kernel:
     """How the row fills its batches."""
-    parts = {"choose": row.choose_kernel, "length": row.length_kernel}
+    slots = slots_of(row, SIMULATED)
     if not row.mixed:
-        return Kernel(fill_whole, **parts)
+        return Kernel(fill_whole, **slots)
     # strides rest on a leader that stands still between releases
     if type(row.rule) in (PrivateTopTwo, SharedTopTwo):
         kernel = Kernel(row.rule.choose)
         return Kernel(fill_ahead, length=row.length_kernel, **kernel.parts)
-    return Kernel(fill_mixed, **parts)
+    return Kernel(fill_mixed, **slots)
 
 
 @lru_cache(maxsize=256)
 def loop_kernel(row: Identifier, draw: Function) -> Kernel:
     """The loop with a row and a law filled in."""
-    answer = row.release.respond_kernel(SIMULATED)
-    gather = (
-        Kernel(collect_batch, draw=draw)
-        if answer is None
-        else Kernel(collect_each, draw=draw, respond=answer)
-    )
     return Kernel(
         run,
         fill=fill_kernel(row),
-        collect=gather,
+        collect=collecting(row, draw, SIMULATED),
         publish=row.release.publish_kernel(SIMULATED),
         recommend=row.recommendation.recommend,
         enough=row.stopping.enough,

@@ -18,15 +18,15 @@ from collections.abc import Callable
 from typing import Any
 
 from ..arms.base import Law
+from ..checks import count
 from ..errors import InvalidArgument
-from ..policies.view import fresh_view
+from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
 from ..progress import Bar
-from ..simulator.loop import FINISHED, STARVED
 from ..simulator.runs import MOST_ROUNDS, check_law
-from ..simulator.work import Stage, Work, check_count, check_threads, entropy_of
+from ..simulator.work import Stage, Work, check_threads, entropy_of
 from .filling import Batches, Ease
 from .identifier import Identifier
-from .loop import compiled_loop, fresh_course
+from .loop import Answering, Lasts, compiled_loop, fresh_course
 from .results import IdentifyResult
 
 MAX_SAMPLES = 10**8
@@ -62,7 +62,7 @@ def identify(
     if law.arms < 2:
         raise InvalidArgument("law", "have at least 2 arms", law.arms, "a choice needs two arms")
     limit = check_samples(max_samples, law)
-    runs, workers, entropy = check_count("runs", runs), check_threads(threads), entropy_of(seed)
+    runs, workers, entropy = count("runs", runs), check_threads(threads), entropy_of(seed)
     check_law(row, law)
     check_endless(law)
     row.setting(law.arms)
@@ -118,23 +118,18 @@ class Scene(Stage):
         self.work = work
         self.loop: Callable[..., int] | None = None
         self.course = fresh_course()
-        self.view = fresh_view(setting.arms)
-        self.props = (
-            row.release.ledger(setting),
-            row.rule.memory(setting),
-            self.view,
-            Batches(np.zeros(setting.arms, np.int64), np.zeros(setting.arms, np.int64)),
-            Ease(np.zeros(setting.arms), np.zeros(setting.arms)),
-            self.course,
-        )
-        super().__init__(*self.props)
+        self.state = fresh_state(row, setting)
+        batches = Batches(np.zeros(setting.arms, np.int64), np.zeros(setting.arms, np.int64))
+        ease = Ease(np.zeros(setting.arms), np.zeros(setting.arms))
+        super().__init__(*self.state, batches, ease, self.course)
+        self.answering = Answering(row.stopping.parameters(setting), batches, ease)
 
     def play(self, number: int) -> bool:
         work, course = self.work, self.course
         self.sweep()
         rng = work.generator(number)
         state = work.law.start(rng)
-        arguments = (state, *work.parameters, *self.props, work.limit, PATIENCE, rng)
+        arguments = (state, work.parts, self.state, self.answering, course, work.lasts, rng)
         loop = self.loop = self.loop or compiled_loop(work.row, work.law, arguments)
         while not work.stop.is_set():
             status = loop(*arguments)
@@ -144,7 +139,7 @@ class Scene(Stage):
                 work.stopping_time[number] = course.t[0]
                 work.stopped[number] = course.stopped[0] == 1
                 work.recommendation[number] = course.answer[0]
-                work.pulls[number] = self.view.pulls
+                work.pulls[number] = self.state.public.pulls
                 return True
         return False
 
@@ -158,10 +153,7 @@ class Identification(Work):
         super().__init__(row.name, runs, entropy)
         self.row, self.law, self.limit = row, law, limit
         self.setting = row.setting(law.arms)
-        self.parameters: tuple[Any, ...] = tuple(
-            part.parameters(self.setting)
-            for part in (row.schedule, row.release, row.rule, row.stopping)
-        )
+        self.parts, self.lasts = parts_of(row, self.setting), Lasts(limit, PATIENCE)
         self.stopping_time = np.zeros(runs, np.int64)
         self.stopped = np.zeros(runs, bool)
         self.recommendation = np.zeros(runs, np.int64)

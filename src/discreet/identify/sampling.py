@@ -17,10 +17,11 @@ Jourdan & Degenne (2023), TTUCB; Azize (2024, thesis), Algorithm 10, lines 16 to
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..compiled import Function, Kernel
+from ..compiled import Function, Kernel, open_slot
 from ..errors import InvalidArgument
 from ..policies import Rule, Setting, SuccessiveElimination
 from ..policies.elimination import Confidence
@@ -47,14 +48,9 @@ class Tracking(NamedTuple):
     """how often it was played while it led"""
 
 
-def exploration(rule: TopTwoScale, view: View, t: int) -> float:
-    """Filled in by the rule: what the bonuses of all arms share."""
-    raise RuntimeError("no exploration was filled in")
-
-
-def bonus(rule: TopTwoScale, view: View, arm: int, shared: float) -> float:
-    """Filled in by the rule."""
-    raise RuntimeError("no bonus was filled in")
+exploration: Callable[[TopTwoScale, View, int], float] = open_slot("exploration")
+"""What the bonuses of all arms share."""
+bonus: Callable[[TopTwoScale, View, int, float], float] = open_slot("bonus")
 
 
 def explore_time(rule: TopTwoScale, view: View, t: int) -> float:

@@ -10,10 +10,11 @@ and counts, and the arm `best` that would be recommended: to stop is post-proces
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..compiled import Kernel
+from ..compiled import Kernel, open_slot
 from ..policies import Phases, Release, Schedule, Setting
 from ..policies.elimination import (
     Confidence,
@@ -58,9 +59,7 @@ class Bar(NamedTuple):
     least: float
 
 
-def threshold(level: Any, gap: float, weight: float, other_weight: float, t: int) -> float:
-    """Filled in by the threshold."""
-    raise RuntimeError("no threshold was filled in")
+threshold: Callable[[Any, float, float, float, int], float] = open_slot("threshold")
 
 
 def enough_likelihood(stopping: Bar, rule: Any, memory: Any, view: View, best: int, t: int) -> bool:

@@ -12,18 +12,24 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..policies.catalogue import one_of
-from ..policies.entries import PolicyEntry, one_budget
+from ..checks import one_of
+from ..policies.registry import PolicyEntry, one_budget
 from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
 from .design import TOLERANCE
 from .phases import Elimination, NoisyEstimate, NoisySums, PhaseExact
-from .releases import ExactSum, NoisySum, Release
+from .releases import ExactSum, LinearRelease, NoisySum
 from .row import LinearPolicy
-from .rules import Optimism, Rule, TreeOptimism, TreeSampling
-from .schedules import Determinant, EachRound, EachRoundPrivately, Phases, Schedule
+from .rules import LinearRule, Optimism, TreeOptimism, TreeSampling
+from .schedules import (
+    DesignPhases,
+    Determinant,
+    EachRoundPrivately,
+    EachRoundPublicly,
+    LinearSchedule,
+)
 from .trees import GaussianTrees, LaplaceTrees, ShiftedOptimism
 
-Parts = tuple[Schedule, Release, Rule]
+Parts = tuple[LinearSchedule, LinearRelease, LinearRule]
 FAILURE = 0.001
 """δ of the confidence sets in the thesis' runs."""
 RIDGE = 0.1
@@ -33,6 +39,7 @@ RIDGE = 0.1
 class LinearRow(PolicyEntry[LinearPolicy]):
     """A line of the catalogue."""
 
+    kind: ClassVar[str] = "linear"
     catalogue: ClassVar[dict[str, LinearRow]] = {}
 
     def composed(self, parts: Parts, recipe: dict[str, Any]) -> LinearPolicy:
@@ -58,7 +65,7 @@ def policy(
     budget: Budget | None = None,
     **options: Any,
 ) -> LinearPolicy:
-    """A published linear policy by name.
+    """A published linear policy by name; `discreet.policy` knows all kinds.
 
     >>> policy("adac-gope", rho=0.1, noise="sums").release.name
     'phase sums + Gaussian'
@@ -72,7 +79,7 @@ def policy(
 @row("gope", reference="lattimore2020")
 def _gope(failure: float = FAILURE, sd: float = 1.0, tolerance: float = TOLERANCE) -> Parts:
     """GOPE: phased elimination by optimal designs"""
-    return Phases(), PhaseExact(), Elimination(failure, sd, tolerance)
+    return DesignPhases(), PhaseExact(), Elimination(failure, sd, tolerance)
 
 
 @row("adac-gope", *GAUSSIAN, reference="azize2024")
@@ -89,7 +96,7 @@ def _adac_gope(
     """AdaC-GOPE"""
     kinds = {"estimate": NoisyEstimate, "sums": NoisySums}
     release = kinds[one_of("noise", noise, *kinds)](budget, low, high, setting)
-    return Phases(), release, Elimination(failure, sd, tolerance)
+    return DesignPhases(), release, Elimination(failure, sd, tolerance)
 
 
 @row("oful", reference="abbasi2011")
@@ -97,7 +104,7 @@ def _oful(
     ridge: float = RIDGE, failure: float = FAILURE, norm: float = 1.0, sd: float = 1.0
 ) -> Parts:
     """OFUL"""
-    return EachRound(), ExactSum(), Optimism(ridge, failure, norm, sd)
+    return EachRoundPublicly(), ExactSum(), Optimism(ridge, failure, norm, sd)
 
 
 @row("rs-oful", reference="abbasi2011")

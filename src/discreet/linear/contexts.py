@@ -21,10 +21,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from ..checks import action_array, count, positive
 from ..errors import InvalidArgument
-from ..privacy._checks import count
 from .algebra import of_known_length
-from .checks import action_array, positive
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -21,8 +21,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..checks import action_array
 from ..errors import DiscreetError, InvalidArgument
-from .checks import action_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

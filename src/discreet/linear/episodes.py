@@ -22,7 +22,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..arms import Clipped
-from ..compiled import Function, Kernel
+from ..compiled import Function, Kernel, open_slot
+from ..policies.step import FINISHED, Parts, State, collect_batch, draw, fresh_state, parts_of
 from ..policies.view import Empty
 from ..privacy.source import SIMULATED
 from ..simulator import loop as finite
@@ -33,8 +34,8 @@ from .contexts import FixedActions
 from .loop import choose, collect, publish, update
 from .phased import clipped_law
 from .problem import LinearProblem
-from .row import LinearPolicy
-from .view import View, restore
+from .row import RoundPolicy
+from .view import LinearView, restore
 
 if TYPE_CHECKING:
     from .runs import LinearWork
@@ -49,24 +50,10 @@ class Board(NamedTuple):
     pulls: Any
     actions: Any
     """all of them, flat"""
-    public: View
+    public: LinearView
 
 
-class Released(NamedTuple):
-    """What turns an episode into the next estimate: parameters of the release and of the rule."""
-
-    release: Any
-    rule: Any
-
-
-def length(schedule: Any, view: View, actions: Any, start: int, dimension: int) -> int:
-    """Filled in by the schedule."""
-    raise RuntimeError("no schedule was filled in")
-
-
-def draw(law: Any, arm: int, rounds: int, t: int, rng: Any) -> tuple[float, int]:
-    """Filled in by the law of the rewards."""
-    raise RuntimeError("no law was filled in")
+length: Callable[[Any, LinearView, Any, int, int], int] = open_slot("length")
 
 
 def choose_arm(rule: Any, memory: Any, board: Board, t: int, rng: Any) -> int:
@@ -83,7 +70,7 @@ def episode_length(schedule: Any, memory: Any, board: Board, arm: int) -> int:
 
 
 def publish_episode(
-    release: Released, ledger: Any, board: Board, arm: int, rounds: int, total: float, rng: Any
+    release: Parts, ledger: Any, board: Board, arm: int, rounds: int, total: float, rng: Any
 ) -> None:
     """V += n a a'; the sum of the episode is released, and the next estimate made of it."""
     view, actions = board.public, board.actions
@@ -102,7 +89,7 @@ def draw_piece(law: Any, arm: int, rounds: int, t: int, rng: Any) -> tuple[float
     return draw(law, arm, min(rounds, PIECE), t, rng)
 
 
-def in_episodes(policy: LinearPolicy, problem: LinearProblem) -> bool:
+def in_episodes(policy: RoundPolicy, problem: LinearProblem) -> bool:
     """Whether a policy plays one action of the problem from release to release."""
     return (
         isinstance(problem.contexts, FixedActions)
@@ -113,7 +100,7 @@ def in_episodes(policy: LinearPolicy, problem: LinearProblem) -> bool:
 
 
 @lru_cache(maxsize=64)
-def episode_kernel(policy: LinearPolicy, draw: Function, one_by_one: bool) -> Kernel:
+def episode_kernel(policy: RoundPolicy, draw: Function, one_by_one: bool) -> Kernel:
     """The finite-armed loop with a linear policy and a law filled in."""
     release = policy.release
     assert policy.schedule.length is not None
@@ -123,7 +110,7 @@ def episode_kernel(policy: LinearPolicy, draw: Function, one_by_one: bool) -> Ke
         finite.run,
         choose=Kernel(choose_arm, choose=policy.rule.choose),
         length=Kernel(episode_length, length=policy.schedule.length),
-        collect=Kernel(finite.collect_batch, draw=drawn),
+        collect=Kernel(collect_batch, draw=drawn),
         publish=Kernel(
             publish_episode,
             collect=release.collect_total,
@@ -136,24 +123,22 @@ def episode_kernel(policy: LinearPolicy, draw: Function, one_by_one: bool) -> Ke
 class EpisodeStage(Stage):
     """The arrays of one run in episodes."""
 
-    def __init__(self, work: LinearWork) -> None:
+    def __init__(self, work: LinearWork, policy: RoundPolicy) -> None:
         import numpy as np
 
-        policy, setting = work.row, work.place
-        self.work = work
+        setting = work.place
+        self.work, self.policy = work, policy
         self.loop: Callable[..., int] | None = None
         self.law = clipped_law(policy, work.problem)
         means = np.array(work.problem.means)
-        ledger, view = policy.release.ledger(setting), policy.rule.first_view(setting)
+        ledger, _, view = fresh_state(policy, setting)
         pulls, course = np.zeros(setting.arms, np.int64), finite.fresh_course()
         super().__init__(ledger, view, (pulls,), course)
-        self.ledger = ledger
-        release, rule = policy.release.parameters(setting), policy.rule.parameters(setting)
-        self.board = Board(pulls, work.problem.contexts.average.ravel(), view)
-        self.parts = (
-            policy.schedule.parameters(), Released(release, rule), rule, ledger, Empty(),
-            self.board, course,
-        )  # fmt: skip
+        parts = parts_of(policy, setting)
+        board = Board(pulls, work.problem.contexts.average.ravel(), view)
+        # the release of an episode ends in the next estimate, so it needs the rule's numbers too
+        self.parts = parts._replace(release=parts)
+        self.state, self.course = State(ledger, Empty(), board), course
         self.gaps = means.max() - means
 
     def play(self, number: int) -> bool:
@@ -161,14 +146,14 @@ class EpisodeStage(Stage):
         self.sweep()
         rng = work.generator(number)
         curve = finite.Curve(work.grid, work.regret[number], work.pulls[number])
-        arguments = (
-            self.law.start(rng), *self.parts, curve, self.gaps, work.horizon, DECISIONS, rng,
-        )  # fmt: skip
+        study = finite.Study(work.horizon, self.gaps, curve)
+        law = self.law.start(rng)
+        arguments = (law, self.parts, self.state, self.course, study, DECISIONS, rng)
         if self.loop is None:
             one_by_one = isinstance(self.law, Clipped) and self.law.law.bounds is None
-            kernel = episode_kernel(work.row, self.law.draw, one_by_one)
+            kernel = episode_kernel(self.policy, self.law.draw, one_by_one)
             self.loop = kernel.cached(*arguments)
         while not work.stop.is_set():
-            if self.loop(*arguments) == finite.FINISHED:
+            if self.loop(*arguments) == FINISHED:
                 return True
         return False

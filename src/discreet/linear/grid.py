@@ -1,9 +1,10 @@
-"""Fixed point for live trials: features and rewards as whole numbers, so that sums are exact.
+"""The units of vectors and rewards, and the noise that hides their products.
 
-    feature = longest/2^20 units,   reward = max(|low|, |high|)/2^20 units
-
+A live trial counts in whole numbers, so that sums are exact:
+    feature = longest/2^20 units,   reward = max(|low|, |high|)/2^20 units.
 A float grid betrays the value under the noise (Mironov 2012). On whole numbers a sum Σ a r is
-exact, its sensitivity is computed exactly, and discrete noise hides it.
+exact, its sensitivity is computed exactly, and discrete noise hides it. Simulations count in
+floats, where a unit is 1 (`FLOATS`). The grid's source says which of the two it is.
 
 >>> grid = Grid(longest=2.0, low=0.0, high=1.0)
 >>> grid.features([1.0, -2.0]), grid.reward(0.5)
@@ -12,17 +13,19 @@ exact, its sensitivity is computed exactly, and discrete noise hides it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
-from ..privacy.source import RESOLUTION
-
-if TYPE_CHECKING:
-    from ..privacy.budgets import Budget
+from ..privacy.budgets import Budget, Pure
+from ..privacy.mechanisms import Gaussian, Laplace
+from ..privacy.source import RESOLUTION, SECURE, SIMULATED, Source
 
 ROOM = 1.0 + 1e-12
 """Makes up for the rounding of a product of a noise scale and a length, or a root."""
+ENTRY = RESOLUTION * RESOLUTION
+"""Units of a product of 1 of two numbers in [-1, 1], in a live trial."""
 
 
 @dataclass(frozen=True)
@@ -32,24 +35,37 @@ class Grid:
     longest: float = 1.0
     low: float = -1.0
     high: float = 1.0
+    source: Source = SECURE
 
     @property
     def feature_step(self) -> float:
         """A unit of features."""
-        return self.longest / RESOLUTION
+        return self.longest / RESOLUTION if self.source.secure else 1.0
 
     @property
     def reward_step(self) -> float:
         """A unit of rewards."""
-        return max(abs(self.low), abs(self.high)) / RESOLUTION
+        return max(abs(self.low), abs(self.high)) / RESOLUTION if self.source.secure else 1.0
 
     @property
     def unit(self) -> float:
         """Units of a product of a feature of 1 and a reward of 1."""
         return 1.0 / (self.feature_step * self.reward_step)
 
+    @property
+    def entry(self) -> float:
+        """Units of a product of 1 inside the unit ball."""
+        return float(ENTRY) if self.source.secure else 1.0
+
+    @property
+    def room(self) -> float:
+        """Makes up for the rounding of a product with a noise scale, where noise must be proved."""
+        return ROOM if self.source.secure else 1.0
+
     def features(self, values: Iterable[float]) -> list[int]:
-        """Features in whole units."""
+        """Features in units."""
+        if not self.source.secure:
+            return list(values)  # type: ignore[arg-type]  # floats, in simulations
         step = self.feature_step
         return [round(value / step) for value in values]
 
@@ -59,22 +75,49 @@ class Grid:
         return [feature * step for feature in features]
 
     def reward(self, value: float) -> int:
-        """A reward in whole units."""
+        """A reward in units."""
+        if not self.source.secure:
+            return value  # type: ignore[return-value]  # a float, in simulations
         return round(value / self.reward_step)
 
-    @property
-    def ends(self) -> tuple[int, int]:
-        """The least and the largest reward, in units."""
-        return self.reward(self.low), self.reward(self.high)
+    def zeros(self, size: int) -> Any:
+        """Sums at zero: floats in simulation, exact integers on the secure path."""
+        import numpy as np
 
-    def scale_per_length(self, budget: Budget) -> float:
+        return np.zeros(size, np.int64 if self.source.secure else np.float64)
+
+    def scale_per_length(self, budget: Budget, low: float, high: float) -> float:
         """σ, in units, of noise on Σ a r, for an action whose length is one unit of features.
 
         One reward moves the sum by (r - r') a, at most the span of the rewards times ||a||.
         """
+        if not self.source.secure:
+            return Gaussian.calibrated(budget, high - low).scale
         from ..privacy import secure
 
-        low, high = self.ends
         # for an action of length `longest`, then divided by a power of two, which is exact
-        scale = secure.vector_gaussian_scale(budget, (high - low) * RESOLUTION)
-        return scale / RESOLUTION * ROOM
+        span = self.reward(high) - self.reward(low)
+        return secure.vector_gaussian_scale(budget, span * RESOLUTION) / RESOLUTION * ROOM
+
+    def laplace_scale(self, epsilon: float, moved: float, levels: int) -> float:
+        """Scale, in units of an entry, of Laplace noise on `levels` sums, each of which one
+        participant moves by at most `moved`."""
+        if not self.source.secure:
+            return levels * Laplace.calibrated(Pure(epsilon), moved).scale
+        from ..privacy import secure
+
+        room = 1.0 if float(moved).is_integer() else ROOM
+        return secure.laplace_scale(epsilon, levels * math.ceil(moved * ENTRY * room))
+
+    def gaussian_scale(self, budget: Budget, moved: float, levels: int) -> float:
+        """The same for Gaussian noise, in the 2-norm, as a multiple of an entry of 1."""
+        if not self.source.secure:
+            return math.sqrt(levels) * Gaussian.calibrated(budget, moved).scale
+        from ..privacy import secure
+
+        whole = math.ceil(math.sqrt(levels) * moved * ENTRY * ROOM)
+        return secure.vector_gaussian_scale(budget, whole) / ENTRY
+
+
+FLOATS = Grid(source=SIMULATED)
+"""The units of simulations."""

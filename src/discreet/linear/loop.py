@@ -11,15 +11,25 @@ has to be factored: O(d³).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..compiled import Kernel
+from ..compiled import Function, Kernel, open_slot
+from ..policies.step import FINISHED, PAUSED, STARVED, Parts, State
 from ..privacy.source import SIMULATED
-from ..simulator.loop import FINISHED, PAUSED, STARVED
+from ..simulator.loop import Curve
 from .algebra import dot
-from .row import LinearPolicy
-from .view import View
+from .row import RoundPolicy
+from .view import LinearView
+
+offer: Callable[[Any, Any, Any], bool] = open_slot("offer")
+pay: Callable[[Any, float, Any], float] = open_slot("pay")
+choose: Callable[[Any, LinearView, Any, int, int, Any], int] = open_slot("choose")
+update: Callable[[Any, LinearView, int], None] = open_slot("update")
+follow: Callable[[Any, LinearView, Any, int, int], bool] = open_slot("follow")
+collect: Callable[[Any, Any, Any, int, float, int], None] = open_slot("collect")
+publish: Callable[[Any, Any, LinearView, int, Any], None] = open_slot("publish")
 
 
 class Course(NamedTuple):
@@ -33,89 +43,41 @@ class Course(NamedTuple):
     """the actions on offer, flat"""
 
 
-class Curve(NamedTuple):
-    """What is recorded: pseudo-regret and pulls on a grid of rounds."""
+class Task(NamedTuple):
+    """What is played on, for how long, and the record of it."""
 
-    grid: Any
-    regret: Any
-    pulls: Any
-
-
-def offer(contexts: Any, actions: Any, rng: Any) -> bool:
-    """Filled in by the contexts."""
-    raise RuntimeError("no contexts were filled in")
+    contexts: Any
+    rewards: Any
+    theta: Any
+    horizon: int
+    curve: Curve
 
 
-def pay(rewards: Any, mean: float, rng: Any) -> float:
-    """Filled in by the rewards."""
-    raise RuntimeError("no rewards were filled in")
-
-
-def choose(rule: Any, view: View, actions: Any, arms: int, dimension: int, rng: Any) -> int:
-    """Filled in by the rule."""
-    raise RuntimeError("no rule was filled in")
-
-
-def update(rule: Any, view: View, dimension: int) -> None:
-    """Filled in by the rule."""
-    raise RuntimeError("no rule was filled in")
-
-
-def follow(schedule: Any, view: View, actions: Any, start: int, dimension: int) -> bool:
-    """Filled in by the schedule."""
-    raise RuntimeError("no schedule was filled in")
-
-
-def collect(
-    release: Any, ledger: Any, actions: Any, start: int, reward: float, dimension: int
-) -> None:
-    """Filled in by the release."""
-    raise RuntimeError("no release was filled in")
-
-
-def publish(release: Any, ledger: Any, view: View, dimension: int, rng: Any) -> None:
-    """Filled in by the release."""
-    raise RuntimeError("no release was filled in")
-
-
-def run(
-    contexts: Any,
-    rewards: Any,
-    schedule: Any,
-    release: Any,
-    rule: Any,
-    ledger: Any,
-    view: View,
-    course: Course,
-    curve: Curve,
-    theta: Any,
-    horizon: int,
-    decisions: int,
-    rng: Any,
-) -> int:
+def run(task: Task, parts: Parts, state: State, course: Course, decisions: int, rng: Any) -> int:
     """Play until the horizon, for at most so many rounds, or until contexts run out."""
     t, recorded, regret = course.t[0], course.recorded[0], course.regret[0]
-    actions = course.actions
+    actions, view = course.actions, state.public
+    theta, curve = task.theta, task.curve
     points = len(curve.grid)
     arms = len(course.pulls)
     dimension = len(theta)
-    until = min(horizon, t + decisions)
-    status = FINISHED if until == horizon else PAUSED
+    until = min(task.horizon, t + decisions)
+    status = FINISHED if until == task.horizon else PAUSED
     while t < until:
-        if not offer(contexts, actions, rng):
+        if not offer(task.contexts, actions, rng):
             status = STARVED
             break
-        arm = choose(rule, view, actions, arms, dimension, rng)
+        arm = choose(parts.rule, view, actions, arms, dimension, rng)
         start = arm * dimension
         mean = dot(actions, start, theta, dimension)
         best = mean
         for other in range(arms):
             best = max(best, dot(actions, other * dimension, theta, dimension))
-        reward = pay(rewards, mean, rng)
-        collect(release, ledger, actions, start, reward, dimension)
-        if follow(schedule, view, actions, start, dimension):
-            publish(release, ledger, view, dimension, rng)
-            update(rule, view, dimension)
+        reward = pay(task.rewards, mean, rng)
+        collect(parts.release, state.ledger, actions, start, reward, dimension)
+        if follow(parts.schedule, view, actions, start, dimension):
+            publish(parts.release, state.ledger, view, dimension, rng)
+            update(parts.rule, view, dimension)
         t += 1
         regret += best - mean
         course.pulls[arm] += 1
@@ -139,7 +101,7 @@ def fresh_course(arms: int, dimension: int) -> Course:
 
 
 @lru_cache(maxsize=64)
-def loop_kernel(policy: LinearPolicy, offer: Any, pay: Any) -> Kernel:
+def loop_kernel(policy: RoundPolicy, offer: Function, pay: Function) -> Kernel:
     """The loop with a policy and a problem filled in."""
     release = policy.release
     return Kernel(

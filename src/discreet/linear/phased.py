@@ -8,9 +8,9 @@ from ..arms import Clipped, Law
 from ..compiled import Kernel
 from ..simulator.work import Stage
 from .design import Design, optimal_design
-from .phases import Elimination, PhaseRelease, interleaved
+from .phases import interleaved
 from .problem import LinearProblem
-from .row import LinearPolicy
+from .row import LinearPolicy, PhasedPolicy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 class PhasedStage(Stage):
-    """Where a thread plays runs of a phased policy; `designs` are shared by all of them."""
+    """Where a thread plays runs of a phased policy."""
 
-    def __init__(self, work: LinearWork, designs: dict[bytes, Design]) -> None:
+    def __init__(self, work: LinearWork, policy: PhasedPolicy) -> None:
         import numpy as np
 
         super().__init__()
-        self.work, self.designs = work, designs
-        self.rule, self.release = parts(work.row)
+        self.work, self.designs = work, work.designs
+        self.rule, self.release = policy.rule, policy.release
         self.points = np.asarray(work.problem.contexts.average)
-        self.law = clipped_law(work.row, work.problem)
+        self.law = clipped_law(policy, work.problem)
         self.means = np.array(work.problem.means)
         self.draw: Any = None
 
@@ -107,13 +107,6 @@ class Ledger:
         self.counts[played] += done
         self.before += float(done @ self.gaps[played])
         self.t += rounds
-
-
-def parts(policy: LinearPolicy) -> tuple[Elimination, PhaseRelease]:
-    """Rule and release, which `LinearPolicy` has checked to belong together."""
-    assert isinstance(policy.rule, Elimination)
-    assert isinstance(policy.release, PhaseRelease)
-    return policy.rule, policy.release
 
 
 def rounded(c: float, design: Design) -> NDArray[Any]:

@@ -20,24 +20,18 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..compiled import Function
-from .checks import positive
+from ..checks import positive, share
 from .design import TOLERANCE
-from .releases import GaussianRelease, Release, collect_sum, publish_exact
-from .rules import Rule, chi_square_bound, choose_optimistic, update_public
+from .releases import GaussianRelease, LinearRelease
+from .rules import LinearRule, chi_square_bound
 
 if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-    from ..privacy.guarantees import Guarantee
 
-
-class PhaseRelease(Release):
+class PhaseRelease(LinearRelease):
     """Base of the releases at the end of a phase."""
-
-    collect: ClassVar[Function] = staticmethod(collect_sum)
-    publish: ClassVar[Function] = staticmethod(publish_exact)
 
     @property
     def reward_variance(self) -> float:
@@ -73,24 +67,23 @@ class PhaseExact(PhaseRelease):
     ) -> NDArray[Any]:
         return least_squares(points, plays, totals)[0]
 
-    def guarantee(self, dimension: int | None = None) -> Guarantee:
-        from ..privacy.guarantees import Guarantee
 
-        return Guarantee.none()
+class NoisyPhase(GaussianRelease, PhaseRelease):
+    """Base of those with noise."""
+
+    @property
+    def reward_variance(self) -> float:
+        return self.unit_scale() ** 2
 
 
 @dataclass(frozen=True)
-class NoisyEstimate(GaussianRelease, PhaseRelease):
+class NoisyEstimate(NoisyPhase):
     """Noise at the estimate: φ = V^-1/2 Σ a r moves by at most (high - low) · g.
 
     Printed: N(0, (2d/(ρc)) I), as if g were sqrt(d/c), which only an exactly optimal design has.
     """
 
     name: ClassVar[str] = "phase estimate + Gaussian"
-
-    @property
-    def reward_variance(self) -> float:
-        return self.unit_scale() ** 2
 
     def estimate(
         self, points: NDArray[Any], plays: NDArray[Any], totals: NDArray[Any], c: float,
@@ -119,14 +112,10 @@ class NoisyEstimate(GaussianRelease, PhaseRelease):
 
 
 @dataclass(frozen=True)
-class NoisySums(GaussianRelease, PhaseRelease):
+class NoisySums(NoisyPhase):
     """Noise at the sums: one noisy sum an action played; each reward is in one of them."""
 
     name: ClassVar[str] = "phase sums + Gaussian"
-
-    @property
-    def reward_variance(self) -> float:
-        return self.unit_scale() ** 2
 
     def estimate(
         self, points: NDArray[Any], plays: NDArray[Any], totals: NDArray[Any], c: float,
@@ -145,18 +134,16 @@ class NoisySums(GaussianRelease, PhaseRelease):
 
 
 @dataclass(frozen=True)
-class Elimination(Rule):
+class Elimination(LinearRule):
     """Keep the actions within 2β of the best; `sd` is σ, `failure` δ, `tolerance` the design's."""
 
     failure: float = 0.001
     sd: float = 1.0
     tolerance: float = TOLERANCE
     name: ClassVar[str] = "elimination"
-    update: ClassVar[Function] = staticmethod(update_public)
-    choose: ClassVar[Function] = staticmethod(choose_optimistic)
 
     def __post_init__(self) -> None:
-        positive("failure", self.failure, "use for example failure=0.001", most=1.0)
+        share("failure", self.failure, fix="use for example failure=0.001")
         positive("sd", self.sd, "use for example sd=1.0")
         positive("tolerance", self.tolerance, "use for example tolerance=1e-3")
 

@@ -16,11 +16,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..arms import Bernoulli, Gaussian, Law, TwoPoint
+from ..checks import action_array, one_of, positive
 from ..compiled import Function
 from ..errors import InvalidArgument
-from ..policies.catalogue import one_of
 from ..policies.view import Empty
-from .checks import action_array, positive
 from .contexts import Contexts, FixedActions, GaussianContexts, generator, sphere
 
 if TYPE_CHECKING:

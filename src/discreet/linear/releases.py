@@ -18,32 +18,23 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..compiled import Function, Kernel
+from ..checks import one_of
+from ..compiled import Function
 from ..errors import InvalidArgument, UnsupportedBudget
-from ..policies.catalogue import one_of
+from ..policies.parts import ReleasePart
 from ..policies.releases.base import in_kind, noise
-from ..policies.view import Empty
 from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Renyi
 from ..privacy.guarantees import Definition, Guarantee
 from ..privacy.mechanisms import Gaussian
-from ..privacy.source import Source
 from .grid import Grid
-from .view import Setting, View
+from .view import LinearSetting, LinearView
 
 PUBLIC = "contexts are public"
 
 
-class Release:
+class LinearRelease(ReleasePart[LinearSetting]):
     """Base of all releases of linear policies."""
 
-    name: ClassVar[str]
-    collect: ClassVar[Function]
-    """Kernel: the curator takes the reward of one round."""
-    publish: ClassVar[Function]
-    """Kernel: the curator writes noisy sums into the view."""
-    collect_total: ClassVar[Function | None] = None
-    """Kernel: the curator takes the sum of an action's clipped rewards; None if it must not."""
-    noise: ClassVar[str] = ""
     private_contexts: ClassVar[bool] = False
 
     @property
@@ -51,31 +42,24 @@ class Release:
         """The range that the curator clips rewards to; None if it does not."""
         return None
 
-    def parameters(self, setting: Setting) -> NamedTuple:
-        """What the kernels get as their first argument."""
-        return Empty()
-
-    def ledger(self, setting: Setting) -> NamedTuple:
-        """The curator's private memory, empty."""
-        raise NotImplementedError
-
     def guarantee(self, dimension: int | None = None) -> Guarantee:
         """What is promised, derived from the noise; in the worst dimension if none is given."""
-        raise NotImplementedError
+        return Guarantee.none()
 
     def broken(self, rewards: tuple[float, float] | None, longest: float) -> str:
         """Which assumption such rewards and actions break; empty if none."""
         return ""
 
-    def kernel(self, function: Function, source: Source) -> Kernel:
-        """A kernel with the noise of a source filled in."""
-        filled = dict(source.kernels)
-        if self.noise:
-            filled["noise"] = source.kernels[self.noise]
-        return Kernel(function, **filled)
 
-    def __str__(self) -> str:
-        return self.name
+class RoundRelease(LinearRelease):
+    """Base of those that take one reward after the other."""
+
+    collect: ClassVar[Function]
+    """Kernel: the curator takes the reward of one round."""
+    publish: ClassVar[Function]
+    """Kernel: the curator writes noisy sums into the view."""
+    collect_total: ClassVar[Function | None] = None
+    """Kernel: the curator takes the sum of an action's clipped rewards; None if it must not."""
 
 
 class Episode(NamedTuple):
@@ -138,7 +122,9 @@ def collect_total(
     ledger.longest[0] = max(ledger.longest[0], square)
 
 
-def publish_exact(release: Any, ledger: Episode, view: View, dimension: int, rng: Any) -> None:
+def publish_exact(
+    release: Any, ledger: Episode, view: LinearView, dimension: int, rng: Any
+) -> None:
     """The plain sum."""
     for i in range(dimension):
         view.noisy[i] += ledger.total[i]
@@ -146,7 +132,9 @@ def publish_exact(release: Any, ledger: Episode, view: View, dimension: int, rng
     view.releases[0] += 1
 
 
-def publish_noisy(release: Noise, ledger: Episode, view: View, dimension: int, rng: Any) -> None:
+def publish_noisy(
+    release: Noise, ledger: Episode, view: LinearView, dimension: int, rng: Any
+) -> None:
     """The episode's sum + N(0, σ² I), added to the earlier releases."""
     length = release.assumed if release.assumed > 0.0 else math.sqrt(ledger.longest[0])
     scale = release.scale * length
@@ -158,35 +146,29 @@ def publish_noisy(release: Noise, ledger: Episode, view: View, dimension: int, r
     view.releases[0] += 1
 
 
-def empty_episode(setting: Setting) -> Episode:
-    """Nothing summed yet."""
-    import numpy as np
+class SumRelease(RoundRelease):
+    """Base of the releases of Σ a r, episode by episode."""
 
-    kind = np.float64 if setting.grid is None else np.int64
-    return Episode(np.zeros(setting.dimension, kind), np.zeros(1, kind))
+    collect: ClassVar[Function] = staticmethod(collect_sum)
+    collect_total: ClassVar[Function | None] = staticmethod(collect_total)
+
+    def ledger(self, setting: LinearSetting) -> Episode:
+        return Episode(setting.grid.zeros(setting.dimension), setting.grid.zeros(1))
 
 
 @dataclass(frozen=True)
-class ExactSum(Release):
+class ExactSum(SumRelease):
     """The plain Σ a r: no noise, no privacy."""
 
     name: ClassVar[str] = "exact sum"
-    collect: ClassVar[Function] = staticmethod(collect_sum)
-    collect_total: ClassVar[Function | None] = staticmethod(collect_total)
     publish: ClassVar[Function] = staticmethod(publish_exact)
 
-    def parameters(self, setting: Setting) -> Range:
+    def parameters(self, setting: LinearSetting) -> Range:
         return Range(-math.inf, math.inf)
-
-    def ledger(self, setting: Setting) -> Episode:
-        return empty_episode(setting)
-
-    def guarantee(self, dimension: int | None = None) -> Guarantee:
-        return Guarantee.none()
 
 
 @dataclass(frozen=True)
-class GaussianRelease(Release):
+class GaussianRelease(LinearRelease):
     """Base of the releases with Gaussian noise: the budget, the range, and whether to trust it."""
 
     budget: Budget
@@ -257,20 +239,15 @@ class GaussianRelease(Release):
 
 
 @dataclass(frozen=True)
-class NoisySum(GaussianRelease):
+class NoisySum(GaussianRelease, SumRelease):
     """The running sum of noisy episodes, Σ a r + N(0, σ² I) each."""
 
     name: ClassVar[str] = "running sum + Gaussian"
-    collect: ClassVar[Function] = staticmethod(collect_sum)
-    collect_total: ClassVar[Function | None] = staticmethod(collect_total)
     publish: ClassVar[Function] = staticmethod(publish_noisy)
 
-    def parameters(self, setting: Setting) -> Noise:
-        if setting.grid is not None:
-            grid = setting.grid
-            return Noise(*grid.ends, grid.scale_per_length(self.budget), 0.0, grid.unit)
-        low, high = (-math.inf, math.inf) if self.printed else (float(self.low), float(self.high))
-        return Noise(low, high, self.unit_scale(), 1.0 if self.printed else 0.0, 1.0)
-
-    def ledger(self, setting: Setting) -> Episode:
-        return empty_episode(setting)
+    def parameters(self, setting: LinearSetting) -> Noise:
+        grid, low, high = setting.grid, float(self.low), float(self.high)
+        scale = grid.scale_per_length(self.budget, low, high)
+        if self.printed:
+            return Noise(-math.inf, math.inf, scale, 1.0, grid.unit)
+        return Noise(grid.reward(low), grid.reward(high), scale, 0.0, grid.unit)

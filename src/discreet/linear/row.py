@@ -1,27 +1,31 @@
 """A linear policy is schedule × release × rule, as in the finite-armed table.
 
->>> import discreet.linear
->>> row = discreet.linear.policy("adac-oful", rho=0.1)
+>>> import discreet
+>>> row = discreet.policy("adac-oful", rho=0.1)
 >>> print(row)
 adac-oful = determinant grown × running sum + Gaussian × optimism
 >>> print(row.guarantee.short())
 ρ = 0.1 (interactive)
+
+There are two kinds: a `RoundPolicy` chooses an action every round, a `PhasedPolicy` fixes the plays
+of a whole phase beforehand, for which the actions must stay the same.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..errors import InvalidArgument
+from ..policies.policy import BasePolicy
 from ..privacy.budgets import Pure
 from ..privacy.guarantees import Definition, Guarantee
 from .phases import Elimination, PhaseRelease
-from .releases import Release
-from .rules import Rule
-from .schedules import Schedule
+from .releases import LinearRelease, RoundRelease
+from .rules import LinearRule, RoundRule
+from .schedules import DesignPhases, LinearSchedule, RoundSchedule
+from .view import LinearSetting
 
 if TYPE_CHECKING:
     from ..privacy.verification import Verification
@@ -29,32 +33,28 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class LinearPolicy:
-    """One row: when to release, how to release, and what to make of it."""
+class LinearPolicy(BasePolicy[LinearSetting]):
+    """One row: when to release, how to release, and what to make of it.
 
-    name: str
-    schedule: Schedule
-    release: Release
-    rule: Rule
-    reference: str = ""
-    recipe: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    Rewards may be anything: curators clip them.
+    """
+
+    schedule: LinearSchedule
+    release: LinearRelease
+    rule: LinearRule
+    kind: ClassVar[str] = "linear"
+
+    def __new__(cls, name: str = "", schedule: object = None, *rest: Any, **more: Any) -> Self:
+        """The kind of row that the schedule asks for."""
+        kind: type[Any] = cls
+        if cls is LinearPolicy:
+            kind = PhasedPolicy if isinstance(schedule, DesignPhases) else RoundPolicy
+        made: Self = object.__new__(kind)
+        return made
 
     def __post_init__(self) -> None:
-        for argument, kind in (("schedule", Schedule), ("release", Release), ("rule", Rule)):
-            if not isinstance(getattr(self, argument), kind):
-                raise InvalidArgument(
-                    argument, f"be a {kind.__name__} of discreet.linear",
-                    getattr(self, argument), "see discreet.linear.catalogue for examples",
-                )  # fmt: skip
-        if isinstance(self.rule, Elimination) is not isinstance(self.release, PhaseRelease):
-            raise InvalidArgument(
-                "release", "be a release of phases exactly if the rule is Elimination",
-                str(self.release), "combine PhaseExact, NoisyEstimate or NoisySums with it",
-            )  # fmt: skip
-        self._check_contexts()
-
-    def _check_contexts(self) -> None:
-        """A public design matrix of private contexts would be a breach."""
+        super().__post_init__()
+        # a public design matrix of private contexts would be a breach
         private = self.release.private_contexts
         for argument, part in (("schedule", self.schedule), ("rule", self.rule)):
             if part.private_contexts is not private:
@@ -96,32 +96,34 @@ class LinearPolicy:
         return verify(self, arms, horizon, dimension=dimension, live=live)
 
     @property
-    def is_private(self) -> bool:
-        """Whether anything at all is promised."""
-        return self.guarantee.is_private
+    def phased(self) -> bool:
+        """Whether it plays in phases, for which actions must be fixed."""
+        return False
+
+
+@dataclass(frozen=True)
+class RoundPolicy(LinearPolicy):
+    """A row that takes one context after the other."""
+
+    schedule: RoundSchedule
+    release: RoundRelease
+    rule: RoundRule
+    made_of: ClassVar[dict[str, type]] = {
+        "schedule": RoundSchedule, "release": RoundRelease, "rule": RoundRule,
+    }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PhasedPolicy(LinearPolicy):
+    """A row that plays in phases, on actions that stay the same."""
+
+    schedule: DesignPhases
+    release: PhaseRelease
+    rule: Elimination
+    made_of: ClassVar[dict[str, type]] = {
+        "schedule": DesignPhases, "release": PhaseRelease, "rule": Elimination,
+    }  # fmt: skip
 
     @property
     def phased(self) -> bool:
-        """Whether it plays in phases, for which actions must be fixed."""
-        return isinstance(self.rule, Elimination)
-
-    @property
-    def bounds(self) -> tuple[float, float] | None:
-        """Rewards may be anything: curators clip them. Present for tables beside other policies."""
-        return None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything a reader needs to know about the row, ready for JSON."""
-        return {
-            "name": self.name,
-            "schedule": str(self.schedule),
-            "release": str(self.release),
-            "rule": str(self.rule),
-            "guarantee": self.guarantee.to_dict(),
-            "bounds": None,
-            "reference": self.reference,
-            "recipe": dict(self.recipe),
-        }
-
-    def __str__(self) -> str:
-        return f"{self.name} = {self.schedule} × {self.release} × {self.rule}"
+        return True

@@ -17,23 +17,32 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from ..checks import positive, share
 from ..compiled import Function
+from ..policies.parts import RulePart
 from .algebra import dot, smallest_eigenvalue, squared_norm
-from .checks import positive
-from .view import Setting, View, fresh_view, refresh, restore, take
+from .view import LinearSetting, LinearView, fresh_view, refresh, restore, take
 
 if TYPE_CHECKING:
-    from .releases import Release
+    from .releases import LinearRelease
 
 
-class Rule:
-    """Base of all rules."""
+class LinearRule(RulePart[LinearSetting]):
+    """Base of all rules of linear policies."""
 
-    name: ClassVar[str]
-    update: ClassVar[Function]
-    choose: ClassVar[Function]
     private_contexts: ClassVar[bool] = False
     """Whether it makes its estimate of a released matrix, not of a public one."""
+
+    def suits(self, release: LinearRelease) -> bool:
+        """Whether its constants are those of the release."""
+        return True
+
+
+class RoundRule(LinearRule):
+    """Base of those that choose an action every round."""
+
+    update: ClassVar[Function]
+    choose: ClassVar[Function]
     steady: ClassVar[bool] = False
     """Whether `choose` draws nothing and sees only what `update` wrote: on the same actions it then
     takes the same one until the next release."""
@@ -43,26 +52,14 @@ class Rule:
         """V = λI before the first round."""
         return 1.0
 
-    def parameters(self, setting: Setting) -> NamedTuple:
-        """What the kernels get as their first argument."""
-        raise NotImplementedError
-
-    def first_width(self, setting: Setting) -> float:
+    def first_width(self, setting: LinearSetting) -> float:
         """β~ before the first release."""
         return 0.0
 
-    def suits(self, release: Release) -> bool:
-        """Whether its constants are those of the release."""
-        return True
-
-    def first_view(self, setting: Setting) -> View:
-        """What is known before the first round."""
+    def first_view(self, setting: LinearSetting) -> LinearView:
         view = fresh_view(setting.dimension, self.ridge)
         view.width[0] = self.first_width(setting)
         return view
-
-    def __str__(self) -> str:
-        return self.name
 
 
 def chi_square_bound(dimension: int, failure: float) -> float:
@@ -72,7 +69,7 @@ def chi_square_bound(dimension: int, failure: float) -> float:
 
 
 def choose_optimistic(
-    rule: Any, view: View, actions: Any, arms: int, dimension: int, rng: Any
+    rule: Any, view: LinearView, actions: Any, arms: int, dimension: int, rng: Any
 ) -> int:
     """argmax <θ~, a> + β~ ||a||_{V_τ^-1}, the first if several."""
     # arrays are taken out of the view once: handing all of it to a function costs more than the sum
@@ -96,7 +93,7 @@ class Confidence(NamedTuple):
     noise_bound: float
 
 
-def update_public(rule: Confidence, view: View, dimension: int) -> None:
+def update_public(rule: Confidence, view: LinearView, dimension: int) -> None:
     """Estimate and radius from the running inverse, which `refresh` keeps accurate."""
     refresh(view, dimension)
     take(view, dimension)
@@ -108,7 +105,7 @@ def update_public(rule: Confidence, view: View, dimension: int) -> None:
 
 
 @dataclass(frozen=True)
-class Optimism(Rule):
+class Optimism(RoundRule):
     """Optimism in the face of uncertainty, the noise of the releases included.
 
     `norm` is the bound S on ||θ||, `sd` the subgaussian constant σ of the rewards, `failure` is δ.
@@ -125,11 +122,11 @@ class Optimism(Rule):
 
     def __post_init__(self) -> None:
         positive("ridge", self.ridge, "use for example ridge=0.1")
-        positive("failure", self.failure, "use for example failure=0.001", most=1.0)
+        share("failure", self.failure, fix="use for example failure=0.001")
         positive("norm", self.norm, "give a bound on the length of the parameter")
         positive("sd", self.sd, "use for example sd=1.0")
 
-    def parameters(self, setting: Setting) -> Confidence:
+    def parameters(self, setting: LinearSetting) -> Confidence:
         d = setting.dimension
         return Confidence(
             math.sqrt(self.ridge) * self.norm,
@@ -138,7 +135,7 @@ class Optimism(Rule):
             chi_square_bound(d, self.failure / setting.horizon),
         )
 
-    def first_width(self, setting: Setting) -> float:
+    def first_width(self, setting: LinearSetting) -> float:
         return math.sqrt(self.ridge) * self.norm + self.sd * math.sqrt(
             2.0 * math.log(1.0 / self.failure)
         )
@@ -151,7 +148,7 @@ class Spread(NamedTuple):
     ridge: float
 
 
-def update_private(rule: Spread, view: View, dimension: int) -> None:
+def update_private(rule: Spread, view: LinearView, dimension: int) -> None:
     """A~ is a noisy release: factor it afresh; if it is not positive definite, A~ = I."""
     for i in range(dimension):
         view.matrix[i * dimension + i] += rule.ridge
@@ -167,7 +164,7 @@ def update_private(rule: Spread, view: View, dimension: int) -> None:
 
 
 @dataclass(frozen=True)
-class TreeOptimism(Rule):
+class TreeOptimism(RoundRule):
     """z'A~^-1 b~ + α sqrt(z'A~^-1 z)."""
 
     alpha: float = 1.0
@@ -181,15 +178,15 @@ class TreeOptimism(Rule):
         positive("alpha", self.alpha, "use for example alpha=1.0")
         positive("ridge", self.ridge, "use for example ridge=1.0")
 
-    def parameters(self, setting: Setting) -> Spread:
+    def parameters(self, setting: LinearSetting) -> Spread:
         return Spread(float(self.alpha), float(self.ridge))
 
-    def first_width(self, setting: Setting) -> float:
+    def first_width(self, setting: LinearSetting) -> float:
         return float(self.alpha)
 
 
 def choose_sampled(
-    rule: Spread, view: View, actions: Any, arms: int, dimension: int, rng: Any
+    rule: Spread, view: LinearView, actions: Any, arms: int, dimension: int, rng: Any
 ) -> int:
     """argmax <θ, a> for one θ = θ~ + sqrt(α) L^-T z, z standard normal."""
     for i in range(dimension):
@@ -224,7 +221,7 @@ class Shifted(NamedTuple):
     log_terms: float
 
 
-def update_shifted(rule: Shifted, view: View, dimension: int) -> None:
+def update_shifted(rule: Shifted, view: LinearView, dimension: int) -> None:
     """V = noisy matrix + 2Υ I; where noise has outdone even that, keep the last estimate."""
     for i in range(dimension):
         view.matrix[i * dimension + i] += rule.shift

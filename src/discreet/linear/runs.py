@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..errors import InvalidArgument
-from ..simulator.loop import FINISHED, STARVED
+from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
+from ..simulator.loop import Curve
 from ..simulator.results import Comparison, Result
 from ..simulator.runs import DECISIONS, compared
 from ..simulator.work import Stage, Work
@@ -23,11 +24,11 @@ from .algebra import of_known_length
 from .contexts import FixedActions
 from .design import Design
 from .episodes import EpisodeStage, in_episodes
-from .loop import Curve, fresh_course, loop_kernel
+from .loop import Task, fresh_course, loop_kernel
 from .phased import PhasedStage
 from .problem import LinearProblem
-from .row import LinearPolicy
-from .view import Setting
+from .row import LinearPolicy, PhasedPolicy, RoundPolicy
+from .view import LinearSetting
 
 
 def simulate(
@@ -86,22 +87,13 @@ def check_problem(policy: LinearPolicy, problem: LinearProblem) -> None:
 class RoundStage(Stage):
     """The arrays of one run of a policy that decides every round."""
 
-    def __init__(self, work: LinearWork) -> None:
-        policy, setting = work.row, work.place
-        self.work = work
+    def __init__(self, work: LinearWork, policy: RoundPolicy) -> None:
+        setting = work.place
+        self.work, self.policy = work, policy
         self.loop: Callable[..., int] | None = None
-        self.props = (
-            policy.release.ledger(setting),
-            policy.rule.first_view(setting),
-            fresh_course(setting.arms, setting.dimension),
-        )
-        super().__init__(*self.props)
-        self.parameters = (
-            work.problem.rewards.parameters(),
-            policy.schedule.parameters(),
-            policy.release.parameters(setting),
-            policy.rule.parameters(setting),
-        )
+        self.parts, self.state = parts_of(policy, setting), fresh_state(policy, setting)
+        self.course = fresh_course(setting.arms, setting.dimension)
+        super().__init__(*self.state, self.course)
 
     def play(self, number: int) -> bool:
         work = self.work
@@ -110,12 +102,11 @@ class RoundStage(Stage):
         contexts = work.problem.contexts
         state = contexts.start(rng)
         curve = Curve(work.grid, work.regret[number], work.pulls[number])
-        theta = of_known_length(work.problem.theta)
-        arguments = (
-            state, *self.parameters, *self.props, curve, theta, work.horizon, DECISIONS, rng,
-        )  # fmt: skip
+        theta, rewards = of_known_length(work.problem.theta), work.problem.rewards.parameters()
+        task = Task(state, rewards, theta, work.horizon, curve)
+        arguments = (task, self.parts, self.state, self.course, DECISIONS, rng)
         if self.loop is None:
-            kernel = loop_kernel(work.row, contexts.offer, work.problem.rewards.pay)
+            kernel = loop_kernel(self.policy, contexts.offer, work.problem.rewards.pay)
             self.loop = kernel.cached(*arguments)
         while not work.stop.is_set():
             status = self.loop(*arguments)
@@ -142,15 +133,17 @@ class LinearWork(Work):
 
         super().__init__(row.name, runs, entropy)
         self.row, self.problem, self.horizon, self.grid = row, problem, horizon, grid
-        self.place = Setting(problem.arms, problem.dimension, horizon)
+        self.place = LinearSetting(problem.arms, problem.dimension, horizon)
         self.designs: dict[bytes, Design] = {}
         self.regret = np.full((runs, len(grid)), np.nan)
         self.pulls = np.zeros((runs, len(grid), problem.arms), np.int64)
 
     def stage(self) -> Stage:
-        if self.row.phased:
-            return PhasedStage(self, self.designs)
-        return EpisodeStage(self) if in_episodes(self.row, self.problem) else RoundStage(self)
+        row = self.row
+        if isinstance(row, PhasedPolicy):
+            return PhasedStage(self, row)
+        assert isinstance(row, RoundPolicy)
+        return (EpisodeStage if in_episodes(row, self.problem) else RoundStage)(self, row)
 
     def result(self) -> Result:
         """The runs that were finished."""

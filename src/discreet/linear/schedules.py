@@ -11,11 +11,11 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+from ..checks import positive
 from ..compiled import Function
-from ..policies.view import Empty
+from ..policies.parts import SchedulePart
 from .algebra import grow, squared_norm
-from .checks import positive
-from .view import View
+from .view import LinearSetting, LinearView
 
 TIE = 1e-9
 """A determinant has grown by 1 + C if it has by (1 + C)(1 + TIE). With actions of simple lengths
@@ -24,25 +24,22 @@ ENDLESS = 1 << 62
 """The length of an episode that no horizon outlasts."""
 
 
-class Schedule:
-    """Base of all schedules."""
+class LinearSchedule(SchedulePart[LinearSetting]):
+    """Base of all schedules of linear policies."""
 
-    name: ClassVar[str]
-    follow: ClassVar[Function]
     private_contexts: ClassVar[bool] = False
     """Whether it leaves the actions to the curator; others keep their design matrix, in public."""
+
+
+class RoundSchedule(LinearSchedule):
+    """Base of those that look at every action played."""
+
+    follow: ClassVar[Function]
     length: ClassVar[Function | None] = None
     """How often one action is played until a release is due; None where nobody knows."""
 
-    def parameters(self) -> NamedTuple:
-        """What the kernel gets as its first argument."""
-        return Empty()
 
-    def __str__(self) -> str:
-        return self.name
-
-
-def follow_each(schedule: Any, view: View, actions: Any, start: int, dimension: int) -> bool:
+def follow_each(schedule: Any, view: LinearView, actions: Any, start: int, dimension: int) -> bool:
     """Always due; the design matrix is public."""
     matrix, running, along = view.matrix, view.running, view.along
     log_now, updates = view.log_now, view.updates
@@ -52,20 +49,22 @@ def follow_each(schedule: Any, view: View, actions: Any, start: int, dimension: 
 
 
 @dataclass(frozen=True)
-class EachRound(Schedule):
-    """A release after every round."""
+class EachRoundPublicly(RoundSchedule):
+    """A release after every round; the policy keeps the design matrix, in public."""
 
     name: ClassVar[str] = "each round"
     follow: ClassVar[Function] = staticmethod(follow_each)
 
 
-def follow_nothing(schedule: Any, view: View, actions: Any, start: int, dimension: int) -> bool:
+def follow_nothing(
+    schedule: Any, view: LinearView, actions: Any, start: int, dimension: int
+) -> bool:
     """Always due; the design matrix is private and not the policy's to keep."""
     return True
 
 
 @dataclass(frozen=True)
-class EachRoundPrivately(Schedule):
+class EachRoundPrivately(RoundSchedule):
     """A release after every round, by a curator who keeps the design matrix as well."""
 
     name: ClassVar[str] = "each round"
@@ -81,7 +80,7 @@ class Threshold(NamedTuple):
 
 
 def follow_determinant(
-    schedule: Threshold, view: View, actions: Any, start: int, dimension: int
+    schedule: Threshold, view: LinearView, actions: Any, start: int, dimension: int
 ) -> bool:
     """Due when det V > (1 + C) det V_τ."""
     # arrays are taken out of the view once: handing on all of it costs more than the update
@@ -94,7 +93,7 @@ def follow_determinant(
 
 
 def length_determinant(
-    schedule: Threshold, view: View, actions: Any, start: int, dimension: int
+    schedule: Threshold, view: LinearView, actions: Any, start: int, dimension: int
 ) -> int:
     """The least n with det(V_τ + n a a') = det V_τ (1 + n a'V_τ^-1 a) > (1 + C) det V_τ."""
     gain = squared_norm(actions, start, view.inverse, dimension)
@@ -104,7 +103,7 @@ def length_determinant(
 
 
 @dataclass(frozen=True)
-class Determinant(Schedule):
+class Determinant(RoundSchedule):
     """A release whenever det V has grown by more than the factor 1 + C (rarely switching)."""
 
     growth: float = 1.0
@@ -115,14 +114,13 @@ class Determinant(Schedule):
     def __post_init__(self) -> None:
         positive("growth", self.growth, "use for example growth=1.0")
 
-    def parameters(self) -> Threshold:
+    def parameters(self, setting: LinearSetting) -> Threshold:
         growth = self.growth + (1.0 + self.growth) * TIE
         return Threshold(growth, math.log1p(growth))
 
 
 @dataclass(frozen=True)
-class Phases(Schedule):
+class DesignPhases(LinearSchedule):
     """A release at the end of a phase whose plays were fixed beforehand; fixed actions only."""
 
     name: ClassVar[str] = "phases"
-    follow: ClassVar[Function] = staticmethod(follow_nothing)

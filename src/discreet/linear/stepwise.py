@@ -16,7 +16,7 @@ from ..errors import DamagedFile
 from ..live.run import Run, as_lists
 from ..privacy.source import SECURE
 from .grid import Grid
-from .row import LinearPolicy
+from .row import LinearPolicy, RoundPolicy
 from .view import Setting
 
 
@@ -40,9 +40,8 @@ class ContextRun(Run):
     """whether the open batch has all its members"""
 
     def __init__(self, policy: LinearPolicy, setting: Setting, batch: int, chance: Any) -> None:
-        assert setting.grid is not None
         self.kernels: Kernels = secure_kernels(policy)
-        self.schedule = policy.schedule.parameters()
+        self.schedule = policy.schedule.parameters(setting)
         self.release = policy.release.parameters(setting)
         self.rule = policy.rule.parameters(setting)
         self.arms, self.dimension, self.horizon = setting.arms, setting.dimension, setting.horizon
@@ -110,6 +109,7 @@ class ContextRun(Run):
 @lru_cache(maxsize=64)
 def secure_kernels(policy: LinearPolicy) -> Kernels:
     """A row's functions, interpreted, with secure noise."""
+    assert isinstance(policy, RoundPolicy)  # the others are refused before
     release, rule = policy.release, policy.rule
     return Kernels(
         rule.choose,

@@ -17,22 +17,19 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+from ..checks import one_of, positive, share
 from ..compiled import Function, Kernel
-from ..policies.catalogue import one_of
 from ..policies.releases.base import in_kind
 from ..privacy.budgets import Approximate, Budget, Pure
 from ..privacy.counters import TreeLedger, tree_add, tree_ledger, tree_levels
 from ..privacy.guarantees import Definition, Guarantee
 from ..privacy.mechanisms import Gaussian, Laplace
 from ..privacy.source import RESOLUTION, Source
-from .checks import positive
-from .grid import ROOM, Grid
-from .releases import Release, clipped
-from .rules import Rule, Shifted, choose_optimistic, update_shifted
-from .view import Setting, View
+from .grid import ENTRY, FLOATS, Grid
+from .releases import LinearRelease, RoundRelease, clipped
+from .rules import RoundRule, Shifted, choose_optimistic, update_shifted
+from .view import LinearSetting, LinearView
 
-ENTRY = RESOLUTION * RESOLUTION
-"""Units of an entry of 1 in a live trial."""
 LENGTH_SQUARED = 2.0
 """L~² = L² + B², for contexts in the unit ball and rewards in [-1, 1]."""
 
@@ -75,7 +72,7 @@ def into_ball(row: Any, dimension: int) -> None:
 def into_whole_ball(row: Any, dimension: int) -> None:
     """The same on whole units, towards zero: the ball is never left, not by rounding either."""
     square = sum(feature * feature for feature in row[:dimension])
-    if square > RESOLUTION * RESOLUTION:
+    if square > ENTRY:
         above = math.isqrt(square) + 1
         for i in range(dimension + 1):
             size = abs(row[i]) * RESOLUTION // above
@@ -94,7 +91,7 @@ def collect_row(
 
 
 def publish_trees(
-    release: TreeNoise, ledger: TreeRows, view: View, dimension: int, rng: Any
+    release: TreeNoise, ledger: TreeRows, view: LinearView, dimension: int, rng: Any
 ) -> None:
     """The noisy prefix sum of every entry; the row itself is forgotten."""
     trees = TreeLedger(ledger.total_at, ledger.prefix_at, ledger.total, ledger.count)
@@ -118,7 +115,7 @@ def publish_trees(
 
 
 @dataclass(frozen=True)
-class TreeRelease(Release):
+class TreeRelease(RoundRelease):
     """Base of the two."""
 
     collect: ClassVar[Function] = staticmethod(collect_row)
@@ -129,19 +126,16 @@ class TreeRelease(Release):
     def clip(self) -> tuple[float, float] | None:
         return (-1.0, 1.0)
 
-    def ledger(self, setting: Setting) -> TreeRows:
-        import numpy as np
-
-        exact = setting.grid is not None
+    def ledger(self, setting: LinearSetting) -> TreeRows:
         levels = tree_levels(setting.horizon)
-        trees = tree_ledger(streams(setting.dimension), levels, exact)
-        return TreeRows(*trees, np.zeros(setting.dimension + 1, trees.total.dtype))
+        trees = tree_ledger(streams(setting.dimension), levels, setting.source.secure)
+        return TreeRows(*trees, setting.grid.zeros(setting.dimension + 1))
 
     def grid(self, longest: float) -> Grid:
         """Whole numbers for a live trial; rows are scaled into the unit ball."""
         return Grid()
 
-    def kernel(self, function: Function, source: Source) -> Kernel:
+    def kernel(self, function: Function | Kernel, source: Source) -> Kernel:
         ball = into_whole_ball if source.secure else into_ball
         # a round draws noise for every entry
         return Kernel(super().kernel(function, source), into_ball=ball).inlined()
@@ -177,35 +171,19 @@ class LaplaceTrees(TreeRelease):
         positive("epsilon", self.epsilon, "use for example epsilon=1.0")
         one_of("calibration", self.calibration, "joint", "entry", "paper")
 
-    def scales(self, dimension: int) -> tuple[float, float]:
-        """Noise of an entry of the matrix and of the vector, for a tree of one level."""
+    def scales(self, dimension: int, levels: int = 1, grid: Grid = FLOATS) -> tuple[float, float]:
+        """Noise of an entry of the matrix and of the vector."""
         if self.calibration == "joint":
-            each = Laplace.calibrated(Pure(self.epsilon), joint_sensitivity(dimension)).scale
+            each = grid.laplace_scale(self.epsilon, joint_sensitivity(dimension), levels)
             return each, each
-        entry = Pure(self.epsilon / streams(dimension))
-        matrix = Laplace.calibrated(entry).scale
-        return matrix, matrix if self.calibration == "paper" else 2.0 * matrix
+        entry, double = self.epsilon / streams(dimension), self.calibration == "entry"
+        matrix = grid.laplace_scale(entry, 1.0, levels)
+        return matrix, grid.laplace_scale(entry, 2.0, levels) if double else matrix
 
-    def parameters(self, setting: Setting) -> TreeNoise:
+    def parameters(self, setting: LinearSetting) -> TreeNoise:
         levels = tree_levels(setting.horizon)
-        if setting.grid is not None:
-            return self._whole(levels, setting.dimension)
-        matrix, vector = (levels * scale for scale in self.scales(setting.dimension))
-        return TreeNoise(levels, matrix, matrix, vector, 1.0)
-
-    def _whole(self, levels: int, dimension: int) -> TreeNoise:
-        """The same scales in whole units, or the next greater ones that are proved to do."""
-        from ..privacy import secure
-
-        if self.calibration == "joint":
-            moved = levels * math.ceil(joint_sensitivity(dimension) * ENTRY * ROOM)
-            each = secure.laplace_scale(self.epsilon, moved)
-            return TreeNoise(levels, each, each, each, float(ENTRY))
-        entry = self.epsilon / streams(dimension)
-        matrix = secure.laplace_scale(entry, levels * ENTRY)
-        double = 1 if self.calibration == "paper" else 2
-        vector = secure.laplace_scale(entry, double * levels * ENTRY)
-        return TreeNoise(levels, matrix, matrix, vector, float(ENTRY))
+        matrix, vector = self.scales(setting.dimension, levels, setting.grid)
+        return TreeNoise(levels, matrix, matrix, vector, setting.grid.entry)
 
     def guarantee(self, dimension: int | None = None) -> Guarantee:
         """By parallel composition within a level and sequential over levels, a node costs ε/h."""
@@ -248,23 +226,16 @@ class GaussianTrees(TreeRelease):
             return 4.0 * LENGTH_SQUARED * log / self.budget.epsilon
         return Gaussian.calibrated(self.budget, LENGTH_SQUARED).scale
 
-    def scale(self, setting: Setting) -> float:
-        """σ."""
+    def scale(self, setting: LinearSetting) -> float:
+        """σ; the paper's formula is an upper bound on what is needed: more noise, never less."""
         levels = tree_levels(setting.horizon)
-        if setting.grid is None:
-            return math.sqrt(levels) * self.unit_scale()
-        from ..privacy import secure
-
-        moved = math.ceil(math.sqrt(levels) * LENGTH_SQUARED * ENTRY * ROOM)
-        proved = secure.vector_gaussian_scale(self.budget, moved) / ENTRY
-        # the paper's formula is an upper bound on what is needed: more noise, never less
+        proved = setting.grid.gaussian_scale(self.budget, LENGTH_SQUARED, levels)
         return max(proved, math.sqrt(levels) * self.unit_scale())
 
-    def parameters(self, setting: Setting) -> TreeNoise:
-        unit = 1.0 if setting.grid is None else float(ENTRY)
-        sigma = self.scale(setting) * unit
-        diagonal = math.sqrt(2.0) * sigma * (1.0 if setting.grid is None else ROOM)
-        return TreeNoise(tree_levels(setting.horizon), diagonal, sigma, sigma, unit)
+    def parameters(self, setting: LinearSetting) -> TreeNoise:
+        sigma = self.scale(setting) * setting.grid.entry
+        diagonal = math.sqrt(2.0) * sigma * setting.grid.room
+        return TreeNoise(tree_levels(setting.horizon), diagonal, sigma, sigma, setting.grid.entry)
 
     def guarantee(self, dimension: int | None = None) -> Guarantee:
         spent = Gaussian(self.unit_scale(), LENGTH_SQUARED).budget
@@ -272,7 +243,7 @@ class GaussianTrees(TreeRelease):
 
 
 @dataclass(frozen=True)
-class ShiftedOptimism(Rule):
+class ShiftedOptimism(RoundRule):
     """Optimism on V = noisy matrix + 2ΥI (Shariff & Sheffet 2018), h = levels, n = rounds:
 
     Υ = σ sqrt(2h) (4 sqrt d + 2 log(2n/α)), γ = σ sqrt(h/Υ) (sqrt d + sqrt(2 log(2n/α))),
@@ -289,21 +260,21 @@ class ShiftedOptimism(Rule):
     choose: ClassVar[Function] = staticmethod(choose_optimistic)
 
     def __post_init__(self) -> None:
-        positive("failure", self.failure, "use for example failure=0.001", most=1.0)
+        share("failure", self.failure, fix="use for example failure=0.001")
         positive("norm", self.norm, "give a bound on the length of the parameter")
         positive("sd", self.sd, "use for example sd=1.0")
 
-    def suits(self, release: Release) -> bool:
+    def suits(self, release: LinearRelease) -> bool:
         return release == self.release
 
-    def shift(self, setting: Setting) -> float:
+    def shift(self, setting: LinearSetting) -> float:
         """Υ; without noise 1/2, so that 2ΥI is a ridge of 1."""
         levels, sigma = tree_levels(setting.horizon), self.release.scale(setting)
         log = math.log(2.0 * setting.horizon / self.failure)
         upsilon = sigma * math.sqrt(2.0 * levels) * (4.0 * math.sqrt(setting.dimension) + 2.0 * log)
         return upsilon if upsilon > 0.0 else 0.5
 
-    def parameters(self, setting: Setting) -> Shifted:
+    def parameters(self, setting: LinearSetting) -> Shifted:
         d, levels, upsilon = setting.dimension, tree_levels(setting.horizon), self.shift(setting)
         log = math.log(2.0 * setting.horizon / self.failure)
         gamma = self.release.scale(setting) * math.sqrt(levels / upsilon)
@@ -315,5 +286,5 @@ class ShiftedOptimism(Rule):
             2.0 * math.log(2.0 / self.failure) - d * math.log(upsilon),
         )
 
-    def first_width(self, setting: Setting) -> float:
+    def first_width(self, setting: LinearSetting) -> float:
         return self.parameters(setting).constant

@@ -55,15 +55,16 @@ from ..privacy.verification import (
 from ..privacy.verification.forms import REWARD
 from ..privacy.verification.result import main_number
 from .design import optimal_design
+from .grid import ENTRY
 from .phases import Elimination, PhaseRelease
 from .releases import GaussianRelease, NoisySum
-from .trees import ENTRY, LENGTH_SQUARED, GaussianTrees, TreeRelease, joint_sensitivity
-from .view import Setting
+from .row import LinearPolicy, RoundPolicy
+from .trees import LENGTH_SQUARED, GaussianTrees, TreeRelease, joint_sensitivity
+from .view import LinearSetting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .row import LinearPolicy
 
 ROWS = 200
 """Rows, of all sizes, on which the curator of private contexts is tried."""
@@ -90,7 +91,7 @@ def verify(
     )  # fmt: skip
     if not claim.is_private:
         return replace(result, reason="nothing is claimed: the row is not private")
-    setting = Setting(arms, dimension, horizon)
+    setting = LinearSetting(arms, dimension, horizon)
     if live:
         setting = replace(setting, grid=_grid(policy))
     try:
@@ -137,7 +138,7 @@ class Actions(NamedTuple):
 
 
 def _episodes(
-    policy: LinearPolicy, setting: Setting, result: Verification, seed: int
+    policy: LinearPolicy, setting: LinearSetting, result: Verification, seed: int
 ) -> Verification:
     found, walked = list[tuple[Budget, Worst]](), 0
     exact = True
@@ -145,13 +146,13 @@ def _episodes(
     for path in paths:
         tape = walk(policy, setting, path)
         walked += len(tape.numbers)
-        _, candidates = losses(tape, whole=setting.grid is not None)
+        _, candidates = losses(tape, whole=setting.source.secure)
         for each in undominated(candidates):
             symbol = tape.symbols[each.symbol]
-            budget = spent(each.loss, result.claimed, setting.grid is not None)
+            budget = spent(each.loss, result.claimed, setting.source.secure)
             worst = Worst(-1, symbol.first, 1, each.loss.numbers, path.name)
             found.append((budget, worst))
-            exact &= each.exact and is_tight(each.loss, result.claimed, setting.grid is not None)
+            exact &= each.exact and is_tight(each.loss, result.claimed, setting.source.secure)
     computed, worst = max(found, key=lambda pair: main_number(pair[0]))
     scope = (
         "the paths walked: actions of the greatest length, alone, several, and among shorter ones; "
@@ -163,30 +164,30 @@ def _episodes(
     )  # fmt: skip
 
 
-def walk(policy: LinearPolicy, setting: Setting, path: Actions) -> Tape:
+def walk(policy: LinearPolicy, setting: LinearSetting, path: Actions) -> Tape:
     """One public path of actions, with the row's own kernels."""
+    assert isinstance(policy, RoundPolicy)
     release, rule, d, grid = policy.release, policy.rule, setting.dimension, setting.grid
-    assert isinstance(release, GaussianRelease)
-    source = symbolic(SIMULATED if grid is None else SECURE)
+    assert isinstance(release, NoisySum)
+    source = symbolic(setting.source)
     tape = Tape(None, MOST_NUMBERS)
     collect = _linked(release.kernel(release.collect, source))
     publish = release.kernel(release.publish, source).interpreted()
     follow, update = policy.schedule.follow, rule.update
-    parameters, schedule = release.parameters(setting), policy.schedule.parameters()
+    parameters, schedule = release.parameters(setting), policy.schedule.parameters(setting)
     constants = rule.parameters(setting)
     ledger = cells(tape, "ledger", release.ledger(setting))
     view = cells(tape, "view", rule.first_view(setting))
     view = view._replace(noisy=PublicCells(tape, "view.noisy", [0.0] * d))
-    low, high = (release.low, release.high) if grid is None else grid.ends
+    low, high = grid.reward(release.low), grid.reward(release.high)
     anything = float(high - low) if release.printed else math.inf
     for t, action in enumerate(itertools.islice(path.order(), setting.horizon)):
         if tape.is_full:
             break
-        features: Any = action if grid is None else grid.features(action)
+        features = grid.features(action)
         reward = tape.reward(anything, 1.0, float(high - low), first=t + 1, rounds=1)
         collect(parameters, ledger, features, 0, reward, d)
-        plain = action if grid is None else grid.plain(features)
-        if follow(schedule, view, plain, 0, d):
+        if follow(schedule, view, grid.plain(features), 0, d):
             publish(parameters, ledger, view, d, tape)
             update(constants, view, d)
     return tape
@@ -247,9 +248,11 @@ class Feature:
         return self.entries[self.place, other.place]
 
 
-def _trees(release: TreeRelease, setting: Setting, result: Verification, seed: int) -> Verification:
+def _trees(
+    release: TreeRelease, setting: LinearSetting, result: Verification, seed: int
+) -> Verification:
     """Costs of the entries by kind, from a walk in two dimensions at the scales of all of them."""
-    whole = setting.grid is not None
+    whole = setting.source.secure
     source = symbolic(SECURE if whole else SIMULATED)
     check_ball(release, setting, seed)
     d = min(2, setting.dimension)
@@ -325,9 +328,9 @@ def row_loss(release: TreeRelease, worst: dict[str, Loss], dimension: int) -> Lo
     return Loss(laplace=epsilon, laplace_squares=epsilon * epsilon / 2.0)
 
 
-def check_ball(release: TreeRelease, setting: Setting, seed: int) -> None:
+def check_ball(release: TreeRelease, setting: LinearSetting, seed: int) -> None:
     """Run the curator on rows of all sizes: they are kept in the unit ball, |r| <= 1."""
-    whole = setting.grid is not None
+    whole = setting.source.secure
     collect = release.kernel(release.collect, SECURE if whole else SIMULATED).interpreted()
     chance, d = random.Random(seed), setting.dimension
     one = RESOLUTION if whole else 1.0
@@ -382,7 +385,7 @@ def affine_map(
 
 
 def _phases(
-    policy: LinearPolicy, setting: Setting, result: Verification, seed: int
+    policy: LinearPolicy, setting: LinearSetting, result: Verification, seed: int
 ) -> Verification:
     release, rule = policy.release, policy.rule
     assert isinstance(release, PhaseRelease)

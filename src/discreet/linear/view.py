@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ..privacy.source import Source
 from .algebra import cholesky, invert, log_determinant, multiply
-
-if TYPE_CHECKING:
-    from .grid import Grid
+from .grid import FLOATS, Grid
 
 REFRESH = 1024
 """Rank-one updates after which a release computes the running inverse afresh."""
 
 
-class View(NamedTuple):
+class LinearView(NamedTuple):
     """Flat arrays: matrices have d² entries, vectors d, numbers 1."""
 
     matrix: Any
@@ -53,17 +52,24 @@ class View(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Setting:
-    """Where a policy is put to work."""
+class LinearSetting:
+    """Where a policy is put to work; the grid says in which units, with which noise."""
 
     arms: int
     dimension: int
     horizon: int
-    grid: Grid | None = None
-    """whole numbers and secure noise, of a live trial; None in simulations"""
+    grid: Grid = FLOATS
+
+    @property
+    def source(self) -> Source:
+        """Where noise comes from."""
+        return self.grid.source
 
 
-def fresh_view(dimension: int, ridge: float) -> View:
+Setting = LinearSetting
+
+
+def fresh_view(dimension: int, ridge: float) -> LinearView:
     """Before the first round: V = λI, no estimate."""
     import numpy as np
 
@@ -73,14 +79,14 @@ def fresh_view(dimension: int, ridge: float) -> View:
     square = dimension * dimension
     eye = np.eye(dimension).ravel()
     log = np.full(1, dimension * math.log(ridge))
-    return View(
+    return LinearView(
         eye * ridge, eye / ridge, eye / ridge, eye / math.sqrt(ridge), vector(square),
         vector(dimension), vector(dimension), vector(dimension), vector(1), vector(1),
         log, log.copy(), np.zeros(1, np.int64), np.zeros(1, np.int64),
     )  # fmt: skip
 
 
-def restore(view: View, dimension: int) -> bool:
+def restore(view: LinearView, dimension: int) -> bool:
     """V^-1 and det V by Cholesky from V itself; False if V is not positive definite."""
     if not cholesky(view.matrix, view.work, dimension):
         return False
@@ -90,13 +96,13 @@ def restore(view: View, dimension: int) -> bool:
     return True
 
 
-def refresh(view: View, dimension: int) -> None:
+def refresh(view: LinearView, dimension: int) -> None:
     """Undo the drift of many rank-one updates."""
     if view.updates[0] >= REFRESH:
         restore(view, dimension)
 
 
-def take(view: View, dimension: int) -> None:
+def take(view: LinearView, dimension: int) -> None:
     """V_τ = V: the running inverse and θ~ = V^-1 noisy."""
     for i in range(dimension * dimension):
         view.inverse[i] = view.running[i]

@@ -16,6 +16,7 @@ from typing import Any
 
 from ..errors import DamagedFile, InvalidArgument, TrialError
 from ..policies import Policy
+from ..policies.policy import served
 from ..privacy.guarantees import Guarantee
 from ..privacy.source import SIMULATED
 from .arguments import Name, check_arms, check_horizon
@@ -54,7 +55,10 @@ class Rehearsal:
             raise InvalidArgument(
                 "seed", "be a whole number from 0", seed, "use for example seed=1"
             )
-        self.policy = policy
+        self.policy = served(
+            policy, "a rehearsal", Policy, "finite", "identify",
+            fix="discreet.Trial and discreet.simulate take linear rows",
+        )  # fmt: skip
         setting = policy.setting(len(self._arms), check_horizon(horizon), SIMULATED)
         self._rng = np.random.Generator(np.random.PCG64(seed))
         self._protocol = Protocol(policy, setting, self._rng, self._rng)

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import DamagedFile, DiscreetError, InvalidArgument
-from ..identify import Identifier, identifier_from_recipe
+from ..identify import Identifier
 from ..policies import CATALOGUE, Policy
-from ..policies.catalogue import policy_from_recipe
+from ..policies.registry import row_from_recipe
 from ..privacy.guarantees import Definition
 from ..privacy.source import SECURE
 
@@ -59,16 +59,6 @@ def fingerprint(policy: Any) -> str:
     return hashlib.sha256("\n".join(described).encode()).hexdigest()
 
 
-def _rebuilt(recipe: Mapping[str, Any]) -> Any:
-    if "goal" in recipe:
-        return identifier_from_recipe(recipe)
-    if recipe["name"] in CATALOGUE:
-        return policy_from_recipe(recipe)
-    from ..linear.catalogue import LinearRow
-
-    return LinearRow.from_recipe(recipe)
-
-
 def _described(part: Any) -> str:
     kind = f"{type(part).__module__}.{type(part).__qualname__}"
     # the default repr holds an address, which no other process would see again
@@ -80,7 +70,7 @@ def row_to_dict(policy: Any) -> dict[str, Any]:
     """What a file says of its row; `recipe` is None if the catalogue cannot build it."""
     mark = fingerprint(policy)
     recipe: dict[str, Any] | None = dict(policy.recipe) or None
-    if recipe is not None and fingerprint(_rebuilt(recipe)) != mark:
+    if recipe is not None and fingerprint(row_from_recipe(recipe)) != mark:
         recipe = None  # a row of the catalogue in which a part was replaced
     return {"name": policy.name, "recipe": recipe, "fingerprint": mark}
 
@@ -96,7 +86,7 @@ def row_from_dict(data: Any, given: Any, path: object) -> Any:
                 "pass the same composed row: load(path, policy=...)",
             )  # fmt: skip
         try:
-            given = _rebuilt(data["recipe"])
+            given = row_from_recipe(data["recipe"])
         except (DiscreetError, TypeError, KeyError) as error:
             raise DamagedFile(f"{path}: the policy cannot be rebuilt: {error}") from None
         if fingerprint(given) != data["fingerprint"]:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..checks import probability
 from ..errors import InvalidArgument
-from ..privacy._checks import probability
 
 if TYPE_CHECKING:
     from numpy import float64

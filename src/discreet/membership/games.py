@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from ..checks import count
 from ..errors import InvalidArgument
 from ..progress import Bar
-from ..simulator.work import Stage, Work, check_count, check_threads, entropy_of
+from ..simulator.work import Stage, Work, check_threads, entropy_of
 from .mechanisms import Mechanism
 from .result import Scores, check_scores
 
@@ -84,7 +85,7 @@ class Game:
         An adversary is an `Adversary`, or any function of one output and one target. Ctrl-C ends
         the game early and returns the blocks that were finished.
         """
-        rounds = check_count("rounds", rounds)
+        rounds = count("rounds", rounds)
         workers, entropy = check_threads(threads), entropy_of(seed)
         work = Rounds(self, _known(adversary), rounds, entropy)
         with Bar(progress) as bar:

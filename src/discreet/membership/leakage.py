@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from ..audit.counts import check_delta
+from ..checks import count
 from ..errors import InvalidArgument
 from ..privacy.curves import gaussian_delta
-from ..simulator.work import check_count
 from .curve import LEVELS, Curve, check_level
 from .exact import LossLaw, bernoulli_loss
 from .laws import Bernoulli, Gaussian, Law
@@ -317,7 +317,7 @@ def onion(rows: ArrayLike, drop: int, *, diagonal: bool = True) -> tuple[Matrix,
     data = np.asarray(rows, float)
     if data.ndim != 2 or not np.isfinite(data).all():
         raise InvalidArgument("rows", "be a finite array (n, d)", f"shape {data.shape}", "see docs")
-    drop = check_count("drop", drop)
+    drop = count("drop", drop)
     if len(data) - drop <= (1 if diagonal else data.shape[1]):
         raise InvalidArgument(
             "drop", "leave more points than columns", drop, "drop fewer, or use diagonal=True"
@@ -343,7 +343,7 @@ def fitted(rows: ArrayLike, *, diagonal: bool = True) -> Gaussian:
 def _mean(law: Law, n: int | None, noise: float, subsample: float) -> Mean:
     if n is None:
         raise InvalidArgument("n", "be given", None, "use n=100")
-    rows = check_count("n", n, least=2)
+    rows = count("n", n, least=2)
     check_subsample(subsample, rows)
     return Mean(law, rows, noise=check_noise(noise), subsample=subsample)
 

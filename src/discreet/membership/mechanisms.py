@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..checks import count
 from ..errors import InvalidArgument
-from ..simulator.work import check_count
 from .laws import Law
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Mean(Mechanism):
                 "law", "be a law of data", type(law).__name__, "use membership.Bernoulli([0.1])"
             )
         self.law = law
-        self.n = check_count("n", n, least=2)
+        self.n = count("n", n, least=2)
         self.noise = check_noise(noise)
         self.rows = check_subsample(subsample, self.n)
 
@@ -137,7 +137,7 @@ class Release(Mechanism):
             )  # fmt: skip
         self.function, self.law = function, law
         self._draw: Draw = law.draw if isinstance(law, Law) else law
-        self.n = check_count("n", n, least=2)
+        self.n = count("n", n, least=2)
         self.name = str(name or getattr(function, "__name__", "release"))
         self._random = _takes_rng(function)
 

@@ -22,9 +22,9 @@ from ..arms import Bernoulli as BernoulliArms
 from ..audit.scores import Score, learn
 from ..audit.strangers import Strangers
 from ..audit.transcripts import Runs, Transcripts
+from ..checks import count
 from ..errors import InvalidArgument
 from ..policies import Policy
-from ..simulator.work import check_count
 from .mechanisms import Mechanism
 from .result import Scores
 
@@ -54,12 +54,12 @@ class Participant(Mechanism):
             )
         self.policy = policy
         self.means = np.array(BernoulliArms(means).means)
-        self.n = check_count("horizon", horizon, least=len(self.means))
-        self.place = check_count("place", place, least=0)
+        self.n = count("horizon", horizon, least=len(self.means))
+        self.place = count("place", place, least=0)
         if self.place >= self.n:
             raise InvalidArgument("place", f"be below the horizon {self.n}", place, "use place=0")
         self.name = policy.name
-        self.decisions = check_count("decisions", decisions)
+        self.decisions = count("decisions", decisions)
 
     @property
     def block(self) -> int:
@@ -113,7 +113,7 @@ class Learned:
     threshold = None
 
     def __init__(self, rounds: int = 2000, seed: int = 0) -> None:
-        self.rounds, self.seed = check_count("rounds", rounds, least=2), seed
+        self.rounds, self.seed = count("rounds", rounds, least=2), seed
 
     def against(self, mechanism: Mechanism) -> Scorer:
         if not isinstance(mechanism, Participant):

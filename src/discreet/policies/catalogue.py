@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeGuard
 
-from ..errors import InvalidArgument
+from ..checks import one_of
 from ..privacy.budgets import (
     ZCDP,
     Approximate,
@@ -26,7 +26,6 @@ from ..privacy.budgets import (
 from .adac import AdaCUCB
 from .adap import AdaPKLUCB, AdaPUCB
 from .elimination import LeadElimination, SuccessiveElimination
-from .entries import ARGUMENTS, EXAMPLES, PolicyEntry, one_budget
 from .exploration import PUBLISHED_ALPHA
 from .imed import IMED
 from .interval import release_interval
@@ -36,6 +35,7 @@ from .perturbed import BetaLeader, ExactBits, GaussianLeader, PerturbedLeader
 from .policy import Policy
 from .private_kl import DPIMED, DPKLUCB, first_batch
 from .private_thompson import GapThenTree, PrivateThompson
+from .registry import ARGUMENTS, EXAMPLES, PolicyEntry, one_budget
 from .releases import (
     DividedTree,
     Exact,
@@ -81,6 +81,7 @@ __all__ = [
 class Row(PolicyEntry[Policy]):
     """A line of the catalogue."""
 
+    kind: ClassVar[str] = "finite"
     catalogue: ClassVar[dict[str, Row]] = {}
 
     def composed(self, parts: Parts, recipe: dict[str, Any]) -> Policy:
@@ -103,7 +104,7 @@ def policy(
     budget: Budget | None = None,
     **options: Any,
 ) -> Policy:
-    """A published policy by name.
+    """A published finite-armed policy by name; `discreet.policy` knows all kinds.
 
     >>> policy("adac-ucb", rho=0.1, alpha=1.0).guarantee.budget
     ZCDP(rho=0.1)
@@ -112,14 +113,6 @@ def policy(
         one_budget(budget, epsilon=epsilon, delta=delta, rho=rho, renyi_alpha=renyi_alpha, mu=mu),
         **options,
     )
-
-
-def one_of(argument: str, value: str, *choices: str) -> str:
-    """A value that must be one of a few."""
-    if value not in choices:
-        known = " or ".join(repr(choice) for choice in choices)
-        raise InvalidArgument(argument, f"be {known}", value, f"use {choices[0]!r}")
-    return value
 
 
 def has_delta(budget: Budget) -> TypeGuard[Approximate]:

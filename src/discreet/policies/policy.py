@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from ..checks import check_is
 from ..compiled import Kernel
 from ..errors import InvalidArgument
 from ..privacy.guarantees import Definition, Guarantee
 from ..privacy.source import SIMULATED, Source
+from .parts import ReleasePart, RulePart, SchedulePart
+from .registry import WORDS
 from .releases import Release
 from .rules import Rule
 from .schedules import Phases, Schedule
@@ -24,31 +27,78 @@ from .view import Setting
 if TYPE_CHECKING:
     from ..privacy.verification import Verification
 
+S = TypeVar("S")
+
 
 @dataclass(frozen=True)
-class Policy:
-    """One row: when to release, how to release, and what to make of it.
+class BasePolicy(Generic[S]):
+    """What rows of every kind are: a name, three parts, where it was published, how it was made.
 
     `recipe` is the call of `discreet.policy` that made a row of the catalogue; `reference` its key
     in `discreet.references`.
     """
 
     name: str
+    schedule: SchedulePart[S]
+    release: ReleasePart[S]
+    rule: RulePart[S]
+    reference: str = ""
+    recipe: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    kind: ClassVar[str]
+    """"finite", "identify" or "linear": a key of `discreet.policies.registry.KINDS`."""
+    made_of: ClassVar[dict[str, type]]
+    """What each part must be."""
+
+    def __post_init__(self) -> None:
+        for argument, kind in self.made_of.items():
+            check_is(argument, getattr(self, argument), kind, "see docs/extending.md for examples")
+        if not self.name or not isinstance(self.name, str):
+            raise InvalidArgument("name", "be a non-empty string", self.name, "give the row a name")
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the row promises, derived from its parts."""
+        raise NotImplementedError
+
+    @property
+    def is_private(self) -> bool:
+        """Whether anything at all is promised."""
+        return self.guarantee.is_private
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The range that rewards must lie in; None for any."""
+        return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything a reader needs to know about the row, ready for JSON."""
+        return {
+            "name": self.name,
+            "schedule": str(self.schedule),
+            "release": str(self.release),
+            "rule": str(self.rule),
+            "guarantee": self.guarantee.to_dict(),
+            "bounds": None if self.bounds is None else list(self.bounds),
+            "reference": self.reference,
+            "recipe": dict(self.recipe),
+        }
+
+    def __str__(self) -> str:
+        return f"{self.name} = {self.schedule} × {self.release} × {self.rule}"
+
+
+@dataclass(frozen=True)
+class Policy(BasePolicy[Setting]):
+    """One row for finite arms: when to release, how to release, and what to make of it."""
+
     schedule: Schedule
     release: Release
     rule: Rule
-    reference: str = ""
-    recipe: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    kind: ClassVar[str] = "finite"
+    made_of: ClassVar[dict[str, type]] = {"schedule": Schedule, "release": Release, "rule": Rule}
 
     def __post_init__(self) -> None:
-        for argument, kind in (("schedule", Schedule), ("release", Release), ("rule", Rule)):
-            if not isinstance(getattr(self, argument), kind):
-                raise InvalidArgument(
-                    argument, f"be a {kind.__name__}", getattr(self, argument),
-                    f"pass an instance such as those in discreet.policies.{argument}s",
-                )  # fmt: skip
-        if not self.name or not isinstance(self.name, str):
-            raise InvalidArgument("name", "be a non-empty string", self.name, "give the row a name")
+        super().__post_init__()
         if isinstance(self.schedule, Phases) and not getattr(self.rule, "sets_phases", False):
             raise InvalidArgument(
                 "schedule", "be set by the rule where it is Phases", str(self.rule),
@@ -59,9 +109,7 @@ class Policy:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the row promises, derived from its parts.
-
-        A rule that only sees private releases is post-processing. A rule that is handed exact
+        """A rule that only sees private releases is post-processing. A rule that is handed exact
         means and randomises the choice pays for every choice: instantaneous privacy.
         """
         released = self.release.guarantee(self.schedule)
@@ -70,11 +118,6 @@ class Policy:
         return Guarantee(
             self.rule.budget, Definition.INSTANTANEOUS, conditions=("rewards lie in [0, 1]",)
         )
-
-    @property
-    def is_private(self) -> bool:
-        """Whether anything at all is promised."""
-        return self.guarantee.is_private
 
     def verify(self, arms: int = 2, horizon: int = 300, *, live: bool = False) -> Verification:
         """The claim beside what the row's own kernels spend, computed by running them on symbols.
@@ -87,7 +130,6 @@ class Policy:
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """The range that rewards must lie in; None for any."""
         return self.release.bounds or self.rule.bounds
 
     def setting(self, arms: int, horizon: int | None = None, source: Source = SIMULATED) -> Setting:
@@ -114,18 +156,16 @@ class Policy:
         """The schedule's kernel."""
         return Kernel(self.schedule.length)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything a reader needs to know about the row, ready for JSON."""
-        return {
-            "name": self.name,
-            "schedule": str(self.schedule),
-            "release": str(self.release),
-            "rule": str(self.rule),
-            "guarantee": self.guarantee.to_dict(),
-            "bounds": None if self.bounds is None else list(self.bounds),
-            "reference": self.reference,
-            "recipe": dict(self.recipe),
-        }
 
-    def __str__(self) -> str:
-        return f"{self.name} = {self.schedule} × {self.release} × {self.rule}"
+P = TypeVar("P", bound=BasePolicy[Any])
+
+
+def served(policy: object, who: str, kind: type[P], *kinds: str, fix: str) -> P:
+    """A row that `who` can serve: of a class, and of one of some kinds. Others are refused."""
+    if isinstance(policy, kind) and policy.kind in kinds:
+        return policy
+    rule = f"be a {' or '.join(WORDS[kind] for kind in kinds)} row for {who}"
+    what = policy
+    if isinstance(policy, BasePolicy):
+        what = f"{policy.name}, which is {WORDS[policy.kind]}"
+    raise InvalidArgument("policy", rule, what, fix)

@@ -18,10 +18,11 @@ and not interactive DP, in which an adversary replaces arms.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from ..compiled import Function, Kernel
+from ..compiled import Function, Kernel, open_slot
 from ..errors import InvalidArgument
 from ..privacy.counters import tree_add
 from ..privacy.guarantees import Definition, Guarantee
@@ -217,9 +218,7 @@ def choose_phased(rule: Phases3, memory: Progress, view: View, t: int, rng: Any)
     return sample_leader(rule, memory, view, t, rng)
 
 
-def sample_leader(rule: Phases3, memory: Progress, view: View, t: int, rng: Any) -> int:
-    """Filled in below: the choice of Thompson sampling."""
-    raise RuntimeError("no sampling was filled in")
+sample_leader: Callable[[Phases3, Progress, View, int, Any], int] = open_slot("sample_leader")
 
 
 def begin_estimate(rule: Phases3, memory: Progress) -> None:

@@ -9,32 +9,28 @@ and a family fills in one formula.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..compiled import Function, Kernel
+from ..compiled import Function, Kernel, open_slot
 from ..errors import UnsupportedBudget
 from ..privacy.budgets import Approximate, Budget, Pure
-from .view import Empty, Setting, View
+from .parts import RulePart
+from .view import Setting, View, fresh_view
 
 if TYPE_CHECKING:
     from .releases import Release
 
 
-class Rule:
-    """Base of all rules."""
+class Rule(RulePart[Setting]):
+    """Base of all rules of finite arms."""
 
-    name: ClassVar[str]
     choose: ClassVar[Function | Kernel]
     bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     """The range of rewards that the formula is meant for; None for any."""
 
-    def parameters(self, setting: Setting) -> NamedTuple:
-        """What the kernel gets as its first argument."""
-        return Empty()
-
-    def memory(self, setting: Setting) -> NamedTuple:
-        """The rule's own notes, made from public numbers only."""
-        return Empty()
+    def first_view(self, setting: Setting) -> View:
+        return fresh_view(setting.arms)
 
     def check_release(self, release: Release) -> None:
         """Refuse a release on which the rule's own claim, or its formula, would not hold."""
@@ -44,33 +40,17 @@ class Rule:
         """What one choice costs, for rules that are themselves the mechanism; else None."""
         return None
 
-    def __str__(self) -> str:
-        return self.name
 
-
-def index(rule: Any, view: View, arm: int, t: int) -> float:
-    """Filled in by a family: the index of an arm in round t + 1."""
-    raise RuntimeError("no index was filled in")
-
-
-def exceeds(rule: Any, view: View, arm: int, t: int, level: float) -> bool:
-    """Filled in by a family: whether the index of an arm is above a level."""
-    raise RuntimeError("no comparison was filled in")
-
-
-def prepare(rule: Any, view: View, t: int) -> float:
-    """Filled in by a family: what the scores of all arms share in this round."""
-    raise RuntimeError("no preparation was filled in")
-
-
-def score(rule: Any, view: View, arm: int, t: int, shared: float) -> float:
-    """Filled in by a family: the score of an arm, smallest wins."""
-    raise RuntimeError("no score was filled in")
-
-
-def sample(rule: Any, view: View, arm: int, t: int, rng: Any) -> float:
-    """Filled in by a family: the sampled index of an arm."""
-    raise RuntimeError("no sample was filled in")
+index: Callable[[Any, View, int, int], float] = open_slot("index")
+"""The index of an arm in round t + 1."""
+exceeds: Callable[[Any, View, int, int, float], bool] = open_slot("exceeds")
+"""Whether the index of an arm is above a level."""
+prepare: Callable[[Any, View, int], float] = open_slot("prepare")
+"""What the scores of all arms share in this round."""
+score: Callable[[Any, View, int, int, float], float] = open_slot("score")
+"""The score of an arm, smallest wins."""
+sample: Callable[[Any, View, int, int, Any], float] = open_slot("sample")
+"""The sampled index of an arm."""
 
 
 def choose_largest(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:

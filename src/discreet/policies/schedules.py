@@ -15,10 +15,11 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+from ..checks import amount, count
 from ..compiled import Function
 from ..errors import InvalidArgument
-from ..privacy._checks import count, number
-from .view import Empty, Setting, View
+from .parts import SchedulePart
+from .view import Setting, View
 
 UNTIL_THE_END = 1 << 62
 """A batch length that every horizon cuts off."""
@@ -38,22 +39,14 @@ def check_length(argument: str, value: object, fix: str) -> int:
     return rounds
 
 
-class Schedule:
-    """Base of all schedules."""
+class Schedule(SchedulePart[Setting]):
+    """Base of all schedules of finite arms."""
 
-    name: ClassVar[str]
     length: ClassVar[Function]
-
-    def parameters(self, setting: Setting) -> NamedTuple:
-        """What the kernel gets as its first argument."""
-        return Empty()
 
     def releases(self, horizon: int) -> int:
         """The most releases that one arm can see within the horizon."""
         return horizon
-
-    def __str__(self) -> str:
-        return self.name
 
 
 def one_round(schedule: Any, memory: Any, view: View, arm: int) -> int:
@@ -101,7 +94,7 @@ class Geometric(Schedule):
 
     def __post_init__(self) -> None:
         fix = "use for example ratio=2.0"
-        ratio = number("ratio", self.ratio, zero=False, infinite=False, fix=fix)
+        ratio = amount("ratio", self.ratio, zero=False, infinite=False, fix=fix)
         if not 1.0 < ratio <= STEEPEST:
             raise InvalidArgument("ratio", f"be above 1 and at most {STEEPEST:g}", self.ratio, fix)
         first = check_length("first", self.first, "use first=1")

@@ -11,18 +11,17 @@ The private two are ε-DP by their releases; the draws are post-processing. Hu &
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..compiled import Function, Kernel
+from ..compiled import Function, Kernel, open_slot
 from .betas import beta_beyond
 from .rules import Rule, clip01
 from .view import Setting, View
 
-
-def belief(rule: Any, view: View, arm: int, t: int) -> tuple[float, float]:
-    """Filled in by a family: the mean and the number of (pseudo-)rewards behind a Beta law."""
-    raise RuntimeError("no belief was filled in")
+belief: Callable[[Any, View, int, int], tuple[float, float]] = open_slot("belief")
+"""The mean and the number of (pseudo-)rewards behind a Beta law."""
 
 
 def choose_beta(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:

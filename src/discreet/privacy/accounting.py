@@ -21,8 +21,8 @@ from typing import Any
 
 from discreet.errors import InvalidArgument, NoConversion
 
+from ..checks import amount, count, probability
 from . import curves
-from ._checks import count, number, probability
 from .budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi, compose
 from .mechanisms import Gaussian, Laplace, Mechanism, RandomisedResponse, TruncatedLaplace
 
@@ -34,7 +34,7 @@ _CUT = 1e-18  # mass moved to the pessimistic side when a long tail is cut off
 
 def composed_delta(parts: Sequence[Part], epsilon: float) -> float:
     """An upper bound on δ at ε for all parts together; a part is (budget or mechanism, copies)."""
-    epsilon = number("epsilon", epsilon, fix="use a value such as 1.0")
+    epsilon = amount("epsilon", epsilon, fix="use a value such as 1.0")
     return curve(parts)(epsilon)
 
 
@@ -134,7 +134,7 @@ def _merged(parts: Sequence[Part]) -> dict[Budget | Laplace, int]:
             merged[what] = merged.get(what, 0) + copies
         else:
             raise InvalidArgument(
-                "parts", "hold budgets or mechanisms", what, "use Pure(0.1), for one"
+                "parts", "hold budgets or mechanisms", what, "use for example Pure(0.1)"
             )
     for what in [part for part, k in merged.items() if k > LAPLACE_COPIES]:
         if isinstance(what, Laplace):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.errors import InvalidArgument
 
-from ._checks import count, number
+from ..checks import amount, count
 from .budgets import Pure
 from .noise import laplace as noise
 
@@ -282,11 +282,11 @@ class HybridCounter:
 
 
 def _epsilon(value: float) -> float:
-    return number("epsilon", value, zero=False, fix="use a value such as 1.0")
+    return amount("epsilon", value, zero=False, fix="use a value such as 1.0")
 
 
 def _unit_interval(x: float) -> float:
-    clean = number("x", x, fix="the noise is calibrated to numbers in [0, 1]")
+    clean = amount("x", x, fix="the noise is calibrated to numbers in [0, 1]")
     if clean > 1:
         raise InvalidArgument("x", "lie in [0, 1]", x, "the noise is calibrated to that range")
     return clean

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 from discreet.errors import InvalidArgument, NoConversion
 
-from ._checks import count, probability
+from ..checks import count, probability
 from .budgets import Approximate, Budget, Pure, budget_from_dict
 
 if TYPE_CHECKING:
@@ -93,10 +93,10 @@ class Guarantee:
 
     def __post_init__(self) -> None:
         if not isinstance(self.budget, Budget):
-            raise InvalidArgument("budget", "be a Budget", self.budget, "use Pure(1.0), for one")
+            raise InvalidArgument("budget", "be a Budget", self.budget, "use for example Pure(1.0)")
         if not isinstance(self.definition, Definition):
             raise InvalidArgument(
-                "definition", "be a Definition", self.definition, "use Definition.VIEW, for one"
+                "definition", "be a Definition", self.definition, "use for example Definition.VIEW"
             )
         if self.definition is Definition.NONE and self.budget.is_finite:
             raise InvalidArgument(

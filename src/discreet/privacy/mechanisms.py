@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidArgument, UnsupportedBudget
 
+from ..checks import amount, count, probability
 from . import curves, noise
-from ._checks import count, number, probability
 from .budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class TruncatedLaplace:
     sensitivity: float = 1.0
 
     def __post_init__(self) -> None:
-        epsilon = number("epsilon", self.epsilon, infinite=False, fix="use a value such as 1.0")
+        epsilon = amount("epsilon", self.epsilon, infinite=False, fix="use a value such as 1.0")
         delta = probability("delta", self.delta, fix="choose a small number such as 1e-6")
         if epsilon == 0 and delta == 0:
             raise InvalidArgument(
@@ -225,7 +225,7 @@ class RandomisedResponse:
     epsilon: float
 
     def __post_init__(self) -> None:
-        epsilon = number("epsilon", self.epsilon, fix="use a value such as 1.0")
+        epsilon = amount("epsilon", self.epsilon, fix="use a value such as 1.0")
         object.__setattr__(self, "epsilon", epsilon)
 
     @classmethod
@@ -247,7 +247,7 @@ class RandomisedResponse:
 
     def draw(self, reward: float, rng: Generator) -> float:
         """A simulated response to a reward in [0, 1]."""
-        clean = number("reward", reward, fix="scale rewards into [0, 1]")
+        clean = amount("reward", reward, fix="scale rewards into [0, 1]")
         if clean > 1:
             raise InvalidArgument("reward", "be in [0, 1]", reward, "scale rewards into [0, 1]")
         return noise.randomised_response(clean, self.epsilon, rng)
@@ -308,11 +308,11 @@ def _over(a: float, b: float) -> float:
 
 
 def _sensitivity(value: float) -> float:
-    return number("sensitivity", value, zero=False, infinite=False, fix="1 for rewards in [0, 1]")
+    return amount("sensitivity", value, zero=False, infinite=False, fix="1 for rewards in [0, 1]")
 
 
 def _clean(mechanism: Laplace | Gaussian) -> None:
-    scale = number("scale", mechanism.scale, infinite=False, fix="use calibrated(budget)")
+    scale = amount("scale", mechanism.scale, infinite=False, fix="use calibrated(budget)")
     object.__setattr__(mechanism, "scale", scale)
     object.__setattr__(mechanism, "sensitivity", _sensitivity(mechanism.sensitivity))
 

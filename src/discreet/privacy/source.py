@@ -26,7 +26,7 @@ RESOLUTION = 1 << 20
 continuous one of the simulations agree to about one part in a million."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Source:
     """Where noise comes from; `kernels` are the functions to fill in, by name."""
 

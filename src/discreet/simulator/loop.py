@@ -1,6 +1,6 @@
 """The one loop: choose an arm, play a batch, release it, until the horizon.
 
-    while t < T:   arm, rounds = ask(view, t);  total = draw(arm, rounds);  release(...) -> view
+    while t < T:   open_batch -> arm, rounds;  collect(arm, rounds) -> total;  close_batch -> view
 
 A batch is one draw of its sum, so a run costs as many steps as it has releases, not rounds. The
 loop can pause: after a number of decisions (so that progress shows and Ctrl-C is heard), or when
@@ -15,10 +15,19 @@ from typing import Any, NamedTuple
 from ..arms.base import Law
 from ..compiled import Function, Kernel
 from ..policies import Policy
-from ..policies.view import View
+from ..policies.step import (
+    FINISHED,
+    PAUSED,
+    STARVED,
+    Parts,
+    State,
+    close_batch,
+    collect,
+    collecting,
+    open_batch,
+    slots_of,
+)
 from ..privacy.source import SIMULATED
-
-FINISHED, PAUSED, STARVED = 0, 1, 2
 
 
 class Course(NamedTuple):
@@ -48,77 +57,22 @@ class Curve(NamedTuple):
     pulls: Any
 
 
-def choose(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
-    """Filled in by the rule."""
-    raise RuntimeError("no rule was filled in")
+class Study(NamedTuple):
+    """What a run is played for: so many rounds, every arm's gap to the best, and its record."""
 
-
-def length(schedule: Any, memory: Any, view: View, arm: int) -> int:
-    """Filled in by the schedule."""
-    raise RuntimeError("no schedule was filled in")
-
-
-def publish(
-    release: Any, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
-) -> None:
-    """Filled in by the release."""
-    raise RuntimeError("no release was filled in")
-
-
-def draw(law: Any, arm: int, rounds: int, t: int, rng: Any) -> tuple[float, int]:
-    """Filled in by the law of the rewards."""
-    raise RuntimeError("no law was filled in")
-
-
-def respond(release: Any, reward: float, rng: Any) -> float:
-    """Filled in by a local release."""
-    raise RuntimeError("no local release was filled in")
-
-
-def collect_batch(
-    law: Any, release: Any, arm: int, rounds: int, t: int, rng: Any
-) -> tuple[float, int]:
-    """A trusted curator is handed the sum of the batch."""
-    return draw(law, arm, rounds, t, rng)
-
-
-def collect_each(
-    law: Any, release: Any, arm: int, rounds: int, t: int, rng: Any
-) -> tuple[float, int]:
-    """Every user's device answers for one reward; the curator sums the answers."""
-    total = 0.0
-    for played in range(rounds):
-        reward, served = draw(law, arm, 1, t + played, rng)
-        if served == 0:
-            return total, played
-        total += respond(release, reward, rng)
-    return total, rounds
-
-
-def collect(law: Any, release: Any, arm: int, rounds: int, t: int, rng: Any) -> tuple[float, int]:
-    """One of the two above."""
-    raise RuntimeError("no collection was filled in")
+    horizon: int
+    gaps: Any
+    curve: Curve
 
 
 def run(
-    law: Any,
-    schedule: Any,
-    release: Any,
-    rule: Any,
-    ledger: Any,
-    memory: Any,
-    view: View,
-    course: Course,
-    curve: Curve,
-    gaps: Any,
-    horizon: int,
-    decisions: int,
-    rng: Any,
+    law: Any, parts: Parts, state: State, course: Course, study: Study, decisions: int, rng: Any
 ) -> int:
     """Play until the horizon, for at most so many decisions, or until the law is out of rewards."""
     t, arm, left = course.t[0], course.arm[0], course.left[0]
     rounds, recorded = course.rounds[0], course.recorded[0]
     total, regret = course.total[0], course.regret[0]
+    horizon, gaps, curve, view = study.horizon, study.gaps, study.curve, state.public
     points = len(curve.grid)
     arms = len(view.pulls)
     status = FINISHED
@@ -128,17 +82,12 @@ def run(
                 status = PAUSED
                 break
             decisions -= 1
-            arm = choose(rule, memory, view, t, rng)
-            rounds = length(schedule, memory, view, arm)
+            arm, left, rounds = open_batch(parts, state, t, horizon, rng)
             total = 0.0
-            left = rounds
-            if rounds > horizon - t:
-                left = horizon - t
-                rounds = 0
         if rounds == 0:
             served = left
         else:
-            part, served = collect(law, release, arm, left, t, rng)
+            part, served = collect(law, parts.release, arm, left, t, rng)
             total += part
         while recorded < points and curve.grid[recorded] <= t + served:
             inside = curve.grid[recorded] - t
@@ -154,8 +103,7 @@ def run(
         if left > 0:
             status = STARVED
             break
-        if rounds > 0:
-            publish(release, ledger, view, arm, rounds, total, rng)
+        close_batch(parts, state, arm, rounds, total, rng)
     course.t[0], course.arm[0], course.left[0] = t, arm, left
     course.rounds[0], course.recorded[0] = rounds, recorded
     course.total[0], course.regret[0] = total, regret
@@ -175,19 +123,8 @@ def fresh_course() -> Course:
 @lru_cache(maxsize=256)
 def loop_kernel(policy: Policy, draw: Function) -> Kernel:
     """The loop with a policy and a law filled in."""
-    answer = policy.release.respond_kernel(SIMULATED)
-    gather = (
-        Kernel(collect_batch, draw=draw)
-        if answer is None
-        else Kernel(collect_each, draw=draw, respond=answer)
-    )
-    return Kernel(
-        run,
-        choose=policy.choose_kernel,
-        length=policy.length_kernel,
-        publish=policy.release.publish_kernel(SIMULATED),
-        collect=gather,
-    )
+    gather = collecting(policy, draw, SIMULATED)
+    return Kernel(run, collect=gather, **slots_of(policy, SIMULATED))
 
 
 def compiled_loop(policy: Policy, law: Law, arguments: tuple[Any, ...]) -> Function:

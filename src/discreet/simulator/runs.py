@@ -19,13 +19,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from ..arms.base import Law
+from ..checks import count
 from ..errors import InvalidArgument
 from ..policies import CATALOGUE, Policy
-from ..policies.view import fresh_view
+from ..policies.policy import served
+from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
 from ..progress import Bar
-from .loop import FINISHED, STARVED, Curve, compiled_loop, fresh_course
+from .loop import Curve, Study, compiled_loop, fresh_course
 from .results import Comparison, Result
-from .work import Stage, Work, check_count, check_threads, entropy_of
+from .work import Stage, Work, check_threads, entropy_of
 
 DECISIONS = 100_000
 """Decisions between two looks at the stop sign: at most some tenths of a second."""
@@ -89,6 +91,13 @@ def compare(
     progress: bool | None = None,
 ) -> Comparison:
     """Run several policies on the same law with the same seeds."""
+    policies = [
+        served(
+            policy, "simulate", Policy, "finite",
+            fix="discreet.identify.identify runs rows that stop, discreet.simulate linear ones",
+        )
+        for policy in policies
+    ]  # fmt: skip
     if not isinstance(law, Law):
         raise InvalidArgument("law", "be a Law", law, "build it: discreet.Bernoulli([0.7, 0.5])")
     return compared(
@@ -117,7 +126,7 @@ def compared(
     for policy in policies:
         check(policy, place)
     rounds = check_horizon(horizon, place)
-    runs, points = check_count("runs", runs), check_count("points", points, least=2)
+    runs, points = count("runs", runs), count("points", points, least=2)
     workers, entropy = check_threads(threads), entropy_of(seed)
     grid = log_grid(rounds, points)
     works = [work(policy, place, rounds, runs, entropy, grid) for policy in policies]
@@ -187,13 +196,8 @@ class Scene(Stage):
         policy, setting = work.policy, work.setting
         self.work = work
         self.loop: Callable[..., int] | None = None
-        self.props = (
-            policy.release.ledger(setting),
-            policy.rule.memory(setting),
-            fresh_view(setting.arms),
-            fresh_course(),
-        )
-        super().__init__(*self.props)
+        self.state, self.course = fresh_state(policy, setting), fresh_course()
+        super().__init__(*self.state, self.course)
 
     def play(self, number: int) -> bool:
         work = self.work
@@ -201,9 +205,8 @@ class Scene(Stage):
         rng = work.generator(number)
         state = work.law.start(rng)
         curve = Curve(work.grid, work.regret[number], work.pulls[number])
-        arguments = (
-            state, *work.parameters, *self.props, curve, work.gaps, work.horizon, DECISIONS, rng,
-        )  # fmt: skip
+        study = Study(work.horizon, work.gaps, curve)
+        arguments = (state, work.parts, self.state, self.course, study, DECISIONS, rng)
         loop = self.loop = self.loop or compiled_loop(work.policy, work.law, arguments)
         while not work.stop.is_set():
             status = loop(*arguments)
@@ -225,11 +228,7 @@ class Simulation(Work):
         super().__init__(policy.name, runs, entropy)
         self.policy, self.law, self.horizon, self.grid = policy, law, horizon, grid
         self.setting = policy.setting(law.arms, horizon)
-        self.parameters = (
-            policy.schedule.parameters(self.setting),
-            policy.release.parameters(self.setting),
-            policy.rule.parameters(self.setting),
-        )
+        self.parts = parts_of(policy, self.setting)
         means = np.array(law.means)
         self.gaps = means.max() - means
         self.regret = np.full((runs, len(grid)), np.nan)

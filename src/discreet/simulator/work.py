@@ -15,6 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from ..checks import count
 from ..errors import InvalidArgument
 from ..progress import Bar
 
@@ -120,17 +121,9 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def check_count(name: str, value: Any, least: int = 1) -> int:
-    """A whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        rule = f"be a whole number from {least}"
-        raise InvalidArgument(name, rule, value, f"use for example {name}={max(least, 2)}")
-    return int(value)
-
-
 def check_threads(threads: int | None) -> int:
     """How many threads; all cores unless told."""
-    return available_cores() if threads is None else check_count("threads", threads)
+    return available_cores() if threads is None else count("threads", threads)
 
 
 def entropy_of(seed: Any) -> int:

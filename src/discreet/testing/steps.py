@@ -7,7 +7,8 @@ arm's value and size, and nothing else; a batch that the horizon cuts off is nev
 from __future__ import annotations
 
 from ..policies.policy import Policy
-from ..policies.view import View, fresh_view
+from ..policies.step import fresh_state, interpreted_steps, parts_of
+from ..policies.view import View
 from ..privacy.source import SIMULATED
 from .case import SEED, Case, generator
 from .walk import Walk
@@ -22,30 +23,25 @@ def check_steps(row: Policy, case: Case) -> None:
 def _check_decisions(row: Policy, case: Case) -> None:
     """Every decision names an arm and a length, and leaves the view to the release."""
     setting = row.setting(case.arms, case.horizon)
-    choose, length = row.choose_kernel.interpreted(), row.length_kernel.interpreted()
-    publish = row.release.publish_kernel(SIMULATED).interpreted()
-    schedule, release, rule = (
-        part.parameters(setting) for part in (row.schedule, row.release, row.rule)
-    )
-    ledger, memory = row.release.ledger(setting), row.rule.memory(setting)
-    view = fresh_view(case.arms)
+    parts, state = parts_of(row, setting), fresh_state(row, setting)
+    view, steps = state.public, interpreted_steps(row, SIMULATED)
     rng, t = generator(SEED), 0
     while t < case.horizon:
         before = _contents(view)
-        arm = choose(rule, memory, view, t, rng)
+        try:
+            arm, left, rounds = steps.open_batch(parts, state, t, case.horizon, rng)
+        except IndexError:
+            arm, left, rounds = case.arms, 1, 1
         if not 0 <= arm < case.arms or arm != int(arm):
             raise AssertionError(f"choose must name an arm from 0 to {case.arms - 1}, got {arm!r}")
-        rounds = length(schedule, memory, view, int(arm))
-        if rounds < 1 or rounds != int(rounds):
-            raise AssertionError(f"length must be a whole number of rounds from 1, got {rounds!r}")
+        if left < 1 or left != int(left):
+            raise AssertionError(f"length must be a whole number of rounds from 1, got {left!r}")
         if _contents(view) != before:
             raise AssertionError("choose and length must leave the view as it is, they changed it")
-        t += int(rounds)
-        if t > case.horizon:
-            return
-        view.pulls[arm] += rounds
+        t += int(left)
+        view.pulls[arm] += left
         pulls = view.pulls.tolist()
-        publish(release, ledger, view, int(arm), int(rounds), 0.5 * rounds, rng)
+        steps.close_batch(parts, state, int(arm), int(rounds), 0.5 * rounds, rng)
         if view.pulls.tolist() != pulls:
             raise AssertionError("publish must not count pulls, which the loop does")
         sizes = [x for other, x in enumerate(view.size.tolist()) if other != arm]
@@ -53,7 +49,7 @@ def _check_decisions(row: Policy, case: Case) -> None:
             raise AssertionError(
                 f"a batch of arm {arm} changed the size behind another arm's value"
             )
-        if view.size[arm] < 1:
+        if rounds > 0 and view.size[arm] < 1:
             raise AssertionError(f"publish must say how many rewards it rests on: arm {arm} has 0")
 
 

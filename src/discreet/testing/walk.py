@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..policies.policy import Policy
-from ..policies.view import View, fresh_view
-from ..simulator.loop import FINISHED, STARVED, Curve, fresh_course, loop_kernel
+from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
+from ..policies.view import View
+from ..simulator.loop import Curve, Study, fresh_course, loop_kernel
 from .case import generator
 
 if TYPE_CHECKING:
@@ -33,18 +34,15 @@ class Walk:
         self.law, self.horizon, self.arms = law, horizon, law.arms
         self.rng = generator(seed, number)
         self.state = law.start(self.rng)
-        self.view: View = fresh_view(law.arms)
+        run = fresh_state(row, setting)
+        self.view: View = run.public
         self.course = fresh_course()
         grid = np.arange(1, horizon + 1)
         pulls = np.zeros((horizon, law.arms), np.int64)
         self.curve = Curve(grid, np.full(horizon, np.nan), pulls)
         means = np.array(law.means)
-        parts = (row.schedule, row.release, row.rule)
-        self.fixed = (
-            self.state, *(part.parameters(setting) for part in parts), row.release.ledger(setting),
-            row.rule.memory(setting), self.view, self.course, self.curve, means.max() - means,
-            horizon,
-        )  # fmt: skip
+        study = Study(horizon, means.max() - means, self.curve)
+        self.fixed = (self.state, parts_of(row, setting), run, self.course, study)
 
     def go(self, decisions: int) -> bool:
         """Take so many decisions, or fewer if the run ends; True when it is over."""

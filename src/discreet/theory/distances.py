@@ -20,9 +20,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..checks import means_of, positive
 from ..errors import InvalidArgument
 from ..policies.divergences import kl, private_divergence
-from .checks import means_of, positive
 
 if TYPE_CHECKING:
     from ..arms import Law

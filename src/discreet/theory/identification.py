@@ -19,10 +19,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from ..checks import means_of, one_best, positive, share
 from ..errors import InvalidArgument
 from ..policies.divergences import kl
 from .bound import RISK, SAMPLES, bound
-from .checks import means_of, one_best, positive, share
 from .distances import gaussian_tvinf
 
 FAMILIES = ("bernoulli", "gaussian")

@@ -18,10 +18,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..checks import count, horizon_of, positive
 from ..errors import DiscreetError, InvalidArgument
-from ..privacy._checks import count
 from .bound import LOG, ROUNDS, bound
-from .checks import horizon_of, positive
 from .regret_lower import _rho
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ class LinearProgramme(NamedTuple):
 )  # fmt: skip
 def linear_minimax_pure(dimension: int, horizon: float, epsilon: float) -> float:
     """max(e^-2 d sqrt T/8, e^-1 d/(4ε))."""
-    d = count("dimension", dimension, fix="use dimension=3, for one")
+    d = count("dimension", dimension, fix="use for example dimension=3")
     epsilon = positive("epsilon", epsilon, infinite=True)
     return max(_linear_open(d, horizon), math.exp(-1.0) * d / (4.0 * epsilon))
 
@@ -59,7 +58,7 @@ def linear_minimax_pure(dimension: int, horizon: float, epsilon: float) -> float
 )  # fmt: skip
 def linear_minimax_zcdp(dimension: int, horizon: float, rho: float) -> float:
     """max(e^-2 d sqrt T/8, e^-2.25 d/(4 sqrt ρ))."""
-    d = count("dimension", dimension, fix="use dimension=3, for one")
+    d = count("dimension", dimension, fix="use for example dimension=3")
     return max(_linear_open(d, horizon), math.exp(-2.25) * d / (4.0 * math.sqrt(_rho(rho))))
 
 
@@ -113,7 +112,7 @@ def _problem(actions: Any, theta: Any, epsilon: float) -> tuple[Any, Any, Any]:
         points, parameter = np.asarray(actions, float), np.asarray(theta, float)
     except (TypeError, ValueError):
         raise InvalidArgument(
-            "actions", "be vectors of one length", actions, "use [[1, 0], [0, 1]], for one"
+            "actions", "be vectors of one length", actions, "use for example [[1, 0], [0, 1]]"
         ) from None
     if points.ndim != 2 or len(points) < 2 or not np.isfinite(points).all():
         raise InvalidArgument("actions", "be two or more finite vectors", actions, "add a vector")

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .checks import means_of, share
+from ..checks import means_of, share
 from .regimes import free_epsilon, log_odds_ratio, regime
 from .regret_lower import lai_robbins, private_bernoulli
 

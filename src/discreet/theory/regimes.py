@@ -16,8 +16,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ..checks import means_of, one_best, positive
 from ..policies.divergences import kl
-from .checks import means_of, one_best, positive
 from .identification import characteristic_time
 from .regret_lower import lai_robbins, private_bernoulli
 

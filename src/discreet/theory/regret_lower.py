@@ -17,10 +17,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..checks import count, horizon_of, means_of, positive, probability, share
 from ..errors import InvalidArgument
-from ..privacy._checks import count, probability
 from .bound import LOG, ROUNDS, bound
-from .checks import horizon_of, means_of, positive, share
 from .distances import FiniteLaw, compared, d_epsilon
 
 if TYPE_CHECKING:
@@ -118,7 +117,7 @@ def minimax_global(
     """(1/(16ε)) log[((e^ε-1)T^(1-a) + 5δT^(1-a)) / (40c(e^ε-1) + 5δT^(1-a))]."""
     rounds = horizon_of(horizon)
     epsilon = positive("epsilon", epsilon)
-    delta = probability("delta", delta, fix="use delta=1e-6, for one")
+    delta = probability("delta", delta, fix="use for example delta=1e-6")
     c, a = positive("c", c), share("a", a)
     power = rounds ** (1.0 - a)
     # divided by e^ε-1, so that a large ε does not overflow

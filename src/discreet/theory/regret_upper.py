@@ -19,10 +19,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ..checks import count, horizon_of, means_of, positive, probability
 from ..errors import InvalidArgument
-from ..privacy._checks import count, probability
 from .bound import ROUNDS, bound
-from .checks import horizon_of, means_of, positive
 
 REWARDS = "rewards in [0, 1]"
 
@@ -149,7 +148,7 @@ def _pulls(gap: float, square: float, linear: float) -> float:
 
 def _private_log(first: float, leak: float, epsilon: float, delta: float) -> float:
     """(1/ε) log[(first (e^ε-1) + leak δ)/(2(e^ε-1) + leak δ)]; its limit at ε = 0."""
-    delta = probability("delta", delta, fix="use delta=1e-6, for one")
+    delta = probability("delta", delta, fix="use for example delta=1e-6")
     if epsilon == 0.0 and delta > 0.0:
         return (first - 2.0) / (leak * delta)
     epsilon = positive("epsilon", epsilon)

@@ -14,8 +14,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..checks import positive
 from ..privacy.budgets import Approximate, Pure
-from .checks import positive
 
 WORDS = ((0.1, "very strong"), (0.5, "strong"), (1.5, "moderate"), (4.0, "weak"))
 """The largest ε that each word is used for; beyond, "hardly any"."""

@@ -13,12 +13,12 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..checks import horizon_of, means_of, positive, share
 from ..errors import DiscreetError, InvalidArgument
 from ..privacy.budgets import ZCDP, Approximate, Budget, Pure
 from ..privacy.guarantees import Definition
 from . import identification, regret_lower, regret_upper
 from .bound import BOUNDS, LOG
-from .checks import horizon_of, means_of, positive, share
 
 if TYPE_CHECKING:
     from ..simulator import Comparison, Result

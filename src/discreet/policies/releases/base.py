@@ -15,18 +15,20 @@ can ever be, `mechanism` what one of them costs, and the guarantee is their comp
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from ...compiled import Function, Kernel
+from ...checks import amount, count
+from ...compiled import Function, Kernel, open_slot
 from ...errors import InvalidArgument
-from ...privacy._checks import count, number
 from ...privacy.budgets import ZCDP, Approximate, Budget, Pure, Renyi
 from ...privacy.guarantees import Definition, Guarantee
 from ...privacy.mechanisms import Laplace
 from ...privacy.source import SIMULATED, Source
+from ..parts import ReleasePart
 from ..schedules import Schedule
-from ..view import Empty, Setting
+from ..view import Setting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,15 +41,12 @@ NOMINAL_HORIZON = 1 << 20
 """Stands in for the horizon where a guarantee is the same for all of them."""
 
 
-class Release:
+class Release(ReleasePart[Setting]):
     """Base of all releases: exact in what it stores, private by what `mechanism` adds."""
 
-    name: ClassVar[str]
     publish: ClassVar[Function]
     respond: ClassVar[Function | None] = None
     """Local releases: what a user's own device makes of one reward, before anybody sees it."""
-    noise: ClassVar[str] = ""
-    """Which noise of the source fills in `noise` in the kernels."""
     bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     """The range of rewards that the sensitivity rests on."""
     secure_noise: ClassVar[bool] = True
@@ -56,14 +55,6 @@ class Release:
     """Whether batches of any length, in any order of arms, cost what the guarantee says."""
     budget: Budget
     """What was asked for, over the whole run."""
-
-    def parameters(self, setting: Setting) -> NamedTuple:
-        """What the kernels get as their first argument."""
-        return Empty()
-
-    def ledger(self, setting: Setting) -> NamedTuple:
-        """The curator's private memory, empty."""
-        return Empty()
 
     def touches(self, schedule: Schedule, horizon: int) -> int:
         """How many noisy numbers one reward can enter."""
@@ -138,42 +129,22 @@ class Release:
 
     def publish_kernel(self, source: Source) -> Kernel:
         """`publish` with the noise of a source filled in."""
-        kernel = Kernel(self.publish, **self._filled(source))
+        kernel = self.kernel(self.publish, source)
         draws = bool(self.noise) and self.respond is None
         return kernel.inlined() if draws else kernel
 
     def respond_kernel(self, source: Source) -> Kernel | None:
         """`respond` with the noise of a source filled in; None for a trusted curator."""
-        return None if self.respond is None else Kernel(self.respond, **self._filled(source))
-
-    def _filled(self, source: Source) -> dict[str, Function]:
-        filled = dict(source.kernels)
-        if self.noise:
-            filled["noise"] = source.kernels[self.noise]
-        return filled
-
-    def __str__(self) -> str:
-        return self.name
+        return None if self.respond is None else self.kernel(self.respond, source)
 
 
-def noise(scale: float, rng: Any) -> float:
-    """Filled in by a source; a kernel that was not linked must not run."""
-    raise RuntimeError("no source of noise was filled in")
-
-
-def response(reward: float, epsilon: float, rng: Any) -> float:
-    """Filled in by a source, likewise: a random bit that leans towards the reward."""
-    raise RuntimeError("no source of noise was filled in")
-
-
-def squash(reward: float, unit: int) -> float:
-    """Filled in by a source, likewise: the sigmoid of a reward, in units."""
-    raise RuntimeError("no source of noise was filled in")
-
-
-def truncated(epsilon: float, delta: float, rng: Any) -> float:
-    """Filled in by a source, likewise: truncated Laplace noise of sensitivity 1."""
-    raise RuntimeError("no source of noise was filled in")
+noise: Callable[[float, Any], float] = open_slot("noise")
+response: Callable[[float, float, Any], float] = open_slot("response")
+"""A random bit that leans towards the reward."""
+squash: Callable[[float, int], float] = open_slot("squash")
+"""The sigmoid of a reward, in units."""
+truncated: Callable[[float, float, Any], float] = open_slot("truncated")
+"""Truncated Laplace noise of sensitivity 1."""
 
 
 class Scale(NamedTuple):
@@ -192,7 +163,7 @@ class PureRelease(Release):
 
     def __post_init__(self) -> None:
         fix = "use for example epsilon=1.0"
-        epsilon = number("epsilon", self.epsilon, zero=False, fix=fix)
+        epsilon = amount("epsilon", self.epsilon, zero=False, fix=fix)
         if epsilon < SMALLEST_EPSILON:  # the scale of the noise would not be a finite number
             raise InvalidArgument("epsilon", f"be at least {SMALLEST_EPSILON:g}", self.epsilon, fix)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from ...checks import count
 from ...compiled import Function
-from ...privacy._checks import count
 from ...privacy.counters import (
     HYBRID_LEVELS,
     HybridLedger,

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from ...checks import amount
 from ...compiled import Function
 from ...errors import InvalidArgument, UnsupportedBudget
-from ...privacy._checks import number
 from ...privacy.budgets import ZCDP, Approximate, Budget
 from ...privacy.guarantees import Definition, Guarantee
 from ..schedules import Regular, Schedule
@@ -132,7 +132,7 @@ class ShrinkingLaplace(Release):
     noise: ClassVar[str] = "laplace"
 
     def __post_init__(self) -> None:
-        power = number("v", self.power, zero=False, fix="use v=1.1 as published")
+        power = amount("v", self.power, zero=False, fix="use v=1.1 as published")
         if not 1.0 < power <= 1.5:
             raise InvalidArgument("v", "lie in (1, 1.5]", self.power, "use v=1.1 as published")
         if not isinstance(self.asked, ZCDP | Approximate):

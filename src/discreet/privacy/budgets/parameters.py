@@ -12,7 +12,7 @@ import math
 
 from discreet.errors import InvalidArgument
 
-from .._checks import count, number, probability
+from ...checks import amount, count, probability
 
 EXAMPLES = {"epsilon": "1.0", "rho": "0.1", "mu": "0.5"}
 
@@ -23,12 +23,12 @@ def parameter(name: str, value: object, *, zero: bool = True) -> float:
         return probability(name, value, fix="choose a small number such as 1e-6")
     if name in ("alpha", "renyi_alpha"):
         return _order(name, value)
-    return number(name, value, zero=zero, fix=f"use a value such as {EXAMPLES[name]}")
+    return amount(name, value, zero=zero, fix=f"use a value such as {EXAMPLES[name]}")
 
 
 def _order(name: str, alpha: object) -> float:
     fix = "use an order such as 2 (an infinite order is Pure)"
-    order = number(name, alpha, infinite=False, zero=False, fix=fix)
+    order = amount(name, alpha, infinite=False, zero=False, fix=fix)
     if order <= 1:
         raise InvalidArgument(name, "be greater than 1", alpha, fix)
     return order

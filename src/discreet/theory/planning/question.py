@@ -12,10 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...checks import count, horizon_of, means_of, one_best, one_of, positive, probability, share
 from ...errors import InvalidArgument
-from ...policies.catalogue import one_of
-from ...privacy._checks import count, probability
-from ..checks import horizon_of, means_of, one_best, positive, share
 
 GOALS = ("regret", "identification")
 TRUST = ("server", "none")
@@ -93,7 +91,7 @@ def question(
     if not asked:
         raise InvalidArgument("epsilons", "hold at least one ε", list(asked), "leave them out")
     grid = tuple(sorted({positive("epsilons", value) for value in asked} | {epsilon}))
-    delta = probability("delta", delta, fix="use delta=1e-6, for one")
+    delta = probability("delta", delta, fix="use for example delta=1e-6")
     seed = count("seed", seed, fix="use seed=1", least=0)
     scenarios, words = _scenarios(means, arms, rates, gap, seed)
     if horizon is None and goal == "regret":

@@ -1,0 +1,269 @@
+"""The one catalogue: every published row by name, of whatever kind.
+
+    finite     arms without features: `discreet.policies.catalogue`
+    identify   the same, with a rule that stops and recommends: `discreet.identify.catalogue`
+    linear     arms with features: `discreet.linear.catalogue`
+
+>>> entry("adac-oful").kind, entry("adap-tt").title
+('linear', 'AdaP-TT')
+>>> entry("dp-se").kind, entry("dp-se", goal="identify").kind
+('finite', 'identify')
+
+A line of a catalogue is a builder with a name, kinds of budget and a reference:
+
+    class Row(PolicyEntry[Policy]):
+        kind: ClassVar[str] = "finite"
+        catalogue: ClassVar[dict[str, Row]] = {}
+
+    @Row.enter("adap-ucb", Pure, reference="azize2022")
+    def _adap_ucb(budget: Pure, alpha: float = 3.1) -> Parts:
+        \"""AdaP-UCB\"""
+
+A builder takes the budget first, if the line is private, and options with defaults; the first line
+of its docstring is the title. `entry("adap-ucb").policy(Pure(1.0), alpha=1.0)` builds the row.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+from ..checks import one_of
+from ..errors import InvalidArgument, UnknownPolicy, UnsupportedBudget
+from ..privacy.budgets import (
+    ZCDP,
+    Approximate,
+    Budget,
+    GaussianDP,
+    Pure,
+    Renyi,
+    budget_from,
+    budget_from_dict,
+)
+
+KINDS = {
+    "finite": "discreet.policies.catalogue",
+    "identify": "discreet.identify.catalogue",
+    "linear": "discreet.linear.catalogue",
+}
+"""Where the rows of each kind are entered. A home is imported when a name is looked for in it: the
+kinds that are built on this package are known to it by name alone."""
+GOALS = {"regret": ("finite", "linear"), "identify": ("identify",)}
+"""The kinds that serve a goal."""
+WORDS = {"finite": "finite-armed", "identify": "identifying", "linear": "linear"}
+"""What rows of each kind are called in messages."""
+
+Built = TypeVar("Built")
+Builder = TypeVar("Builder", bound=Callable[..., Any])
+
+EXAMPLES: tuple[Budget, ...] = (Pure(1.0), ZCDP(0.5), Approximate(1.0, 1e-6))
+"""The budgets that the printed table shows a row with: the first kind that it serves."""
+ARGUMENTS: dict[type[Budget], str] = {
+    Pure: "epsilon",
+    Approximate: "epsilon and delta",
+    ZCDP: "rho",
+    Renyi: "epsilon and renyi_alpha",
+    GaussianDP: "mu",
+}
+"""How a budget of each kind is asked for."""
+
+
+_catalogues: dict[str, dict[str, Any]] = {}
+
+
+@dataclass(frozen=True)
+class Entry(Generic[Built]):
+    """A line of the catalogue: how to build a row, for which budgets, after which paper."""
+
+    name: str
+    title: str
+    build: Callable[..., Any]
+    budgets: tuple[type[Budget], ...]
+    reference: str
+    kind: ClassVar[str]
+    """A key of `KINDS`."""
+    catalogue: ClassVar[dict[str, Any]]
+    """All lines of the kind by name, in the order of the table."""
+    argument: ClassVar[str] = "budget"
+    """What the builder calls the budget."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "catalogue" in vars(cls):
+            _catalogues[cls.kind] = cls.catalogue
+
+    @classmethod
+    def enter(
+        cls, name: str, *budgets: type[Budget], reference: str
+    ) -> Callable[[Builder], Builder]:
+        """Enter a builder into the catalogue; its docstring is the title."""
+
+        def enter(build: Builder) -> Builder:
+            title = inspect.getdoc(build) or name
+            cls.catalogue[name] = cls(name, title.splitlines()[0], build, budgets, reference)
+            return build
+
+        return enter
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """The line of that name and this kind."""
+        if name not in cls.catalogue:
+            raise _unknown(name, cls.kind)
+        found: Self = cls.catalogue[name]
+        return found
+
+    @classmethod
+    def serving(cls, kind: type[Budget]) -> list[str]:
+        """The lines that can be calibrated to a kind of budget."""
+        return [entry.name for entry in cls.catalogue.values() if kind in entry.budgets]
+
+    @property
+    def private(self) -> bool:
+        """Whether it takes a budget."""
+        return bool(self.budgets)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options beside the budget, with their defaults."""
+        parameters = inspect.signature(self.build).parameters.values()
+        return {p.name: p.default for p in parameters if p.name != self.argument}
+
+    def policy(self, budget: Budget | None = None, **options: Any) -> Built:
+        """The row for a budget."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_recipe(cls, recipe: Mapping[str, Any]) -> Built:
+        """The row that a saved recipe names."""
+        raise NotImplementedError
+
+    @property
+    def example_budget(self) -> Budget | None:
+        """The budget that the printed table shows it with."""
+        return next((b for b in EXAMPLES if isinstance(b, self.budgets)), None)
+
+    def example(self) -> Built:
+        """The row as the printed table shows it."""
+        return self.policy(self.example_budget)
+
+    def check(self, budget: object, options: dict[str, Any]) -> None:
+        """Refuse unknown options, and a budget that is missing or has no use."""
+        for option in sorted(set(options) - set(self.options)):
+            raise InvalidArgument(
+                option, f"be an option of {self.name}", options[option],
+                f"its options: {', '.join(self.options) or 'none'}",
+            )  # fmt: skip
+        if budget is None and self.budgets:
+            raise UnsupportedBudget(
+                self.argument, f"be given: {self.name} is private", None, self.fix
+            )
+        if budget is not None and not self.budgets:
+            private = [entry.name for entry in self.catalogue.values() if entry.budgets]
+            served = self.serving(type(budget)) if isinstance(budget, Budget) else private
+            raise UnsupportedBudget(
+                self.argument, f"be left out: {self.name} is not private", budget,
+                f"private rows: {', '.join(served)}",
+            )  # fmt: skip
+
+    def served(self, budget: Budget) -> Budget:
+        """The budget, if it is of a kind that the builder takes."""
+        if isinstance(budget, Approximate) and budget.delta == 0.0 and Pure in self.budgets:
+            return budget.to_pure()
+        if not isinstance(budget, self.budgets):
+            others = ", ".join(self.serving(type(budget)))
+            raise UnsupportedBudget(
+                "budget", f"be {' or '.join(kind.kind for kind in self.budgets)} for {self.name}",
+                budget, f"{self.fix}; or take one of {others}" if others else self.fix,
+            )  # fmt: skip
+        return budget
+
+    @property
+    def fix(self) -> str:
+        """How to ask for a budget that it serves."""
+        return f"give {' or '.join(ARGUMENTS[kind] for kind in self.budgets)}"
+
+
+@dataclass(frozen=True)
+class PolicyEntry(Entry[Built]):
+    """A line whose builder takes a `Budget` and gives schedule, release and rule."""
+
+    def policy(self, budget: Budget | None = None, **options: Any) -> Built:
+        self.check(budget, options)
+        parts = (
+            self.build(**options) if budget is None else self.build(self.served(budget), **options)
+        )
+        recipe = {"name": self.name, "budget": None if budget is None else budget.to_dict()}
+        return self.composed(parts, recipe | options)
+
+    @classmethod
+    def from_recipe(cls, recipe: Mapping[str, Any]) -> Built:
+        options = dict(recipe)
+        name, budget = options.pop("name"), options.pop("budget", None)
+        return cls.named(name).policy(
+            None if budget is None else budget_from_dict(budget), **options
+        )
+
+    def composed(self, parts: tuple[Any, Any, Any], recipe: dict[str, Any]) -> Built:
+        """Schedule, release and rule put together."""
+        raise NotImplementedError
+
+
+def one_budget(budget: Budget | None, **numbers: float | None) -> Budget | None:
+    """A budget that is given as such, or by its numbers, but not both."""
+    asked = budget_from(**numbers)
+    if budget is not None and asked is not None:
+        raise InvalidArgument(
+            "budget", "be the only budget", str(asked), "give either budget or its numbers"
+        )
+    return asked if budget is None else budget
+
+
+def catalogue(kind: str) -> dict[str, Entry[Any]]:
+    """All rows of a kind by name, in the order of the table."""
+    importlib.import_module(KINDS[kind])
+    return _catalogues[kind]
+
+
+def every_entry() -> dict[str, Entry[Any]]:
+    """All rows by name, finite-armed ones first; of two with one name the first."""
+    found: dict[str, Entry[Any]] = {}
+    for kind in KINDS:
+        for name, line in catalogue(kind).items():
+            found.setdefault(name, line)
+    return found
+
+
+def entry(name: str, goal: str | None = None) -> Entry[Any]:
+    """The row of that name, of whatever kind; the first that serves the goal, if one is given."""
+    kinds = list(KINDS)
+    if goal is not None:
+        kinds = [*GOALS[one_of("goal", goal, *GOALS)]]
+    for kind in kinds:
+        if name in catalogue(kind):
+            return catalogue(kind)[name]
+    if name in every_entry():
+        raise UnknownPolicy(
+            "policy", f"be a row for the goal {goal!r}", name,
+            f"rows: {', '.join(line for kind in kinds for line in catalogue(kind))}",
+        )  # fmt: skip
+    raise UnknownPolicy.near(str(name), every_entry())
+
+
+def row_from_recipe(recipe: Mapping[str, Any]) -> Any:
+    """The row, of whatever kind, that a saved recipe names."""
+    return entry(recipe["name"], recipe.get("goal")).from_recipe(recipe)
+
+
+def _unknown(name: object, kind: str) -> UnknownPolicy:
+    """No row of that kind: of another perhaps, else nearly spelt."""
+    if name in every_entry():
+        other = every_entry()[str(name)].kind
+        return UnknownPolicy(
+            "policy", f"be a row of the {WORDS[kind]} catalogue", name,
+            f"it is a row of the {WORDS[other]} one: use discreet.policy({name!r}, ...)",
+        )  # fmt: skip
+    return UnknownPolicy.near(str(name), every_entry())

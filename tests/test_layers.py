@@ -1,0 +1,116 @@
+"""Arrows point downwards only: a package imports what stands below it, never what is above.
+
+Imports for type checkers and imports inside functions count as well. From the top down:
+
+    cli, demo, serve        the command line, the service
+    front, testing, studies what is made of everything below
+    theory, inference       bounds and the planner draw their pages with report
+    report
+    audit, membership       attacks, on policies and on live trials
+    live
+    linear, identify        rows of other kinds, run by the machinery of the simulator
+    simulator               the loop, runs in threads, results
+    policies, arms, privacy
+    compiled, checks, …     what knows nothing of bandits
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "discreet"
+LAYERS = [
+    {"cli", "demo", "serve"},
+    {"front", "testing", "studies"},
+    {"theory", "inference"},
+    {"report"},
+    {"audit", "membership"},
+    {"live"},
+    {"linear", "identify"},
+    {"simulator"},
+    {"policies"},
+    {"arms"},
+    {"privacy"},
+    {"compiled", "checks", "references"},
+    {"errors", "lazy", "progress", "version"},
+]
+RANK = {name: len(LAYERS) - rank for rank, names in enumerate(LAYERS) for name in names}
+EXCEPTIONS = {
+    ("linear/live.py", "live"): "the live trial of linear rows, until one Trial serves all kinds",
+    ("linear/stepwise.py", "live"): "likewise, its run",
+}
+BESIDE: set[frozenset[str]] = {frozenset({"cli", "demo"}), frozenset({"cli", "serve"})}
+"""Packages of one layer that may know each other."""
+
+
+def imported(file: Path) -> Iterator[str]:
+    """The packages and modules right below `discreet` that a file imports, however deep inside."""
+    package = ("discreet", *file.relative_to(SOURCE).parts[:-1])
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name.split(".") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = list(package[: len(package) - node.level + 1]) if node.level else []
+            base += node.module.split(".") if node.module else []
+            names = [[*base, alias.name] for alias in node.names]
+        else:
+            continue
+        yield from (name[1] for name in names if name[0] == "discreet" and len(name) > 1)
+
+
+FILES = sorted(file for file in SOURCE.rglob("*.py") if file != SOURCE / "__init__.py")
+
+
+def name_of(file: Path) -> str:
+    return file.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def wrong(file: Path) -> list[str]:
+    """The arrows of a file that do not point downwards."""
+    here, found = name_of(file), []
+    for there in sorted(set(imported(file)) - {here}):
+        if there not in RANK:
+            continue  # a name of the package itself, such as __version__
+        down = RANK[here] > RANK[there] or frozenset({here, there}) in BESIDE
+        if not down and (file.relative_to(SOURCE).as_posix(), there) not in EXCEPTIONS:
+            found.append(f"{here} -> {there}")
+    return found
+
+
+def test_every_package_has_its_place() -> None:
+    assert {name_of(file) for file in FILES} <= set(RANK)
+
+
+@pytest.mark.parametrize("name", sorted({name_of(file) for file in FILES}))
+def test_arrows_point_downwards(name: str) -> None:
+    arrows = {
+        file.relative_to(SOURCE).as_posix(): wrong(file) for file in FILES if name_of(file) == name
+    }
+    assert {file: found for file, found in arrows.items() if found} == {}
+
+
+def test_exceptions_are_needed() -> None:
+    for path, there in EXCEPTIONS:
+        file = SOURCE / path
+        assert not file.exists() or there in set(imported(file)), f"{path} no longer needs it"
+
+
+def test_upward_arrows_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "SOURCE", tmp_path)
+    (tmp_path / "privacy").mkdir()
+    file = tmp_path / "privacy" / "leak.py"
+    for text in (
+        "from ..policies import Policy",
+        "def f():\n    from ..live.trial import Trial",
+        "import discreet.simulator.runs",
+        "from discreet import theory",
+        "from .. import live",
+    ):
+        file.write_text(text)
+        assert len(wrong(file)) == 1, text
+    file.write_text("from ..errors import InvalidArgument\nfrom .budgets import Pure\nimport math")
+    assert wrong(file) == []
