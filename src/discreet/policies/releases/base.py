@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .noise_of_mean import MeanNoise
 
 SMALLEST_EPSILON = 1e-100
+"""Noise for less would have no finite scale once it is shared by levels, releases and arms."""
 NOMINAL_HORIZON = 1 << 20
 """Stands in for the horizon where a guarantee is the same for all of them."""
 
