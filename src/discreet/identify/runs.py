@@ -135,7 +135,9 @@ class Scene(Stage):
         rng = work.generator(number)
         state = work.law.start(rng)
         arguments = (state, *work.parameters, *self.props, work.limit, PATIENCE, rng)
-        loop = self.loop = self.loop or compiled_loop(work.row, work.law, arguments)
+        loop = self.loop = self.loop or work.ready(
+            lambda: compiled_loop(work.row, work.law, arguments), arguments
+        )
         while not work.stop.is_set():
             status = loop(*arguments)
             if status == STARVED:

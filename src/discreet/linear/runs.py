@@ -116,7 +116,7 @@ class RoundStage(Stage):
         )  # fmt: skip
         if self.loop is None:
             kernel = loop_kernel(work.row, contexts.offer, work.problem.rewards.pay)
-            self.loop = kernel.cached(*arguments)
+            self.loop = work.ready(lambda: kernel.cached(*arguments), arguments)
         while not work.stop.is_set():
             status = self.loop(*arguments)
             if status == FINISHED:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from ..arms.base import Law
@@ -25,7 +26,7 @@ from ..policies.view import fresh_view
 from ..progress import Bar
 from .loop import FINISHED, STARVED, Curve, compiled_loop, fresh_course
 from .results import Comparison, Result
-from .work import Stage, Work, check_count, check_threads, entropy_of
+from .work import Stage, Work, check_count, check_flag, check_threads, entropy_of
 
 DECISIONS = 100_000
 """Decisions between two looks at the stop sign: at most some tenths of a second."""
@@ -64,16 +65,19 @@ def simulate(
     seed: int | None = None,
     threads: int | None = None,
     points: int = 100,
-    progress: bool | None = None,
+    shuffle: bool = False,
+    progress: bool | Bar | None = None,
 ) -> Result:
     """Run a policy on a law of rewards; regret and pulls are recorded on a log grid of `points`.
 
-    `progress=None` shows a bar on a terminal once the work has taken a second. Ctrl-C ends the
+    With `shuffle` every run meets the arms in a random order of its own, for some policies try
+    arms in the order in which they are listed, which helps them if the best one comes first; pulls
+    are reported under the arms' own numbers all the same. `progress=None` shows a bar on a terminal once the work has taken a second. Ctrl-C ends the
     work early and returns the runs that were finished: `result.complete` is then False.
     """
     return compare(
         [policy], law, horizon=horizon, runs=runs, seed=seed, threads=threads, points=points,
-        progress=progress,
+        shuffle=shuffle, progress=progress,
     )[0]  # fmt: skip
 
 
@@ -86,13 +90,18 @@ def compare(
     seed: int | None = None,
     threads: int | None = None,
     points: int = 100,
-    progress: bool | None = None,
+    shuffle: bool = True,
+    progress: bool | Bar | None = None,
 ) -> Comparison:
-    """Run several policies on the same law with the same seeds."""
+    """Run several policies on the same law with the same seeds.
+
+    Unless `shuffle` is False, every run has a random order of the arms, the same for all policies.
+    """
     if not isinstance(law, Law):
         raise InvalidArgument("law", "be a Law", law, "build it: discreet.Bernoulli([0.7, 0.5])")
+    work = partial(Simulation, shuffle=check_flag("shuffle", shuffle))
     return compared(
-        policies, law, check_law, Simulation, horizon=horizon, runs=runs, seed=seed,
+        policies, law, check_law, work, horizon=horizon, runs=runs, seed=seed,
         threads=threads, points=points, progress=progress,
     )  # fmt: skip
 
@@ -108,12 +117,10 @@ def compared(
     seed: int | None,
     threads: int | None,
     points: int,
-    progress: bool | None,
+    progress: bool | Bar | None,
 ) -> Comparison:
     """Check everything, then run every policy on a law or problem, each as `work` of its own."""
-    policies = list(policies)
-    if not policies:
-        raise InvalidArgument("policies", "name at least one policy", policies, "add one")
+    policies = listed(policies)
     for policy in policies:
         check(policy, place)
     rounds = check_horizon(horizon, place)
@@ -122,6 +129,19 @@ def compared(
     grid = log_grid(rounds, points)
     works = [work(policy, place, rounds, runs, entropy, grid) for policy in policies]
     return do_all(works, runs, workers, progress)
+
+
+def listed(policies: Iterable[P] | P) -> list[P]:
+    """At least one policy; a single one must come in a list, as several would."""
+    if isinstance(policies, str) or not isinstance(policies, Iterable):
+        raise InvalidArgument(
+            "policies", "be a list of policies", policies,
+            "put it into a list: compare([policy], law, ...), or use simulate(policy, law, ...)",
+        )  # fmt: skip
+    found = list(policies)
+    if not found:
+        raise InvalidArgument("policies", "name at least one policy", found, "add one")
+    return found
 
 
 def check_horizon(horizon: Any, law: Served) -> int:
@@ -199,17 +219,24 @@ class Scene(Stage):
         work = self.work
         self.sweep()
         rng = work.generator(number)
-        state = work.law.start(rng)
-        curve = Curve(work.grid, work.regret[number], work.pulls[number])
+        law, gaps, order = work.law, work.gaps, None
+        if work.shuffle:  # drawn first: the same for every policy that is compared
+            order = rng.permutation(law.arms)
+            law, gaps = law.arranged(order.tolist()), gaps[order]
+        state = law.start(rng)
+        pulls = work.pulls[number]
+        curve = Curve(work.grid, work.regret[number], pulls)
         arguments = (
-            state, *work.parameters, *self.props, curve, work.gaps, work.horizon, DECISIONS, rng,
+            state, *work.parameters, *self.props, curve, gaps, work.horizon, DECISIONS, rng,
         )  # fmt: skip
-        loop = self.loop = self.loop or compiled_loop(work.policy, work.law, arguments)
+        loop = self.loop = self.loop or work.ready(
+            lambda: compiled_loop(work.policy, law, arguments), arguments
+        )
         while not work.stop.is_set():
             status = loop(*arguments)
-            if status == FINISHED:
-                return True
-            if status == STARVED and not work.law.refill(state, rng):
+            if status == FINISHED or (status == STARVED and not law.refill(state, rng)):
+                if order is not None:
+                    pulls[:, order] = pulls.copy()  # back to the arms' own numbers
                 return True
         return False
 
@@ -218,11 +245,20 @@ class Simulation(Work):
     """All runs of one policy on one law."""
 
     def __init__(
-        self, policy: Policy, law: Law, horizon: int, runs: int, entropy: int, grid: Any
+        self,
+        policy: Policy,
+        law: Law,
+        horizon: int,
+        runs: int,
+        entropy: int,
+        grid: Any,
+        *,
+        shuffle: bool = False,
     ) -> None:
         import numpy as np
 
         super().__init__(policy.name, runs, entropy)
+        self.shuffle = shuffle
         self.policy, self.law, self.horizon, self.grid = policy, law, horizon, grid
         self.setting = policy.setting(law.arms, horizon)
         self.parameters = (
@@ -245,6 +281,7 @@ class Simulation(Work):
             law=self.law.to_dict(),
             means=tuple(float(mean) for mean in self.law.means),
             horizon=self.horizon,
+            shuffle=self.shuffle,
             seed=self.entropy,
             complete=self.complete,
             seconds=self.seconds,
@@ -256,11 +293,11 @@ class Simulation(Work):
 
 
 def do_all(
-    works: Sequence[Finishing], runs: int, threads: int, progress: bool | None
+    works: Sequence[Finishing], runs: int, threads: int, progress: bool | Bar | None
 ) -> Comparison:
     """One work after the other, until Ctrl-C."""
     results = []
-    with Bar(progress) as bar:
+    with progress if isinstance(progress, Bar) else Bar(progress) as bar:
         for number, work in enumerate(works):
             work.do(threads, bar, before=number * runs, total=len(works) * runs)
             results.append(work.result())

@@ -15,6 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from ..compiled import Function, compile_for
 from ..errors import InvalidArgument
 from ..progress import Bar
 
@@ -49,6 +50,11 @@ class Work:
         self.done = np.zeros(runs, bool)
         self.stop = threading.Event()
         self.seconds = 0.0
+        """Time that the runs took, without compiling."""
+        self.compiling = 0.0
+        """Time that compiling took, or loading what was compiled before."""
+        self.one_compiles = threading.Lock()
+        self.bar = Bar(False)
 
     def stage(self) -> Stage:
         """A new stage, for one thread."""
@@ -61,12 +67,24 @@ class Work:
         child = np.random.SeedSequence(self.entropy, spawn_key=(number,))
         return np.random.Generator(np.random.SFC64(child))
 
+    def ready(self, link: Callable[[], Function], arguments: tuple[Any, ...]) -> Function:
+        """A kernel linked and compiled for such arguments, while the other threads wait.
+
+        What numba cannot compile is a mistake in one of the functions that the row is made of.
+        """
+        with self.one_compiles, self.bar.compiling(self.name):
+            started = time.perf_counter()
+            try:
+                return compile_for(self.name, link, arguments)
+            finally:
+                self.compiling += time.perf_counter() - started
+
     def do(self, workers: int, bar: Bar, before: int = 0, total: int | None = None) -> None:
         """Do all runs, in order, a thread taking the next one whenever it is free.
 
         `before` runs of `total` were done by other work that shares the bar.
         """
-        started = time.perf_counter()
+        started, self.bar = time.perf_counter(), bar
         upcoming = iter(range(self.runs))
         taking = threading.Lock()
 
@@ -81,7 +99,8 @@ class Work:
 
         def show() -> None:
             done = before + int(self.done.sum())
-            bar.show(f"{self.name}: runs", done, total or self.runs)
+            doing = "compiling" if self.one_compiles.locked() else "runs"
+            bar.show(f"{self.name}: {doing}", done, total or self.runs)
 
         try:
             if workers == 1 and not bar.wanted:
@@ -90,7 +109,7 @@ class Work:
                 self._in_threads(worker, min(workers, self.runs), show)
         except KeyboardInterrupt:
             self.stop.set()
-        self.seconds = time.perf_counter() - started
+        self.seconds = max(time.perf_counter() - started - self.compiling, 0.0)
 
     @property
     def complete(self) -> bool:
@@ -126,6 +145,13 @@ def check_count(name: str, value: Any, least: int = 1) -> int:
         rule = f"be a whole number from {least}"
         raise InvalidArgument(name, rule, value, f"use for example {name}={max(least, 2)}")
     return int(value)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise InvalidArgument(name, "be True or False", value, f"use {name}=True")
+    return value
 
 
 def check_threads(threads: int | None) -> int:
