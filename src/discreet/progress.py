@@ -28,6 +28,11 @@ class Bar:
         self.bar: Any = None
         self.task: Any = None
 
+    @classmethod
+    def of(cls, progress: bool | Bar | None) -> Bar:
+        """A bar that is given, or a new one."""
+        return progress if isinstance(progress, Bar) else cls(progress)
+
     def __enter__(self) -> Self:
         return self
 

@@ -47,7 +47,7 @@ def identify(
     seed: int | None = None,
     threads: int | None = None,
     max_samples: float = MAX_SAMPLES,
-    progress: bool | None = None,
+    progress: bool | Bar | None = None,
 ) -> IdentifyResult:
     """Find the best arm, with risk δ of a wrong answer, many times over.
 
@@ -68,7 +68,7 @@ def identify(
     row.setting(law.arms)
     warn_of_equals(law)
     work = Identification(row, law, limit, runs, entropy)
-    with Bar(progress) as bar:
+    with Bar.of(progress) as bar:
         work.do(workers, bar)
     return work.result()
 

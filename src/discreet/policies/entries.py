@@ -54,6 +54,10 @@ class Entry:
     build: Callable[..., Any]
     budgets: tuple[type[Budget], ...]
     reference: str
+    twin: str = ""
+    """The row without privacy whose rule a private one adapts."""
+    offered: tuple[Mapping[str, Any], ...] = ()
+    """Options that the planner tries beside the published ones."""
     catalogue: ClassVar[dict[str, Any]]
     """All lines by name, in the order of the table."""
     argument: ClassVar[str] = "budget"
@@ -61,13 +65,20 @@ class Entry:
 
     @classmethod
     def enter(
-        cls, name: str, *budgets: type[Budget], reference: str
+        cls,
+        name: str,
+        *budgets: type[Budget],
+        reference: str,
+        twin: str = "",
+        offered: tuple[Mapping[str, Any], ...] = (),
     ) -> Callable[[Builder], Builder]:
         """Enter a builder into the catalogue; its docstring is the title."""
 
         def enter(build: Builder) -> Builder:
             title = inspect.getdoc(build) or name
-            cls.catalogue[name] = cls(name, title.splitlines()[0], build, budgets, reference)
+            cls.catalogue[name] = cls(
+                name, title.splitlines()[0], build, budgets, reference, twin, offered
+            )
             return build
 
         return enter

@@ -297,7 +297,7 @@ def do_all(
 ) -> Comparison:
     """One work after the other, until Ctrl-C."""
     results = []
-    with progress if isinstance(progress, Bar) else Bar(progress) as bar:
+    with Bar.of(progress) as bar:
         for number, work in enumerate(works):
             work.do(threads, bar, before=number * runs, total=len(works) * runs)
             results.append(work.result())

@@ -13,7 +13,7 @@ from ..privacy._checks import count, number
 def positive(argument: str, value: object, *, infinite: bool = False) -> float:
     """A number above 0; infinite only where it means "no privacy"."""
     return number(
-        argument, value, fix=f"use {argument}=1.0, for one", zero=False, infinite=infinite
+        argument, value, fix=f"use for example {argument}=1.0", zero=False, infinite=infinite
     )
 
 
@@ -21,7 +21,7 @@ def horizon_of(value: object, arms: int = 1) -> int:
     """A whole number of rounds, floats like 1e6 included, one for every arm at least."""
     if isinstance(value, float) and math.isfinite(value) and value == int(value):
         value = int(value)
-    return count("horizon", value, fix="use horizon=1e6, for one", least=max(2, arms))
+    return count("horizon", value, fix="for example horizon=1e6", least=max(2, arms))
 
 
 def means_of(means: object, low: float = 0.0, high: float = 1.0) -> tuple[float, ...]:
@@ -36,7 +36,7 @@ def means_of(means: object, low: float = 0.0, high: float = 1.0) -> tuple[float,
     for value in values:
         given = _real(value)
         if not math.isfinite(given) or not low <= given <= high:
-            raise InvalidArgument("means", rule, value, "use means=[0.7, 0.5], for one")
+            raise InvalidArgument("means", rule, value, "use for example means=[0.7, 0.5]")
         clean.append(given)
     return tuple(clean)
 

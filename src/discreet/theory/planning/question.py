@@ -17,7 +17,9 @@ from ...policies.catalogue import one_of
 from ...privacy._checks import count, probability
 from ..checks import horizon_of, means_of, one_best, positive, share
 
-GOALS = ("regret", "identification")
+GOALS = ("regret", "identify")
+FORMER = {"identification": "identify"}
+"""Names of goals that go on working."""
 TRUST = ("server", "none")
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 INSTANCES = 5
@@ -61,7 +63,7 @@ class Question:
             "scenarios": [list(means) for means in self.scenarios],
             "horizon": self.horizon,
             "goal": self.goal,
-            "risk": self.risk if self.goal == "identification" else None,
+            "risk": self.risk if self.goal == "identify" else None,
             "trust": self.trust,
             "epsilon": self.epsilon,
             "epsilons": list(self.epsilons),
@@ -86,14 +88,16 @@ def question(
     seed: int = 1,
 ) -> Question:
     """Check everything and build the scenarios."""
-    one_of("goal", goal, *GOALS)
+    goal = one_of("goal", FORMER.get(goal, goal) if isinstance(goal, str) else goal, *GOALS)
     one_of("trust", trust, *TRUST)
     epsilon = positive("epsilon", epsilon)
+    if epsilons is not None and (isinstance(epsilons, str) or not hasattr(epsilons, "__iter__")):
+        raise InvalidArgument("epsilons", "be a list of numbers", epsilons, "use epsilons=[0.5, 1]")
     asked = EPSILONS if epsilons is None else tuple(epsilons)
     if not asked:
         raise InvalidArgument("epsilons", "hold at least one ε", list(asked), "leave them out")
     grid = tuple(sorted({positive("epsilons", value) for value in asked} | {epsilon}))
-    delta = probability("delta", delta, fix="use delta=1e-6, for one")
+    delta = probability("delta", delta, fix="use for example delta=1e-6")
     seed = count("seed", seed, fix="use seed=1", least=0)
     scenarios, words = _scenarios(means, arms, rates, gap, seed)
     if horizon is None and goal == "regret":
@@ -102,7 +106,7 @@ def question(
         )
     rounds = None if horizon is None else horizon_of(horizon, len(scenarios[0]))
     risk = share("risk", risk, below=1.0 / 3.0)
-    if goal == "identification":
+    if goal == "identify":
         for instance in scenarios:
             one_best(instance)
     return Question(scenarios, words, rounds, goal, risk, trust, epsilon, grid, delta, seed)
