@@ -54,7 +54,13 @@ def test_the_recommendation_is_the_best_of_its_own_predictions(served: Plan) -> 
 def test_predictions_hold_on_fresh_simulations(served: Plan) -> None:
     best = served.recommended
     fresh = discreet.simulate(
-        served.policy, discreet.Bernoulli(MEANS), horizon=3000, runs=1500, seed=99, points=2, shuffle=True
+        served.policy,
+        discreet.Bernoulli(MEANS),
+        horizon=3000,
+        runs=1500,
+        seed=99,
+        points=2,
+        shuffle=True,
     ).final_regret
     error = math.hypot((best.high - best.low) / 4, float(fresh.std()) / math.sqrt(1500))
     # 6 standard errors of a mean of >= 1500 runs: false alarm about 1e-8 under normality, and the
@@ -108,7 +114,13 @@ def test_every_candidate_keeps_the_promise(trust: str) -> None:
 
 def test_text_page_and_json(served: Plan, tmp_path: Path) -> None:
     shown = served.text()
-    for part in ("RECOMMENDED", "COST BY ε", "CANDIDATES AT", "WHAT EACH ε MEANS", "POLICIES YOU CANNOT USE"):
+    for part in (
+        "RECOMMENDED",
+        "COST BY ε",
+        "CANDIDATES AT",
+        "WHAT EACH ε MEANS",
+        "POLICIES YOU CANNOT USE",
+    ):
         assert part in shown
     assert max(len(line) for line in shown.splitlines()) <= 120
     assert shown.count("\n") < 70  # one page
@@ -330,7 +342,9 @@ def test_a_policy_helps_if_it_is_clearly_below_equal_allocation(
     one = replace(cut_off("dp-imed", mean, 100), low=mean - half, high=mean + half)
     strengths = (theory.strength(1.0),)
     free = _free(asked, [one], None)
-    shown = Plan(asked, ("dp-imed",), {}, (one,), None, free, strengths, _why(asked, [one], None), True)
+    shown = Plan(
+        asked, ("dp-imed",), {}, (one,), None, free, strengths, _why(asked, [one], None), True
+    )
     assert shown.helps is helps
     assert ("equal allocation" in shown.why[0]) is not helps
 

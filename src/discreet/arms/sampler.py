@@ -110,9 +110,7 @@ class Sampler(Law):
 
     def arranged(self, order: Sequence[int]) -> Sampler:
         """The samplers in another order."""
-        return self._changed(
-            samplers=taken(self.samplers, order), means=taken(self.means, order)
-        )
+        return self._changed(samplers=taken(self.samplers, order), means=taken(self.means, order))
 
     def to_dict(self) -> dict[str, Any]:
         """Scipy distributions by name and parameters; other samplers by description only."""

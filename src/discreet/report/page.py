@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -220,9 +221,12 @@ def check_path(path: str | Path, argument: str = "output") -> Path:
             raise InvalidArgument(
                 argument, "lie in a folder that exists", str(path), f"create {path.parent} first"
             )
+        if path.exists() and not os.access(path, os.W_OK):
+            raise InvalidArgument(argument, "be writable", str(path), "choose another place")
         # What permissions say is not always what a file system does, so try.
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}."):
-            pass
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.") as attempt:
+            attempt.write(b"x")
+            attempt.flush()
     except InvalidArgument:
         raise
     except (OSError, ValueError) as error:

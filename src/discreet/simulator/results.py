@@ -177,7 +177,8 @@ class Comparison(Sequence[Result]):
             "format": FORMAT,
             "version": __version__,
             "results": [
-                r.settings("horizon", "shuffle") | {"runs": r.runs, "points": len(r.t)} for r in results
+                r.settings("horizon", "shuffle") | {"runs": r.runs, "points": len(r.t)}
+                for r in results
             ],
         }
         return stamped(columns, entry | {"digest": digest(entry, columns)})

@@ -72,8 +72,11 @@ def simulate(
 
     With `shuffle` every run meets the arms in a random order of its own, for some policies try
     arms in the order in which they are listed, which helps them if the best one comes first; pulls
-    are reported under the arms' own numbers all the same. `progress=None` shows a bar on a terminal once the work has taken a second. Ctrl-C ends the
-    work early and returns the runs that were finished: `result.complete` is then False.
+    are reported under the arms' own numbers all the same.
+
+    `progress=None` shows a bar on a terminal once the work has taken a second, and says anywhere
+    that code is being compiled. Ctrl-C ends the work early and returns the runs that were finished:
+    `result.complete` is then False.
     """
     return compare(
         [policy], law, horizon=horizon, runs=runs, seed=seed, threads=threads, points=points,

@@ -53,7 +53,9 @@ class Bound:
 
     def given(self, numbers: Mapping[str, Any]) -> dict[str, Any]:
         """Those of the numbers that the formula takes."""
-        return {name: numbers[name] for name in signature(self.formula).parameters if name in numbers}
+        return {
+            name: numbers[name] for name in signature(self.formula).parameters if name in numbers
+        }
 
     @property
     def budget(self) -> str:

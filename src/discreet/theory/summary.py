@@ -14,15 +14,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DiscreetError, InvalidArgument
+from ..privacy._checks import probability
 from ..privacy.budgets import ZCDP, Approximate, Budget, Pure
 from ..privacy.guarantees import Definition
-from ..privacy._checks import probability
-from . import identification, regret_lower, regret_upper  # noqa: F401
+from . import identification, regret_lower
 from .bound import BOUNDS, LOG, Bound, about
 from .checks import horizon_of, means_of, positive, share
 
 if TYPE_CHECKING:
     from ..simulator import Comparison, Result
+
 
 @dataclass(frozen=True)
 class Line:
@@ -68,7 +69,9 @@ def bounds(
     delta = probability("delta", delta, fix="use for example delta=1e-6")
     _one_budget(epsilon, delta, rho)
     if risk is not None and confidence is not None:
-        raise InvalidArgument("confidence", "be left out beside risk", confidence, "give risk alone")
+        raise InvalidArgument(
+            "confidence", "be left out beside risk", confidence, "give risk alone"
+        )
     risk = confidence if risk is None else risk
     if risk is not None:
         risk = share("risk", risk, below=1.0 / 3.0)
@@ -227,9 +230,7 @@ def _along(upper: Callable[[int], float], arms: int) -> Callable[[Any], Any]:
     return curve
 
 
-def _upper(
-    result: Result, budget: Budget
-) -> tuple[Bound, Callable[[int], float]] | None:
+def _upper(result: Result, budget: Budget) -> tuple[Bound, Callable[[int], float]] | None:
     """The theorem about the row, with the row's own budget and options; None if there is none."""
     recipe = dict(result.policy["recipe"])
     theorem = about(result.name)

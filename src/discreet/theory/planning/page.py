@@ -24,7 +24,7 @@ def page(plan: Plan) -> Page:
     """Recommendation first, then the costs, the candidates, and what each ε means."""
     asked = plan.question
     what = "regret" if asked.goal == "regret" else "samples"
-    sheet = Page("A plan for a private trial", subtitle=asked_sentence(plan).replace("\n", " "))
+    sheet = Page("A plan for a private trial", subtitle=asked_sentence(plan))
     if not plan.complete:
         sheet.note("The simulation was interrupted: only what was finished is shown.", warning=True)
     sheet.section("Recommendation")
@@ -53,7 +53,9 @@ def page(plan: Plan) -> Page:
         caption=f"All candidates at ε = {asked.epsilon:g}, best first.",
         numeric=(1, 2),
     )
-    sheet.text("These cannot be used:").items(line.removeprefix("- ") for line in refused_lines(plan))
+    sheet.text("These cannot be used:").items(
+        line.removeprefix("- ") for line in refused_lines(plan)
+    )
     sheet.section("What each ε means").table(
         ["ε", "Privacy", "A guess is right at most", "Odds change by at most", "Suspicion of 10 %"],
         [
@@ -71,7 +73,9 @@ def page(plan: Plan) -> Page:
         numeric=(0, 2, 3),
     )
     horizon = "" if asked.horizon is None else f"{count(asked.horizon)} participants, "
-    sheet.footer(f"Simulated with seed {asked.seed}, {horizon}Bernoulli outcomes, arms in random order.")
+    sheet.footer(
+        f"Simulated with seed {asked.seed}, {horizon}Bernoulli outcomes, arms in random order."
+    )
     return sheet
 
 

@@ -89,7 +89,7 @@ class Plan:
 
     @property
     def equal(self) -> float | None:
-        """The regret of equal allocation, which learns nothing and reveals nothing (goal regret)."""
+        """The regret of equal allocation, which neither learns nor reveals anything."""
         return equal_allocation(self.question)
 
     @property
@@ -156,11 +156,11 @@ class Plan:
             "complete": self.complete,
         }
 
-    def text(self) -> str:
-        """One page of plain text."""
+    def text(self, width: int = 100) -> str:
+        """One page of plain text, in lines of at most `width`."""
         from .text import text
 
-        return text(self)
+        return text(self, width)
 
     def page(self) -> Page:
         """One HTML page."""
@@ -194,9 +194,10 @@ def plan(
 
     Say the expected rates (`means`), or `arms` with a range of `rates` or with the smallest `gap`
     that matters; the number of participants (`horizon`); the goal ("regret", or "identify" with the
-    probability `risk` of a wrong answer); and whether participants trust the server ("server") or nobody
-    ("none"). The recommendation is for `epsilon` (with `delta`); the costs are shown for
-    `epsilons`. Ctrl-C keeps what is finished: `plan.complete` is then False.
+    probability `risk` of a wrong answer); and whether participants trust the server ("server") or
+    nobody ("none"). The recommendation is for `epsilon` (with `delta`); the costs are shown for
+    `epsilons`. Every simulated trial has a random order of the arms. Ctrl-C keeps what is finished:
+    `plan.complete` is then False.
     """
     asked = question(
         means, arms=arms, rates=rates, gap=gap, horizon=horizon, goal=goal, risk=risk,
@@ -213,7 +214,10 @@ def plan(
         if not found.complete:
             raise KeyboardInterrupt
         raise InvalidArgument(
-            "trust", "leave a policy that can be used", asked.trust, "trust the server, or give delta"
+            "trust",
+            "leave a policy that can be used",
+            asked.trust,
+            "trust the server, or give delta",
         )
     free = _free(asked, found.predictions, found.open)
     return Plan(

@@ -8,7 +8,7 @@ hardest one: a single best arm, all others worse by exactly that gap).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,7 +91,7 @@ def question(
     goal = one_of("goal", FORMER.get(goal, goal) if isinstance(goal, str) else goal, *GOALS)
     one_of("trust", trust, *TRUST)
     epsilon = positive("epsilon", epsilon)
-    if epsilons is not None and (isinstance(epsilons, str) or not hasattr(epsilons, "__iter__")):
+    if epsilons is not None and not isinstance(epsilons, Iterable):
         raise InvalidArgument("epsilons", "be a list of numbers", epsilons, "use epsilons=[0.5, 1]")
     asked = EPSILONS if epsilons is None else tuple(epsilons)
     if not asked:

@@ -1,7 +1,7 @@
 """Predicted sample size of every identifier for every ε, beside the lower bound T*(ε) log(1/(3δ)).
 
-The runs are shared among random orders of the arms. An identification ends when its evidence is enough; one that has not ended after `MOST` samples is
-cut off, and its mean is then a least value.
+The runs are shared among random orders of the arms. An identification ends when its evidence is
+enough; one that has not ended after `MOST` samples is cut off, and its mean is then a least value.
 """
 
 from __future__ import annotations
