@@ -131,8 +131,9 @@ def _complaint(error: Exception) -> str:
         for line in text.splitlines()
         if line.strip() and not line.startswith(("Failed in", "During:", "This error"))
     ]
-    where = re.findall(r'File "([^"]+)", line (\d+)', text)
-    place = f' (file "{where[-1][0]}", line {where[-1][1]})' if where else ""
+    places = re.findall(r'File "([^"]+)", line (\d+)', text)
+    own = [place for place in places if "discreet/simulator" not in place[0].replace("\\", "/")]
+    place = f' (file "{own[0][0]}", line {own[0][1]})' if own else ""
     return f"{said[0] if said else type(error).__name__}{place}"
 
 

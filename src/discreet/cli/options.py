@@ -215,10 +215,13 @@ def pairs(argument: str, texts: list[str] | None) -> dict[str, Any]:
     return found
 
 
-def value_of(text: str) -> int | float | str | None:
-    """A number if it is one, None for "none", else the text itself."""
-    if text.lower() == "none":
-        return None
+WORDS: dict[str, bool | None] = {"none": None, "true": True, "false": False}
+
+
+def value_of(text: str) -> int | float | str | bool | None:
+    """A number if it is one; None, True or False for these words; else the text itself."""
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
     for kind in (int, float):
         try:
             return kind(text)
@@ -232,16 +235,16 @@ def whole(argument: str, text: str) -> int:
     value = value_of(text)
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    if not isinstance(value, int):
+    if not isinstance(value, int) or isinstance(value, bool):
         raise InvalidArgument(argument, "be a whole number", text, "write for example 1e6")
     return value
 
 
 def numbers(argument: str, text: str) -> list[float]:
     """Numbers between commas."""
-    values = [value_of(part.strip()) for part in text.split(",")]
-    if not all(isinstance(value, int | float) for value in values):
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
         raise InvalidArgument(
             argument, "be numbers between commas", text, f"write for example --{argument} .75,.5"
-        )
-    return [float(value) for value in values if isinstance(value, int | float)]
+        ) from None

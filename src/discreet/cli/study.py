@@ -139,12 +139,7 @@ def policies_of(names: Sequence[str], study: Study) -> list[Any]:
     policies = []
     for row in rows:
         mine = {name: value for name, value in options.items() if name in row.options}
-        try:
-            policies.append(row.policy(budget if row.budgets or nobody else None, **mine))
-        except TypeError as error:  # a text where the row reckons with a number
-            raise InvalidArgument(
-                "option", f"suit {row.name}", mine, f"use values such as {row.options} ({error})"
-            ) from None
+        policies.append(row.policy(budget if row.budgets or nobody else None, **mine))
     return policies
 
 

@@ -16,7 +16,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from numbers import Integral, Real
+from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_type_hints
 
 from ..errors import InvalidArgument, UnknownPolicy, UnsupportedBudget
 from ..privacy.budgets import (
@@ -102,6 +103,12 @@ class Entry:
         parameters = inspect.signature(self.build).parameters.values()
         return {p.name: p.default for p in parameters if p.name != self.argument}
 
+    @property
+    def kinds(self) -> dict[str, Any]:
+        """The annotated type of every option."""
+        hints = get_type_hints(self.build)
+        return {name: hints[name] for name in self.options}
+
     def check(self, budget: object, options: dict[str, Any]) -> None:
         """Refuse unknown options, and a budget that is missing or has no use."""
         for option in sorted(set(options) - set(self.options)):
@@ -109,6 +116,9 @@ class Entry:
                 option, f"be an option of {self.name}", options[option],
                 f"its options: {', '.join(self.options) or 'none'}",
             )  # fmt: skip
+        for option, value in options.items():
+            check_kind(option, value, self.kinds[option], self.options[option])
+        check_size(budget)
         if budget is None and self.budgets:
             raise UnsupportedBudget(
                 self.argument, f"be given: {self.name} is private", None, self.fix
@@ -172,6 +182,43 @@ class PolicyEntry(Entry, Generic[Built]):
         if not self.budgets:
             return self.policy()
         return self.policy(next(b for b in EXAMPLES if isinstance(b, self.budgets)))
+
+
+LEAST = 1e-150
+"""The smallest number of a budget: noise of a scale above its inverse, squared, is not a number."""
+KINDS: dict[Any, tuple[type, str]] = {
+    float: (Real, "a number"),
+    int: (Integral, "a whole number"),
+    str: (str, "a word"),
+    bool: (bool, "True or False"),
+    type(None): (type(None), "None"),
+}
+
+
+def check_kind(option: str, value: object, annotation: Any, default: object) -> None:
+    """A value of the type that the option has."""
+    allowed = [KINDS[kind] for kind in get_args(annotation) or (annotation,) if kind in KINDS]
+    is_bool = isinstance(value, bool)
+    if not allowed or any(
+        isinstance(value, kind) and (kind is bool or not is_bool) for kind, _ in allowed
+    ):
+        return
+    raise InvalidArgument(
+        option, f"be {' or '.join(words for _, words in allowed)}", value,
+        f"its default is {option}={default!r}",
+    )  # fmt: skip
+
+
+def check_size(budget: object) -> None:
+    """A budget that noise can be computed for."""
+    numbers: dict[str, object] = {"epsilon": budget} if isinstance(budget, float) else {}
+    if isinstance(budget, Budget):
+        numbers = {n: v for n, v in budget.to_dict().items() if n not in ("kind", "delta")}
+    for name, value in numbers.items():
+        if isinstance(value, float) and 0.0 < value < LEAST:
+            raise InvalidArgument(
+                name, f"be at least {LEAST:g}", value, f"use for example {name}=0.01"
+            )
 
 
 def one_budget(budget: Budget | None, **numbers: float | None) -> Budget | None:

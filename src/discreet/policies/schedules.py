@@ -23,6 +23,10 @@ UNTIL_THE_END = 1 << 62
 """A batch length that every horizon cuts off."""
 
 
+STEEPEST = 1000.0
+"""The largest growth: after 1e15 rounds the next batch must still be a 64-bit whole number."""
+
+
 class Schedule:
     """Base of all schedules."""
 
@@ -84,8 +88,9 @@ class Geometric(Schedule):
     length: ClassVar[Function] = staticmethod(growing)
 
     def __post_init__(self) -> None:
-        if not 1.0 < self.ratio < math.inf:
-            raise InvalidArgument("ratio", "be above 1", self.ratio, "use for example ratio=2.0")
+        if not 1.0 < self.ratio <= STEEPEST:
+            rule = f"be a number above 1 and at most {STEEPEST:g}"
+            raise InvalidArgument("ratio", rule, self.ratio, "use for example ratio=2.0")
         if not isinstance(self.first, int) or self.first < 1:
             raise InvalidArgument("first", "be a whole number from 1", self.first, "use first=1")
 

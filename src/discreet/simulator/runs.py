@@ -26,7 +26,7 @@ from ..policies.view import fresh_view
 from ..progress import Bar
 from .loop import FINISHED, STARVED, Curve, compiled_loop, fresh_course
 from .results import Comparison, Result
-from .work import Stage, Work, check_count, check_flag, check_threads, entropy_of
+from .work import Stage, Work, check_count, check_flag, check_room, check_threads, entropy_of
 
 DECISIONS = 100_000
 """Decisions between two looks at the stop sign: at most some tenths of a second."""
@@ -129,6 +129,7 @@ def compared(
     rounds = check_horizon(horizon, place)
     runs, points = check_count("runs", runs), check_count("points", points, least=2)
     workers, entropy = check_threads(threads), entropy_of(seed)
+    check_room(runs, points, place.arms)
     grid = log_grid(rounds, points)
     works = [work(policy, place, rounds, runs, entropy, grid) for policy in policies]
     return do_all(works, runs, workers, progress)

@@ -139,12 +139,32 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def check_count(name: str, value: Any, least: int = 1) -> int:
-    """A whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        rule = f"be a whole number from {least}"
+MOST = 10**8
+"""The most runs, or points."""
+MOST_THREADS = 1024
+MOST_NUMBERS = 5 * 10**8
+"""Numbers that the results of one policy may hold: four gigabytes."""
+
+
+def check_count(name: str, value: Any, least: int = 1, most: int = MOST) -> int:
+    """A whole number from `least` to `most`."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, Integral)
+        or not least <= int(value) <= most
+    ):
+        rule = f"be a whole number from {least} to {most:,}"
         raise InvalidArgument(name, rule, value, f"use for example {name}={max(least, 2)}")
     return int(value)
+
+
+def check_room(runs: int, points: int, arms: int) -> None:
+    """Results that fit into memory: regret and the pulls of every arm, at every point."""
+    if runs * points * (arms + 1) > MOST_NUMBERS:
+        raise InvalidArgument(
+            "runs", f"leave at most {MOST_NUMBERS:,} numbers (runs × points × (arms + 1))",
+            f"{runs:,} × {points:,} × {arms + 1}", "ask for fewer runs, or for points=2",
+        )  # fmt: skip
 
 
 def check_flag(name: str, value: Any) -> bool:
@@ -156,7 +176,9 @@ def check_flag(name: str, value: Any) -> bool:
 
 def check_threads(threads: int | None) -> int:
     """How many threads; all cores unless told."""
-    return available_cores() if threads is None else check_count("threads", threads)
+    return (
+        available_cores() if threads is None else check_count("threads", threads, most=MOST_THREADS)
+    )
 
 
 def entropy_of(seed: Any) -> int:

@@ -7,21 +7,30 @@ from collections.abc import Sequence
 from numbers import Real
 
 from ..errors import InvalidArgument
+from ..policies.entries import LEAST
 from ..privacy._checks import count, number
+
+MOST_ROUNDS = 10**100
+"""Beyond it, T² would be more than a float can hold."""
 
 
 def positive(argument: str, value: object, *, infinite: bool = False) -> float:
     """A number above 0; infinite only where it means "no privacy"."""
-    return number(
-        argument, value, fix=f"use for example {argument}=1.0", zero=False, infinite=infinite
-    )
+    fix = f"use for example {argument}=1.0"
+    clean = number(argument, value, fix=fix, zero=False, infinite=infinite)
+    if clean < LEAST:
+        raise InvalidArgument(argument, f"be at least {LEAST:g}", value, fix)
+    return clean
 
 
 def horizon_of(value: object, arms: int = 1) -> int:
     """A whole number of rounds, floats like 1e6 included, one for every arm at least."""
     if isinstance(value, float) and math.isfinite(value) and value == int(value):
         value = int(value)
-    return count("horizon", value, fix="for example horizon=1e6", least=max(2, arms))
+    rounds = count("horizon", value, fix="for example horizon=1e6", least=max(2, arms))
+    if rounds > MOST_ROUNDS:
+        raise InvalidArgument("horizon", "be at most 1e100", value, "for example horizon=1e6")
+    return rounds
 
 
 def means_of(means: object, low: float = 0.0, high: float = 1.0) -> tuple[float, ...]:
