@@ -133,7 +133,15 @@ def print_comparison(comparison: Comparison) -> None:
     else:
         print_table(columns, rows, right=("runs", "regret", "seconds", "rounds/s"))
     for result in comparison:
-        print_text(f"{result.name}: {result.guarantee}")
+        print_text(f"{result.name}: {result.guarantee}{clipping_text(result)}")
+
+
+def clipping_text(result: Result) -> str:
+    """The range that a linear policy clips rewards to."""
+    recipe = result.policy["recipe"]
+    if "low" not in recipe or "high" not in recipe:
+        return ""
+    return f" It clips rewards to [{recipe['low']:.4g}, {recipe['high']:.4g}]."
 
 
 def with_bounds(comparison: Comparison, summary: list[dict[str, Any]]) -> list[dict[str, Any]]:

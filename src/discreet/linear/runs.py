@@ -11,15 +11,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..errors import InvalidArgument
 from ..simulator.loop import FINISHED, STARVED
 from ..simulator.results import Comparison, Result
-from ..simulator.runs import DECISIONS, compared
+from ..simulator.runs import DECISIONS, compared, listed
 from ..simulator.work import Stage, Work
 from .algebra import of_known_length
+from .catalogue import LinearRow
 from .contexts import FixedActions
 from .design import Design
 from .episodes import EpisodeStage, in_episodes
@@ -59,15 +61,44 @@ def compare(
     points: int = 100,
     progress: bool | None = None,
 ) -> Comparison:
-    """Run several linear policies on the same problem with the same seeds."""
+    """Run several linear policies on the same problem with the same seeds.
+
+    A policy that clips rewards, and was not told a range, clips unbounded ones to a range that fits
+    them, which the result tells (`low` and `high` in its recipe): see `fitted`.
+    """
     if not isinstance(problem, LinearProblem):
         raise InvalidArgument(
             "problem", "be a LinearProblem", problem, "make one, such as LinearProblem.random()"
         )
+    fitting = [fitted(policy, problem) for policy in listed(policies)]
     return compared(
-        policies, problem, check_problem, LinearWork, horizon=horizon, runs=runs, seed=seed,
+        fitting, problem, check_problem, LinearWork, horizon=horizon, runs=runs, seed=seed,
         threads=threads, points=points, progress=progress,
     )  # fmt: skip
+
+
+SPREADS = 3.0
+"""Standard deviations of a reward around its mean that a fitted range holds."""
+
+
+def fitted(policy: LinearPolicy, problem: LinearProblem) -> LinearPolicy:
+    """The row for unbounded rewards: it clips to all means, and three standard deviations more.
+
+    The default, [-1, 1], would bend the model: E[clip(<θ, a> + noise)] is not linear in a. The
+    range depends on the problem and not on rewards, so it is public. A range that was given stays.
+    """
+    recipe = dict(getattr(policy, "recipe", None) or {})
+    told = not recipe or {"low", "high"} & set(recipe)
+    if not isinstance(policy, LinearPolicy) or told or policy.release.clip is None:
+        return policy
+    if problem.bounds is not None:
+        return policy
+    spread = SPREADS * float(getattr(problem.rewards, "sd", 1.0))
+    least, most = problem.contexts.reach(problem.theta)
+    if not math.isfinite(most - least):  # actions of any length: a typical one has length 1
+        most = SPREADS * math.sqrt(float(problem.theta @ problem.theta))
+        least = -most
+    return LinearRow.from_recipe(recipe | {"low": least - spread, "high": most + spread})
 
 
 def check_problem(policy: LinearPolicy, problem: LinearProblem) -> None:

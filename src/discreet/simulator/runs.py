@@ -135,9 +135,10 @@ def compared(
     return do_all(works, runs, workers, progress)
 
 
-def listed(policies: Iterable[P] | P) -> list[P]:
+def listed(policies: Iterable[P]) -> list[P]:
     """At least one policy; a single one must come in a list, as several would."""
-    if isinstance(policies, str) or not isinstance(policies, Iterable):
+    given: object = policies
+    if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidArgument(
             "policies", "be a list of policies", policies,
             "put it into a list: compare([policy], law, ...), or use simulate(policy, law, ...)",
