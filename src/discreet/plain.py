@@ -13,13 +13,8 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-LETTERS = {
-    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "θ": "theta",
-    "λ": "lambda", "μ": "mu", "π": "pi", "ρ": "rho", "σ": "sigma", "φ": "phi", "Φ": "Phi",
-    "Δ": "Delta", "Σ": "Sum", "∫": "integral", "√": "sqrt", "∞": "inf",
-}  # fmt: skip
 SIGNS = {
-    "×": "x", "±": "+/-", "–": "-", "—": "-", "−": "-", "…": "...", "≤": "<=", "≥": ">=", "≠": "!=",
+    "Σ": "Sum", "∫": "integral", "√": "sqrt", "∞": "inf", "×": "x", "±": "+/-", "–": "-", "—": "-", "−": "-", "…": "...", "≤": "<=", "≥": ">=", "≠": "!=",
     "·": "*", "“": '"', "”": '"', "‘": "'", "’": "'", "→": "->", "←": "<-", "│": "|", "─": "-",
     "━": "-", "\u202f": " ", "\u00a0": " ",
 }  # fmt: skip
@@ -33,9 +28,11 @@ def spelled(text: str) -> str:
 def _ascii(character: str) -> str:
     if character.isascii():
         return character
-    known = LETTERS.get(character) or SIGNS.get(character)
-    if known is not None:
-        return known
+    if character in SIGNS:
+        return SIGNS[character]
+    kind, _, letter = unicodedata.name(character, "").partition(" LETTER ")
+    if kind.startswith("GREEK"):
+        return letter.lower() if "SMALL" in kind else letter.capitalize()
     # é is e and an accent, ² is 2 raised
     simple = "".join(c for c in unicodedata.normalize("NFKD", character) if c.isascii())
     return simple or "?"
