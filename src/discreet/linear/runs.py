@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from ..errors import InvalidArgument
@@ -87,9 +88,11 @@ def fitted(policy: LinearPolicy, problem: LinearProblem) -> LinearPolicy:
     The default, [-1, 1], would bend the model: E[clip(<θ, a> + noise)] is not linear in a. The
     range depends on the problem and not on rewards, so it is public. A range that was given stays.
     """
-    recipe = dict(getattr(policy, "recipe", None) or {})
-    told = not recipe or {"low", "high"} & set(recipe)
-    if not isinstance(policy, LinearPolicy) or told or policy.release.clip is None:
+    if not isinstance(policy, LinearPolicy) or policy.release.clip is None:
+        return policy
+    recipe = dict(policy.recipe)
+    entry = LinearRow.catalogue.get(recipe.get("name", ""))
+    if entry is None or "low" not in entry.options or {"low", "high"} & set(recipe):
         return policy
     if problem.bounds is not None:
         return policy
@@ -98,7 +101,8 @@ def fitted(policy: LinearPolicy, problem: LinearProblem) -> LinearPolicy:
     if not math.isfinite(most - least):  # actions of any length: a typical one has length 1
         most = SPREADS * math.sqrt(float(problem.theta @ problem.theta))
         least = -most
-    return LinearRow.from_recipe(recipe | {"low": least - spread, "high": most + spread})
+    fitting = LinearRow.from_recipe(recipe | {"low": least - spread, "high": most + spread})
+    return replace(fitting, name=policy.name)
 
 
 def check_problem(policy: LinearPolicy, problem: LinearProblem) -> None:
