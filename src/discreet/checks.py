@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Name = str | int
 """What arms and units are called."""
+LEAST = 1e-150
+"""The smallest number of a budget: noise of a scale above its inverse, squared, is not a number."""
+MOST_ROUNDS = 10**100
+"""Beyond it, T² would be more than a float can hold."""
+MOST_RUNS = 10**8
+"""The most runs, or points of a curve."""
 LONGEST = 1 << 128
 """Whole numbers that serve as names stay below it: enough for a UUID."""
 
@@ -95,7 +101,10 @@ def amount(
 def positive(argument: str, value: object, fix: str = "", *, infinite: bool = False) -> float:
     """A number above 0."""
     fix = fix or f"use for example {argument}=1.0"
-    return number(argument, value, low=0.0, strict=True, infinite=infinite, fix=fix)
+    clean = number(argument, value, low=0.0, strict=True, infinite=infinite, fix=fix)
+    if clean < LEAST:
+        raise InvalidArgument(argument, f"be at least {LEAST:g}", value, fix)
+    return clean
 
 
 def share(argument: str, value: object, *, below: float = 1.0, fix: str = "use 0.05") -> float:
@@ -111,12 +120,16 @@ def probability(argument: str, value: object, *, fix: str) -> float:
     return clean + 0.0
 
 
-def count(argument: str, value: object, *, fix: str = "", least: int = 1) -> int:
-    """A whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+def count(
+    argument: str, value: object, *, fix: str = "", least: int = 1, most: int | None = None
+) -> int:
+    """A whole number of at least `least`, and at most `most`."""
+    whole = not isinstance(value, bool) and isinstance(value, Integral)
+    if not whole or int(value) < least or (most is not None and int(value) > most):  # type: ignore[call-overload]
+        end = "" if most is None else f" to {most:,}"
         fix = fix or f"use for example {argument}={max(least, 2)}"
-        raise InvalidArgument(argument, f"be a whole number from {least}", value, fix)
-    return int(value)
+        raise InvalidArgument(argument, f"be a whole number from {least}{end}", value, fix)
+    return int(value)  # type: ignore[call-overload,no-any-return]
 
 
 def rounds(value: object, *, least: int = 1, fix: str = "use for example horizon=1e6") -> int:
@@ -128,7 +141,10 @@ def rounds(value: object, *, least: int = 1, fix: str = "use for example horizon
 
 def horizon_of(value: object, arms: int = 1) -> int:
     """The same, with a round for every arm and two at least."""
-    return rounds(value, least=max(2, arms))
+    whole = rounds(value, least=max(2, arms))
+    if whole > MOST_ROUNDS:
+        raise InvalidArgument("horizon", "be at most 1e100", value, "for example horizon=1e6")
+    return whole
 
 
 def numbers(

@@ -24,6 +24,7 @@ from __future__ import annotations
 import dis
 import hashlib
 import os
+import re
 import sys
 import threading
 import time
@@ -33,6 +34,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+from .errors import InvalidArgument
 
 Function = Callable[..., Any]
 
@@ -114,6 +117,39 @@ def open_slot(name: str) -> Any:
 
 def _unfilled(*arguments: object) -> None:
     raise RuntimeError(MISSING)  # type: ignore[name-defined]  # noqa: F821 - `open_slot` sets it
+
+
+def compile_for(name: str, link: Callable[[], Function], arguments: tuple[Any, ...]) -> Function:
+    """A kernel compiled for such arguments now, or loaded, rather than when it is first called.
+
+    What numba cannot compile is refused in the words of numba's own first complaint.
+    """
+    from numba.core.errors import NumbaError
+
+    try:
+        function: Any = link()
+        function.compile(tuple(function.typeof_pyval(argument) for argument in arguments))
+    except NumbaError as error:
+        raise InvalidArgument(
+            "policy", "be made of functions that numba can compile", name,
+            f"correct this: {_complaint(error)}",
+        ) from None  # fmt: skip
+    compiled: Function = function
+    return compiled
+
+
+def _complaint(error: Exception) -> str:
+    """The innermost message and where it points, without numba's advice."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    said = [
+        line.strip()
+        for line in text.splitlines()
+        if line.strip() and not line.startswith(("Failed in", "During:", "This error"))
+    ]
+    places = re.findall(r'File "([^"]+)", line (\d+)', text)
+    own = [place for place in places if "discreet/simulator" not in place[0].replace("\\", "/")]
+    place = f' (file "{own[0][0]}", line {own[0][1]})' if own else ""
+    return f"{said[0] if said else type(error).__name__}{place}"
 
 
 def _classes(arguments: object) -> str:

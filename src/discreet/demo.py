@@ -25,7 +25,7 @@ from .errors import ConflictingOutcome, InvalidArgument
 from .policies import Policy, policy
 from .report.live_page import LiveStory
 from .report.page import check_path
-from .report.pictures import TWINS, regret_picture, save_picture, title
+from .report.pictures import regret_picture, save_picture, title, twin
 from .report.trial_page import Findings, lost, price, price_in_words, trial_page, worse
 
 if TYPE_CHECKING:
@@ -119,14 +119,14 @@ def find(settings: Settings, console: Console) -> Findings:
                 found.append(_simulated(row, law, horizon, repeats, settings.seed))
             results[horizon] = tuple(found)
         at = {result.name: result for result in results[settings.main]}
-        prices = [price(at[name], at[TWINS[name]], EPSILON) for name in PRICED]
+        prices = [price(at[name], at[twin(name)], EPSILON) for name in PRICED]
         shown = ", ".join(f"{epsilon:g}" for epsilon in settings.epsilons)
         console.print(f"Measuring the price of privacy for ε = {shown}.")
         for name, epsilon in priced:
             step(f"price of privacy: {title(name)}, ε = {epsilon:g}")
             row = policy(name, epsilon=epsilon)
             result = _simulated(row, law, settings.main, runs[settings.main], settings.seed)
-            prices.append(price(result, at[TWINS[name]], epsilon))
+            prices.append(price(result, at[twin(name)], epsilon))
     _show_comparison(console, results[settings.main], settings.main)
     _show_price(console, prices, settings.main)
     console.print(

@@ -16,7 +16,7 @@ MEANS = ("--means", ".7,.5")
     ("arguments", "part"),
     [
         ("adap-klcb --means .7,.5 --epsilon 1", "did you mean adap-klucb"),
-        ("ucb1", "add --means"),
+        ("ucb1", "add for example --means"),
         ("ucb1 --means .7,abc", "means must be numbers between commas, got '.7,abc'"),
         ("ucb1 --means .7,nan", "got nan"),
         ("ucb1 --means .7,1.5", "got 1.5"),
@@ -32,7 +32,7 @@ MEANS = ("--means", ".7,.5")
         ("ucb1 --means .7,.5 --epsilon 1", "not private"),
         ("ucb1 --means .7,.5 --alpha 1", "alpha must be an option of ucb1"),
         ("adap-ucb --means .7,.5 --epsilon 1 --option alfa=1", "did you mean alpha"),
-        ("adap-ucb --means .7,.5 --epsilon 1 --option alpha=x", "option must suit adap-ucb"),
+        ("adap-ucb --means .7,.5 --epsilon 1 --option alpha=x", "alpha must be a number, got 'x'"),
         ("adap-ucb --means .7,.5 --epsilon 1 --option alpha", "be NAME=VALUE"),
         ("adap-ucb --means .7,.5 --epsilon 1 --alpha 1 --option alpha=2", "drop --alpha"),
         ("adap-ucb --means .7,.5 --epsilon 1 --alpha nan", "alpha must be above 0"),
@@ -82,7 +82,7 @@ def test_refused_together(refuse: Callable[..., str], arguments: str, part: str)
         (("--plot", "x.gif"), "end in .png or .svg or .pdf"),
         (("--output", "nowhere/x.parquet"), "folder that exists"),
         (("--plot", "nowhere/x.png"), "folder that exists"),
-        (("--output", "folder.parquet"), "be a file"),
+        (("--output", "folder.parquet"), "name a file"),
         (("--output", "fixed.parquet"), "be writable"),
     ],
 )
@@ -122,13 +122,23 @@ def test_a_failed_save_is_told_after_the_results(
     result = call("simulate", "ucb1", *MEANS, "--horizon", "100", "--output", "x.parquet", "--json")
     assert result.exit_code == 2
     assert result.stdout.startswith("{")
-    assert result.stderr == "error: the results could not be saved: no space left\n"
+    assert result.stderr.endswith("error: the results could not be saved: no space left\n")
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("arguments", [("bogus",), ("simulate",), ("simulate", "ucb1", "--runs")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("bogus",),
+        ("simulate",),
+        ("simulate", "ucb1", "--runs"),
+        ("simulate", "ucb1", "--seed", "x"),
+    ],
+)
 def test_usage(call: Callable[..., Any], arguments: tuple[str, ...]) -> None:
     result = call(*arguments)
     assert result.exit_code == 2
     assert result.stdout == ""
-    assert "Error: " in result.stderr
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    assert "--help" in result.stderr

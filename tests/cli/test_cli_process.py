@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import pytest
 
@@ -43,7 +44,7 @@ main()
 def process(
     *arguments: str, code: str | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    what = ("-m", "discreet.cli") if code is None else ("-c", code)
+    what = ("-m", "discreet") if code is None else ("-c", code)
     return subprocess.run(
         [sys.executable, "-W", "error", *what, *arguments],
         capture_output=True, text=True, encoding="utf-8", timeout=300, check=False,
@@ -69,7 +70,7 @@ def test_the_check_of_imports_can_fail() -> None:
 def test_stdout_is_json_only() -> None:
     done = process("compare", "ucb1", "adap-ucb", "--epsilon", "1", *SMALL.split())
     assert done.returncode == 0
-    assert done.stderr == ""
+    assert all(line.startswith("compiling ") for line in done.stderr.splitlines())
     assert [one["policy"] for one in json.loads(done.stdout)] == ["ucb1", "adap-ucb"]
 
 
@@ -95,9 +96,125 @@ def test_control_c_keeps_what_was_finished() -> None:
 def test_a_terminal_without_greek() -> None:
     done = process("show", "adap-ucb", PYTHONIOENCODING="ascii")
     assert done.returncode == 0
-    assert "(? = 1, pure, interactive DP)" in done.stdout
+    assert "(epsilon = 1, pure, interactive DP)" in done.stdout
 
 
 def test_console_script() -> None:
     (script,) = entry_points(group="console_scripts", name="discreet")
     assert script.load() is main
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
+@pytest.mark.parametrize("arguments", ["policies", "--version", "--help", "cite ucb1 --json"])
+def test_a_full_disk(arguments: str) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "discreet", *arguments.split()],
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=100, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: the output could not be written")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes differ")
+@pytest.mark.parametrize("arguments", ["policies", "--version", "--help", "show adap-ucb --json"])
+def test_a_reader_that_has_gone(arguments: str) -> None:
+    """As in `discreet policies | head -1`: quiet, with the code of a program that SIGPIPE ended."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet", *arguments.split()],
+        stdout=writing, stderr=subprocess.PIPE, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="shells differ")
+def test_closed_streams() -> None:
+    def shell(line: str) -> subprocess.CompletedProcess[str]:
+        command = f"{sys.executable} -m discreet {line}"
+        return subprocess.run(
+            ["sh", "-c", command], capture_output=True, text=True, timeout=100, check=False
+        )
+
+    closed = shell("policies >&-")
+    assert closed.returncode == 2
+    assert closed.stderr.startswith("error: standard output must be open")
+    assert shell("cite ucb1 2>&-").returncode == 0
+    assert shell("cite ucb7 2>&-").returncode == 2
+
+
+def test_saved_although_nobody_reads(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    target = tmp_path / "all.parquet"
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet", "simulate", "ucb1", *SMALL.split(), "--output", target],
+        stdout=writing, stderr=subprocess.PIPE, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    os.close(writing)
+    assert done.returncode == 141
+    assert target.is_file()
+
+
+@pytest.mark.parametrize(
+    "environment", [{"PYTHONIOENCODING": "ascii"}, {"LANG": "C", "LC_ALL": "C"}]
+)
+def test_ascii(environment: dict[str, str]) -> None:
+    env = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": ""} | environment
+    done = process("bounds", "--means", ".7,.5", "--epsilon", "1", "--horizon", "1e4", **env)
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+    assert "?" not in done.stdout
+    assert "epsilon" in done.stdout
+    assert "-----" in done.stdout
+
+
+REFUSALS = """
+import sys
+from discreet.cli import main
+try:
+    main()
+except SystemExit as end:
+    print(end.code, *(name for name in ("numba",) if name in sys.modules))
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "simulate ucb1 --means .7,.5 --output nowhere/x.parquet",
+        "simulate dp-imed --means .7,.5 --epsilon 1 --ratio 1e30",
+        "compare ucb1 dp-imed --means .7,.5 --epsilon 1 --runs 1e30",
+        "plan --means .7,.5 --horizon 1000 --html nowhere/x.html",
+        "plan --means .7,.5 --horizon 1000 --threads 0",
+        "identify adap-tt --means .7,.5 --epsilon 1 --output nowhere/x.parquet",
+        "bounds --means .7,.5 --risk 2",
+    ],
+)
+def test_refused_before_anything_is_compiled(arguments: str) -> None:
+    done = process(*arguments.split(), code=REFUSALS)
+    assert done.stdout.split() == ["2"]
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+
+
+COMPILES = """
+import sys, time
+from discreet import compiled, progress
+progress.PATIENCE = 0.01
+from discreet.simulator import work
+real = work.compile_for
+work.compile_for = lambda *given: (time.sleep(0.5), real(*given))[1]
+from discreet.cli import main
+main()
+"""
+
+
+def test_compiling_is_said_and_not_counted() -> None:
+    done = process("simulate", "ucb1", *SMALL.split(), "--threads", "1", code=COMPILES)
+    assert done.returncode == 0
+    assert done.stderr == "compiling ucb1 ...\n"
+    assert json.loads(done.stdout)["seconds"] < 0.4

@@ -58,16 +58,18 @@ def test_the_command_of_the_manual(call: Callable[..., Any]) -> None:
 
 def test_table_shows_price_speed_and_guarantee(call: Callable[..., Any]) -> None:
     shown = call(*compare.EXAMPLE.split()[1:]).stdout
-    rows = {line.split()[0]: line for line in shown.splitlines() if "×" in line}
+    rows = {line.split()[0]: line for line in shown.splitlines() if " ± " in line}
     assert list(rows) == ["ucb1", "adap-ucb", "adap-klucb"]
+    assert "regret / ucb1" in shown
     means, prices = {}, {}
     for name, line in rows.items():
-        found = re.search(r"([\d,.]+) ± ([\d,.]+) +× ([\d.e+-]+)", line)
+        found = re.search(r"([\d,.]+) ± ([\d,.]+) +([\d.e+-]+|–) ", line)
         assert found is not None, line
-        means[name], prices[name] = float(found[1].replace(",", "")), float(found[3])
-    assert prices["ucb1"] == 1
-    for name in rows:
-        assert prices[name] == pytest.approx(means[name] / means["ucb1"], rel=0.01)
+        means[name], prices[name] = float(found[1].replace(",", "")), found[3]
+    assert prices.pop("ucb1") == "–"
+    for name, price in prices.items():
+        assert float(price) == pytest.approx(means[name] / means["ucb1"], rel=0.01)
+    assert "the same policy without privacy for adap-ucb, of another family for the others" in shown
     assert "ε = 1 (interactive)" in rows["adap-ucb"]
     assert "adap-ucb: Whatever the other participants do" in shown
     assert "ucb1: Protects nobody" in shown
@@ -76,8 +78,39 @@ def test_table_shows_price_speed_and_guarantee(call: Callable[..., Any]) -> None
 
 def test_no_price_without_an_open_policy(call: Callable[..., Any]) -> None:
     shown = call("compare", "adap-ucb", "adap-klucb", *SMALL, "--epsilon", "1").stdout
-    assert "price" not in shown
-    assert "price" not in call("simulate", "ucb1", *SMALL).stdout
+    assert "regret /" not in shown
+    assert "regret /" not in call("simulate", "ucb1", *SMALL).stdout
+
+
+def test_twins_are_held_against_their_own(call: Callable[..., Any]) -> None:
+    names = ("ucb1", "imed", "adap-ucb", "dp-imed")
+    found = {one.name: one for one in discreet.compare(
+        [discreet.policy(name, **({"epsilon": 1.0} if "p-" in name else {})) for name in names],
+        LAW, horizon=1000, runs=8, seed=1,
+    )}  # fmt: skip
+    shown = call("compare", *names, *SMALL, "--epsilon", "1").stdout
+    assert "regret / baseline: a multiple of the regret of the same policy without" in shown
+    for name, twin in (("adap-ucb", "ucb1"), ("dp-imed", "imed")):
+        ratio = found[name].final_regret.mean() / found[twin].final_regret.mean()
+        assert f"{ratio:.3g} ({twin})" in shown
+
+
+def test_the_order_of_arms(call: Callable[..., Any], refuse: Callable[..., str]) -> None:
+    stays = ("private-thompson", "--means", ".7,.5", "--horizon", "300", "--runs", "40",
+             "--seed", "1", "--epsilon", "1", "--json")  # fmt: skip
+    listed, drawn = (
+        json.loads(call("simulate", *stays).stdout),
+        json.loads(call("simulate", *stays, "--shuffle").stdout),
+    )
+    assert (listed["shuffle"], drawn["shuffle"]) == (False, True)
+    assert listed["regret"]["mean"] == 0.0
+    assert drawn["regret"]["mean"] > 10.0
+    (compared,) = json.loads(call("compare", *stays).stdout)
+    assert compared["regret"] == drawn["regret"]
+    (kept,) = json.loads(call("compare", *stays, "--no-shuffle").stdout)
+    assert kept["regret"] == listed["regret"]
+    linear = ("adac-oful", "--rho", ".5", "--shuffle", "--horizon", "100", "--runs", "2")
+    assert "shuffle must be left out for linear policies" in refuse("simulate", *linear)
 
 
 def test_a_random_seed_is_told_and_repeats(call: Callable[..., Any]) -> None:
@@ -175,7 +208,16 @@ def test_an_interrupted_study_is_reported(
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("3", 3), ("3.5", 3.5), ("1e3", 1000.0), ("none", None), ("exact", "exact"), ("-1", -1)],
+    [
+        ("3", 3),
+        ("3.5", 3.5),
+        ("1e3", 1000.0),
+        ("none", None),
+        ("exact", "exact"),
+        ("-1", -1),
+        ("true", True),
+        ("False", False),
+    ],
 )
 def test_values(text: str, value: object) -> None:
     found = value_of(text)

@@ -203,7 +203,8 @@ def test_the_first_episode_is_released_with_noise() -> None:
 def test_long_batches_look_up_between_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rewards that are drawn one by one come in pieces, and the loop comes back after each; the
     same loop interpreted, with pieces of 7, makes the same run."""
-    row, place = linear.policy("adac-oful", rho=5.0), problem(linear.GaussianRewards())
+    row = linear.policy("adac-oful", rho=5.0, low=-1.0, high=1.0)
+    place = problem(linear.GaussianRewards())
     whole = linear.simulate(row, place, horizon=500, runs=1, seed=7, points=40)
     work = LinearWork(row, place, 500, 1, 7, log_grid(500, 40))
     stage, calls = EpisodeStage(work), []

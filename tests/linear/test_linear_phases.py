@@ -184,7 +184,7 @@ def test_a_phase_that_is_cut_off_is_not_released(monkeypatch: pytest.MonkeyPatch
         return keep(self, points, n, totals, c, rng)
 
     monkeypatch.setattr(NoisyEstimate, "estimate", spy)
-    row = linear.policy("adac-gope", rho=1.0)
+    row = linear.policy("adac-gope", rho=1.0, low=-1.0, high=1.0)
     first = math.ceil(Elimination().rounds(1, 10, 3, 2.0)) - 5
     linear.simulate(row, problem, horizon=first, runs=1, seed=1, threads=1)
     assert not calls

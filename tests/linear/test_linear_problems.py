@@ -182,3 +182,23 @@ def test_results_save_and_load(tmp_path: Any) -> None:
     (again,) = discreet.load(result.save(tmp_path / "x.parquet"))
     assert again.regret.tolist() == result.regret.tolist()
     assert again.guarantee == result.guarantee
+
+
+def test_unbounded_rewards_are_clipped_to_a_range_that_fits() -> None:
+    """With next to no noise a private row does as well as its twin: clipping bends nothing."""
+    actions = linear.FixedActions([[0.6, 0.0], [0.0, 0.6], [0.4, 0.4]])
+    problem = linear.LinearProblem(actions, [1.0, 0.5], linear.GaussianRewards(0.5))
+    options: dict[str, Any] = {"horizon": 2000, "runs": 4, "seed": 1}
+    row = linear.policy("adac-gope", rho=1e6)
+    result = linear.simulate(row, problem, **options)
+    recipe = result.policy["recipe"]
+    assert (recipe["low"], recipe["high"]) == pytest.approx((0.3 - 1.5, 0.6 + 1.5))
+    assert result.guarantee.budget == row.guarantee.budget
+    told = linear.policy("adac-gope", rho=1e6, low=-1.0, high=1.0)
+    assert linear.simulate(told, problem, **options).policy["recipe"]["high"] == 1.0
+    bounded = linear.LinearProblem(actions, [1.0, 0.5], linear.SignRewards())
+    assert "low" not in linear.simulate(row, bounded, **options).policy["recipe"]
+    wide = linear.simulate(
+        linear.policy("adac-oful", rho=1.0), linear.LinearProblem.random(seed=1), horizon=50, runs=1
+    ).policy["recipe"]
+    assert wide["high"] == -wide["low"] == pytest.approx(6.0)

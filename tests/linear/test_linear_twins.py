@@ -28,7 +28,7 @@ CASES: dict[str, tuple[linear.LinearPolicy, Twin]] = {
         lambda rng: naive.RSOFUL(D, T, rng, lam=2.0, delta=0.05, C=0.2),
     ),
     "adac-oful": (
-        linear.policy("adac-oful", rho=5.0),
+        linear.policy("adac-oful", rho=5.0, low=-1.0, high=1.0),
         lambda rng: naive.AdaCOFUL(D, T, rng, rho=5.0),
     ),
     "adac-oful printed": (

@@ -205,3 +205,61 @@ def test_numbers_for_readers() -> None:
     assert count(-1234.4) == "−1,234"
     assert decimal(0.5, 2) == "0.50"
     assert percent(0.4362) == "43.6\u202f%"
+
+
+def test_a_phone_shows_everything() -> None:
+    """At 390 px neither a table nor a picture is wider than the screen."""
+    page = a_page().html()
+    outline = Outline(page)
+    cells = outline.all("td")
+    assert [cell["data-label"] for cell in cells] == ["mean", "mean"]
+    roles = [a["role"] for tag, a in outline.tags if tag in ("table", "tr", "th", "td")]
+    assert roles[:4] == ["table", "row", "columnheader", "columnheader"]
+    assert set(roles) == {"table", "row", "columnheader", "rowheader", "cell"}
+    style = page.partition("<style>")[2].partition("</style>")[0]
+    small = style.partition("@media screen and (max-width: 40rem)")[2].partition("@media print")[0]
+    assert "min-width: 0" in small
+    assert "table, tbody, tr, th, td, caption { display: block; }" in small
+    assert "content: attr(data-label)" in small
+
+
+def test_pictures_are_drawn_again_for_phones() -> None:
+    import base64
+
+    figure = Figure(figsize=(7.6, 4.0))
+    axes = figure.add_subplot()
+    axes.plot([1, 2], [1, 2])
+    axes.set_title("a title that is too long for a line of a phone by some words", loc="left")
+    before = (figure.get_size_inches().tolist(), figure.subplotpars.right, axes.get_title("left"))
+    outline = Outline(Page("t").figure(figure, caption="c", alt="a line").html())
+    assert before == (
+        figure.get_size_inches().tolist(), figure.subplotpars.right, axes.get_title("left"),
+    )  # fmt: skip
+    (source,) = outline.all("source")
+    (image,) = outline.all("img")
+    assert source["media"] == "(max-width: 40rem)"
+    drawn = [
+        base64.b64decode((data or "").partition(",")[2]).decode()
+        for data in (source["srcset"], image["src"])
+    ]
+    widths = [float(text.partition('width="')[2].partition("pt")[0]) for text in drawn]
+    assert widths[0] == pytest.approx(4.3 * 72, rel=0.01)
+    assert widths[1] == pytest.approx(7.6 * 72, rel=0.01)
+    # a heading of ten points is at least eleven pixels high on a screen of 390
+    assert 10.0 * 4 / 3 * 350 / (widths[0] * 4 / 3) >= 11.0
+
+
+def test_no_row_is_named_in_the_pictures() -> None:
+    import discreet
+    from discreet.report import pictures
+
+    source = Path(pictures.__file__).read_text(encoding="utf-8")
+    assert not [name for name in discreet.CATALOGUE if f'"{name}"' in source]
+    palette = pictures.Palette(["imed", "ucb1", "dp-imed", "adap-ucb", "ldp-ucb-b", "mine"])
+    assert palette["dp-imed"] == palette["imed"]
+    assert palette["ucb1"] == palette["adap-ucb"]
+    assert len({palette[name] for name in ("dp-imed", "adap-ucb", "ldp-ucb-b", "mine")}) == 4
+    assert pictures.twin("dp-klucb") == "kl-ucb"
+    assert pictures.twin("mine") == ""
+    for row in discreet.CATALOGUE.values():
+        assert not row.twin or not discreet.CATALOGUE[row.twin].budgets

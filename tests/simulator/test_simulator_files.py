@@ -105,7 +105,7 @@ def entry_changed(**changes: Any) -> Any:
 
 
 DAMAGE = {
-    "later format": (of_the_future, "format 2 of discreet 99.0 .*upgrade"),
+    "later format": (of_the_future, f"format {results.FORMAT + 1} of discreet 99.0 .*upgrade"),
     "no format": (without_format, "settings that do not fit"),
     "a list": (lambda settings: [1, 2], "settings that do not fit"),
     "format is a word": (lambda settings: settings | {"format": "new"}, "do not fit"),
@@ -217,3 +217,22 @@ def test_saving_again_replaces_the_file(study: discreet.Comparison, tmp_path: Pa
     study[0].save(path)
     assert len(discreet.load(path)) == 1
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_files_of_the_first_format_were_not_shuffled(
+    study: discreet.Comparison, tmp_path: Path
+) -> None:
+    path = study.save(tmp_path / "study.parquet")
+    table = pq.read_table(path)
+
+    def first(settings: Any) -> Any:
+        settings.pop("digest")
+        settings["format"] = 1
+        for entry in settings["results"]:
+            del entry["shuffle"]
+        return settings | {"digest": results.digest(settings, results.numbers(table))}
+
+    resettled(path, first)
+    loaded = discreet.load(path)
+    assert [result.shuffle for result in loaded] == [False, False]
+    assert (loaded[0].regret == study[0].regret).all()

@@ -35,7 +35,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
 def test_bounds(call: Call) -> None:
     arguments = ("--means", ".75,.5", "--epsilon", ".5", "--horizon", "1e5", "--risk", ".05")
     found = json.loads(call("bounds", *arguments, "--json").stdout)
-    own = theory.bounds([0.75, 0.5], epsilon=0.5, horizon=1e5, confidence=0.05)
+    own = theory.bounds([0.75, 0.5], epsilon=0.5, horizon=1e5, risk=0.05)
     assert found["bounds"] == [line.to_dict() for line in own]
     assert found["free_epsilon"] == pytest.approx(theory.free_epsilon([0.75, 0.5]))
     shown = call("bounds", *arguments).stdout

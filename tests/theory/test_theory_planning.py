@@ -54,7 +54,13 @@ def test_the_recommendation_is_the_best_of_its_own_predictions(served: Plan) -> 
 def test_predictions_hold_on_fresh_simulations(served: Plan) -> None:
     best = served.recommended
     fresh = discreet.simulate(
-        served.policy, discreet.Bernoulli(MEANS), horizon=3000, runs=1500, seed=99, points=2
+        served.policy,
+        discreet.Bernoulli(MEANS),
+        horizon=3000,
+        runs=1500,
+        seed=99,
+        points=2,
+        shuffle=True,
     ).final_regret
     error = math.hypot((best.high - best.low) / 4, float(fresh.std()) / math.sqrt(1500))
     # 6 standard errors of a mean of >= 1500 runs: false alarm about 1e-8 under normality, and the
@@ -108,7 +114,13 @@ def test_every_candidate_keeps_the_promise(trust: str) -> None:
 
 def test_text_page_and_json(served: Plan, tmp_path: Path) -> None:
     shown = served.text()
-    for part in ("RECOMMENDED", "COST BY ε", "CANDIDATES AT", "WHAT EACH ε MEANS", "CANNOT SERVE"):
+    for part in (
+        "RECOMMENDED",
+        "COST BY ε",
+        "CANDIDATES AT",
+        "WHAT EACH ε MEANS",
+        "POLICIES YOU CANNOT USE",
+    ):
         assert part in shown
     assert max(len(line) for line in shown.splitlines()) <= 120
     assert shown.count("\n") < 70  # one page
@@ -176,8 +188,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"means": MEANS, "epsilons": [-1.0]}, "epsilons"),
     ({"means": MEANS, "epsilons": []}, "epsilons"),
     ({"means": MEANS, "delta": 1.0}, "delta"),
-    ({"means": MEANS, "goal": "identification", "risk": 0.5}, "risk"),
-    ({"means": [0.7, 0.7, 0.5], "goal": "identification"}, "means"),
+    ({"means": MEANS, "goal": "identify", "risk": 0.5}, "risk"),
+    ({"means": [0.7, 0.7, 0.5], "goal": "identify"}, "means"),
     ({"means": MEANS, "seed": -1}, "seed"),
 ]
 
@@ -229,7 +241,7 @@ def test_ctrl_c_keeps_what_was_finished(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_identification() -> None:
     found = plan(
-        [0.9, 0.5], goal="identification", risk=0.05, epsilon=2.0, epsilons=[0.5], progress=False
+        [0.9, 0.5], goal="identify", risk=0.05, epsilon=2.0, epsilons=[0.5], progress=False
     )
     assert {p.row for p in found.at(2.0)} == {"adap-tt", "adap-tt-star", "ctb-tt", "dp-se"}
     for p in found.predictions:
@@ -251,8 +263,9 @@ def test_a_bound_that_a_short_trial_cannot_reach_is_not_shown() -> None:
     found = plan([0.6, 0.5], horizon=60, epsilon=0.5, epsilons=[0.5], trust="none", progress=False)
     assert theory.private_bernoulli([0.6, 0.5], 0.5) * math.log(60) > 3.0  # all that can be lost
     assert math.isnan(found.recommended.bound)
-    assert any("larger trials" in reason for reason in found.why)
     json.dumps(found.to_dict(), allow_nan=False)
+    small = replace(found.recommended, mean=1.0, low=0.9, high=1.1)
+    assert any("larger trials" in reason for reason in _why(found.question, [small], None))
 
 
 def test_with_delta_only_the_bound_without_privacy_is_claimed() -> None:
@@ -267,7 +280,7 @@ def cut_off(name: str, mean: float, until: int | None) -> Prediction:
 
 
 def test_what_was_cut_off_is_a_least_value() -> None:
-    asked = question([0.9, 0.5], goal="identification", horizon=100, epsilons=[1.0])
+    asked = question([0.9, 0.5], goal="identify", horizon=100, epsilons=[1.0])
     opened = cut_off("ttucb", 100.0, None)
     own = (cut_off("dp-se", 300.0, None), cut_off("ctb-tt", 90.0, 20_000_000))
     free = _free(asked, own, opened)
@@ -289,3 +302,94 @@ def test_predictions_are_json_ready() -> None:
     odd = Prediction(math.inf, "imed", {}, "imed", 1.0, 0.0, math.inf, (0.0, math.inf), 1, 10, 0.5)
     assert odd.to_dict()["high"] is None
     assert odd.to_dict()["usual"] == [0.0, None]
+
+
+def test_no_policy_wins_by_the_order_of_the_list() -> None:
+    """In 300 rounds private Thompson sampling never leaves the first arm it meets."""
+    found = plan([0.7, 0.5], horizon=300, epsilons=[1.0], progress=False)
+    stays = next(p for p in found.at(1.0) if p.row == "private-thompson")
+    # half of the runs stay with the best arm and lose nothing, half lose 60
+    assert stays.usual == pytest.approx((0.0, 60.0))
+    assert found.recommended.row != "private-thompson"
+    assert found.recommended.mean > 3.0
+    assert found.helps
+    assert found.to_dict()["helps"] is True
+    assert found.to_dict()["equal_allocation"] == pytest.approx(30.0)
+
+
+def test_it_says_so_when_no_private_policy_helps() -> None:
+    arguments: dict[str, Any] = {"trust": "none", "epsilon": 0.05, "epsilons": [0.05]}
+    found = plan([0.6, 0.5], horizon=100, progress=False, **arguments)
+    assert found.helps is False
+    assert found.equal == pytest.approx(5.0)
+    assert "RECOMMENDED  equal allocation" in found.text()
+    assert found.why[0].startswith("No private policy helps at this size")
+    assert len(found.why) == 2
+    assert "Equal allocation: no private policy helps" in found.page().html()
+    data = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert data["helps"] is False
+    assert data["equal_allocation"] == pytest.approx(5.0)
+    assert repr(found).endswith("no private policy helps)")
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "helps"), [(4.0, 0.4, True), (4.0, 0.6, False), (5.5, 0.1, False)]
+)
+def test_a_policy_helps_if_it_is_clearly_below_equal_allocation(
+    mean: float, half: float, helps: bool
+) -> None:
+    asked = question([0.6, 0.5], horizon=100, epsilons=[1.0])  # equal allocation: 5
+    one = replace(cut_off("dp-imed", mean, 100), low=mean - half, high=mean + half)
+    strengths = (theory.strength(1.0),)
+    free = _free(asked, [one], None)
+    shown = Plan(
+        asked, ("dp-imed",), {}, (one,), None, free, strengths, _why(asked, [one], None), True
+    )
+    assert shown.helps is helps
+    assert ("equal allocation" in shown.why[0]) is not helps
+
+
+def test_a_lucky_leader_is_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three runs that all met the best arm first must not decide."""
+    from discreet.theory.planning.progress import Steps
+
+    asked = question([0.6, 0.5], horizon=100, epsilons=[1.0])
+    lucky = Runs(Candidate("dp-ucb"), 1.0, 100, [np.zeros(3)])
+    steady = Runs(Candidate("dp-imed"), 1.0, 100, [np.full(1700, 4.0)])
+    seen = []
+
+    def rerun(race: Any, entry: Runs, runs: int, stage: int, until: int) -> None:
+        seen.append((entry.candidate.row, runs))
+        entry.values.append(np.full(runs, 5.0))
+
+    monkeypatch.setattr(racing.Race, "_more", rerun)
+    with Steps(1, "x", False) as steps:
+        racing.Race(asked, 1.0, 1, steps)._confirm([lucky, steady], 1700)
+    assert seen == [("dp-ucb", racing.MANY - 3)]
+    assert min([lucky, steady], key=lambda entry: entry.mean) is steady
+
+
+def test_the_former_name_of_the_goal() -> None:
+    assert question([0.9, 0.5], goal="identification").goal == "identify"
+    assert question([0.9, 0.5], goal="identify").to_dict()["goal"] == "identify"
+    with pytest.raises(InvalidArgument, match="'regret' or 'identify'"):
+        question([0.9, 0.5], goal="identity")
+
+
+def test_identification_is_simulated_in_several_orders() -> None:
+    from discreet.theory.planning.samples import orders
+
+    asked = question([0.9, 0.5, 0.4], goal="identify", seed=3)
+    found = orders(asked)
+    assert len(found) == 10
+    assert {tuple(sorted(means)) for means in found} == {(0.4, 0.5, 0.9)}
+    assert len({means.index(0.9) for means in found}) == 3
+    assert orders(asked) == found
+
+
+def test_the_catalogue_says_what_to_try_beside_the_published_options() -> None:
+    from discreet.theory.planning import candidates as module
+
+    assert discreet.CATALOGUE["dp-imed"].offered == ({"ratio": 1.5},)
+    source = Path(module.__code__.co_filename).read_text(encoding="utf-8")
+    assert not [name for name in discreet.CATALOGUE if f'"{name}"' in source]

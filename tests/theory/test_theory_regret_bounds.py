@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import naive_bounds as naive
 import numpy as np
@@ -226,7 +228,7 @@ OUTSIDE: list[tuple[Callable[[], object], str]] = [
     (lambda: theory.dp_ftpl_new(MEANS, T, 0.0), "epsilon"),
     (lambda: theory.linear_minimax_zcdp(3, T, 2.0), "rho"),
     (lambda: theory.linear_minimax_pure(0, T, 1.0), "dimension"),
-    (lambda: theory.bounds(MEANS, horizon=T, confidence=0.5), "confidence"),
+    (lambda: theory.bounds(MEANS, horizon=T, risk=0.5), "risk"),
 ]
 
 
@@ -249,10 +251,13 @@ def test_every_bound_says_what_it_is() -> None:
 
 
 def test_the_table_and_its_silence() -> None:
-    lines = theory.bounds([0.6, 0.5], horizon=100, epsilon=1.0, rho=2.0, confidence=0.01)
+    lines = theory.bounds([0.6, 0.5], horizon=100, epsilon=1.0, risk=0.01)
     silent = {line.name: line.silent for line in lines if line.value is None}
-    assert set(silent) == {"minimax_global", "minimax_zcdp"}
-    assert "rho must be at most 1" in silent["minimax_zcdp"]
+    assert set(silent) == {"minimax_global"}
+    concentrated = theory.bounds([0.6, 0.5], horizon=100, rho=2.0)
+    (only,) = [line for line in concentrated if line.value is None]
+    assert only.name == "minimax_zcdp"
+    assert "rho must be at most 1" in only.silent
     own = next(line for line in lines if line.name == "private_bernoulli")
     assert own.value == pytest.approx(theory.private_bernoulli([0.6, 0.5], 1.0) * math.log(100))
     samples = [line for line in lines if line.name == "characteristic_time"]
@@ -290,3 +295,50 @@ def test_overlay_curves() -> None:
     )
     with pytest.raises(InvalidArgument, match="Bernoulli"):
         theory.bounds_of(gaussian)
+
+
+def test_one_budget_and_one_word_for_risk() -> None:
+    ask = {"means": [0.6, 0.5], "horizon": 100}
+    new = theory.bounds(**ask, risk=0.01)
+    assert theory.bounds(**ask, confidence=0.01) == new  # the former name
+    for wrong, argument in (
+        ({"risk": 2.0}, "risk"),
+        ({"risk": 0.1, "confidence": 0.1}, "confidence"),
+        ({"epsilon": 1.0, "rho": 1.0}, "rho"),
+        ({"delta": 0.1}, "delta"),
+        ({"epsilon": 1.0, "delta": 2.0}, "delta"),
+    ):
+        with pytest.raises(InvalidArgument) as error:
+            theory.bounds(**ask, **wrong)
+        assert error.value.argument == argument
+
+
+def test_a_theorem_names_its_row_and_nothing_else_does() -> None:
+    """A new row with a theorem of its own needs no edit of the table."""
+    from discreet.theory import summary
+    from discreet.theory.bound import bound
+
+    named = {entry.row for entry in theory.BOUNDS.values() if entry.row}
+    assert named <= set(discreet.CATALOGUE)
+    assert {"adap-ucb", "adac-ucb", "dp-ucb"} <= named
+    source = Path(summary.__file__).read_text(encoding="utf-8")
+    assert not [name for name in discreet.CATALOGUE if f'"{name}"' in source]
+
+    @bound(
+        "upper", "regret", "at T", domain="x", reference="azize2022", statement="none",
+        row="dp-imed",
+    )  # fmt: skip
+    def made_up(means: Any, horizon: float, epsilon: float, ratio: float = 2.0) -> float:
+        """100 r/ε, for the test alone."""
+        return 100.0 * ratio / epsilon
+
+    try:
+        lines = theory.bounds([0.6, 0.5], horizon=100, epsilon=0.5)
+        (own,) = [line for line in lines if line.policy == "dp-imed"]
+        assert own.value == 400.0
+        row = discreet.policy("dp-imed", epsilon=0.5, ratio=1.5)
+        result = discreet.simulate(row, discreet.Bernoulli([0.6, 0.5]), horizon=100, runs=2, seed=1)
+        (found,) = [line for line in theory.bounds_of(result) if line.policy == "dp-imed"]
+        assert found.value == 300.0
+    finally:
+        del theory.BOUNDS["made_up"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -44,6 +45,15 @@ class Law(ABC):
         """Give a starved `draw` more rewards; False if nothing is left and the run ends."""
         return False
 
+    def arranged(self, order: Sequence[int]) -> Law:
+        """The same arms under other numbers: arm a of the new law is arm `order[a]` of this one.
+
+        What fits every law and costs a compilation; laws that can rearrange themselves do.
+        """
+        from .arranged import Arranged
+
+        return Arranged(self, order)
+
     def to_dict(self) -> dict[str, Any]:
         """Settings as JSON-ready values; `law_from_dict` is the inverse."""
         return {"law": self.name} | {
@@ -59,6 +69,12 @@ class Law(ABC):
     def _set(self, **values: object) -> None:
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    def _changed(self, **values: object) -> Self:
+        """A copy with other values, which are not checked again."""
+        law = copy.copy(self)
+        law._set(**values)
+        return law
 
 
 TWO_POINT, GAUSSIAN, BETA, UNIFORM = 0, 1, 2, 3
@@ -82,6 +98,23 @@ class Parametric(Law):
     @abstractmethod
     def parts(self) -> tuple[Part, ...]:
         """Family and parameters of every arm."""
+
+    def arranged(self, order: Sequence[int]) -> Parametric:
+        """Parameters are tuples with one entry per arm."""
+        names = {"means", *(field.name for field in fields(self))}  # type: ignore[arg-type]
+        given = {name: getattr(self, name) for name in names}
+        return self._changed(
+            **{
+                name: taken(value, order)
+                for name, value in given.items()
+                if isinstance(value, tuple) and len(value) == self.arms
+            }
+        )
+
+
+def taken(values: Sequence[Any], order: Sequence[int]) -> tuple[Any, ...]:
+    """values[order[0]], values[order[1]], …"""
+    return tuple(values[arm] for arm in order)
 
 
 def _plain(value: object) -> object:

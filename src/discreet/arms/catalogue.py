@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+from discreet.arms.arranged import Arranged
 from discreet.arms.base import Law
 from discreet.arms.bernoulli import Bernoulli
 from discreet.arms.beta import Beta
@@ -39,6 +40,7 @@ _ALL: dict[str, type[Law]] = {
         TwoPoint,
         Uniform,
         Mixed,
+        Arranged,
         Clipped,
         Sampler,
         RewardList,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from discreet.arms.base import BETA, GAUSSIAN, TWO_POINT, Law, Parametric, Part
+from discreet.arms.base import BETA, GAUSSIAN, TWO_POINT, Law, Parametric, Part, taken
 from discreet.arms.mixed import table_of
 from discreet.arms.sampler import Buffer, Sampler, draw_buffer
 from discreet.checks import number
@@ -86,6 +87,10 @@ class Clipped(Law):
         if more:
             state.values.clip(self.low, self.high, out=state.values)
         return more
+
+    def arranged(self, order: Sequence[int]) -> Clipped:
+        """The law inside, rearranged."""
+        return self._changed(law=self.law.arranged(order), means=taken(self.means, order))
 
     def to_dict(self) -> dict[str, Any]:
         """The range and the settings of the law inside."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from discreet.arms.base import BETA, GAUSSIAN, TWO_POINT, Parametric, Part
+from discreet.arms.base import BETA, GAUSSIAN, TWO_POINT, Parametric, Part, taken
 from discreet.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -78,6 +78,11 @@ class Mixed(Parametric):
     def parts(self) -> tuple[Part, ...]:
         """The parts of all laws."""
         return tuple(part for law in self.laws for part in law.parts())
+
+    def arranged(self, order: Sequence[int]) -> Mixed:
+        """Every arm as a law of its own."""
+        single = [law.arranged([arm]) for law in self.laws for arm in range(law.arms)]
+        return self._changed(laws=taken(single, order), means=taken(self.means, order))
 
     def to_dict(self) -> dict[str, Any]:
         """The settings of every law."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from discreet.arms.base import Law
+from discreet.arms.base import Law, taken
 from discreet.arms.frozen import clipped_mean, from_dict, is_frozen, support, to_dict
 from discreet.checks import count, interval, number, numbers
 from discreet.errors import InvalidArgument
@@ -107,6 +107,10 @@ class Sampler(Law):
                     "clip inside the function and pass the means after clipping",
                 )
         return tuple(clipped_mean(sampler, low, high) for sampler in self.samplers)
+
+    def arranged(self, order: Sequence[int]) -> Sampler:
+        """The samplers in another order."""
+        return self._changed(samplers=taken(self.samplers, order), means=taken(self.means, order))
 
     def to_dict(self) -> dict[str, Any]:
         """Scipy distributions by name and parameters; other samplers by description only."""

@@ -80,6 +80,10 @@ class RewardList(Law):
         """The list; runs share it, and none writes to it."""
         return ListState(self._array)
 
+    def arranged(self, order: Sequence[int]) -> RewardList:
+        """Itself: all arms are alike."""
+        return self
+
     def to_dict(self) -> dict[str, Any]:
         """All rewards, the number of arms and the bounds."""
         settings = super().to_dict()
@@ -114,6 +118,10 @@ class RewardTable(Law):
     def start(self, rng: Generator) -> TableState:
         """The table; runs share it, and none writes to it."""
         return TableState(self._array)
+
+    def arranged(self, order: Sequence[int]) -> RewardTable:
+        """The columns in another order."""
+        return RewardTable(self._array[:, list(order)], self.bounds)
 
 
 def _array(

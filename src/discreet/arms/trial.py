@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from discreet.arms.base import Law
+from discreet.arms.base import Law, taken
 from discreet.arms.bernoulli import Bernoulli
 from discreet.checks import count, numbers
 from discreet.errors import InvalidArgument
@@ -136,6 +137,14 @@ class Replay(Law):
         order = rng.permutation(len(self.data.outcomes))
         assigned = np.array(self.data.assigned, dtype=np.int64)[order]
         return ReplayState(assigned, np.array(self.data.outcomes)[order], np.zeros(1, np.int64))
+
+    def arranged(self, order: Sequence[int]) -> Replay:
+        """The log with every patient's arm under its new number."""
+        number = {arm: place for place, arm in enumerate(order)}
+        data = copy.copy(self.data)
+        object.__setattr__(data, "arm_names", taken(data.arm_names, order))
+        object.__setattr__(data, "assigned", tuple(number[arm] for arm in data.assigned))
+        return self._changed(data=data, means=taken(self.means, order))
 
     def to_dict(self) -> dict[str, Any]:
         """The embedded trial by name, another one in full."""

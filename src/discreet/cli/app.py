@@ -1,13 +1,18 @@
 """The application: its commands, its errors, its exit codes.
 
-0 done, 2 a wrong argument (nothing was simulated or written), 130 interrupted by Ctrl-C.
+0 done; 2 refused or failed, with one line `error: ...` on standard error; 130 interrupted by
+Ctrl-C; 141 nobody reads standard output any more (as in `discreet policies | head -1`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
 import sys
-from typing import Annotated, Any
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -29,6 +34,9 @@ from . import (
     simulate,
     verify,
 )
+from .output import one_line, suit_encoding
+
+REFUSED, INTERRUPTED, UNREAD = 2, 130, 141
 
 
 class _QuickHelp:
@@ -47,15 +55,82 @@ class Command(_QuickHelp, TyperCommand):
 
 
 class Commands(_QuickHelp, TyperGroup):
-    """All commands; what the library refuses becomes one line and exit code 2."""
+    """All commands; whatever is refused becomes one line and exit code 2."""
 
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command that was asked for."""
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command that was asked for, and end the process with its code."""
+        run = partial(
+            super().main, args, prog_name, complete_var, standalone_mode=False,
+            windows_expand_args=windows_expand_args, **extra,
+        )  # fmt: skip
+        if not standalone_mode:
+            return run()
+        if sys.stdout is None:  # closed, as in `discreet policies >&-`
+            _end("standard output must be open, got a closed one; redirect it to /dev/null instead")
         try:
-            return super().invoke(ctx)
+            code = run()
+            sys.stdout.flush()
+        except SystemExit as end:
+            # typer's own answer to a closed pipe while it prints a help page
+            code = UNREAD if end.code == 1 else end.code
+        except KeyboardInterrupt:
+            code = INTERRUPTED
+        except BrokenPipeError:
+            code = UNREAD
         except DiscreetError as error:
-            typer.echo(f"error: {' '.join(str(error).split())}", err=True)
-            raise typer.Exit(2) from None
+            _end(str(error))
+        except OSError as error:
+            _end(f"the output could not be written: {error}")
+        except MemoryError:
+            _end("there is not enough memory for this; ask for fewer runs, points, arms or rounds")
+        except Exception as error:
+            if not hasattr(error, "format_message"):  # a bug of ours: its traceback is of use
+                raise
+            _usage(error)
+        if code == UNREAD:
+            _forget_stdout()
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage(error: Any) -> NoReturn:
+    """What typer itself refuses, in our words; without any argument, the help page."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        sys.exit(REFUSED)
+    said = error.format_message().rstrip(".")
+    where = error.ctx.command_path if getattr(error, "ctx", None) is not None else "discreet"
+    _end(f"{said[:1].lower()}{said[1:]}; see {where} --help")
+
+
+def _end(message: str) -> NoReturn:
+    """One line on standard error, and code 2."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"error: {one_line(message)}\n")
+            sys.stderr.flush()
+    _forget_stdout()
+    sys.exit(REFUSED)
+
+
+def _forget_stdout() -> None:
+    """What is still in the buffer must not fail again, with a traceback, when Python ends."""
+    try:
+        sys.stdout.flush()
+    except (AttributeError, ValueError):
+        return
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def _version(wanted: bool) -> None:
@@ -66,7 +141,7 @@ def _version(wanted: bool) -> None:
 
 app = typer.Typer(
     cls=Commands,
-    add_completion=False,
+    add_completion=True,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     # plain help: rich would add a tenth of a second to every --help
@@ -103,6 +178,6 @@ app.add_typer(_games, name=membership.NAME)
 def main() -> None:
     """The console script."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal without ε shows ? instead of failing
-            stream.reconfigure(errors="replace")
+        if isinstance(stream, io.TextIOWrapper):
+            suit_encoding(stream)
     app(prog_name="discreet")

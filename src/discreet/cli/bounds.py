@@ -19,7 +19,7 @@ def command(
     ],
     horizon: Annotated[str, typer.Option(help="Rounds, such as 1e7.", metavar="COUNT")] = "1e6",
     epsilon: Annotated[
-        float | None, typer.Option(help="Budget ε; without it, no privacy.", metavar="NUMBER")
+        float | None, typer.Option(help="Budget ε. Default: no privacy.", metavar="NUMBER")
     ] = None,
     delta: Annotated[
         float, typer.Option(help="The δ of an (ε, δ) budget.", metavar="NUMBER")
@@ -30,7 +30,8 @@ def command(
     risk: Annotated[
         float | None,
         typer.Option(
-            help="Also bound the samples that name the best arm, wrong with this probability.",
+            help="Also bound the samples that identify the best arm, with this probability of a "
+            "wrong answer.",
             metavar="NUMBER",
         ),
     ] = None,
@@ -46,7 +47,7 @@ def command(
     values = numbers("means", means)
     lines = bounds(
         values, horizon=whole("horizon", horizon), epsilon=epsilon, delta=delta, rho=rho,
-        confidence=risk,
+        risk=risk,
     )  # fmt: skip
     free = free_epsilon(values)
     if json:

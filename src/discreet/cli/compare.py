@@ -25,7 +25,7 @@ def command(
 ) -> None:
     """Run several policies on the same law with the same seeds.
 
-    The budget goes to the private ones and every option to those that take it. If a policy is not
-    private, the others' regret is also shown relative to it: the price of privacy.
+    The budget goes to the private ones and every option to those that take it. The regret of a
+    private policy is also shown relative to the same policy without privacy, if that is named too.
     """
     run(names, study)

@@ -33,7 +33,7 @@ def command(
     law: Annotated[
         str | None,
         typer.Option(
-            help="Law of the rewards: bernoulli (unless told), gaussian, beta, two-point, uniform.",
+            help="Law of the rewards: bernoulli (default), gaussian, beta, two-point, uniform.",
             metavar="NAME",
         ),
     ] = None,
@@ -52,13 +52,15 @@ def command(
     outcome: Annotated[
         str | None,
         typer.Option(
-            help="Which outcome of the trial: cd4 (unless told) or event-free.", metavar="NAME"
+            help="Which outcome of the trial: cd4 (default) or event-free.", metavar="NAME"
         ),
     ] = None,
     epsilon: Annotated[
         float | None, typer.Option(help="Pure budget ε of a private policy.", metavar="NUMBER")
     ] = None,
-    delta: Annotated[float, typer.Option(help="Risk of a wrong answer.", metavar="NUMBER")] = 0.05,
+    delta: Annotated[
+        float, typer.Option(help="Risk: the probability of a wrong answer.", metavar="NUMBER")
+    ] = 0.05,
     option: Annotated[
         list[str] | None,
         typer.Option(
@@ -66,15 +68,22 @@ def command(
             metavar="NAME=VALUE",
         ),
     ] = None,
-    runs: Annotated[str, typer.Option(help="How often to repeat.", metavar="COUNT")] = "100",
+    runs: Annotated[str, typer.Option(help="Number of runs.", metavar="COUNT")] = "100",
     max_samples: Annotated[
         str, typer.Option(help="Samples after which a run gives up.", metavar="COUNT")
     ] = "1e8",
     seed: Annotated[
-        int | None, typer.Option(help="Fixes every number; random unless told.", metavar="COUNT")
+        int | None,
+        typer.Option(
+            help="Random seed, for reproducible results. Default: random.", metavar="COUNT"
+        ),
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(help="All cores unless told; changes no number.", metavar="COUNT")
+        int | None,
+        typer.Option(
+            help="Number of threads; results do not depend on it. Default: all cores.",
+            metavar="COUNT",
+        ),
     ] = None,
     json: Json = False,
     output: Annotated[

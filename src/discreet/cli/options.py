@@ -1,4 +1,4 @@
-"""What the commands can be told, and how text becomes numbers."""
+"""The options of the commands, and how text becomes numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Study:
     law: Annotated[
         str | None,
         typer.Option(
-            help="Law of the rewards: bernoulli (unless told), gaussian, beta, two-point, uniform.",
+            help="Law of the rewards: bernoulli (default), gaussian, beta, two-point, uniform.",
             metavar="NAME",
         ),
     ] = None
@@ -44,7 +44,7 @@ class Study:
     outcome: Annotated[
         str | None,
         typer.Option(
-            help="Which outcome of the trial: cd4 (unless told) or event-free.", metavar="NAME"
+            help="Which outcome of the trial: cd4 (default) or event-free.", metavar="NAME"
         ),
     ] = None
     replay: Annotated[
@@ -55,30 +55,30 @@ class Study:
     ] = False
     dimension: Annotated[
         str | None,
-        typer.Option(help="Linear policies: features of an action; 3.", metavar="COUNT"),
+        typer.Option(help="Linear policies: features per action. Default: 3.", metavar="COUNT"),
     ] = None
     arms: Annotated[
         str | None,
-        typer.Option(help="Linear policies: actions on offer; 10.", metavar="COUNT"),
+        typer.Option(help="Linear policies: number of actions. Default: 10.", metavar="COUNT"),
     ] = None
     contexts: Annotated[
         str | None,
         typer.Option(
-            help="Linear policies: fixed actions, or gaussian ones anew each round.",
+            help="Linear policies: fixed actions, or gaussian ones drawn anew each round.",
             metavar="NAME",
         ),
     ] = None
     rewards: Annotated[
         str | None,
         typer.Option(
-            help="Linear policies: gaussian (unless told), sign (-1 or 1) or bit (0 or 1).",
+            help="Linear policies: gaussian (default), sign (-1 or 1) or bit (0 or 1).",
             metavar="NAME",
         ),
     ] = None
     instance_seed: Annotated[
         int | None,
         typer.Option(
-            help="Linear policies: fixes actions and parameter; random unless told.",
+            help="Linear policies: random seed of the actions and the parameter. Default: random.",
             metavar="COUNT",
         ),
     ] = None
@@ -97,44 +97,60 @@ class Study:
     ] = None
     mu: Annotated[float | None, typer.Option(help="A Gaussian DP budget.", metavar="NUMBER")] = None
     alpha: Annotated[
-        float | None, typer.Option(help="Option of a policy: exploration.", metavar="NUMBER")
+        float | None, typer.Option(help="Policy option: exploration.", metavar="NUMBER")
     ] = None
     beta: Annotated[
         float | None,
-        typer.Option(help="Option of a policy: probability of failure.", metavar="NUMBER"),
+        typer.Option(help="Policy option: probability of failure.", metavar="NUMBER"),
     ] = None
     calibration: Annotated[
         str | None,
-        typer.Option(help="Option of a policy: how Gaussian noise is scaled.", metavar="NAME"),
+        typer.Option(help="Policy option: how Gaussian noise is scaled.", metavar="NAME"),
     ] = None
     ratio: Annotated[
-        float | None, typer.Option(help="Option of a policy: growth of batches.", metavar="NUMBER")
+        float | None, typer.Option(help="Policy option: growth of batches.", metavar="NUMBER")
     ] = None
     first: Annotated[
-        int | None, typer.Option(help="Option of a policy: first batch.", metavar="COUNT")
+        int | None, typer.Option(help="Policy option: first batch.", metavar="COUNT")
     ] = None
     power: Annotated[
-        float | None, typer.Option(help="Option of a policy: error t^-power.", metavar="NUMBER")
+        float | None, typer.Option(help="Policy option: error t^-power.", metavar="NUMBER")
     ] = None
     option: Annotated[
         list[str] | None,
-        typer.Option(help="Any option of a policy; repeatable.", metavar="NAME=VALUE"),
+        typer.Option(help="Any policy option; repeatable.", metavar="NAME=VALUE"),
     ] = None
     horizon: Annotated[
         str | None,
         typer.Option(
-            help="Rounds of a run, such as 1e7; 1e6 unless told, or all of a replayed log.",
+            help="Rounds per run, such as 1e7. Default: 1e6, or all of a replayed log.",
             metavar="COUNT",
         ),
     ] = None
-    runs: Annotated[str, typer.Option(help="How often to repeat.", metavar="COUNT")] = "100"
+    runs: Annotated[str, typer.Option(help="Number of runs.", metavar="COUNT")] = "100"
     seed: Annotated[
-        int | None, typer.Option(help="Fixes every number; random unless told.", metavar="COUNT")
+        int | None,
+        typer.Option(
+            help="Random seed, for reproducible results. Default: random.", metavar="COUNT"
+        ),
     ] = None
     threads: Annotated[
-        int | None, typer.Option(help="All cores unless told; changes no number.", metavar="COUNT")
+        int | None,
+        typer.Option(
+            help="Number of threads; results do not depend on it. Default: all cores.",
+            metavar="COUNT",
+        ),
     ] = None
-    points: Annotated[int, typer.Option(help="Points of the regret curve.", metavar="COUNT")] = 100
+    points: Annotated[str, typer.Option(help="Points of the regret curve.", metavar="COUNT")] = (
+        "100"
+    )
+    shuffle: Annotated[
+        bool | None,
+        typer.Option(
+            "--shuffle/--no-shuffle",
+            help="A random order of the arms in every run. Default: for compare, not for simulate.",
+        ),
+    ] = None
     json: Json = False
     output: Annotated[
         Path | None,
@@ -199,10 +215,13 @@ def pairs(argument: str, texts: list[str] | None) -> dict[str, Any]:
     return found
 
 
-def value_of(text: str) -> int | float | str | None:
-    """A number if it is one, None for "none", else the text itself."""
-    if text.lower() == "none":
-        return None
+WORDS: dict[str, bool | None] = {"none": None, "true": True, "false": False}
+
+
+def value_of(text: str) -> int | float | str | bool | None:
+    """A number if it is one; None, True or False for these words; else the text itself."""
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
     for kind in (int, float):
         try:
             return kind(text)
@@ -216,16 +235,16 @@ def whole(argument: str, text: str) -> int:
     value = value_of(text)
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    if not isinstance(value, int):
+    if not isinstance(value, int) or isinstance(value, bool):
         raise InvalidArgument(argument, "be a whole number", text, "write for example 1e6")
     return value
 
 
 def numbers(argument: str, text: str) -> list[float]:
     """Numbers between commas."""
-    values = [value_of(part.strip()) for part in text.split(",")]
-    if not all(isinstance(value, int | float) for value in values):
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
         raise InvalidArgument(
             argument, "be numbers between commas", text, f"write for example --{argument} .75,.5"
-        )
-    return [float(value) for value in values if isinstance(value, int | float)]
+        ) from None

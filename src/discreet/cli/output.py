@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
+import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DiscreetError, InvalidArgument
+from ..plain import records, spelled
 
 if TYPE_CHECKING:
     from ..simulator import Comparison, Result
 
 WIDE = 240
 """Columns of a table that is piped elsewhere, where folded cells would be a nuisance."""
+ROOM = 12
+"""Characters that a column needs on average, or a table is shown as records."""
 
 
 def print_json(data: Any) -> None:
@@ -29,17 +36,57 @@ def print_text(text: str) -> None:
     sys.stdout.write(text + "\n")
 
 
+def suit_encoding(stream: io.TextIOWrapper) -> None:
+    """Where the encoding has no Greek, ε is written as its name instead of failing."""
+
+    def spell(error: UnicodeError) -> tuple[str, int]:
+        if not isinstance(error, UnicodeEncodeError):
+            raise error
+        return spelled(error.object[error.start : error.end]), error.end
+
+    codecs.register_error("discreet", spell)
+    stream.reconfigure(errors="discreet")
+
+
+def only_ascii() -> bool:
+    """Whether standard output has no Greek."""
+    try:
+        "ε×±–─".encode(getattr(sys.stdout, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return True
+    return False
+
+
+def width_of_output(wide: int) -> int:
+    """The columns of a terminal, or those that COLUMNS says; `wide` elsewhere."""
+    if "COLUMNS" in os.environ or (sys.stdout is not None and sys.stdout.isatty()):
+        return max(20, shutil.get_terminal_size((wide, 24)).columns)
+    return wide
+
+
+def one_line(message: str) -> str:
+    """A message without line breaks and control characters, which a value may have brought."""
+    printable = "".join(c if c.isprintable() else " " for c in message)
+    return " ".join(printable.split())
+
+
 def print_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()
 ) -> None:
-    """A table; the columns in `right` are numbers."""
+    """A table, the columns in `right` numbers; records where the terminal is too narrow for it."""
+    if only_ascii():
+        columns, right = [spelled(c) for c in columns], [spelled(c) for c in right]
+        rows = [[spelled(cell) for cell in row] for row in rows]
+    room = width_of_output(WIDE)
+    if room < ROOM * len(columns):
+        print_text("\n".join(records(columns, rows, room)))
+        return
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDE
     # brackets in a cell are an interval, not markup
-    console = Console(markup=False, highlight=False, emoji=False, width=wide)
+    console = Console(markup=False, highlight=False, emoji=False, width=room)
     table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
     table.columns[0].no_wrap = True
     for column in table.columns:
@@ -57,9 +104,8 @@ def print_comparison(comparison: Comparison) -> None:
     means = ", ".join(f"{mean:.4g}" for mean in first.means)
     print_text(
         f"{first.law['law']} rewards with means {means}; {first.horizon:,} rounds; "
-        f"seed {first.seed}"
+        f"seed {first.seed}{'; arms in random order' if first.shuffle else ''}"
     )
-    best = best_open(comparison)
     columns = ["policy", "runs", "regret", "guarantee", "pulls", "seconds", "rounds/s"]
     rows = [
         [
@@ -73,15 +119,29 @@ def print_comparison(comparison: Comparison) -> None:
         ]
         for result in comparison
     ]
-    if best is not None:
-        columns.insert(3, "price")
+    against = baselines(comparison)
+    if against:
+        names = {baseline.name for baseline in against.values()}
+        heading = f"regret / {names.pop()}" if len(names) == 1 else "regret / baseline"
+        columns.insert(3, heading)
         for row, result in zip(rows, comparison, strict=True):
-            row.insert(3, price_text(result, best))
-    print_table(columns, rows, right=("runs", "regret", "price", "seconds", "rounds/s"))
-    if best is not None:
-        print_text(f"price: the regret as a multiple of that of {best.name}, which is not private")
+            row.insert(
+                3, ratio_text(result, against.get(result.name), heading.endswith("baseline"))
+            )
+        print_table(columns, rows, right=("runs", "regret", heading, "seconds", "rounds/s"))
+        print_text(f"{heading}: a multiple of the regret of {_twins_in_words(against)}")
+    else:
+        print_table(columns, rows, right=("runs", "regret", "seconds", "rounds/s"))
     for result in comparison:
-        print_text(f"{result.name}: {result.guarantee}")
+        print_text(f"{result.name}: {result.guarantee}{clipping_text(result)}")
+
+
+def clipping_text(result: Result) -> str:
+    """The range that a linear policy clips rewards to."""
+    recipe = result.policy["recipe"]
+    if "low" not in recipe or "high" not in recipe:
+        return ""
+    return f" It clips rewards to [{recipe['low']:.4g}, {recipe['high']:.4g}]."
 
 
 def with_bounds(comparison: Comparison, summary: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -113,21 +173,47 @@ def print_bounds(comparison: Comparison) -> None:
                 right=("at the horizon",))  # fmt: skip
 
 
-def best_open(comparison: Comparison) -> Result | None:
-    """The policy without privacy that regrets least, if there is anything to hold against it."""
+def baselines(comparison: Comparison) -> dict[str, Result]:
+    """What the regret of every private policy is held against.
+
+    That is its own twin without privacy if it was run too, else the best policy without privacy.
+    """
+    from .linear import everything
+
+    rows = everything()
     finished = [result for result in comparison if result.runs]
-    opened = [result for result in finished if not result.guarantee.is_private]
-    if len(finished) < 2 or not opened:
-        return None
-    return min(opened, key=lambda result: float(result.final_regret.mean()))
+    opened = {r.name: r for r in finished if not r.guarantee.is_private}
+    if not opened:
+        return {}
+    best = min(opened.values(), key=lambda result: float(result.final_regret.mean()))
+    return {
+        result.name: opened.get(rows[result.name].twin if result.name in rows else "", best)
+        for result in finished
+        if result.guarantee.is_private
+    }
 
 
-def price_text(result: Result, best: Result) -> str:
-    """Mean regret as a multiple of the best open policy's."""
-    least = float(best.final_regret.mean())
-    if not result.runs or least <= 0:
+def _twins_in_words(against: dict[str, Result]) -> str:
+    from .linear import everything
+
+    rows = everything()
+    own = [name for name, base in against.items() if name in rows and rows[name].twin == base.name]
+    if len(own) == len(against):
+        return "the same policy without privacy"
+    if not own:
+        return "a policy of another family, which is not private"
+    return f"the same policy without privacy for {', '.join(own)}, of another family for the others"
+
+
+def ratio_text(result: Result, baseline: Result | None, named: bool) -> str:
+    """Mean regret as a multiple of the baseline's."""
+    if baseline is None or not result.runs:
         return "–"
-    return f"× {result.final_regret.mean() / least:.3g}"
+    least = float(baseline.final_regret.mean())
+    if least <= 0:
+        return "–"
+    ratio = f"{result.final_regret.mean() / least:.3g}"
+    return f"{ratio} ({baseline.name})" if named else ratio
 
 
 def regret_text(result: Result) -> str:
@@ -149,13 +235,30 @@ def check_path(argument: str, path: Path | None, endings: Sequence[str]) -> None
     if path.suffix.lower() not in endings:
         known = " or ".join(endings)
         raise InvalidArgument(argument, f"end in {known}", text, f"write for example x{endings[0]}")
-    if path.is_dir():
-        raise InvalidArgument(argument, "be a file", text, "that is a folder, add a name")
-    folder = path.parent
-    if not folder.is_dir():
-        raise InvalidArgument(argument, "lie in a folder that exists", text, "create it first")
-    if not os.access(path if path.exists() else folder, os.W_OK) or not os.access(folder, os.W_OK):
-        raise InvalidArgument(argument, "be writable", text, "choose another place")
+    from ..report.page import check_path as check_place
+
+    check_place(path, argument)
+
+
+class Deferred:
+    """An error that waits until everything else is done."""
+
+    error: DiscreetError | None = None
+
+    def raise_now(self) -> None:
+        """Raise it, if there is one."""
+        if self.error is not None:
+            raise self.error
+
+
+@contextmanager
+def deferred_errors() -> Iterator[Deferred]:
+    """Keeps an error of what is done inside for later."""
+    kept = Deferred()
+    try:
+        yield kept
+    except DiscreetError as error:
+        kept.error = error
 
 
 def save(

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import DiscreetError
 from .options import Json, numbers, whole
-from .output import check_path, print_json, print_text
+from .output import check_path, deferred_errors, print_json, print_text, width_of_output
 
 NAME = "plan"
 EXAMPLE = "discreet plan --means .6,.5,.5 --horizon 1e4 --epsilon 1 --epsilons .5,2"
@@ -20,7 +20,7 @@ def command(
         str | None, typer.Option(help="Expected rate of every arm.", metavar="M,M,...")
     ] = None,
     arms: Annotated[
-        int | None, typer.Option(help="Number of arms, with --rates or --gap.", metavar="COUNT")
+        str | None, typer.Option(help="Number of arms, with --rates or --gap.", metavar="COUNT")
     ] = None,
     rates: Annotated[
         str | None, typer.Option(help="Lowest and highest rate to expect.", metavar="LOW,HIGH")
@@ -32,10 +32,11 @@ def command(
         str | None, typer.Option(help="Number of participants, such as 1e5.", metavar="COUNT")
     ] = None,
     goal: Annotated[
-        str, typer.Option(help="regret, or identification of the best arm.", metavar="NAME")
+        str, typer.Option(help="regret, or identify: find the best arm.", metavar="NAME")
     ] = "regret",
     risk: Annotated[
-        float, typer.Option(help="Identification: probability of a wrong arm.", metavar="NUMBER")
+        float,
+        typer.Option(help="Goal identify: the probability of a wrong answer.", metavar="NUMBER"),
     ] = 0.05,
     trust: Annotated[
         str,
@@ -46,14 +47,20 @@ def command(
     ] = 1.0,
     epsilons: Annotated[
         str | None,
-        typer.Option(help="Further ε to show; .1,.25,.5,1,2,4 unless told.", metavar="NUMBER,..."),
+        typer.Option(help="Further ε to show. Default: .1,.25,.5,1,2,4.", metavar="NUMBER,..."),
     ] = None,
     delta: Annotated[
         float, typer.Option(help="The δ of an (ε, δ) budget.", metavar="NUMBER")
     ] = 0.0,
-    seed: Annotated[int, typer.Option(help="Fixes every number.", metavar="COUNT")] = 1,
+    seed: Annotated[
+        int, typer.Option(help="Random seed, for reproducible results.", metavar="COUNT")
+    ] = 1,
     threads: Annotated[
-        int | None, typer.Option(help="All cores unless told; changes no number.", metavar="COUNT")
+        int | None,
+        typer.Option(
+            help="Number of threads; results do not depend on it. Default: all cores.",
+            metavar="COUNT",
+        ),
     ] = None,
     json: Json = False,
     html: Annotated[
@@ -64,19 +71,20 @@ def command(
     """Say what privacy will cost before a trial starts, and recommend a policy.
 
     Give the expected rates, or the number of arms with a range of rates or with the smallest gap
-    that matters. Every policy that can serve is simulated.
+    that matters. Every policy that you can use is simulated, with the arms in random order.
     """
     check_path("html", html, (".html", ".htm"))
     given = None if means is None else numbers("means", means)
     span = None if rates is None else numbers("rates", rates)
     others = None if epsilons is None else numbers("epsilons", epsilons)
+    count = None if arms is None else whole("arms", arms)
     rounds = None if horizon is None else whole("horizon", horizon)
 
     from ..theory import plan
 
     try:
         found = plan(
-            given, arms=arms, rates=span, gap=gap, horizon=rounds, goal=goal, risk=risk,
+            given, arms=count, rates=span, gap=gap, horizon=rounds, goal=goal, risk=risk,
             trust=trust, epsilon=epsilon, epsilons=others, delta=delta, seed=seed, threads=threads,
         )  # fmt: skip
     except KeyboardInterrupt:
@@ -84,14 +92,16 @@ def command(
         raise typer.Exit(130) from None
     if not found.complete:
         typer.echo("interrupted: only what was finished is shown", err=True)
+    with deferred_errors() as saving:
+        if html is not None:
+            try:
+                found.write(html)
+            except OSError as error:
+                raise DiscreetError(f"the plan could not be written: {error}") from None
     if json:
         print_json(found.to_dict())
     else:
-        print_text(found.text())
-    if html is not None:
-        try:
-            found.write(html)
-        except OSError as error:
-            raise DiscreetError(f"the plan could not be written: {error}") from None
+        print_text(found.text(width_of_output(100)))
+    saving.raise_now()
     if not found.complete:
         raise typer.Exit(130)

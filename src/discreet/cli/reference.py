@@ -35,12 +35,20 @@ of the same name. This page is written from the program by `python -m discreet.c
 
     discreet [--version] [--help] COMMAND
 
+- `python -m discreet` is the same program.
 - Every command takes `--json`: standard output is then one line of JSON and nothing else.
-- Progress goes to standard error, and only if that is a terminal.
-- Exit codes: 0 done; 2 a wrong argument, with one line `error: ...` on standard error, before
-  anything was simulated or written; 130 interrupted by Ctrl-C, after printing and saving the runs
-  that were finished (`"complete": false`).
+- Progress goes to standard error, and only if that is a terminal. `compiling NAME ...` appears
+  there in any case: the first use of a policy compiles its loop, which is then kept. The `seconds`
+  and `rounds/s` of results leave compiling out.
+- Exit codes: 0 done; 2 refused or failed, with one line `error: ...` on standard error (a wrong
+  argument is refused before anything is compiled, simulated or written); 130 interrupted by
+  Ctrl-C, after printing and saving the runs that were finished (`"complete": false`); 141 nobody
+  reads standard output any more, as in `discreet policies | head -1`.
 - A seed fixes every number, whatever the number of threads.
+- Tables become lists in a terminal of 40 columns, and Greek letters words where the encoding has
+  none (`PYTHONIOENCODING=ascii`).
+- Shell completion: `discreet --install-completion` sets it up for the shell that runs it (bash,
+  zsh, fish, PowerShell), `discreet --show-completion` prints what would be installed.
 """
 
 NOTES = {
@@ -55,9 +63,13 @@ The JSON is one object of the list that `discreet policies --json` prints.
 """,
     "simulate": """\
 The JSON is `Result.summary()`: `policy`, `horizon`, `runs`, `regret` (`mean`, `sd`, and `curve`
-with `t`, `mean`, `sd`), `pulls` (mean per arm), `guarantee` (`budget`, `definition`, `unit`,
-`conditions`, `sentence`), `seconds`, `seed`, `complete`. A Parquet file is read again by
+with `t`, `mean`, `sd`), `pulls` (mean per arm), `shuffle`, `guarantee` (`budget`, `definition`,
+`unit`, `conditions`, `sentence`), `seconds`, `seed`, `complete`. A Parquet file is read again by
 `discreet.load`.
+
+With `--shuffle` every run has a random order of the arms, and pulls are reported under the arms'
+own numbers. Some policies try arms in the order in which they are listed, which flatters them if
+the best one comes first.
 
 A budget is `--epsilon`; `--epsilon` and `--delta`; `--rho`; `--epsilon` and `--renyi-alpha`; or
 `--mu`. A private policy needs one of a kind that it serves, and a policy that is not private
@@ -66,7 +78,10 @@ refuses it.
     "compare": """\
 The JSON is a list of what `simulate` prints, in the order of the names. Policies that are not
 private ignore the budget, unless none is private; an option that none of the policies takes is an
-error. With `--bounds` every entry has `bounds`, in the form that `bounds` prints.
+error. Arms are in random order unless `--no-shuffle` says otherwise. The column `regret / ucb1`
+holds the regret of a private policy against the same policy without privacy if that was run too,
+else against the best policy without privacy; it names which. With `--bounds` every entry has
+`bounds`, in the form that `bounds` prints.
 """,
     "cite": """\
 The JSON is an object: `key`, `kind`, `authors`, `title`, `venue`, `year`, `fields`, `short`,
@@ -95,19 +110,20 @@ is the open one; null if there is none) and `bounds`, a list of `name`, `side`, 
 `silent` (why there is no value) and `policy`.
 """,
     "plan": """\
-The JSON is an object: `question`, `serving`, `refused` (row and reason), `predictions` (a list of
-`epsilon`, `row`, `options`, `mean`, `low`, `high`, `usual`, `runs`, `until`, `bound`), `open` (the
-same without privacy), `free_epsilon` (`theory`, `practice`), `strengths`, `recommended`, `why`,
-`complete`.
+The JSON is an object: `question`, `serving` (policies you can use), `refused` (the others, and
+why), `predictions` (a list of `epsilon`, `row`, `options`, `mean`, `low`, `high`, `usual`, `runs`,
+`until`, `bound`), `open` (the same without privacy), `free_epsilon` (`theory`, `practice`),
+`strengths`, `recommended`, `why`, `equal_allocation` (its regret), `helps` (whether the
+recommended policy is clearly better than that: if not, allocate the arms equally), `complete`.
 """,
     "audit": """\
 The JSON is an object: `policy`, `claimed` (`budget`, `definition`, `unit`, `conditions`,
 `sentence`, `epsilon_at_delta`), `epsilon_lower` (proved, at `delta`), `confidence`, `delta`,
 `transcripts` (played in all), `inputs` (the worst that were found), `event` (that proves it: its
 description, `likelier on`, `p_at_least`, `q_at_most`, `hits`, `of`, and `parameter`, the number
-that the claim is stated by with its bound; null if nothing was told apart), `verdict`: "violation",
-or "no violation found with N transcripts", which is no proof. Exit code 1 means a violation.
-`--transcripts` and `--seed` together fix every number; a time limit does not.
+that the claim is stated by with its bound; null if nothing was told apart), `verdict`:
+"violation", or "no violation found with N transcripts", which is no proof. Exit code 1 means a
+violation. `--transcripts` and `--seed` together fix every number; a time limit does not.
 """,
     "verify": """\
 The JSON is an object: `policy`, `holds` (true, false, or null if nothing could be computed),

@@ -27,16 +27,22 @@ def command(
     ] = None,
     figure: Annotated[
         str | None,
-        typer.Argument(help="One of its figures, as printed; all unless told.", metavar="[FIGURE]"),
+        typer.Argument(help="One of its figures, as printed. Default: all.", metavar="[FIGURE]"),
     ] = None,
     listing: Annotated[bool, typer.Option("--list", help="List studies and figures.")] = False,
     scale: Annotated[
         str,
         typer.Option(help="full: the paper's horizon and runs; quick: a look.", metavar="NAME"),
     ] = "quick",
-    seed: Annotated[int, typer.Option(help="Fixes every number.", metavar="COUNT")] = 1,
+    seed: Annotated[
+        int, typer.Option(help="Random seed, for reproducible results.", metavar="COUNT")
+    ] = 1,
     threads: Annotated[
-        int | None, typer.Option(help="All cores unless told; changes no number.", metavar="COUNT")
+        int | None,
+        typer.Option(
+            help="Number of threads; results do not depend on it. Default: all cores.",
+            metavar="COUNT",
+        ),
     ] = None,
     output: Annotated[
         Path, typer.Option(help="Where the results go.", metavar="FOLDER", readable=False)

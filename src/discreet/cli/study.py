@@ -13,6 +13,7 @@ from . import linear
 from .options import Study, numbers, pairs, whole
 from .output import (
     check_path,
+    deferred_errors,
     print_bounds,
     print_comparison,
     print_json,
@@ -33,7 +34,7 @@ def run(names: Sequence[str], study: Study, one: bool = False) -> None:
     check_path("output", study.output, (".parquet",))
     check_path("plot", study.plot, (".png", ".svg", ".pdf"))
     policies = policies_of(names, study)
-    law, compare = stage_of(names, policies, study)
+    law, compare = place_of(names, policies, study)
     runs = whole("runs", study.runs)
     if study.horizon is None:
         horizon = HORIZON if law.limit is None else law.limit
@@ -42,11 +43,14 @@ def run(names: Sequence[str], study: Study, one: bool = False) -> None:
 
     comparison = compare(
         policies, law, horizon=horizon, runs=runs, seed=study.seed, threads=study.threads,
-        points=study.points,
+        points=whole("points", study.points), **order(study, names, one),
     )  # fmt: skip
     if not comparison.complete:
         done = ", ".join(f"{result.runs} of {result.name}" for result in comparison)
         typer.echo(f"interrupted: of {runs} runs each, finished {done}", err=True)
+    with deferred_errors() as saving:  # results are printed although they could not be saved
+        if any(result.runs for result in comparison):
+            save(comparison, study.output, study.plot, study.bounds)
     if study.json:
         summary = comparison.summary()
         if study.bounds:
@@ -56,13 +60,23 @@ def run(names: Sequence[str], study: Study, one: bool = False) -> None:
         print_comparison(comparison)
         if study.bounds:
             print_bounds(comparison)
-    if any(result.runs for result in comparison):
-        save(comparison, study.output, study.plot, study.bounds)
+    saving.raise_now()
     if not comparison.complete:
         raise typer.Exit(130)
 
 
-def stage_of(
+def order(study: Study, names: Sequence[str], one: bool) -> dict[str, bool]:
+    """Whether every run has a random order of the arms: when comparing, unless told otherwise."""
+    if linear.asked(names):
+        linear.refuse(
+            {"shuffle": study.shuffle}, "be left out for linear policies",
+            "their actions have no order",
+        )  # fmt: skip
+        return {}
+    return {"shuffle": not one if study.shuffle is None else study.shuffle}
+
+
+def place_of(
     names: Sequence[str], policies: Sequence[Any], study: Study
 ) -> tuple[Any, Callable[..., Comparison]]:
     """What is played on, and who plays: finite arms, or a linear problem."""
@@ -78,7 +92,7 @@ def stage_of(
     from ..simulator import compare
     from ..simulator.runs import any_rewards, check_law
 
-    linear.refuse(linear.options(study), "come with a linear policy", "name adac-oful, for one")
+    linear.refuse(linear.options(study), "come with a linear policy", "name for example adac-oful")
     law = law_of(study)
     for policy in policies:
         try:
@@ -125,12 +139,7 @@ def policies_of(names: Sequence[str], study: Study) -> list[Any]:
     policies = []
     for row in rows:
         mine = {name: value for name, value in options.items() if name in row.options}
-        try:
-            policies.append(row.policy(budget if row.budgets or nobody else None, **mine))
-        except TypeError as error:  # a text where the row reckons with a number
-            raise InvalidArgument(
-                "option", f"suit {row.name}", mine, f"use values such as {row.options} ({error})"
-            ) from None
+        policies.append(row.policy(budget if row.budgets or nobody else None, **mine))
     return policies
 
 
@@ -146,7 +155,7 @@ def law_of(study: Study) -> Law:
         _refuse(of_data, "come with --data", "add --data actg175, or leave it out")
         if study.means is None:
             raise InvalidArgument(
-                "means", "be given", None, "add --means .75,.5 for one, or --data actg175"
+                "means", "be given", None, "add for example --means .75,.5, or --data actg175"
             )
         means = numbers("means", study.means)
         given = pairs("law-option", study.law_option)

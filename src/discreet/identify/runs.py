@@ -47,7 +47,7 @@ def identify(
     seed: int | None = None,
     threads: int | None = None,
     max_samples: float = MAX_SAMPLES,
-    progress: bool | None = None,
+    progress: bool | Bar | None = None,
 ) -> IdentifyResult:
     """Find the best arm, with risk δ of a wrong answer, many times over.
 
@@ -68,7 +68,7 @@ def identify(
     row.setting(law.arms)
     warn_of_equals(law)
     work = Identification(row, law, limit, runs, entropy)
-    with Bar(progress) as bar:
+    with Bar.of(progress) as bar:
         work.do(workers, bar)
     return work.result()
 
@@ -130,7 +130,9 @@ class Scene(Stage):
         rng = work.generator(number)
         state = work.law.start(rng)
         arguments = (state, work.parts, self.state, self.answering, course, work.lasts, rng)
-        loop = self.loop = self.loop or compiled_loop(work.row, work.law, arguments)
+        loop = self.loop = self.loop or work.ready(
+            lambda: compiled_loop(work.row, work.law, arguments), arguments
+        )
         while not work.stop.is_set():
             status = loop(*arguments)
             if status == STARVED:

@@ -82,7 +82,7 @@ def _gope(failure: float = FAILURE, sd: float = 1.0, tolerance: float = TOLERANC
     return DesignPhases(), PhaseExact(), Elimination(failure, sd, tolerance)
 
 
-@row("adac-gope", *GAUSSIAN, reference="azize2024")
+@row("adac-gope", *GAUSSIAN, reference="azize2024", twin="gope")
 def _adac_gope(
     budget: Budget,
     noise: str = "estimate",
@@ -119,7 +119,7 @@ def _rs_oful(
     return Determinant(growth), ExactSum(), Optimism(ridge, failure, norm, sd)
 
 
-@row("adac-oful", *GAUSSIAN, reference="azize2024")
+@row("adac-oful", *GAUSSIAN, reference="azize2024", twin="rs-oful")
 def _adac_oful(
     budget: Budget,
     growth: float = 1.0,
@@ -136,7 +136,7 @@ def _adac_oful(
     return Determinant(growth), release, Optimism(ridge, failure, norm, sd)
 
 
-@row("private-linucb", Pure, reference="mishra2015")
+@row("private-linucb", Pure, reference="mishra2015", twin="oful")
 def _private_linucb(
     budget: Pure, alpha: float = 1.0, ridge: float = 1.0, calibration: str = "joint"
 ) -> Parts:
@@ -154,7 +154,7 @@ def _private_lints(
     return EachRoundPrivately(), release, TreeSampling(alpha, ridge)
 
 
-@row("jdp-linucb", Approximate, ZCDP, GaussianDP, reference="shariff2018")
+@row("jdp-linucb", Approximate, ZCDP, GaussianDP, reference="shariff2018", twin="oful")
 def _jdp_linucb(
     budget: Budget,
     failure: float = FAILURE,

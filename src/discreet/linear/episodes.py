@@ -152,7 +152,7 @@ class EpisodeStage(Stage):
         if self.loop is None:
             one_by_one = isinstance(self.law, Clipped) and self.law.law.bounds is None
             kernel = episode_kernel(self.policy, self.law.draw, one_by_one)
-            self.loop = kernel.cached(*arguments)
+            self.loop = work.ready(lambda: kernel.cached(*arguments), arguments)
         while not work.stop.is_set():
             if self.loop(*arguments) == FINISHED:
                 return True

@@ -11,16 +11,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from ..errors import InvalidArgument
 from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
 from ..simulator.loop import Curve
 from ..simulator.results import Comparison, Result
-from ..simulator.runs import DECISIONS, compared
+from ..simulator.runs import DECISIONS, compared, listed
 from ..simulator.work import Stage, Work
 from .algebra import of_known_length
+from .catalogue import LinearRow
 from .contexts import FixedActions
 from .design import Design
 from .episodes import EpisodeStage, in_episodes
@@ -60,15 +63,47 @@ def compare(
     points: int = 100,
     progress: bool | None = None,
 ) -> Comparison:
-    """Run several linear policies on the same problem with the same seeds."""
+    """Run several linear policies on the same problem with the same seeds.
+
+    A policy that clips rewards, and was not told a range, clips unbounded ones to a range that fits
+    them, which the result tells (`low` and `high` in its recipe): see `fitted`.
+    """
     if not isinstance(problem, LinearProblem):
         raise InvalidArgument(
             "problem", "be a LinearProblem", problem, "make one, such as LinearProblem.random()"
         )
+    fitting = [fitted(policy, problem) for policy in listed(policies)]
     return compared(
-        policies, problem, check_problem, LinearWork, horizon=horizon, runs=runs, seed=seed,
+        fitting, problem, check_problem, LinearWork, horizon=horizon, runs=runs, seed=seed,
         threads=threads, points=points, progress=progress,
     )  # fmt: skip
+
+
+SPREADS = 3.0
+"""Standard deviations of a reward around its mean that a fitted range holds."""
+
+
+def fitted(policy: LinearPolicy, problem: LinearProblem) -> LinearPolicy:
+    """The row for unbounded rewards: it clips to all means, and three standard deviations more.
+
+    The default, [-1, 1], would bend the model: E[clip(<θ, a> + noise)] is not linear in a. The
+    range depends on the problem and not on rewards, so it is public. A range that was given stays.
+    """
+    if not isinstance(policy, LinearPolicy) or policy.release.clip is None:
+        return policy
+    recipe = dict(policy.recipe)
+    entry = LinearRow.catalogue.get(recipe.get("name", ""))
+    if entry is None or "low" not in entry.options or {"low", "high"} & set(recipe):
+        return policy
+    if problem.bounds is not None:
+        return policy
+    spread = SPREADS * float(getattr(problem.rewards, "sd", 1.0))
+    least, most = problem.contexts.reach(problem.theta)
+    if not math.isfinite(most - least):  # actions of any length: a typical one has length 1
+        most = SPREADS * math.sqrt(float(problem.theta @ problem.theta))
+        least = -most
+    fitting = LinearRow.from_recipe(recipe | {"low": least - spread, "high": most + spread})
+    return replace(fitting, name=policy.name)
 
 
 def check_problem(policy: LinearPolicy, problem: LinearProblem) -> None:
@@ -107,7 +142,7 @@ class RoundStage(Stage):
         arguments = (task, self.parts, self.state, self.course, DECISIONS, rng)
         if self.loop is None:
             kernel = loop_kernel(self.policy, contexts.offer, work.problem.rewards.pay)
-            self.loop = kernel.cached(*arguments)
+            self.loop = work.ready(lambda: kernel.cached(*arguments), arguments)
         while not work.stop.is_set():
             status = self.loop(*arguments)
             if status == FINISHED:

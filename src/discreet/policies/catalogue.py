@@ -155,64 +155,67 @@ def _episodic_ucb(alpha: float = PUBLISHED_ALPHA) -> Parts:
     return Doubling(), ForgetExact(), AdaPUCB(alpha)
 
 
-@row("adap-ucb", Pure, reference="azize2022")
+@row("adap-ucb", Pure, reference="azize2022", twin="ucb1", offered=({"alpha": 1.0},))
 def _adap_ucb(budget: Pure, alpha: float = PUBLISHED_ALPHA) -> Parts:
     """AdaP-UCB"""
     return Doubling(), ForgetLaplace(budget.epsilon), AdaPUCB(alpha)
 
 
-@row("adap-klucb", Pure, reference="azize2022")
+@row("adap-klucb", Pure, reference="azize2022", twin="kl-ucb", offered=({"alpha": 1.0},))
 def _adap_klucb(budget: Pure, alpha: float = PUBLISHED_ALPHA) -> Parts:
     """AdaP-KLUCB"""
     return Doubling(), ForgetLaplace(budget.epsilon), AdaPKLUCB(alpha)
 
 
-@row("adac-ucb", ZCDP, Approximate, Renyi, GaussianDP, reference="azize2024")
+@row(
+    "adac-ucb", ZCDP, Approximate, Renyi, GaussianDP, reference="azize2024", twin="ucb1",
+    offered=({"alpha": 1.0},),
+)  # fmt: skip
 def _adac_ucb(budget: Budget, alpha: float = PUBLISHED_ALPHA, calibration: str = "exact") -> Parts:
     """AdaC-UCB"""
     return Doubling(), ForgetGaussian(budget, calibration), AdaCUCB(alpha)
 
 
-@row("dp-klucb", Pure, reference="azize2025")
+@row("dp-klucb", Pure, reference="azize2025", twin="kl-ucb", offered=({"ratio": 1.5},))
 def _dp_klucb(budget: Pure, ratio: float = 2.0, first: int | None = None) -> Parts:
     """DP-KLUCB"""
     schedule = Geometric(ratio, first_batch(budget.epsilon) if first is None else first)
     return schedule, RunningLaplace(budget.epsilon), DPKLUCB()
 
 
-@row("dp-imed", Pure, reference="azize2025")
+@row("dp-imed", Pure, reference="azize2025", twin="imed", offered=({"ratio": 1.5},))
 def _dp_imed(budget: Pure, ratio: float = 2.0, first: int | None = None) -> Parts:
     """DP-IMED"""
     schedule = Geometric(ratio, first_batch(budget.epsilon) if first is None else first)
     return schedule, RunningLaplace(budget.epsilon), DPIMED()
 
 
-@row("dp-ucb", Pure, reference="tossou2016")
+@row("dp-ucb", Pure, reference="tossou2016", twin="ucb1")
 def _dp_ucb(budget: Pure, power: float = 4.0) -> Parts:
     """DP-UCB with trees"""
     return EachRound(), Tree(budget.epsilon), DPUCB(power)
 
 
-@row("dp-ucb-td", Pure, reference="tossou2016")
+@row("dp-ucb-td", Pure, reference="tossou2016", twin="ucb1")
 def _dp_ucb_td(budget: Pure) -> Parts:
     """DP-UCB with hybrid counters"""
     return EachRound(), IdleHybrid(budget.epsilon), UCB1()
 
 
-@row("dp-ucb-bound", Pure, reference="tossou2016")
+@row("dp-ucb-bound", Pure, reference="tossou2016", twin="ucb1")
 def _dp_ucb_bound(budget: Pure) -> Parts:
     """DP-UCB-BOUND"""
     return EachRound(), Hybrid(budget.epsilon), DPUCBBound()
 
 
-@row("dp-ucb-int", Approximate, ZCDP, reference="tossou2016")
+@row("dp-ucb-int", Approximate, ZCDP, reference="tossou2016", twin="ucb1")
 def _dp_ucb_int(budget: Budget, v: float = 1.1, calibration: str = "exact") -> Parts:
     """DP-UCB-INT"""
     release = ShrinkingLaplace(v, budget)
     return Regular(release_interval(budget, v, calibration)), release, IntervalUCB()
 
 
-@row("private-ucb", Pure, reference="mishra2015")
+@row("private-ucb", Pure, reference="mishra2015", twin="ucb1", offered=({"width": "experiment"},))
 def _private_ucb(
     budget: Pure, gamma: float = 0.1, calibration: str = "tight", width: str = "theory"
 ) -> Parts:
@@ -224,43 +227,43 @@ def _private_ucb(
     return EachRound(), release, PrivateUCB(gamma, divided)
 
 
-@row("ldp-ucb-b", Pure, reference="ren2020")
+@row("ldp-ucb-b", Pure, reference="ren2020", twin="ucb1")
 def _ldp_ucb_b(budget: Pure) -> Parts:
     """LDP-UCB-B"""
     return EachRound(), LocalBernoulli(budget.epsilon), UCB1()
 
 
-@row("ldp-ucb-l", Pure, reference="ren2020")
+@row("ldp-ucb-l", Pure, reference="ren2020", twin="ucb1")
 def _ldp_ucb_l(budget: Pure) -> Parts:
     """LDP-UCB-L"""
     return EachRound(), LocalLaplace(budget.epsilon), LDPUCBL()
 
 
-@row("ldp-ucb-bs", Pure, reference="ren2020")
+@row("ldp-ucb-bs", Pure, reference="ren2020", twin="ucb1")
 def _ldp_ucb_bs(budget: Pure) -> Parts:
     """LDP-UCB-BS"""
     return EachRound(), SquashedBernoulli(budget.epsilon), UCB1()
 
 
-@row("ldp-ucb-ls", Pure, reference="ren2020")
+@row("ldp-ucb-ls", Pure, reference="ren2020", twin="ucb1")
 def _ldp_ucb_ls(budget: Pure) -> Parts:
     """LDP-UCB-LS"""
     return EachRound(), SquashedLaplace(budget.epsilon), LDPUCBL()
 
 
-@row("lazy-dp-ts", Pure, reference="hu2022")
+@row("lazy-dp-ts", Pure, reference="hu2022", twin="thompson")
 def _lazy_dp_ts(budget: Pure) -> Parts:
     """Lazy-DP-TS"""
     return EachRound(), FillingLaplace(budget.epsilon), LazyThompson()
 
 
-@row("dp-ts", Pure, reference="hu2022")
+@row("dp-ts", Pure, reference="hu2022", twin="thompson")
 def _dp_ts(budget: Pure) -> Parts:
     """DP-TS"""
     return EachRound(), Hybrid(budget.epsilon), HybridThompson()
 
 
-@row("private-thompson", Pure, reference="mishra2015")
+@row("private-thompson", Pure, reference="mishra2015", twin="thompson")
 def _private_thompson(
     budget: Pure,
     gap_estimation: bool = True,

@@ -29,9 +29,10 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from numbers import Integral, Real
+from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_type_hints
 
-from ..checks import one_of
+from ..checks import LEAST, one_of
 from ..errors import InvalidArgument, UnknownPolicy, UnsupportedBudget
 from ..privacy.budgets import (
     ZCDP,
@@ -83,6 +84,10 @@ class Entry(Generic[Built]):
     build: Callable[..., Any]
     budgets: tuple[type[Budget], ...]
     reference: str
+    twin: str = ""
+    """The row without privacy whose rule a private one adapts."""
+    offered: tuple[Mapping[str, Any], ...] = ()
+    """Options that the planner tries beside the published ones."""
     kind: ClassVar[str]
     """A key of `KINDS`."""
     catalogue: ClassVar[dict[str, Any]]
@@ -97,13 +102,20 @@ class Entry(Generic[Built]):
 
     @classmethod
     def enter(
-        cls, name: str, *budgets: type[Budget], reference: str
+        cls,
+        name: str,
+        *budgets: type[Budget],
+        reference: str,
+        twin: str = "",
+        offered: tuple[Mapping[str, Any], ...] = (),
     ) -> Callable[[Builder], Builder]:
         """Enter a builder into the catalogue; its docstring is the title."""
 
         def enter(build: Builder) -> Builder:
             title = inspect.getdoc(build) or name
-            cls.catalogue[name] = cls(name, title.splitlines()[0], build, budgets, reference)
+            cls.catalogue[name] = cls(
+                name, title.splitlines()[0], build, budgets, reference, twin, offered
+            )
             return build
 
         return enter
@@ -132,6 +144,12 @@ class Entry(Generic[Built]):
         parameters = inspect.signature(self.build).parameters.values()
         return {p.name: p.default for p in parameters if p.name != self.argument}
 
+    @property
+    def kinds(self) -> dict[str, Any]:
+        """The annotated type of every option."""
+        hints = get_type_hints(self.build)
+        return {name: hints[name] for name in self.options}
+
     def policy(self, budget: Budget | None = None, **options: Any) -> Built:
         """The row for a budget."""
         raise NotImplementedError
@@ -157,6 +175,9 @@ class Entry(Generic[Built]):
                 option, f"be an option of {self.name}", options[option],
                 f"its options: {', '.join(self.options) or 'none'}",
             )  # fmt: skip
+        for option, value in options.items():
+            check_kind(option, value, self.kinds[option], self.options[option])
+        check_size(budget)
         if budget is None and self.budgets:
             raise UnsupportedBudget(
                 self.argument, f"be given: {self.name} is private", None, self.fix
@@ -210,6 +231,42 @@ class PolicyEntry(Entry[Built]):
     def composed(self, parts: tuple[Any, Any, Any], recipe: dict[str, Any]) -> Built:
         """Schedule, release and rule put together."""
         raise NotImplementedError
+
+
+OPTION_KINDS: dict[Any, tuple[type, str]] = {
+    float: (Real, "a number"),
+    int: (Integral, "a whole number"),
+    str: (str, "a word"),
+    bool: (bool, "True or False"),
+    type(None): (type(None), "None"),
+}
+
+
+def check_kind(option: str, value: object, annotation: Any, default: object) -> None:
+    """A value of the type that the option has."""
+    kinds = get_args(annotation) or (annotation,)
+    allowed = [OPTION_KINDS[kind] for kind in kinds if kind in OPTION_KINDS]
+    is_bool = isinstance(value, bool)
+    if not allowed or any(
+        isinstance(value, kind) and (kind is bool or not is_bool) for kind, _ in allowed
+    ):
+        return
+    raise InvalidArgument(
+        option, f"be {' or '.join(words for _, words in allowed)}", value,
+        f"its default is {option}={default!r}",
+    )  # fmt: skip
+
+
+def check_size(budget: object) -> None:
+    """A budget that noise can be computed for."""
+    numbers: dict[str, object] = {"epsilon": budget} if isinstance(budget, float) else {}
+    if isinstance(budget, Budget):
+        numbers = {n: v for n, v in budget.to_dict().items() if n not in ("kind", "delta")}
+    for name, value in numbers.items():
+        if isinstance(value, float) and 0.0 < value < LEAST:
+            raise InvalidArgument(
+                name, f"be at least {LEAST:g}", value, f"use for example {name}=0.01"
+            )
 
 
 def one_budget(budget: Budget | None, **numbers: float | None) -> Budget | None:

@@ -3,7 +3,7 @@
 >>> from discreet.report import Page
 >>> page = Page("A small study").section("What was asked").text("Which of two arms is better?")
 >>> page = page.table(["arm", "successes"], [["first", 12], ["second", 7]], caption="Counts")
->>> '<th scope="row" class="short">first</th>' in page.html()
+>>> '<th scope="row" class="short" role="rowheader">first</th>' in page.html()
 True
 
 Everything is escaped, nothing is fetched, no script is needed. `page.write(path)` writes the file

@@ -15,7 +15,7 @@ class Html(str):
     __slots__ = ()
 
 
-VOID = frozenset({"img", "meta"})
+VOID = frozenset({"img", "meta", "source"})
 """Elements without an end tag."""
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.resources import files
 from numbers import Real
 from pathlib import Path
@@ -49,6 +52,12 @@ $footer
 </html>
 """
 )
+PHONE = "(max-width: 40rem)"
+"""Screens on which pictures are drawn narrow and the rows of tables are blocks, as in style.css."""
+NARROW = 4.3
+"""Inches of a narrow picture."""
+TITLE = 46
+"""Characters in a line of its title."""
 SHORT = 18
 """Row headers up to this length are not broken."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -130,18 +139,27 @@ class Page:
 
         short = all(len(str(line[0])) <= SHORT for line in lines)
 
-        def cell(tag: str, content: object, column: int, scope: str | None = None) -> Html:
+        # On a phone every row is a block with its headings beside the cells (see style.css); the
+        # roles keep it a table for who hears it.
+        def cell(content: object, column: int, scope: str | None) -> Html:
             kind = "number" if column in right else "short" if short and scope == "row" else None
-            return element(tag, _shown(content), scope=scope, class_=kind)
+            named = scope is None or (scope == "row" and column in right)
+            label = str(header[column]) if named else None
+            role = {"col": "columnheader", "row": "rowheader", None: "cell"}[scope]
+            return element(
+                "th" if scope else "td", _shown(content), scope=scope, class_=kind, role=role,
+                data_label=label,
+            )  # fmt: skip
 
-        head = [cell("th", content, column, "col") for column, content in enumerate(header)]
+        head = [cell(content, column, "col") for column, content in enumerate(header)]
         body = [
             element(
                 "tr",
                 *(
-                    cell("td", content, column) if column else cell("th", content, 0, "row")
+                    cell(content, column, None if column else "row")
                     for column, content in enumerate(line)
                 ),
+                role="row",
             )
             for line in lines
         ]
@@ -150,8 +168,9 @@ class Page:
         whole = element(
             "table",
             element("caption", caption, id=name),
-            element("thead", element("tr", *head)),
-            element("tbody", *body),
+            element("thead", element("tr", *head, role="row"), role="rowgroup"),
+            element("tbody", *body, role="rowgroup"),
+            role="table",
         )
         return self._add(_scrolling(whole, name))
 
@@ -160,8 +179,14 @@ class Page:
         if not alt:
             raise InvalidArgument("alt", "say what the figure shows", alt, "write a sentence")
         self._figures += 1
-        data = base64.b64encode(svg(figure, salt=f"figure {self._figures}")).decode("ascii")
-        picture = element("img", src=f"data:image/svg+xml;base64,{data}", alt=alt)
+        salt = f"figure {self._figures}"
+        with _narrow(figure):
+            phone = element(
+                "source", media=PHONE, srcset=_data(svg(figure, salt=f"{salt}, narrow"))
+            )
+        picture = element(
+            "picture", phone, element("img", src=_data(svg(figure, salt=salt)), alt=alt)
+        )
         name = f"figure-{self._figures}"
         label = element("strong", f"Figure {self._figures}. ")
         legend = element("figcaption", label, caption, id=name)
@@ -220,9 +245,12 @@ def check_path(path: str | Path, argument: str = "output") -> Path:
             raise InvalidArgument(
                 argument, "lie in a folder that exists", str(path), f"create {path.parent} first"
             )
+        if path.exists() and not os.access(path, os.W_OK):
+            raise InvalidArgument(argument, "be writable", str(path), "choose another place")
         # What permissions say is not always what a file system does, so try.
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}."):
-            pass
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.") as attempt:
+            attempt.write(b"x")
+            attempt.flush()
     except InvalidArgument:
         raise
     except (OSError, ValueError) as error:
@@ -243,6 +271,36 @@ def svg(figure: Figure, *, salt: str = "discreet") -> bytes:
     with matplotlib.rc_context({"svg.hashsalt": salt, "svg.fonttype": "none"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     return buffer.getvalue()
+
+
+def _data(picture: bytes) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(picture).decode('ascii')}"
+
+
+@contextmanager
+def _narrow(figure: Figure) -> Iterator[None]:
+    """The figure as wide as a phone, so that its words stay as large as those around it."""
+    width, height = (float(side) for side in figure.get_size_inches())
+    margins = {side: getattr(figure.subplotpars, side) for side in ("left", "right", "top")}
+    titles = {axes: axes.get_title(loc="left") for axes in figure.axes}
+    if width <= NARROW:
+        yield
+        return
+    try:
+        figure.set_size_inches(NARROW, height)
+        for axes, title in titles.items():
+            axes.set_title(textwrap.fill(title, TITLE), loc="left", fontsize=10)
+        if figure.get_layout_engine() is None:
+            growth = 0.8 * width / NARROW
+            left, right = growth * margins["left"], 1.0 - 0.85 * growth * (1.0 - margins["right"])
+            figure.subplots_adjust(left=left, right=right, top=min(margins["top"], 0.87))
+        yield
+    finally:
+        figure.set_size_inches(width, height)
+        for axes, title in titles.items():
+            axes.set_title(title, loc="left", fontsize=10)
+        if figure.get_layout_engine() is None:
+            figure.subplots_adjust(**margins)
 
 
 def _scrolling(content: Html, name: str) -> Html:

@@ -20,28 +20,6 @@ if TYPE_CHECKING:
 
     from ..simulator import Result
 
-TWINS = {
-    "dp-imed": "imed",
-    "dp-klucb": "kl-ucb",
-    "adap-klucb": "kl-ucb",
-    "adap-ucb": "ucb1",
-    "adac-ucb": "ucb1",
-    "ldp-ucb-b": "ucb1",
-    "ldp-ucb-l": "ucb1",
-    "dp-ucb": "ucb1",
-}
-"""The non-private policy whose rule a private one adapts."""
-
-_COLOUR_OF = {
-    "dp-imed": 0, "imed": 0,
-    "dp-klucb": 1, "kl-ucb": 1,
-    "adap-klucb": 2,
-    "ldp-ucb-b": 3, "ucb1": 3,
-    "adap-ucb": 4, "dp-ftpl-new": 4,
-    "adac-ucb": 5, "ldp-ucb-l": 5,
-    "dp-ucb": 6, "thompson": 6,
-    "dp-se": 7,
-}  # fmt: skip
 INK, MUTED, GRID = "#333c46", "#6b7683", "#e3e7eb"
 WIDTH = 7.6
 LABEL_HEIGHT = 0.058
@@ -66,9 +44,25 @@ def title(name: str) -> str:
     return CATALOGUE[name].title if name in CATALOGUE else name
 
 
-def colour(name: str) -> str:
-    """The colour of a policy in every picture."""
-    return COLOURS[_COLOUR_OF.get(name, 6)]
+def twin(name: str) -> str:
+    """The policy without privacy whose rule a private one adapts; empty if there is none."""
+    return CATALOGUE[name].twin if name in CATALOGUE else ""
+
+
+class Palette:
+    """One colour for every policy: the same in all pictures of a report, and a twin's too."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.of: dict[str, str] = {}
+        names = list(dict.fromkeys(names))
+        for name in sorted(names, key=lambda name: not twin(name)):  # private ones first
+            if name not in self.of:
+                self.of[name] = COLOURS[len(set(self.of.values())) % len(COLOURS)]
+            if twin(name) in names:
+                self.of.setdefault(twin(name), self.of[name])
+
+    def __getitem__(self, name: str) -> str:
+        return self.of.get(name, MUTED)
 
 
 def regret_picture(
@@ -80,11 +74,14 @@ def regret_picture(
     since: int = 10,
     height: float = 4.4,
     baseline: tuple[str, float] | None = None,
+    palette: Palette | None = None,
 ) -> Figure:
     """Mean regret against time, both logarithmic, with ±2 standard errors; labels at the ends.
 
     `baseline` is the name and the regret per round of something that does not learn.
     """
+    results = list(results)
+    colours = palette or Palette(result.name for result in results)
     import numpy as np
 
     figure, axes = _canvas(height, right=0.76)
@@ -96,7 +93,7 @@ def regret_picture(
         t, mean = result.t[shown], mean[shown]
         half = 2.0 * result.sd_regret[shown] / np.sqrt(max(result.runs, 1))
         private = result.guarantee.is_private
-        hue = colour(result.name)
+        hue = colours[result.name]
         axes.plot(t, mean, "-" if private else "--", color=hue, linewidth=1.9 if private else 1.4)
         low = np.maximum(mean - half, 1e-3)
         axes.fill_between(t, low, mean + half, color=hue, alpha=0.16, linewidth=0)
@@ -116,15 +113,18 @@ def regret_picture(
     return figure
 
 
-def price_picture(prices: Sequence[Price], *, up: str, heading: str = "") -> Figure:
+def price_picture(
+    prices: Sequence[Price], *, up: str, heading: str = "", palette: Palette | None = None
+) -> Figure:
     """The price of privacy against ε, with bars of ±2 standard errors."""
+    colours = palette or Palette(price.policy for price in prices)
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     figure, axes = _canvas(4.2, right=0.76)
     ends: list[tuple[float, str, str]] = []
     for name in dict.fromkeys(price.policy for price in prices):
         own = sorted((p for p in prices if p.policy == name), key=lambda p: p.epsilon)
-        hue = colour(name)
+        hue = colours[name]
         axes.errorbar(
             [p.epsilon for p in own],
             [p.patients.mean for p in own],

@@ -13,7 +13,7 @@ from .html import Html, element, joined, strong
 from .live_page import LiveStory, add_live
 from .numbers import MINUS, NO_BREAK, Estimate, count, decimal, percent
 from .page import Page
-from .pictures import TWINS, Price, price_picture, regret_picture, title
+from .pictures import Palette, Price, price_picture, regret_picture, title, twin
 
 if TYPE_CHECKING:
     from ..arms.trial import TrialData
@@ -277,6 +277,7 @@ def _results(page: Page, findings: Findings) -> None:
             up="successes lost so far (expected)",
             since=30,
             baseline=("equal split", _equal(data, 1)[1]),
+            palette=Palette(policy.name for policy in findings.policies),
         ),
         caption=f"Successes lost while the trial grows to {count(longest)} patients (mean of "
         f"{count(findings.runs[longest])} simulated trials; bands: ± 2 standard errors). "
@@ -312,6 +313,7 @@ def _price(page: Page, findings: Findings) -> None:
         price_picture(
             prices,
             up=f"more patients on a worse treatment, of {count(horizon)}, than without privacy",
+            palette=Palette(policy.name for policy in findings.policies),
         ),
         caption=f"The price of privacy for {count(horizon)} patients (bars: ± 2 standard "
         "errors). The vertical scale is compressed above 100.",
@@ -331,7 +333,7 @@ def _price(page: Page, findings: Findings) -> None:
         ("successes", f"More successes lost, among {count(horizon)} patients, ± standard error."),
     ):
         page.table(
-            ["ε", *(f"{title(name)} against {title(TWINS[name])}" for name in names)],
+            ["ε", *(f"{title(name)} against {title(twin(name))}" for name in names)],
             [
                 [f"{e:g}", *(getattr(by_key[name, e], what) for name in names)]
                 for e in findings.epsilons

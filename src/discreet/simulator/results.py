@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT", "METADATA", "Comparison", "Result", "load", "written_whole"]
 
-FORMAT = 1
+FORMAT = 2
+"""2 says whether the arms were shuffled; files of format 1 were not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +51,18 @@ class Result(Record):
     horizon: int
     t: NDArray[Any]
     regret: NDArray[Any]
+    shuffle: bool = False
+    """Whether every run met the arms in a random order of its own."""
+
+    def __repr__(self) -> str:
+        """One line: the arrays would fill pages."""
+        regret = "no finished run"
+        if self.runs:
+            regret = f"regret {self.final_regret.mean():.4g} at {self.horizon:,} rounds"
+        return (
+            f"Result({self.name}: {regret}, {self.runs} runs, {self.guarantee.short()}, "
+            f"seed {self.seed}{'' if self.complete else ', interrupted'})"
+        )
 
     @property
     def final_regret(self) -> NDArray[Any]:
@@ -93,6 +106,7 @@ class Result(Record):
                 },
             },
             "pulls": self.mean_pulls.tolist(),
+            "shuffle": self.shuffle,
             **self.circumstances(),
         }
 
@@ -114,6 +128,10 @@ class Comparison(Sequence[Result]):
     """Results of several policies on one law."""
 
     results: tuple[Result, ...]
+
+    def __repr__(self) -> str:
+        """One line per policy."""
+        return "\n".join(["Comparison of", *(f"  {result!r}" for result in self.results)])
 
     @overload
     def __getitem__(self, key: int) -> Result: ...
@@ -159,7 +177,8 @@ class Comparison(Sequence[Result]):
             "format": FORMAT,
             "version": __version__,
             "results": [
-                r.settings("horizon") | {"runs": r.runs, "points": len(r.t)} for r in results
+                r.settings("horizon", "shuffle") | {"runs": r.runs, "points": len(r.t)}
+                for r in results
             ],
         }
         return stamped(columns, entry | {"digest": digest(entry, columns)})

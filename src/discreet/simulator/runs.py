@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from ..arms.base import Law
-from ..checks import count
+from ..checks import MOST_RUNS, count
 from ..errors import InvalidArgument
 from ..policies import CATALOGUE, Policy
 from ..policies.policy import served
@@ -27,7 +28,7 @@ from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
 from ..progress import Bar
 from .loop import Curve, Study, compiled_loop, fresh_course
 from .results import Comparison, Result
-from .work import Stage, Work, check_threads, entropy_of
+from .work import Stage, Work, check_flag, check_room, check_threads, entropy_of
 
 DECISIONS = 100_000
 """Decisions between two looks at the stop sign: at most some tenths of a second."""
@@ -66,16 +67,22 @@ def simulate(
     seed: int | None = None,
     threads: int | None = None,
     points: int = 100,
-    progress: bool | None = None,
+    shuffle: bool = False,
+    progress: bool | Bar | None = None,
 ) -> Result:
     """Run a policy on a law of rewards; regret and pulls are recorded on a log grid of `points`.
 
-    `progress=None` shows a bar on a terminal once the work has taken a second. Ctrl-C ends the
-    work early and returns the runs that were finished: `result.complete` is then False.
+    With `shuffle` every run meets the arms in a random order of its own, for some policies try
+    arms in the order in which they are listed, which helps them if the best one comes first; pulls
+    are reported under the arms' own numbers all the same.
+
+    `progress=None` shows a bar on a terminal once the work has taken a second, and says anywhere
+    that code is being compiled. Ctrl-C ends the work early and returns the runs that were finished:
+    `result.complete` is then False.
     """
     return compare(
         [policy], law, horizon=horizon, runs=runs, seed=seed, threads=threads, points=points,
-        progress=progress,
+        shuffle=shuffle, progress=progress,
     )[0]  # fmt: skip
 
 
@@ -88,20 +95,25 @@ def compare(
     seed: int | None = None,
     threads: int | None = None,
     points: int = 100,
-    progress: bool | None = None,
+    shuffle: bool = True,
+    progress: bool | Bar | None = None,
 ) -> Comparison:
-    """Run several policies on the same law with the same seeds."""
+    """Run several policies on the same law with the same seeds.
+
+    Unless `shuffle` is False, every run has a random order of the arms, the same for all policies.
+    """
     policies = [
         served(
             policy, "simulate", Policy, "finite",
             fix="discreet.identify.identify runs rows that stop, discreet.simulate linear ones",
         )
-        for policy in policies
+        for policy in listed(policies)
     ]  # fmt: skip
     if not isinstance(law, Law):
         raise InvalidArgument("law", "be a Law", law, "build it: discreet.Bernoulli([0.7, 0.5])")
+    work = partial(Simulation, shuffle=check_flag("shuffle", shuffle))
     return compared(
-        policies, law, check_law, Simulation, horizon=horizon, runs=runs, seed=seed,
+        policies, law, check_law, work, horizon=horizon, runs=runs, seed=seed,
         threads=threads, points=points, progress=progress,
     )  # fmt: skip
 
@@ -117,20 +129,34 @@ def compared(
     seed: int | None,
     threads: int | None,
     points: int,
-    progress: bool | None,
+    progress: bool | Bar | None,
 ) -> Comparison:
     """Check everything, then run every policy on a law or problem, each as `work` of its own."""
-    policies = list(policies)
-    if not policies:
-        raise InvalidArgument("policies", "name at least one policy", policies, "add one")
+    policies = listed(policies)
     for policy in policies:
         check(policy, place)
     rounds = check_horizon(horizon, place)
-    runs, points = count("runs", runs), count("points", points, least=2)
+    runs = count("runs", runs, most=MOST_RUNS)
+    points = count("points", points, least=2, most=MOST_RUNS)
     workers, entropy = check_threads(threads), entropy_of(seed)
+    check_room(runs, points, place.arms)
     grid = log_grid(rounds, points)
     works = [work(policy, place, rounds, runs, entropy, grid) for policy in policies]
     return do_all(works, runs, workers, progress)
+
+
+def listed(policies: Iterable[P]) -> list[P]:
+    """At least one policy; a single one must come in a list, as several would."""
+    given: object = policies
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidArgument(
+            "policies", "be a list of policies", policies,
+            "put it into a list: compare([policy], law, ...), or use simulate(policy, law, ...)",
+        )  # fmt: skip
+    found = list(policies)
+    if not found:
+        raise InvalidArgument("policies", "name at least one policy", found, "add one")
+    return found
 
 
 def check_horizon(horizon: Any, law: Served) -> int:
@@ -203,16 +229,22 @@ class Scene(Stage):
         work = self.work
         self.sweep()
         rng = work.generator(number)
-        state = work.law.start(rng)
-        curve = Curve(work.grid, work.regret[number], work.pulls[number])
-        study = Study(work.horizon, work.gaps, curve)
+        law, gaps, order = work.law, work.gaps, None
+        if work.shuffle:  # drawn first: the same for every policy that is compared
+            order = rng.permutation(law.arms)
+            law, gaps = law.arranged(order.tolist()), gaps[order]
+        state = law.start(rng)
+        pulls = work.pulls[number]
+        study = Study(work.horizon, gaps, Curve(work.grid, work.regret[number], pulls))
         arguments = (state, work.parts, self.state, self.course, study, DECISIONS, rng)
-        loop = self.loop = self.loop or compiled_loop(work.policy, work.law, arguments)
+        loop = self.loop = self.loop or work.ready(
+            lambda: compiled_loop(work.policy, law, arguments), arguments
+        )
         while not work.stop.is_set():
             status = loop(*arguments)
-            if status == FINISHED:
-                return True
-            if status == STARVED and not work.law.refill(state, rng):
+            if status == FINISHED or (status == STARVED and not law.refill(state, rng)):
+                if order is not None:
+                    pulls[:, order] = pulls.copy()  # back to the arms' own numbers
                 return True
         return False
 
@@ -221,11 +253,20 @@ class Simulation(Work):
     """All runs of one policy on one law."""
 
     def __init__(
-        self, policy: Policy, law: Law, horizon: int, runs: int, entropy: int, grid: Any
+        self,
+        policy: Policy,
+        law: Law,
+        horizon: int,
+        runs: int,
+        entropy: int,
+        grid: Any,
+        *,
+        shuffle: bool = False,
     ) -> None:
         import numpy as np
 
         super().__init__(policy.name, runs, entropy)
+        self.shuffle = shuffle
         self.policy, self.law, self.horizon, self.grid = policy, law, horizon, grid
         self.setting = policy.setting(law.arms, horizon)
         self.parts = parts_of(policy, self.setting)
@@ -244,6 +285,7 @@ class Simulation(Work):
             law=self.law.to_dict(),
             means=tuple(float(mean) for mean in self.law.means),
             horizon=self.horizon,
+            shuffle=self.shuffle,
             seed=self.entropy,
             complete=self.complete,
             seconds=self.seconds,
@@ -255,11 +297,11 @@ class Simulation(Work):
 
 
 def do_all(
-    works: Sequence[Finishing], runs: int, threads: int, progress: bool | None
+    works: Sequence[Finishing], runs: int, threads: int, progress: bool | Bar | None
 ) -> Comparison:
     """One work after the other, until Ctrl-C."""
     results = []
-    with Bar(progress) as bar:
+    with Bar.of(progress) as bar:
         for number, work in enumerate(works):
             work.do(threads, bar, before=number * runs, total=len(works) * runs)
             results.append(work.result())

@@ -16,6 +16,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from ..checks import count
+from ..compiled import Function, compile_for
 from ..errors import InvalidArgument
 from ..progress import Bar
 
@@ -50,6 +51,11 @@ class Work:
         self.done = np.zeros(runs, bool)
         self.stop = threading.Event()
         self.seconds = 0.0
+        """Time that the runs took, without compiling."""
+        self.compiling = 0.0
+        """Time that compiling took, or loading what was compiled before."""
+        self.one_compiles = threading.Lock()
+        self.bar = Bar(False)
 
     def stage(self) -> Stage:
         """A new stage, for one thread."""
@@ -62,12 +68,24 @@ class Work:
         child = np.random.SeedSequence(self.entropy, spawn_key=(number,))
         return np.random.Generator(np.random.SFC64(child))
 
+    def ready(self, link: Callable[[], Function], arguments: tuple[Any, ...]) -> Function:
+        """A kernel linked and compiled for such arguments, while the other threads wait.
+
+        What numba cannot compile is a mistake in one of the functions that the row is made of.
+        """
+        with self.one_compiles, self.bar.compiling(self.name):
+            started = time.perf_counter()
+            try:
+                return compile_for(self.name, link, arguments)
+            finally:
+                self.compiling += time.perf_counter() - started
+
     def do(self, workers: int, bar: Bar, before: int = 0, total: int | None = None) -> None:
         """Do all runs, in order, a thread taking the next one whenever it is free.
 
         `before` runs of `total` were done by other work that shares the bar.
         """
-        started = time.perf_counter()
+        started, self.bar = time.perf_counter(), bar
         upcoming = iter(range(self.runs))
         taking = threading.Lock()
 
@@ -82,7 +100,8 @@ class Work:
 
         def show() -> None:
             done = before + int(self.done.sum())
-            bar.show(f"{self.name}: runs", done, total or self.runs)
+            doing = "compiling" if self.one_compiles.locked() else "runs"
+            bar.show(f"{self.name}: {doing}", done, total or self.runs)
 
         try:
             if workers == 1 and not bar.wanted:
@@ -91,7 +110,7 @@ class Work:
                 self._in_threads(worker, min(workers, self.runs), show)
         except KeyboardInterrupt:
             self.stop.set()
-        self.seconds = time.perf_counter() - started
+        self.seconds = max(time.perf_counter() - started - self.compiling, 0.0)
 
     @property
     def complete(self) -> bool:
@@ -121,9 +140,30 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
+MOST_THREADS = 1024
+MOST_NUMBERS = 5 * 10**8
+"""Numbers that the results of one policy may hold: four gigabytes."""
+
+
+def check_room(runs: int, points: int, arms: int) -> None:
+    """Results that fit into memory: regret and the pulls of every arm, at every point."""
+    if runs * points * (arms + 1) > MOST_NUMBERS:
+        raise InvalidArgument(
+            "runs", f"leave at most {MOST_NUMBERS:,} numbers (runs × points × (arms + 1))",
+            f"{runs:,} × {points:,} × {arms + 1}", "ask for fewer runs, or for points=2",
+        )  # fmt: skip
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise InvalidArgument(name, "be True or False", value, f"use {name}=True")
+    return value
+
+
 def check_threads(threads: int | None) -> int:
-    """How many threads; all cores unless told."""
-    return available_cores() if threads is None else count("threads", threads)
+    """How many threads; default: all cores."""
+    return available_cores() if threads is None else count("threads", threads, most=MOST_THREADS)
 
 
 def entropy_of(seed: Any) -> int:

@@ -20,6 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidArgument
@@ -134,7 +135,9 @@ class Lab:
         from ..simulator import compare
 
         size = replace(self.size, horizon=horizon or self.size.horizon, runs=runs or self.size.runs)
-        return Panel(setting, self.compared(compare, curves, law, size), values)
+        # the papers list their arms in an order, and so do these runs
+        listed = partial(compare, shuffle=False)
+        return Panel(setting, self.compared(listed, curves, law, size), values)
 
     def compared(
         self, compare: Callable[..., Comparison], curves: Mapping[str, Any], law: Any, size: Size

@@ -10,8 +10,9 @@ that documentation, command line and tests read one list.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, TypeVar
 
 from ..references import REFERENCES
@@ -40,11 +41,27 @@ class Bound:
     domain: str
     reference: str
     statement: str
+    row: str = ""
+    """The row of the catalogue that it is about."""
+    tuned: bool = False
+    """Whether the row is tuned to T: on the way there, the only bound is the one at T."""
 
     @property
     def source(self) -> str:
         """For a table: "Azize & Basu (2022), Theorem 3"."""
         return f"{REFERENCES[self.reference].short()}, {self.statement}"
+
+    def given(self, numbers: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of the numbers that the formula takes."""
+        return {
+            name: numbers[name] for name in signature(self.formula).parameters if name in numbers
+        }
+
+    @property
+    def budget(self) -> str:
+        """The parameter that its budget is stated by: "rho", "epsilon" or none."""
+        names = signature(self.formula).parameters
+        return next((name for name in ("rho", "epsilon") if name in names), "")
 
     @property
     def summary(self) -> str:
@@ -56,14 +73,29 @@ BOUNDS: dict[str, Bound] = {}
 """All bounds by name."""
 
 
+def about(row: str) -> Bound | None:
+    """The theorem about a row of the catalogue; its constants hold for that row's options only."""
+    return next((entry for entry in BOUNDS.values() if row and entry.row == row), None)
+
+
 def bound(
-    side: str, quantity: str, form: str, *, domain: str, reference: str, statement: str
+    side: str,
+    quantity: str,
+    form: str,
+    *,
+    domain: str,
+    reference: str,
+    statement: str,
+    row: str = "",
+    tuned: bool = False,
 ) -> Callable[[Formula], Formula]:
     """Enter a formula into the list."""
 
     def enter(formula: Formula) -> Formula:
         name = formula.__name__
-        BOUNDS[name] = Bound(name, formula, side, quantity, form, domain, reference, statement)
+        BOUNDS[name] = Bound(
+            name, formula, side, quantity, form, domain, reference, statement, row, tuned
+        )
         return formula
 
     return enter

@@ -29,6 +29,7 @@ REWARDS = "rewards in [0, 1]"
 @bound(
     "upper", "regret", ROUNDS, domain=f"AdaP-UCB with α > 3; {REWARDS}; ε > 0",
     reference="azize2022", statement="Theorem 7, but for the last step of its proof",
+    row="adap-ucb",
 )  # fmt: skip
 def adap_ucb(means: Sequence[float], horizon: float, epsilon: float, alpha: float = 3.1) -> float:
     """Σ (2α log T/Δ)(1 + sqrt(1 + 4Δ/ε))² + 3α/(α-3)."""
@@ -61,6 +62,7 @@ def adap_ucb_minimax(
 @bound(
     "upper", "regret", ROUNDS, domain=f"AdaC-UCB with α > 3 (its β); {REWARDS}; ρ-zCDP, ρ > 0",
     reference="azize2024", statement="the regret bound of AdaC-UCB",
+    row="adac-ucb",
 )  # fmt: skip
 def adac_ucb(means: Sequence[float], horizon: float, rho: float, alpha: float = 3.1) -> float:
     """Σ 8α log T/Δ + 8 sqrt(α log T/ρ) + 2α/(α-3)."""
@@ -73,6 +75,7 @@ def adac_ucb(means: Sequence[float], horizon: float, rho: float, alpha: float = 
 @bound(
     "upper", "regret", ROUNDS, domain=f"LDP-UCB-L; {REWARDS}; ε > 0",
     reference="ren2020", statement="Theorem 4",
+    row="ldp-ucb-l",
 )  # fmt: skip
 def ldp_ucb_l(means: Sequence[float], horizon: float, epsilon: float) -> float:
     """Σ 8(1+4/ε)² log T/Δ + (1+2π²/3)Δ."""
@@ -84,6 +87,7 @@ def ldp_ucb_l(means: Sequence[float], horizon: float, epsilon: float) -> float:
 @bound(
     "upper", "regret", ROUNDS, domain=f"LDP-UCB-B; {REWARDS}; ε > 0",
     reference="ren2020", statement="Theorem 6",
+    row="ldp-ucb-b",
 )  # fmt: skip
 def ldp_ucb_b(means: Sequence[float], horizon: float, epsilon: float) -> float:
     """Σ (8/Δ)((e^ε+1)/(e^ε-1))² log T + (1+π²/3)Δ."""
@@ -95,6 +99,7 @@ def ldp_ucb_b(means: Sequence[float], horizon: float, epsilon: float) -> float:
 @bound(
     "upper", "regret", ROUNDS, domain=f"DP-UCB with trees, δ' = t^-4 or less; {REWARDS}; ε > 0",
     reference="azize2024", statement="section 5.1, with constants that hold for its index",
+    row="dp-ucb", tuned=True,
 )  # fmt: skip
 def dp_ucb(means: Sequence[float], horizon: float, epsilon: float, power: float = 4.0) -> float:
     """Σ Δ(n + 4), 2 sqrt(2L/n) + 2 sqrt8 L log^1.5 T/(εn) = Δ, L = log(2T⁴)."""
@@ -113,6 +118,7 @@ def dp_ucb(means: Sequence[float], horizon: float, epsilon: float, power: float 
 @bound(
     "upper", "regret", ROUNDS, domain=f"DP-FTPL-New; {REWARDS}; ε >= 0, δ >= 0, not both 0",
     reference="wang2024", statement="Theorem 16",
+    row="dp-ftpl-new", tuned=True,
 )  # fmt: skip
 def dp_ftpl_new(
     means: Sequence[float], horizon: float, epsilon: float, delta: float = 0.0
@@ -127,6 +133,7 @@ def dp_ftpl_new(
 @bound(
     "upper", "regret", ROUNDS, domain=f"GDP-Elim-New; {REWARDS}; ε >= 0, δ >= 0, not both 0",
     reference="wang2024", statement="Theorem 18",
+    row="gdp-elim-new", tuned=True,
 )  # fmt: skip
 def gdp_elim_new(
     means: Sequence[float], horizon: float, epsilon: float, delta: float = 0.0

@@ -13,30 +13,15 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..checks import horizon_of, means_of, positive, share
+from ..checks import horizon_of, means_of, positive, probability, share
 from ..errors import DiscreetError, InvalidArgument
 from ..privacy.budgets import ZCDP, Approximate, Budget, Pure
 from ..privacy.guarantees import Definition
-from . import identification, regret_lower, regret_upper
-from .bound import BOUNDS, LOG
+from . import identification, regret_lower
+from .bound import BOUNDS, LOG, Bound, about
 
 if TYPE_CHECKING:
     from ..simulator import Comparison, Result
-
-UPPER: dict[str, Callable[..., float]] = {
-    "adap-ucb": regret_upper.adap_ucb,
-    "adac-ucb": regret_upper.adac_ucb,
-    "ldp-ucb-b": regret_upper.ldp_ucb_b,
-    "ldp-ucb-l": regret_upper.ldp_ucb_l,
-    "dp-ucb": regret_upper.dp_ucb,
-    "dp-ftpl-new": regret_upper.dp_ftpl_new,
-    "gdp-elim-new": regret_upper.gdp_elim_new,
-}
-"""The theorem about a row of the catalogue; its constants hold for that row's options only."""
-
-
-TUNED = ("dp-ucb", "dp-ftpl-new", "gdp-elim-new")
-"""Rows that are tuned to T: on the way there, the only bound on their regret is the one at T."""
 
 
 @dataclass(frozen=True)
@@ -67,17 +52,28 @@ def bounds(
     epsilon: float | None = None,
     delta: float = 0.0,
     rho: float | None = None,
+    risk: float | None = None,
     confidence: float | None = None,
 ) -> list[Line]:
     """Every bound for Bernoulli arms of these means that the given numbers suffice for.
 
-    `epsilon` and `delta`, or `rho`, are the budget; `confidence` is the error probability of
-    identification. A theorem that is silent for these numbers says so.
+    `epsilon` and `delta`, or `rho`, are the budget; `risk` is the probability of a wrong answer
+    when the best arm is to be identified (`confidence` is its former name). A theorem that is
+    silent for these numbers says so.
     """
     clean = means_of(means)
     arms, rounds = len(clean), horizon_of(horizon, len(clean))
     if epsilon is not None:
         epsilon = positive("epsilon", epsilon)
+    delta = probability("delta", delta, fix="use for example delta=1e-6")
+    _one_budget(epsilon, delta, rho)
+    if risk is not None and confidence is not None:
+        raise InvalidArgument(
+            "confidence", "be left out beside risk", confidence, "give risk alone"
+        )
+    risk = confidence if risk is None else risk
+    if risk is not None:
+        risk = share("risk", risk, below=1.0 / 3.0)
     lines = [_line("lai_robbins", rounds, lambda: regret_lower.lai_robbins(clean))]
 
     def add(name: str, formula: Callable[[], float], policy: str = "") -> None:
@@ -90,17 +86,33 @@ def bounds(
         add("local_private", lambda: regret_lower.local_private(clean, e))
         add("minimax_pure", lambda: regret_lower.minimax_pure(arms, rounds, e))
         add("minimax_global", lambda: regret_lower.minimax_global(rounds, e, delta))
-        for row in ("adap-ucb", "ldp-ucb-b", "ldp-ucb-l", "dp-ucb"):
-            add(_name(row), partial(UPPER[row], clean, rounds, e), row)
-        for row in ("dp-ftpl-new", "gdp-elim-new"):
-            add(_name(row), partial(UPPER[row], clean, rounds, e, delta), row)
+        _add_upper(add, clean, rounds, {"epsilon": e, "delta": delta})
     if rho is not None:
         r = positive("rho", rho)
         add("minimax_zcdp", lambda: regret_lower.minimax_zcdp(arms, rounds, r))
-        add("adac_ucb", lambda: regret_upper.adac_ucb(clean, rounds, r), "adac-ucb")
-    if confidence is not None:
-        lines += _samples(clean, share("confidence", confidence, below=1.0 / 3.0), epsilon)
+        _add_upper(add, clean, rounds, {"rho": r})
+    if risk is not None:
+        lines += _samples(clean, risk, epsilon)
     return lines
+
+
+def _one_budget(epsilon: float | None, delta: float, rho: float | None) -> None:
+    if epsilon is not None and rho is not None:
+        raise InvalidArgument(
+            "rho", "come without epsilon", rho, "give one budget: epsilon (and delta), or rho"
+        )
+    if epsilon is None and delta > 0.0:
+        raise InvalidArgument("delta", "come with epsilon", delta, "give epsilon, or leave it out")
+
+
+def _add_upper(
+    add: Callable[..., None], means: tuple[float, ...], rounds: int, budget: dict[str, float]
+) -> None:
+    """The theorem about every row whose budget is stated by these numbers."""
+    for entry in BOUNDS.values():
+        if entry.row and entry.budget in budget:
+            given = entry.given(budget)
+            add(entry.name, partial(entry.formula, means, rounds, **given), entry.row)
 
 
 def _samples(means: tuple[float, ...], risk: float, epsilon: float | None) -> list[Line]:
@@ -168,7 +180,8 @@ def bounds_of(result: Result) -> list[Line]:
             add("local_private", lambda: regret_lower.local_private(means, e))
     upper = _upper(result, budget)
     if upper is not None:
-        add(_name(result.name), lambda: upper(rounds), result.name)
+        theorem, curve = upper
+        add(theorem.name, lambda: curve(rounds), result.name)
     return lines
 
 
@@ -186,11 +199,11 @@ def overlay(comparison: Comparison) -> dict[str, Callable[[Any], Any]]:
             curves[f"lower bound{kind}, {guarantee.budget}"] = partial(_logarithm, sharpest)
         upper = _upper(result, result.guarantee.budget)
         if upper is not None and len(lines) > len(lower):
-            name = f"upper bound of {result.name}"
-            if result.name in TUNED:
-                curves[name] = partial(_level, upper(result.horizon))
+            name, (theorem, curve) = f"upper bound of {result.name}", upper
+            if theorem.tuned:
+                curves[name] = partial(_level, curve(result.horizon))
             else:
-                curves[name] = _along(upper, len(result.means))
+                curves[name] = _along(curve, len(result.means))
     return curves
 
 
@@ -216,33 +229,20 @@ def _along(upper: Callable[[int], float], arms: int) -> Callable[[Any], Any]:
     return curve
 
 
-def _upper(result: Result, budget: Budget) -> Callable[[int], float] | None:
+def _upper(result: Result, budget: Budget) -> tuple[Bound, Callable[[int], float]] | None:
     """The theorem about the row, with the row's own budget and options; None if there is none."""
-    formula = UPPER.get(result.name)
     recipe = dict(result.policy["recipe"])
-    if formula is None or not recipe:
+    theorem = about(result.name)
+    if theorem is None or not recipe:
         return None
-    means: Any = result.means
-    if result.name == "adac-ucb":
-        if not isinstance(budget, ZCDP):
-            return None
-        return lambda t: formula(means, t, budget.rho, **_own(recipe))
-    if not isinstance(budget, Pure | Approximate):
+    numbers = {
+        name: getattr(budget, name) for name in ("epsilon", "delta", "rho") if hasattr(budget, name)
+    }
+    exact = isinstance(budget, Pure | Approximate | ZCDP)
+    if not exact or theorem.budget not in numbers:
         return None
-    epsilon = budget.epsilon
-    if result.name in ("dp-ftpl-new", "gdp-elim-new"):
-        delta = budget.delta if isinstance(budget, Approximate) else 0.0
-        return lambda t: formula(means, t, epsilon, delta)
-    return lambda t: formula(means, t, epsilon, **_own(recipe))
-
-
-def _own(recipe: dict[str, Any]) -> dict[str, float]:
-    """The options of a row that its theorem depends on."""
-    return {name: recipe[name] for name in ("alpha", "power") if name in recipe}
-
-
-def _name(row: str) -> str:
-    return row.replace("-", "_")
+    given = theorem.given(recipe | numbers)
+    return theorem, lambda t: theorem.formula(result.means, t, **given)
 
 
 def _check_law(result: Result) -> None:

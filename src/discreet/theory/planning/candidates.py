@@ -1,9 +1,10 @@
-"""Which rows of the catalogue can serve, with which options, and why the others cannot.
+"""Which rows of the catalogue can be used, with which options, and why the others cannot.
 
-A row serves if what it promises for the whole run implies view DP with the budget asked for (with
-an untrusted server: if it is local). Beside its published options a row is offered with those that
-play better in practice: α = 1 for the AdaP and AdaC families, batches that grow by 1.5 for DP-IMED
-and DP-KLUCB, the experimental width for private UCB. None of them touches the promise.
+A row can be used if what it guarantees for the whole run implies view DP with the budget asked for
+(with an untrusted server: if it is local). Beside its published options a row is offered with those
+that its entry in the catalogue names, which play better in practice: α = 1 for the AdaP and AdaC
+families, batches that grow by 1.5 for DP-IMED and DP-KLUCB, the experimental width for private UCB.
+None of them touches the guarantee.
 """
 
 from __future__ import annotations
@@ -17,16 +18,6 @@ from ...policies.catalogue import Row
 from ...privacy.budgets import Approximate, Budget, Pure
 from ...privacy.guarantees import Definition, Guarantee
 from .question import Question
-
-OFFERED: dict[str, tuple[dict[str, Any], ...]] = {
-    "adap-ucb": ({"alpha": 1.0},),
-    "adap-klucb": ({"alpha": 1.0},),
-    "adac-ucb": ({"alpha": 1.0},),
-    "dp-imed": ({"ratio": 1.5},),
-    "dp-klucb": ({"ratio": 1.5},),
-    "private-ucb": ({"width": "experiment"},),
-}
-"""Options that are offered beside a row's own."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +33,15 @@ class Candidate:
         said = ", ".join(f"{name} = {_short(value)}" for name, value in self.options.items())
         return f"{self.row} ({said})" if said else self.row
 
-    def policy(self, epsilon: float, delta: float) -> Policy:
-        """The row for a budget of the kind that it serves."""
+    def budget(self, epsilon: float, delta: float) -> Budget:
+        """The budget of a kind that the row takes."""
         budget = budget_for(CATALOGUE[self.row], epsilon, delta)
         assert budget is not None
-        return CATALOGUE[self.row].policy(budget, **self.options)
+        return budget
+
+    def policy(self, epsilon: float, delta: float) -> Policy:
+        """The row for that budget."""
+        return CATALOGUE[self.row].policy(self.budget(epsilon, delta), **self.options)
 
     @property
     def each_round(self) -> bool:
@@ -67,7 +62,7 @@ def budget_for(row: Row, epsilon: float, delta: float) -> Budget | None:
 
 
 def candidates(asked: Question) -> tuple[list[Candidate], dict[str, str]]:
-    """The rows that can serve, with their options; and the reason why each other cannot."""
+    """The rows that can be used, with their options; and the reason why each other cannot."""
     serving: list[Candidate] = []
     refused: dict[str, str] = {}
     for name, row in CATALOGUE.items():
@@ -75,29 +70,29 @@ def candidates(asked: Question) -> tuple[list[Candidate], dict[str, str]]:
         if reason:
             refused[name] = reason
         else:
-            serving += [Candidate(name, options) for options in ({}, *OFFERED.get(name, ()))]
+            serving += [Candidate(name, options) for options in ({}, *row.offered)]
     return serving, refused
 
 
 def refusal(row: Row, asked: Question) -> str:
-    """Why a row cannot serve; empty if it can."""
+    """Why a row cannot be used; empty if it can."""
     if not row.budgets:
         return "not private"
     budget = budget_for(row, asked.epsilon, asked.delta)
     if budget is None:
         if asked.delta:
             kinds = " or ".join(kind.kind for kind in row.budgets)
-            return f"serves other kinds of budgets ({kinds})"
+            return f"takes other kinds of budget ({kinds})"
         return "needs δ > 0"
     guarantee = row.policy(budget).guarantee
     if guarantee.definition is Definition.INSTANTANEOUS:
-        return "promises ε for each single choice; the whole run costs many times as much"
+        return "guarantees ε for each single choice; the whole run costs many times as much"
     if asked.trust == "none":
         local = guarantee.definition is Definition.LOCAL
         return "" if local else "needs a server that sees true outcomes"
     wanted: Budget = Approximate(asked.epsilon, asked.delta) if asked.delta else Pure(asked.epsilon)
     if not guarantee.implies(Guarantee(wanted, Definition.VIEW)):
-        return f"promises something else: {guarantee.short()}"
+        return f"guarantees something else: {guarantee.short()}"
     return ""
 
 

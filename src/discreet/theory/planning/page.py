@@ -24,10 +24,15 @@ def page(plan: Plan) -> Page:
     """Recommendation first, then the costs, the candidates, and what each ε means."""
     asked = plan.question
     what = "regret" if asked.goal == "regret" else "samples"
-    sheet = Page("A plan for a private trial", subtitle=asked_sentence(plan).replace("\n", " "))
+    sheet = Page("A plan for a private trial", subtitle=asked_sentence(plan))
     if not plan.complete:
         sheet.note("The simulation was interrupted: only what was finished is shown.", warning=True)
-    sheet.section("Recommendation").code(recommendation(plan)).items(plan.why)
+    sheet.section("Recommendation")
+    if plan.helps:
+        sheet.code(recommendation(plan))
+    else:
+        sheet.note(recommendation(plan).capitalize() + ".", warning=True)
+    sheet.items(plan.why)
     sheet.section("What privacy costs").figure(
         cost_picture(plan),
         caption=f"Predicted {what} of the best candidate at each ε (bars: 95 % interval of the "
@@ -35,20 +40,22 @@ def page(plan: Plan) -> Page:
         alt=f"Predicted {what} against ε on logarithmic scales, falling until privacy is free.",
     )
     sheet.table(
-        ["ε", "Best row", "Mean", "95 % interval", "9 of 10 trials", "Lower bound", "Privacy"],
+        ["ε", "Best policy", "Mean", "95 % interval", "9 of 10 trials", "Lower bound", "Privacy"],
         [cost_line(plan, epsilon) for epsilon in plan.epsilons],
         caption=f"The best candidate at each ε, by simulated {what}.",
         numeric=(0, 2, 3, 4, 5),
     )
     for sentence in free_sentences(plan):
         sheet.text(sentence)
-    sheet.section("Which policies can serve").table(
-        ["Row", "Mean", "95 % interval"],
+    sheet.section("Policies you can use").table(
+        ["Policy", "Mean", "95 % interval"],
         [candidate_line(plan, p) for p in plan.at(asked.epsilon)],
         caption=f"All candidates at ε = {asked.epsilon:g}, best first.",
         numeric=(1, 2),
     )
-    sheet.text("These cannot:").items(line.removeprefix("- ") for line in refused_lines(plan))
+    sheet.text("These cannot be used:").items(
+        line.removeprefix("- ") for line in refused_lines(plan)
+    )
     sheet.section("What each ε means").table(
         ["ε", "Privacy", "A guess is right at most", "Odds change by at most", "Suspicion of 10 %"],
         [
@@ -66,7 +73,9 @@ def page(plan: Plan) -> Page:
         numeric=(0, 2, 3),
     )
     horizon = "" if asked.horizon is None else f"{count(asked.horizon)} participants, "
-    sheet.footer(f"Simulated with seed {asked.seed}, {horizon}Bernoulli outcomes.")
+    sheet.footer(
+        f"Simulated with seed {asked.seed}, {horizon}Bernoulli outcomes, arms in random order."
+    )
     return sheet
 
 
@@ -89,7 +98,7 @@ def cost_picture(plan: Plan) -> Figure:
     )  # fmt: skip
     axes.errorbar(
         epsilons, means, yerr=errors, color=COLOURS[0], marker="o", markersize=4, capsize=3,
-        label="best private row",
+        label="best private policy",
     )  # fmt: skip
     bounds = [p.bound for p in best]
     if all(bound > 0.0 for bound in bounds):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DiscreetError, InvalidArgument
 from ...policies import CATALOGUE, Policy
+from ...simulator.work import check_threads
 from ..regimes import free_epsilon, free_epsilon_identification
 from ..strength import Strength, strength
 from .candidates import Candidate, candidates
@@ -24,6 +25,9 @@ from .question import Question, question
 if TYPE_CHECKING:
     from ...report import Page
 
+DOUBT = 2.0
+"""Half widths of the 95 % interval by which a policy must be below equal allocation to help: about
+four standard errors, because it is the best of some twenty candidates."""
 NEARLY = 1.1
 """Privacy counts as free in simulation where regret is at most this multiple of the open one."""
 
@@ -84,8 +88,25 @@ class Plan:
     complete: bool
 
     @property
+    def equal(self) -> float | None:
+        """The regret of equal allocation, which neither learns nor reveals anything."""
+        return equal_allocation(self.question)
+
+    @property
+    def helps(self) -> bool:
+        """Whether the best private policy clearly regrets less than equal allocation would."""
+        return helps(self.question, self.recommended)
+
+    def __repr__(self) -> str:
+        """One line: `text()` has the page."""
+        best = self.recommended
+        word = "" if self.helps else ", no private policy helps"
+        what = "regret" if self.question.goal == "regret" else "samples"
+        return f"Plan({best.label} at ε = {best.epsilon:g}: {what} {number(best.mean)}{word})"
+
+    @property
     def recommended(self) -> Prediction:
-        """The best candidate at the ε that was asked for."""
+        """The best candidate at the ε that was asked for; it may be no help: see `helps`."""
         return self.best(self.question.epsilon)
 
     def best(self, epsilon: float) -> Prediction:
@@ -129,15 +150,17 @@ class Plan:
             },
             "strengths": [s.to_dict() for s in self.strengths],
             "recommended": self.recommended.to_dict(),
+            "equal_allocation": self.equal,
+            "helps": self.helps,
             "why": list(self.why),
             "complete": self.complete,
         }
 
-    def text(self) -> str:
-        """One page of plain text."""
+    def text(self, width: int = 100) -> str:
+        """One page of plain text, in lines of at most `width`."""
         from .text import text
 
-        return text(self)
+        return text(self, width)
 
     def page(self) -> Page:
         """One HTML page."""
@@ -170,16 +193,18 @@ def plan(
     """What privacy will cost, and which row to take.
 
     Say the expected rates (`means`), or `arms` with a range of `rates` or with the smallest `gap`
-    that matters; the number of participants (`horizon`); the goal ("regret", or "identification"
-    with error probability `risk`); and whether participants trust the server ("server") or nobody
-    ("none"). The recommendation is for `epsilon` (with `delta`); the costs are shown for
-    `epsilons`. Ctrl-C keeps what is finished: `plan.complete` is then False.
+    that matters; the number of participants (`horizon`); the goal ("regret", or "identify" with the
+    probability `risk` of a wrong answer); and whether participants trust the server ("server") or
+    nobody ("none"). The recommendation is for `epsilon` (with `delta`); the costs are shown for
+    `epsilons`. Every simulated trial has a random order of the arms. Ctrl-C keeps what is finished:
+    `plan.complete` is then False.
     """
     asked = question(
         means, arms=arms, rates=rates, gap=gap, horizon=horizon, goal=goal, risk=risk,
         trust=trust, epsilon=epsilon, epsilons=epsilons, delta=delta, seed=seed,
     )  # fmt: skip
-    if goal == "identification":
+    check_threads(threads)
+    if asked.goal == "identify":
         from .samples import predict_samples as predict
     else:
         from .regret import predict_regret as predict
@@ -189,7 +214,10 @@ def plan(
         if not found.complete:
             raise KeyboardInterrupt
         raise InvalidArgument(
-            "trust", "leave a row that can serve", asked.trust, "trust the server, or give delta"
+            "trust",
+            "leave a policy that can be used",
+            asked.trust,
+            "trust the server, or give delta",
         )
     free = _free(asked, found.predictions, found.open)
     return Plan(
@@ -211,9 +239,22 @@ class Found:
 
 
 def serving_and_refused(asked: Question) -> tuple[list[Candidate], tuple[str, ...], dict[str, str]]:
-    """Candidates, the names of their rows, and why the other rows cannot serve."""
+    """Candidates, the names of their rows, and why the other rows cannot be used."""
     entrants, refused = candidates(asked)
     return entrants, tuple(dict.fromkeys(entrant.row for entrant in entrants)), refused
+
+
+def equal_allocation(asked: Question) -> float | None:
+    """The regret of equal allocation, if the goal is regret."""
+    if asked.goal != "regret" or asked.horizon is None:
+        return None
+    return asked.uniform * asked.horizon
+
+
+def helps(asked: Question, best: Prediction) -> bool:
+    """Whether a candidate is below equal allocation by more than its error."""
+    equal = equal_allocation(asked)
+    return equal is None or best.mean + DOUBT * (best.high - best.mean) < equal
 
 
 def _free(asked: Question, predictions: Sequence[Prediction], opened: Prediction | None) -> Free:
@@ -223,7 +264,7 @@ def _free(asked: Question, predictions: Sequence[Prediction], opened: Prediction
         return Free(theory, None)
     least: dict[float, float] = {}
     for prediction in predictions:
-        if cut(asked, prediction):  # a least value is no promise
+        if cut(asked, prediction):  # a least value says nothing about the whole
             continue
         least[prediction.epsilon] = min(prediction.mean, least.get(prediction.epsilon, math.inf))
     practice = None
@@ -246,12 +287,21 @@ def _why(
         f"{number(best.mean)} (95 % interval {number(best.low)} to {number(best.high)}, "
         f"{best.runs:,} simulated trials)."
     ]
+    equal = equal_allocation(asked)
+    if equal is not None and not helps(asked, best):
+        return (
+            f"No private policy helps at this size: the best of all {len(own)} candidates at "
+            f"ε = {best.epsilon:g}, {best.label}, has a mean regret of {number(best.mean)} (95 % "
+            f"interval {number(best.low)} to {number(best.high)}), and equal allocation, which "
+            f"learns nothing and so reveals nothing, has {number(equal)}.",
+            "Allocate the arms equally, or plan with more participants or a larger ε.",
+        )
     if cut(asked, best):
         reasons = [
             f"No candidate ends for sure within {best.until:,} samples at ε = {best.epsilon:g}. "
             f"{best.label} needs least, on average more than {number(best.mean)}."
         ]
-    if asked.goal == "identification" and asked.horizon and best.usual[1] > asked.horizon:
+    if asked.goal == "identify" and asked.horizon and best.usual[1] > asked.horizon:
         reasons.append(
             f"There are {asked.horizon:,} participants, and one identification in twenty takes "
             f"more than {number(best.usual[1])}: it may well end without an answer."
@@ -280,9 +330,9 @@ def _why(
             f"the cost by {best.mean / opened.mean:.2g}."
         )
     if asked.goal == "regret" and best.row in CATALOGUE:
-        promise = CATALOGUE[best.row].title
+        title = CATALOGUE[best.row].title
         guarantee = Candidate(best.row, best.options).policy(best.epsilon, asked.delta).guarantee
-        reasons.append(f"What {promise} promises: {guarantee}")
+        reasons.append(f"What {title} guarantees: {guarantee}")
         reasons.append(f"What that means to a person: {guarantee.tradeoff().in_words()}")
     return tuple(reasons)
 

@@ -8,14 +8,16 @@ hardest one: a single best arm, all others worse by exactly that gap).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...checks import count, horizon_of, means_of, one_best, one_of, positive, probability, share
 from ...errors import InvalidArgument
 
-GOALS = ("regret", "identification")
+GOALS = ("regret", "identify")
+FORMER = {"identification": "identify"}
+"""Names of goals that go on working."""
 TRUST = ("server", "none")
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 INSTANCES = 5
@@ -59,7 +61,7 @@ class Question:
             "scenarios": [list(means) for means in self.scenarios],
             "horizon": self.horizon,
             "goal": self.goal,
-            "risk": self.risk if self.goal == "identification" else None,
+            "risk": self.risk if self.goal == "identify" else None,
             "trust": self.trust,
             "epsilon": self.epsilon,
             "epsilons": list(self.epsilons),
@@ -84,9 +86,11 @@ def question(
     seed: int = 1,
 ) -> Question:
     """Check everything and build the scenarios."""
-    one_of("goal", goal, *GOALS)
+    goal = one_of("goal", FORMER.get(goal, goal) if isinstance(goal, str) else goal, *GOALS)
     one_of("trust", trust, *TRUST)
     epsilon = positive("epsilon", epsilon)
+    if epsilons is not None and not isinstance(epsilons, Iterable):
+        raise InvalidArgument("epsilons", "be a list of numbers", epsilons, "use epsilons=[0.5, 1]")
     asked = EPSILONS if epsilons is None else tuple(epsilons)
     if not asked:
         raise InvalidArgument("epsilons", "hold at least one ε", list(asked), "leave them out")
@@ -100,7 +104,7 @@ def question(
         )
     rounds = None if horizon is None else horizon_of(horizon, len(scenarios[0]))
     risk = share("risk", risk, below=1.0 / 3.0)
-    if goal == "identification":
+    if goal == "identify":
         for instance in scenarios:
             one_best(instance)
     return Question(scenarios, words, rounds, goal, risk, trust, epsilon, grid, delta, seed)

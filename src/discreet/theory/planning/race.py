@@ -3,7 +3,9 @@
 Rows that release in batches cost about 0.1 ms a run whatever the horizon, so all of them are run;
 those that could still be best after a stage get the runs of the next. Rows that decide each round
 are first run over a short stretch: regret only grows, so one that is already worse there than the
-best is at the end is out. Every stage has its own seeds, the same for all candidates. All of this
+best is at the end is out. Every run has a random order of the arms: a row that never leaves the
+first one it tries must not win because the best is listed first. Every stage has its own seeds, the
+same for all candidates. All of this
 is done at the ε that was asked for; at the others only the finalists run: candidates within a
 factor of the best, and never fewer than two rows.
 """
@@ -16,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...policies import Policy
+from ...progress import Bar
 from .candidates import Candidate
 from .progress import Steps
 from .question import Question
@@ -33,11 +36,11 @@ WITHIN = 5.0
 """Finalists have at most this multiple of the best regret."""
 STRETCH = 10_000
 """Rounds of the first look at a row that decides each round."""
-LOOKS = 3
-"""Runs of that look."""
+LOOKS, GLANCES, GLANCED = 3, 20, 60_000
+"""Runs of that look: the least, the most, and the rounds that they may take together."""
 ROUNDS = 4_000_000
 """Rounds at one ε that rows which decide each round may take together, after the looks."""
-FEW, MANY = 6, 40
+FEW, MANY = 6, 400
 """The least and the most runs that a later look at such a row adds."""
 CAP = 1_000_000
 """Such a row is not followed beyond this many rounds while others are at hand."""
@@ -99,16 +102,33 @@ class Race:
             self.steps.advance()
         best = min((entry.mean for entry in batched), default=math.inf)
         self._each_round(slow, best)
+        self._confirm(batched + slow, sum(stages))
         self.steps.advance()
         return sorted(batched + slow, key=lambda r: (r.until < self.horizon, r.mean))
+
+    def _confirm(self, entries: list[Runs], runs: int) -> None:
+        """Few runs may all have met a kind order of the arms: the leader is run often enough.
+
+        One that falls back leaves the lead to another, which is then run as often.
+        """
+        ended = [entry for entry in entries if entry.until == self.horizon]
+        some = min(max(ROUNDS // self.horizon, 3 * FEW), MANY)
+        for _ in ended:
+            leader = min(ended, key=lambda entry: entry.mean)
+            enough = some if leader.candidate.each_round else runs
+            missing = enough - len(leader.pooled)
+            if missing <= 0:
+                return
+            self._more(leader, missing, len(STAGES) + 3, self.horizon)
 
     def _each_round(self, slow: list[Runs], best: float) -> None:
         """First a look, then the whole way for those that may still win, then more runs."""
         if not slow:
             return
         stretch = min(self.horizon, STRETCH)
+        looks = min(max(LOOKS, GLANCED // stretch), GLANCES)
         for entry in slow:
-            self._more(entry, LOOKS, len(STAGES), stretch)
+            self._more(entry, looks, len(STAGES), stretch)
         possible = [entry for entry in slow if entry.mean - DOUBT * entry.error <= best]
         if stretch < self.horizon:
             until = self.horizon if math.isinf(best) else min(self.horizon, CAP)
@@ -130,7 +150,9 @@ class Race:
     def _more(self, entry: Runs, runs: int, stage: int, until: int) -> None:
         policy = entry.candidate.policy(self.epsilon, self.asked.delta)
         entry.until = until
-        entry.values += regrets(self.asked, policy, until, runs, stage, self.threads)
+        entry.values += regrets(
+            self.asked, policy, until, runs, stage, self.threads, Bar(above=self.steps)
+        )
 
 
 def finalists(raced: Sequence[Runs], horizon: int) -> list[Candidate]:
@@ -169,7 +191,13 @@ def selected(entries: Sequence[Runs], most: int) -> list[Runs]:
 
 
 def regrets(
-    asked: Question, policy: Policy, horizon: int, runs: int, stage: int, threads: int | None
+    asked: Question,
+    policy: Policy,
+    horizon: int,
+    runs: int,
+    stage: int,
+    threads: int | None,
+    bar: Bar,
 ) -> list[NDArray[Any]]:
     """Final regret of the runs, shared evenly among the scenarios; every stage has its seed."""
     from ...arms import Bernoulli
@@ -181,7 +209,7 @@ def regrets(
         seed = asked.seed * 1_000_003 + 101 * stage + number
         result = simulate(
             policy, Bernoulli(means), horizon=horizon, runs=each, seed=seed, threads=threads,
-            points=2, progress=False,
+            points=2, shuffle=True, progress=bar,
         )  # fmt: skip
         if not result.complete:
             raise Interrupted

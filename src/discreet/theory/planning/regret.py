@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ...policies import policy
+from ...progress import Bar
 from ..summary import best_lower
 from .candidates import Candidate
 from .plan import Found, Prediction, serving_and_refused
@@ -32,7 +33,7 @@ def predict_regret(asked: Question, threads: int | None, progress: bool | None) 
                 if place == 0:
                     assert asked.horizon is not None
                     entrants = finalists(raced, asked.horizon)
-            opened = _open(asked, threads)
+            opened = _open(asked, threads, Bar(above=steps))
         except Interrupted:
             complete = False
     found.sort(key=lambda p: p.epsilon)  # stable: best first at every ε
@@ -76,12 +77,14 @@ def lower_bound(asked: Question, epsilon: float) -> float:
     return value if value < asked.uniform * asked.horizon else math.nan
 
 
-def _open(asked: Question, threads: int | None) -> Prediction | None:
+def _open(asked: Question, threads: int | None, bar: Bar) -> Prediction | None:
     """What the same trial would regret without privacy; None where that takes too long."""
     assert asked.horizon is not None
     if asked.horizon > CAP:
         return None
     runs = min(max(ROUNDS // asked.horizon, FEW), MANY)
     pooled = Runs(Candidate(OPEN), math.inf, asked.horizon)
-    pooled.values += regrets(asked, policy(OPEN), asked.horizon, runs, len(STAGES) + 2, threads)
+    pooled.values += regrets(
+        asked, policy(OPEN), asked.horizon, runs, len(STAGES) + 2, threads, bar
+    )
     return predicted(asked, pooled)

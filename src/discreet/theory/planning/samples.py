@@ -1,7 +1,7 @@
 """Predicted sample size of every identifier for every ε, beside the lower bound T*(ε) log(1/(3δ)).
 
-An identification ends when its evidence is enough; one that has not ended after `MOST` samples is
-cut off, and its mean is then a least value.
+The runs are shared among random orders of the arms. An identification ends when its evidence is
+enough; one that has not ended after `MOST` samples is cut off, and its mean is then a least value.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from ...arms import Bernoulli
 from ...identify import IDENTIFIERS, IdentifyResult, identifier, identify
 from ...policies import EachRound
 from ...privacy.guarantees import Definition
+from ...progress import Bar
 from ..identification import identification_samples
 from .plan import Found, Prediction
 from .progress import Steps
@@ -22,23 +23,26 @@ from .regret import described
 OPEN = "ttucb"
 MOST = 20_000_000
 """Samples after which a run is cut off."""
+ORDERS = 10
+"""Random orders of the arms."""
 RUNS, SLOW_RUNS = 100, 20
 """Runs at one ε of rows that release in batches, and of those that decide each round."""
 
 
 def predict_samples(asked: Question, threads: int | None, progress: bool | None) -> Found:
-    """Run every identifier that can serve at every ε, the one asked for first."""
+    """Run every identifier that can be used at every ε, the one asked for first."""
     serving, refused = _serving(asked)
     found: list[Prediction] = []
     opened, complete = None, True
     order = sorted(asked.epsilons, key=lambda e: (e != asked.epsilon, e))
     with Steps(len(order) * len(serving) + 1, "identifying", progress) as steps:
         try:
-            opened = _predicted(asked, OPEN, None, threads)
+            bar = Bar(above=steps)
+            opened = _predicted(asked, OPEN, None, threads, bar)
             for epsilon in order:
                 own = []
                 for name in serving:
-                    own.append(_predicted(asked, name, epsilon, threads))
+                    own.append(_predicted(asked, name, epsilon, threads, bar))
                     steps.advance()
                 found += sorted(own, key=lambda p: (p.until is not None, p.mean))
         except Interrupted:
@@ -62,17 +66,18 @@ def _serving(asked: Question) -> tuple[list[str], dict[str, str]]:
 
 
 def _predicted(
-    asked: Question, name: str, epsilon: float | None, threads: int | None
+    asked: Question, name: str, epsilon: float | None, threads: int | None, bar: Bar
 ) -> Prediction:
     import numpy as np
 
     row = identifier(name, epsilon=epsilon)
     runs = SLOW_RUNS if isinstance(row.schedule, EachRound) else RUNS
     results = []
-    for place, means in enumerate(asked.scenarios):
+    arranged = orders(asked)
+    for place, means in enumerate(arranged):
         result = identify(
-            row, Bernoulli(means), delta=asked.risk, runs=math.ceil(runs / len(asked.scenarios)),
-            seed=asked.seed * 1_000_003 + place, threads=threads, max_samples=MOST, progress=False,
+            row, Bernoulli(means), delta=asked.risk, runs=math.ceil(runs / len(arranged)),
+            seed=asked.seed * 1_000_003 + place, threads=threads, max_samples=MOST, progress=bar,
         )  # fmt: skip
         if not result.complete:
             raise Interrupted
@@ -85,6 +90,19 @@ def _predicted(
         e, name, {}, name, mean, low, high, usual, len(times), _cut(results),
         _bound(asked, e), wrong,
     )  # fmt: skip
+
+
+def orders(asked: Question) -> list[tuple[float, ...]]:
+    """Every scenario with its arms in random orders, the same for all rows."""
+    import numpy as np
+
+    rng = np.random.default_rng(np.random.SeedSequence(asked.seed, spawn_key=(2**20 + 1,)))
+    each = math.ceil(ORDERS / len(asked.scenarios))
+    return [
+        tuple(means[arm] for arm in rng.permutation(len(means)))
+        for means in asked.scenarios
+        for _ in range(each)
+    ]
 
 
 def _cut(results: list[IdentifyResult]) -> int | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-import textwrap
-from collections.abc import Sequence
+from functools import partial
 
+from ...plain import aligned, wrapped
+from .candidates import Candidate
 from .plan import Plan, Prediction, cut, number
 
 WIDTH = 100
@@ -13,31 +14,32 @@ SHOWN = 8
 """Candidates listed at the ε that was asked for."""
 
 
-def text(plan: Plan) -> str:
+def text(plan: Plan, width: int = WIDTH) -> str:
     """Question, recommendation, costs, candidates, strengths."""
     asked = plan.question
     what = "regret" if asked.goal == "regret" else "samples"
+    table = partial(aligned, width=max(width, WIDTH + 20) if width >= WIDTH else width)
     parts = [asked_sentence(plan), "", f"RECOMMENDED  {recommendation(plan)}"]
-    parts += [_wrapped(f"- {reason}") for reason in plan.why]
+    parts += [f"- {reason}" for reason in plan.why]
     parts += ["", f"COST BY ε ({what}; the best candidate at each ε)"]
-    parts += _aligned(
-        ["ε", "best row", "mean", "95 % interval", "9 of 10 trials", "lower bound", "privacy"],
+    costs = table(
+        ["ε", "best policy", "mean", "95 % interval", "9 of 10 trials", "lower bound", "privacy"],
         [cost_line(plan, epsilon) for epsilon in plan.epsilons],
     )
-    parts += ["", *(_wrapped(line) for line in free_sentences(plan))]
-    parts += ["", f"CANDIDATES AT ε = {asked.epsilon:g} ({what})"]
     own = plan.at(asked.epsilon)
-    parts += _aligned(
-        ["row", "mean", "95 % interval"], [candidate_line(plan, p) for p in own[:SHOWN]]
+    ranking = table(
+        ["policy", "mean", "95 % interval"], [candidate_line(plan, p) for p in own[:SHOWN]]
     )
     if len(own) > SHOWN:
-        parts.append(f"and {len(own) - SHOWN} more, all worse")
-    parts += ["", "WHAT EACH ε MEANS"]
-    parts += [_wrapped(f"- {s.sentence}") for s in plan.strengths]
-    parts += ["", "CANNOT SERVE", *(_wrapped(line) for line in refused_lines(plan))]
+        ranking.append(f"and {len(own) - SHOWN} more, all worse")
+    rest = [*free_sentences(plan), "", f"CANDIDATES AT ε = {asked.epsilon:g} ({what})"]
+    end = ["", "WHAT EACH ε MEANS", *(f"- {s.sentence}" for s in plan.strengths)]
+    end += ["", "POLICIES YOU CANNOT USE", *refused_lines(plan)]
     if not plan.complete:
-        parts += ["", "Interrupted: only what was finished is shown."]
-    return "\n".join(parts)
+        end += ["", "Interrupted: only what was finished is shown."]
+    folded = partial(wrapped, width=width)
+    lines = [*map(folded, parts), *costs, "", *map(folded, rest), *ranking, *map(folded, end)]
+    return "\n".join(lines)
 
 
 def asked_sentence(plan: Plan) -> str:
@@ -51,20 +53,25 @@ def asked_sentence(plan: Plan) -> str:
     )
     trust = "a trusted server" if asked.trust == "server" else "no trust: outcomes leave in noise"
     delta = f", δ = {asked.delta:g}" if asked.delta else ""
-    return _wrapped(
-        f"Asked: {asked.arms};{many} goal: {goal}; {trust}; ε = {asked.epsilon:g}{delta}."
-    )
+    return f"Asked: {asked.arms};{many} goal: {goal}; {trust}; ε = {asked.epsilon:g}{delta}."
 
 
 def recommendation(plan: Plan) -> str:
     """The row and how to ask for it."""
     best = plan.recommended
-    options = "".join(f", {name}={value!r}" for name, value in best.options.items())
-    delta = f", delta={plan.question.delta:g}" if plan.question.delta else ""
+    if not plan.helps:
+        return "equal allocation: no private policy helps at this size"
     if plan.question.goal != "regret":
-        return f"{best.label}   discreet.identify"
-    pure = delta if "adac" in best.row or "int" in best.row else ""
-    return f'{best.label}   discreet.policy("{best.row}", epsilon={best.epsilon:g}{pure}{options})'
+        call = f'discreet.identify.identifier("{best.row}", epsilon={best.epsilon:g})'
+        return f"{best.label}   {call}"
+    budget = Candidate(best.row, best.options).budget(best.epsilon, plan.question.delta)
+    given = {name: value for name, value in budget.to_dict().items() if name != "kind"}
+    said = "".join(f", {name}={_literal(value)}" for name, value in (given | best.options).items())
+    return f'{best.label}   discreet.policy("{best.row}"{said})'
+
+
+def _literal(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else repr(value)
 
 
 def cost_line(plan: Plan, epsilon: float) -> list[str]:
@@ -115,32 +122,17 @@ def free_sentences(plan: Plan) -> list[str]:
             else f"at no ε up to {max(plan.epsilons):g}"
         )
         lines.append(
-            f"In these simulations the best private row is within 10 % of {plan.open.label}, which "
-            f"is not private and has {number(plan.open.mean)}, {where}."
+            f"In these simulations the best private policy is within 10 % of {plan.open.label}, "
+            f"which is not private and has {number(plan.open.mean)}, {where}."
         )
-    if asked.horizon is not None and asked.goal == "regret":
-        equal = number(asked.uniform * asked.horizon)
-        lines.append(f"Equal allocation, which learns nothing, would have {equal}.")
+    if plan.equal is not None:
+        lines.append(f"Equal allocation, which learns nothing, has {number(plan.equal)}.")
     return lines
 
 
 def refused_lines(plan: Plan) -> list[str]:
-    """Rows that cannot serve, grouped by their reason."""
+    """Rows that cannot be used, grouped by their reason."""
     groups: dict[str, list[str]] = {}
     for name, reason in plan.refused.items():
         groups.setdefault(reason, []).append(name)
     return [f"- {', '.join(names)}: {reason}" for reason, names in groups.items()]
-
-
-def _aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(line[i]) for line in (header, *rows)) for i in range(len(header))]
-    return [
-        "  "
-        + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in (header, *rows)
-    ]
-
-
-def _wrapped(line: str) -> str:
-    indent = "  " if line.startswith("- ") else ""
-    return textwrap.fill(line, WIDTH, subsequent_indent=indent)

@@ -1,0 +1,77 @@
+"""Any law with its arms under other numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from discreet.arms.base import Law, taken
+from discreet.compiled import Kernel
+
+if TYPE_CHECKING:
+    from numpy import int64
+    from numpy.random import Generator
+    from numpy.typing import NDArray
+
+
+class ArrangedState(NamedTuple):
+    """The law's own number of every arm, and its state."""
+
+    order: NDArray[int64]
+    inside: Any
+
+
+def draw_inside(state: Any, arm: int, rounds: int, t: int, rng: Any) -> tuple[float, int]:
+    """Filled in by the law inside."""
+    raise RuntimeError("no law was filled in")
+
+
+def draw_arranged(
+    state: ArrangedState, arm: int, rounds: int, t: int, rng: Any
+) -> tuple[float, int]:
+    """What arm order[arm] of the law inside gives."""
+    return draw_inside(state.inside, state.order[arm], rounds, t, rng)
+
+
+@lru_cache(maxsize=64)
+def _kernel(draw: Any) -> Any:
+    """One kernel for one law's draw, so that its loop is linked once."""
+    return Kernel(draw_arranged, draw_inside=draw)
+
+
+@dataclass(frozen=True, init=False)
+class Arranged(Law):
+    """Arm a is arm order[a] of another law."""
+
+    name = "arranged"
+    law: Law
+    order: tuple[int, ...]
+
+    def __init__(self, law: Law, order: Sequence[int]) -> None:
+        self._set(
+            law=law, order=tuple(int(arm) for arm in order), means=taken(law.means, order),
+            bounds=law.bounds, limit=law.limit, draw=_kernel(law.draw),
+        )  # fmt: skip
+
+    def start(self, rng: Generator) -> ArrangedState:
+        """The law's own state beside the order."""
+        import numpy as np
+
+        return ArrangedState(np.array(self.order, np.int64), self.law.start(rng))
+
+    def refill(self, state: ArrangedState, rng: Generator) -> bool:
+        """The law's own."""
+        return self.law.refill(state.inside, rng)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The law and the order."""
+        return {"law": self.name, "of": self.law.to_dict(), "order": list(self.order)}
+
+    @classmethod
+    def from_settings(cls, settings: dict[str, Any]) -> Arranged:
+        """The law with these settings."""
+        from discreet.arms.catalogue import law_from_dict
+
+        return cls(law_from_dict(settings["of"]), settings["order"])
