@@ -50,6 +50,7 @@ class Identifier(Policy):
                     argument, f"be a {kind.__name__}", getattr(self, argument),
                     f"pass an instance such as those in discreet.identify.{argument}",
                 )  # fmt: skip
+        self.stopping.check(self.rule)
         counts_arms = isinstance(self.stopping, OneLeft) or isinstance(
             self.recommendation, BestActive
         )

@@ -14,6 +14,7 @@ from ..schedules import Regular, Schedule
 from ..view import Setting, View
 from .base import PureRelease, Release, Scale, noise, zeros
 from .exact import Sums
+from .forgetting import ForgetGaussian
 
 
 class Running(NamedTuple):
@@ -36,6 +37,17 @@ class RunningLaplace(PureRelease):
     """The mean of all noisy batch sums; each reward is in one of them, their sum is free: ε."""
 
     name: ClassVar[str] = "running sum + Laplace"
+    publish: ClassVar[Function] = staticmethod(publish_running)
+
+    def ledger(self, setting: Setting) -> Running:
+        return Running(zeros(setting.arms, setting.source))
+
+
+@dataclass(frozen=True)
+class RunningGaussian(ForgetGaussian):
+    """The same with Gaussian noise: each reward is in one noisy batch, adding them up is free."""
+
+    name: ClassVar[str] = "running sum + Gaussian"
     publish: ClassVar[Function] = staticmethod(publish_running)
 
     def ledger(self, setting: Setting) -> Running:
