@@ -11,6 +11,7 @@
 | dp-se        | successive elimination on fresh Laplace means, until one arm is left |
 | evidence-tt  | mixture evidence on running sums; any budget or none; `xi` for good within xi |
 | local-evidence-tt | the same on random bits |
+| chernoff-tt  | its simpler twin, on batches of fixed sizes |
 
 Options: `beta`, the leader's share; `threshold="heuristic"` for the one that public code uses,
 "heuristic+noise" for that and what the printed thresholds add for the noise: neither is δ-correct.
@@ -41,6 +42,7 @@ from ..policies import (
 from ..policies.catalogue import one_of
 from ..policies.entries import Entry, one_budget
 from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, budget_from_dict
+from .chernoff import ChernoffTopTwo, EnoughChernoff, FixedBatches
 from .costs import GaussianCost, PrivateCost
 from .evidence import EFFECTS
 from .evidence_top_two import EnoughEvidence, EvidenceTopTwo, MissingEvidence
@@ -250,4 +252,15 @@ def _local_evidence_tt(epsilon: float, xi: float = 0.0, effects: int = EFFECTS) 
     return Identifier(
         "local-evidence-tt", MissingEvidence(), LocalBernoulli(epsilon),
         EvidenceTopTwo(xi, effects), "kaufmann2021", stopping=EnoughEvidence(),
+    )  # fmt: skip
+
+
+@row("chernoff-tt", Pure, ZCDP, Approximate, GaussianDP, reference="jourdan2025")
+def _chernoff_tt(
+    budget: Budget | None = None, xi: float = 0.0, ratio: float = 1.5
+) -> Identifier:
+    """Chernoff-TT"""
+    return Identifier(
+        "chernoff-tt", FixedBatches(ratio), running(budget), ChernoffTopTwo(xi), "jourdan2025",
+        stopping=EnoughChernoff(),
     )  # fmt: skip

@@ -174,22 +174,30 @@ class Books(NamedTuple):
     """these classes, by arm"""
     weight: Any
     """rewards in batches of that class"""
+    a: Any
+    """scratch of one reckoning, by effect, as are b, c and d"""
+    b: Any
+    c: Any
+    d: Any
 
 
-def fresh_books(arms: int, tilts: Tilts) -> dict[str, Any]:
+def fresh_books(arms: int, effects: int, classes: int) -> dict[str, Any]:
     """Empty books, as fields."""
     import numpy as np
 
-    classes = min(tilts.classes, PER_OCTAVE * OCTAVES)
     return {
         "size": np.zeros(arms, np.int64),
         "total": np.zeros(arms),
         "batches": np.zeros(arms, np.int64),
-        "up": np.zeros(arms * tilts.effects),
-        "down": np.zeros(arms * tilts.effects),
+        "up": np.zeros(arms * effects),
+        "down": np.zeros(arms * effects),
         "used": np.zeros(arms, np.int64),
         "which": np.zeros(arms * classes, np.int64),
         "weight": np.zeros(arms * classes),
+        "a": np.zeros(effects),
+        "b": np.zeros(effects),
+        "c": np.zeros(effects),
+        "d": np.zeros(effects),
     }
 
 
@@ -250,8 +258,7 @@ def log_pair(
 ) -> tuple[float, float]:
     """log E_{a,c}(u; d) and its slope in u."""
     effects = tilts.effects
-    ups, up_slopes = [0.0] * effects, [0.0] * effects
-    downs, down_slopes = [0.0] * effects, [0.0] * effects
+    ups, up_slopes, downs, down_slopes = books.a, books.b, books.c, books.d
     top = fill_side(tilts, books, better, u + shift, True, ups, up_slopes)
     top_down = fill_side(tilts, books, worse, u, False, downs, down_slopes)
     # a term below e^-700 of the largest is dropped: less evidence, never more
@@ -320,8 +327,8 @@ def least_pair(
 def log_single(tilts: Tilts, books: Any, arm: int, u: float, upwards: bool) -> float:
     """log U(u), or log D(u)."""
     effects = tilts.effects
-    logs, slopes = [0.0] * effects, [0.0] * effects
-    top = fill_side(tilts, books, arm, u, upwards, logs, slopes)
+    logs = books.a
+    top = fill_side(tilts, books, arm, u, upwards, logs, books.b)
     total = 0.0
     for j in range(effects):
         total += tilts.single[j] * math.exp(logs[j] - top)

@@ -22,6 +22,7 @@ Top two and costs: Jourdan & Azize (2025), Azize et al. (2025).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -31,9 +32,20 @@ from ..policies import Phases, Release, Rule, Schedule, Setting
 from ..policies.divergences import private_divergence
 from ..policies.rules import clip01
 from ..policies.view import View
-from .evidence import EFFECTS, LAPLACE, NONE, VARIANCE, Tilts, enter, fresh_books, least_pair
-from .evidence import tilts_for as tilts_for
-from .noises import batch_noise, gap_factor
+from .evidence import (
+    EFFECTS,
+    GAUSSIAN,
+    LAPLACE,
+    NONE,
+    VARIANCE,
+    Noise,
+    Tilts,
+    enter,
+    fresh_books,
+    least_pair,
+    tilts_for,
+)
+from .noises import batch_noise, gap_factor, has_running_sums
 from .sampling import first_unreleased
 from .setting import delta_of
 from .stopping import Stopping
@@ -50,7 +62,8 @@ CHALLENGE = 2.0
 class Plan(NamedTuple):
     """The tables of the evidence, and how to sample by it."""
 
-    tilts: Tilts
+    tilts: Any
+    """what evidence is reckoned with: `Tilts`, or the law of the noise"""
     level: float
     """x0 = log((K-1)/δ)"""
     margin: float
@@ -75,6 +88,10 @@ class EvidenceBooks(NamedTuple):
     used: Any
     which: Any
     weight: Any
+    a: Any
+    b: Any
+    c: Any
+    d: Any
     known: Any
     """1 while the next three are of the books as they stand"""
     challenger: Any
@@ -230,34 +247,49 @@ class EvidenceTopTwo(Rule):
             )  # fmt: skip
 
     def parameters(self, setting: Setting) -> Plan:
-        noise = batch_noise(setting)
-        level = math.log((setting.arms - 1) / delta_of(setting, self.name))
-        epsilon = math.inf
-        first, quiet = float(LEAST_BATCH), noise.kind == NONE
-        if noise.kind == LAPLACE:
-            epsilon = 1.0 / noise.scale
-            first, quiet = (8.0 + 4.0 * level) / epsilon, epsilon >= QUIET
-        elif noise.kind != NONE:
-            first = 8.0 * noise.scale * math.sqrt(level)
-        stretch, least = (0.5, 0.05) if quiet else (1.2, 0.3)
-        return Plan(
-            tilts_for(noise, self.effects, interpreted=setting.source.secure), level,
-            float(self.xi) * gap_factor(setting.release), epsilon,
-            0.0 if noise.kind in (LAPLACE, NONE) else noise.scale**2,
-            max(LEAST_BATCH, math.ceil(first)), stretch, least,
-        )  # fmt: skip
+        def tables(noise: Noise, level: float) -> Tilts:
+            return tilts_for(noise, self.effects, interpreted=setting.source.secure)
+
+        return plan_for(setting, self.xi, tables)
 
     def memory(self, setting: Setting) -> EvidenceBooks:
-        import numpy as np
+        tilts = self.parameters(setting).tilts
+        return fresh_notes(setting.arms, tilts.effects, tilts.classes)
 
-        def zero() -> Any:
-            return np.zeros(1, np.int64)
 
-        books = fresh_books(setting.arms, self.parameters(setting).tilts)
-        return EvidenceBooks(
-            **books, known=zero(), challenger=zero(), cost=np.zeros(1), log=np.zeros(1),
-            length=zero(),
-        )  # fmt: skip
+def plan_for(
+    setting: Setting, xi: float, meter: Callable[[Noise, float], Any] | None
+) -> Plan:
+    """How to sample in a setting; `meter` makes what evidence is reckoned with."""
+    noise = batch_noise(setting)
+    level = math.log((setting.arms - 1) / delta_of(setting, "evidence"))
+    epsilon = math.inf
+    first, quiet = float(LEAST_BATCH), noise.kind == NONE
+    if noise.kind == LAPLACE and not noise.each:
+        epsilon = 1.0 / noise.scale
+        first, quiet = (8.0 + 4.0 * level) / epsilon, epsilon >= QUIET
+    elif noise.kind == GAUSSIAN:
+        first = 8.0 * noise.scale * math.sqrt(level)
+    stretch, least = (0.5, 0.05) if quiet else (1.2, 0.3)
+    return Plan(
+        None if meter is None else meter(noise, level), level,
+        float(xi) * gap_factor(setting.release), epsilon,
+        noise.scale**2 if noise.kind == GAUSSIAN else 0.0,
+        max(LEAST_BATCH, math.ceil(first)), stretch, least,
+    )  # fmt: skip
+
+
+def fresh_notes(arms: int, effects: int, classes: int) -> EvidenceBooks:
+    """Nothing is known yet."""
+    import numpy as np
+
+    def zero() -> Any:
+        return np.zeros(1, np.int64)
+
+    return EvidenceBooks(
+        **fresh_books(arms, effects, classes), known=zero(), challenger=zero(), cost=np.zeros(1),
+        log=np.zeros(1), length=zero(),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -265,18 +297,18 @@ class EnoughEvidence(Stopping):
     """Stop when the mixture evidence against every other arm is (K-1)/δ."""
 
     name: ClassVar[str] = "evidence >= (K-1)/δ"
+    rule: ClassVar[type[Rule]] = EvidenceTopTwo
 
     @property
     def enough(self) -> Kernel:
         return Kernel(enough_evidence)
 
     def check(self, rule: Rule) -> None:
-        if not isinstance(rule, EvidenceTopTwo):
+        if type(rule) is not self.rule:
             raise InvalidArgument(
-                "rule", "keep the books of the evidence", str(rule), "use EvidenceTopTwo()"
-            )
+                "rule", "keep the books that the stopping rule reads", str(rule),
+                f"use {self.rule.__name__}()",
+            )  # fmt: skip
 
     def covers(self, schedule: Schedule, release: Release) -> bool:
-        from .noises import has_running_sums
-
         return has_running_sums(release)
