@@ -12,6 +12,7 @@
 | evidence-tt  | mixture evidence on running sums; any budget or none; `xi` for good within xi |
 | local-evidence-tt | the same on random bits |
 | chernoff-tt  | its simpler twin, on batches of fixed sizes |
+| halving, classical-halving, uniform | a fixed number of `participants`, no risk promised |
 
 Options: `beta`, the leader's share; `threshold="heuristic"` for the one that public code uses,
 "heuristic+noise" for that and what the printed thresholds add for the noise: neither is δ-correct.
@@ -23,6 +24,7 @@ batch of one and released with noise like any other.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -47,6 +49,7 @@ from .costs import GaussianCost, PrivateCost
 from .evidence import EFFECTS
 from .evidence_top_two import EnoughEvidence, EvidenceTopTwo, MissingEvidence
 from .identifier import Identifier
+from .halving import Halved, Halving, HalvingRounds
 from .recommendation import BestActive
 from .sampling import Elimination, PrivateTopTwo, SharedTopTwo, TopTwo
 from .stopping import Likelihood, OneLeft
@@ -264,3 +267,28 @@ def _chernoff_tt(
         "chernoff-tt", FixedBatches(ratio), running(budget), ChernoffTopTwo(xi), "jourdan2025",
         stopping=EnoughChernoff(),
     )  # fmt: skip
+
+
+def _fixed(name: str, budget: Budget | None, rule: Halving) -> Identifier:
+    return Identifier(
+        name, HalvingRounds(), running(budget), rule, "karnin2013",
+        stopping=Halved(), recommendation=BestActive(),
+    )  # fmt: skip
+
+
+@row("halving", Pure, ZCDP, Approximate, GaussianDP, reference="karnin2013")
+def _halving(budget: Budget | None = None, participants: int | None = None) -> Identifier:
+    """Halving by thirds"""
+    return _fixed("halving", budget, Halving(participants))
+
+
+@row("classical-halving", Pure, ZCDP, Approximate, GaussianDP, reference="karnin2013")
+def _classical(budget: Budget | None = None, participants: int | None = None) -> Identifier:
+    """Sequential halving"""
+    return _fixed("classical-halving", budget, Halving(participants, 2.0, 0.0))
+
+
+@row("uniform", Pure, ZCDP, Approximate, GaussianDP, reference="karnin2013")
+def _uniform(budget: Budget | None = None, participants: int | None = None) -> Identifier:
+    """Equal shares"""
+    return _fixed("uniform", budget, Halving(participants, math.inf, 0.0))
