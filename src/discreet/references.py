@@ -155,7 +155,7 @@ _ALL = (
         {"volume": "49", "number": "2", "pages": "1055–1080"},
     ),
     Reference(
-        "waudbysmith2024", "article", ("Waudby-Smith, Ian", "Ramdas, Aaditya"),
+        "waudby2024", "article", ("Waudby-Smith, Ian", "Ramdas, Aaditya"),
         "Estimating Means of Bounded Random Variables by Betting",
         "Journal of the Royal Statistical Society Series B", 2024,
         {"volume": "86", "number": "1", "pages": "1–27"},
