@@ -289,7 +289,7 @@ def least_pair(
     slope_low, slope_high = 0.0, 0.0
     u = min(max(start, low), high)
     bend = 4.0 * (books.size[better] + books.size[worse])
-    bound = -math.inf
+    bound = -1e300
     for _ in range(STEPS):
         value, slope = log_pair(tilts, books, better, worse, u, shift)
         if value < needed:
