@@ -122,7 +122,11 @@ def counted(rule: Plan, memory: Any, arm: int) -> float:
 
 
 def rising_slope(x: float, y: float, kept: float) -> float:
-    """The slope of d⁺(x, y) in y, x <= y, kept = e^-ε."""
+    """The slope of d⁺(x, y) in y, kept = e^-ε; 0 for y <= x."""
+    if y <= x:
+        return 0.0
+    if y >= 1.0:
+        return 1e300
     rest = 1.0 - y + y * kept
     if y * kept > x * rest:
         return (1.0 - kept) / rest
@@ -139,7 +143,7 @@ def transport(rule: Plan, memory: Any, leader: int, arm: int) -> tuple[float, fl
     best = clip01(memory.total[leader] / memory.size[leader])
     other = clip01(memory.total[arm] / memory.size[arm])
     high, low = min(1.0, best + rule.margin), max(other, rule.margin)
-    if low >= high:
+    if high - low < 1e-12:
         return 0.0, min(low, 1.0)
     n, m = counted(rule, memory, leader), counted(rule, memory, arm)
     kept = math.exp(-rule.epsilon)
@@ -173,7 +177,7 @@ def appraise(rule: Plan, memory: Any, leader: int) -> None:
         if arm != leader:
             w, u = transport(rule, memory, leader, arm)
             score = w + CHALLENGE * math.log(memory.size[arm])
-            if score < least:
+            if challenger < 0 or score < least:
                 least, challenger, cost, at = score, arm, w, u
     memory.challenger[0], memory.cost[0] = challenger, cost
     memory.log[0] = least_pair(

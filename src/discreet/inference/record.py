@@ -31,7 +31,6 @@ from ..policies import (
     ForgetTruncated,
     Geometric,
     Hybrid,
-    IdleHybrid,
     LocalBernoulli,
     LocalLaplace,
     Policy,
@@ -41,8 +40,6 @@ from ..policies import (
     RunningLaplace,
     Setting,
     ShrinkingLaplace,
-    SquashedBernoulli,
-    SquashedLaplace,
     Tree,
 )
 from ..policies.schedules import EachRound
@@ -87,10 +84,7 @@ def recording(policy: Policy, setting: Setting) -> Recording | None:
     release, source = policy.release, setting.source
     if policy.bounds != (0.0, 1.0):
         return None
-    if isinstance(release, SquashedLaplace | SquashedBernoulli | IdleHybrid):
-        return None
     step = 1.0 / source.unit if source.secure else 0.0
-    each_round = isinstance(policy.schedule, EachRound | Regular)
     looks = _looks(policy, setting)
     halving = policy.rule if isinstance(policy.rule, Halving) else None
     single = halving is not None and not math.isfinite(halving.cut)
@@ -100,36 +94,40 @@ def recording(policy: Policy, setting: Setting) -> Recording | None:
         parameters: Any = release.parameters(setting)
         return Noise(kind, times * parameters.scale / parameters.unit, each)
 
-    if type(release) in (LocalBernoulli, LocalLaplace) or isinstance(release, Exact):
+    # a subclass may release something else, so every kind is named
+    exactly = type(release)
+    if exactly in (LocalBernoulli, LocalLaplace, Exact):
         # sums of responses: only their total matters, whatever the batches
-        noise = scaled(LAPLACE, each=True) if type(release) is LocalLaplace else NOISELESS
+        noise = scaled(LAPLACE, each=True) if exactly is LocalLaplace else NOISELESS
         fixed = looks if halving is not None else None
         common |= {"looks": fixed, "factor": gap_factor(release)}
         return Recording(RUNNING, ALL if fixed else LAST, noise, **common)
-    if isinstance(release, RunningGaussian):
+    if exactly is RunningGaussian:
         return Recording(RUNNING, ALL, scaled(GAUSSIAN), **common)
-    if isinstance(release, RunningLaplace):
+    if exactly is RunningLaplace:
         return Recording(RUNNING, ALL, scaled(LAPLACE), **common)
-    if isinstance(release, ForgetGaussian):
+    if exactly is ForgetGaussian:
         return Recording(FRESH, ALL, scaled(GAUSSIAN), **common)
-    if isinstance(release, ForgetLaplace | FillingLaplace):
+    if exactly in (ForgetLaplace, FillingLaplace):
         return Recording(FRESH, ALL, scaled(LAPLACE), **common)
+    if exactly is ForgetExact:
+        return Recording(FRESH, ALL, NOISELESS, **common)
     if isinstance(release, ForgetTruncated):
-        # a symmetric law cut off on both sides has the smaller moments
+        # a symmetric law cut off on both sides has smaller moments
         truncation: Any = release.parameters(setting)
         if truncation.epsilon == 0.0:
             return None
         return Recording(FRESH, ALL, Noise(LAPLACE, 1.0 / truncation.epsilon), **common)
-    if isinstance(release, ForgetExact):
-        return Recording(FRESH, ALL, NOISELESS, **common)
-    if isinstance(release, Hybrid):
+    if exactly is Hybrid:
         # at powers of two a sum of blocks, each with Lap(2/ε)
         return Recording(RUNNING, POWERS, scaled(LAPLACE, 2.0), **common)
-    if isinstance(release, Tree | DividedTree):
+    if looks is None:
+        return None
+    if exactly in (Tree, DividedTree):
         # at powers of two the prefix is one node
         return Recording(AGAIN, POWERS, scaled(LAPLACE), **common)
-    if isinstance(release, RememberLaplace):
-        reads = POWERS if each_round else ALL
+    if exactly is RememberLaplace:
+        reads = POWERS if isinstance(policy.schedule, EachRound | Regular) else ALL
         return Recording(AGAIN, reads, scaled(LAPLACE), **common)
     if isinstance(release, ShrinkingLaplace):
         power = 0.5 * release.power
@@ -146,7 +144,11 @@ def _looks(policy: Policy, setting: Setting) -> int | None:
     if isinstance(policy.release, FillingLaplace):
         return int(math.log2(setting.horizon)) + 1
     if isinstance(policy.schedule, Geometric):
-        return policy.schedule.releases(setting.horizon)
+        growth: Any = policy.schedule.parameters(setting)
+        pulls, looks = growth.first, 1
+        while (pulls := pulls + math.ceil((growth.ratio - 1.0) * pulls)) <= setting.horizon:
+            looks += 1
+        return looks
     if isinstance(policy.schedule, EachRound | Regular):
         releases = policy.schedule.releases(setting.horizon)
         return int(math.log2(max(1, releases))) + 1
