@@ -28,7 +28,15 @@ def play(trial: discreet.Trial, seed: int, first: int = 0, most: int = 5000) -> 
 
 @pytest.mark.parametrize(
     "name",
-    ["adap-tt", "adap-tt-star", "ctb-tt", "dp-se", "evidence-tt", "chernoff-tt", "local-evidence-tt"],
+    [
+        "adap-tt",
+        "adap-tt-star",
+        "ctb-tt",
+        "dp-se",
+        "evidence-tt",
+        "chernoff-tt",
+        "local-evidence-tt",
+    ],
 )
 def test_a_trial_stops_with_an_answer(name: str) -> None:
     """The answer is wrong with probability at most δ = 1e-6: that is the false-alarm rate."""

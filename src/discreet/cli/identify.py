@@ -70,7 +70,7 @@ def command(
     delta: Annotated[
         float | None,
         typer.Option(
-            help="With --risk and --epsilon: an (ε, δ) budget. Without --risk: the risk, as before.",
+            help="With --risk and --epsilon: an (ε, δ) budget; without --risk: the risk.",
             metavar="NUMBER",
         ),
     ] = None,
@@ -119,9 +119,7 @@ def command(
         risk = DEFAULT_RISK if delta is None else delta
     else:
         budget_delta = delta
-    row = identifier(
-        name, epsilon=epsilon, delta=budget_delta, rho=rho, **pairs("option", option)
-    )
+    row = identifier(name, epsilon=epsilon, delta=budget_delta, rho=rho, **pairs("option", option))
     size = None if participants is None else whole("participants", participants)
     if row.fixed_size and size is None:
         raise InvalidArgument(

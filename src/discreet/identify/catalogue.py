@@ -48,8 +48,8 @@ from .chernoff import ChernoffTopTwo, EnoughChernoff, FixedBatches
 from .costs import GaussianCost, PrivateCost
 from .evidence import EFFECTS
 from .evidence_top_two import EnoughEvidence, EvidenceTopTwo, MissingEvidence
-from .identifier import Identifier
 from .halving import Halved, Halving, HalvingRounds
+from .identifier import Identifier
 from .recommendation import BestActive
 from .sampling import Elimination, PrivateTopTwo, SharedTopTwo, TopTwo
 from .stopping import Likelihood, OneLeft
@@ -259,9 +259,7 @@ def _local_evidence_tt(epsilon: float, xi: float = 0.0, effects: int = EFFECTS) 
 
 
 @row("chernoff-tt", Pure, ZCDP, Approximate, GaussianDP, reference="jourdan2025")
-def _chernoff_tt(
-    budget: Budget | None = None, xi: float = 0.0, ratio: float = 1.5
-) -> Identifier:
+def _chernoff_tt(budget: Budget | None = None, xi: float = 0.0, ratio: float = 1.5) -> Identifier:
     """Chernoff-TT"""
     return Identifier(
         "chernoff-tt", FixedBatches(ratio), running(budget), ChernoffTopTwo(xi), "jourdan2025",

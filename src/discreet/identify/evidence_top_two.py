@@ -11,10 +11,10 @@ With S the sum of an arm's releases, N its pulls, m = S/N, x0 = log((K-1)/δ) an
 d⁺(x, y) = inf_z ε|z-x| + kl(z, y) for x <= y, d⁻(x, y) = d⁺(1-x, 1-y); under Gaussian noise kl, and
 N²v/(Nv + kσ²) for N, k the number of batches (N itself starves arms).
 
-Risk. The answer L is wrong if μ_L < μ_* - ξ, * a best arm. Then at u = μ_* evidence E_{L,*}(u; -ξ) is
-a supermartingale, so it ever reaches (K-1)/δ with probability at most δ/(K-1), and of the K arms
-at most K-1 are wrong. That holds for any sampling, sizes and ties. Equal best arms need ξ > 0.
-Everything here is made of running sums, so it costs no privacy beyond them.
+Risk. The answer L is wrong if μ_L < μ_* - ξ, * a best arm. Then at u = μ_* the evidence
+E_{L,*}(u; -ξ) is a supermartingale, so it ever reaches (K-1)/δ with probability at most δ/(K-1),
+and of the K arms at most K-1 are wrong. That holds for any sampling, sizes and ties. Equal best
+arms never stop unless ξ > 0. Everything is made of running sums, so it costs no more privacy.
 
 Top two and costs: Jourdan & Azize (2025), Azize et al. (2025).
 """
@@ -118,7 +118,7 @@ def counted(rule: Plan, memory: Any, arm: int) -> float:
     if rule.variance == 0.0:
         return pulls
     informed = pulls * VARIANCE
-    return pulls * informed / (informed + memory.batches[arm] * rule.variance)
+    return float(pulls * informed / (informed + memory.batches[arm] * rule.variance))
 
 
 def rising_slope(x: float, y: float, kept: float) -> float:
@@ -180,9 +180,7 @@ def appraise(rule: Plan, memory: Any, leader: int) -> None:
             if challenger < 0 or score < least:
                 least, challenger, cost, at = score, arm, w, u
     memory.challenger[0], memory.cost[0] = challenger, cost
-    memory.log[0] = least_pair(
-        rule.tilts, memory, leader, challenger, -rule.margin, at, -math.inf
-    )
+    memory.log[0] = least_pair(rule.tilts, memory, leader, challenger, -rule.margin, at, -math.inf)
     memory.known[0] = 1
 
 
@@ -206,9 +204,7 @@ def choose_by_evidence(rule: Plan, memory: Any, view: View, t: int, rng: Any) ->
     return int(arm)
 
 
-def enough_evidence(
-    stopping: Any, rule: Plan, memory: Any, view: View, best: int, t: int
-) -> bool:
+def enough_evidence(stopping: Any, rule: Plan, memory: Any, view: View, best: int, t: int) -> bool:
     """min_u E_{L,a}(u; -ξ) >= (K-1)/δ for all a: the challenger first."""
     read(rule, memory, view)
     leader = find_best(memory)
@@ -261,9 +257,7 @@ class EvidenceTopTwo(Rule):
         return fresh_notes(setting.arms, tilts.effects, tilts.classes)
 
 
-def plan_for(
-    setting: Setting, xi: float, meter: Callable[[Noise, float], Any] | None
-) -> Plan:
+def plan_for(setting: Setting, xi: float, meter: Callable[[Noise, float], Any] | None) -> Plan:
     """How to sample in a setting; `meter` makes what evidence is reckoned with."""
     noise = batch_noise(setting)
     level = math.log((setting.arms - 1) / delta_of(setting, "evidence"))

@@ -42,7 +42,9 @@ class Rounds(NamedTuple):
     stay: Any
 
 
-def rounds_of(arms: int, participants: int, cut: float, power: float) -> tuple[list[int], list[int]]:
+def rounds_of(
+    arms: int, participants: int, cut: float, power: float
+) -> tuple[list[int], list[int]]:
     """Batch sizes and survivors, round by round."""
     sizes = [arms]
     while sizes[-1] > 1:

@@ -30,7 +30,9 @@ FAR = 400.0
 PRIORS = ("uniform", "jeffreys")
 
 
-def probability_of_best(source: Any, *, prior: str = "uniform", grid: int = GRID) -> dict[Any, float]:
+def probability_of_best(
+    source: Any, *, prior: str = "uniform", grid: int = GRID
+) -> dict[Any, float]:
     """P(arm has the highest mean | releases), by arm, for binary outcomes."""
     import numpy as np
 
@@ -78,9 +80,7 @@ def log_likelihood(u: NDArray[Any], batch: Batch, noise: Noise) -> NDArray[Any]:
         spread = math.sqrt(2.0 * b) * noise.scale
         return _near(u, b, x, lambda y: -0.5 * ((x - y) / spread) ** 2, 10.0 * spread)
     if noise.kind == GAUSSIAN:
-        return _near(
-            u, b, x, lambda y: -0.5 * ((x - y) / noise.scale) ** 2, 10.0 * noise.scale
-        )
+        return _near(u, b, x, lambda y: -0.5 * ((x - y) / noise.scale) ** 2, 10.0 * noise.scale)
     epsilon = 1.0 / noise.scale
     if epsilon * epsilon * b > FAR:
         return _near(u, b, x, lambda y: -epsilon * np.abs(x - y), 45.0 / epsilon)

@@ -234,9 +234,7 @@ def differences(
         # any two arms may be the ones that are compared, unless the control is named beforehand
         alpha /= count - 1 if against is not None else count * (count - 1) / 2.0
     tilts, books = books_of(record)
-    means = [
-        books.total[a] / books.size[a] if books.size[a] else -math.inf for a in range(count)
-    ]
+    means = [books.total[a] / books.size[a] if books.size[a] else -math.inf for a in range(count)]
     other = place_of(record, against) if against is not None else means.index(max(means))
     level_log = math.log(2.0 / alpha)
     rows = []
@@ -250,9 +248,13 @@ def differences(
             estimate = record.gap(means[arm] - means[other])
         rows.append(
             Interval(
-                record.arms[arm], estimate, record.gap(low), record.gap(high),
-                books.size[arm] + books.size[other], record.arms[other],
-            )  # fmt: skip
+                record.arms[arm],
+                estimate,
+                record.gap(low),
+                record.gap(high),
+                books.size[arm] + books.size[other],
+                record.arms[other],
+            )
         )
     return Intervals("anytime", level, together, tuple(rows))
 

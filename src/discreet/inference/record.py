@@ -213,7 +213,9 @@ class Record:
         """The noise of the last read of an arm, or of a batch."""
         noise = self.recorded.noise
         if self.recorded.power and self.history[arm]:
-            return noise._replace(scale=noise.scale * self.history[arm][-1][0] ** self.recorded.power)
+            return noise._replace(
+                scale=noise.scale * self.history[arm][-1][0] ** self.recorded.power
+            )
         return noise
 
     def outcome(self, mean: float, *, inside: bool = True) -> float:

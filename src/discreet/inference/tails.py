@@ -37,7 +37,7 @@ def laplace_tail(y: Any, scale: float, draws: int) -> NDArray[Any]:
     logs = gammaln(2 * draws - 1 - j) - gammaln(draws) - gammaln(draws - j)
     weights = np.exp(logs - (2 * draws - 1 - j) * math.log(2.0))
     upper = sum(w * gammaincc(number + 1, far) for number, w in enumerate(weights))
-    return np.where(y >= 0.0, upper, 1.0 - upper)
+    return np.asarray(np.where(y >= 0.0, upper, 1.0 - upper))
 
 
 def noise_tail(noise: Noise, draws: int) -> tuple[Callable[[Any], NDArray[Any]], float]:
@@ -121,9 +121,7 @@ def _first(growing: Callable[[float], float], level: float) -> float:
     return low
 
 
-def closed_limits(
-    n: int, s: float, noise: Noise, draws: int, alpha: float
-) -> tuple[float, float]:
+def closed_limits(n: int, s: float, noise: Noise, draws: int, alpha: float) -> tuple[float, float]:
     """s/n ± (L/l + lV/2)/n, V = n/4 + 4 log2 k b² (Laplace) or n/4 + kσ², l = min(sqrt(2L/V),
     1/(b sqrt2)), L = log(2/α): wider, but in closed form."""
     level = math.log(2.0 / alpha)

@@ -139,9 +139,7 @@ class Protocol(Run):
         """The public record, for inference."""
         if self.recorded is None or self.history is None:
             return None
-        return Record(
-            self.recorded, tuple(arms), frozen(self.history), outcome_range, kind, binary
-        )
+        return Record(self.recorded, tuple(arms), frozen(self.history), outcome_range, kind, binary)
 
     def to_dict(self) -> dict[str, Any]:
         batch = {"arm": self.arm, "rounds": self.rounds, "answer": self.answer}

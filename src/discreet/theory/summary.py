@@ -125,9 +125,10 @@ def _samples(means: tuple[float, ...], risk: float, epsilon: float | None) -> li
     lines.append(replace(variation, summary=said))
     lines.append(
         _line(
-            "private_characteristic_time", math.log(1.0 / (2.4 * risk)),
+            "private_characteristic_time",
+            math.log(1.0 / (2.4 * risk)),
             lambda: identification.private_characteristic_time(means, epsilon).samples,
-        )  # fmt: skip
+        )
     )
     tail = math.log(1.0 / risk)
     for formula in (identification.adap_tt_samples, identification.adap_tt_star_samples):
