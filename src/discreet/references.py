@@ -133,6 +133,40 @@ _ALL = (
         "Advances in Neural Information Processing Systems", 2023, {"volume": "36"},
     ),
     Reference(
+        "jourdan2025", "inproceedings", ("Jourdan, Marc", "Azize, Achraf"),
+        "Optimal Best Arm Identification under Differential Privacy",
+        "Advances in Neural Information Processing Systems", 2025,
+        {"eprint": "2510.17348", "archiveprefix": "arXiv"},
+    ),
+    Reference(
+        "kaufmann2021", "article", ("Kaufmann, Emilie", "Koolen, Wouter M."),
+        "Mixture Martingales Revisited with Applications to Sequential Tests and Confidence "
+        "Intervals",
+        "Journal of Machine Learning Research", 2021,
+        {"volume": "22", "number": "246", "pages": "1–44"},
+    ),
+    Reference(
+        "howard2021", "article",
+        (
+            "Howard, Steven R.", "Ramdas, Aaditya", "McAuliffe, Jon", "Sekhon, Jasjeet",
+        ),
+        "Time-uniform, Nonparametric, Nonasymptotic Confidence Sequences",
+        "The Annals of Statistics", 2021,
+        {"volume": "49", "number": "2", "pages": "1055–1080"},
+    ),
+    Reference(
+        "waudby2024", "article", ("Waudby-Smith, Ian", "Ramdas, Aaditya"),
+        "Estimating Means of Bounded Random Variables by Betting",
+        "Journal of the Royal Statistical Society Series B", 2024,
+        {"volume": "86", "number": "1", "pages": "1–27"},
+    ),
+    Reference(
+        "karnin2013", "inproceedings", ("Karnin, Zohar", "Koren, Tomer", "Somekh, Oren"),
+        "Almost Optimal Exploration in Multi-Armed Bandits",
+        "Proceedings of the 30th International Conference on Machine Learning", 2013,
+        {"series": "Proceedings of Machine Learning Research", "volume": "28"},
+    ),
+    Reference(
         "lai1985", "article", ("Lai, Tze Leung", "Robbins, Herbert"),
         "Asymptotically Efficient Adaptive Allocation Rules",
         "Advances in Applied Mathematics", 1985,

@@ -119,10 +119,10 @@ def test_equal_best_arms_are_warned_of() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"delta": 0.0}, "delta must lie in"),
-        ({"delta": 1.0}, "delta must lie in"),
-        ({"delta": float("nan")}, "delta must lie in"),
-        ({"delta": True}, "delta must lie in"),
+        ({"delta": 0.0}, "risk must lie in"),
+        ({"delta": 1.0}, "risk must lie in"),
+        ({"delta": float("nan")}, "risk must lie in"),
+        ({"delta": True}, "risk must lie in"),
         ({"law": discreet.Bernoulli([0.5])}, "law must have at least 2 arms"),
         ({"law": discreet.Gaussian([0.5, 0.1])}, "law must keep rewards in"),
         ({"law": discreet.RewardList([0.5] * 9, arms=2)}, "independent"),
@@ -160,7 +160,7 @@ def test_bad_rows() -> None:
         Identifier("x", *parts, stopping=OneLeft(), recommendation=BestActive())
     with pytest.raises(InvalidArgument, match="stopping must be a Stopping"):
         Identifier("x", *parts, stopping=3)  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match="delta must be given"):
+    with pytest.raises(InvalidArgument, match="risk must be given"):
         discreet.simulate(
             discreet.Policy("x", parts[0], parts[1], identifier("dp-se", epsilon=1.0).rule), LAW,
             horizon=100,
@@ -183,7 +183,7 @@ def test_command(tmp_path: Path) -> None:
     assert "wrong answers" in run(app, asked).stdout
     bad = run(app, ["identify", "adap-tt", "--means", ".9,.5", "--epsilon", "1", "--delta", "2"])
     assert bad.exit_code == 2
-    assert "delta must lie in (0, 1)" in bad.stderr
+    assert "risk must lie in (0, 1)" in bad.stderr
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         guarded = run(app, ["identify", "ttucb", "--means", ".5,.5", "--max-samples", "1e3",

@@ -26,7 +26,18 @@ def play(trial: discreet.Trial, seed: int, first: int = 0, most: int = 5000) -> 
     return unit
 
 
-@pytest.mark.parametrize("name", ["adap-tt", "adap-tt-star", "ctb-tt", "dp-se"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "adap-tt",
+        "adap-tt-star",
+        "ctb-tt",
+        "dp-se",
+        "evidence-tt",
+        "chernoff-tt",
+        "local-evidence-tt",
+    ],
+)
 def test_a_trial_stops_with_an_answer(name: str) -> None:
     """The answer is wrong with probability at most δ = 1e-6: that is the false-alarm rate."""
     row = identifier(name, epsilon=3.0)
@@ -91,9 +102,9 @@ def test_what_a_trial_refuses() -> None:
         discreet.Trial(row, 2, goal="win")
     with pytest.raises(InvalidArgument, match="goal must be 'identify' for adap-tt"):
         discreet.Trial(row, 2)
-    with pytest.raises(InvalidArgument, match="delta must lie in"):
+    with pytest.raises(InvalidArgument, match="risk must lie in"):
         discreet.Trial(row, 2, goal="identify")
-    with pytest.raises(InvalidArgument, match="delta must be left out"):
+    with pytest.raises(InvalidArgument, match="risk must be left out"):
         discreet.Trial(discreet.policy("adap-klucb", epsilon=1.0), 2, delta=0.1)
     with pytest.raises(InvalidArgument, match="policy must be an identifier"):
         discreet.Trial(discreet.policy("adap-klucb", epsilon=1.0), 2, goal="identify", delta=0.1)

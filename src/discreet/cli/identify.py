@@ -8,24 +8,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import DiscreetError
+from ..errors import DiscreetError, InvalidArgument
 from .options import Json, Study, pairs, whole
 from .output import check_path, print_json, print_table, print_text
 from .study import law_of
 
 if TYPE_CHECKING:
-    from ..identify import IdentifyResult
+    from ..identify import Identifier, IdentifyResult
 
 NAME = "identify"
+DEFAULT_RISK = 0.05
 EXAMPLE = (
-    "discreet identify adap-tt --means .95,.9,.9,.9,.5 --epsilon 1 --delta 0.01 --runs 1000 --json"
+    "discreet identify evidence-tt --means .95,.9,.9,.9,.5 --epsilon 1 --risk .01 --runs 200 --json"
 )
 
 
 def command(
     name: Annotated[
         str,
-        typer.Argument(help="ttucb, adap-tt, adap-tt-star, ctb-tt or dp-se.", metavar="NAME"),
+        typer.Argument(
+            help="evidence-tt, local-evidence-tt, chernoff-tt, ttucb, adap-tt, adap-tt-star, "
+            "ctb-tt or dp-se; of a fixed size: halving, classical-halving or uniform.",
+            metavar="NAME",
+        ),
     ],
     means: Annotated[
         str | None, typer.Option(help="Mean reward of every arm.", metavar="M,M,...")
@@ -56,15 +61,33 @@ def command(
         ),
     ] = None,
     epsilon: Annotated[
-        float | None, typer.Option(help="Pure budget ε of a private policy.", metavar="NUMBER")
+        float | None, typer.Option(help="Budget ε; alone it is pure.", metavar="NUMBER")
+    ] = None,
+    risk: Annotated[
+        float | None,
+        typer.Option(help="Risk of a wrong answer; default: 0.05.", metavar="NUMBER"),
     ] = None,
     delta: Annotated[
-        float, typer.Option(help="Risk: the probability of a wrong answer.", metavar="NUMBER")
-    ] = 0.05,
+        float | None,
+        typer.Option(
+            help="With --risk and --epsilon: an (ε, δ) budget; without --risk: the risk.",
+            metavar="NUMBER",
+        ),
+    ] = None,
+    rho: Annotated[
+        float | None, typer.Option(help="A zero-concentrated (zCDP) budget.", metavar="NUMBER")
+    ] = None,
+    participants: Annotated[
+        str | None,
+        typer.Option(
+            help="A fixed number of participants instead of a risk, for the policies of that kind.",
+            metavar="COUNT",
+        ),
+    ] = None,
     option: Annotated[
         list[str] | None,
         typer.Option(
-            help="An option of the policy: version, threshold, sampling, beta; repeatable.",
+            help="An option of the policy: xi, version, threshold, sampling, beta; repeatable.",
             metavar="NAME=VALUE",
         ),
     ] = None,
@@ -98,24 +121,35 @@ def command(
     from ..identify import EqualBestArms, identifier, identify
 
     check_path("output", output, (".parquet",))
-    row = identifier(name, epsilon=epsilon, **pairs("option", option))
+    budget_delta = None
+    if risk is None and participants is None:
+        risk = DEFAULT_RISK if delta is None else delta
+    else:
+        budget_delta = delta
+    row = identifier(name, epsilon=epsilon, delta=budget_delta, rho=rho, **pairs("option", option))
+    size = None if participants is None else whole("participants", participants)
+    if row.fixed_size and size is None:
+        raise InvalidArgument(
+            "participants", f"be given for {name}", None, "write for example --participants 2000"
+        )
     rewards = law_of(
         Study(means=means, law=law, law_option=law_option, clip=clip, data=data, outcome=outcome)
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", EqualBestArms)
         result = identify(
-            row, rewards, delta=delta, runs=whole("runs", runs), seed=seed, threads=threads,
-            max_samples=whole("max-samples", max_samples),
+            row, rewards, risk=risk, participants=size, runs=whole("runs", runs), seed=seed,
+            threads=threads, max_samples=whole("max-samples", max_samples),
         )  # fmt: skip
     for warning in caught:
         typer.echo(f"warning: {warning.message}", err=True)
     if not result.complete:
         typer.echo(f"interrupted: finished {result.runs} of {runs} runs", err=True)
+    bound = None if size is None else loose_bound(row.among(size), result)
     if json:
-        print_json(result.summary())
+        print_json(result.summary() | ({} if size is None else {"error_bound": bound}))
     else:
-        print_identification(str(row), result)
+        print_identification(str(row), result, bound)
     if output is not None and result.runs:
         try:
             result.save(output)
@@ -125,21 +159,36 @@ def command(
         raise typer.Exit(130)
 
 
-def print_identification(row: str, result: IdentifyResult) -> None:
+def loose_bound(row: Identifier, result: IdentifyResult) -> float:
+    """Chernoff's bound on the error of a fixed size."""
+    from ..identify import Halving, error_bound
+    from ..identify.noises import batch_noise
+
+    assert isinstance(row.rule, Halving)
+    return error_bound(result.means, row.rule, batch_noise(row.setting(len(result.means))))
+
+
+def print_identification(row: str, result: IdentifyResult, bound: float | None) -> None:
     """Stopping time, errors, answers, guarantee and speed."""
     means = ", ".join(f"{mean:.4g}" for mean in result.means)
     print_text(f"{result.law['law']} rewards with means {means}; seed {result.seed}")
     print_text(row)
     summary: dict[str, Any] = result.summary()
-    promise = "at most δ proved" if result.delta_correct else "nothing proved"
+    promise = "nothing proved"
+    if result.risk is not None:
+        proved = "at most that is proved" if result.delta_correct else promise
+        promise = f"risk {result.risk:g}: {proved}"
+    rate = f"{result.wrong} of {result.runs}, {result.error_rate:.3g}"
     rows = [
         ("runs", f"{result.runs:,}"),
         ("stopping time", f"{result.mean:,.0f}, standard deviation {result.sd:,.0f}"),
-        ("wrong answers", f"{result.wrong} of {result.runs} ({promise}; δ = {result.delta:g})"),
+        ("wrong answers", f"{rate} ({promise})"),
         ("answers per arm", "  ".join(f"{count:,}" for count in result.recommendations)),
         ("pulls per arm", "  ".join(f"{pulls:,.0f}" for pulls in summary["pulls"])),
         ("gave up", f"{result.unfinished} runs, at {result.max_samples:,} samples"),
         ("speed", f"{result.seconds:.2f} s, {summary['samples_per_second']:.3g} samples/s"),
     ]
+    if bound is not None:
+        rows.insert(3, ("Chernoff's bound on errors", f"{bound:.3g}, loose: rely on the runs"))
     print_table(("", ""), rows)
     print_text(f"{result.name}: {result.guarantee}")

@@ -1,7 +1,10 @@
 """Best-arm identification: which arm is best, after how many samples, at what price of privacy."""
 
 from .catalogue import IDENTIFIERS, IdentifierRow, identifier, identifier_from_recipe
+from .chernoff import ChernoffTopTwo, EnoughChernoff, FixedBatches
 from .costs import GaussianCost, PrivateCost
+from .evidence_top_two import EnoughEvidence, EvidenceTopTwo, MissingEvidence
+from .halving import Halved, Halving, HalvingRounds, error_bound
 from .identifier import Identifier
 from .recommendation import BestActive, BestMean, MostPulled, Recommendation
 from .results import IdentifyResult, load
@@ -23,15 +26,24 @@ __all__ = [
     "BatchedTopTwo",
     "BestActive",
     "BestMean",
+    "ChernoffTopTwo",
     "Elimination",
+    "EnoughChernoff",
+    "EnoughEvidence",
     "EqualBestArms",
+    "EvidenceTopTwo",
+    "FixedBatches",
     "GaussianCost",
     "GaussianThreshold",
+    "Halved",
+    "Halving",
+    "HalvingRounds",
     "HeuristicThreshold",
     "Identifier",
     "IdentifierRow",
     "IdentifyResult",
     "Likelihood",
+    "MissingEvidence",
     "MostPulled",
     "NoisyHeuristicThreshold",
     "OneLeft",
@@ -45,6 +57,7 @@ __all__ = [
     "Stopping",
     "Threshold",
     "TopTwo",
+    "error_bound",
     "identifier",
     "identifier_from_recipe",
     "identify",

@@ -9,6 +9,10 @@
 | adap-tt-star | the same with costs and thresholds that know ε; `version` "jmlr" or "thesis" |
 | ctb-tt       | local: every participant answers with a random bit, then as ttucb |
 | dp-se        | successive elimination on fresh Laplace means, until one arm is left |
+| evidence-tt  | mixture evidence on running sums; any budget or none; `xi` for good within xi |
+| local-evidence-tt | the same on random bits |
+| chernoff-tt  | its simpler twin, on batches of fixed sizes |
+| halving, classical-halving, uniform | a fixed number of `participants`, no risk promised |
 
 Options: `beta`, the leader's share; `threshold="heuristic"` for the one that public code uses,
 "heuristic+noise" for that and what the printed thresholds add for the noise: neither is δ-correct.
@@ -19,15 +23,31 @@ batch of one and released with noise like any other.
 
 from __future__ import annotations
 
+import inspect
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
 from ..checks import one_of
-from ..policies import Doubling, EachRound, Exact, ForgetLaplace, LocalBernoulli, Phases
-from ..policies.registry import Entry
-from ..privacy.budgets import Budget, Pure
+from ..policies import (
+    Doubling,
+    EachRound,
+    Exact,
+    ForgetLaplace,
+    LocalBernoulli,
+    Phases,
+    Release,
+    RunningGaussian,
+    RunningLaplace,
+)
+from ..policies.registry import Entry, one_budget
+from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, budget_from_dict
+from .chernoff import ChernoffTopTwo, EnoughChernoff, FixedBatches
 from .costs import GaussianCost, PrivateCost
+from .evidence import EFFECTS
+from .evidence_top_two import EnoughEvidence, EvidenceTopTwo, MissingEvidence
+from .halving import Halved, Halving, HalvingRounds
 from .identifier import Identifier
 from .recommendation import BestActive
 from .sampling import Elimination, PrivateTopTwo, SharedTopTwo, TopTwo
@@ -43,29 +63,53 @@ from .thresholds import (
 
 
 class IdentifierRow(Entry[Identifier]):
-    """A line of the catalogue; a private one takes an ε."""
+    """A line of the catalogue; a private one takes an ε, or a budget of several kinds."""
 
     kind: ClassVar[str] = "identify"
     catalogue: ClassVar[dict[str, IdentifierRow]] = {}
     argument: ClassVar[str] = "epsilon"
 
     def policy(self, budget: Budget | None = None, **options: Any) -> Identifier:
-        self.check(budget, options)
-        pure = None if budget is None else self.served(budget)
-        return self.identifier(pure.epsilon if isinstance(pure, Pure) else None, **options)
+        return self.identifier(budget=budget, **options)
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> Identifier:
         return identifier_from_recipe(recipe)
 
-    def identifier(self, epsilon: float | None = None, **options: Any) -> Identifier:
-        """The row for an ε."""
-        self.check(epsilon, options)
+    @property
+    def takes_budget(self) -> bool:
+        """Whether its builder takes any budget, or none; else an ε."""
+        return "budget" in inspect.signature(self.build).parameters
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {name: value for name, value in super().options.items() if name != "budget"}
+
+    def identifier(
+        self, epsilon: float | None = None, *, budget: Budget | None = None, **options: Any
+    ) -> Identifier:
+        """The row for an ε, or for a budget."""
         if epsilon is not None:
-            options["epsilon"] = Pure(epsilon).epsilon
-        recipe = {"goal": "identify", "name": self.name, "epsilon": epsilon} | options
-        made: Identifier = self.build(**options)
-        return replace(made, name=self.name, recipe=recipe)
+            budget = one_budget(budget, epsilon=epsilon)
+        if not self.takes_budget or (budget is not None and not self.budgets):
+            self.check(budget, options)
+        else:
+            self.check(Pure(1.0), options)
+        if budget is not None:
+            budget = self.served(budget)
+        recipe: dict[str, Any] = {"goal": "identify", "name": self.name}
+        if isinstance(budget, Pure):
+            recipe["epsilon"] = epsilon = budget.epsilon
+        else:
+            recipe["epsilon"] = epsilon = None
+        if budget is not None and epsilon is None:
+            recipe["budget"] = budget.to_dict()
+        made: Identifier
+        if self.takes_budget:
+            made = self.build(budget=budget, **options)
+        else:
+            made = self.build(**({"epsilon": epsilon} if self.private else {}), **options)
+        return replace(made, name=self.name, recipe=recipe | options)
 
 
 IDENTIFIERS = IdentifierRow.catalogue
@@ -73,22 +117,35 @@ IDENTIFIERS = IdentifierRow.catalogue
 row = IdentifierRow.enter
 
 
-def identifier(name: str, *, epsilon: float | None = None, **options: Any) -> Identifier:
-    """A published identification policy by name.
+def identifier(
+    name: str,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    budget: Budget | None = None,
+    **options: Any,
+) -> Identifier:
+    """An identification policy by name; `delta` is that of an (ε, δ) budget.
 
     >>> identifier("adap-tt-star", epsilon=0.1, version="thesis").delta_correct
     True
+    >>> print(identifier("evidence-tt", rho=0.1).guarantee.short())
+    ρ = 0.1 (interactive)
     """
-    return IdentifierRow.named(name).identifier(epsilon, **options)
+    asked = one_budget(budget, epsilon=epsilon, delta=delta, rho=rho)
+    return IdentifierRow.named(name).identifier(budget=asked, **options)
 
 
 def identifier_from_recipe(recipe: Mapping[str, Any]) -> Identifier:
-    """The identifier that a saved recipe names."""
+    """The identifier that a saved recipe names; older ones call the risk delta."""
     options = dict(recipe)
-    delta = options.pop("delta", None)
+    risk = options.pop("risk", options.pop("delta", None))
     options.pop("goal", None)
+    if options.get("budget") is not None:
+        options["budget"] = budget_from_dict(options["budget"])
     row = identifier(**options)
-    return row if delta is None else row.at(delta)
+    return row if risk is None else row.at(risk)
 
 
 def _threshold(asked: str, proved: Threshold) -> Threshold:
@@ -163,3 +220,68 @@ def _dp_se(epsilon: float) -> Identifier:
         "dp-se", Phases(), ForgetLaplace(epsilon), Elimination(), "sajed2019",
         stopping=OneLeft(), recommendation=BestActive(),
     )  # fmt: skip
+
+
+def running(budget: Budget | None) -> Release:
+    """Running sums for a budget: Laplace noise for a pure one, Gaussian for the others.
+
+    An outcome is in one Gaussian sum, so the exact curve of that noise is the whole cost: less
+    noise for (ε, δ) than the way through zCDP would need.
+    """
+    if budget is None:
+        return Exact()
+    return RunningLaplace(budget.epsilon) if isinstance(budget, Pure) else RunningGaussian(budget)
+
+
+@row("evidence-tt", Pure, ZCDP, Approximate, GaussianDP, reference="kaufmann2021")
+def _evidence_tt(
+    budget: Budget | None = None, xi: float = 0.0, effects: int = EFFECTS
+) -> Identifier:
+    """Evidence-TT"""
+    return Identifier(
+        "evidence-tt", MissingEvidence(), running(budget), EvidenceTopTwo(xi, effects),
+        "kaufmann2021", stopping=EnoughEvidence(),
+    )  # fmt: skip
+
+
+@row("local-evidence-tt", Pure, reference="kaufmann2021")
+def _local_evidence_tt(epsilon: float, xi: float = 0.0, effects: int = EFFECTS) -> Identifier:
+    """Evidence-TT, local"""
+    return Identifier(
+        "local-evidence-tt", MissingEvidence(), LocalBernoulli(epsilon),
+        EvidenceTopTwo(xi, effects), "kaufmann2021", stopping=EnoughEvidence(),
+    )  # fmt: skip
+
+
+@row("chernoff-tt", Pure, ZCDP, Approximate, GaussianDP, reference="jourdan2025")
+def _chernoff_tt(budget: Budget | None = None, xi: float = 0.0, ratio: float = 1.5) -> Identifier:
+    """Chernoff-TT"""
+    return Identifier(
+        "chernoff-tt", FixedBatches(ratio), running(budget), ChernoffTopTwo(xi), "jourdan2025",
+        stopping=EnoughChernoff(),
+    )  # fmt: skip
+
+
+def _fixed(name: str, budget: Budget | None, rule: Halving) -> Identifier:
+    return Identifier(
+        name, HalvingRounds(), running(budget), rule, "karnin2013",
+        stopping=Halved(), recommendation=BestActive(),
+    )  # fmt: skip
+
+
+@row("halving", Pure, ZCDP, Approximate, GaussianDP, reference="karnin2013")
+def _halving(budget: Budget | None = None, participants: int | None = None) -> Identifier:
+    """Halving by thirds"""
+    return _fixed("halving", budget, Halving(participants))
+
+
+@row("classical-halving", Pure, ZCDP, Approximate, GaussianDP, reference="karnin2013")
+def _classical(budget: Budget | None = None, participants: int | None = None) -> Identifier:
+    """Sequential halving"""
+    return _fixed("classical-halving", budget, Halving(participants, 2.0, 0.0))
+
+
+@row("uniform", Pure, ZCDP, Approximate, GaussianDP, reference="karnin2013")
+def _uniform(budget: Budget | None = None, participants: int | None = None) -> Identifier:
+    """Equal shares"""
+    return _fixed("uniform", budget, Halving(participants, math.inf, 0.0))

@@ -20,12 +20,14 @@ played until its batch is full.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from ..errors import InvalidArgument
 from ..policies import EachRound, Phases, Policy, SuccessiveElimination
 from ..privacy.source import SIMULATED, Source
+from .halving import Halving
 from .recommendation import BestActive, BestMean, Recommendation
 from .sampling import BatchedTopTwo, PrivateTopTwo
 from .setting import RiskSetting, check_delta
@@ -48,10 +50,12 @@ class Identifier(Policy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.stopping.check(self.rule)
         counts_arms = isinstance(self.stopping, OneLeft) or isinstance(
             self.recommendation, BestActive
         )
-        if counts_arms and not isinstance(self.rule, SuccessiveElimination):
+        eliminates = getattr(self.rule, "eliminates", False)
+        if counts_arms and not (eliminates or isinstance(self.rule, SuccessiveElimination)):
             raise InvalidArgument(
                 "rule", "eliminate arms if the row asks which are left", str(self.rule),
                 "use Elimination(), or the stopping rule Likelihood and BestMean()",
@@ -64,15 +68,26 @@ class Identifier(Policy):
             check_delta(self.delta)
 
     @property
+    def risk(self) -> float | None:
+        """The probability of a wrong answer; None as long as it is not set."""
+        return self.delta
+
+    @property
+    def fixed_size(self) -> bool:
+        """Whether it stops after a number of participants, and not at a risk."""
+        return isinstance(self.rule, Halving)
+
+    @property
     def delta_correct(self) -> bool:
-        """Whether the answer is proved wrong with probability at most δ, whatever the means."""
+        """Whether the answer is proved wrong with at most the probability `risk`, whatever the
+        means."""
         return self.stopping.covers(self.schedule, self.release)
 
     def setting(
         self, arms: int, horizon: int | None = None, source: Source = SIMULATED
     ) -> RiskSetting:
         """The row put to work; checks that every part can be."""
-        delta = check_delta(self.delta)
+        delta = math.nan if self.fixed_size else check_delta(self.delta)
         if not isinstance(arms, int) or arms < 2:
             raise InvalidArgument("arms", "be at least 2", arms, "a choice needs two arms")
         setting = RiskSetting(arms, horizon, source, self.schedule, self.release, delta)
@@ -80,9 +95,24 @@ class Identifier(Policy):
             part.parameters(setting)
         return setting
 
-    def at(self, delta: float) -> Identifier:
-        """The row for a risk δ."""
-        return replace(self, delta=check_delta(delta), recipe=self._recipe(delta=delta))
+    def at(self, risk: float) -> Identifier:
+        """The row for a risk."""
+        if self.fixed_size:
+            raise InvalidArgument(
+                "risk", f"be left out for {self.name}, which has a fixed size", risk,
+                "give participants instead, or take evidence-tt",
+            )  # fmt: skip
+        return replace(self, delta=check_delta(risk), recipe=self._recipe(risk=risk))
+
+    def among(self, participants: int) -> Identifier:
+        """The row for a fixed number of participants."""
+        if not isinstance(self.rule, Halving):
+            raise InvalidArgument(
+                "participants", f"be left out for {self.name}, which stops at a risk", participants,
+                "give risk instead, or take halving",
+            )  # fmt: skip
+        rule = replace(self.rule, participants=participants)
+        return replace(self, rule=rule, recipe=self._recipe(participants=participants))
 
     def _recipe(self, **changes: Any) -> dict[str, Any]:
         """The recipe of a row of the catalogue with a change; a composed row has none."""
@@ -102,6 +132,7 @@ class Identifier(Policy):
             "stopping": str(self.stopping),
             "recommendation": str(self.recommendation),
             "mixed": self.mixed,
+            "risk": self.delta,
             "delta": self.delta,
             "delta_correct": self.delta_correct,
         }

@@ -3,7 +3,7 @@
 >>> import discreet
 >>> from discreet.identify import identifier, identify
 >>> result = identify(
-...     identifier("adap-tt", epsilon=1.0), discreet.Bernoulli([0.9, 0.5]), delta=0.05, runs=50,
+...     identifier("adap-tt", epsilon=1.0), discreet.Bernoulli([0.9, 0.5]), risk=0.05, runs=50,
 ...     seed=1,
 ... )
 >>> result.error_rate <= 0.05
@@ -46,6 +46,11 @@ class IdentifyResult(Record):
     stopping_time: NDArray[Any]
     stopped: NDArray[Any]
     recommendation: NDArray[Any]
+
+    @property
+    def risk(self) -> float | None:
+        """The probability of a wrong answer that was asked for; None for a fixed size."""
+        return None if math.isnan(self.delta) else self.delta
 
     @property
     def delta_correct(self) -> bool:
@@ -106,7 +111,8 @@ class IdentifyResult(Record):
         some = self.runs > 0
         return {
             "policy": self.name,
-            "delta": self.delta,
+            "risk": self.risk,
+            "delta": self.risk,
             "delta_correct": self.delta_correct,
             "runs": self.runs,
             "stopping_time": {"mean": self.mean if some else None, "sd": self.sd},

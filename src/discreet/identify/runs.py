@@ -3,7 +3,7 @@
 >>> import discreet
 >>> from discreet.identify import identifier, identify
 >>> row = identifier("adap-tt", epsilon=1.0)
->>> result = identify(row, discreet.Bernoulli([0.9, 0.5]), delta=0.05, runs=20, seed=1)
+>>> result = identify(row, discreet.Bernoulli([0.9, 0.5]), risk=0.05, runs=20, seed=1)
 >>> result.recommendations
 [20, 0]
 
@@ -13,6 +13,7 @@ of threads.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -25,9 +26,11 @@ from ..progress import Bar
 from ..simulator.runs import MOST_ROUNDS, check_law
 from ..simulator.work import Stage, Work, check_threads, entropy_of
 from .filling import Batches, Ease
+from .halving import Halving
 from .identifier import Identifier
 from .loop import Answering, Lasts, compiled_loop, fresh_course
 from .results import IdentifyResult
+from .setting import check_delta, one_risk
 
 MAX_SAMPLES = 10**8
 PATIENCE = 5_000_000
@@ -42,14 +45,17 @@ def identify(
     row: Identifier,
     law: Law,
     *,
-    delta: float,
+    risk: float | None = None,
+    delta: float | None = None,
+    participants: int | None = None,
     runs: int = 100,
     seed: int | None = None,
     threads: int | None = None,
     max_samples: float = MAX_SAMPLES,
     progress: bool | Bar | None = None,
 ) -> IdentifyResult:
-    """Find the best arm, with risk δ of a wrong answer, many times over.
+    """Find the best arm many times over: at a risk of a wrong answer, or with a fixed number of
+    participants. `delta` is an older name of `risk`.
 
     A run ends when its evidence is enough, or after `max_samples` without an answer. Ctrl-C
     returns the runs that were done: `result.complete` is then False.
@@ -58,7 +64,15 @@ def identify(
         raise InvalidArgument(
             "row", "be an Identifier", row, 'use for example identifier("adap-tt", epsilon=1.0)'
         )
-    row = row.at(delta)
+    risk = one_risk(risk, delta)
+    if row.fixed_size:
+        row = row if participants is None else row.among(participants)
+        if risk is not None:
+            row = row.at(risk)  # refused, with the fix
+    else:
+        row = row.at(check_delta(risk))
+        if participants is not None:
+            row = row.among(participants)  # likewise
     if law.arms < 2:
         raise InvalidArgument("law", "have at least 2 arms", law.arms, "a choice needs two arms")
     limit = check_samples(max_samples, law)
@@ -66,7 +80,10 @@ def identify(
     check_law(row, law)
     check_endless(law)
     row.setting(law.arms)
-    warn_of_equals(law)
+    if isinstance(row.rule, Halving):
+        limit = max(limit, row.rule.participants or 0)
+    else:
+        warn_of_equals(law)
     work = Identification(row, law, limit, runs, entropy)
     with Bar.of(progress) as bar:
         work.do(workers, bar)
@@ -167,12 +184,11 @@ class Identification(Work):
     def result(self) -> IdentifyResult:
         """The runs that were finished."""
         done, row = self.done, self.row
-        assert row.delta is not None
         return IdentifyResult(
             policy=row.to_dict(),
             law=self.law.to_dict(),
             means=tuple(float(mean) for mean in self.law.means),
-            delta=row.delta,
+            delta=math.nan if row.delta is None else row.delta,
             max_samples=self.limit,
             seed=self.entropy,
             complete=self.complete,

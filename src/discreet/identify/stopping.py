@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from ..compiled import Kernel, open_slot
-from ..policies import Phases, Release, Schedule, Setting
+from ..policies import Phases, Release, Rule, Schedule, Setting
 from ..policies.elimination import (
     Confidence,
     Race,
@@ -46,6 +46,9 @@ class Stopping:
     def covers(self, schedule: Schedule, release: Release) -> bool:
         """Whether an answer after such releases is proved wrong with probability at most δ."""
         return False
+
+    def check(self, rule: Rule) -> None:
+        """Refuse a sampling rule that does not note what the kernel reads."""
 
     def __str__(self) -> str:
         return self.name

@@ -29,25 +29,27 @@ def row_for_goal(policy: Policy, goal: str, delta: float | None) -> Policy:
     if goal == "regret":
         if delta is not None:
             raise InvalidArgument(
-                "delta", "be left out unless the goal is to identify", delta,
+                "risk", "be left out unless the goal is to identify", delta,
                 "add goal='identify', or give the budget's δ to the policy",
             )  # fmt: skip
         if isinstance(policy, Identifier):
             raise InvalidArgument(
                 "goal", f"be 'identify' for {policy.name}, which stops with an answer", goal,
-                "add goal='identify', delta=0.05",
+                "add goal='identify', risk=0.05",
             )  # fmt: skip
         return policy
     if not isinstance(policy, Identifier):
         raise InvalidArgument(
             "policy", "be an identifier if the goal is to identify", str(policy),
-            'use for example discreet.identify.identifier("adap-tt", epsilon=1.0)',
+            'use for example discreet.identify.identifier("evidence-tt", epsilon=1.0)',
         )  # fmt: skip
+    if policy.fixed_size and delta is None:
+        return policy.batched()
     row = policy.at(delta).batched()  # type: ignore[arg-type]  # None is refused, with the fix
     if not row.delta_correct:
         raise InvalidArgument(
             "policy", "keep the risk δ that a trial states with its answer", str(row),
-            "take a row whose delta_correct is True, such as adap-tt with threshold='proved'",
+            "take a row whose delta_correct is True, such as evidence-tt",
         )  # fmt: skip
     return row
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 from ..compiled import Function
 from ..errors import DamagedFile
 from ..identify.trials import verdict_of
+from ..inference.record import Record, Recording, frozen, note, recording
 from ..policies import Policy
 from ..policies.schedules import UNTIL_THE_END
 from ..policies.view import Setting, fresh_view
@@ -37,13 +38,17 @@ class Protocol(Run):
     `finish(total)` closes the open batch and opens the next.
     """
 
-    __slots__ = ("arm", "memory", "rounds", "verdict")
+    __slots__ = ("arm", "history", "memory", "recorded", "rounds", "verdict")
     PARTS: ClassVar[tuple[str, ...]] = ("view", "ledger", "memory")
 
     arm: int
     """arm of the open batch"""
     rounds: int
     """its length; 0 once the horizon is reached"""
+    recorded: Recording | None
+    """what the releases are; None where they do not speak of the mean outcome"""
+    history: list[list[list[float]]] | None
+    """the public record, by arm; None if it was not kept from the beginning"""
 
     def __init__(self, policy: Policy, setting: Setting, chance: Any, noise: Any) -> None:
         self.kernels: Kernels = linked_kernels(policy, setting.source.secure)
@@ -51,6 +56,8 @@ class Protocol(Run):
         self.release = policy.release.parameters(setting)
         self.rule = policy.rule.parameters(setting)
         self.verdict = verdict_of(policy, setting)
+        self.recorded = recording(policy, setting)
+        self.history = [[] for _ in range(setting.arms)]
         self.horizon = setting.horizon
         self.chance, self.noise = chance, noise
         self.view: Any = as_lists(fresh_view(setting.arms))
@@ -86,6 +93,9 @@ class Protocol(Run):
             # some releases go on collecting and show nothing yet
             if view.size[arm] != size or view.value[arm] != value:
                 self.releases[arm] += 1
+                if self.recorded is not None and self.history is not None:
+                    size, value = int(view.size[arm]), float(view.value[arm])
+                    note(self.recorded, self.history[arm], self.releases[arm], size, value)
             if self.verdict is not None:
                 self.answer = self.verdict(self.rule, self.memory, view, self.t)
                 if self.answer is not None:
@@ -117,9 +127,24 @@ class Protocol(Run):
         assert respond is not None
         return respond(self.release, reward, self.noise)
 
+    def copy(self) -> Self:
+        other = super().copy()
+        if self.history is not None:
+            other.history = [list(map(list, arm)) for arm in self.history]
+        return other
+
+    def record(
+        self, arms: Sequence[Any], outcome_range: tuple[float, float], kind: str, binary: bool
+    ) -> Record | None:
+        """The public record, for inference."""
+        if self.recorded is None or self.history is None:
+            return None
+        return Record(self.recorded, tuple(arms), frozen(self.history), outcome_range, kind, binary)
+
     def to_dict(self) -> dict[str, Any]:
         batch = {"arm": self.arm, "rounds": self.rounds, "answer": self.answer}
-        return super().to_dict() | batch
+        history = self.history and [list(map(list, arm)) for arm in self.history]
+        return super().to_dict() | batch | {"history": history}
 
     def restore(self, data: Any) -> None:
         super().restore(data)
@@ -130,6 +155,24 @@ class Protocol(Run):
         if answer is not None and (type(answer) is not int or not 0 <= answer < len(self.releases)):
             raise DamagedFile("the state of the run recommends no arm that there is")
         self.answer = answer
+        self.history = history_in(data, len(self.releases))
+
+
+def history_in(data: Mapping[str, Any], arms: int) -> list[list[list[float]]] | None:
+    """The saved record; None in files from before there was one."""
+    history = data.get("history")
+    if history is None:
+        return None
+    fits = type(history) is list and len(history) == arms
+    for arm in history if fits else ():
+        fits = fits and type(arm) is list and all(
+            type(entry) is list and len(entry) == 2 and type(entry[0]) is int
+            and type(entry[1]) in (int, float)
+            for entry in arm
+        )  # fmt: skip
+    if not fits:
+        raise DamagedFile("the state of the run has a damaged record of releases")
+    return [[[size, float(value)] for size, value in arm] for arm in history]
 
 
 @lru_cache(maxsize=256)

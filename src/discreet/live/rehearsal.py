@@ -15,6 +15,7 @@ from sys import float_info
 from typing import Any
 
 from ..errors import DamagedFile, InvalidArgument, TrialError
+from ..inference.record import Record
 from ..policies import Policy
 from ..policies.policy import served
 from ..privacy.guarantees import Guarantee
@@ -150,6 +151,11 @@ class Rehearsal:
     def guarantee(self) -> Guarantee:
         """What a live trial of this policy would promise. The rehearsal itself protects nobody."""
         return self.policy.guarantee
+
+    def public_record(self, binary: bool = False) -> Record | None:
+        """What was released, and what is known of the noise in it: all that intervals use.
+        `binary` says that rewards are 0 or 1."""
+        return self._protocol.record(self._arms, (0.0, 1.0), "auto", binary)
 
     def report(self) -> dict[str, Any]:
         """What the policy has seen: counts and released means, ready for JSON."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..identify import Identifier
+from ..inference import Record, intervals
 from ..policies import Policy
 from ..policies.releases import LocalBernoulli, SquashedBernoulli, SquashedLaplace
 from ..privacy.guarantees import Guarantee
@@ -20,6 +21,7 @@ def make_report(
     arms: Sequence[Name],
     outcome_range: tuple[float, float],
     protocol: Protocol,
+    record: Record | None,
     *,
     status: str,
     rounds: int,
@@ -31,7 +33,8 @@ def make_report(
     view = protocol.view
     played = [protocol.view.pulls[arm] for arm in range(len(arms))]
     played[protocol.arm] += filled
-    rows = [
+    found = None if record is None else intervals(record)
+    rows: list[dict[str, Any]] = [
         {
             "arm": name,
             "assigned": assigned[arm],
@@ -44,6 +47,9 @@ def make_report(
         }
         for arm, name in enumerate(arms)
     ]
+    if found is not None:
+        for row, interval in zip(rows, found, strict=True):
+            row["interval"] = [interval.low, interval.high]
     return {
         "policy": str(policy),
         "guarantee": str(guarantee),
@@ -57,6 +63,8 @@ def make_report(
         "most_played": arms[max(range(len(arms)), key=played.__getitem__)],
         "recommendation": recommended(policy, arms, protocol.answer),
         "arms": rows,
+        "intervals": None if found is None else {"kind": found.kind, "level": found.level},
+        "record": None if record is None else record.to_dict(),
         "batch": {
             "arm": arms[protocol.arm],
             "size": None if protocol.cut else protocol.rounds,
@@ -68,9 +76,10 @@ def make_report(
 
 def recommended(policy: Policy, arms: Sequence[Name], answer: int | None) -> dict[str, Any] | None:
     """The answer of a trial that identifies, and the confidence with which it is best."""
-    if answer is None or not isinstance(policy, Identifier) or policy.delta is None:
+    if answer is None or not isinstance(policy, Identifier):
         return None
-    return {"arm": arms[answer], "confidence": 1.0 - policy.delta}
+    confidence = None if policy.risk is None else 1.0 - policy.risk
+    return {"arm": arms[answer], "confidence": confidence}
 
 
 def estimated_mean(
@@ -91,18 +100,30 @@ def estimated_mean(
 
 def as_text(report: dict[str, Any]) -> str:
     """The report as a small table."""
+    held = report["intervals"]
+    interval_head = "" if held is None else f"   {100.0 * held['level']:g} % interval"
     lines = [
         f"Trial of {report['policy']}",
         f"{report['status']}: {report['assigned']} assigned, {report['rounds']} used, "
         f"{report['releases']} releases",
-        f"{'arm':<16}{'assigned':>10}{'releases':>10}{'size':>10}{'mean':>12}",
+        f"{'arm':<16}{'assigned':>10}{'releases':>10}{'size':>10}{'mean':>12}{interval_head}",
     ]
     for row in report["arms"]:
         mean = "-" if row["mean"] is None else f"{row['mean']:.4g}"
         lines.append(
             f"{row['arm']!s:<16}{row['assigned']:>10}{row['releases']:>10}{row['size']:>10}{mean:>12}"
+            + _shown(row)
         )
     if report["recommendation"] is not None:
         answer = report["recommendation"]
-        lines.append(f"recommends {answer['arm']}, with confidence {answer['confidence']:g}")
+        confidence = answer["confidence"]
+        held = "" if confidence is None else f", with confidence {confidence:g}"
+        lines.append(f"recommends {answer['arm']}{held}")
     return "\n".join([*lines, report["guarantee"], report["meaning"]])
+
+
+def _shown(row: dict[str, Any]) -> str:
+    if "interval" not in row or row["mean"] is None:
+        return ""
+    low, high = row["interval"]
+    return f"   {low:.4g} to {high:.4g}"

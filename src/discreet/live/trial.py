@@ -20,7 +20,9 @@ from typing import Any, ClassVar, Self
 
 from ..errors import InvalidArgument, UnsupportedBudget
 from ..identify import Identifier
+from ..identify.setting import one_risk
 from ..identify.trials import row_for_goal
+from ..inference.record import Record, check_kind
 from ..policies import Policy
 from ..privacy.source import SECURE
 from .arguments import Name, check_horizon, check_range
@@ -39,7 +41,10 @@ class Trial(Experiment[Protocol]):
     arm, and their outcomes are not used.
 
     - `goal`: "regret" to treat well on the way, or "identify", with an identifier as policy, to
-      stop with a recommendation that is wrong with probability at most `delta`.
+      stop with a recommendation that is wrong with probability at most `risk` (`delta` is its
+      older name), or, with a row of a fixed size, after its number of participants.
+    - `intervals`: the kind that the report shows, fixed here: "auto", "anytime", "looks" or "end".
+    - `binary`: whether outcomes can only be one of two values, the ends of `outcome_range`.
     - `horizon`: how many assignments are used at most; some policies need it.
     - `deadline`: seconds after the last assignment of a batch at which it is released, whoever has
       answered by then; a missing outcome counts as `default`. Without a deadline a batch waits
@@ -62,7 +67,10 @@ class Trial(Experiment[Protocol]):
         arms: int | Sequence[Name],
         *,
         goal: str = "regret",
+        risk: float | None = None,
         delta: float | None = None,
+        intervals: str = "auto",
+        binary: bool = False,
         horizon: float | None = None,
         deadline: float | None = None,
         default: float = 0.0,
@@ -76,7 +84,7 @@ class Trial(Experiment[Protocol]):
                 "policy", "be a row for finite arms", str(policy),
                 "take discreet.policy(...); discreet.linear.Trial takes linear rows",
             )  # fmt: skip
-        policy = row_for_goal(policy, goal, delta)
+        policy = row_for_goal(policy, goal, one_risk(risk, delta))
         if not protects_whole_run(policy):
             raise UnsupportedBudget(
                 "policy", "be private over the whole run of a live trial",
@@ -90,6 +98,8 @@ class Trial(Experiment[Protocol]):
         )  # fmt: skip
         setting = policy.setting(len(self._arms), check_horizon(horizon), SECURE)
         protocol = Protocol(policy, setting, SystemChance(), None)
+        check_kind(intervals, protocol.recorded)
+        self._intervals, self._binary = intervals, bool(binary)
         self._open(policy.guarantee, protocol, path)
 
     def assign(self, unit: Name) -> Name:
@@ -105,9 +115,20 @@ class Trial(Experiment[Protocol]):
     def _report(self) -> dict[str, Any]:
         return make_report(
             self.policy, self.guarantee, self._arms, self._range, self._batch.protocol,
+            self._record(),
             status=self.status, rounds=self.rounds, assigned=self._assigned,
             filled=len(self._batch.units), due=self._batch.due,
         )  # fmt: skip
+
+    def public_record(self) -> Record | None:
+        """What was released, and what is known of the noise in it: all that intervals use."""
+        with self._lock:
+            self._settle_if_due()
+            return self._record()
+
+    def _record(self) -> Record | None:
+        protocol = self._batch.protocol
+        return protocol.record(self._arms, self._range, self._intervals, self._binary)
 
     def __str__(self) -> str:
         with self._lock:
@@ -118,15 +139,17 @@ class Trial(Experiment[Protocol]):
         return round((outcome - low) / (high - low) * SECURE.unit)
 
     def _settings(self) -> dict[str, Any]:
-        return {"outcome_range": list(self._range)}
+        kinds = {"intervals": self._intervals, "binary": self._binary}
+        return {"outcome_range": list(self._range), **kinds}
 
     @classmethod
     def _from_settings(cls, policy: Policy, state: Any, clock: Callable[[], float]) -> Self:
         goal: dict[str, Any] = {}
         if isinstance(policy, Identifier):
-            goal = {"goal": "identify", "delta": policy.delta}
+            goal = {"goal": "identify", "risk": policy.risk}
         return cls(
             policy, state["arms"], **goal, horizon=state["horizon"], deadline=state["deadline"],
             default=state["default"], outcome_range=tuple(state["outcome_range"]),
             contributions=state["contributions"], clock=clock,
+            intervals=state.get("intervals", "auto"), binary=state.get("binary", False),
         )  # fmt: skip

@@ -12,6 +12,7 @@ from .identification import (
     adap_tt_star_samples,
     characteristic_time,
     identification_samples,
+    private_characteristic_time,
     total_variation_time,
 )
 from .linear_lower import (
@@ -98,6 +99,7 @@ __all__ = [
     "plan",
     "price_picture",
     "private_bernoulli",
+    "private_characteristic_time",
     "regime",
     "regime_picture",
     "strength",

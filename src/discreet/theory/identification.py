@@ -9,6 +9,10 @@ With ω_a = x_a ω_1 the inner value of arm a is ω_1 h_a(x_a), h_a growing and 
 y = h_a(x_a) the shares follow, and T* = min over y of (1 + Σ x_a(y))/y: one variable.
 Garivier & Kaufmann 2016; Azize 2024, Theorem 4.24 and Proposition 4.26; Azize et al. 2026.
 
+Sharper, for Bernoulli arms: E τ >= T*_d(ε) log(1/(2.4δ)), 1/T*_d(ε) = sup_ω min_a inf_u
+ω_1 d⁻(μ_1, u) + ω_a d⁺(μ_a, u), with d⁺(x, y) = inf_z ε|z-x| + kl(z, y) for x <= y and
+d⁻(x, y) = d⁺(1-x, 1-y); the same one variable (Jourdan & Azize 2025).
+
 >>> round(characteristic_time([0.75, 0.5], epsilon=0.1).samples), 2 / 0.25 / 0.1
 (80, 80.0)
 """
@@ -21,7 +25,7 @@ from typing import NamedTuple
 
 from ..checks import means_of, one_best, positive, share
 from ..errors import InvalidArgument
-from ..policies.divergences import kl
+from ..policies.divergences import kl, private_divergence
 from .bound import RISK, SAMPLES, bound
 from .distances import gaussian_tvinf
 
@@ -89,7 +93,9 @@ def characteristic_time(
     return _allocated(best, pairs, positive("epsilon", epsilon, infinite=True), beta)
 
 
-def _allocated(best: int, pairs: list[_Pair], epsilon: float, beta: float | None) -> Allocation:
+def _allocated(
+    best: int, pairs: Sequence[_Pair | _PrivatePair], epsilon: float, beta: float | None
+) -> Allocation:
     top = min(pair.limit(epsilon) for pair in pairs)
 
     def total(level: float) -> float:
@@ -110,6 +116,53 @@ def _allocated(best: int, pairs: list[_Pair], epsilon: float, beta: float | None
     shares = [first * ratio for ratio in ratios]
     shares.insert(best, first)
     return Allocation(1.0 / (first * level), tuple(shares))
+
+
+class _PrivatePair(NamedTuple):
+    """The best arm against another, in d_ε."""
+
+    best: float
+    other: float
+
+    def information(self, x: float, epsilon: float) -> float:
+        """inf over u of d⁻(best, u) + x d⁺(other, u): convex in u, so its slope is bisected."""
+        from ..identify.evidence_top_two import rising_slope
+
+        low, high, kept = self.other, self.best, math.exp(-epsilon)
+        for _ in range(45):
+            u = 0.5 * (low + high)
+            fall = rising_slope(1.0 - self.best, 1.0 - u, kept)
+            if x * rising_slope(self.other, u, kept) < fall:
+                low = u
+            else:
+                high = u
+        rise = x * private_divergence(self.other, u, epsilon)
+        return rise + private_divergence(1.0 - self.best, 1.0 - u, epsilon)
+
+    def ratio(self, level: float, epsilon: float) -> float:
+        """The least x with information(x) >= level; infinite if none."""
+        if level >= self.limit(epsilon):
+            return math.inf
+        return _inverse(lambda x: self.information(x, epsilon), level)
+
+    def limit(self, epsilon: float) -> float:
+        """What no x exceeds: u at the other arm's mean."""
+        return private_divergence(1.0 - self.best, 1.0 - self.other, epsilon)
+
+
+@bound(
+    "lower", "samples", RISK,
+    domain="ε-DP, δ-correct; Bernoulli arms, one of them best",
+    reference="jourdan2025", statement="the lower bound in d_ε",
+)  # fmt: skip
+def private_characteristic_time(
+    means: Sequence[float], epsilon: float = math.inf, *, beta: float | None = None
+) -> Allocation:
+    """T*_d(ε) with its allocation: samples per log(1/(2.4δ)) of every δ-correct ε-DP procedure."""
+    clean = means_of(means)
+    best, _ = one_best(clean)
+    pairs = [_PrivatePair(clean[best], m) for a, m in enumerate(clean) if a != best]
+    return _allocated(best, pairs, positive("epsilon", epsilon, infinite=True), beta)
 
 
 @bound(

@@ -129,6 +129,19 @@ def _samples(means: tuple[float, ...], risk: float, epsilon: float | None) -> li
         return lines
     private = _line("characteristic_time", factor, lambda: time(epsilon))
     lines.append(replace(private, summary=f"T*(ε): {said} with ε-DP"))
+    variation = _line(
+        "total_variation_time", factor / epsilon,
+        lambda: identification.total_variation_time(means),
+    )  # fmt: skip
+    said = "T*_TV: the high-privacy regime needs T*_TV/ε samples per log(1/(3δ))"
+    lines.append(replace(variation, summary=said))
+    lines.append(
+        _line(
+            "private_characteristic_time",
+            math.log(1.0 / (2.4 * risk)),
+            lambda: identification.private_characteristic_time(means, epsilon).samples,
+        )
+    )
     tail = math.log(1.0 / risk)
     for formula in (identification.adap_tt_samples, identification.adap_tt_star_samples):
         lines.append(_line(formula.__name__, tail, partial(formula, means, epsilon)))

@@ -11,7 +11,7 @@ from .forgetting import (
     ForgetTruncated,
 )
 from .local import LocalBernoulli, LocalLaplace, SquashedBernoulli, SquashedLaplace
-from .remembering import RememberLaplace, RunningLaplace, ShrinkingLaplace
+from .remembering import RememberLaplace, RunningGaussian, RunningLaplace, ShrinkingLaplace
 
 __all__ = [
     "DividedTree",
@@ -28,6 +28,7 @@ __all__ = [
     "PureRelease",
     "Release",
     "RememberLaplace",
+    "RunningGaussian",
     "RunningLaplace",
     "ShrinkingLaplace",
     "SquashedBernoulli",

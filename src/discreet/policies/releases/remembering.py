@@ -15,6 +15,7 @@ from ..schedules import Regular, Schedule
 from ..view import Setting, View
 from .base import PureRelease, Release, Scale, laplace_parts, noise, zeros
 from .exact import Sums
+from .forgetting import ForgetGaussian
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +57,17 @@ class RunningLaplace(PureRelease):
             return None
         scale = self.scale(setting.schedule, setting.horizon, setting.source)
         return laplace_parts(setting, sizes, (scale, len(sizes)))
+
+
+@dataclass(frozen=True)
+class RunningGaussian(ForgetGaussian):
+    """The same with Gaussian noise: each reward is in one noisy batch, adding them up is free."""
+
+    name: ClassVar[str] = "running sum + Gaussian"
+    publish: ClassVar[Function] = staticmethod(publish_running)
+
+    def ledger(self, setting: Setting) -> Running:
+        return Running(zeros(setting.arms, setting.source))
 
 
 def publish_again(

@@ -1,0 +1,312 @@
+"""Evidence-TT: top two by evidence, batches sized by the evidence that is still missing.
+
+With S the sum of an arm's releases, N its pulls, m = S/N, x0 = log((K-1)/δ) and E of `evidence`:
+- first batch of every arm: ceil max(16, (8 + 4 x0)/ε); Gaussian noise: max(16, 8 σ sqrt(x0))
+- leader L = argmax m; W_a = min over u of N_L d⁻(m_L, u) + N_a d⁺(m_a, u), means clipped here only;
+  challenger C = argmin W_a + 2 log N_a (a weight of 1 starves a best arm with a bad start)
+- play L if N_L <= N_C, else C; batch ceil(N clip(1.2 (x0 - log E_{L,C})/W_C, .3, 2)), with .5 and
+  .05 for 1.2 and .3 where there is little noise
+- stop when min over u of E_{L,a}(u; -ξ) >= (K-1)/δ for all a ≠ L
+
+d⁺(x, y) = inf_z ε|z-x| + kl(z, y) for x <= y, d⁻(x, y) = d⁺(1-x, 1-y); under Gaussian noise kl, and
+N²v/(Nv + kσ²) for N, k the number of batches (N itself starves arms).
+
+Risk. The answer L is wrong if μ_L < μ_* - ξ, * a best arm. Then at u = μ_* the evidence
+E_{L,*}(u; -ξ) is a supermartingale, so it ever reaches (K-1)/δ with probability at most δ/(K-1),
+and of the K arms at most K-1 are wrong. That holds for any sampling, sizes and ties. Equal best
+arms never stop unless ξ > 0. Everything is made of running sums, so it costs no more privacy.
+
+Top two and costs: Jourdan & Azize (2025), Azize et al. (2025).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from ..compiled import Function, Kernel
+from ..errors import InvalidArgument
+from ..policies import Phases, Release, Rule, Schedule, Setting
+from ..policies.divergences import private_divergence
+from ..policies.rules import clip01
+from ..policies.view import View
+from .evidence import (
+    EFFECTS,
+    GAUSSIAN,
+    LAPLACE,
+    NONE,
+    VARIANCE,
+    Noise,
+    Tilts,
+    enter,
+    fresh_books,
+    least_pair,
+    tilts_for,
+)
+from .noises import batch_noise, gap_factor, has_running_sums
+from .sampling import first_unreleased
+from .setting import delta_of
+from .stopping import Stopping
+
+LEAST_BATCH = 16
+MOST = 2.0
+"""A batch is at most so many times the arm's pulls."""
+QUIET = 3.0
+"""From this ε on, noise hardly matters to a batch."""
+CHALLENGE = 2.0
+"""Weight of log N_a in the choice of the challenger."""
+
+
+class Plan(NamedTuple):
+    """The tables of the evidence, and how to sample by it."""
+
+    tilts: Any
+    """what evidence is reckoned with: `Tilts`, or the law of the noise"""
+    level: float
+    """x0 = log((K-1)/δ)"""
+    margin: float
+    """ξ"""
+    epsilon: float
+    """of the costs; infinite for kl"""
+    variance: float
+    """σ² of Gaussian noise; 0 for other noise"""
+    first: int
+    stretch: float
+    least: float
+
+
+class EvidenceBooks(NamedTuple):
+    """`evidence.Books`, what was made of them last, and the size of the next batch."""
+
+    size: Any
+    total: Any
+    batches: Any
+    up: Any
+    down: Any
+    used: Any
+    which: Any
+    weight: Any
+    a: Any
+    b: Any
+    c: Any
+    d: Any
+    known: Any
+    """1 while the next three are of the books as they stand"""
+    challenger: Any
+    cost: Any
+    """W_C"""
+    log: Any
+    """log E_{L,C}"""
+    length: Any
+
+
+def read(rule: Plan, memory: Any, view: View) -> None:
+    """Enter what was released since: the running sum of an arm less what is in the books."""
+    for arm in range(len(view.size)):
+        rounds = view.size[arm] - memory.size[arm]
+        if rounds > 0:
+            x = view.value[arm] * view.size[arm] - memory.total[arm]
+            enter(rule.tilts, memory, arm, rounds, x)
+            memory.known[0] = 0
+
+
+def counted(rule: Plan, memory: Any, arm: int) -> float:
+    """N, or under Gaussian noise what it is worth: N²v/(Nv + kσ²)."""
+    pulls = float(memory.size[arm])
+    if rule.variance == 0.0:
+        return pulls
+    informed = pulls * VARIANCE
+    return float(pulls * informed / (informed + memory.batches[arm] * rule.variance))
+
+
+def rising_slope(x: float, y: float, kept: float) -> float:
+    """The slope of d⁺(x, y) in y, kept = e^-ε; 0 for y <= x."""
+    if y <= x:
+        return 0.0
+    if y >= 1.0:
+        return 1e300
+    rest = 1.0 - y + y * kept
+    if y * kept > x * rest:
+        return (1.0 - kept) / rest
+    return (y - x) / (y * (1.0 - y))
+
+
+def distance(x: float, y: float, epsilon: float) -> float:
+    """d⁺(x, y)."""
+    return private_divergence(x, y, epsilon)
+
+
+def transport(rule: Plan, memory: Any, leader: int, arm: int) -> tuple[float, float]:
+    """W_a and the u where it is reached: both distances are convex in u."""
+    best = clip01(memory.total[leader] / memory.size[leader])
+    other = clip01(memory.total[arm] / memory.size[arm])
+    high, low = min(1.0, best + rule.margin), max(other, rule.margin)
+    if high - low < 1e-12:
+        return 0.0, min(low, 1.0)
+    n, m = counted(rule, memory, leader), counted(rule, memory, arm)
+    kept = math.exp(-rule.epsilon)
+    for _ in range(48):
+        u = 0.5 * (low + high)
+        fall = rising_slope(1.0 - best, 1.0 - (u - rule.margin), kept)
+        if m * rising_slope(other, u, kept) < n * fall:
+            low = u
+        else:
+            high = u
+    u = 0.5 * (low + high)
+    cost = n * distance(1.0 - best, 1.0 - (u - rule.margin), rule.epsilon)
+    return cost + m * distance(other, u, rule.epsilon), u
+
+
+def find_best(memory: Any) -> int:
+    """argmax S/N, the first of equals."""
+    best = 0
+    for arm in range(1, len(memory.size)):
+        if memory.total[arm] / memory.size[arm] > memory.total[best] / memory.size[best]:
+            best = arm
+    return best
+
+
+def appraise(rule: Plan, memory: Any, leader: int) -> None:
+    """Challenger, its cost, and the evidence against it."""
+    if memory.known[0] == 1:
+        return
+    least, challenger, cost, at = math.inf, -1, 0.0, 0.5
+    for arm in range(len(memory.size)):
+        if arm != leader:
+            w, u = transport(rule, memory, leader, arm)
+            score = w + CHALLENGE * math.log(memory.size[arm])
+            if challenger < 0 or score < least:
+                least, challenger, cost, at = score, arm, w, u
+    memory.challenger[0], memory.cost[0] = challenger, cost
+    memory.log[0] = least_pair(rule.tilts, memory, leader, challenger, -rule.margin, at, -math.inf)
+    memory.known[0] = 1
+
+
+def choose_by_evidence(rule: Plan, memory: Any, view: View, t: int, rng: Any) -> int:
+    """An arm without release first; then of leader and challenger the one with fewer pulls."""
+    read(rule, memory, view)
+    arm = first_unreleased(view)
+    if arm >= 0:
+        memory.length[0] = rule.first
+        return arm
+    leader = find_best(memory)
+    appraise(rule, memory, leader)
+    arm = memory.challenger[0]
+    if memory.size[leader] <= memory.size[arm]:
+        arm = leader
+    grown = MOST
+    missing = rule.stretch * (rule.level - memory.log[0])
+    if missing < MOST * memory.cost[0]:
+        grown = max(missing / memory.cost[0], rule.least)
+    memory.length[0] = math.ceil(grown * memory.size[arm])
+    return int(arm)
+
+
+def enough_evidence(stopping: Any, rule: Plan, memory: Any, view: View, best: int, t: int) -> bool:
+    """min_u E_{L,a}(u; -ξ) >= (K-1)/δ for all a: the challenger first."""
+    read(rule, memory, view)
+    leader = find_best(memory)
+    appraise(rule, memory, leader)
+    if memory.log[0] < rule.level:
+        return False
+    for arm in range(len(memory.size)):
+        if arm != leader and arm != memory.challenger[0]:
+            start = transport(rule, memory, leader, arm)[1]
+            log = least_pair(rule.tilts, memory, leader, arm, -rule.margin, start, rule.level)
+            if log < rule.level:
+                return False
+    return True
+
+
+@dataclass(frozen=True)
+class MissingEvidence(Phases):
+    """Batches sized by the evidence that is still missing: a function of earlier releases."""
+
+    name: ClassVar[str] = "sized by missing evidence"
+
+
+@dataclass(frozen=True)
+class EvidenceTopTwo(Rule):
+    """The leader or its challenger, whichever was played less."""
+
+    xi: float = 0.0
+    effects: int = EFFECTS
+    name: ClassVar[str] = "top two by evidence"
+    choose: ClassVar[Function | Kernel] = staticmethod(choose_by_evidence)
+    sets_phases: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if isinstance(self.xi, bool) or not isinstance(self.xi, int | float):
+            raise InvalidArgument("xi", "be a number", self.xi, "use for example xi=0.02")
+        if not 0.0 <= self.xi < 1.0:
+            raise InvalidArgument(
+                "xi", "lie in [0, 1): an answer is good within xi", self.xi,
+                "use for example xi=0.02",
+            )  # fmt: skip
+
+    def parameters(self, setting: Setting) -> Plan:
+        def tables(noise: Noise, level: float) -> Tilts:
+            return tilts_for(noise, self.effects, interpreted=setting.source.secure)
+
+        return plan_for(setting, self.xi, tables)
+
+    def memory(self, setting: Setting) -> EvidenceBooks:
+        tilts = self.parameters(setting).tilts
+        return fresh_notes(setting.arms, tilts.effects, tilts.classes)
+
+
+def plan_for(setting: Setting, xi: float, meter: Callable[[Noise, float], Any] | None) -> Plan:
+    """How to sample in a setting; `meter` makes what evidence is reckoned with."""
+    noise = batch_noise(setting)
+    level = math.log((setting.arms - 1) / delta_of(setting, "evidence"))
+    epsilon = math.inf
+    first, quiet = float(LEAST_BATCH), noise.kind == NONE
+    if noise.kind == LAPLACE and not noise.each:
+        epsilon = 1.0 / noise.scale
+        first, quiet = (8.0 + 4.0 * level) / epsilon, epsilon >= QUIET
+    elif noise.kind == GAUSSIAN:
+        first = 8.0 * noise.scale * math.sqrt(level)
+    stretch, least = (0.5, 0.05) if quiet else (1.2, 0.3)
+    return Plan(
+        None if meter is None else meter(noise, level), level,
+        float(xi) * gap_factor(setting.release), epsilon,
+        noise.scale**2 if noise.kind == GAUSSIAN else 0.0,
+        max(LEAST_BATCH, math.ceil(first)), stretch, least,
+    )  # fmt: skip
+
+
+def fresh_notes(arms: int, effects: int, classes: int) -> EvidenceBooks:
+    """Nothing is known yet."""
+    import numpy as np
+
+    def zero() -> Any:
+        return np.zeros(1, np.int64)
+
+    return EvidenceBooks(
+        **fresh_books(arms, effects, classes), known=zero(), challenger=zero(), cost=np.zeros(1),
+        log=np.zeros(1), length=zero(),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class EnoughEvidence(Stopping):
+    """Stop when the mixture evidence against every other arm is (K-1)/δ."""
+
+    name: ClassVar[str] = "evidence >= (K-1)/δ"
+    rule: ClassVar[type[Rule]] = EvidenceTopTwo
+
+    @property
+    def enough(self) -> Kernel:
+        return Kernel(enough_evidence)
+
+    def check(self, rule: Rule) -> None:
+        if type(rule) is not self.rule:
+            raise InvalidArgument(
+                "rule", "keep the books that the stopping rule reads", str(rule),
+                f"use {self.rule.__name__}()",
+            )  # fmt: skip
+
+    def covers(self, schedule: Schedule, release: Release) -> bool:
+        return has_running_sums(release)

@@ -1,0 +1,32 @@
+"""What may be concluded from a trial: intervals, differences, evidence, the probability of best.
+
+>>> import discreet
+>>> from discreet.inference import intervals
+>>> rehearsal = discreet.Rehearsal(
+...     discreet.policy("dp-imed", epsilon=1.0), ["A", "B"], horizon=500, seed=1
+... )
+>>> for _ in range(500):
+...     arm = rehearsal.select()
+...     rehearsal.update(arm, 1.0 if arm == "A" else 0.0)
+>>> found = intervals(rehearsal, level=0.95)
+>>> found.kind, 1.0 in found.of("A")
+('looks', True)
+"""
+
+from .best import probability_of_best
+from .intervals import Evidence, Interval, Intervals, differences, evidence, intervals
+from .record import Record, Recording, record_of, recording
+
+__all__ = [
+    "Evidence",
+    "Interval",
+    "Intervals",
+    "Record",
+    "Recording",
+    "differences",
+    "evidence",
+    "intervals",
+    "probability_of_best",
+    "record_of",
+    "recording",
+]

@@ -1,0 +1,316 @@
+"""Intervals that hold, from what was released and nothing else.
+
+    anytime  {u : U(u) < 2/α and D(u) < 2/α}: all releases at once, any sampling, any sizes
+    looks    exact tails at α/P, or Chernoff's J where outcomes are not binary: batch sizes that are
+             fixed beforehand, at most P of them an arm; holds at every look
+    end      the same with P = 1: one look, shares that no outcome changes
+
+α = 1 - level is the probability that one arm's interval ever misses its mean; `together=True` takes
+α/K, so that all of them hold at once. A difference μ_a - μ_c has the lower end d with
+min_u E_{a,c}(u; d) = 2/α, its upper end by swapping. Proof: `discreet.identify.evidence`.
+
+The kind is chosen before the data: a second interval after the first was seen holds for neither.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from ..errors import InvalidArgument
+from ..identify.evidence import Tilts, enter, fresh_books, least_pair, log_single, tilts_for
+from .record import AGAIN, Record, check_kind, record_of
+from .tails import chernoff_limits, exact_limits
+
+LEVEL = 0.95
+HALVINGS = 40
+
+
+@dataclass(frozen=True)
+class Interval:
+    """One arm, or the difference of two, in the units of the outcomes."""
+
+    arm: Any
+    estimate: float | None
+    low: float
+    high: float
+    size: int
+    """outcomes behind it"""
+    against: Any = None
+    """the other arm of a difference"""
+
+    @property
+    def width(self) -> float:
+        """high - low."""
+        return self.high - self.low
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, int | float) and self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        name = f"{self.arm}" if self.against is None else f"{self.arm} - {self.against}"
+        shown = "-" if self.estimate is None else f"{self.estimate:.4g}"
+        return f"{name}: {shown} in [{self.low:.4g}, {self.high:.4g}]"
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """All of one kind and level."""
+
+    kind: str
+    level: float
+    together: bool
+    rows: tuple[Interval, ...]
+
+    def __iter__(self) -> Iterator[Interval]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, place: int) -> Interval:
+        return self.rows[place]
+
+    def of(self, arm: Any) -> Interval:
+        """The interval of an arm by name."""
+        for row in self.rows:
+            if row.arm == arm:
+                return row
+        raise InvalidArgument(
+            "arm", "be one of the arms", arm, f"use one of {[row.arm for row in self.rows]}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self) | {"rows": [asdict(row) for row in self.rows]}
+
+    def __str__(self) -> str:
+        held = "all at once" if self.together else "each"
+        head = f"{100.0 * self.level:g} % intervals, {self.kind}, {held}"
+        return "\n".join([head, *map(str, self.rows)])
+
+    def plot(self, path: Any = None) -> Any:
+        """Estimates with their intervals; saved if a path is given."""
+        from .pictures import plot_intervals
+
+        return plot_intervals(self, path)
+
+
+def check_level(level: float) -> float:
+    """A probability strictly between 0 and 1."""
+    if isinstance(level, bool) or not isinstance(level, int | float) or not 0.0 < level < 1.0:
+        raise InvalidArgument("level", "lie in (0, 1)", level, "use for example level=0.95")
+    return float(level)
+
+
+def intervals(
+    source: Any,
+    level: float = LEVEL,
+    kind: str | None = None,
+    *,
+    together: bool = False,
+) -> Intervals:
+    """An interval for the mean outcome of every arm.
+
+    `source` is a trial, a rehearsal, a report or a `Record`; `kind` is the one that the trial was
+    created with, or the same again.
+    """
+    record = record_of(source)
+    kind = _kind_of(record, kind)
+    alpha = 1.0 - check_level(level)
+    if together:
+        alpha /= len(record.arms)
+    limits = _anytime(record, alpha) if kind == "anytime" else _planned(record, alpha, kind)
+    rows = []
+    for arm, (low, high) in enumerate(limits):
+        size, total, _ = record.sums(arm)
+        estimate = record.outcome(total / size, inside=False) if size else None
+        rows.append(
+            Interval(record.arms[arm], estimate, record.outcome(low), record.outcome(high), size)
+        )
+    return Intervals(kind, level, together, tuple(rows))
+
+
+def _kind_of(record: Record, kind: str | None) -> str:
+    fixed = check_kind(record.kind, record.recorded)
+    if kind is None or kind == "auto" or check_kind(kind, record.recorded) == fixed:
+        return fixed
+    if record.kind != "auto":
+        raise InvalidArgument(
+            "kind", f"be {record.kind!r}, which was fixed when the trial was created", kind,
+            "leave it out: an interval that is chosen after the data holds for none",
+        )  # fmt: skip
+    return kind
+
+
+def books_of(record: Record) -> tuple[Tilts, Any]:
+    """The evidence of all arms."""
+    if record.recorded.kind == AGAIN:
+        raise InvalidArgument(
+            "source", "release sums of disjoint batches for evidence that may be watched",
+            "reads that share their rewards (a tree)", "take intervals of the kind 'looks'",
+        )  # fmt: skip
+    tilts = tilts_for(record.recorded.noise, interpreted=True)
+    books = fresh_books(len(record.arms), tilts.effects, tilts.classes)
+    notes = SimpleNamespace(**{name: array.tolist() for name, array in books.items()})
+    for arm in range(len(record.arms)):
+        for batch in record.batches(arm):
+            enter(tilts, notes, arm, batch.size, batch.total)
+    return tilts, notes
+
+
+def _anytime(record: Record, alpha: float) -> list[tuple[float, float]]:
+    tilts, books = books_of(record)
+    level = math.log(2.0 / alpha)
+    found = []
+    for arm in range(len(record.arms)):
+        if books.size[arm] == 0:
+            found.append((0.0, 1.0))
+            continue
+        # U falls and D grows with u: what is refused is an end of [0, 1]
+        centre = min(max(books.total[arm] / books.size[arm], 0.0), 1.0)
+        low = _bisect(lambda u, a=arm: log_single(tilts, books, a, u, True) < level, 0.0, centre)
+        high = _bisect(lambda u, a=arm: log_single(tilts, books, a, u, False) < level, 1.0, centre)
+        found.append((low, high))
+    return found
+
+
+def _bisect(inside: Any, outer: float, inner: float) -> float:
+    """The end of a set that reaches from `inner` towards `outer`, from outside."""
+    if inside(outer):
+        return outer
+    if not inside(inner):
+        inner = 1.0 - outer  # far from the estimate: the set lies wholly on the other side
+        if not inside(inner):
+            return inner
+    for _ in range(HALVINGS):
+        middle = 0.5 * (outer + inner)
+        if inside(middle):
+            inner = middle
+        else:
+            outer = middle
+    return outer
+
+
+def _planned(record: Record, alpha: float, kind: str) -> list[tuple[float, float]]:
+    looks = 1 if kind == "end" else record.recorded.looks
+    assert looks is not None
+    share = alpha / looks
+    found = []
+    for arm in range(len(record.arms)):
+        size, total, draws = record.sums(arm)
+        if size == 0:
+            found.append((0.0, 1.0))
+            continue
+        noise, slack = record.noise(arm), 2.0 * draws * record.recorded.step
+        limits = None
+        if record.binary and not noise.each:
+            limits = exact_limits(size, total, noise, draws, share, slack)
+        if limits is None:
+            limits = chernoff_limits(size, total, noise, draws, share)
+        found.append(limits)
+    return found
+
+
+def differences(
+    source: Any,
+    level: float = LEVEL,
+    *,
+    against: Any = None,
+    together: bool = True,
+) -> Intervals:
+    """Intervals for the difference of every arm and one other, at any time.
+
+    `against` is the control, by name; without it the arm with the highest estimate. All hold at
+    once unless told: comparing with the best after looking takes that.
+    """
+    record = record_of(source)
+    alpha = 1.0 - check_level(level)
+    count = len(record.arms)
+    if together:
+        # any two arms may be the ones that are compared, unless the control is named beforehand
+        alpha /= count - 1 if against is not None else count * (count - 1) / 2.0
+    tilts, books = books_of(record)
+    means = [books.total[a] / books.size[a] if books.size[a] else -math.inf for a in range(count)]
+    other = place_of(record, against) if against is not None else means.index(max(means))
+    level_log = math.log(2.0 / alpha)
+    rows = []
+    for arm in range(count):
+        if arm == other:
+            continue
+        low, high, estimate = -1.0, 1.0, None
+        if books.size[arm] and books.size[other]:
+            low = _least_gap(tilts, books, arm, other, level_log)
+            high = -_least_gap(tilts, books, other, arm, level_log)
+            estimate = record.gap(means[arm] - means[other])
+        rows.append(
+            Interval(
+                record.arms[arm],
+                estimate,
+                record.gap(low),
+                record.gap(high),
+                books.size[arm] + books.size[other],
+                record.arms[other],
+            )
+        )
+    return Intervals("anytime", level, together, tuple(rows))
+
+
+def place_of(record: Record, arm: Any) -> int:
+    """The number of an arm."""
+    if arm not in record.arms:
+        raise InvalidArgument("arm", "be one of the arms", arm, f"use one of {list(record.arms)}")
+    return record.arms.index(arm)
+
+
+def _least_gap(tilts: Tilts, books: Any, better: int, worse: int, level: float) -> float:
+    """The largest d that the evidence refuses: min_u E_{a,c}(u; d) falls with d."""
+    start = min(max(books.total[worse] / books.size[worse], 0.0), 1.0)
+
+    def refused(d: float) -> bool:
+        return least_pair(tilts, books, better, worse, d, start, level) >= level
+
+    low, high = -1.0, 1.0
+    if not refused(low):
+        return low
+    for _ in range(HALVINGS // 2 + 5):
+        middle = 0.5 * (low + high)
+        if refused(middle):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How strongly the releases speak for "arm is better than against", whenever it is looked at.
+
+    `value` is an e-value: its mean is at most 1 if that is not so. `p_value` is 1 over it, and is
+    ever below α with probability at most α (Ville): the smallest one that was seen may be quoted.
+    """
+
+    arm: Any
+    against: Any
+    value: float
+    p_value: float
+
+
+def evidence(source: Any, arm: Any, against: Any, *, margin: float = 0.0) -> Evidence:
+    """The evidence that an arm beats another by more than `margin`, to be watched at any time."""
+    record = record_of(source)
+    low, high = record.outcome_range
+    shift = margin / (high - low) * record.recorded.factor
+    better, worse = place_of(record, arm), place_of(record, against)
+    if better == worse:
+        raise InvalidArgument("against", "be another arm", against, "name the control")
+    tilts, books = books_of(record)
+    if not (books.size[better] and books.size[worse]):
+        return Evidence(arm, against, 1.0, 1.0)
+    start = min(max(books.total[worse] / books.size[worse], 0.0), 1.0)
+    log = least_pair(tilts, books, better, worse, shift, start, -math.inf)
+    value = math.exp(min(log, 700.0))
+    return Evidence(arm, against, value, min(1.0, math.exp(-log)) if log < 700.0 else 0.0)
