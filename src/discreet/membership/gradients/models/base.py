@@ -47,6 +47,9 @@ class Model(Protocol):
     def layer(self, theta: Array, x: Array, y: Array) -> Factors:
         """The gradients in the softmax layer, as two factors."""
 
+    def input_gradient(self, theta: Array, x: Array, upstream: Array) -> Array:
+        """The gradient in x of a loss whose gradient in the softmax layer's inputs is given."""
+
 
 @dataclass(frozen=True, eq=False)
 class Factors:
