@@ -1,0 +1,50 @@
+"""White-box audits of gradient descent: what do the gradients of a run tell about one point?
+
+Attacks take arrays of gradients from any framework; models, trainers and data of our own make the
+whole audit run without one. Names are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...lazy import lazily
+
+if TYPE_CHECKING:
+    from .accounting import claim, last_iterate_delta, last_iterate_epsilon, shuffled_claim
+    from .attacks import SoftmaxTarget, Steps, covariance_steps, glir_steps, scalar_steps
+    from .audits import AuditTable, Line, audit_dpsgd, gaussian_audit
+    from .canaries import (
+        Ranking,
+        best_gradient,
+        blank,
+        canife,
+        dirac,
+        mislabelled,
+        random_direction,
+        rank,
+    )
+    from .data import Images, cifar10, fashion_mnist, fashion_mnist_sample
+    from .dpsgd import DPSGD, GradientCanaries, PointCanary
+    from .models import ConvNet, Factors, SoftmaxRegression
+    from .references import References, references_at
+    from .trainers import FullBatch, Poisson, Shuffled, Single, Trace, Trainer
+
+_HOMES = {
+    "accounting": ("claim", "last_iterate_delta", "last_iterate_epsilon", "shuffled_claim"),
+    "attacks": ("SoftmaxTarget", "Steps", "covariance_steps", "glir_steps", "scalar_steps"),
+    "audits": ("AuditTable", "Line", "audit_dpsgd", "gaussian_audit"),
+    "canaries": (
+        "Ranking", "best_gradient", "blank", "canife", "dirac", "mislabelled", "random_direction",
+        "rank",
+    ),
+    "data": ("Images", "cifar10", "fashion_mnist", "fashion_mnist_sample"),
+    "dpsgd": ("DPSGD", "GradientCanaries", "PointCanary"),
+    "models": ("ConvNet", "Factors", "SoftmaxRegression"),
+    "references": ("References", "references_at"),
+    "trainers": ("FullBatch", "Poisson", "Shuffled", "Single", "Trace", "Trainer"),
+}  # fmt: skip
+
+__all__ = [name for names in _HOMES.values() for name in names]
+
+__getattr__, __dir__ = lazily(__name__, _HOMES)

@@ -37,7 +37,7 @@ def claim(
     >>> claim(10.0, 100)
     GaussianDP(mu=1.0)
     >>> round(claim(1.0, 100, sampling=0.01, delta=1e-5).epsilon, 2)
-    0.74
+    0.72
     """
     _check(noise, steps, sampling, delta, neighbours)
     if noise == 0.0:
