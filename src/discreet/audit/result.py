@@ -157,7 +157,7 @@ class Audit:
         at = f" at δ = {self.delta:g}" if self.delta else ""
         lines = [
             f"{self.policy}: {self.verdict}",
-            f"claimed  {self.claimed.short()}",
+            *([f"claimed  {self.claimed.short()}"] if self.claimed.is_private else []),
             f"proved   ε >= {self.epsilon_lower:.4g}{at}, confidence {self.confidence:g}"
             + _beside(self.claimed_epsilon),
         ]

@@ -14,7 +14,20 @@ from typer.core import TyperCommand, TyperGroup
 
 from ..errors import DiscreetError
 from ..version import __version__
-from . import audit, bounds, cite, compare, identify, plan, policies, reproduce, show, simulate
+from . import (
+    audit,
+    bounds,
+    cite,
+    compare,
+    explain,
+    identify,
+    membership,
+    plan,
+    policies,
+    reproduce,
+    show,
+    simulate,
+)
 
 
 class _QuickHelp:
@@ -70,9 +83,19 @@ def discreet(
     """Adaptive experiments that keep their participants' secrets."""
 
 
-for _command in (policies, show, simulate, compare, cite, reproduce, identify, bounds, plan, audit):
+for _command in (
+    policies, show, simulate, compare, cite, reproduce, identify, bounds, plan, audit, explain,
+):  # fmt: skip
     _epilog = f"Example: {_command.EXAMPLE}"
     app.command(_command.NAME, cls=Command, epilog=_epilog)(_command.command)
+
+_games = typer.Typer(
+    cls=Commands, no_args_is_help=True, rich_markup_mode=None, help=f"{membership.SUMMARY}"
+)
+for _name, _play in membership.COMMANDS.items():
+    _epilog = f"Example: {membership.EXAMPLES[_name]}"
+    _games.command(_name, cls=Command, epilog=_epilog)(_play)
+app.add_typer(_games, name=membership.NAME)
 
 
 def main() -> None:

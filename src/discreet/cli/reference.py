@@ -10,7 +10,20 @@ from typing import Any
 
 import typer
 
-from . import audit, bounds, cite, compare, identify, plan, policies, reproduce, show, simulate
+from . import (
+    audit,
+    bounds,
+    cite,
+    compare,
+    explain,
+    identify,
+    membership,
+    plan,
+    policies,
+    reproduce,
+    show,
+    simulate,
+)
 from .app import app
 
 HEAD = """\
@@ -95,6 +108,26 @@ that the claim is stated by with its bound; null if nothing was told apart), `ve
 or "no violation found with N transcripts", which is no proof. Exit code 1 means a violation.
 `--transcripts` and `--seed` together fix every number; a time limit does not.
 """,
+    "explain": """\
+The JSON is an object: `budget`, `advantage` (the largest share of members found less innocents
+accused), `accuracy`, `power` (the largest share of members found, by the share of innocents
+accused) and `words`.
+""",
+    "membership leakage": """\
+The JSON is an object: `score` (the leakage score m*), `advantage`, `power` (by level), `auc`,
+`epsilon` (that the game can show at `delta`, null if infinite) and `delta`.
+""",
+    "membership play": """\
+The JSON is an object: `score` (of a fixed target), `attack`, `mechanism`, `law`, `n`, `noise`,
+`subsample`, `game`, `rounds`, `advantage`, `accuracy`, `auc`, `power` (by level), `limits` (of
+these, at `confidence`), `epsilon_lower` (proved at `delta`), `audit` (as `membership audit`
+prints it), `seconds`, `seed`, `complete`.
+""",
+    "membership audit": """\
+The JSON is that of `discreet audit`, with `epsilon_lower` at `delta` and `mu_lower`, the bound on
+Gaussian DP, where there is one. `claimed` is null unless a claim was given; with one, exit code 1
+means a violation.
+""",
 }
 
 
@@ -102,7 +135,9 @@ def reference() -> str:
     """The whole page."""
     group: Any = typer.main.get_command(app)
     commands: dict[str, Any] = group.commands
-    pages = (_page(module.NAME, module.EXAMPLE, commands) for module in _MODULES)
+    pages = [_page(module.NAME, module.EXAMPLE, commands) for module in _MODULES]
+    games = {f"{membership.NAME} {name}": c for name, c in commands["membership"].commands.items()}
+    pages += [_page(name, membership.EXAMPLES[name.split()[1]], games) for name in games]
     return HEAD + "".join(pages)
 
 
@@ -117,6 +152,7 @@ _MODULES: tuple[Any, ...] = (
     bounds,
     plan,
     audit,
+    explain,
 )
 
 

@@ -104,8 +104,8 @@ class _Column:
         """log E e^(power·ℓ) of all columns of this kind."""
         mass = self.inside if side else self.outside
         with np.errstate(divide="ignore"):
-            total: float = np.logaddexp.reduce(np.log(mass) + power * self.loss).item()
-        return self.count * total
+            terms = np.log(mass) + power * self.loss
+        return float(self.count * np.logaddexp.reduce(terms))
 
 
 def _range(columns: list[_Column]) -> tuple[float, float]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ..privacy.tradeoff import Tradeoff
     from .curve import Curve
     from .result import Scores
 
@@ -77,3 +78,52 @@ def dress_curves(axes: Axes) -> None:
     axes.set_ylim(0.0, 1.02)
     axes.grid(alpha=0.25)
     axes.legend(fontsize="small", frameon=False)
+
+
+def plot_tradeoffs(
+    tradeoffs: Mapping[str, Tradeoff], *, measured: Mapping[str, Curve] | None = None,
+    path: str | Path | None = None, title: str | None = None,
+) -> Figure:  # fmt: skip
+    """The largest power that budgets allow, and measured curves below them."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.add_subplot()
+    draw_tradeoffs(axes, tradeoffs, measured)
+    axes.set_title(title or "")
+    if path is not None:
+        figure.savefig(path, dpi=150)
+    return figure
+
+
+def draw_tradeoffs(
+    axes: Axes, tradeoffs: Mapping[str, Tradeoff], measured: Mapping[str, Curve] | None = None
+) -> None:
+    """Budgets as solid lines with the region below them shaded, measured curves dashed."""
+    level = np.geomspace(SMALLEST_LEVEL, 1.0, 120)
+    for number, (name, tradeoff) in enumerate(tradeoffs.items()):
+        hue = COLOURS[number % len(COLOURS)]
+        power = [tradeoff.power(float(x)) for x in level]
+        axes.plot(level, power, color=hue, label=name, linewidth=1.7)
+        axes.fill_between(level, level, power, color=hue, alpha=0.10, linewidth=0)
+    for number, (name, curve) in enumerate((measured or {}).items()):
+        hue = COLOURS[(len(tradeoffs) + number) % len(COLOURS)]
+        draw_curve(axes, curve, name, hue, line="--")
+    dress_curves(axes)
+
+
+def plot_curves(
+    curves: Mapping[str, Curve], *, path: str | Path | None = None, title: str | None = None
+) -> Figure:
+    """Trade-off curves by name."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.add_subplot()
+    for number, (name, curve) in enumerate(curves.items()):
+        draw_curve(axes, curve, name, COLOURS[number % len(COLOURS)])
+    dress_curves(axes)
+    axes.set_title(title or "")
+    if path is not None:
+        figure.savefig(path, dpi=150)
+    return figure

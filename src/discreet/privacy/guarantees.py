@@ -13,12 +13,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from discreet.errors import InvalidArgument, NoConversion
 
 from ._checks import count, probability
 from .budgets import Approximate, Budget, Pure, budget_from_dict
+
+if TYPE_CHECKING:
+    from .tradeoff import Tradeoff
 
 
 class Definition(Enum):
@@ -182,6 +185,15 @@ class Guarantee:
     def as_approximate(self, delta: float) -> Guarantee:
         """The same promise stated as (ε, δ)-DP."""
         return replace(self, budget=self.budget.to_approximate(delta))
+
+    def tradeoff(self) -> Tradeoff:
+        """What the promise means to a person: the power of the best attacker at every level.
+
+        That of an instantaneous promise is about one assignment: see `over_run`.
+        """
+        from .tradeoff import Tradeoff
+
+        return Tradeoff(self.budget)
 
     def view_to_table(self, arms: int, rounds: int) -> Guarantee:
         """View DP as table DP: pure as it is, (ε, δ) as (ε, K^T δ) (Azize 2024)."""

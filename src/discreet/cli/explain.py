@@ -1,0 +1,76 @@
+"""`discreet explain`: what a budget means to a person."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import DiscreetError, InvalidArgument
+from .options import Json
+from .output import check_path, print_json, print_table, print_text
+
+NAME = "explain"
+EXAMPLE = "discreet explain --epsilon 1"
+LEVELS = (0.001, 0.01, 0.05, 0.1)
+
+
+def command(
+    epsilon: Annotated[
+        float | None, typer.Option(help="Budget ε; alone it is pure.", metavar="NUMBER")
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="With --epsilon: an (ε, δ) budget.", metavar="NUMBER")
+    ] = None,
+    rho: Annotated[
+        float | None, typer.Option(help="A zero-concentrated (zCDP) budget.", metavar="NUMBER")
+    ] = None,
+    renyi_alpha: Annotated[
+        float | None,
+        typer.Option(help="With --epsilon: a Rényi budget of this order.", metavar="NUMBER"),
+    ] = None,
+    mu: Annotated[
+        float | None, typer.Option(help="A Gaussian DP budget.", metavar="NUMBER")
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw the trade-off curve: .png, .svg or .pdf.", metavar="FILE.png", readable=False
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Say what a budget means: how many members the best attacker finds, and at what price.
+
+    The bounds hold for every attacker and every mechanism with this budget. They are exact for
+    pure, (ε, δ) and Gaussian budgets, and the best that can be said of a level for the others.
+    """
+    from ..privacy import budget_from
+    from ..privacy.tradeoff import Tradeoff
+
+    budget = budget_from(epsilon, delta, rho, renyi_alpha, mu)
+    if budget is None:
+        raise InvalidArgument("budget", "be given", None, "use for example --epsilon 1")
+    check_path("plot", plot, (".png", ".svg", ".pdf"))
+    tradeoff = Tradeoff(budget)
+    if plot is not None:
+        from ..membership.plots import plot_tradeoffs
+        from ..simulator.files import written_whole
+
+        figure = plot_tradeoffs({f"every mechanism with {budget}": tradeoff})
+        try:
+            with written_whole(plot) as temporary:
+                figure.savefig(temporary, format=plot.suffix[1:].lower(), dpi=150)
+        except OSError as error:
+            raise DiscreetError(f"the picture could not be saved: {error}") from None
+    if json:
+        print_json(tradeoff.to_dict(LEVELS))
+        return
+    print_text(tradeoff.in_words())
+    print_text(f"largest advantage (members found - innocents accused): {tradeoff.advantage:.4g}")
+    print_table(
+        ["innocents accused", "members found, at most"],
+        [[f"{level:.1%}", f"{tradeoff.power(level):.2%}"] for level in LEVELS],
+        right=("innocents accused", "members found, at most"),
+    )
