@@ -231,6 +231,10 @@ class SoftmaxTarget:
         seen = cells[:, :, :-1] @ self.x[0] + cells[:, :, -1]
         return np.einsum("tk,tk->t", own, seen, dtype=float)
 
+    def both(self, trace: Trace) -> tuple[Steps, Array]:
+        """The covariance scores and the scalar products of every step."""
+        return self.steps(trace), self.scalar(trace)
+
     def _projected(self, parameters: Array, weights: Array) -> Array:
         """w_t'g_i(θ_t) of every fresh reference: (T, n)."""
         import numpy as np

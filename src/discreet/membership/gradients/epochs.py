@@ -41,11 +41,8 @@ REFRESH = 10
 class Attacker(Protocol):
     """Scores a run's steps for one target."""
 
-    def steps(self, trace: Trace) -> Steps:
-        """The covariance scores."""
-
-    def scalar(self, trace: Trace) -> Array:
-        """The scalar products."""
+    def both(self, trace: Trace) -> tuple[Steps, Array]:
+        """The covariance scores and the scalar products of every step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +108,8 @@ class HeadTarget:
         layers = [self.model.layer(theta, self.x, self.y) for theta in trace.parameters[:-1]]
         return np.concatenate([layer.dense() for layer in layers]).astype(float)
 
-    def steps(self, trace: Trace) -> Steps:
-        """The covariance scores of every step."""
+    def both(self, trace: Trace) -> tuple[Steps, Array]:
+        """The covariance scores and the scalar products of every step."""
         import numpy as np
 
         canary = self.canary(trace)
@@ -128,13 +125,8 @@ class HeadTarget:
                 spread[at : at + REFRESH] = projected.var(axis=1, ddof=1) / self.batch
         shift = (np.einsum("ij,ij->i", direction, canary) - mean) / self.batch
         seen = np.einsum("ij,ij->i", direction, updates)
-        return Steps(seen - mean - shift / 2.0, shift, spread)
-
-    def scalar(self, trace: Trace) -> Array:
-        """g*_t'g_batch in the last layer."""
-        import numpy as np
-
-        return np.einsum("ij,ij->i", self.canary(trace), trace.updates[:, -self.model.head :])
+        products = np.einsum("ij,ij->i", canary, updates)
+        return Steps(seen - mean - shift / 2.0, shift, spread), products
 
 
 def attacker(
@@ -148,7 +140,7 @@ def attacker(
 
 def scores_of(attack: Attacker, trace: Trace) -> dict[str, float]:
     """One score per attack for a run."""
-    steps, products = attack.steps(trace), attack.scalar(trace)
+    steps, products = attack.both(trace)
     return {
         SUM: steps.combined("sum"),
         LOG_MEAN_EXP: steps.combined("log-mean-exp"),

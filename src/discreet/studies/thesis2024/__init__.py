@@ -1,4 +1,4 @@
-"""Azize (2024), the thesis: finite-armed and linear bandits under pure and concentrated privacy."""
+"""Azize (2024), the thesis: bandits under privacy, and attacks on means and gradients."""
 
 from ..registry import Study
 from . import (
@@ -9,6 +9,8 @@ from . import (
     figure5_6,
     figure5_7,
     figure5_7_local,
+    figure7_1,
+    figure7_2,
     figure_c1,
 )
 
@@ -25,6 +27,8 @@ STUDY = Study(
             figure5_6,
             figure5_7,
             figure5_7_local,
+            figure7_1,
+            figure7_2,
             figure_c1,
         )
     ),
