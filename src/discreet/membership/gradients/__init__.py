@@ -13,7 +13,7 @@ from ...lazy import lazily
 if TYPE_CHECKING:
     from .accounting import claim, last_iterate_delta, last_iterate_epsilon, shuffled_claim
     from .attacks import SoftmaxTarget, Steps, covariance_steps, glir_steps, scalar_steps
-    from .audits import AuditTable, Line, audit_dpsgd, gaussian_audit
+    from .audits import AuditTable, Line, audit_dpsgd, curve_audit
     from .canaries import (
         Ranking,
         best_gradient,
@@ -26,21 +26,27 @@ if TYPE_CHECKING:
     )
     from .data import Images, cifar10, fashion_mnist, fashion_mnist_sample
     from .dpsgd import DPSGD, GradientCanaries, PointCanary
+    from .epochs import Epoch, play_epochs
+    from .experiments import cifar_experiment, fashion_experiment, sample_experiment
     from .models import ConvNet, Factors, SoftmaxRegression
+    from .models.jax_model import per_sample_gradients
     from .references import References, references_at
     from .trainers import FullBatch, Poisson, Shuffled, Single, Trace, Trainer
 
 _HOMES = {
     "accounting": ("claim", "last_iterate_delta", "last_iterate_epsilon", "shuffled_claim"),
     "attacks": ("SoftmaxTarget", "Steps", "covariance_steps", "glir_steps", "scalar_steps"),
-    "audits": ("AuditTable", "Line", "audit_dpsgd", "gaussian_audit"),
+    "audits": ("AuditTable", "Line", "audit_dpsgd", "curve_audit"),
     "canaries": (
         "Ranking", "best_gradient", "blank", "canife", "dirac", "mislabelled", "random_direction",
         "rank",
     ),
     "data": ("Images", "cifar10", "fashion_mnist", "fashion_mnist_sample"),
     "dpsgd": ("DPSGD", "GradientCanaries", "PointCanary"),
+    "epochs": ("Epoch", "play_epochs"),
+    "experiments": ("cifar_experiment", "fashion_experiment", "sample_experiment"),
     "models": ("ConvNet", "Factors", "SoftmaxRegression"),
+    "models.jax_model": ("per_sample_gradients",),
     "references": ("References", "references_at"),
     "trainers": ("FullBatch", "Poisson", "Shuffled", "Single", "Trace", "Trainer"),
 }  # fmt: skip

@@ -26,6 +26,9 @@ REPLACE = "replace"
 _RELATIONS = {ADD_OR_REMOVE: "ADD_OR_REMOVE_ONE", REPLACE: "REPLACE_ONE"}
 GRID = 1e-4
 """Cells of the privacy-loss distributions."""
+COARSE = 1e-3
+"""Cells where a multiplier is searched for: quicker, and on the safe side."""
+MOST_EPSILON = 20.0
 
 
 def claim(
@@ -53,15 +56,30 @@ def shuffled_claim(noise: float, epochs: int = 1, *, neighbours: str = ADD_OR_RE
     return claim(noise, epochs, neighbours=neighbours)
 
 
-@lru_cache(maxsize=32)
-def _losses(noise: float, steps: int, sampling: float, neighbours: str) -> Any:
+def most_power(level: float, noise: float, steps: int, sampling: float) -> float:
+    """The largest power at a level that the accountant's curve allows; never too small.
+
+    min over ε of e^ε α + δ(ε) and 1 - e^-ε(1 - α - δ(ε)), add-or-remove.
+    """
+    import numpy as np
+
+    losses = _losses(noise, steps, sampling, ADD_OR_REMOVE, COARSE)
+    epsilons = np.linspace(0.0, MOST_EPSILON, 400)
+    deltas = np.asarray(losses.get_delta_for_epsilon(list(epsilons)))
+    inside = np.exp(epsilons) * level + deltas
+    outside = 1.0 - np.exp(-epsilons) * (1.0 - level - deltas)
+    return float(min(inside.min(), outside.min(), 1.0))
+
+
+@lru_cache(maxsize=64)
+def _losses(noise: float, steps: int, sampling: float, neighbours: str, grid: float = GRID) -> Any:
     from dp_accounting import privacy_accountant
     from dp_accounting.pld import privacy_loss_distribution
 
     relation = privacy_accountant.NeighboringRelation[_RELATIONS[neighbours]]
     one = privacy_loss_distribution.from_gaussian_mechanism(
         noise, sampling_prob=sampling, neighboring_relation=relation,
-        value_discretization_interval=GRID,
+        value_discretization_interval=grid,
     )  # fmt: skip
     return one.self_compose(steps)
 

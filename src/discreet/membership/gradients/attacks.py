@@ -58,7 +58,9 @@ class Steps:
         ratio = self.shift / np.maximum(self.variance, 1e-300)
         return ratio * (self.scores - centre) - ratio * self.shift / 2.0  # type: ignore[no-any-return]
 
-    def combined(self, how: str, *, sampling: float | None = None, recalibrate: bool = True) -> float:
+    def combined(
+        self, how: str, *, sampling: float | None = None, recalibrate: bool = True
+    ) -> float:
         """One score of the whole run.
 
         "sum" is the thesis' (of the scores as they are); "log-mean-exp" the likelihood ratio of an

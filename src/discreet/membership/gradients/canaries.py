@@ -53,9 +53,7 @@ class Ranking:
         return self._at(0)
 
 
-def rank(
-    references: References, candidates: Array | Factors, *, among: bool = False
-) -> Ranking:
+def rank(references: References, candidates: Array | Factors, *, among: bool = False) -> Ranking:
     """Mahalanobis selection; `among=True` if each candidate is one of the references."""
     if not len(candidates):
         raise InvalidArgument("candidates", "hold at least one", 0, "give gradients to choose from")

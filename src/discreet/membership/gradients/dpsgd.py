@@ -121,9 +121,7 @@ class DPSGD:
         """The same with another multiplier: to audit a claim that the code does not keep."""
         return replace(self, noise=noise)
 
-    def run(
-        self, canaries: GradientCanaries | PointCanary, sent: Array, rng: Generator
-    ) -> Runs:
+    def run(self, canaries: GradientCanaries | PointCanary, sent: Array, rng: Generator) -> Runs:
         """One training run per row of `sent` (R, M), which says what canaries take part."""
         import numpy as np
 
@@ -166,9 +164,7 @@ class DPSGD:
         ]
         return np.asarray(found, float)
 
-    def _pair(
-        self, canaries: GradientCanaries | PointCanary, thetas: Array
-    ) -> tuple[Array, Array]:
+    def _pair(self, canaries: GradientCanaries | PointCanary, thetas: Array) -> tuple[Array, Array]:
         """What is sent with and without the canary, each (R or 1, M, d)."""
         import numpy as np
 

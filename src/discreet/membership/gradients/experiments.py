@@ -51,9 +51,7 @@ CIFAR_FULL = Scale(references=12_000, fresh=256, candidates=4_000, size=29_952, 
 """CIFAR-10 with as many points as Fashion-MNIST: an hour on two cores."""
 CIFAR = Scale(references=12_000, fresh=256, candidates=2_000, size=6_400, games=40)
 """CIFAR-10 in a few minutes: a hundred steps instead of 468."""
-SAMPLE = Scale(
-    references=1_200, fresh=200, candidates=400, size=640, games=40, batch=16, rate=1e-2
-)
+SAMPLE = Scale(references=1_200, fresh=200, candidates=400, size=640, games=40, batch=16, rate=1e-2)
 """The shipped sample: forty steps."""
 
 
@@ -121,9 +119,7 @@ def prepare(
         references=references,
         fresh=(features[fresh], labels[fresh]),
         targets={name: (features[at], int(labels[at])) for name, at in places.items()},
-        leakage={
-            name: float(ranking.distances[at]) / scale.batch for name, at in chosen.items()
-        },
+        leakage={name: float(ranking.distances[at]) / scale.batch for name, at in chosen.items()},
         places=places,
     )
 
@@ -137,9 +133,7 @@ def fashion_experiment(
 ) -> Experiment:
     """Softmax regression on Fashion-MNIST, all 784 pixels."""
     images = fashion_mnist(path)
-    return prepare(
-        images, SoftmaxRegression(784), images.features(), scale, seed=seed, cache=cache
-    )
+    return prepare(images, SoftmaxRegression(784), images.features(), scale, seed=seed, cache=cache)
 
 
 def cifar_experiment(

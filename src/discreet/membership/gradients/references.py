@@ -121,9 +121,7 @@ class References:
         from scipy.linalg import solve_triangular
 
         half = self.whitened(vectors)
-        whole = solve_triangular(
-            self.factor, half.T, lower=True, trans="T", check_finite=False
-        ).T
+        whole = solve_triangular(self.factor, half.T, lower=True, trans="T", check_finite=False).T
         out = _out(whole, self.basis)
         return out if np.ndim(vectors) == 2 else out[0]  # type: ignore[no-any-return]
 

