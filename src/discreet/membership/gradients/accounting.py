@@ -110,15 +110,12 @@ def last_iterate_delta(noise: float, steps: int, sampling: float, epsilon: float
         """P(sum > x) without and with the point."""
         return float(ndtr(-x / spread)), float(weights @ ndtr((k - x) / spread))
 
-    found = 0.0
-    for level, member in ((epsilon, 1), (-epsilon, 0)):
-        x = _root(lambda at, level=level: ratio(at) - level, spread, steps)
-        without, with_it = above(x)
-        if member:
-            found = max(found, with_it - math.exp(epsilon) * without)
-        else:
-            found = max(found, (1.0 - without) - math.exp(epsilon) * (1.0 - with_it))
-    return found
+    high = _root(lambda at: ratio(at) - epsilon, spread, steps)
+    low = _root(lambda at: ratio(at) + epsilon, spread, steps)
+    without, with_it = above(high)
+    most = with_it - math.exp(epsilon) * without
+    without, with_it = above(low)
+    return max(0.0, most, (1.0 - without) - math.exp(epsilon) * (1.0 - with_it))
 
 
 def last_iterate_epsilon(noise: float, steps: int, sampling: float, delta: float) -> float:

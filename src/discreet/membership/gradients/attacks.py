@@ -8,9 +8,9 @@ Three corrections to the printed attack:
 2. The sum over steps is the likelihood ratio only if the canary is in every step. In an epoch it is
    in one of T, unknown which, so the ratio is log (1/T) Σ e^{s_t}; under Poisson sampling
    Σ log(1 - q + q e^{s_t}).
-3. μ̂ of θ_0 is stale at θ_t and shifts s_t differently in every step: it is estimated again at θ_t on
-   a few hundred references. Stale Ĉ and heavy tails make Var_0 s = V > Δ, so before anything is
-   exponentiated, ℓ = (Δ/V)(s - e_0) - Δ²/(2V).
+3. μ̂ of θ_0 is stale at θ_t and shifts s_t differently in every step: it is estimated again at
+   θ_t on a few hundred references. Stale Ĉ and heavy tails make Var_0 s = V > Δ, so before
+   anything is exponentiated, ℓ = (Δ/V)(s - e_0) - Δ²/(2V).
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from typing import TYPE_CHECKING, Any
 from ...errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from .models.base import Model
@@ -56,7 +54,7 @@ class Steps:
             return self.scores
         centre = -self.shift / 2.0 if self.centre is None else self.centre
         ratio = self.shift / np.maximum(self.variance, 1e-300)
-        return ratio * (self.scores - centre) - ratio * self.shift / 2.0  # type: ignore[no-any-return]
+        return ratio * (self.scores - centre) - ratio * self.shift / 2.0
 
     def combined(
         self, how: str, *, sampling: float | None = None, recalibrate: bool = True
@@ -122,15 +120,15 @@ def scalar_steps(canary: Array, updates: Array) -> Array:
     import numpy as np
 
     canary, updates = _checked(np.shape(updates)[-1], canary, updates)
-    return np.einsum("ij,ij->i", np.broadcast_to(canary, updates.shape), updates)
+    return np.asarray(np.einsum("ij,ij->i", np.broadcast_to(canary, updates.shape), updates))
 
 
 def glir_steps(references: References, canary: Array, updates: Array, batch: int) -> Array:
     """GLiR (Leemann et al. 2023): -log F(S), F the law of S for a non-member; high for members.
 
     S = B |g_batch - g*|²_{Ĉ⁻¹} is noncentral χ² with d degrees and noncentrality B |μ̂ - g*|²_{Ĉ⁻¹}
-    without the canary. S falls as the Gaussian likelihood ratio rises, affinely: the same test for a
-    fixed target. The print takes F⁻¹ for F, an unsquared norm, and B - 1 for B.
+    without the canary. S falls as the Gaussian likelihood ratio rises, affinely: the same test for
+    a fixed target. The print takes F⁻¹ for F, an unsquared norm, and B - 1 for B.
     """
     import numpy as np
 
@@ -167,9 +165,10 @@ def log_noncentral_chi2(x: Array, degrees: int, centre: Array) -> Array:
 class SoftmaxTarget:
     """The covariance attack on softmax regression for one fixed target, quick enough for an epoch.
 
-    g*_t = Σ_k r_k (e_k ⊗ x̃*): Ĉ⁻¹ is applied to the `classes` vectors e_k ⊗ x̃* once, and a step then
-    costs classes · d. The direction keeps the mean of θ_0, whose solution is known; what is observed is
-    centred with the mean at θ_t, estimated on `fresh` references.
+    g*_t = Σ_k r_k (e_k ⊗ x̃*): Ĉ⁻¹ is applied to the `classes` vectors e_k ⊗ x̃* once, and a step
+    then costs classes · d. The direction keeps the mean of θ_0, whose solution is known; what is
+    observed is centred with the mean at θ_t, estimated on `fresh` points. These must not be among
+    the references: on those the variance of a score comes out too small, by about 1 - d/n.
     """
 
     def __init__(
@@ -231,7 +230,7 @@ class SoftmaxTarget:
         own = self.residuals(trace.parameters[:-1])
         cells = trace.updates.reshape(len(own), self.model.classes, -1)
         seen = cells[:, :, :-1] @ self.x[0] + cells[:, :, -1]
-        return np.einsum("tk,tk->t", own, seen, dtype=float)
+        return np.asarray(np.einsum("tk,tk->t", own, seen, dtype=float))
 
     def both(self, trace: Trace) -> tuple[Steps, Array]:
         """The covariance scores and the scalar products of every step."""
@@ -247,7 +246,7 @@ class SoftmaxTarget:
         n, rows, classes = self._fresh.shape
         turned = self._fresh.transpose(1, 0, 2).reshape(rows, n * classes)
         along = (weights.astype(np.float32) @ turned).reshape(len(weights), n, classes)
-        return np.einsum("tnl,tnl->tn", each, along)
+        return np.asarray(np.einsum("tnl,tnl->tn", each, along))
 
 
 def _residuals(model: Model, parameters: Array, x: Array, y: Array) -> Array:
@@ -262,7 +261,7 @@ def _residuals(model: Model, parameters: Array, x: Array, y: Array) -> Array:
     np.exp(logits, out=logits)
     logits /= logits.sum(axis=2, keepdims=True)
     logits[:, np.arange(len(y)), y] -= 1
-    return logits
+    return np.asarray(logits)
 
 
 def _checked(size: int, canary: Array, updates: Array) -> tuple[Array, Array]:

@@ -149,8 +149,8 @@ def audit_dpsgd(
 
     `runs` a side for the games; `canaries` of which `guesses` are guessed for one run (default:
     half). `canary` is a gradient (default: the Dirac that the data touch least), `point` one that
-    replaces the first (default: a blank image labelled 0). `claimed` is the mechanism whose claim is
-    audited, if the code is suspected to run another.
+    replaces the first (default: a blank image labelled 0). `claimed` is the mechanism whose claim
+    is audited, if the code is suspected to run another.
     """
     import numpy as np
 
@@ -254,9 +254,9 @@ def quiet_coordinates(mechanism: DPSGD) -> Array:
 def curve_audit(scores: Scores, claimed: DPSGD, delta: float, confidence: float) -> Audit:
     """The game against the claim's whole curve: accuse where the likelihood ratio is above 1.
 
-    That threshold is fixed before any run, so all runs count. A multiplier is ruled out if its curve
-    does not allow the power and level at their limits; curves shrink as the multiplier grows, so
-    the least multiplier ruled out gives the largest ε(δ).
+    That threshold is fixed before any run, so all runs count. A multiplier is ruled out if its
+    curve does not allow the power and level at their limits; curves shrink as the multiplier grows,
+    so the least multiplier ruled out gives the largest ε(δ).
     """
     alarms = int((scores.nonmembers > 0.0).sum())
     misses = int((scores.members <= 0.0).sum())

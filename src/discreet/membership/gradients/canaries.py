@@ -131,7 +131,7 @@ def random_direction(size: int, norm: float, rng: Generator) -> Array:
 
     _positive("norm", norm)
     direction = rng.normal(size=size)
-    return norm * direction / np.linalg.norm(direction)  # type: ignore[no-any-return]
+    return norm * direction / np.linalg.norm(direction)
 
 
 def blank(x: Array) -> Array:

@@ -58,7 +58,7 @@ class GradientCanaries:
                 f"shape {rows.shape}", "flatten the gradient",
             )  # fmt: skip
         norms = np.linalg.norm(rows, axis=1)
-        return (rows * clip_factors(norms, mechanism.clip)[:, None])[None]  # type: ignore[no-any-return]
+        return (rows * clip_factors(norms, mechanism.clip)[:, None])[None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,12 +209,13 @@ class _Others:
 
     def solve(self, vectors: Array) -> Array:
         """For every row."""
+        import numpy as np
         from scipy.linalg import cho_solve
 
         if self.rows is None:
-            return vectors / self.variance
+            return np.asarray(vectors / self.variance)
         inner = cho_solve(self.factor, self.rows @ vectors.T)
-        return (vectors - inner.T @ self.rows) / self.variance
+        return np.asarray((vectors - inner.T @ self.rows) / self.variance)
 
 
 def totals(
@@ -253,12 +254,12 @@ def _mixed(who: Array, gradients: Array) -> Array:
     import numpy as np
 
     if len(gradients) == 1:
-        return who.astype(float) @ gradients[0]
-    return np.einsum("rm,rmd->rd", who.astype(float), gradients)
+        return np.asarray(who.astype(float) @ gradients[0])
+    return np.asarray(np.einsum("rm,rmd->rd", who.astype(float), gradients))
 
 
 def _along(directions: Array, gradients: Array) -> Array:
     """w_m'g_m of every run: (R or 1, M)."""
     import numpy as np
 
-    return np.einsum("md,rmd->rm", directions, gradients)
+    return np.asarray(np.einsum("md,rmd->rm", directions, gradients))

@@ -1,4 +1,4 @@
-"""The experiment of the thesis' figure 7.2 on any labelled images: split, references, targets, game.
+"""Figure 7.2 of the thesis as an experiment on any labelled images.
 
     references -> (μ̂, Ĉ) at θ_0      candidates -> easiest, median, hardest      pool -> games
 

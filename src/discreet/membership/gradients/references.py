@@ -113,7 +113,7 @@ class References:
         from scipy.linalg import solve_triangular
 
         rows = _in(np.atleast_2d(np.asarray(vectors, float)), self.basis)
-        return solve_triangular(self.factor, rows.T, lower=True, check_finite=False).T  # type: ignore[no-any-return]
+        return solve_triangular(self.factor, rows.T, lower=True, check_finite=False).T
 
     def solve(self, vectors: Array) -> Array:
         """(Ĉ + λI)⁻¹v for every row, in the coordinates of the gradients."""
@@ -123,7 +123,7 @@ class References:
         half = self.whitened(vectors)
         whole = solve_triangular(self.factor, half.T, lower=True, trans="T", check_finite=False).T
         out = _out(whole, self.basis)
-        return out if np.ndim(vectors) == 2 else out[0]  # type: ignore[no-any-return]
+        return out if np.ndim(vectors) == 2 else out[0]
 
     def distances(self, vectors: Array) -> Array:
         """v'(Ĉ + λI)⁻¹v for every row."""
@@ -131,7 +131,7 @@ class References:
 
         half = self.whitened(vectors)
         found = np.einsum("ij,ij->i", half, half)
-        return found if np.ndim(vectors) == 2 else found[0]
+        return np.asarray(found if np.ndim(vectors) == 2 else found[0])
 
     def mahalanobis(self, gradients: Array | Factors, *, among: bool = False) -> Array:
         """|g - ū|² in (Ĉ + λI)⁻¹ for every candidate; divided by B it is the leakage of a batch.
@@ -159,7 +159,7 @@ class References:
     def _half(self, rows: Array) -> Array:
         from scipy.linalg import solve_triangular
 
-        return solve_triangular(self.factor, rows.T, lower=True, check_finite=False)  # type: ignore[no-any-return]
+        return solve_triangular(self.factor, rows.T, lower=True, check_finite=False)
 
     def save(self, path: Path) -> Path:
         """Write everything into one file, whole or not at all."""
@@ -275,7 +275,7 @@ def _mean(gradients: Array | Factors) -> Array:
     if isinstance(gradients, Factors):
         left, inputs = (np.asarray(a, float) for a in (gradients.residuals, gradients.inputs))
         return Factors(left, inputs).total() / len(gradients)
-    return gradients.mean(axis=0, dtype=float)
+    return np.asarray(gradients.mean(axis=0, dtype=float))
 
 
 def _chunks(gradients: Array | Factors, basis: Array | None) -> Iterator[Array]:
@@ -297,7 +297,7 @@ def _in(rows: Array, basis: Array | None) -> Array:
     if basis is None:
         return rows
     cells = rows.reshape(len(rows), basis.shape[0], -1)
-    return np.matmul(basis.T, cells).reshape(len(rows), -1)
+    return np.asarray(np.matmul(basis.T, cells).reshape(len(rows), -1))
 
 
 def _out(rows: Array, basis: Array | None) -> Array:
@@ -307,4 +307,4 @@ def _out(rows: Array, basis: Array | None) -> Array:
     if basis is None:
         return rows
     cells = rows.reshape(len(rows), basis.shape[1], -1)
-    return np.matmul(basis, cells).reshape(len(rows), -1)
+    return np.asarray(np.matmul(basis, cells).reshape(len(rows), -1))

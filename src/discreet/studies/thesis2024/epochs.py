@@ -1,7 +1,7 @@
 """Panels of membership scores: what figures 7.1 and 7.2 share.
 
-A panel's tidy table has the columns of every other: `policy` is the attack, `run` the game, `t` is 1
-for members and 0 for non-members, and `regret` is the score.
+A panel's tidy table has the columns of every other: `policy` is the attack, `run` the game, `t` is
+1 for members and 0 for non-members, and `regret` is the score.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def scores_in(panel: Panel, attack: str) -> Scores:
 
 
 def auc_of(scores: Scores) -> Measure:
-    """The AUC with DeLong's standard error: from the share of the other side that each one beats."""
+    """The AUC with DeLong's standard error: from the share of the other side that each beats."""
     import numpy as np
 
     shares = []

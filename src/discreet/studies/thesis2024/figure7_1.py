@@ -78,7 +78,7 @@ class Protocol(Figure):
                 Verdict.REPRODUCED if near else Verdict.DIFFERS,
                 {f"AUC, {name}": value for name, value in aucs.items()}
                 | {f"Φ(√(m/2)), {name}": value for name, value in predicted.items()},
-                "Reproduced means every AUC within four standard errors and .02 of the closed form.",
+                "Reproduced means every AUC within four standard errors plus .02 of the formula.",
             ),
             Finding(
                 Statement(
@@ -163,14 +163,14 @@ def _noisy_inverse(gradients: Array, noise: float) -> Array:
 
     covariance = (CLIENTS - 1) * np.cov(gradients, rowvar=False)
     covariance[np.diag_indices(len(covariance))] += (noise * CLIP) ** 2
-    return np.linalg.inv(covariance)
+    return np.asarray(np.linalg.inv(covariance))
 
 
 def _leaks(gradients: Array, inverse: Array) -> Array:
     """m = g'(N Ĉ + γ²c²I)⁻¹g of every candidate."""
     import numpy as np
 
-    return np.einsum("ij,ij->i", gradients @ inverse, gradients)
+    return np.asarray(np.einsum("ij,ij->i", gradients @ inverse, gradients))
 
 
 def _normal(x: float) -> float:
@@ -184,7 +184,7 @@ FIGURE = Protocol(
     reference="azize2024thesis",
     full=Size(50, 80),
     quick=Size(10, 20),
-    note="Horizon: rounds of the protocol; runs: repetitions. The figure is a sketch without numbers; "
-    "it is run on the shipped sample (7 × 7 averages, softmax regression, 64 clients, clip 1), the "
-    "auditor sending the canary or nothing, and every round is a game.",
+    note="Horizon: rounds of the protocol; runs: repetitions. The figure is a sketch without "
+    "numbers; it is run on the shipped sample (7 × 7 averages, softmax regression, 64 clients, "
+    "clip 1), the auditor sending the canary or nothing, and every round is a game.",
 )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..base import Figure, Finding, Lab, Panel, Size, Statement, Verdict
-from ..measures import clearly_above
+from ..measures import Measure, clearly_above
 from ..pictures import canvas, dress
 from .epochs import auc_of, draw_rocs, panel_of, scores_in
 
@@ -31,7 +31,7 @@ NOT_FOUND = "shipped sample of Fashion-MNIST"
 
 @dataclass(frozen=True, kw_only=True)
 class Epochs(Figure):
-    """Two data sets, easy and hard targets, two attacks; the likelihood ratio of an epoch beside."""
+    """Two data sets, easy and hard targets, two attacks, and the likelihood ratio of an epoch."""
 
     def panels(self, lab: Lab) -> list[Panel]:
         return [
@@ -117,7 +117,8 @@ class Epochs(Figure):
         )
 
     def _improves(self, name: str, by: dict[str, Panel]) -> Finding:
-        holds, measured = [], {}
+        holds: list[bool] = []
+        measured: dict[str, Measure] = {}
         for target in ("easiest", "hardest"):
             panel = by[f"{name}: {target}"]
             found = {attack: auc_of(scores_in(panel, attack)) for attack in SHOWN}
@@ -129,8 +130,8 @@ class Epochs(Figure):
             ),
             _verdict(holds),
             measured,
-            "Judged for the printed sum. The target is in one step of the epoch only: the likelihood "
-            "ratio is then log-mean-exp, which the printed sum falls short of.",
+            "Judged for the printed sum. The target is in one step of the epoch only: the "
+            "likelihood ratio is then log-mean-exp, which the printed sum falls short of.",
         )
 
     def _one_epoch(self, name: str, easy: Panel) -> Finding:
@@ -140,8 +141,8 @@ class Epochs(Figure):
             Verdict.REPRODUCED if found.value - 0.5 >= 4.0 * (found.error or 0.0)
             else Verdict.NOT_REPRODUCED,
             {"AUC of the printed sum, easiest": found},
-            "Reproduced means an AUC above 1/2 by four standard errors. Means are estimated again at "
-            "every step; the covariance is not.",
+            "Reproduced means an AUC above 1/2 by four standard errors. Means are estimated again "
+            "at every step; the covariance is not.",
         )  # fmt: skip
 
 
@@ -158,8 +159,8 @@ FIGURE = Epochs(
     reference="azize2024thesis",
     full=Size(29_952, 100),
     quick=Size(640, 20),
-    note="Horizon: points of a data set; runs: games a side. Full: Fashion-MNIST as printed (20,000 "
-    "references, batches of 64, rate 1e-3; ridge 1e-4, data drawn anew from 40,000 others in each "
-    "game), CIFAR-10 smaller: 6,400 points, 100 steps, 40 games, 12,000 references. Quick, or where a "
-    "set is not found: the shipped sample.",
+    note="Horizon: points of a data set; runs: games a side. Full: Fashion-MNIST as printed "
+    "(20,000 references, batches of 64, rate 1e-3; ridge 1e-4, data drawn anew from 40,000 others "
+    "in each game), CIFAR-10 smaller: 6,400 points, 100 steps, 40 games, 12,000 references. Quick, "
+    "or where a set is not found: the shipped sample.",
 )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 VARIABLE = "DISCREET_DATA"
-_OPENERS = {".gz": gzip.open, ".xz": lzma.open}
+PACKED = (".gz", ".xz")
 
 
 def folder_of(path: str | Path | None, name: str, usual: Iterable[str], where: str) -> Path:
@@ -44,18 +44,26 @@ def folder_of(path: str | Path | None, name: str, usual: Iterable[str], where: s
 def read_bytes(path: Path) -> bytes:
     """The contents of a file, unpacked if its name says that it is packed."""
     try:
-        with _OPENERS.get(path.suffix, open)(path, "rb") as file:
-            data = file.read()
+        data = _unpack(path)
     except (OSError, EOFError, lzma.LZMAError) as error:
         raise DamagedFile(f"{path} must be readable, got {error}; fetch it again") from None
-    assert isinstance(data, bytes)
     return data
+
+
+def _unpack(path: Path) -> bytes:
+    if path.suffix == ".gz":
+        with gzip.open(path) as packed:
+            return packed.read()
+    if path.suffix == ".xz":
+        with lzma.open(path) as packed:
+            return packed.read()
+    return path.read_bytes()
 
 
 def first_of(folder: Path, names: Iterable[str]) -> Path | None:
     """The first file of these names, packed or not."""
     for name in names:
-        for ending in ("", *_OPENERS):
+        for ending in ("", *PACKED):
             if (folder / (name + ending)).is_file():
                 return folder / (name + ending)
     return None

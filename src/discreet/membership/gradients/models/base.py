@@ -87,7 +87,7 @@ class Factors:
         import numpy as np
 
         inputs = np.einsum("ij,ij->i", self.inputs, self.inputs) + 1.0
-        return np.sqrt(np.einsum("ij,ij->i", self.residuals, self.residuals) * inputs)
+        return np.asarray(np.sqrt(np.einsum("ij,ij->i", self.residuals, self.residuals) * inputs))
 
     def total(self, clip: float | None = None) -> Array:
         """Σ_i g_i, each clipped to a norm if told: one matrix product."""
@@ -107,7 +107,7 @@ def clip_factors(norms: Array, clip: float) -> Array:
     """min{1, c/|g|}, and 1 where g = 0."""
     import numpy as np
 
-    return clip / np.maximum(norms, np.asarray(clip, norms.dtype))
+    return np.asarray(clip / np.maximum(norms, np.asarray(clip, norms.dtype)))
 
 
 def residuals(logits: Array, y: Array) -> Array:

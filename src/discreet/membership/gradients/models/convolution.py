@@ -167,7 +167,7 @@ class ConvNet:
         done = self._forward(theta, x)
         delta = upstream.reshape(done.outputs[-1].shape) * (done.outputs[-1] > 0)
         for place in range(len(layers) - 1, -1, -1):
-            below = self._fold(delta @ layers[place][0].T, place)
+            below = self._fold(delta @ layers[place][0].T, place, len(x))
             if place:
                 below = below.reshape(done.outputs[place - 1].shape)
                 delta = below * (done.outputs[place - 1] > 0)
@@ -202,9 +202,8 @@ class ConvNet:
         for place in range(len(layers) - 1, 0, -1):
             weights = layers[place][0]
             below = done.outputs[place - 1]
-            n, positions, columns = delta.shape
-            spread = delta.reshape(n * positions, columns) @ weights.T
-            delta = self._fold(spread.reshape(n, positions, -1), place).reshape(below.shape)
+            spread = delta.reshape(-1, weights.shape[1]) @ weights.T
+            delta = self._fold(spread, place, len(x)).reshape(below.shape)
             delta *= below > 0
             deltas.append(delta)
         return Factors(left, features), deltas[::-1], done
@@ -214,7 +213,7 @@ class ConvNet:
         import numpy as np
 
         head, deltas, done = self._backward(theta, x, y)
-        n, at = len(x), 0
+        at = 0
         for (rows, columns), patches, delta in zip(self.kernels, done.patches, deltas, strict=True):
             _products(patches, delta, _cells(out[:, at:], rows, columns))
             at += rows * columns
@@ -253,12 +252,12 @@ class ConvNet:
             )  # fmt: skip
         return out.reshape(n, up * across, -1)
 
-    def _fold(self, spread: Array, place: int) -> Array:
+    def _fold(self, spread: Array, place: int, n: int) -> Array:
         """The transpose of unfolding: what patches say, added up pixel by pixel."""
         import numpy as np
 
         (high, wide), (up, across) = self.sides[place], self.sides[place + 1]
-        n, c = len(spread), self.kernels[place][0] // KERNEL**2
+        c = self.kernels[place][0] // KERNEL**2
         cells = spread.reshape(n, up, across, KERNEL, KERNEL, c)
         padded = np.zeros((n, high + 2 + STRIDE, wide + 2 + STRIDE, c), spread.dtype)
         for i in range(KERNEL):

@@ -45,7 +45,7 @@ class SoftmaxRegression:
     def logits(self, theta: Array, x: Array) -> Array:
         """x W' + b."""
         rows = theta.reshape(self.classes, self.inputs + 1)
-        return x @ rows[:, :-1].T + rows[:, -1]  # type: ignore[no-any-return]
+        return x @ rows[:, :-1].T + rows[:, -1]
 
     def layer(self, theta: Array, x: Array, y: Array) -> Factors:
         """(p - e_y) and x."""
