@@ -25,6 +25,7 @@ from . import (
     cite,
     compare,
     explain,
+    gradients,
     identify,
     membership,
     plan,
@@ -173,6 +174,7 @@ for _name, _play in membership.COMMANDS.items():
     _epilog = f"Example: {membership.EXAMPLES[_name]}"
     _games.command(_name, cls=Command, epilog=_epilog)(_play)
 app.add_typer(_games, name=membership.NAME)
+_games.add_typer(gradients.group(Commands, Command), name=gradients.NAME)
 
 
 def main() -> None:

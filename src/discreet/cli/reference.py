@@ -16,6 +16,7 @@ from . import (
     cite,
     compare,
     explain,
+    gradients,
     identify,
     membership,
     plan,
@@ -152,6 +153,7 @@ The JSON is that of `discreet audit`, with `epsilon_lower` at `delta` and `mu_lo
 Gaussian DP, where there is one. `claimed` is null unless a claim was given; with one, exit code 1
 means a violation.
 """,
+    **{f"membership {gradients.NAME} {name}": note for name, note in gradients.NOTES.items()},
 }
 
 
@@ -161,7 +163,11 @@ def reference() -> str:
     commands: dict[str, Any] = group.commands
     pages = [_page(module.NAME, module.EXAMPLE, commands) for module in _MODULES]
     games = {f"{membership.NAME} {name}": c for name, c in commands["membership"].commands.items()}
+    training: Any = games.pop(f"{membership.NAME} {gradients.NAME}")
     pages += [_page(name, membership.EXAMPLES[name.split()[1]], games) for name in games]
+    prefix = f"{membership.NAME} {gradients.NAME}"
+    inner = {f"{prefix} {name}": command for name, command in training.commands.items()}
+    pages += [_page(name, gradients.EXAMPLES[name.split()[2]], inner) for name in inner]
     return HEAD + "".join(pages)
 
 

@@ -1,5 +1,4 @@
-"""Azize (2024), the thesis: finite-armed and linear bandits under pure and concentrated
-privacy, and membership attacks on an empirical mean."""
+"""Azize (2024), the thesis: bandits under privacy, and attacks on means and gradients."""
 
 from ..registry import Study
 from . import (
@@ -12,6 +11,8 @@ from . import (
     figure5_7,
     figure5_7_local,
     figure6_2,
+    figure7_1,
+    figure7_2,
     figure_c1,
     table6_1,
 )
@@ -30,6 +31,8 @@ STUDY = Study(
             figure5_6,
             figure5_7,
             figure5_7_local,
+            figure7_1,
+            figure7_2,
             figure_c1,
             table6_1,
             figure6_2,

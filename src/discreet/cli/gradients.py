@@ -1,0 +1,291 @@
+"""`discreet membership gradients`: white-box audits of gradient descent, on real images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from ..errors import DiscreetError, InvalidArgument
+from .options import Json, whole
+from .output import check_path, print_json, print_table, print_text
+
+if TYPE_CHECKING:
+    from ..membership.gradients.experiments import Experiment, Scale
+
+NAME = "gradients"
+SUMMARY = "White-box audits of gradient descent, on real images."
+SETS = ("sample", "sample-net", "fashion-mnist", "cifar-10")
+
+Data = Annotated[
+    str,
+    typer.Option(help="sample or sample-net (shipped), fashion-mnist or cifar-10.", metavar="NAME"),
+]
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder of the data set; else that of its name under $DISCREET_DATA.",
+        metavar="FOLDER",
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Random seed, for reproducible results.", metavar="COUNT")]
+
+
+def epoch(
+    data: Data = "sample",
+    path: Folder = None,
+    games: Annotated[
+        str | None, typer.Option(help="Games a side; the data set's own.", metavar="COUNT")
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option(help="Points of a training set; the data set's own.", metavar="COUNT"),
+    ] = None,
+    full: Annotated[
+        bool,
+        typer.Option("--full", help="CIFAR-10 at the scale of Fashion-MNIST: about an hour."),
+    ] = False,
+    seed: Seed = 1,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw the curves: .png, .svg or .pdf.", metavar="FILE.png"),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Play membership games on one epoch of training, for an easy, a median and a hard image.
+
+    The attacker sees every step; the covariance attack and the scalar product are compared.
+    """
+    check_path("plot", plot, (".png", ".svg", ".pdf"))
+    _check_seed(seed)
+    experiment, scale = experiment_of(data, path, size, full, seed)
+    count = scale.games if games is None else whole("games", games)
+    found = experiment.play(count, seed=seed, progress=False if json else None)
+    if plot is not None:
+        _draw(experiment, found, plot)
+    if json:
+        print_json(
+            {
+                "data": data,
+                "points": experiment.game.size,
+                "steps": experiment.game.steps,
+                "games": count,
+                "ridge": experiment.references.ridge,
+                "references": experiment.references.count,
+                "seed": seed,
+                "targets": {
+                    target: {
+                        "leakage": experiment.leakage[target],
+                        "image": experiment.places[target],
+                        "attacks": {
+                            attack: {
+                                "auc": scores.auc,
+                                "auc_limits": list(scores.auc_limits()),
+                                "power_at_0.05": scores.power(0.05),
+                            }
+                            for (of, attack), scores in found.items()
+                            if of == target
+                        },
+                    }
+                    for target in experiment.targets
+                },
+            }
+        )
+        return
+    print_text(
+        f"{experiment.name}: {experiment.game.size:,} points, {experiment.game.steps} steps, "
+        f"{count} games a side, ridge {experiment.references.ridge:g}, seed {seed}"
+    )
+    rows = [
+        [target, f"{experiment.leakage[target]:.1f}", attack, f"{scores.auc:.3f}",
+         f"{scores.power(0.05):.3f}"]
+        for (target, attack), scores in found.items()
+    ]  # fmt: skip
+    columns = ["target", "leakage m", "attack", "AUC", "power at .05"]
+    print_table(columns, rows, right=("leakage m", "AUC", "power at .05"))
+
+
+def audit(
+    noise: Annotated[float, typer.Option(help="Noise multiplier γ.", metavar="NUMBER")] = 4.0,
+    clip: Annotated[float, typer.Option(help="Clip c of a gradient.", metavar="NUMBER")] = 1.0,
+    steps: Annotated[str, typer.Option(help="Steps of training.", metavar="COUNT")] = "16",
+    sampling: Annotated[
+        float, typer.Option(help="Rate of Poisson batches; 1: all points.", metavar="NUMBER")
+    ] = 1.0,
+    points: Annotated[str, typer.Option(help="Points of the data set.", metavar="COUNT")] = "64",
+    actual_noise: Annotated[
+        float | None,
+        typer.Option(
+            help="The multiplier really used, if the code is to break its claim.", metavar="NUMBER"
+        ),
+    ] = None,
+    runs: Annotated[str, typer.Option(help="Runs a side of the games.", metavar="COUNT")] = "500",
+    canaries: Annotated[
+        str, typer.Option(help="Canaries of the audit in one run.", metavar="COUNT")
+    ] = "200",
+    delta: Annotated[float, typer.Option(help="The δ of ε(δ).", metavar="NUMBER")] = 1e-5,
+    confidence: Annotated[
+        float, typer.Option(help="Probability that a bound holds.", metavar="NUMBER")
+    ] = 0.95,
+    seed: Seed = 1,
+    json: Json = False,
+) -> None:
+    """Audit DP-SGD on the shipped images: what is claimed, proved, by what, in how many runs.
+
+    Every line holds with the stated confidence on its own. Exit code 1 means that the claim is
+    refuted.
+    """
+    import numpy as np
+
+    from ..membership.gradients import DPSGD, SoftmaxRegression, audit_dpsgd, fashion_mnist_sample
+
+    _check_seed(seed)
+    images = fashion_mnist_sample()[: whole("points", points)]
+    features = images.features(4)
+    model = SoftmaxRegression(features.shape[1])
+    claimed = DPSGD(
+        model, features, images.labels, model.start(np.random.default_rng(seed)), clip=clip,
+        noise=noise, steps=whole("steps", steps), sampling=sampling,
+    )  # fmt: skip
+    table = audit_dpsgd(
+        claimed if actual_noise is None else claimed.with_noise(actual_noise),
+        claimed=claimed, runs=whole("runs", runs), canaries=whole("canaries", canaries),
+        delta=delta, confidence=confidence, seed=seed,
+    )  # fmt: skip
+    if json:
+        print_json(table.to_dict())
+    else:
+        rows = [
+            [f"{line.claimed:.3f}", f"{line.proved:.3f}", line.by, f"{line.runs:,}",
+             "violation" if line.is_violation else line.note]
+            for line in table.lines
+        ]  # fmt: skip
+        columns = ["claimed ε", "proved ε", "by", "runs", "note"]
+        print_table(columns, rows, right=("claimed ε", "proved ε", "runs"))
+        print_text(f"at δ = {delta:g}, each with confidence {confidence:g}, seed {seed}")
+    if table.is_violation:
+        raise typer.Exit(1)
+
+
+def canaries(
+    data: Data = "sample", path: Folder = None, seed: Seed = 1, json: Json = False
+) -> None:
+    """Compare canaries by how much they leak from one batch.
+
+    Points by their gradient at the start, gradients at the norm of the easiest point.
+    """
+    import numpy as np
+
+    from ..membership.gradients import canaries as kinds
+
+    _check_seed(seed)
+    experiment, scale = experiment_of(data, path, None, False, seed)
+    model, known, start = experiment.model, experiment.references, experiment.game.start
+    rng = np.random.default_rng(seed)
+    points = dict(experiment.targets)
+    x, y = points["median"]
+    points |= {
+        "blank": (kinds.blank(x), y),
+        "mislabelled median": (x, kinds.mislabelled(model, start, x, y)),
+    }
+    gradients = {
+        name: model.layer(start, x[None], np.array([y])).dense()[0]
+        for name, (x, y) in points.items()
+    }
+    norm = float(np.linalg.norm(gradients["easiest"]))
+    crafted, _ = kinds.canife(
+        model, start, model.layer(start, *experiment.fresh), x, y, clip=norm, steps=20
+    )
+    gradients["CANIFE from the median"] = model.layer(
+        start.astype(float), crafted[None], np.array([y])
+    ).dense()[0]
+    gradients["random direction"] = kinds.random_direction(known.size, norm, rng)
+    gradients["best Dirac"] = kinds.dirac(known, norm)
+    gradients["best gradient"] = kinds.best_gradient(known, norm)
+    rows = [
+        (name, float(np.linalg.norm(g)), float(known.distances(g - known.mean)) / scale.batch)
+        for name, g in gradients.items()
+    ]
+    rows.sort(key=lambda row: -row[2])
+    if json:
+        print_json([{"canary": name, "norm": size, "leakage": leak} for name, size, leak in rows])
+        return
+    cells = [[name, f"{size:.3g}", f"{leak:,.4g}"] for name, size, leak in rows]
+    print_table(["canary", "norm", "leakage m"], cells, right=("norm", "leakage m"))
+    print_text(f"m of a batch of {scale.batch}, ridge {known.ridge:g}")
+
+
+COMMANDS: dict[str, Callable[..., None]] = {"epoch": epoch, "audit": audit, "canaries": canaries}
+EXAMPLES = {
+    "epoch": "discreet membership gradients epoch --data sample --games 10 --json",
+    "audit": "discreet membership gradients audit --noise 4 --steps 16 --runs 200",
+    "canaries": "discreet membership gradients canaries --data sample",
+}
+NOTES = {
+    "epoch": """\
+JSON: `data`, `points`, `steps`, `games` (a side), `references`, `ridge`, `targets`: for each its
+`leakage` (m of a batch), its place `image` in the data set, and `attacks`: `auc`, `auc_limits`,
+`power_at_0.05`. The covariance of the references is computed once and kept in the folder
+`references` of the cache folder ($DISCREET_CACHE, else the user's): 400 MB for Fashion-MNIST.
+""",
+    "audit": """\
+JSON: `lines`, for each `claimed` (the accountant's ε at `delta`), `proved`, `by`, `runs`,
+`violation`, `note`; `violation` is true if any line is one, and then the exit code is 1.
+""",
+    "canaries": """\
+JSON: a list of `canary`, `norm` (of its gradient), `leakage` (m of a batch).
+""",
+}
+
+
+def group(commands: type[TyperGroup], command: type[TyperCommand]) -> typer.Typer:
+    """The commands, as one command of `discreet membership`."""
+    made = typer.Typer(cls=commands, no_args_is_help=True, rich_markup_mode=None, help=SUMMARY)
+    for name, play in COMMANDS.items():
+        made.command(name, cls=command, epilog=f"Example: {EXAMPLES[name]}")(play)
+    return made
+
+
+def experiment_of(
+    data: str, path: Path | None, size: str | None, full: bool, seed: int
+) -> tuple[Experiment, Scale]:
+    """The experiment on a data set by name."""
+    from ..membership.gradients import experiments as known
+
+    if data not in SETS:
+        raise InvalidArgument("data", f"be one of {', '.join(SETS)}", data, "use --data sample")
+    scales = {
+        "fashion-mnist": known.FASHION,
+        "cifar-10": known.CIFAR_FULL if full else known.CIFAR,
+    }
+    scale = scales.get(data, known.SAMPLE)
+    if size is not None:
+        scale = replace(scale, size=whole("size", size))
+    if data == "fashion-mnist":
+        return known.fashion_experiment(path, scale=scale, seed=seed), scale
+    if data == "cifar-10":
+        return known.cifar_experiment(path, scale=scale, seed=seed), scale
+    if path is not None:
+        raise InvalidArgument("path", "be left out: the sample is shipped", str(path), "drop it")
+    return known.sample_experiment(scale=scale, seed=seed, net=data == "sample-net"), scale
+
+
+def _draw(experiment: Experiment, found: dict[Any, Any], path: Path) -> None:
+    from ..membership.gradients.pictures import roc_picture
+    from ..simulator.files import written_whole
+
+    figure = roc_picture(found, experiment.leakage)
+    try:
+        with written_whole(path) as temporary:
+            figure.savefig(temporary, format=path.suffix[1:].lower(), dpi=110)
+    except OSError as error:
+        raise DiscreetError(f"the picture could not be saved: {error}") from None
+
+
+def _check_seed(seed: int) -> None:
+    if seed < 0:
+        raise InvalidArgument("seed", "be a whole number from 0", seed, "use --seed 1")

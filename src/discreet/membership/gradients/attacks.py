@@ -1,0 +1,281 @@
+"""Scores of a canary against the steps of a training run; high for members.
+
+A step shows o = g_batch. With w = Ĉ⁻¹(g* - μ̂), n := B and Δ = w'(g* - μ̂)/B, the covariance score is
+    s = w'(o - μ̂) - Δ/2,        mean -Δ/2 without the canary and +Δ/2 with it,
+the likelihood ratio of the empirical mean (thesis, Algorithm 13). The scalar product is g*'o.
+Three corrections to the printed attack:
+1. g_batch = (θ_t - θ_{t+1})/η: the print has the opposite sign.
+2. The sum over steps is the likelihood ratio only if the canary is in every step. In an epoch it is
+   in one of T, unknown which, so the ratio is log (1/T) Σ e^{s_t}; under Poisson sampling
+   Σ log(1 - q + q e^{s_t}).
+3. μ̂ of θ_0 is stale at θ_t and shifts s_t differently in every step: it is estimated again at
+   θ_t on a few hundred references. Stale Ĉ and heavy tails make Var_0 s = V > Δ, so before
+   anything is exponentiated, ℓ = (Δ/V)(s - e_0) - Δ²/(2V).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .models.base import Model
+    from .references import References
+    from .trainers import Trace
+
+    Array = NDArray[Any]
+
+COMBINATIONS = ("sum", "log-mean-exp", "max", "poisson")
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The scores of T steps, and what is known of them without the canary."""
+
+    scores: Array
+    """(T,): s_t"""
+    shift: Array
+    """(T,): Δ_t, by how much the canary moves the score"""
+    variance: Array | None = None
+    """(T,): Var_0 s_t from references; None: unknown"""
+    centre: Array | None = None
+    """(T,): E_0 s_t from references; None: -Δ/2"""
+
+    def recalibrated(self) -> Array:
+        """ℓ_t = (Δ/V)(s_t - e_0) - Δ²/(2V); the scores as they are where V is unknown."""
+        import numpy as np
+
+        if self.variance is None:
+            return self.scores
+        centre = -self.shift / 2.0 if self.centre is None else self.centre
+        ratio = self.shift / np.maximum(self.variance, 1e-300)
+        return ratio * (self.scores - centre) - ratio * self.shift / 2.0
+
+    def combined(
+        self, how: str, *, sampling: float | None = None, recalibrate: bool = True
+    ) -> float:
+        """One score of the whole run.
+
+        "sum" is the thesis' (of the scores as they are); "log-mean-exp" the likelihood ratio of an
+        epoch; "max" nearly as good; "poisson" that of Poisson batches of rate `sampling`.
+        """
+        import numpy as np
+
+        if how == "sum":
+            return float(self.scores.sum())
+        single = self.recalibrated() if recalibrate else self.scores
+        match how:
+            case "log-mean-exp":
+                return float(np.logaddexp.reduce(single)) - math.log(len(single))
+            case "max":
+                return float(single.max())
+            case "poisson":
+                if sampling is None or not 0.0 < sampling <= 1.0:
+                    raise InvalidArgument(
+                        "sampling", "be the rate of the Poisson batches", sampling, "use 0.01"
+                    )
+                return float(np.sum(poisson_ratio(single, sampling)))
+        raise InvalidArgument(
+            "how", f"be one of {', '.join(COMBINATIONS)}", how, "use log-mean-exp for an epoch"
+        )
+
+
+def poisson_ratio(ratios: Array, sampling: float) -> Array:
+    """log(1 - q + q e^ℓ), the log ratio of a step that the canary enters with probability q."""
+    import numpy as np
+
+    if sampling == 1.0:
+        return ratios
+    return np.logaddexp(math.log1p(-sampling), math.log(sampling) + ratios)
+
+
+def covariance_steps(
+    references: References, canary: Array, updates: Array, batch: int, means: Array | None = None
+) -> Steps:
+    """The covariance attack on arrays of gradients, from whatever framework.
+
+    `canary` is g* at every step (T, d) or one for all (d,); `updates` (T, d) are what is observed;
+    `means` (T, d), if given, are means of references estimated again at every step.
+    """
+    import numpy as np
+
+    canary, updates = _checked(references.size, canary, updates)
+    if batch < 1:
+        raise InvalidArgument("batch", "be a whole number from 1", batch, "use batch=64")
+    direction = references.solve(np.atleast_2d(canary) - references.mean)
+    mean = references.mean if means is None else np.asarray(means, float)
+    shift = np.einsum("ij,ij->i", direction, np.atleast_2d(canary - mean)) / batch
+    shift = np.broadcast_to(shift, len(updates))
+    seen = np.einsum("ij,ij->i", np.broadcast_to(direction, updates.shape), updates - mean)
+    return Steps(seen - shift / 2.0, shift)
+
+
+def scalar_steps(canary: Array, updates: Array) -> Array:
+    """g*_t'g_batch: the scalar product attack (Dwork et al. 2015), one score per step."""
+    import numpy as np
+
+    canary, updates = _checked(np.shape(updates)[-1], canary, updates)
+    return np.asarray(np.einsum("ij,ij->i", np.broadcast_to(canary, updates.shape), updates))
+
+
+def glir_steps(references: References, canary: Array, updates: Array, batch: int) -> Array:
+    """GLiR (Leemann et al. 2023): -log F(S), F the law of S for a non-member; high for members.
+
+    S = B |g_batch - g*|²_{Ĉ⁻¹} is noncentral χ² with d degrees and noncentrality B |μ̂ - g*|²_{Ĉ⁻¹}
+    without the canary. S falls as the Gaussian likelihood ratio rises, affinely: the same test for
+    a fixed target. The print takes F⁻¹ for F, an unsquared norm, and B - 1 for B.
+    """
+    import numpy as np
+
+    canary, updates = _checked(references.size, canary, updates)
+    centre = batch * references.distances(np.atleast_2d(canary) - references.mean)
+    observed = batch * references.distances(updates - canary)
+    return -log_noncentral_chi2(observed, len(references.factor), centre)
+
+
+def log_noncentral_chi2(x: Array, degrees: int, centre: Array) -> Array:
+    """log P(χ'²_d(λ) <= x), also where the probability underflows.
+
+    Sankaran's (1963) normal approximation from 50 degrees on, where its error is below 1e-4; the
+    exact law below that, unless it underflows.
+    """
+    import numpy as np
+    from scipy.special import chndtr, log_ndtr
+
+    x, centre = np.broadcast_arrays(np.asarray(x, float), np.asarray(centre, float))
+    total, double = degrees + centre, degrees + 2.0 * centre
+    h = 1.0 - 2.0 / 3.0 * total * (degrees + 3.0 * centre) / double**2
+    p = double / total**2
+    m = (h - 1.0) * (1.0 - 3.0 * h)
+    middle = 1.0 + h * p * (h - 1.0 - 0.5 * (2.0 - h) * m * p)
+    z = ((np.maximum(x, 0.0) / total) ** h - middle) / (h * np.sqrt(2.0 * p) * (1.0 + 0.5 * m * p))
+    near = log_ndtr(z)
+    if degrees >= 50:
+        return np.asarray(near)
+    with np.errstate(divide="ignore"):
+        exact = np.log(chndtr(x, degrees, centre))
+    return np.where(np.isfinite(exact) & (exact > -600.0), exact, near)
+
+
+class SoftmaxTarget:
+    """The covariance attack on softmax regression for one fixed target, quick enough for an epoch.
+
+    g*_t = Σ_k r_k (e_k ⊗ x̃*): Ĉ⁻¹ is applied to the `classes` vectors e_k ⊗ x̃* once, and a step
+    then costs classes · d. The direction keeps the mean of θ_0, whose solution is known; what is
+    observed is centred with the mean at θ_t, estimated on `fresh` points. These must not be among
+    the references: on those the variance of a score comes out too small, by about 1 - d/n.
+    """
+
+    def __init__(
+        self,
+        references: References,
+        model: Model,
+        x: Array,
+        y: int,
+        batch: int,
+        fresh: tuple[Array, Array] | None = None,
+    ) -> None:
+        import numpy as np
+
+        if model.head != model.size or references.size != model.size:
+            raise InvalidArgument(
+                "model", f"be a softmax regression with {references.size} parameters", model.size,
+                "use covariance_steps for other models",
+            )  # fmt: skip
+        self.model, self.batch, self.fresh = model, batch, fresh
+        self.x, self.y = np.asarray(x, np.float32).reshape(1, -1), np.array([int(y)])
+        classes = model.classes
+        units = np.kron(np.eye(classes), np.append(self.x, 1.0)[None])
+        solved = references.solve(np.concatenate([units, references.mean[None]]))
+        self.vectors = solved.astype(np.float32)
+        """(classes + 1, d): Ĉ⁻¹(e_k ⊗ x̃*), and last Ĉ⁻¹μ̂_0"""
+        cells = solved.reshape(classes + 1, classes, -1)
+        self._self = cells[:, :, :-1] @ self.x[0] + cells[:, :, -1]
+        self._mean = solved @ references.mean
+        if fresh is not None:
+            spread = np.tensordot(fresh[0], cells[:, :, :-1], (1, 2)) + cells[:, :, -1]
+            self._fresh = spread.astype(np.float32)
+
+    def residuals(self, parameters: Array) -> Array:
+        """r*_t at every step: (T, classes)."""
+        return _residuals(self.model, parameters, self.x, self.y)[:, 0]
+
+    def steps(self, trace: Trace) -> Steps:
+        """The scores of every step of a run."""
+        import numpy as np
+
+        parameters = trace.parameters[:-1]
+        own = self.residuals(parameters)
+        weights = np.concatenate([own, np.full((len(own), 1), -1.0, own.dtype)], axis=1)
+        seen = np.einsum("tk,tk->t", trace.updates @ self.vectors.T, weights, dtype=float)
+        itself = np.einsum("tk,kl,tl->t", weights, self._self, own, dtype=float, optimize=True)
+        if self.fresh is None:
+            mean, variance = weights @ self._mean, None
+        else:
+            projected = self._projected(parameters, weights)
+            mean = projected.mean(axis=1, dtype=float)
+            variance = projected.var(axis=1, ddof=1, dtype=float) / self.batch
+        shift = (itself - mean) / self.batch
+        return Steps(seen - mean - shift / 2.0, shift, variance)
+
+    def scalar(self, trace: Trace) -> Array:
+        """g*_t'g_batch at every step."""
+        import numpy as np
+
+        own = self.residuals(trace.parameters[:-1])
+        cells = trace.updates.reshape(len(own), self.model.classes, -1)
+        seen = cells[:, :, :-1] @ self.x[0] + cells[:, :, -1]
+        return np.asarray(np.einsum("tk,tk->t", own, seen, dtype=float))
+
+    def both(self, trace: Trace) -> tuple[Steps, Array]:
+        """The covariance scores and the scalar products of every step."""
+        return self.steps(trace), self.scalar(trace)
+
+    def _projected(self, parameters: Array, weights: Array) -> Array:
+        """w_t'g_i(θ_t) of every fresh reference: (T, n)."""
+        import numpy as np
+
+        assert self.fresh is not None
+        x, y = self.fresh
+        each = _residuals(self.model, parameters, x, y)
+        n, rows, classes = self._fresh.shape
+        turned = self._fresh.transpose(1, 0, 2).reshape(rows, n * classes)
+        along = (weights.astype(np.float32) @ turned).reshape(len(weights), n, classes)
+        return np.asarray(np.einsum("tnl,tnl->tn", each, along))
+
+
+def _residuals(model: Model, parameters: Array, x: Array, y: Array) -> Array:
+    """Residuals of softmax regression at many parameters: (T, n, classes), one matrix product."""
+    import numpy as np
+
+    steps, classes = len(parameters), model.classes
+    cells = parameters.reshape(steps, classes, -1)
+    logits = np.matmul(x, cells[:, :, :-1].transpose(0, 2, 1))
+    logits += cells[:, None, :, -1]
+    logits -= logits.max(axis=2, keepdims=True)
+    np.exp(logits, out=logits)
+    logits /= logits.sum(axis=2, keepdims=True)
+    logits[:, np.arange(len(y)), y] -= 1
+    return np.asarray(logits)
+
+
+def _checked(size: int, canary: Array, updates: Array) -> tuple[Array, Array]:
+    import numpy as np
+
+    canary, updates = np.asarray(canary, float), np.asarray(updates, float)
+    if updates.ndim != 2 or updates.shape[1] != size or not np.isfinite(updates).all():
+        raise InvalidArgument(
+            "updates", f"be one row of {size} finite numbers per step", f"shape {updates.shape}",
+            "flatten the gradient of each step",
+        )  # fmt: skip
+    if canary.shape not in ((size,), updates.shape) or not np.isfinite(canary).all():
+        raise InvalidArgument(
+            "canary", f"be {size} finite numbers, or so many per step", f"shape {canary.shape}",
+            "flatten the gradient of the canary",
+        )  # fmt: skip
+    return canary, updates

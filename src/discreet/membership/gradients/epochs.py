@@ -1,0 +1,200 @@
+"""Membership games on one epoch of training: was the target among the points of this run?
+
+A game draws n points of a pool anew, without replacement, puts the target in place of one of them
+if it is a member, shuffles, and trains for one epoch; the attacker sees every step. References, the
+points that means are estimated on again, and the pool are disjoint.
+
+Non-members' runs are shared by all targets, so the AUCs of different targets are dependent; each
+has the law of a game of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ...errors import InvalidArgument
+from ...progress import Bar
+from .attacks import SoftmaxTarget, Steps
+from .trainers import Shuffled, Trainer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..result import Scores
+    from .models.base import Model
+    from .references import References
+    from .trainers import Trace
+
+    Array = NDArray[Any]
+
+SUM, LOG_MEAN_EXP, MAX = "covariance, sum", "covariance, log-mean-exp", "covariance, max"
+SCALAR, SCALAR_MAX = "scalar product, sum", "scalar product, max"
+ATTACKS = (SUM, LOG_MEAN_EXP, MAX, SCALAR, SCALAR_MAX)
+"""The attacks of an epoch; "covariance, sum" and "scalar product, sum" are the thesis'."""
+REFRESH = 10
+"""Steps of a net between two estimates of the mean."""
+
+
+class Attacker(Protocol):
+    """Scores a run's steps for one target."""
+
+    def both(self, trace: Trace) -> tuple[Steps, Array]:
+        """The covariance scores and the scalar products of every step."""
+
+
+@dataclass(frozen=True, eq=False)
+class Epoch:
+    """A game of one epoch: a model, where it starts, a pool of points, and how it is trained."""
+
+    model: Model
+    start: Array
+    x: Array
+    y: Array
+    """the pool"""
+    size: int
+    """points of a data set"""
+    batch: int = 64
+    rate: float = 1e-3
+
+    def __post_init__(self) -> None:
+        if not self.batch <= self.size < len(self.x):
+            raise InvalidArgument(
+                "size", f"lie between a batch and the {len(self.x)} points of the pool", self.size,
+                "draw fewer points, or give a larger pool",
+            )  # fmt: skip
+
+    @property
+    def steps(self) -> int:
+        """Batches of an epoch."""
+        return self.size // self.batch
+
+    def run(self, rng: Any, target: tuple[Array, int] | None = None) -> Trace:
+        """Train on a data set of its own, with the target in it if one is given."""
+        drawn = rng.choice(len(self.x), self.size, replace=False)
+        x, y = self.x[drawn], self.y[drawn]
+        if target is not None:
+            x[0], y[0] = target
+        return Trainer(Shuffled(self.batch), self.rate).train(self.model, x, y, self.start, rng)
+
+
+class HeadTarget:
+    """Attacks on the softmax layer of a net for one target, whose features move as it trains.
+
+    The canary's gradient is computed at every step; the mean of the references again every
+    `REFRESH` steps on `fresh` ones.
+    """
+
+    def __init__(
+        self, references: References, model: Model, x: Array, y: int, batch: int,
+        fresh: tuple[Array, Array] | None = None,
+    ) -> None:  # fmt: skip
+        import numpy as np
+
+        if references.size != model.head:
+            raise InvalidArgument(
+                "references", f"be of the {model.head} parameters of the last layer",
+                references.size, "make them with references_at",
+            )  # fmt: skip
+        self.references, self.model, self.batch, self.fresh = references, model, batch, fresh
+        self.x, self.y = np.asarray(x)[None], np.array([int(y)])
+
+    def canary(self, trace: Trace) -> Array:
+        """g*_t in the last layer: (T, d)."""
+        import numpy as np
+
+        layers = [self.model.layer(theta, self.x, self.y) for theta in trace.parameters[:-1]]
+        return np.concatenate([layer.dense() for layer in layers]).astype(float)
+
+    def both(self, trace: Trace) -> tuple[Steps, Array]:
+        """The covariance scores and the scalar products of every step."""
+        import numpy as np
+
+        canary = self.canary(trace)
+        updates = trace.updates[:, -self.model.head :]
+        direction = self.references.solve(canary - self.references.mean)
+        mean, spread = direction @ self.references.mean, None
+        if self.fresh is not None:
+            spread = np.empty(len(canary))
+            for at in range(0, len(canary), REFRESH):
+                known = self.model.layer(trace.parameters[at], *self.fresh).dense()
+                projected = direction[at : at + REFRESH] @ known.T.astype(float)
+                mean[at : at + REFRESH] = projected.mean(axis=1)
+                spread[at : at + REFRESH] = projected.var(axis=1, ddof=1) / self.batch
+        shift = (np.einsum("ij,ij->i", direction, canary) - mean) / self.batch
+        seen = np.einsum("ij,ij->i", direction, updates)
+        products = np.einsum("ij,ij->i", canary, updates)
+        return Steps(seen - mean - shift / 2.0, shift, spread), products
+
+
+def attacker(
+    references: References, model: Model, x: Array, y: int, batch: int,
+    fresh: tuple[Array, Array] | None = None,
+) -> Attacker:  # fmt: skip
+    """The quickest attack that fits: closed forms for softmax regression, else the last layer."""
+    kind = SoftmaxTarget if model.head == model.size else HeadTarget
+    return kind(references, model, x, y, batch, fresh)
+
+
+def scores_of(attack: Attacker, trace: Trace) -> dict[str, float]:
+    """One score per attack for a run."""
+    steps, products = attack.both(trace)
+    return {
+        SUM: steps.combined("sum"),
+        LOG_MEAN_EXP: steps.combined("log-mean-exp"),
+        MAX: steps.combined("max"),
+        SCALAR: float(products.sum()),
+        SCALAR_MAX: float(products.max()),
+    }
+
+
+def play_epochs(
+    game: Epoch,
+    targets: Mapping[str, tuple[Array, int]],
+    references: References,
+    *,
+    games: int = 100,
+    fresh: tuple[Array, Array] | None = None,
+    seed: int = 1,
+    progress: bool | None = False,
+) -> dict[tuple[str, str], Scores]:
+    """Scores by target and attack, `games` a side; a seed fixes every number."""
+    import numpy as np
+
+    from ..result import Scores
+
+    if games < 2:
+        raise InvalidArgument("games", "be a whole number from 2", games, "use games=100")
+    started = time.perf_counter()
+    attacks = {
+        name: attacker(references, game.model, x, y, game.batch, fresh)
+        for name, (x, y) in targets.items()
+    }
+    found: dict[tuple[str, str], tuple[list[float], list[float]]] = {
+        (name, attack): ([], []) for name in targets for attack in ATTACKS
+    }
+    with Bar(progress) as bar:
+        for number, rng in enumerate(np.random.default_rng(seed).spawn(games)):
+            bar.show("epochs", number, games)
+            without, *others = rng.spawn(1 + len(targets))
+            trace = game.run(without)
+            for name, attack in attacks.items():
+                for kind, score in scores_of(attack, trace).items():
+                    found[name, kind][1].append(score)
+            for (name, attack), own in zip(attacks.items(), others, strict=True):
+                for kind, score in scores_of(attack, game.run(own, targets[name])).items():
+                    found[name, kind][0].append(score)
+    seconds = time.perf_counter() - started
+    settings = {
+        "mechanism": "one epoch of SGD", "points": game.size, "batch": game.batch,
+        "rate": game.rate, "ridge": references.ridge, "references": references.count,
+    }  # fmt: skip
+    return {
+        (name, kind): Scores(
+            np.array(members), np.array(nonmembers), name=kind, seed=seed, seconds=seconds,
+            settings=settings | {"target": name},
+        )
+        for (name, kind), (members, nonmembers) in found.items()
+    }  # fmt: skip

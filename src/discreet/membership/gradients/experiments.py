@@ -1,0 +1,157 @@
+"""Figure 7.2 of the thesis as an experiment on any labelled images.
+
+    references -> (μ̂, Ĉ) at θ_0      candidates -> easiest, median, hardest      pool -> games
+
+All three, and the points on which means are estimated again, are disjoint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...errors import InvalidArgument
+from .canaries import rank
+from .data import cifar10, fashion_mnist, fashion_mnist_sample
+from .epochs import Epoch, play_epochs
+from .models import ConvNet, SoftmaxRegression
+from .references import RIDGE, References, references_at
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..result import Scores
+    from .data import Images
+    from .models.base import Model
+
+    Array = NDArray[Any]
+
+TARGETS = ("easiest", "median", "hardest")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much of the data plays which part."""
+
+    references: int
+    fresh: int
+    candidates: int
+    size: int
+    """points of a data set"""
+    games: int
+    """a side"""
+    batch: int = 64
+    rate: float = 1e-3
+
+
+FASHION = Scale(references=20_000, fresh=256, candidates=8_000, size=29_952, games=100)
+"""Fashion-MNIST as printed: 20,000 references, batches of 64, one epoch at rate 1e-3."""
+CIFAR_FULL = Scale(references=12_000, fresh=256, candidates=4_000, size=29_952, games=100)
+"""CIFAR-10 with as many points as Fashion-MNIST: an hour on two cores."""
+CIFAR = Scale(references=12_000, fresh=256, candidates=2_000, size=6_400, games=40)
+"""CIFAR-10 in a few minutes: a hundred steps instead of 468."""
+SAMPLE = Scale(references=1_200, fresh=200, candidates=400, size=640, games=40, batch=16, rate=1e-2)
+"""The shipped sample: forty steps."""
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """Everything that a game of an epoch needs, and the targets with their leakage."""
+
+    name: str
+    model: Model
+    game: Epoch
+    references: References
+    fresh: tuple[Array, Array]
+    targets: dict[str, tuple[Array, int]]
+    leakage: dict[str, float]
+    """m of a batch, by target"""
+    places: dict[str, int] = field(default_factory=dict)
+    """where the targets stand in the images"""
+
+    def play(
+        self, games: int, *, seed: int = 1, progress: bool | None = False
+    ) -> dict[tuple[str, str], Scores]:
+        """Scores by target and attack."""
+        return play_epochs(
+            self.game, self.targets, self.references, games=games, fresh=self.fresh, seed=seed,
+            progress=progress,
+        )  # fmt: skip
+
+
+def prepare(
+    images: Images,
+    model: Model,
+    features: Array,
+    scale: Scale,
+    *,
+    seed: int = 1,
+    ridge: float = RIDGE,
+    cache: bool | str | Path = False,
+) -> Experiment:
+    """Split the images, estimate mean and covariance once, and choose the targets."""
+    import numpy as np
+
+    n = len(images)
+    apart = scale.references + scale.fresh
+    if apart + max(scale.candidates, scale.size) + len(TARGETS) >= n:
+        raise InvalidArgument(
+            "scale", f"leave a pool among the {n} images", (apart, scale.size), "use a smaller one"
+        )
+    rng = np.random.default_rng(seed)
+    order, start = rng.permutation(n), model.start(rng)
+    known, fresh, pool = np.split(order, [scale.references, apart])
+    labels = images.labels
+    references = references_at(
+        model, start, features[known], labels[known], ridge=ridge, cache=cache
+    )
+    candidates = pool[: scale.candidates]
+    ranking = rank(references, model.layer(start, features[candidates], labels[candidates]))
+    chosen = {name: getattr(ranking, name) for name in TARGETS}
+    places = {name: int(candidates[at]) for name, at in chosen.items()}
+    rest = np.setdiff1d(pool, list(places.values()))
+    game = Epoch(model, start, features[rest], labels[rest], scale.size, scale.batch, scale.rate)
+    return Experiment(
+        name=images.source,
+        model=model,
+        game=game,
+        references=references,
+        fresh=(features[fresh], labels[fresh]),
+        targets={name: (features[at], int(labels[at])) for name, at in places.items()},
+        leakage={name: float(ranking.distances[at]) / scale.batch for name, at in chosen.items()},
+        places=places,
+    )
+
+
+def fashion_experiment(
+    path: str | Path | None = None,
+    *,
+    scale: Scale = FASHION,
+    seed: int = 1,
+    cache: bool | str | Path = True,
+) -> Experiment:
+    """Softmax regression on Fashion-MNIST, all 784 pixels."""
+    images = fashion_mnist(path)
+    return prepare(images, SoftmaxRegression(784), images.features(), scale, seed=seed, cache=cache)
+
+
+def cifar_experiment(
+    path: str | Path | None = None,
+    *,
+    scale: Scale = CIFAR,
+    seed: int = 1,
+    cache: bool | str | Path = True,
+) -> Experiment:
+    """The small net on CIFAR-10, attacked through its last layer."""
+    images = cifar10(path)
+    return prepare(images, ConvNet(), images.scaled(), scale, seed=seed, cache=cache)
+
+
+def sample_experiment(*, scale: Scale = SAMPLE, seed: int = 1, net: bool = False) -> Experiment:
+    """The shipped sample: softmax regression on 7 × 7 averages, or a tiny net on the images."""
+    images = fashion_mnist_sample()
+    if net:
+        model: Model = ConvNet((28, 28, 1), (6, 8, 8))
+        return prepare(images, model, images.scaled()[..., None], scale, seed=seed)
+    return prepare(images, SoftmaxRegression(49), images.features(4), scale, seed=seed)
