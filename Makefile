@@ -21,7 +21,7 @@ studies: $(READY)
 	$(BIN)/discreet reproduce all --scale full --seed 1 --output out/studies
 	$(BIN)/python -m discreet.studies.gallery out/studies --docs docs
 
-# about half an hour: every private row of the catalogue for a minute
+# about three quarters of an hour: every private row for a minute, live noise and linear rows too
 audits: $(READY)
 	$(BIN)/python -m discreet.audit.table --seconds 60 --output docs/audits.md
 

@@ -21,6 +21,7 @@ import numpy as np
 
 import discreet
 from discreet.audit import Plain, Runs, attack, audit, lists
+from discreet.audit.transcripts import ABSENT
 
 EPSILON, ALPHA, ROUNDS, ARMS = 1.0, 3.1, 8, 2
 SIDES = ([0.0] + [1.0] * (ROUNDS - 1), [1.0] * ROUNDS)
@@ -28,9 +29,9 @@ RELEASES = 8
 
 
 def transcript(rewards: list[float], rng: random.Random) -> list[float]:
-    """The noisy sums of both arms after every release: doubling batches, fresh Laplace noise."""
+    """Noisy sums of either arm, release by release: doubling batches, fresh Laplace noise."""
     mean, size, pulls = [0.0] * ARMS, [0] * ARMS, [0] * ARMS
-    seen: list[float] = []
+    seen: list[list[float]] = [[] for _ in range(ARMS)]
     t = 0
     while t < ROUNDS:
         arm = t
@@ -47,8 +48,8 @@ def transcript(rewards: list[float], rng: random.Random) -> list[float]:
         noise = (rng.expovariate(1.0) - rng.expovariate(1.0)) / EPSILON
         mean[arm] = (sum(rewards[t : t + rounds]) + noise) / rounds
         size[arm], pulls[arm], t = rounds, pulls[arm] + rounds, t + rounds
-        seen += [mean[a] * size[a] for a in range(ARMS)]
-    return seen + [0.0] * (RELEASES * ARMS - len(seen))
+        seen[arm].append(mean[arm] * size[arm])
+    return [x for own in seen for x in own + [ABSENT] * (RELEASES - len(own))]
 
 
 def played(side: int, count: int) -> list[list[float]]:
@@ -77,14 +78,14 @@ def main() -> None:
     options: dict[str, Any] = {"seed": 1, "confidence": 0.99}
     audit(row, inputs=[pair], transcripts=1000, **options)  # compiles
     found = audit(row, inputs=[pair], transcripts=40_000, **options)
-    names = Runs(row, pair).names[: RELEASES * ARMS]
+    names = Runs(row, pair).names
     twin = Plain(lambda side, count, rng: played(side, count), names)
     naive = attack([twin], row.guarantee, transcripts=40_000, **options)
     print(f"proved with 40,000 transcripts: ε >= {found.epsilon_lower:.3f}, plain sampler "
           f"{naive.epsilon_lower:.3f}")  # fmt: skip
     few, more = 20_000, 200_000
     plain = speed(few, lambda: played(1, few))
-    codes, sums = np.zeros(more, np.int64), np.zeros((more, RELEASES, ARMS))
+    codes, sums = np.zeros(more, np.int64), np.zeros((more, ARMS, RELEASES))
     runs, rng = Runs(row, pair), np.random.Generator(np.random.SFC64(1))
     ours = speed(more, lambda: runs.fill(1, codes, sums, rng))
     whole = speed(many, lambda: audit(row, inputs=[pair], transcripts=many, **options))

@@ -19,7 +19,7 @@ from discreet.identify import Identifier, Stopping, identifier
 from discreet.live import Trial
 from discreet.live.batch import Batch
 from discreet.policies import (
-    AdaPUCB,
+    AdaPKLUCB,
     Doubling,
     ForgetGaussian,
     ForgetLaplace,
@@ -142,7 +142,7 @@ def doubling_trees(epsilon: float) -> Policy:
         "doubling trees",
         Doubling(),
         GapThenTree(epsilon, gap_estimation=False),
-        AdaPUCB(alpha=1.0),
+        AdaPKLUCB(alpha=3.1),
     )
 
 

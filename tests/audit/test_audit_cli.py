@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -60,3 +61,66 @@ def test_what_is_refused(arguments: tuple[str, ...]) -> None:
     assert result.exit_code == 2
     assert result.stdout == ""
     assert result.stderr.startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("adap-ucb", "--epsilon", "1", "--horizon", "0"), "horizon must be a whole number from 2"),
+        (("adap-ucb", "--epsilon", "1", "--contributions", "0"), "contributions must be"),
+        (("adap-ucb", "--epsilon", "1", "--arms", "1"), "arms must be a whole number from 2"),
+        (("adap-ucb", "--epsilon", "1", "--decisions", "0"), "decisions must be"),
+        (("adac-gope", "--rho", ".5"), "adac-gope"),
+        (("adac-oful", "--rho", ".5", "--arms", "3"), "arms must be left out"),
+        (("mine:release",), "epsilon must be given"),
+        (("mine:release", "--epsilon", "1", "--horizon", "4"), "horizon must be left out"),
+        (("mine:nobody", "--epsilon", "1"), "name must name something in mine"),
+        (("nowhere:release", "--epsilon", "1"), "name must name a module"),
+        (("mine:one", "--epsilon", "1"), "name must name a function of (side, rng)"),
+    ],
+)
+def test_refusals_name_the_argument(
+    arguments: tuple[str, ...], said: str, mine: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And come before anything is compiled."""
+    monkeypatch.setattr("discreet.compiled._njit", None)
+    result = call(*arguments)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: ")
+    assert said in result.stderr
+
+
+MINE = """
+def release(side, rng):
+    return side + rng.laplace(0.0, 0.5)
+
+def one(x):
+    return x
+
+class Leaky:
+    def __init__(self, rng):
+        self.seen = 0.0
+
+    def select(self):
+        return int(self.seen)
+
+    def update(self, arm, reward):
+        self.seen = reward
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+
+
+@pytest.mark.parametrize("name", ["mine:release", "mine:Leaky"])
+def test_a_mechanism_of_your_own(name: str, mine: None) -> None:
+    arguments = (name, "--epsilon", "1", "--transcripts", "1e4", "--seed", "1")
+    result = call(*arguments)
+    assert result.exit_code == 0
+    assert "violation" in result.stdout.splitlines()[0]
+    assert call(*arguments, "--fail").exit_code == 1
+    assert call(name, "--epsilon", "40", *arguments[3:], "--fail").exit_code == 0

@@ -2,7 +2,7 @@
 
 Every private row of the catalogue with its example budget, every private identifier with ε = 1,
 live trials and releases with the secure noise, and the linear rows that release round by round, so
-many seconds each. Ctrl-C writes the rows that were finished. `make audits` runs it at length
+many seconds each. The page is written row by row. `make audits` runs it at length
 and writes docs/audits.md.
 """
 
@@ -117,11 +117,10 @@ def main(
             break
         done.append(attacked)
         typer.echo(f"{attacked.policy}: {attacked.verdict}", err=True)
-    text = page(done, seconds, seed, confidence)
+        if output is not None:  # row by row: whatever ends it, what is finished is there
+            output.write_text(page(done, seconds, seed, confidence), encoding="utf-8")
     if output is None:
-        typer.echo(text, nl=False)
-    else:
-        output.write_text(text, encoding="utf-8")
+        typer.echo(page(done, seconds, seed, confidence), nl=False)
     raise typer.Exit(1 if any(result.is_violation for result in done) else 0)
 
 

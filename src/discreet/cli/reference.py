@@ -123,8 +123,8 @@ The JSON is an object: `policy`, `claimed` (`budget`, `definition`, `unit`, `con
 `transcripts` (played in all), `inputs` (the worst that were found), `event` (that proves it: its
 description, `likelier on`, `p_at_least`, `q_at_most`, `hits`, `of`, and `parameter`, the number
 that the claim is stated by with its bound; null if nothing was told apart), `verdict`:
-"violation", or "no violation found with N transcripts", which is no proof. Exit code 1 means a
-violation. `--transcripts` and `--seed` together fix every number; a time limit does not.
+"violation", or "no violation found with N transcripts", which is no proof. With `--fail` a
+violation exits 1. `--transcripts` and `--seed` together fix every number; a time limit does not.
 """,
     "verify": """\
 The JSON is an object: `policy`, `holds` (true, false, or null if nothing could be computed),
