@@ -8,31 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from discreet import membership
-from discreet.cli import app
 
 Call = Callable[..., Any]
 
 
 @pytest.fixture
-def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> Any:
-        result = CliRunner().invoke(app, ["membership", *arguments], prog_name="discreet")
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return result
-
-    return run
+def game(call: Call) -> Call:
+    """Run `discreet membership ARGUMENTS`."""
+    return lambda *arguments: call("membership", *arguments)
 
 
-def test_leakage(call: Call, tmp_path: Path) -> None:
+def test_leakage(game: Call, tmp_path: Path) -> None:
     columns = ",".join(f".{i}:50" for i in range(1, 10))
     found = json.loads(
-        call("leakage", "--columns", columns, "--n", "100", "--target", "hardest", "--exact",
+        game("leakage", "--columns", columns, "--n", "100", "--target", "hardest", "--exact",
              "--json").stdout
     )  # fmt: skip
     assert set(found) == {"score", "advantage", "power", "auc", "epsilon", "delta"}
@@ -40,27 +31,27 @@ def test_leakage(call: Call, tmp_path: Path) -> None:
     assert found["power"]["0.01"] == pytest.approx(0.17668, abs=1e-5)
     assert found["auc"] == pytest.approx(0.83966, abs=1e-5)
     easy = json.loads(
-        call("leakage", "--columns", ".1:2,.9", "--n", "10", "--target", "1,1,0",
+        game("leakage", "--columns", ".1:2,.9", "--n", "10", "--target", "1,1,0",
              "--levels", ".2", "--plot", "x.png", "--json").stdout
     )  # fmt: skip
     assert list(easy["power"]) == ["0.2"]
     assert easy["score"] == pytest.approx(3 * 9 / 10)
     assert (tmp_path / "x.png").exists()
-    assert "advantage" in call("leakage", "--columns", ".1:2", "--n", "10").stdout
+    assert "advantage" in game("leakage", "--columns", ".1:2", "--n", "10").stdout
 
 
-def test_an_infinite_epsilon_is_null(call: Call) -> None:
-    found = call("leakage", "--columns", ".1:9", "--n", "10", "--exact", "--json")
+def test_an_infinite_epsilon_is_null(game: Call) -> None:
+    found = game("leakage", "--columns", ".1:9", "--n", "10", "--exact", "--json")
     assert json.loads(found.stdout)["epsilon"] is None
-    assert "infinite" in call("leakage", "--columns", ".1:9", "--n", "10", "--exact").stdout
+    assert "infinite" in game("leakage", "--columns", ".1:9", "--n", "10", "--exact").stdout
 
 
-def test_play(call: Call, tmp_path: Path) -> None:
+def test_play(game: Call, tmp_path: Path) -> None:
     arguments = (
         "play", "--columns", ".1:50,.5:50,.9:50", "--n", "100", "--target", "hardest",
         "--subsample", ".5", "--rounds", "1000", "--seed", "1",
     )  # fmt: skip
-    result = call(*arguments, "--json", "--output", "game.parquet", "--plot", "game.png")
+    result = game(*arguments, "--json", "--output", "game.parquet", "--plot", "game.png")
     found = json.loads(result.stdout)
     assert result.exit_code == 0
     saved = membership.load(tmp_path / "game.parquet")
@@ -69,11 +60,11 @@ def test_play(call: Call, tmp_path: Path) -> None:
     assert found["limits"]["power"]["0.01"][0] <= found["power"]["0.01"]
     assert found["complete"]
     assert found["rounds"] == {"members": 1000, "nonmembers": 1000}
-    again = json.loads(call(*arguments, "--json", "--threads", "1").stdout)
+    again = json.loads(game(*arguments, "--json", "--threads", "1").stdout)
     assert again["power"] == found["power"]
-    assert "proved" in call(*arguments, "--attack", "scalar-centred").stdout
+    assert "proved" in game(*arguments, "--attack", "scalar-centred").stdout
     average = json.loads(
-        call("play", "--columns", ".5:9", "--n", "10", "--target", "average", "--rounds", "50",
+        game("play", "--columns", ".5:9", "--n", "10", "--target", "average", "--rounds", "50",
              "--json").stdout
     )  # fmt: skip
     assert average["game"] == "average target"
@@ -88,8 +79,8 @@ def test_play(call: Call, tmp_path: Path) -> None:
         (["--one-run", "1000,100,95"], 2.1724),
     ],
 )
-def test_audit(call: Call, arguments: list[str], epsilon: float) -> None:
-    result = call("audit", *arguments, "--confidence", ".95", "--json")
+def test_audit(game: Call, arguments: list[str], epsilon: float) -> None:
+    result = game("audit", *arguments, "--confidence", ".95", "--json")
     found = json.loads(result.stdout)
     assert result.exit_code == 0
     assert found["epsilon_lower"] == pytest.approx(epsilon, abs=5e-5)
@@ -98,12 +89,12 @@ def test_audit(call: Call, arguments: list[str], epsilon: float) -> None:
         assert found["mu_lower"] == pytest.approx(1.9524, abs=5e-5)
 
 
-def test_audits_of_other_kinds(call: Call) -> None:
-    found = json.loads(call("audit", "--one-run", "1000,100,95", "--gaussian", "--json").stdout)
+def test_audits_of_other_kinds(game: Call) -> None:
+    found = json.loads(game("audit", "--one-run", "1000,100,95", "--gaussian", "--json").stdout)
     assert found["mu_lower"] > 0.7
-    text = call("audit", "--errors", "50,300", "--runs", "1000,1000", "--bayesian").stdout
+    text = game("audit", "--errors", "50,300", "--runs", "1000,1000", "--bayesian").stdout
     assert "credible bound" in text
-    violated = call("audit", "--errors", "50,300", "--runs", "1000", "--epsilon", "2")
+    violated = game("audit", "--errors", "50,300", "--runs", "1000", "--epsilon", "2")
     assert violated.exit_code == 1
     assert "violation" in violated.stdout
 
@@ -126,8 +117,8 @@ def test_audits_of_other_kinds(call: Call) -> None:
         (["play", "--columns", ".5:2", "--n", "9", "--output", "x.csv"], "output must end in"),
     ],
 )
-def test_wrong_arguments(call: Call, arguments: list[str], message: str) -> None:
-    result = call(*arguments)
+def test_wrong_arguments(game: Call, arguments: list[str], message: str) -> None:
+    result = game(*arguments)
     assert result.exit_code == 2
     assert result.stdout == ""
     assert result.stderr.startswith("error: ")

@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 from scipy.stats import norm
-from typer.testing import CliRunner
 
 import discreet
-from discreet.cli import app
 from discreet.errors import InvalidArgument
 from discreet.privacy import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
 from discreet.privacy.tradeoff import Tradeoff, in_words
@@ -112,19 +110,6 @@ def test_levels_are_checked() -> None:
     for level in (-0.1, 1.1, math.nan, True):
         with pytest.raises(InvalidArgument, match="level must be"):
             Tradeoff(Pure(1.0)).power(level)
-
-
-@pytest.fixture
-def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> Any:
-        result = CliRunner().invoke(app, list(arguments), prog_name="discreet")
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return result
-
-    return run
 
 
 def test_explain(call: Callable[..., Any], tmp_path: Path) -> None:
