@@ -28,6 +28,9 @@ from .schedules import DesignPhases, LinearSchedule, RoundSchedule
 from .view import LinearSetting
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..simulator import Comparison
     from .problem import LinearProblem
 
 
@@ -82,6 +85,11 @@ class LinearPolicy(BasePolicy[LinearSetting]):
             return promised
         reason = f"void: {promised.budget} was asked for, but {broken}"
         return Guarantee(Pure(math.inf), Definition.NONE, conditions=(reason,))
+
+    def compared(self, rows: Sequence[Any], place: Any, **study: Any) -> Comparison:
+        from .runs import compare
+
+        return compare(rows, place, **study)
 
     @property
     def phased(self) -> bool:

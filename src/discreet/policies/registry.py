@@ -71,6 +71,9 @@ ARGUMENTS: dict[type[Budget], str] = {
 """How a budget of each kind is asked for."""
 
 
+NUMBERS = ("epsilon", "delta", "rho", "renyi_alpha", "mu")
+"""The numbers of budgets, as they are asked for."""
+
 _catalogues: dict[str, dict[str, Any]] = {}
 
 
@@ -135,6 +138,15 @@ class Entry(Generic[Built]):
     def policy(self, budget: Budget | None = None, **options: Any) -> Built:
         """The row for a budget."""
         raise NotImplementedError
+
+    def asked(self, *, budget: Budget | None = None, **given: Any) -> Built:
+        """The row for a budget that is given as such, or by its numbers; the rest are options."""
+        asked = budget_from(**{name: given.pop(name, None) for name in NUMBERS})
+        if budget is not None and asked is not None:
+            raise InvalidArgument(
+                "budget", "be the only budget", str(asked), "give either budget or its numbers"
+            )
+        return self.policy(asked if budget is None else budget, **given)
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> Built:
@@ -210,16 +222,6 @@ class PolicyEntry(Entry[Built]):
     def composed(self, parts: tuple[Any, Any, Any], recipe: dict[str, Any]) -> Built:
         """Schedule, release and rule put together."""
         raise NotImplementedError
-
-
-def one_budget(budget: Budget | None, **numbers: float | None) -> Budget | None:
-    """A budget that is given as such, or by its numbers, but not both."""
-    asked = budget_from(**numbers)
-    if budget is not None and asked is not None:
-        raise InvalidArgument(
-            "budget", "be the only budget", str(asked), "give either budget or its numbers"
-        )
-    return asked if budget is None else budget
 
 
 def catalogue(kind: str) -> dict[str, Entry[Any]]:

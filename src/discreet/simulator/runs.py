@@ -22,7 +22,7 @@ from ..arms.base import Law
 from ..checks import count
 from ..errors import InvalidArgument
 from ..policies import CATALOGUE, Policy
-from ..policies.policy import served
+from ..policies.policy import BasePolicy, served
 from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
 from ..progress import Bar
 from .loop import Curve, Study, compiled_loop, fresh_course
@@ -58,8 +58,8 @@ class Finishing(Protocol):
 
 
 def simulate(
-    policy: Policy,
-    law: Law,
+    policy: BasePolicy[Any],
+    law: Served,
     *,
     horizon: float,
     runs: int = 100,
@@ -68,7 +68,8 @@ def simulate(
     points: int = 100,
     progress: bool | None = None,
 ) -> Result:
-    """Run a policy on a law of rewards; regret and pulls are recorded on a log grid of `points`.
+    """Run a policy on a law of rewards, or a linear one on a linear problem; regret and pulls are
+    recorded on a log grid of `points`.
 
     `progress=None` shows a bar on a terminal once the work has taken a second. Ctrl-C ends the
     work early and returns the runs that were finished: `result.complete` is then False.
@@ -80,8 +81,8 @@ def simulate(
 
 
 def compare(
-    policies: Iterable[Policy],
-    law: Law,
+    policies: Iterable[BasePolicy[Any]],
+    law: Served,
     *,
     horizon: float,
     runs: int = 100,
@@ -90,18 +91,21 @@ def compare(
     points: int = 100,
     progress: bool | None = None,
 ) -> Comparison:
-    """Run several policies on the same law with the same seeds."""
-    policies = [
-        served(
-            policy, "simulate", Policy, "finite",
-            fix="discreet.identify.identify runs rows that stop, discreet.simulate linear ones",
-        )
-        for policy in policies
-    ]  # fmt: skip
+    """Run several policies of one kind on the same law with the same seeds."""
+    rows = list(policies)
+    for row in rows:
+        if isinstance(row, BasePolicy) and row.kind != "finite":
+            other: Comparison = row.compared(
+                rows, law, horizon=horizon, runs=runs, seed=seed, threads=threads, points=points,
+                progress=progress,
+            )  # fmt: skip
+            return other
+    fix = 'build it: discreet.policy("ucb1")'
+    finite = [served(row, "simulate", Policy, "finite", fix=fix) for row in rows]
     if not isinstance(law, Law):
         raise InvalidArgument("law", "be a Law", law, "build it: discreet.Bernoulli([0.7, 0.5])")
     return compared(
-        policies, law, check_law, Simulation, horizon=horizon, runs=runs, seed=seed,
+        finite, law, check_law, Simulation, horizon=horizon, runs=runs, seed=seed,
         threads=threads, points=points, progress=progress,
     )  # fmt: skip
 
