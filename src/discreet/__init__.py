@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         law,
     )
     from .errors import DiscreetError, InvalidArgument
-    from .front import compare, policy, simulate
+    from .front import policy
     from .live import Rehearsal, Trial
     from .policies import CATALOGUE, Policy
     from .privacy import (
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         compose,
         parallel,
     )
-    from .simulator import Comparison, Result, load
+    from .simulator import Comparison, Result, compare, load, simulate
     from .theory import plan
 
 _HOMES = {
@@ -58,13 +58,13 @@ _HOMES = {
     ),
     "errors": ("DiscreetError", "InvalidArgument"),
     "live": ("Rehearsal", "Trial"),
-    "front": ("compare", "policy", "simulate"),
+    "front": ("policy",),
     "policies": ("CATALOGUE", "Policy"),
     "privacy": (
         "ZCDP", "Approximate", "Budget", "Definition", "GaussianDP", "Guarantee", "Pure", "Renyi",
         "compose", "parallel",
     ),
-    "simulator": ("Comparison", "Result", "load"),
+    "simulator": ("Comparison", "Result", "compare", "load", "simulate"),
     "theory": ("plan",),
 }  # fmt: skip
 

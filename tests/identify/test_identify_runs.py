@@ -184,7 +184,7 @@ def test_every_row_has_a_derived_guarantee_and_a_reference() -> None:
 
     for row in IDENTIFIERS.values():
         assert row.reference in REFERENCES
-        made = row.identifier(0.7 if row.private else None)
+        made = row.asked(epsilon=0.7 if row.private else None)
         assert made.is_private == row.private
         if row.private:
             definition = "local" if row.name in LOCAL else "interactive"

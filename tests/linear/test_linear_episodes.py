@@ -37,7 +37,7 @@ def both(
     results = []
     for kind in (EpisodeStage, RoundStage):
         work = LinearWork(row, place, T, runs, 7, grid)
-        stage = kind(work)
+        stage = kind(work, row)
         for number in range(runs):
             work.done[number] = stage.play(number)
         results.append(work.result())
@@ -115,7 +115,7 @@ def test_sums_drawn_at_once_have_the_law_of_single_rounds(
     regrets = []
     for kind, seed in ((EpisodeStage, 1), (RoundStage, 2)):
         work = LinearWork(row, place, 2000, 500, seed, grid)
-        stage = kind(work)
+        stage = kind(work, row)
         assert all(stage.play(number) for number in range(500))
         regrets.append(work.regret)
     for point in range(3):
@@ -177,12 +177,12 @@ def test_an_episode_that_is_cut_off_is_not_released(horizon: int, releases: int)
     row = linear.policy("adac-oful", rho=1.0, ridge=50.0)
     place = problem(linear.SignRewards(), SHORT)
     work = LinearWork(row, place, horizon, 1, 1, log_grid(horizon, 9))
-    stage = EpisodeStage(work)
+    stage = EpisodeStage(work, row)
     assert stage.play(0)
     assert work.pulls[0, -1].sum() == horizon
-    assert stage.board.public.releases[0] == releases
-    assert bool(stage.board.public.noisy.any()) is bool(releases)
-    assert not stage.ledger.total.any()
+    assert stage.state.public.public.releases[0] == releases
+    assert bool(stage.state.public.public.noisy.any()) is bool(releases)
+    assert not stage.state.ledger.total.any()
 
 
 def test_the_first_episode_is_released_with_noise() -> None:
@@ -190,12 +190,12 @@ def test_the_first_episode_is_released_with_noise() -> None:
     row = linear.policy("adac-oful", rho=1e-3, ridge=50.0)
     place = problem(linear.SignRewards(), [[1.0], [0.5]], [1.0])
     work = LinearWork(row, place, 51, 200, 1, log_grid(51, 5))
-    stage = EpisodeStage(work)
+    stage = EpisodeStage(work, row)
     released = []
     for number in range(200):
         assert stage.play(number)
         assert work.pulls[number, -1].tolist() == [51, 0]
-        released.append(float(stage.board.public.noisy[0]) - 51.0)
+        released.append(float(stage.state.public.public.noisy[0]) - 51.0)
     # 200 draws of N(0, 2000): (n - 1) s²/σ² beyond 6 sd of chi-square has probability < 1e-7
     assert np.var(released, ddof=1) == pytest.approx(2000.0, rel=6 * math.sqrt(2 / 199))
 
@@ -207,7 +207,7 @@ def test_long_batches_look_up_between_pieces(monkeypatch: pytest.MonkeyPatch) ->
     place = problem(linear.GaussianRewards())
     whole = linear.simulate(row, place, horizon=500, runs=1, seed=7, points=40)
     work = LinearWork(row, place, 500, 1, 7, log_grid(500, 40))
-    stage, calls = EpisodeStage(work), []
+    stage, calls = EpisodeStage(work, row), []
     monkeypatch.setattr(episodes, "PIECE", 7)
     episode_kernel.cache_clear()
     loop = episode_kernel(row, clipped_law(row, place).draw, True).interpreted()

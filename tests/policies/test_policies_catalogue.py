@@ -1,4 +1,4 @@
-"""The catalogues share their lines' base: options, budgets, errors that name the fix, recipes."""
+"""One catalogue: rows of every kind by name, options, budgets, errors, recipes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,17 @@ import discreet
 from discreet import linear
 from discreet.errors import InvalidArgument, UnknownPolicy, UnsupportedBudget
 from discreet.identify import IDENTIFIERS, identifier, identifier_from_recipe
+from discreet.policies import registry
 from discreet.policies.catalogue import CATALOGUE, Row, policy
-from discreet.policies.registry import ARGUMENTS, Entry
+from discreet.policies.policy import BasePolicy
+from discreet.policies.registry import (
+    ARGUMENTS,
+    KINDS,
+    Entry,
+    catalogue,
+    every_entry,
+    row_from_recipe,
+)
 from discreet.privacy import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
 
 Named = Callable[..., Any]
@@ -105,7 +114,84 @@ def test_something_that_is_no_budget_is_refused() -> None:
 
 def test_identifiers_come_back_from_their_recipes() -> None:
     for entry in IDENTIFIERS.values():
-        made = entry.identifier(0.5 if entry.private else None)
+        made = entry.asked(epsilon=0.5 if entry.private else None)
         assert made.recipe["goal"] == "identify"
         assert identifier_from_recipe(made.recipe) == made
     assert identifier("dp-se", epsilon=1.0) != discreet.policy("dp-se", epsilon=1.0)
+
+
+def test_every_row_is_found_by_its_name_and_comes_back_from_its_recipe() -> None:
+    assert {kind: len(catalogue(kind)) >= 5 for kind in KINDS} == dict.fromkeys(KINDS, True)
+    for kind in KINDS:
+        goal = "identify" if kind == "identify" else "regret"
+        for name, line in catalogue(kind).items():
+            made = discreet.policy(name, budget=line.example_budget, goal=goal)
+            assert isinstance(made, BasePolicy)
+            assert (made.kind, made.name, made.reference) == (kind, name, line.reference)
+            assert made == line.example()
+            assert row_from_recipe(made.recipe) == made
+            shown = made.to_dict()
+            assert {"name", "schedule", "release", "rule", "guarantee", "recipe"} <= set(shown)
+            assert str(made).startswith(f"{name} = {shown['schedule']}")
+
+
+def test_one_name_in_two_kinds_is_finite_unless_the_goal_says_otherwise() -> None:
+    assert every_entry()["dp-se"].kind == registry.entry("dp-se", "regret").kind == "finite"
+    finite = discreet.policy("dp-se", epsilon=1.0)
+    stops = discreet.policy("dp-se", epsilon=1.0, goal="identify")
+    assert type(finite) is discreet.Policy
+    assert stops == identifier("dp-se", epsilon=1.0)
+    assert row_from_recipe(finite.recipe) == finite
+    assert row_from_recipe(stops.recipe) == stops
+    with pytest.raises(UnknownPolicy, match="be a row for the goal 'identify', got 'ucb1'; rows: "):
+        discreet.policy("ucb1", goal="identify")
+    with pytest.raises(InvalidArgument, match="goal must be 'regret' or 'identify', got 'win'"):
+        discreet.policy("ucb1", goal="win")
+
+
+def test_near_misses_are_looked_for_in_all_kinds() -> None:
+    for misspelt, meant in (("adap-tx", "adap-tt"), ("adac-ofu", "adac-oful"), ("ucb2", "ucb1")):
+        for named in (discreet.policy, linear.policy, identifier, policy):
+            with pytest.raises(UnknownPolicy, match=f"did you mean .*{meant}"):
+                named(misspelt)
+    with pytest.raises(UnknownPolicy, match=r"row of the identifying one: use discreet.policy"):
+        linear.policy("adap-tt")
+
+
+def test_names_that_a_type_checker_knows_are_those_of_the_catalogues() -> None:
+    from typing import get_args
+
+    from discreet.front import IdentifyName, LinearName
+
+    assert set(get_args(LinearName)) == set(catalogue("linear"))
+    # a name in a variable is typed as a finite row, which an identifier is as well
+    assert set(get_args(IdentifyName)) <= set(catalogue("identify")) - set(catalogue("finite"))
+
+
+def test_what_cannot_serve_a_kind_refuses_it_by_name() -> None:
+    from discreet.audit import audit
+
+    flat, law = discreet.policy("adac-oful", rho=0.5), discreet.Bernoulli([0.5, 0.4])
+    stops = discreet.policy("adap-tt", epsilon=1.0).at(0.1)
+    problem = linear.LinearProblem.random(seed=1)
+    refused: list[tuple[str, Callable[[], Any]]] = [
+        ("adac-oful, which is linear", lambda: audit(flat)),
+        ("adac-oful, which is linear", lambda: discreet.Rehearsal(flat, arms=2)),
+        ("adap-tt, which is identifying", lambda: discreet.simulate(stops, law, horizon=100)),
+        ("ucb1, which is finite-armed", lambda: discreet.compare(
+            [flat, discreet.policy("ucb1")], problem, horizon=100)),
+        ("be a LinearProblem", lambda: discreet.simulate(flat, law, horizon=100)),
+        ("be a Law", lambda: discreet.simulate(discreet.policy("ucb1"), problem, horizon=100)),
+    ]  # fmt: skip
+    for said, asked in refused:
+        with pytest.raises(InvalidArgument, match=said):
+            asked()
+
+
+def test_a_linear_row_is_simulated_through_the_front_door() -> None:
+    row = discreet.policy("adac-gope", rho=0.5)
+    problem = linear.LinearProblem.random(contexts="fixed", rewards="sign", seed=1)
+    mine = discreet.simulate(row, problem, horizon=2000, runs=2, seed=1)
+    theirs = linear.simulate(row, problem, horizon=2000, runs=2, seed=1)
+    assert (mine.regret == theirs.regret).all()
+    assert mine.guarantee == theirs.guarantee

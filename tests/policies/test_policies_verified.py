@@ -155,7 +155,7 @@ def test_the_papers_scale_is_claimed_at_what_discrete_noise_is_proved_to_keep() 
 
 @pytest.mark.parametrize("name", [n for n, e in IDENTIFIERS.items() if e.private])
 def test_every_identifying_row(name: str) -> None:
-    row = IDENTIFIERS[name].identifier(0.5)
+    row = IDENTIFIERS[name].asked(epsilon=0.5)
     for live in (False, True):
         found = row.verify(horizon=60, live=live)
         assert found.holds is True

@@ -81,7 +81,7 @@ def attacks(options: dict[str, Any]) -> Iterator[Audit]:
             yield audit(policy, **options)
     for name, row in IDENTIFIERS.items():
         if row.private:
-            identifier = row.identifier(1.0)
+            identifier = row.asked(epsilon=1.0)
             subjects = identifications(identifier)
             yield attack(subjects, identifier.guarantee, name=f"{name} (identify)", **options)
     for name in LIVE:

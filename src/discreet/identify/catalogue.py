@@ -41,7 +41,7 @@ from ..policies import (
     RunningGaussian,
     RunningLaplace,
 )
-from ..policies.registry import Entry, one_budget
+from ..policies.registry import Entry
 from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, budget_from_dict
 from .chernoff import ChernoffTopTwo, EnoughChernoff, FixedBatches
 from .costs import GaussianCost, PrivateCost
@@ -69,47 +69,28 @@ class IdentifierRow(Entry[Identifier]):
     catalogue: ClassVar[dict[str, IdentifierRow]] = {}
     argument: ClassVar[str] = "epsilon"
 
-    def policy(self, budget: Budget | None = None, **options: Any) -> Identifier:
-        return self.identifier(budget=budget, **options)
-
-    @classmethod
-    def from_recipe(cls, recipe: Mapping[str, Any]) -> Identifier:
-        return identifier_from_recipe(recipe)
-
     @property
-    def takes_budget(self) -> bool:
-        """Whether its builder takes any budget, or none; else an ε."""
+    def optional(self) -> bool:
         return "budget" in inspect.signature(self.build).parameters
 
     @property
     def options(self) -> dict[str, Any]:
         return {name: value for name, value in super().options.items() if name != "budget"}
 
-    def identifier(
-        self, epsilon: float | None = None, *, budget: Budget | None = None, **options: Any
-    ) -> Identifier:
-        """The row for an ε, or for a budget."""
-        if epsilon is not None:
-            budget = one_budget(budget, epsilon=epsilon)
-        if not self.takes_budget or (budget is not None and not self.budgets):
-            self.check(budget, options)
-        else:
-            self.check(Pure(1.0), options)
-        if budget is not None:
-            budget = self.served(budget)
-        recipe: dict[str, Any] = {"goal": "identify", "name": self.name}
-        if isinstance(budget, Pure):
-            recipe["epsilon"] = epsilon = budget.epsilon
-        else:
-            recipe["epsilon"] = epsilon = None
+    def policy(self, budget: Budget | None = None, **options: Any) -> Identifier:
+        self.check(budget, options)
+        budget = None if budget is None else self.served(budget)
+        epsilon = budget.epsilon if isinstance(budget, Pure) else None
+        recipe: dict[str, Any] = {"goal": "identify", "name": self.name, "epsilon": epsilon}
         if budget is not None and epsilon is None:
             recipe["budget"] = budget.to_dict()
-        made: Identifier
-        if self.takes_budget:
-            made = self.build(budget=budget, **options)
-        else:
-            made = self.build(**({"epsilon": epsilon} if self.private else {}), **options)
+        given = {"budget": budget} if self.optional else {"epsilon": epsilon}
+        made: Identifier = self.build(**(given if self.private else {}), **options)
         return replace(made, name=self.name, recipe=recipe | options)
+
+    @classmethod
+    def from_recipe(cls, recipe: Mapping[str, Any]) -> Identifier:
+        return identifier_from_recipe(recipe)
 
 
 IDENTIFIERS = IdentifierRow.catalogue
@@ -117,24 +98,15 @@ IDENTIFIERS = IdentifierRow.catalogue
 row = IdentifierRow.enter
 
 
-def identifier(
-    name: str,
-    *,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    rho: float | None = None,
-    budget: Budget | None = None,
-    **options: Any,
-) -> Identifier:
-    """An identification policy by name; `delta` is that of an (ε, δ) budget.
+def identifier(name: str, **budget_and_options: Any) -> Identifier:
+    """An identification policy by name; `discreet.policy` knows all kinds.
 
     >>> identifier("adap-tt-star", epsilon=0.1, version="thesis").delta_correct
     True
     >>> print(identifier("evidence-tt", rho=0.1).guarantee.short())
     ρ = 0.1 (interactive)
     """
-    asked = one_budget(budget, epsilon=epsilon, delta=delta, rho=rho)
-    return IdentifierRow.named(name).identifier(budget=asked, **options)
+    return IdentifierRow.named(name).asked(**budget_and_options)
 
 
 def identifier_from_recipe(recipe: Mapping[str, Any]) -> Identifier:

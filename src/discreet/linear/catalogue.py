@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..checks import one_of
-from ..policies.registry import PolicyEntry, one_budget
+from ..policies.registry import PolicyEntry
 from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
 from .design import TOLERANCE
 from .phases import Elimination, NoisyEstimate, NoisySums, PhaseExact
@@ -54,26 +54,13 @@ GAUSSIAN = (ZCDP, Approximate, Renyi, GaussianDP)
 """The kinds of budget that Gaussian noise serves."""
 
 
-def policy(
-    name: str,
-    *,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    rho: float | None = None,
-    renyi_alpha: float | None = None,
-    mu: float | None = None,
-    budget: Budget | None = None,
-    **options: Any,
-) -> LinearPolicy:
+def policy(name: str, **budget_and_options: Any) -> LinearPolicy:
     """A published linear policy by name; `discreet.policy` knows all kinds.
 
     >>> policy("adac-gope", rho=0.1, noise="sums").release.name
     'phase sums + Gaussian'
     """
-    return LinearRow.named(name).policy(
-        one_budget(budget, epsilon=epsilon, delta=delta, rho=rho, renyi_alpha=renyi_alpha, mu=mu),
-        **options,
-    )
+    return LinearRow.named(name).asked(**budget_and_options)
 
 
 @row("gope", reference="lattimore2020")

@@ -28,7 +28,10 @@ from .schedules import DesignPhases, LinearSchedule, RoundSchedule
 from .view import LinearSetting
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..privacy.verification import Verification
+    from ..simulator import Comparison
     from .problem import LinearProblem
 
 
@@ -94,6 +97,11 @@ class LinearPolicy(BasePolicy[LinearSetting]):
         from .verification import verify
 
         return verify(self, arms, horizon, dimension=dimension, live=live)
+
+    def compared(self, rows: Sequence[Any], place: Any, **study: Any) -> Comparison:
+        from .runs import compare
+
+        return compare(rows, place, **study)
 
     @property
     def phased(self) -> bool:

@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import InvalidArgument
+from ..policies.policy import served
 from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
 from ..simulator.loop import Curve
 from ..simulator.results import Comparison, Result
@@ -35,21 +36,10 @@ from .view import LinearSetting
 
 
 def simulate(
-    policy: LinearPolicy,
-    problem: LinearProblem,
-    *,
-    horizon: float,
-    runs: int = 100,
-    seed: int | None = None,
-    threads: int | None = None,
-    points: int = 100,
-    progress: bool | None = None,
+    policy: LinearPolicy, problem: LinearProblem, *, horizon: float, **study: Any
 ) -> Result:
     """Run a linear policy on a problem: see `discreet.simulate`."""
-    return compare(
-        [policy], problem, horizon=horizon, runs=runs, seed=seed, threads=threads, points=points,
-        progress=progress,
-    )[0]  # fmt: skip
+    return compare([policy], problem, horizon=horizon, **study)[0]
 
 
 def compare(
@@ -108,10 +98,7 @@ def fitted(policy: LinearPolicy, problem: LinearProblem) -> LinearPolicy:
 
 def check_problem(policy: LinearPolicy, problem: LinearProblem) -> None:
     """Elimination needs the same actions in every round."""
-    if not isinstance(policy, LinearPolicy):
-        raise InvalidArgument(
-            "policy", "be a linear policy", policy, "take one of discreet.linear.policy"
-        )
+    served(policy, "a linear problem", LinearPolicy, "linear", fix="such as adac-oful")
     if policy.phased and not isinstance(problem.contexts, FixedActions):
         raise InvalidArgument(
             "contexts", f"be fixed for {policy.name}", problem.contexts.name,

@@ -35,7 +35,7 @@ from .perturbed import BetaLeader, ExactBits, GaussianLeader, PerturbedLeader
 from .policy import Policy
 from .private_kl import DPIMED, DPKLUCB, first_batch
 from .private_thompson import GapThenTree, PrivateThompson
-from .registry import ARGUMENTS, EXAMPLES, PolicyEntry, one_budget
+from .registry import ARGUMENTS, EXAMPLES, PolicyEntry
 from .releases import (
     DividedTree,
     Exact,
@@ -93,26 +93,13 @@ CATALOGUE = Row.catalogue
 row, serving = Row.enter, Row.serving
 
 
-def policy(
-    name: str,
-    *,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    rho: float | None = None,
-    renyi_alpha: float | None = None,
-    mu: float | None = None,
-    budget: Budget | None = None,
-    **options: Any,
-) -> Policy:
+def policy(name: str, **budget_and_options: Any) -> Policy:
     """A published finite-armed policy by name; `discreet.policy` knows all kinds.
 
     >>> policy("adac-ucb", rho=0.1, alpha=1.0).guarantee.budget
     ZCDP(rho=0.1)
     """
-    return Row.named(name).policy(
-        one_budget(budget, epsilon=epsilon, delta=delta, rho=rho, renyi_alpha=renyi_alpha, mu=mu),
-        **options,
-    )
+    return Row.named(name).asked(**budget_and_options)
 
 
 def has_delta(budget: Budget) -> TypeGuard[Approximate]:

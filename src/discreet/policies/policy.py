@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -69,6 +69,14 @@ class BasePolicy(Generic[S]):
     def bounds(self) -> tuple[float, float] | None:
         """The range that rewards must lie in; None for any."""
         return None
+
+    def compared(self, rows: Sequence[Any], place: Any, **study: Any) -> Any:
+        """Runs of rows of a kind that the simulator of finite arms leaves to itself."""
+        raise InvalidArgument(
+            "policy", "be a row that runs to a horizon",
+            f"{self.name}, which is {WORDS[self.kind]}",
+            "discreet.identify.identify runs rows that stop",
+        )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """Everything a reader needs to know about the row, ready for JSON."""

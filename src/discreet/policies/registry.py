@@ -72,6 +72,9 @@ ARGUMENTS: dict[type[Budget], str] = {
 """How a budget of each kind is asked for."""
 
 
+NUMBERS = ("epsilon", "delta", "rho", "renyi_alpha", "mu")
+"""The numbers of budgets, as they are asked for."""
+
 _catalogues: dict[str, dict[str, Any]] = {}
 
 
@@ -139,6 +142,11 @@ class Entry(Generic[Built]):
         return bool(self.budgets)
 
     @property
+    def optional(self) -> bool:
+        """Whether it also does without."""
+        return False
+
+    @property
     def options(self) -> dict[str, Any]:
         """The options beside the budget, with their defaults."""
         parameters = inspect.signature(self.build).parameters.values()
@@ -153,6 +161,15 @@ class Entry(Generic[Built]):
     def policy(self, budget: Budget | None = None, **options: Any) -> Built:
         """The row for a budget."""
         raise NotImplementedError
+
+    def asked(self, *, budget: Budget | None = None, **given: Any) -> Built:
+        """The row for a budget that is given as such, or by its numbers; the rest are options."""
+        asked = budget_from(**{name: given.pop(name, None) for name in NUMBERS})
+        if budget is not None and asked is not None:
+            raise InvalidArgument(
+                "budget", "be the only budget", str(asked), "give either budget or its numbers"
+            )
+        return self.policy(asked if budget is None else budget, **given)
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> Built:
@@ -178,7 +195,7 @@ class Entry(Generic[Built]):
         for option, value in options.items():
             check_kind(option, value, self.kinds[option], self.options[option])
         check_size(budget)
-        if budget is None and self.budgets:
+        if budget is None and self.budgets and not self.optional:
             raise UnsupportedBudget(
                 self.argument, f"be given: {self.name} is private", None, self.fix
             )
@@ -267,16 +284,6 @@ def check_size(budget: object) -> None:
             raise InvalidArgument(
                 name, f"be at least {LEAST:g}", value, f"use for example {name}=0.01"
             )
-
-
-def one_budget(budget: Budget | None, **numbers: float | None) -> Budget | None:
-    """A budget that is given as such, or by its numbers, but not both."""
-    asked = budget_from(**numbers)
-    if budget is not None and asked is not None:
-        raise InvalidArgument(
-            "budget", "be the only budget", str(asked), "give either budget or its numbers"
-        )
-    return asked if budget is None else budget
 
 
 def catalogue(kind: str) -> dict[str, Entry[Any]]:

@@ -23,7 +23,7 @@ from ..arms.base import Law
 from ..checks import MOST_RUNS, count
 from ..errors import InvalidArgument
 from ..policies import CATALOGUE, Policy
-from ..policies.policy import served
+from ..policies.policy import BasePolicy, served
 from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
 from ..progress import Bar
 from .loop import Curve, Study, compiled_loop, fresh_course
@@ -59,8 +59,8 @@ class Finishing(Protocol):
 
 
 def simulate(
-    policy: Policy,
-    law: Law,
+    policy: BasePolicy[Any],
+    law: Served,
     *,
     horizon: float,
     runs: int = 100,
@@ -70,7 +70,8 @@ def simulate(
     shuffle: bool = False,
     progress: bool | Bar | None = None,
 ) -> Result:
-    """Run a policy on a law of rewards; regret and pulls are recorded on a log grid of `points`.
+    """Run a policy on a law of rewards, or a linear one on a linear problem; regret and pulls are
+    recorded on a log grid of `points`.
 
     With `shuffle` every run meets the arms in a random order of its own, for some policies try
     arms in the order in which they are listed, which helps them if the best one comes first; pulls
@@ -87,8 +88,8 @@ def simulate(
 
 
 def compare(
-    policies: Iterable[Policy],
-    law: Law,
+    policies: Iterable[BasePolicy[Any]],
+    law: Served,
     *,
     horizon: float,
     runs: int = 100,
@@ -98,22 +99,25 @@ def compare(
     shuffle: bool = True,
     progress: bool | Bar | None = None,
 ) -> Comparison:
-    """Run several policies on the same law with the same seeds.
+    """Run several policies of one kind on the same law with the same seeds.
 
     Unless `shuffle` is False, every run has a random order of the arms, the same for all policies.
     """
-    policies = [
-        served(
-            policy, "simulate", Policy, "finite",
-            fix="discreet.identify.identify runs rows that stop, discreet.simulate linear ones",
-        )
-        for policy in listed(policies)
-    ]  # fmt: skip
+    rows = listed(policies)
+    for row in rows:
+        if isinstance(row, BasePolicy) and row.kind != "finite":
+            other: Comparison = row.compared(
+                rows, law, horizon=horizon, runs=runs, seed=seed, threads=threads, points=points,
+                progress=progress,
+            )  # fmt: skip
+            return other
+    fix = 'build it: discreet.policy("ucb1")'
+    finite = [served(row, "simulate", Policy, "finite", fix=fix) for row in rows]
     if not isinstance(law, Law):
         raise InvalidArgument("law", "be a Law", law, "build it: discreet.Bernoulli([0.7, 0.5])")
     work = partial(Simulation, shuffle=check_flag("shuffle", shuffle))
     return compared(
-        policies, law, check_law, work, horizon=horizon, runs=runs, seed=seed,
+        finite, law, check_law, work, horizon=horizon, runs=runs, seed=seed,
         threads=threads, points=points, progress=progress,
     )  # fmt: skip
 

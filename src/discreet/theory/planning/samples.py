@@ -57,7 +57,7 @@ def _serving(asked: Question) -> tuple[list[str], dict[str, str]]:
         if not row.private:
             refused[name] = "not private"
             continue
-        local = row.identifier(asked.epsilon).guarantee.definition is Definition.LOCAL
+        local = row.asked(epsilon=asked.epsilon).guarantee.definition is Definition.LOCAL
         if asked.trust == "none" and not local:
             refused[name] = "needs a server that sees true outcomes"
         else:
