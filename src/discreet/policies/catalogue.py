@@ -28,6 +28,7 @@ from .adap import AdaPKLUCB, AdaPUCB
 from .elimination import LeadElimination, SuccessiveElimination
 from .entries import ARGUMENTS, EXAMPLES, PolicyEntry, one_budget
 from .exploration import PUBLISHED_ALPHA
+from .gauss_imed import GaussIMED, first_gaussian_batch
 from .imed import IMED
 from .interval import release_interval
 from .klucb import KLUCB
@@ -49,6 +50,7 @@ from .releases import (
     LocalBernoulli,
     LocalLaplace,
     Release,
+    RunningGaussian,
     RunningLaplace,
     ShrinkingLaplace,
     SquashedBernoulli,
@@ -192,6 +194,15 @@ def _dp_imed(budget: Pure, ratio: float = 2.0, first: int | None = None) -> Part
     """DP-IMED"""
     schedule = Geometric(ratio, first_batch(budget.epsilon) if first is None else first)
     return schedule, RunningLaplace(budget.epsilon), DPIMED()
+
+
+@row("gauss-imed", ZCDP, GaussianDP, Renyi, Approximate, reference="azize2025")
+def _gauss_imed(
+    budget: Budget, ratio: float = 1.5, first: int | None = None, calibration: str = "exact"
+) -> Parts:
+    """Gauss-IMED"""
+    batch = first_gaussian_batch(budget, calibration) if first is None else first
+    return Geometric(ratio, batch), RunningGaussian(budget, calibration), GaussIMED()
 
 
 @row("dp-ucb", Pure, reference="tossou2016")
