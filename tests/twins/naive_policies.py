@@ -307,4 +307,5 @@ TWINS: dict[str, type[Twin]] = {
     "dp-ftpl-gauss": leaders.DPFTPLGauss,
     "dp-ftpl-beta": leaders.DPFTPLBeta,
     "dp-ftpl-new": leaders.DPFTPLNew,
+    "dp-tsallis": leaders.DPTsallis,
 }

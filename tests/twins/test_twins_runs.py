@@ -146,6 +146,8 @@ CASES = {
     ),
     "gdp-elim-new": approximate("gdp-elim-new", 1.0, 0.01, horizon=30_000, means=CLEAR),
     "gdp-elim-new δ = 0": pure("gdp-elim-new", 0.1, 30_000),
+    "dp-tsallis": pure("dp-tsallis", 1.0),
+    "dp-tsallis ε = 0.3": pure("dp-tsallis", 0.3, 2000),
 }
 
 
@@ -293,10 +295,19 @@ INFINITE: dict[str, dict[str, Any]] = {
     "dp-ucb-int": {"every": 1},
     "dp-ftpl-gauss": {},
     "dp-ftpl-beta": {},
+    "dp-tsallis": SILENT,
 }
 
 
-DRAWS = {"dp-ucb-int", "dp-ftpl-gauss", "dp-ftpl-beta", "lazy-dp-ts", "dp-ts", "private-thompson"}
+DRAWS = {
+    "dp-ucb-int",
+    "dp-tsallis",
+    "dp-ftpl-gauss",
+    "dp-ftpl-beta",
+    "lazy-dp-ts",
+    "dp-ts",
+    "private-thompson",
+}
 """These draw at random whatever the budget: their runs are compared with the generator."""
 
 

@@ -256,9 +256,7 @@ def _local_evidence_tt(epsilon: float, xi: float = 0.0, effects: int = EFFECTS) 
 
 
 @row("chernoff-tt", Pure, ZCDP, Approximate, GaussianDP, reference="jourdan2025")
-def _chernoff_tt(
-    budget: Budget | None = None, xi: float = 0.0, ratio: float = 1.5
-) -> Identifier:
+def _chernoff_tt(budget: Budget | None = None, xi: float = 0.0, ratio: float = 1.5) -> Identifier:
     """Chernoff-TT"""
     return Identifier(
         "chernoff-tt", FixedBatches(ratio), running(budget), ChernoffTopTwo(xi), "jourdan2025",

@@ -176,9 +176,7 @@ def appraise(rule: Plan, memory: Any, leader: int) -> None:
             if score < least:
                 least, challenger, cost, at = score, arm, w, u
     memory.challenger[0], memory.cost[0] = challenger, cost
-    memory.log[0] = least_pair(
-        rule.tilts, memory, leader, challenger, -rule.margin, at, -math.inf
-    )
+    memory.log[0] = least_pair(rule.tilts, memory, leader, challenger, -rule.margin, at, -math.inf)
     memory.known[0] = 1
 
 
@@ -202,9 +200,7 @@ def choose_by_evidence(rule: Plan, memory: Any, view: View, t: int, rng: Any) ->
     return int(arm)
 
 
-def enough_evidence(
-    stopping: Any, rule: Plan, memory: Any, view: View, best: int, t: int
-) -> bool:
+def enough_evidence(stopping: Any, rule: Plan, memory: Any, view: View, best: int, t: int) -> bool:
     """min_u E_{L,a}(u; -ξ) >= (K-1)/δ for all a: the challenger first."""
     read(rule, memory, view)
     leader = find_best(memory)
@@ -257,9 +253,7 @@ class EvidenceTopTwo(Rule):
         return fresh_notes(setting.arms, tilts.effects, tilts.classes)
 
 
-def plan_for(
-    setting: Setting, xi: float, meter: Callable[[Noise, float], Any] | None
-) -> Plan:
+def plan_for(setting: Setting, xi: float, meter: Callable[[Noise, float], Any] | None) -> Plan:
     """How to sample in a setting; `meter` makes what evidence is reckoned with."""
     noise = batch_noise(setting)
     level = math.log((setting.arms - 1) / delta_of(setting, "evidence"))

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import InvalidArgument
 from ..policies import Exact, LocalBernoulli, LocalLaplace, Release, RunningLaplace, Setting
-from ..policies.releases import RunningGaussian, SquashedBernoulli, SquashedLaplace
+from ..policies.releases import RunningGaussian, SquashedBernoulli
 from .evidence import GAUSSIAN, LAPLACE, NOISELESS, Noise
 
 RUNNING = (Exact, RunningLaplace, RunningGaussian, LocalBernoulli, LocalLaplace)

@@ -61,6 +61,7 @@ from .rules import Rule
 from .schedules import Doubling, EachRound, Geometric, Phases, Regular, Schedule
 from .thompson import HybridThompson, LazyThompson, Thompson
 from .tree_ucb import DPUCB, DPUCBBound, ExperimentalUCB, IntervalUCB, PrivateUCB
+from .tsallis import Tsallis, loss_batch
 from .ucb import UCB1
 
 Parts = tuple[Schedule, Release, Rule]
@@ -320,3 +321,9 @@ def _dp_ftpl_beta(budget: Approximate, calibration: str = "exact") -> Parts:
 def _dp_ftpl_new(budget: Budget) -> Parts:
     """DP-FTPL-New"""
     return EachRound(), ExactBits(), PerturbedLeader(budget)
+
+
+@row("dp-tsallis", Pure, reference="asi2025")
+def _dp_tsallis(budget: Pure) -> Parts:
+    """DP-Tsallis"""
+    return Regular(loss_batch(budget.epsilon)), ForgetLaplace(budget.epsilon), Tsallis()
