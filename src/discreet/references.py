@@ -97,6 +97,12 @@ _ALL = (
         },
     ),
     Reference(
+        "asi2025", "inproceedings", ("Asi, Hilal", "Raman, Vinod", "Talwar, Kunal"),
+        "Faster Rates for Private Adversarial Bandits",
+        "Proceedings of the 42nd International Conference on Machine Learning", 2025,
+        {"eprint": "2505.21790", "archiveprefix": "arXiv"},
+    ),
+    Reference(
         "auer2002", "article", ("Auer, Peter", "Cesa-Bianchi, Nicolò", "Fischer, Paul"),
         "Finite-time Analysis of the Multiarmed Bandit Problem", "Machine Learning", 2002,
         {

@@ -21,7 +21,7 @@ T = 10**6
 
 
 def regrets(name: str, runs: int, **options: Any) -> Any:
-    row = discreet.policy(name, epsilon=1.0, **options)
+    row = discreet.policy(name, **(options or {"epsilon": 1.0}))
     return discreet.simulate(row, C2, horizon=T, runs=runs, seed=175, points=2).final_regret
 
 
@@ -31,6 +31,7 @@ def measured() -> dict[str, Any]:
         "adap-klucb": regrets("adap-klucb", 1000),
         "dp-imed": regrets("dp-imed", 4000),
         "dp-klucb": regrets("dp-klucb", 4000),
+        "gauss-imed": regrets("gauss-imed", 2000, mu=0.1),
     }
 
 
@@ -40,6 +41,7 @@ def measured() -> dict[str, Any]:
         ("adap-klucb", 1300.0, 1750.0, 1539.0, 200.0, 5000.0),
         ("dp-imed", 95.0, 118.0, 106.0, 45.0, 1000.0),
         ("dp-klucb", 138.0, 170.0, 151.0, 45.0, 1000.0),
+        ("gauss-imed", 320.0, 358.0, 341.0, 60.0, 1000.0),
     ],
 )
 def test_regret_is_in_its_region(

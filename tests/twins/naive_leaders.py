@@ -147,3 +147,42 @@ class DPFTPLNew(Perturbed):
         centre = naive.leader_centre(mean, n, self.epsilon, self.delta, self.horizon)
         noise = naive.truncated_laplace(self.rng.random(), self.epsilon, self.delta, n)
         return self.tilted(centre, mean) + self.noise_tilt * noise
+
+
+class DPTsallis(Twin):
+    """Batches of ceil(1/ε); an arm is drawn with the weights of Tsallis' entropy, by bisection."""
+
+    epsilon = 1.0
+
+    def begin(self) -> None:
+        self.losses = [0.0] * self.arms
+        self.batch = 0
+
+    def forced(self, t: int) -> int:
+        self.batch += 1
+        scale = self.tilt * math.sqrt(6.0 * self.batch)
+        low = min(self.losses) - scale * math.sqrt(self.arms)
+        high = min(self.losses) - scale
+        for _ in range(200):
+            level = 0.5 * (low + high)
+            if sum((scale / (loss - level)) ** 2 for loss in self.losses) > 1.0:
+                high = level
+            else:
+                low = level
+        self.x = [(scale / (loss - low)) ** 2 for loss in self.losses]
+        draw, reached = self.rng.random() * sum(self.x), 0.0
+        for arm, share in enumerate(self.x):
+            reached += share
+            if draw < reached:
+                return arm
+        return self.arms - 1
+
+    def length(self, arm: int) -> int:
+        return 1 if math.isinf(self.epsilon) else math.ceil(1.0 / self.epsilon)
+
+    def learn(self, arm: int, rewards: Sequence[float]) -> None:
+        n = self.n[arm] = len(rewards)
+        self.mean[arm] = math.fsum(rewards) / n + self.laplace(1.0 / (self.epsilon * n))
+        loss, share = 1.0 - self.mean[arm], self.x[arm]
+        if abs(loss) <= 0.206 * math.sqrt(6.0) * self.tilt * math.sqrt(self.batch * share):
+            self.losses[arm] += loss / share

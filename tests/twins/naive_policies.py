@@ -127,6 +127,26 @@ class DPIMED(Running):
         return -self.tilt * (score - math.log(n)) - math.log(n)
 
 
+class GaussIMED(Running):
+    """Gaussian noise of variance b on every batch, discounted in the number of rewards."""
+
+    variance = 1.0
+    ratio = 1.5
+    first = 20
+
+    def learn(self, arm: int, rewards: Sequence[float]) -> None:
+        self.rewards[arm] += rewards
+        self.noisy[arm].append(math.fsum(rewards) + self.gaussian(self.variance))
+        self.n[arm] = len(self.rewards[arm])
+        self.mean[arm] = math.fsum(self.noisy[arm]) / self.n[arm]
+
+    def score(self, arm: int, t: int) -> float:
+        n, k = self.n[arm], len(self.noisy[arm])
+        worth = n * (n / 4) / (n / 4 + k * self.variance)
+        mean, best = naive.clip01(self.mean[arm]), naive.clip01(max(self.mean))
+        return -self.tilt * worth * (naive.kl(mean, best) if mean < best else 0.0) - math.log(n)
+
+
 class DPUCB(Twin):
     epsilon = 1.0
 
@@ -269,6 +289,7 @@ TWINS: dict[str, type[Twin]] = {
     "adac-ucb": AdaCUCB,
     "dp-klucb": DPKLUCB,
     "dp-imed": DPIMED,
+    "gauss-imed": GaussIMED,
     "dp-ucb": DPUCB,
     "dp-ucb-td": DPUCBIdle,
     "dp-ucb-bound": DPUCBBound,
@@ -286,4 +307,5 @@ TWINS: dict[str, type[Twin]] = {
     "dp-ftpl-gauss": leaders.DPFTPLGauss,
     "dp-ftpl-beta": leaders.DPFTPLBeta,
     "dp-ftpl-new": leaders.DPFTPLNew,
+    "dp-tsallis": leaders.DPTsallis,
 }

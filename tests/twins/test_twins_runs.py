@@ -73,6 +73,11 @@ def adac(budget: Budget, variance: float, **options: Any) -> Case:
     return Case("adac-ucb", budget, options, {"variance": variance, **known}, 3000)
 
 
+def gauss(budget: Budget, variance: float, **options: Any) -> Case:
+    known = {"variance": variance, "first": math.ceil(20.0 * math.sqrt(variance)), **options}
+    return Case("gauss-imed", budget, options, known, 3000)
+
+
 CASES = {
     "ucb1": Case("ucb1", horizon=1500),
     "kl-ucb": Case("kl-ucb", horizon=1500),
@@ -93,6 +98,9 @@ CASES = {
     "dp-klucb r = 1.5": pure("dp-klucb", 0.2, 3000, ratio=1.5, first=7),
     "dp-imed": pure("dp-imed", 1.0, 3000),
     "dp-imed r = 1.5": pure("dp-imed", 0.2, 3000, ratio=1.5, first=7),
+    "gauss-imed": gauss(GaussianDP(1.0), 1.0),
+    "gauss-imed zCDP": gauss(ZCDP(0.08), 1.0 / 0.16, ratio=2.0, first=5),
+    "gauss-imed Rényi": gauss(Renyi(4.0, 0.5), 4.0),
     "dp-ucb": pure("dp-ucb", 50.0, 1200),
     "dp-ucb ε = 1": pure("dp-ucb", 1.0, 700),
     "dp-ucb-td": pure("dp-ucb-td", 5.0, 700),
@@ -138,6 +146,8 @@ CASES = {
     ),
     "gdp-elim-new": approximate("gdp-elim-new", 1.0, 0.01, horizon=30_000, means=CLEAR),
     "gdp-elim-new δ = 0": pure("gdp-elim-new", 0.1, 30_000),
+    "dp-tsallis": pure("dp-tsallis", 1.0),
+    "dp-tsallis ε = 0.3": pure("dp-tsallis", 0.3, 2000),
 }
 
 
@@ -214,7 +224,7 @@ def test_a_run_makes_the_choices_of_its_twin(label: str, kind: str) -> None:
     for run in range(2 if kind == "smooth" and case.horizon < 10_000 else 1):
         ties = check(case, kind, run)
         # clipped means and KL indices may both be 1, and bits have equal means: no others tie
-        clipped = "kl" in case.name or case.name in ("dp-imed", "ldp-ucb-b", "ldp-ucb-bs")
+        clipped = any(part in case.name for part in ("kl", "imed", "ldp-ucb-b"))
         if kind == "smooth" and not clipped:
             assert ties == 0
 
@@ -231,7 +241,7 @@ def test_a_wrong_constant_would_be_noticed(label: str, change: dict[str, float])
         pytest.skip("no noise")
     if "tilt" in change and label in FEW:
         pytest.skip("few decisions: its formulas are compared one by one")
-    runs = 25 if case.name.startswith(("ada", "dp-imed", "dp-klucb", "dp-ucb-int")) else 2
+    runs = 25 if case.name.startswith(("ada", "dp-imed", "dp-klucb", "gauss", "dp-ucb-int")) else 2
     for run in range(runs):
         try:
             check(case, "smooth", run, **change)
@@ -267,6 +277,7 @@ INFINITE: dict[str, dict[str, Any]] = {
     "adac-ucb": {"variance": 0.0},
     "dp-klucb": {"first": 20},
     "dp-imed": {"first": 20},
+    "gauss-imed": {"variance": 0.0, "first": 20},
     "dp-ucb": {},
     "dp-ucb-td": {},
     "dp-ucb-bound": {},
@@ -284,17 +295,26 @@ INFINITE: dict[str, dict[str, Any]] = {
     "dp-ucb-int": {"every": 1},
     "dp-ftpl-gauss": {},
     "dp-ftpl-beta": {},
+    "dp-tsallis": SILENT,
 }
 
 
-DRAWS = {"dp-ucb-int", "dp-ftpl-gauss", "dp-ftpl-beta", "lazy-dp-ts", "dp-ts", "private-thompson"}
+DRAWS = {
+    "dp-ucb-int",
+    "dp-tsallis",
+    "dp-ftpl-gauss",
+    "dp-ftpl-beta",
+    "lazy-dp-ts",
+    "dp-ts",
+    "private-thompson",
+}
 """These draw at random whatever the budget: their runs are compared with the generator."""
 
 
 def huge(name: str) -> Policy:
-    options = {"first": 20} if name in ("dp-klucb", "dp-imed") else {}
+    options = {"first": 20} if name in ("dp-klucb", "dp-imed", "gauss-imed") else {}
     budget: Budget = Pure(1e12)
-    if name in ("adac-ucb", "dp-ucb-int"):
+    if name in ("adac-ucb", "dp-ucb-int", "gauss-imed"):
         budget = ZCDP(1e24)
     if name in ("dp-ftpl-gauss", "dp-ftpl-beta"):
         budget = Approximate(700.0, 0.5)

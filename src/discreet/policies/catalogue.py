@@ -27,6 +27,7 @@ from .adac import AdaCUCB
 from .adap import AdaPKLUCB, AdaPUCB
 from .elimination import LeadElimination, SuccessiveElimination
 from .exploration import PUBLISHED_ALPHA
+from .gauss_imed import GaussIMED, first_gaussian_batch
 from .imed import IMED
 from .interval import release_interval
 from .klucb import KLUCB
@@ -49,6 +50,7 @@ from .releases import (
     LocalBernoulli,
     LocalLaplace,
     Release,
+    RunningGaussian,
     RunningLaplace,
     ShrinkingLaplace,
     SquashedBernoulli,
@@ -59,6 +61,7 @@ from .rules import Rule
 from .schedules import Doubling, EachRound, Geometric, Phases, Regular, Schedule
 from .thompson import HybridThompson, LazyThompson, Thompson
 from .tree_ucb import DPUCB, DPUCBBound, ExperimentalUCB, IntervalUCB, PrivateUCB
+from .tsallis import Tsallis, loss_batch
 from .ucb import UCB1
 
 Parts = tuple[Schedule, Release, Rule]
@@ -177,6 +180,15 @@ def _dp_imed(budget: Pure, ratio: float = 2.0, first: int | None = None) -> Part
     return schedule, RunningLaplace(budget.epsilon), DPIMED()
 
 
+@row("gauss-imed", ZCDP, GaussianDP, Renyi, Approximate, reference="azize2025", twin="imed")
+def _gauss_imed(
+    budget: Budget, ratio: float = 1.5, first: int | None = None, calibration: str = "exact"
+) -> Parts:
+    """Gauss-IMED"""
+    batch = first_gaussian_batch(budget, calibration) if first is None else first
+    return Geometric(ratio, batch), RunningGaussian(budget, calibration), GaussIMED()
+
+
 @row("dp-ucb", Pure, reference="tossou2016", twin="ucb1")
 def _dp_ucb(budget: Pure, power: float = 4.0) -> Parts:
     """DP-UCB with trees"""
@@ -292,3 +304,9 @@ def _dp_ftpl_beta(budget: Approximate, calibration: str = "exact") -> Parts:
 def _dp_ftpl_new(budget: Budget) -> Parts:
     """DP-FTPL-New"""
     return EachRound(), ExactBits(), PerturbedLeader(budget)
+
+
+@row("dp-tsallis", Pure, reference="asi2025")
+def _dp_tsallis(budget: Pure) -> Parts:
+    """DP-Tsallis"""
+    return Regular(loss_batch(budget.epsilon)), ForgetLaplace(budget.epsilon), Tsallis()
