@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
 from ..errors import InvalidArgument
+from .rules import Name
 
-Name = str | int
-"""What arms and units are called."""
 LONGEST = 1 << 128
 """Whole numbers that serve as names stay below it: enough for a UUID."""
 
@@ -45,9 +44,9 @@ def check_horizon(horizon: object) -> int | None:
 
 
 def check_unit(unit: object) -> Name:
-    """An identifier: 1 and "1" are two units."""
+    """An identifier: 1 and "1" are different participants."""
     kind = type(unit)
-    if kind is str:
+    if kind is str or (kind is int and -LONGEST < unit < LONGEST):  # type: ignore[operator]
         return unit  # type: ignore[return-value]
     if kind is bool or not isinstance(unit, Integral) or abs(int(unit)) >= LONGEST:
         raise InvalidArgument(
@@ -86,6 +85,22 @@ def check_count(argument: str, value: object, fix: str) -> int:
     return int(value)
 
 
+def check_clock(clock: Callable[[], float]) -> Callable[[], float]:
+    """A function that tells the time, now and later."""
+    if not callable(clock):
+        raise InvalidArgument("clock", "be a function without arguments", clock, "use time.time")
+    read_clock(clock)
+    return clock
+
+
+def read_clock(clock: Callable[[], float]) -> float:
+    """The time in seconds."""
+    now = clock()
+    if isinstance(now, bool) or not isinstance(now, Real) or not math.isfinite(now):
+        raise InvalidArgument("clock", "return a finite number", now, "use time.time")
+    return float(now)
+
+
 class Unshown:
     """Stands in error messages for an outcome, which is private even if it is wrong."""
 
@@ -98,7 +113,11 @@ class Unshown:
 
 def number_of(outcome: Any) -> float | None:
     """An outcome as a float, NaN included; None if it is no real number."""
+    if type(outcome) is float:
+        return outcome
     if not isinstance(outcome, Real):
+        if hasattr(outcome, "mask"):  # an array that says of itself that its value is missing
+            return None
         if getattr(outcome, "shape", None) != ():  # numpy's booleans are not Real
             return None
         outcome = outcome.item()

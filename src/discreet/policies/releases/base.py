@@ -69,6 +69,11 @@ class Release:
         definition = Definition.LOCAL if self.respond is not None else Definition.INTERACTIVE
         return Guarantee(spent, definition, conditions=self.conditions)
 
+    def estimated_mean(self, value: float) -> float | None:
+        """An unbiased estimate of the mean reward, in [0, 1], behind a released value; None if
+        there is none."""
+        return value
+
     @property
     def conditions(self) -> tuple[str, ...]:
         """What must hold for the guarantee, in plain words."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -68,6 +69,10 @@ class LocalBernoulli(LocalLaplace):
     def mechanism_budget(self, schedule: Schedule, horizon: int) -> Budget:
         return RandomisedResponse(self.epsilon).budget
 
+    def estimated_mean(self, value: float) -> float | None:
+        """Bits lean towards 1/2: their mean is 1/2 + (2μ-1)(e^ε-1)/(2(e^ε+1))."""
+        return 0.5 + (value - 0.5) / math.tanh(0.5 * self.epsilon)
+
 
 @dataclass(frozen=True)
 class SquashedLaplace(LocalLaplace):
@@ -77,6 +82,10 @@ class SquashedLaplace(LocalLaplace):
     respond: ClassVar[Function | None] = staticmethod(respond_squashed_laplace)
     bounds: ClassVar[tuple[float, float] | None] = None
 
+    def estimated_mean(self, value: float) -> float | None:
+        """A mean of sigmoids is not a function of the mean reward."""
+        return None
+
 
 @dataclass(frozen=True)
 class SquashedBernoulli(LocalBernoulli):
@@ -85,3 +94,7 @@ class SquashedBernoulli(LocalBernoulli):
     name: ClassVar[str] = "sigmoid + local Bernoulli"
     respond: ClassVar[Function | None] = staticmethod(respond_squashed_bernoulli)
     bounds: ClassVar[tuple[float, float] | None] = None
+
+    def estimated_mean(self, value: float) -> float | None:
+        """A mean of sigmoids is not a function of the mean reward."""
+        return None
