@@ -95,7 +95,7 @@ def check_clock(clock: Callable[[], float]) -> Callable[[], float]:
 
 def read_clock(clock: Callable[[], float]) -> float:
     """The time in seconds."""
-    now = clock()
+    now: object = clock()
     if isinstance(now, bool) or not isinstance(now, Real) or not math.isfinite(now):
         raise InvalidArgument("clock", "return a finite number", now, "use time.time")
     return float(now)

@@ -26,7 +26,7 @@ from ..linear.row import LinearPolicy
 from ..linear.trees import TreeRelease
 from ..linear.view import Setting
 from ..privacy.source import SECURE
-from .arguments import Name, Unshown, check_count
+from .arguments import Unshown, check_count
 from .rules import Action
 from .run import Run, as_lists
 
@@ -63,8 +63,9 @@ class ContextRun(Run):
     Actions are no longer than `longest`.
     """
 
-    __slots__ = ("arms", "batch", "closed", "dimension", "grid", "longest", "private")
+    __slots__ = ("arms", "batch", "closed", "dimension", "grid", "longest")
     PARTS: ClassVar[tuple[str, ...]] = ("view", "ledger")
+    BEGUN: ClassVar[tuple[str, ...]] = ("view", "closed")
 
     closed: bool
     """whether the open block has all its members"""
@@ -85,10 +86,6 @@ class ContextRun(Run):
         self.ledger = as_lists(policy.release.ledger(setting))
         self.releases = [0]
         self.t, self.closed, self.cut, self.answer, self.begun = 0, False, False, None, True
-
-    @property
-    def private_contexts(self) -> bool:
-        return self.private
 
     def context(self, actions: Features) -> list[float]:
         """The features as a flat list of multiples of the grid's unit, if they are well formed."""
@@ -223,6 +220,3 @@ def _lists_of_features(actions: Features) -> list[list[float]] | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return each if all(math.isfinite(x) for features in each for x in features) else None
-
-
-__all__ = ["ContextRun", "Features", "Name", "blocks", "secure_kernels", "served_release", "serves"]

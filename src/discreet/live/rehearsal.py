@@ -19,8 +19,9 @@ from ..errors import DamagedFile, InvalidArgument, TrialError
 from ..policies import Policy
 from ..privacy.guarantees import Guarantee
 from ..privacy.source import SIMULATED
-from .arguments import Name, check_arms, check_horizon
+from .arguments import check_arms, check_horizon
 from .rows import row_from_dict, row_to_dict
+from .rules import Name
 from .run import FiniteRun
 
 FORMAT, VERSION = "discreet rehearsal", 1

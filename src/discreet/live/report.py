@@ -28,7 +28,10 @@ class Shown(NamedTuple):
 
 def report_of(shown: Shown, run: FiniteRun | ContextRun) -> dict[str, Any]:
     """The state of a trial, ready for JSON; means in the units of the outcomes."""
-    finite = isinstance(run, FiniteRun)
+    if isinstance(run, FiniteRun):
+        special = finite_entries(shown, run)
+    else:
+        special = linear_entries(shown, run)
     return {
         "policy": str(shown.policy),
         "guarantee": str(shown.guarantee),
@@ -39,7 +42,7 @@ def report_of(shown: Shown, run: FiniteRun | ContextRun) -> dict[str, Any]:
         "horizon": run.horizon,
         "assigned": sum(shown.assigned),
         "releases": sum(run.releases),
-        **(finite_entries(shown, run) if finite else linear_entries(shown, run)),
+        **special,
     }
 
 

@@ -1,7 +1,7 @@
 """The rules of a trial, as pure functions: who gets which arm, what an outcome does, what is due.
 
     admit    a unit asks for an arm       -> the arm it has, a place in the block, or a refusal
-    closes   a place was taken            -> when its block is due
+    closes   a block has its last place   -> when it is due
     accept   an outcome is handed in      -> kept, dropped, or refused
     is_due   is the block to be released?
     missing  whose outcomes of a block never came, and count as declared
@@ -127,9 +127,9 @@ def admit(
     return Admission.VISITOR
 
 
-def closes(full: bool, cut: bool, terms: Terms, now: float) -> float | None:
-    """When a block is due whose latest place was taken at `now`; None if that is not known yet."""
-    return now + terms.deadline if full and not cut and terms.deadline is not None else None
+def closes(cut: bool, terms: Terms, now: float) -> float | None:
+    """When a block is due whose last place is taken at `now`; None if no moment is fixed."""
+    return None if cut or terms.deadline is None else now + terms.deadline
 
 
 def accept(
@@ -147,8 +147,9 @@ def accept(
 
 
 def is_due(standing: Standing, terms: Terms, now: float) -> bool:
-    """Whether the public moment of a release has come; without a deadline, the last outcome."""
-    if not standing.full or standing.cut:
+    """Whether the public moment of a release has come; without a deadline, the last outcome. What
+    nobody has a place in is never due: so it is between a release and the choice that follows."""
+    if not standing.full or standing.cut or not standing.filled:
         return False
     if terms.deadline is None:
         return standing.answered >= standing.filled

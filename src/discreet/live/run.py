@@ -34,11 +34,26 @@ class Run(ABC):
     """
 
     __slots__ = (
-        "answer", "begun", "cut", "horizon", "kernels", "ledger", "noise", "random", "release",
-        "releases", "rule", "schedule", "t", "view",
+        "answer",
+        "begun",
+        "cut",
+        "horizon",
+        "kernels",
+        "ledger",
+        "noise",
+        "private",
+        "random",
+        "release",
+        "releases",
+        "rule",
+        "schedule",
+        "t",
+        "view",
     )  # fmt: skip
     PARTS: ClassVar[tuple[str, ...]]
     """what steps change in place; each is `Lists`"""
+    BEGUN: ClassVar[tuple[str, ...]]
+    """what `begin` changes, beside what all runs have"""
 
     t: int
     """rounds before the open block"""
@@ -49,6 +64,8 @@ class Run(ABC):
     """whether the open block is never released, because the horizon cuts it off"""
     answer: int | None
     """the recommended arm, once a row that identifies has stopped"""
+    private: bool
+    """whether contexts are to be erased with the outcomes"""
     releases: list[int]
     """how many there were"""
     kernels: Any
@@ -88,11 +105,6 @@ class Run(ABC):
         """Whether the open block takes no more places."""
 
     @property
-    def private_contexts(self) -> bool:
-        """Whether contexts are to be forgotten with the outcomes."""
-        return False
-
-    @property
     def is_local(self) -> bool:
         """Whether every reward is randomised on its own."""
         return False
@@ -117,6 +129,11 @@ class Run(ABC):
             "t": self.t, "cut": self.cut, "begun": self.begun, "answer": self.answer,
             "releases": self.releases.copy(), **parts,
         }  # fmt: skip
+
+    def opening(self) -> dict[str, Any]:
+        """What `begin` may have changed of `public`."""
+        public = self.public()
+        return {name: public[name] for name in ("cut", "begun", "answer", *self.BEGUN)}
 
     def secret(self) -> dict[str, Any]:
         """The ledger: of rows that go on needing exact sums, private for ever."""
@@ -161,6 +178,7 @@ class FiniteRun(Run):
 
     __slots__ = ("arm", "memory", "rounds", "verdict")
     PARTS: ClassVar[tuple[str, ...]] = ("view", "ledger", "memory")
+    BEGUN: ClassVar[tuple[str, ...]] = ("arm", "rounds", "memory")
 
     arm: int
     """arm of the open block"""
@@ -180,7 +198,7 @@ class FiniteRun(Run):
         self.memory = as_lists(policy.rule.memory(setting))
         self.releases = [0] * setting.arms  # of every arm
         self.t, self.arm, self.rounds, self.cut, self.answer = 0, 0, 0, False, None
-        self.begun = True
+        self.begun, self.private = True, False
         self._open()
 
     def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:

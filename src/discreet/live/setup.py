@@ -10,7 +10,7 @@ from ..identify.trials import row_for_goal
 from ..policies import Policy
 from ..privacy.guarantees import Guarantee
 from ..privacy.source import SECURE
-from .arguments import check_count, check_horizon, check_number, check_range
+from .arguments import check_count, check_horizon, check_number, check_range, number_of
 from .randomness import SystemRandomness
 from .rows import protects_whole_run, rows_for_trials
 from .run import FiniteRun, Run
@@ -28,8 +28,8 @@ class Plan(NamedTuple):
     guarantee: Guarantee
     """of one outcome"""
     outcome_range: tuple[float, float]
-    units: Callable[[float], int]
-    """an outcome inside the range as a whole number of units"""
+    units: Callable[[Any], int | None]
+    """an outcome as a whole number of units; None if it is no number of the range"""
     range_fix: str
     """what to do about an outcome out of range"""
     settings: dict[str, Any]
@@ -89,7 +89,7 @@ def finite_plan(
         FiniteRun(row, setting, SystemRandomness(), None),
         row.guarantee,
         (low, high),
-        lambda outcome: round((outcome - low) / (high - low) * SECURE.unit),
+        units_of(low, high, lambda number: round((number - low) / (high - low) * SECURE.unit)),
         "record what was measured, or set outcome_range when the trial is planned",
         {"outcome_range": [low, high]},
     )
@@ -138,10 +138,22 @@ def context_plan(
         ContextRun(policy, setting, members, length, SystemRandomness()),
         release.guarantee(size),
         (grid.low, grid.high),
-        grid.reward,
+        units_of(grid.low, grid.high, grid.reward),
         "record what was measured, scaled to the range; adac-oful takes low=..., high=...",
         {"dimension": size, "longest": length, "batch": members},
     )
+
+
+def units_of(
+    low: float, high: float, scaled: Callable[[float], int]
+) -> Callable[[Any], int | None]:
+    """A function that makes whole units of outcomes."""
+
+    def units(outcome: Any) -> int | None:
+        number = number_of(outcome)
+        return None if number is None or not low <= number <= high else scaled(number)
+
+    return units
 
 
 def _no_contexts(argument: str, policy: Policy) -> InvalidArgument:

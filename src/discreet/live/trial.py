@@ -27,7 +27,6 @@ from ..privacy.guarantees import Guarantee
 from . import report as reports
 from . import rules
 from .arguments import (
-    Name,
     Unshown,
     check_arms,
     check_clock,
@@ -38,7 +37,7 @@ from .arguments import (
     read_clock,
 )
 from .rows import row_from_dict, row_to_dict
-from .rules import Admission, Effect, Member, Place, Standing, Terms
+from .rules import Admission, Effect, Member, Name, Place, Standing, Terms
 from .setup import Plan, plan_for
 from .stores import Block, FileStore, MemoryStore, Store
 
@@ -125,11 +124,12 @@ class Trial:
             self._run.is_local,
         )
         self._default = self._check_default(default)
+        self._missing = self._plan.units(self._default) or 0
         self.guarantee = self._covering(self._plan.guarantee)
         self._lock = threading.RLock()
         self._process = os.getpid()
         self._closed, self._failure = False, ""
-        self._at: str | None = None
+        self._open: tuple[Block, Standing] | None = None
         self._drawing: tuple[str, int | None] | None = None
         self._fixed: dict[str, Any] = {}
         self._store: Store = MemoryStore()
@@ -139,7 +139,6 @@ class Trial:
             self._fixed = self._settings()
             self._store = store if store is not None else FileStore(str(os.fspath(path or "")))
         self._store.create(self._document(self._run), len(self._arms), "1")
-        self._at = "1"
 
     # --- the two calls of every day ---------------------------------------------------------------
 
@@ -150,32 +149,32 @@ class Trial:
         give them.
         """
         with self._lock:
-            block, standing, _ = self._settle()
+            block, standing = self._settled()
             unit = check_unit(unit)
             member = self._store.member(unit)
             admission = rules.admit(member, standing, self._terms, block.outcomes)
             if member is not None and admission is Admission.SAME:
                 return self._arms[member.arm]
-            self._refuse_newcomers(admission)
-            run, place = self._run, None
-            context = self._plan.context(actions)
-            arm = run.arm_for(context)
+            if admission is not Admission.PLACE:
+                self._refuse_newcomers(admission)
+            run, context = self._run, self._plan.context(actions)
+            del actions
+            arm, key, slot = run.arm_for(context), standing.block, standing.filled
+            if admission is Admission.VISITOR:
+                self._store.assign(unit, Member(arm), None)
+                return self._arms[arm]
             action = run.action_of(context, arm)
-            del actions, context
-            used = 0 if member is None else member.used
-            after = Member(arm, used)
-            if admission is Admission.PLACE:
-                run = run.joined(action, standing.filled)
-                full = run.is_full(standing.filled + 1)
-                due = rules.closes(full, run.cut, self._terms, self._now() if full else 0.0)
-                place = Place(unit, arm, due, action, run.private_contexts)
-                after = Member(arm, used + 1, standing.block, standing.filled)
-            if run is not self._run:
-                self._at = None  # until the store and the run agree again
-            self._store.assign(unit, after, place)
-            self._run, self._at = run, standing.block
-            if run.cut and place is not None and action is not None:
-                self._abandon(standing.block, standing.filled + 1)
+            del context
+            run = run.joined(action, slot)
+            due = rules.closes(run.cut, self._terms, self._now()) if run.is_full(slot + 1) else None
+            used = 1 if member is None else member.used + 1
+            self._open = None  # until the store and the run agree again
+            self._store.assign(
+                unit, Member(arm, used, key, slot), Place(unit, arm, due, action, run.private)
+            )
+            self._run, self._open = run, (block, _standing(run, key, block))
+            if run.cut and action is not None:
+                self._abandon(key, slot + 1)
             return self._arms[arm]
 
     def record(self, unit: Name, outcome: float) -> None:
@@ -187,19 +186,21 @@ class Trial:
         and cannot be compared.
         """
         with self._lock:
-            block, standing, _ = self._settle()
+            block, standing = self._settled()
             unit = check_unit(unit)
-            kind, value = type(outcome).__name__, self._in_units(outcome)
-            del outcome  # an error must not carry it, in no frame of ours
             member = self._store.member(unit)
+            value = self._plan.units(outcome)
             if member is None:
-                del value
+                del value, outcome  # an error must not carry it, in no frame of ours
                 raise UnknownUnit(
                     f"unit must have been assigned before an outcome is recorded, got {unit!r}; "
                     "call assign(unit) first, and note that 1 and '1' are different participants"
                 )
             if value is None:
+                kind = type(outcome).__name__
+                del outcome
                 self._refuse_outcome(kind)
+            del outcome
             effect = rules.accept(member, standing, self._terms, block.outcomes, value)
             if effect is not Effect.KEPT:
                 del value
@@ -210,6 +211,8 @@ class Trial:
                     )
                 return
             failure = None
+            if standing.full:
+                self._open = None
             try:
                 if self._terms.local:
                     self._drawing = member.block, member.slot
@@ -221,32 +224,33 @@ class Trial:
             del value
             if failure is not None:
                 raise failure
-            if standing.full and rules.is_due(self._standing(block), self._terms, self._now()):
-                self._release(member.block, block)
-                self._begin()
+            if standing.full:
+                standing = _standing(self._run, member.block, block)
+                self._open = block, standing
+                if rules.is_due(standing, self._terms, self._now()):
+                    self._release(member.block, block)
+                    self._begin()
 
     def settle(self) -> bool:
         """Release what is due, as every other call does first; whether there was anything."""
         with self._lock:
-            return self._settle()[-1]
+            before = set(self._store.blocks)
+            self._settled()
+            return before != set(self._store.blocks)
 
     # --- a release: draw, store, erase, and only then think ---------------------------------------
 
-    def _settle(self) -> tuple[Block, Standing, bool]:
-        """Release the open block if its public moment has come; every call does this first. The
-        block that is open then, where it stands, and whether there was a release."""
+    def _settled(self) -> tuple[Block, Standing]:
+        """The open block, once what is due is released; every call begins with this."""
         self._usable()
-        block = self._open_block()
-        standing = self._standing(block)
-        due = standing.full and rules.is_due(standing, self._terms, self._now())
-        if due:
-            self._release(standing.block, block)
-        if not self._run.begun:
-            self._begin()
-        if due or standing.full:
-            block = self._open_block()
-            standing = self._standing(block)
-        return block, standing, due
+        block, standing = self._open or self._open_block()
+        if standing.full:
+            if rules.is_due(standing, self._terms, self._now()):
+                self._release(standing.block, block)
+            if not self._run.begun:
+                self._begin()
+            return self._open or self._open_block()
+        return block, standing
 
     def _release(self, key: str, block: Block) -> None:
         """Draw the release of a block on a copy of the run, store it, and erase the outcomes.
@@ -258,9 +262,9 @@ class Trial:
         run, failure = self._run.copy(), None
         try:
             run.publish([place.action for place in block.places], self._all_outcomes(block))
-            self._at = None
+            self._open = None
             self._store.release(key, self._document(run), opens=_next(key))
-            self._run, self._at = run, _next(key)
+            self._run = run
             self._drawing = None
         except BaseException as error:
             failure = _bare(error)
@@ -279,25 +283,23 @@ class Trial:
         except Exception as error:
             self._failure = f"{type(error).__name__}: {error}"
             return
-        key, self._at = self._at, None
-        assert key is not None
-        self._store.begin(key, run.public())
-        self._run, self._at, self._failure = run, key, ""
+        (key,) = self._store.blocks
+        self._open = None
+        self._store.begin(key, run.opening())
+        self._failure = ""
 
     def _abandon(self, key: str, filled: int) -> None:
         """Erase what is known of a block of which it turns out that the horizon cuts it off."""
         run = self._run.copy()
         run.abandon(filled)
-        self._at = None
+        self._open = None
         self._store.release(key, self._document(run), opens=_next(key))
-        self._run, self._at = run, _next(key)
 
     def _all_outcomes(self, block: Block) -> list[int]:
         """Those that came; one that did not counts as declared, randomised if all are."""
         outcomes, run = dict(block.outcomes), self._run
         for slot in rules.missing(len(block.places), outcomes):
-            value = self._plan.units(self._default)
-            outcomes[slot] = run.respond(value) if self._terms.local else value
+            outcomes[slot] = run.respond(self._missing) if self._terms.local else self._missing
         return [outcomes[slot] for slot in range(len(block.places))]
 
     # --- what may be shown: whatever is due is released first -------------------------------------
@@ -359,7 +361,7 @@ class Trial:
 
     def _shown(self) -> reports.Shown:
         with self._lock:
-            _, standing, _ = self._settle()
+            _, standing = self._settled()
             status = "collecting"
             if not self._run.begun:
                 status = "stuck"
@@ -421,12 +423,12 @@ class Trial:
         damage = ""
         try:
             trial = cls(row, store.state["arms"], **settings_in(store.state, row), clock=clock)
-            trial._store, trial._fixed, trial._at = store, trial._settings(), None
+            trial._store, trial._fixed, trial._open = store, trial._settings(), None
             for unit in {place.unit for block in store.blocks.values() for place in block.places}:
                 check_unit(unit)
-            block = trial._open_block()
+            block, standing = trial._open_block()
             if trial._run.cut and block.places and block.places[-1].action is not None:
-                trial._abandon(str(trial._at), len(block.places))
+                trial._abandon(standing.block, len(block.places))
             return trial
         except DamagedFile as error:
             damage = str(error)
@@ -491,26 +493,17 @@ class Trial:
                 )
             self._drawing = None
 
-    def _open_block(self) -> Block:
-        """The open block; the run is brought to where the store stands, if it is not there."""
-        block = None if self._at is None else self._store.blocks.get(self._at)
-        if block is None:
-            ((key, block),) = self._store.blocks.items()
-            run = self._plan.run.copy()
-            run.restore(self._store.state["protocol"])
-            for slot, place in enumerate(block.places):
-                if run.is_full(slot) or not run.may_play(place.arm):
-                    raise DamagedFile("the assignments since the last release are out of order")
-                run = run.joined(place.action, slot)
-            self._run, self._at = run, key
-        return block
-
-    def _standing(self, block: Block) -> Standing:
-        run, filled = self._run, len(block.places)
-        return Standing(
-            self._at or "", filled, run.is_full(filled), run.cut, len(block.outcomes), block.due,
-            run.t + filled,
-        )  # fmt: skip
+    def _open_block(self) -> tuple[Block, Standing]:
+        """The open block and where it stands; the run is brought to where the store is."""
+        ((key, block),) = self._store.blocks.items()
+        run = self._plan.run.copy()
+        run.restore(self._store.state["protocol"])
+        for slot, place in enumerate(block.places):
+            if run.is_full(slot) or not run.may_play(place.arm):
+                raise DamagedFile("the assignments since the last release are out of order")
+            run = run.joined(place.action, slot)
+        self._run, self._open = run, (block, _standing(run, key, block))
+        return self._open
 
     def _now(self) -> float:
         return 0.0 if self._terms.deadline is None else read_clock(self._clock)
@@ -534,11 +527,6 @@ class Trial:
                 f"the horizon of {self._terms.horizon} assignments is reached; "
                 "decide for further units by what report() shows"
             )
-
-    def _in_units(self, outcome: Any) -> int | None:
-        """An outcome in whole units; None if it is no number of the range."""
-        (low, high), number = self._plan.outcome_range, number_of(outcome)
-        return None if number is None or not low <= number <= high else self._plan.units(number)
 
     def _refuse_outcome(self, kind: str) -> NoReturn:
         low, high = self._plan.outcome_range
@@ -572,12 +560,19 @@ class Trial:
 
 def settings_in(state: dict[str, Any], row: Any) -> dict[str, Any]:
     """The arguments that a stored trial was made with."""
-    options = {name: state[name] for name in ("horizon", "deadline", "default", "contributions")}
-    for name in ("conflicts", "dimension", "longest", "batch", "outcome_range"):
-        if name in state:
-            options[name] = state[name]
+    contexts = ("dimension", "longest", "batch") if "dimension" in state else ("outcome_range",)
+    names = ("horizon", "deadline", "default", "contributions", *contexts)
+    options = {name: state[name] for name in names}
+    options["conflicts"] = state.get("conflicts", CONFLICTS[0])  # version 1 had no choice
     risk = getattr(row, "delta", None)
     return options if risk is None else {**options, "goal": "identify", "risk": risk}
+
+
+def _standing(run: Run, key: str, block: Block) -> Standing:
+    filled = len(block.places)
+    return Standing(
+        key, filled, run.is_full(filled), run.cut, len(block.outcomes), block.due, run.t + filled
+    )
 
 
 def _next(key: str) -> str:

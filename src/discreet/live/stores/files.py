@@ -149,7 +149,7 @@ class FileStore(MemoryStore):
         old = [name for name in self._folder.names() if name.startswith(start)]
         fresh = disk.temporary(self.path.name)
         self._folder.remove([*old, *([fresh] if self._folder.has(fresh) else []), log])
-        os.close(self._assignments)
+        self._assignments = _closed(self._assignments)
 
     def _lines(self, key: str, block: Block) -> list[Line]:
         return [
@@ -197,7 +197,7 @@ class FileStore(MemoryStore):
             {**state, "assigned": self._assigned.copy()}, mark, generation, [*left, opens]
         )
         super().release(block, state, opens)
-        os.close(self._logs.pop(block))
+        _closed(self._logs.pop(block))
         folder.remove([f"{self.path.name}.outcomes-{block}"])
         self._unsure = False
 
@@ -209,11 +209,9 @@ class FileStore(MemoryStore):
 
     def close(self) -> None:
         super().close()
-        logs, self._logs = list(self._logs.values()), {}
-        for descriptor in (*logs, self._assignments):
-            if descriptor >= 0:
-                os.close(descriptor)
-        self._assignments = -1
+        while self._logs:
+            _closed(self._logs.popitem()[1])
+        self._assignments = _closed(self._assignments)
         if self._folder is not None:
             self._folder.close()
 
@@ -436,6 +434,13 @@ class FileStore(MemoryStore):
         else:
             disk.sync(descriptor)
         return lines[1:]
+
+
+def _closed(descriptor: int) -> int:
+    """Close a descriptor, if it is one; what to remember in its place."""
+    if descriptor >= 0:
+        os.close(descriptor)
+    return -1
 
 
 def _line(key: str, slot: int, place: Place, used: int) -> Line:
