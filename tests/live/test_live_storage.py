@@ -240,7 +240,12 @@ DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
     "short view": (
         rewritten(lambda d: d["state"]["protocol"]["view"]["value"].pop()), "another shape",
     ),
-    "strange arm": (rewritten(lambda d: d["state"]["protocol"].update(arm=9)), "open block"),
+    "strange arm": (
+        lambda p: beside(p, "outcomes").write_text(
+            beside(p, "outcomes").read_text().replace('"arm":', '"arm":9')
+        ),
+        "open block",
+    ),
     "negative t": (rewritten(lambda d: d["state"]["protocol"].update(t=-1)), "its t"),
     "no range": (rewritten(lambda d: d["state"].pop("outcome_range")), "settings"),
     "bad range": (rewritten(lambda d: d["state"].update(outcome_range=[1, 0])), "settings"),

@@ -210,7 +210,6 @@ class Trial:
                         f"{unit!r} (neither is shown: outcomes are private); the first one stands"
                     )
                 return
-            failure = None
             if standing.full:
                 self._open = None
             try:
@@ -220,10 +219,9 @@ class Trial:
                 self._store.record(member.block, member.slot, value)
                 self._drawing = None
             except BaseException as error:
-                failure = _bare(error)
+                del value
+                raise _bare(error)  # noqa: B904 - the same error
             del value
-            if failure is not None:
-                raise failure
             if standing.full:
                 standing = _standing(self._run, member.block, block)
                 self._open = block, standing
@@ -259,7 +257,7 @@ class Trial:
         done, this object refuses to go on: it never draws a block a second time.
         """
         self._drawing = key, None
-        run, failure = self._run.copy(), None
+        run = self._run.copy()
         try:
             run.publish([place.action for place in block.places], self._all_outcomes(block))
             self._open = None
@@ -267,10 +265,8 @@ class Trial:
             self._run = run
             self._drawing = None
         except BaseException as error:
-            failure = _bare(error)
-        del run
-        if failure is not None:
-            raise failure
+            del run
+            raise _bare(error)  # noqa: B904 - the same error
 
     def _begin(self) -> None:
         """Hand what was released to the rule; the next block is stored before it is shown.
