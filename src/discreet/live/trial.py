@@ -40,6 +40,7 @@ from .rows import row_from_dict, row_to_dict
 from .rules import Admission, Effect, Member, Name, Place, Standing, Terms
 from .setup import Plan, plan_for
 from .stores import Block, FileStore, MemoryStore, Store
+from .stores.base import bare
 
 if TYPE_CHECKING:
     from .contexts import Features
@@ -220,7 +221,7 @@ class Trial:
                 self._drawing = None
             except BaseException as error:
                 del value
-                raise _bare(error)  # noqa: B904 - the same error
+                raise bare(error)  # noqa: B904 - the same error
             del value
             if standing.full:
                 standing = _standing(self._run, member.block, block)
@@ -266,7 +267,7 @@ class Trial:
             self._drawing = None
         except BaseException as error:
             del run
-            raise _bare(error)  # noqa: B904 - the same error
+            raise bare(error)  # noqa: B904 - the same error
 
     def _begin(self) -> None:
         """Hand what was released to the rule; the next block is stored before it is shown.
@@ -573,12 +574,6 @@ def _standing(run: Run, key: str, block: Block) -> Standing:
 
 def _next(key: str) -> str:
     return str(int(key) + 1)
-
-
-def _bare(error: BaseException) -> BaseException:
-    """An error without the frames and errors that it came through: they hold outcomes."""
-    error.__cause__ = error.__context__ = None
-    return error.with_traceback(None)
 
 
 def _deadline(deadline: float | None) -> float | None:

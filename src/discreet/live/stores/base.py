@@ -28,6 +28,12 @@ from ..rules import Member, Name, Place
 Json = dict[str, Any]
 
 
+def bare(error: BaseException) -> BaseException:
+    """An error without the frames and errors that it came through: they hold outcomes."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
+
+
 class Block:
     """Places that are released together, and the outcomes that have come."""
 

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from ...errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
 from ..rules import Member, Name, Place
 from . import disk
-from .base import Block, Json
+from .base import Block, Json, bare
 from .memory import MemoryStore
 
 try:
@@ -294,9 +294,9 @@ class FileStore(MemoryStore):
             self._load()
         except disk.Refused as refusal:
             damage = str(refusal)
-        except DiscreetError:
+        except DiscreetError as error:
             self.close()
-            raise
+            raise bare(error)  # noqa: B904 - the same error
         except (KeyError, TypeError, ValueError, IndexError):
             damage = f"{self.path}: the assignments or the outcomes are damaged"
         except BaseException:
