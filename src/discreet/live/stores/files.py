@@ -273,6 +273,7 @@ class FileStore(MemoryStore):
     def _check_owner(self) -> None:
         """The snapshot is the one that this object knows: nobody has released anything since."""
         assert self._folder is not None
+        self._check_lock()
         found = _read_snapshot(self._folder, self.path)
         if found["digest"] != self._digest:
             raise TrialError(
