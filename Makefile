@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check studies audits benchmark clean
+.PHONY: demo test check studies audits timing benchmark clean
 
 demo: $(READY)
 	$(BIN)/python -m discreet.demo
@@ -24,6 +24,10 @@ studies: $(READY)
 # about half an hour: every private row of the catalogue for a minute
 audits: $(READY)
 	$(BIN)/python -m discreet.audit.table --seconds 60 --output docs/audits.md
+
+# about ten minutes on a quiet machine: durations and releases of live trials, attacked together
+timing: $(READY)
+	$(BIN)/python benchmarks/timing.py
 
 benchmark: $(READY)
 	$(BIN)/python -m pip install --quiet -e ".[benchmark]"

@@ -86,8 +86,9 @@ class Store(Protocol):
     def record(self, block: str, slot: int, value: int) -> None:
         """An outcome has come."""
 
-    def release(self, block: str, state: Json, opens: str) -> None:
-        """A block was released: put the state in place, erase the block, open an empty one."""
+    def release(self, block: str | None, state: Json, opens: str | None) -> None:
+        """A block was released: put the state in place, erase the block, open an empty one. None
+        where there is nothing to erase, or nothing to open."""
 
     def begin(self, block: str, run: Json) -> None:
         """The rule has seen the last release: `run` are the entries of `state["protocol"]` that

@@ -184,21 +184,22 @@ class FileStore(MemoryStore):
         super().record(block, slot, value)
         self._unsure = False
 
-    def release(self, block: str, state: Json, opens: str) -> None:
+    def release(self, block: str | None, state: Json, opens: str | None) -> None:
         self._unsure = True
         self._check_owner()
         folder, generation = self._folder, self._generation + 1
         assert folder is not None
-        self._new_log(opens, generation)
-        folder.sync()
-        left = [key for key in self.blocks if key != block]
+        keys = [key for key in self.blocks if key != block]
+        if opens is not None:
+            self._new_log(opens, generation)
+            folder.sync()
+            keys.append(opens)
         mark = os.fstat(self._assignments).st_size
-        self._write_snapshot(
-            {**state, "assigned": self._assigned.copy()}, mark, generation, [*left, opens]
-        )
+        self._write_snapshot({**state, "assigned": self._assigned.copy()}, mark, generation, keys)
         super().release(block, state, opens)
-        _closed(self._logs.pop(block))
-        folder.remove([f"{self.path.name}.outcomes-{block}"])
+        if block is not None:
+            _closed(self._logs.pop(block))
+            folder.remove([f"{self.path.name}.outcomes-{block}"])
         self._unsure = False
 
     def begin(self, block: str, run: Json) -> None:

@@ -65,9 +65,11 @@ class MemoryStore:
     def record(self, block: str, slot: int, value: int) -> None:
         self._now[1][block].outcomes[slot] = value
 
-    def release(self, block: str, state: Json, opens: str) -> None:
-        left = {key: other for key, other in self._now[1].items() if key != block}
-        self._now = state, {**left, opens: Block()}
+    def release(self, block: str | None, state: Json, opens: str | None) -> None:
+        blocks = {key: other for key, other in self._now[1].items() if key != block}
+        if opens is not None:
+            blocks[opens] = Block()
+        self._now = state, blocks
 
     def begin(self, block: str, run: Json) -> None:
         state, blocks = self._now
