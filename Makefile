@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check studies audits boundscheck benchmark clean
+.PHONY: demo test check studies audits boundscheck timing benchmark clean
 
 demo: $(READY)
 	$(BIN)/python -m discreet.demo
@@ -29,6 +29,10 @@ audits: $(READY)
 boundscheck: $(READY)
 	NUMBA_BOUNDSCHECK=1 DISCREET_CACHE=$(VENV)/boundscheck $(BIN)/python -m pytest -n 2 \
 		tests/policies tests/identify tests/linear
+
+# about ten minutes on a quiet machine: durations and releases of live trials, attacked together
+timing: $(READY)
+	$(BIN)/python benchmarks/timing.py
 
 benchmark: $(READY)
 	$(BIN)/python -m pip install --quiet -e ".[benchmark]"

@@ -39,10 +39,8 @@ LAYERS = [
     {"errors", "lazy", "progress", "version"},
 ]
 RANK = {name: len(LAYERS) - rank for rank, names in enumerate(LAYERS) for name in names}
-EXCEPTIONS = {
-    ("linear/live.py", "live"): "the live trial of linear rows, until one Trial serves all kinds",
-    ("linear/stepwise.py", "live"): "likewise, its run",
-}
+EXCEPTIONS: dict[tuple[str, str], str] = {}
+"""Imports upwards that are allowed, each with its reason."""
 BESIDE: set[frozenset[str]] = {frozenset({"cli", "demo"}), frozenset({"cli", "serve"})}
 """Packages of one layer that may know each other."""
 

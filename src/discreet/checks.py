@@ -8,7 +8,7 @@ is imported for them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -282,7 +282,7 @@ def check_horizon(horizon: object) -> int | None:
 def check_unit(unit: object) -> Name:
     """An identifier: 1 and "1" are different participants."""
     kind = type(unit)
-    if kind is str:
+    if kind is str or (kind is int and -LONGEST < unit < LONGEST):  # type: ignore[operator]
         return unit  # type: ignore[return-value]
     if kind is bool or not isinstance(unit, Integral) or abs(int(unit)) >= LONGEST:
         raise InvalidArgument(
@@ -304,6 +304,22 @@ def check_range(outcome_range: Sequence[float]) -> tuple[float, float]:
     return low, high
 
 
+def check_clock(clock: Callable[[], float]) -> Callable[[], float]:
+    """A function that tells the time, now and later."""
+    if not callable(clock):
+        raise InvalidArgument("clock", "be a function without arguments", clock, "use time.time")
+    read_clock(clock)
+    return clock
+
+
+def read_clock(clock: Callable[[], float]) -> float:
+    """The time in seconds."""
+    now: object = clock()
+    if isinstance(now, bool) or not isinstance(now, Real) or not math.isfinite(now):
+        raise InvalidArgument("clock", "return a finite number", now, "use time.time")
+    return float(now)
+
+
 class Unshown:
     """Stands in error messages for an outcome, which is private even if it is wrong."""
 
@@ -316,7 +332,11 @@ class Unshown:
 
 def number_of(outcome: Any) -> float | None:
     """An outcome as a float, NaN included; None if it is no real number."""
+    if type(outcome) is float:
+        return outcome
     if not isinstance(outcome, Real):
+        if hasattr(outcome, "mask"):  # an array that says of itself that its value is missing
+            return None
         if getattr(outcome, "shape", None) != ():  # numpy's booleans are not Real
             return None
         outcome = outcome.item()

@@ -79,11 +79,11 @@ def test_a_trial_outlives_its_process(tmp_path: Path) -> None:
 
 
 def test_a_damaged_answer_is_refused(tmp_path: Path) -> None:
-    from discreet.live.protocol import Protocol
+    from discreet.live.run import FiniteRun
     from discreet.privacy.source import SECURE
 
     row = identifier("adap-tt", epsilon=3.0).at(0.05).batched()
-    protocol = Protocol(row, row.setting(2, None, SECURE), None, None)
+    protocol = FiniteRun(row, row.setting(2, None, SECURE), None, None)
     for answer in (2, -1, 0.5, "A"):
         with pytest.raises(discreet.errors.DamagedFile, match="recommends no arm"):
             protocol.restore(protocol.to_dict() | {"answer": answer})

@@ -11,6 +11,7 @@ from typing import Any
 
 from discreet.live import Trial
 from discreet.live.rows import protects_whole_run, serves_trials
+from discreet.live.stores import Block
 from discreet.policies import CATALOGUE, Policy, policy
 from discreet.privacy.source import SECURE
 
@@ -28,6 +29,17 @@ def short_row(name: str) -> Policy:
     if name == "private-thompson":
         return policy(name, epsilon=1.0, gap_estimation=False, fill=4)
     return CATALOGUE[name].example()
+
+
+def open_block(trial: Trial) -> Block:
+    """The block that is not yet released."""
+    (block,) = trial._store.blocks.values()
+    return block
+
+
+def units_in(trial: Trial) -> list[Any]:
+    """Who has a place in it."""
+    return [place.unit for place in open_block(trial).places]
 
 
 class Clock:

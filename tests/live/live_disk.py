@@ -15,7 +15,7 @@ class Crash(BaseException):
 
 
 class Disk:
-    """The `os` of the files module, which crashes at the k-th operation and knows what is safe."""
+    """The `os` of the disk module, which crashes at the k-th operation and knows what is safe."""
 
     def __init__(
         self, folder: Path, crash_at: int | None = None, before: Disk | None = None
@@ -44,17 +44,18 @@ class Disk:
             raise Crash
         self.operations += 1
 
-    def open(self, path: Path, flags: int, mode: int = 0o777) -> int:
+    def open(
+        self, path: Path | str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None
+    ) -> int:
         self.step()
-        descriptor = os.open(path, flags, mode)
-        if path == self.folder:
+        descriptor = os.open(path, flags, mode, dir_fd=dir_fd)
+        if dir_fd is None:
+            assert path == self.folder
             self.opened[descriptor] = None
             return descriptor
-        name = path.name
+        name = str(path)
         if name not in self.names:
             self.names[name] = max(self.written, default=-1) + 1
-            self.written[self.names[name]] = b""
-        if flags & os.O_TRUNC:
             self.written[self.names[name]] = b""
         self.opened[descriptor] = self.names[name]
         return descriptor
@@ -87,15 +88,15 @@ class Disk:
         self.written[inode] = self.written[inode][:length]
         os.ftruncate(descriptor, length)
 
-    def replace(self, source: Path, target: Path) -> None:
+    def replace(self, source: str, target: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:
         self.step()
-        os.replace(source, target)
-        self.names[target.name] = self.renamed[target.name] = self.names.pop(source.name)
+        os.replace(source, target, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+        self.names[target] = self.renamed[target] = self.names.pop(source)
 
-    def unlink(self, path: Path) -> None:
+    def unlink(self, name: str, *, dir_fd: int) -> None:
         self.step()
-        os.unlink(path)
-        del self.names[path.name]
+        os.unlink(name, dir_fd=dir_fd)
+        del self.names[name]
 
     def after_crash(self, world: str) -> None:
         """What is left on the disk."""

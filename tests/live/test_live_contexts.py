@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from context_cases import BUDGETS, offers, play, trial_of
-from live_cases import Clock
+from live_cases import Clock, open_block
 from live_disk import WORLDS, Crash, Disk
 
 import discreet
@@ -23,8 +23,8 @@ from discreet.errors import (
     UnknownUnit,
     UnsupportedBudget,
 )
-from discreet.linear.live import serves
-from discreet.live import files
+from discreet.live.contexts import serves
+from discreet.live.stores import disk as disk_module
 from discreet.privacy import ZCDP, GaussianDP
 
 
@@ -47,11 +47,11 @@ def test_whoever_arrives_while_an_episode_settles_is_served_but_not_used() -> No
     actions = [[0.9, 0.0, 0.0], [0.0, 0.9, 0.0]]
     first = trial.assign("x", actions)
     assert trial.status == "settling"
-    before = trial._batch.protocol.view.to_dict()
+    before = trial._run.view.to_dict()
     assert trial.assign("visitor", actions) == first
     trial.record("visitor", 1.0)
     assert trial.rounds == 1
-    assert trial._batch.protocol.view.to_dict() == before
+    assert trial._run.view.to_dict() == before
     trial.record("x", 1.0)
     assert trial.report()["releases"] == 1
     assert trial.assign("visitor") == first
@@ -123,7 +123,8 @@ def test_bad_actions_are_refused_and_change_nothing(bad: Any) -> None:
 
 def test_arrays_and_lists_are_the_same() -> None:
     rows = offers(1, seed=3)[0]
-    assert trial_of()._checked(rows) == trial_of()._checked(rows.tolist())
+    run: Any = trial_of()._run
+    assert run.context(rows) == run.context(rows.tolist())
 
 
 BAD_SETTINGS: list[tuple[dict[str, Any], str]] = [
@@ -160,10 +161,10 @@ def test_rows_that_do_not_serve_are_refused_with_those_that_do() -> None:
     for row in refused:
         with pytest.raises(UnsupportedBudget, match="adac-oful, private-linucb"):
             linear.Trial(row, 2, dimension=3, horizon=10)
-    with pytest.raises(InvalidArgument, match=r"discreet\.Trial"):
-        linear.Trial(discreet.policy("adap-ucb", epsilon=1.0), 2, dimension=3, horizon=10)  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match=r"discreet\.linear\.Trial"):
-        discreet.Trial(linear.policy("adac-oful", rho=0.5), 2)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="dimension"):
+        discreet.Trial(linear.policy("adac-oful", rho=0.5), 2)
+    with pytest.raises(InvalidArgument, match="policy must be a row"):
+        discreet.Trial("adac-oful", 2)
     with pytest.raises(UnsupportedBudget, match="rho = mu"):
         linear.Trial(linear.policy("adac-oful", budget=GaussianDP(1.0)), 2, dimension=3, horizon=10)
 
@@ -196,29 +197,39 @@ def test_a_loaded_trial_stands_where_it_was(name: str, midway: bool, tmp_path: P
     trial.assign("open", [[0.01, 0.0, 0.0], [0.0, 0.01, 0.0]])
     if midway:
         trial.save(path)
-    expected, run = trial.report(), trial._batch.protocol.to_dict()
-    outcomes, kept = dict(trial._batch.outcomes), dict(trial._batch.actions)
+    expected, run = trial.report(), trial._run.to_dict()
+    outcomes, places = dict(open_block(trial).outcomes), list(open_block(trial).places)
     trial.close()
     with linear.Trial.load(path) as again:
         assert again.report() == expected
-        found = again._batch.protocol.to_dict()
+        found = again._run.to_dict()
         del found["view"]["along"], run["view"]["along"]  # scratch, of the last choice
         assert found == run
-        assert (again._batch.outcomes, again._batch.actions) == (outcomes, kept)
+        assert (open_block(again).outcomes, open_block(again).places) == (outcomes, places)
         assert again.guarantee == trial.guarantee
         again.record("open", 0.5)
         play(again, actions[22:], 22)
         assert again.report()["releases"] > expected["releases"]
-    with pytest.raises(InvalidArgument, match=r"contexts by discreet\.linear\.Trial"):
-        discreet.Trial.load(path)
 
 
-def test_a_finite_trial_is_not_loaded_as_one_with_contexts(tmp_path: Path) -> None:
-    path = tmp_path / "t.json"
-    discreet.Trial(discreet.policy("adap-ucb", epsilon=1.0), 2, path=path).close()
-    with pytest.raises(InvalidArgument, match=r"finite arms by discreet\.Trial"):
-        linear.Trial.load(path)
-    discreet.Trial.load(path).close()
+def test_there_is_one_trial_for_finite_arms_and_contexts() -> None:
+    assert linear.Trial is discreet.Trial
+    positional = discreet.Trial(linear.policy("adac-oful", rho=0.5), 2, 3, 100)
+    assert positional.report()["horizon"] == 100
+    finite = discreet.policy("adap-ucb", epsilon=1.0)
+    for options in ({"dimension": 3}, {"batch": 2}, {"longest": 2.0}):
+        with pytest.raises(InvalidArgument, match="adap-ucb is a policy for finite arms"):
+            discreet.Trial(finite, 2, **options)  # type: ignore[arg-type]
+    trial = discreet.Trial(finite, 2)
+    for call in (lambda: trial.assign("x", [[1.0], [0.5]]), lambda: trial.estimates([[1.0]])):
+        with pytest.raises(InvalidArgument, match="actions must be left out"):
+            call()
+    contexts: list[dict[str, Any]] = [
+        {"outcome_range": (0, 1)}, {"goal": "identify", "risk": 0.1}, {"risk": 0.1},
+    ]  # fmt: skip
+    for wrong in contexts:
+        with pytest.raises(InvalidArgument, match=r"outcome_range|goal"):
+            trial_of(**wrong)
 
 
 @pytest.mark.usefixtures("no_sync")
@@ -279,13 +290,13 @@ def test_a_crash_at_any_step_loses_nothing(
         folder.mkdir()
         seen: dict[str, Any] = {}
         disk = Disk(folder, crash_at)
-        monkeypatch.setattr(files, "os", disk)
+        monkeypatch.setattr(disk_module, "os", disk)
         try:
             go_on(folder / "trial.json", name, seen)
         except Crash:
             pass
         finally:
-            monkeypatch.setattr(files, "os", os)
+            monkeypatch.setattr(disk_module, "os", os)
         if not disk.crashed:
             break
         disk.after_crash(world)

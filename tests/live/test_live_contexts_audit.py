@@ -35,23 +35,23 @@ def audited(
     monkeypatch.setattr(secure, "gaussian", gaussian)
     monkeypatch.setattr(secure, "laplace", laplace)
     trial = linear.Trial(linear.policy(name, **budget), 2, dimension=2, horizon=1)
-    start = trial._batch.protocol
+    start: Any = trial._run
 
     def release(side: int, count: int, unused: Any) -> Any:
         features, outcome = members[side]
-        action = trial._grid.features(features)
+        action = start.grid.features(features)
         before = start.joined(action, 0)
         assert before.is_full(1)
         assert not before.cut
         rows = []
         for _ in range(count):
             run = before.copy()
-            run.finish_batch({0: action}, [trial._scaled(outcome)])
-            matrix = [run.view.matrix[i] for i in (0, 1, 3)] if run.private_contexts else []
+            run.publish([action], [start.grid.reward(outcome)])
+            matrix = [run.view.matrix[i] for i in (0, 1, 3)] if run.private else []
             rows.append([*matrix, *run.view.noisy])
         return np.array(rows)
 
-    numbers = 5 if start.private_contexts else 2
+    numbers = 5 if start.private else 2
     subject = Plain(release, names=tuple(f"entry {i}" for i in range(numbers)))
     return attack(
         [subject], trial.guarantee, name=name, transcripts=TRANSCRIPTS, seed=1,

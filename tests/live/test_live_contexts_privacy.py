@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from context_cases import BUDGETS, MARK, PRIVATE, SECRET, SECRET_UNITS, offers, play, trial_of
-from live_cases import functions_in, values_in_memory, values_on_disk
+from live_cases import functions_in, units_in, values_in_memory, values_on_disk
 
 import discreet.linear as linear
 from discreet.errors import (
@@ -20,7 +20,6 @@ from discreet.errors import (
     TrialError,
 )
 from discreet.linear.grid import Grid
-from discreet.linear.stepwise import secure_kernels
 from discreet.linear.trees import (
     ENTRY,
     GaussianTrees,
@@ -29,6 +28,7 @@ from discreet.linear.trees import (
     joint_sensitivity,
 )
 from discreet.linear.view import Setting
+from discreet.live.contexts import secure_kernels
 from discreet.privacy import ZCDP, Approximate, Renyi, secure
 from discreet.privacy import noise as simulated_noise
 from discreet.privacy.source import RESOLUTION
@@ -133,7 +133,7 @@ def test_the_released_sum_has_the_stated_variance() -> None:
         trial = trial_of(horizon=100)
         trial.assign(1, action)
         trial.record(1, 0.75)
-        run: Any = trial._batch.protocol
+        run: Any = trial._run
         assert run.releases == [1]
         sd = math.sqrt(run.view.variance[0])
         assert sd == pytest.approx(math.sqrt(2 / 0.5) * 0.5, rel=1e-9)
@@ -177,7 +177,7 @@ def reveals(values: list[Any], *secrets: Any) -> bool:
 def test_outcomes_of_an_episode_are_erased_at_its_release(tmp_path: Path) -> None:
     with trial_of(path=tmp_path / "t.json") as trial:
         play(trial, offers(20, seed=6))
-        while trial._batch.units:
+        while units_in(trial):
             play(trial, offers(1, seed=trial.rounds), trial.rounds)
         small = [[0.01, 0.0, 0.0], [0.0, 0.01, 0.0]]
         trial.assign("x", small)
@@ -199,13 +199,13 @@ def test_private_contexts_are_erased_with_the_outcomes(name: str, tmp_path: Path
     with trial_of(name, path=tmp_path / "t.json", batch=2) as trial:
         trial.assign("x", marked)
         assert reveals(values_on_disk(tmp_path), *secrets)
-        assert reveals(values_in_memory(trial._batch), *secrets)
+        assert reveals(values_in_memory(trial._store), *secrets)
         trial.assign("y", marked)
         trial.record("x", 0.5)
         trial.record("y", 0.25)
         assert trial.report()["releases"] == 1
         assert not reveals(values_on_disk(tmp_path), *secrets)
-        assert not reveals(values_in_memory(trial._batch), *secrets)
+        assert not reveals(values_in_memory(trial._store), *secrets)
 
 
 @pytest.mark.parametrize("name", PRIVATE)
@@ -213,7 +213,7 @@ def test_joint_privacy_shows_no_count_of_an_arm(name: str) -> None:
     """A count holds everybody's own arm, which a participant's own description decides."""
     one, other = trial_of(name, horizon=30), trial_of(name, horizon=30)
     for trial, arm in ((one, "A"), (other, "B")):
-        trial._assigned[trial.arms.index(arm)] = 7
+        trial._store.assigned[trial.arms.index(arm)] = 7
     shown = [json.dumps({**t.report(), "estimate": None}) for t in (one, other)]
     assert shown[0] == shown[1]
     assert str(one) == str(other)

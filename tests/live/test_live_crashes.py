@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_cases import CountedNoise
+from live_cases import CountedNoise, open_block, units_in
 from live_disk import WORLDS, Crash, Disk
 
 from discreet.errors import ConflictingOutcome
-from discreet.live import Trial, files
+from discreet.live import Trial
+from discreet.live.stores import FileStore, MemoryStore
+from discreet.live.stores import disk as disk_module
 from discreet.policies import policy
 from discreet.privacy.source import SECURE
 
@@ -73,13 +75,15 @@ class Witness:
     def check(self, trial: Trial) -> None:
         """Just loaded: everything acknowledged is there, and nothing that must not be."""
         for unit, arm in self.arm_of.items():
-            assert trial._arm_of.get(unit) == trial.arms.index(arm), "an assignment was lost"
-        batch = trial._batch
+            member = trial._store.member(unit)
+            assert member is not None, "an assignment was lost"
+            assert trial.arms[member.arm] == arm, "an assignment was lost"
+        block, full = open_block(trial), trial._run.is_full(len(units_in(trial)))
         for unit, outcome in self.outcome_of.items():
-            slot = batch.slot_of.get(unit)
-            if slot is not None:
-                assert batch.outcomes.get(slot) == round(outcome * SECURE.unit)
-                if not batch.is_full or len(batch.outcomes) < batch.protocol.rounds:
+            if unit in units_in(trial):
+                slot = units_in(trial).index(unit)
+                assert block.outcomes.get(slot) == round(outcome * SECURE.unit)
+                if not full or len(block.outcomes) < len(block.places):
                     with pytest.raises(ConflictingOutcome):
                         trial.record(unit, 1.0 - outcome)
         self.check_disk(trial)
@@ -87,7 +91,7 @@ class Witness:
         self.check_disk(trial)
 
     def check_disk(self, trial: Trial) -> None:
-        members = trial._batch.units
+        members = units_in(trial)
         raw = {round(self.outcome(unit) * SECURE.unit): unit for unit in self.units}
         logs = 0
         for path in self.path.parent.iterdir():
@@ -95,8 +99,10 @@ class Witness:
                 continue
             if ".outcomes-" in path.name:
                 logs += 1
-                for line in path.read_text().splitlines()[1:]:
-                    slot, value = json.loads(line)
+                for line in map(json.loads, path.read_text().splitlines()[1:]):
+                    if isinstance(line, dict):
+                        continue  # how the block was begun
+                    slot, value = line
                     assert members[slot : slot + 1] == [raw[value]], "it was released long ago"
             else:
                 assert path == self.path, f"{path.name} was left behind"
@@ -105,13 +111,13 @@ class Witness:
 
 def crash_once(witness: Witness, disk: Disk, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Run on that disk; whether it crashed."""
-    monkeypatch.setattr(files, "os", disk)
+    monkeypatch.setattr(disk_module, "os", disk)
     try:
         witness.run()
     except Crash:
         pass
     finally:
-        monkeypatch.setattr(files, "os", os)
+        monkeypatch.setattr(disk_module, "os", os)
     return disk.crashed
 
 
@@ -168,11 +174,21 @@ def test_a_crash_while_loading_after_a_crash_breaks_no_promise(
             run_to_the_end(witness, monkeypatch)
 
 
-SABOTAGE: dict[str, tuple[str, Callable[..., None]]] = {
-    "lines are not synced": ("append", lambda descriptor, data: files._write(descriptor, data)),
-    "names are not synced": ("sync_folder", lambda folder: None),
-    "old outcomes stay": ("remove", lambda paths: None),
-    "snapshots are written in place": ("replace", lambda path, data: path.write_bytes(data[:200])),
+def in_place(folder: disk_module.Folder, name: str, data: bytes) -> None:
+    (folder.path / name).write_bytes(data[:200])
+
+
+def all_but_outcomes(folder: disk_module.Folder, names: list[str]) -> None:
+    for name in names:
+        if ".outcomes-" not in name or not (folder.path / "trial.json").exists():
+            disk_module.os.unlink(name, dir_fd=folder.descriptor)
+
+
+SABOTAGE: dict[str, tuple[Any, str, Callable[..., None]]] = {
+    "lines are not synced": (disk_module, "append", disk_module.write),
+    "names are not synced": (disk_module.Folder, "sync", lambda folder: None),
+    "old outcomes stay": (disk_module.Folder, "remove", all_but_outcomes),
+    "snapshots are written in place": (disk_module.Folder, "replace", in_place),
 }
 
 
@@ -181,7 +197,7 @@ def test_sabotage_is_noticed(
     case: str, tmp_path: Path, noise: CountedNoise, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The harness can fail: leave one precaution out, and some crash breaks a promise."""
-    monkeypatch.setattr(files, *SABOTAGE[case])
+    monkeypatch.setattr(*SABOTAGE[case])
     noticed = 0
     for crash_at in range(15, 60, 3):
         folder = tmp_path / str(crash_at)
@@ -199,11 +215,11 @@ def test_sabotage_is_noticed(
 
 def test_a_second_draw_would_be_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The harness can fail: a release that is shown before it is stored is drawn again."""
-    from discreet.live.storage import Storage
-
     noise = CountedNoise()
     monkeypatch.setattr("discreet.privacy.secure.laplace", noise)
-    monkeypatch.setattr(Storage, "turn", lambda self, state: None)
+    monkeypatch.setattr(FileStore, "release", MemoryStore.release)
+    monkeypatch.setattr(FileStore, "begin", MemoryStore.begin)
+    monkeypatch.setattr(FileStore, "record", MemoryStore.record)
     witness = Witness(tmp_path / "trial.json")
     witness.run()
     with pytest.raises((AssertionError, ValueError)):
@@ -224,23 +240,29 @@ def test_saving_midway_is_all_or_nothing(
             if unit < 5:
                 trial.record(unit, 0.5)
         assert trial.status == "collecting"
-        expected, outcomes = trial.report(), dict(trial._batch.outcomes)
+        expected, outcomes = trial.report(), dict(open_block(trial).outcomes)
         disk = Disk(folder, crash_at)
-        monkeypatch.setattr(files, "os", disk)
+        monkeypatch.setattr(disk_module, "os", disk)
         try:
             trial.save(folder / "trial.json")
         except Crash:
             pass
         finally:
-            monkeypatch.setattr(files, "os", os)
+            monkeypatch.setattr(disk_module, "os", os)
         trial.close()
         if disk.crashed:
             disk.after_crash(world)
         if (folder / "trial.json").exists():
             with Trial.load(folder / "trial.json") as loaded:
                 assert loaded.report() == expected
-                assert loaded._batch.outcomes == outcomes
-                assert loaded._used == trial._used
+                assert open_block(loaded).outcomes == outcomes
+                for unit in range(6):
+                    one, other = loaded._store.member(unit), trial._store.member(unit)
+                    assert one is not None
+                    assert other is not None
+                    assert one[:2] == other[:2]
+                    if other.block in trial._store.blocks:
+                        assert one == other
         else:
             assert disk.crashed
         if not disk.crashed:
@@ -259,7 +281,7 @@ def test_after_a_failed_write_the_trial_refuses_and_can_be_loaded(
     def full(descriptor: int, data: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files, "append", full)
+    monkeypatch.setattr(disk_module, "append", full)
     with pytest.raises(OSError, match="No space"):
         trial.record("x", 1.0)
     monkeypatch.undo()

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from live_cases import PUBLIC_ROWS, ROWS, Clock, CountedNoise, fill, klucb_trial
+from live_cases import PUBLIC_ROWS, ROWS, Clock, CountedNoise, fill, klucb_trial, open_block
 
 from discreet.errors import (
     ConflictingOutcome,
@@ -22,8 +22,8 @@ from discreet.errors import (
     UnsupportedBudget,
 )
 from discreet.live import Trial
-from discreet.live.experiment import CHECKED, EVERYBODY_ANSWERS
-from discreet.live.protocol import Protocol
+from discreet.live.run import FiniteRun
+from discreet.live.trial import CHECKED, EVERYBODY_RESPONDS
 from discreet.policies import CATALOGUE, Doubling, Exact, Policy, policy
 from discreet.policies.ucb import UCB1
 from discreet.privacy import ZCDP, Approximate, Pure
@@ -74,7 +74,7 @@ def test_an_unknown_unit_is_an_error_that_changes_nothing() -> None:
 
 BAD = [
     math.nan, math.inf, -math.inf, -1e-9, 1.0 + 1e-9, 2, 10**400, "1", None, [1.0], 1j, b"1",
-    np.float64("nan"), np.array([0.5]), np.str_("1"),
+    np.float64("nan"), np.array([0.5]), np.str_("1"), np.ma.masked, np.ma.array(0.5, mask=True),
 ]  # fmt: skip
 
 
@@ -249,14 +249,17 @@ def test_a_batch_that_ends_at_the_horizon_is_released() -> None:
 def test_a_batch_that_never_ends_keeps_no_outcomes() -> None:
     """A last arm of an eliminating rule is played for ever: nothing of it will be released."""
     trial = Trial(policy("dp-se", epsilon=1.0, beta=0.1), 2)
-    batch = trial._batch
-    batch.protocol.memory.active[1] = 0
-    batch.protocol.memory.epoch[0] = 0
-    batch.protocol.begin()
+    run = trial._run
+    assert isinstance(run, FiniteRun)
+    run.memory.active[1] = 0
+    run.memory.epoch[0] = 0
+    run.begin()
+    trial._store.begin("1", run.public())
+    trial._open = None
     trial.assign("x")
     trial.record("x", 0.5)
-    assert batch.protocol.cut
-    assert not batch.outcomes
+    assert trial._run.cut
+    assert not open_block(trial).outcomes
 
 
 # --- several outcomes of one unit ----------------------------------------------------------------
@@ -310,7 +313,7 @@ def test_with_a_deadline_a_unit_returns_once_its_batch_is_released(clock: Clock)
     trial.assign("y")
     clock.now += 10.0
     trial.assign("x")
-    assert trial._used == {**trial._used, "x": 2}
+    assert trial._store.member("x").used == 2  # type: ignore[union-attr]
 
 
 # --- what a trial is made of ---------------------------------------------------------------------
@@ -351,9 +354,9 @@ def test_a_budget_that_discrete_noise_cannot_prove_is_refused() -> None:
 def test_waiting_for_everybody_is_a_condition_of_the_guarantee(clock: Clock) -> None:
     row = policy("adap-klucb", epsilon=1.0)
     assert row.guarantee.conditions == (CHECKED,), "the trial sees to this one"
-    assert klucb_trial().guarantee.conditions == (EVERYBODY_ANSWERS,)
+    assert klucb_trial().guarantee.conditions == (EVERYBODY_RESPONDS,)
     assert klucb_trial(deadline=1.0).guarantee.conditions == ()
-    assert EVERYBODY_ANSWERS in klucb_trial().report()["guarantee"]
+    assert EVERYBODY_RESPONDS in klucb_trial().report()["guarantee"]
 
 
 @pytest.mark.parametrize(
@@ -392,11 +395,22 @@ def test_rows_that_need_a_horizon_say_so() -> None:
         Trial(policy("dp-ucb", epsilon=1.0), 2)
 
 
-def test_a_broken_clock_is_refused(clock: Clock) -> None:
-    trial = klucb_trial(deadline=1.0, clock=lambda: math.nan)
+@pytest.mark.parametrize("time", [math.nan, math.inf, "abc", "12", None, True, 1j])
+@pytest.mark.parametrize("deadline", [None, 1.0])
+def test_a_broken_clock_is_refused_at_once(time: Any, deadline: float | None) -> None:
+    with pytest.raises(InvalidArgument, match="clock must return a finite number"):
+        klucb_trial(deadline=deadline, clock=lambda: time)
+
+
+def test_a_clock_that_breaks_later_is_refused_when_it_is_read(clock: Clock) -> None:
+    trial = klucb_trial(deadline=1.0, clock=clock)
+    clock.now = math.nan
     with pytest.raises(InvalidArgument, match="clock"):
         trial.assign("x")
+    clock.now = 5.0
     assert trial.report()["assigned"] == 0
+    with pytest.raises(InvalidArgument, match="clock must be a function"):
+        klucb_trial(clock=5.0)
 
 
 def test_a_trial_cannot_be_copied() -> None:
@@ -429,22 +443,6 @@ def test_a_fork_cannot_release_the_same_batch_again() -> None:
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     trial.record("x", 1.0)
-
-
-def test_a_release_that_fails_halfway_leaves_no_trace(
-    noise: CountedNoise, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trial = klucb_trial()
-    trial.assign("x")
-    shown = repr(trial)
-    with monkeypatch.context() as patch:
-        patch.setattr(Protocol, "begin", lambda self: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            trial.record("x", 1.0)
-        assert repr(trial) == shown
-    report = trial.report()
-    assert (report["releases"], report["rounds"], report["arms"][0]["used"]) == (1, 1, 1)
-    assert released_sum(trial, "A") == SECURE.unit + noise.drawn[-1]
 
 
 def test_threads_share_a_trial() -> None:

@@ -18,18 +18,19 @@ from live_cases import (
     fill,
     functions_in,
     klucb_trial,
+    open_block,
     short_row,
+    units_in,
     values_in_memory,
     values_on_disk,
 )
 
-import discreet.linear.live as linear_live
 import discreet.live
 from discreet.errors import DiscreetError, InvalidArgument
-from discreet.linear import grid, stepwise
+from discreet.linear import grid
 from discreet.live import Rehearsal, Trial
-from discreet.live.chance import SystemChance
-from discreet.live.protocol import linked_kernels
+from discreet.live.randomness import SystemRandomness
+from discreet.live.run import FiniteRun, linked_kernels
 from discreet.policies import CATALOGUE, ForgetLaplace, Geometric, Policy, policy
 from discreet.policies.thompson import Thompson
 from discreet.privacy import noise as simulated_noise
@@ -82,13 +83,13 @@ def test_the_mines_would_go_off() -> None:
 def test_rules_that_sample_draw_on_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     for name in ("random", "beta", "standard_normal", "standard_exponential"):
-        real = getattr(SystemChance, name)
+        real = getattr(SystemRandomness, name)
 
         def spy(self: Any, *args: float, _name: str = name, _real: Any = real) -> float:
             asked.append(_name)
             return float(_real(self, *args))
 
-        monkeypatch.setattr(SystemChance, name, spy)
+        monkeypatch.setattr(SystemRandomness, name, spy)
     trial = Trial(Policy("lazy", Geometric(2.0), ForgetLaplace(1.0), Thompson()), 3)
     for unit in range(50):
         trial.assign(unit)
@@ -99,7 +100,7 @@ def test_rules_that_sample_draw_on_the_system(monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_systems_chance_has_the_laws_that_rules_expect() -> None:
     """Means of 20,000 draws within 5.5 standard errors: 4e-8 each, 2e-7 in all."""
-    chance, n = SystemChance(), 20_000
+    chance, n = SystemRandomness(), 20_000
     cases = [
         ([chance.random() for _ in range(n)], 0.5, 1 / 12),
         ([chance.beta(2.0, 3.0) for _ in range(n)], 0.4, 0.04),
@@ -138,7 +139,7 @@ def trial_modules() -> list[Path]:
         for node in ast.walk(ast.parse(todo.pop().read_text())):
             if isinstance(node, ast.ImportFrom) and node.level == 1:
                 names = [node.module] if node.module else [alias.name for alias in node.names]
-                paths = {folder / f"{name}.py" for name in names} - found
+                paths = {folder / f"{name}.py" for name in names if name != "stores"} - found
                 found |= paths
                 todo += paths
     return sorted(found)
@@ -164,14 +165,15 @@ def seedable_names(text: str) -> set[str]:
 
 
 def test_the_code_of_trials_names_no_seedable_randomness() -> None:
-    contexts = [Path(module.__file__ or "") for module in (linear_live, stepwise, grid)]
-    modules = trial_modules() + contexts
-    assert {"trial.py", "storage.py", "protocol.py", "chance.py"} <= {p.name for p in modules}
+    folder = Path(discreet.live.__file__).parent
+    modules = [*trial_modules(), *(folder / "stores").glob("*.py"), Path(grid.__file__ or "")]
+    assert {"trial.py", "run.py", "rules.py", "setup.py", "randomness.py", "contexts.py"} <= {
+        p.name for p in modules
+    }
     assert "rehearsal.py" not in {p.name for p in modules}
     assert {p.name: seedable_names(p.read_text()) for p in modules} == {
         p.name: set() for p in modules
     }
-    folder = Path(discreet.live.__file__).parent
     assert seedable_names((folder / "rehearsal.py").read_text()), "the search finds nothing"
     assert seedable_names("from random import Random") == {"Random"}
 
@@ -243,13 +245,13 @@ def test_dropped_outcomes_are_not_kept(tmp_path: Path, clock: Clock) -> None:
         clock.now += 5.0
         trial.record("x", SECRET)
         assert trial.report()["releases"] == 1
-        while not trial._batch.protocol.cut:
+        while not trial._run.cut:
             fill(trial, f"t{trial.rounds}")
             clock.now += 5.0
             trial.settle()
         trial.assign("last")
         trial.record("last", SECRET)
-        assert "last" in trial._batch.slot_of
+        assert "last" in units_in(trial)
         assert not reveals(values_on_disk(tmp_path))
         assert not reveals(values_in_memory(trial))
 
@@ -262,12 +264,12 @@ def test_a_local_row_never_keeps_a_raw_outcome(name: str, tmp_path: Path, clock:
     ) as trial:
         trial.assign("x")
         trial.record("x", SECRET)
-        kept = dict(trial._batch.outcomes)
+        kept = dict(open_block(trial).outcomes)
         assert list(kept) == [0]
         assert not reveals(values_on_disk(tmp_path))
         assert not reveals(values_in_memory(trial))
         trial.record("x", 0.9)  # the first answer stands
-        assert trial._batch.outcomes == kept
+        assert open_block(trial).outcomes == kept
         clock.now += 5.0
         assert trial.settle()
 
@@ -278,10 +280,10 @@ def test_a_missing_answer_of_a_local_row_is_randomised_too(clock: Clock) -> None
     sums = set()
     for unit in range(400):
         arm = trial.assign(unit)
-        before = trial._batch.protocol.view.value[trial.arms.index(arm)]
+        before = trial._run.view.value[trial.arms.index(arm)]
         clock.now += 1.0
         trial.settle()
-        sums.add(before <= trial._batch.protocol.view.value[trial.arms.index(arm)])
+        sums.add(before <= trial._run.view.value[trial.arms.index(arm)])
     assert sums == {True, False}
 
 
@@ -334,9 +336,9 @@ def test_neighbouring_trials_that_release_the_same_look_the_same(
 
     def unit_is_last(trial: Trial, unit: int) -> bool:
         """Whether the batch that is being filled ends with the next unit and holds that one."""
-        batch = trial._batch
-        holds = unit in batch.slot_of or trial.rounds == unit
-        return holds and len(batch.units) + 1 == batch.protocol.rounds
+        holds = unit in units_in(trial) or trial.rounds == unit
+        run = trial._run
+        return holds and isinstance(run, FiniteRun) and len(units_in(trial)) + 1 == run.rounds
 
     for name in "ab":
         (tmp_path / name).mkdir()

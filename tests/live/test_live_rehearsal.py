@@ -13,6 +13,7 @@ import pytest
 from live_cases import ROWS, klucb_trial
 
 import discreet
+import discreet.linear
 from discreet.errors import DamagedFile, InvalidArgument, TrialError
 from discreet.live import Rehearsal, Trial
 from discreet.policies import CATALOGUE, ForgetLaplace, Geometric, Policy, policy
@@ -186,7 +187,15 @@ def test_it_says_that_it_protects_nobody() -> None:
     assert "protects nobody" in repr(rehearsal)
     assert rehearsal.report()["protects"].startswith("nobody")
     json.dumps(rehearsal.report())
-    assert rehearsal.guarantee == policy("adap-klucb", epsilon=1.0).guarantee
+    promised = policy("adap-klucb", epsilon=1.0).guarantee
+    assert rehearsal.guarantee.budget == promised.budget
+    assert rehearsal.guarantee.conditions[:-1] == promised.conditions
+    assert "protects nobody" in str(rehearsal.guarantee)
+
+
+def test_linear_rows_are_refused_by_name() -> None:
+    with pytest.raises(InvalidArgument, match=r"adac-oful.*discreet\.linear\.simulate"):
+        Rehearsal(discreet.linear.policy("adac-oful", rho=0.5), 2)  # type: ignore[arg-type]
 
 
 def test_composed_rows_are_passed_again() -> None:

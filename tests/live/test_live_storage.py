@@ -18,7 +18,7 @@ from live_cases import ROWS, Clock, CountedNoise, klucb_trial, short_row
 from discreet.compiled import Function
 from discreet.errors import DamagedFile, InvalidArgument, TrialError
 from discreet.live import Trial
-from discreet.live.storage import _digest
+from discreet.live.stores.files import BODY, VERSION, _digest
 from discreet.policies import AdaPKLUCB, ForgetLaplace, Geometric, Policy, policy
 from discreet.policies.rules import Rule
 from discreet.policies.view import View
@@ -94,7 +94,7 @@ def test_only_the_owner_can_read_the_files(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     modes = {p.name: stat.S_IMODE(p.stat().st_mode) for p in tmp_path.iterdir()}
-    assert len(modes) == 4
+    assert len(modes) == 3
     assert set(modes.values()) == {0o600}
 
 
@@ -205,7 +205,7 @@ def rewritten(change: Callable[[dict[str, Any]], None]) -> Callable[[Path], None
     def damage(path: Path) -> None:
         data = json.loads(path.read_text())
         change(data)
-        body = {key: data.get(key) for key in ("trial", "generation", "assignments", "state")}
+        body = {key: data.get(key) for key in BODY[VERSION]}
         path.write_text(json.dumps({**data, "digest": _digest(body)}))
 
     return damage
@@ -226,7 +226,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
     "a list": (lambda p: p.write_text("[]"), "not the file of a trial"),
     "empty": (lambda p: p.write_bytes(b""), "not JSON"),
     "truncated": (lambda p: cut(p, 0.7), "not JSON"),
-    "newer": (rewritten(lambda d: d.update(version=2)), "version 2 .* later version"),
+    "newer": (rewritten(lambda d: d.update(version=3)), "version 3 .* later version"),
     "a digit": (lambda p: p.write_text(p.read_text().replace('"t": 3', '"t": 4')), "digest"),
     "no state": (rewritten(lambda d: d.update(state=None)), "no state"),
     "no policy": (rewritten(lambda d: d["state"].pop("policy")), "policy"),
@@ -240,7 +240,12 @@ DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
     "short view": (
         rewritten(lambda d: d["state"]["protocol"]["view"]["value"].pop()), "another shape",
     ),
-    "strange arm": (rewritten(lambda d: d["state"]["protocol"].update(arm=9)), "open batch"),
+    "strange arm": (
+        lambda p: beside(p, "outcomes").write_text(
+            beside(p, "outcomes").read_text().replace('"arm":', '"arm":9')
+        ),
+        "open block",
+    ),
     "negative t": (rewritten(lambda d: d["state"]["protocol"].update(t=-1)), "its t"),
     "no range": (rewritten(lambda d: d["state"].pop("outcome_range")), "settings"),
     "bad range": (rewritten(lambda d: d["state"].update(outcome_range=[1, 0])), "settings"),

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from ..lazy import lazily
 
 if TYPE_CHECKING:
+    from ..live.contexts import blocks
+    from ..live.trial import Trial
     from .catalogue import CATALOGUE, LinearRow, policy
     from .contexts import (
         Contexts,
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
         IIDContexts,
     )
     from .design import Design, NoDesign, optimal_design
-    from .live import Trial, blocks
     from .problem import BitRewards, GaussianRewards, LinearProblem, Rewards, SignRewards
     from .row import LinearPolicy
     from .runs import compare, simulate
@@ -35,7 +36,8 @@ _HOMES = {
     "catalogue": ("CATALOGUE", "LinearRow", "policy"),
     "contexts": ("ContextSource", "Contexts", "FixedActions", "GaussianContexts", "IIDContexts"),
     "design": ("Design", "NoDesign", "optimal_design"),
-    "live": ("Trial", "blocks"),
+    ".live.contexts": ("blocks",),
+    ".live.trial": ("Trial",),
     "problem": ("BitRewards", "GaussianRewards", "LinearProblem", "Rewards", "SignRewards"),
     "row": ("LinearPolicy",),
     "runs": ("compare", "simulate"),

@@ -10,21 +10,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from sys import float_info
 from typing import Any
 
+from ..checks import Name, check_arms, check_horizon
 from ..errors import DamagedFile, InvalidArgument, TrialError
 from ..inference.record import Record
 from ..policies import Policy
 from ..policies.policy import served
 from ..privacy.guarantees import Guarantee
 from ..privacy.source import SIMULATED
-from .arguments import Name, check_arms, check_horizon
-from .protocol import Protocol
 from .rows import row_from_dict, row_to_dict
+from .run import FiniteRun
 
 FORMAT, VERSION = "discreet rehearsal", 1
+CAVEAT = "a live trial draws the noise: that of a rehearsal can be replayed and protects nobody"
 
 
 class Rehearsal:
@@ -35,7 +37,7 @@ class Rehearsal:
     """
 
     __slots__ = (
-        "_arms", "_high", "_label", "_left", "_low", "_protocol", "_respond", "_rng", "_total",
+        "_arms", "_high", "_label", "_left", "_low", "_respond", "_rng", "_run", "_total",
         "policy",
     )  # fmt: skip
 
@@ -56,21 +58,21 @@ class Rehearsal:
             raise InvalidArgument(
                 "seed", "be a whole number from 0", seed, "use for example seed=1"
             )
-        self.policy = served(
+        self.policy = policy = served(
             policy, "a rehearsal", Policy, "finite", "identify",
-            fix="discreet.Trial and discreet.simulate take linear rows",
+            fix="rehearse a policy with contexts by discreet.simulate, on made-up problems",
         )  # fmt: skip
         setting = policy.setting(len(self._arms), check_horizon(horizon), SIMULATED)
         self._rng = np.random.Generator(np.random.PCG64(seed))
-        self._protocol = Protocol(policy, setting, self._rng, self._rng)
-        self._respond = self._protocol.kernels.respond
+        self._run = FiniteRun(policy, setting, self._rng, self._rng)
+        self._respond = self._run.kernels.respond
         self._low, self._high = policy.bounds or (-float_info.max, float_info.max)
         self._open()
 
     def _open(self) -> None:
         self._total = 0.0
-        self._left = self._protocol.rounds
-        self._label: Name | None = self._arms[self._protocol.arm] if self._left else None
+        self._left = self._run.rounds
+        self._label: Name | None = self._arms[self._run.arm] if self._left else None
 
     def select(self) -> Name:
         """The arm to play next; asking twice changes nothing."""
@@ -90,16 +92,17 @@ class Rehearsal:
         if not fits:
             self._refuse_reward(reward)
         if self._respond is not None:
-            reward = self._respond(self._protocol.release, reward, self._rng)
+            reward = self._respond(self._run.release, reward, self._rng)
         if self._left > 1:
             self._left -= 1
             self._total += reward
             return
-        protocol = self._protocol
-        protocol.finish(float(self._total + reward))
+        run = self._run
+        run.publish((), (float(self._total + reward),))
+        run.begin()
         self._total = 0.0
-        self._left = rounds = protocol.rounds
-        self._label = self._arms[protocol.arm] if rounds else None
+        self._left = rounds = run.rounds
+        self._label = self._arms[run.arm] if rounds else None
 
     def update_many(self, arm: Name, rewards: Iterable[float]) -> None:
         """Several rewards of the selected arm, in order: at most `remaining`. All of them count, or
@@ -121,7 +124,7 @@ class Rehearsal:
                 pass
             self._refuse_reward(reward)
         if self._respond is not None:
-            release, rng, respond = self._protocol.release, self._rng, self._respond
+            release, rng, respond = self._run.release, self._rng, self._respond
             values = [respond(release, reward, rng) for reward in values]
         total = self._total
         for reward in values:
@@ -129,7 +132,8 @@ class Rehearsal:
         self._total = total
         self._left -= len(values)
         if not self._left:
-            self._protocol.finish(float(total))
+            self._run.publish((), (float(total),))
+            self._run.begin()
             self._open()
 
     @property
@@ -140,7 +144,7 @@ class Rehearsal:
     @property
     def rounds(self) -> int:
         """Rewards given so far."""
-        return self._protocol.t + self._protocol.rounds - self._left
+        return self._run.t + self._run.rounds - self._left
 
     @property
     def arms(self) -> tuple[Name, ...]:
@@ -150,29 +154,30 @@ class Rehearsal:
     @property
     def guarantee(self) -> Guarantee:
         """What a live trial of this policy would promise. The rehearsal itself protects nobody."""
-        return self.policy.guarantee
+        promised = self.policy.guarantee
+        return replace(promised, conditions=(*promised.conditions, CAVEAT))
 
     def public_record(self, binary: bool = False) -> Record | None:
         """What was released, and what is known of the noise in it: all that intervals use.
         `binary` says that rewards are 0 or 1."""
-        return self._protocol.record(self._arms, (0.0, 1.0), "auto", binary)
+        return self._run.record(self._arms, (0.0, 1.0), "auto", binary)
 
     def report(self) -> dict[str, Any]:
         """What the policy has seen: counts and released means, ready for JSON."""
-        protocol = self._protocol
-        view, played = protocol.view, list(protocol.view.pulls)
-        played[protocol.arm] += protocol.rounds - self._left
+        run = self._run
+        view, played = run.view, list(run.view.pulls)
+        played[run.arm] += run.rounds - self._left
         return {
             "policy": str(self.policy),
             "protects": "nobody: a rehearsal draws simulated noise that can be replayed",
-            "a trial would promise": str(self.guarantee),
+            "a trial would promise": str(self.policy.guarantee),
             "rounds": self.rounds,
-            "horizon": protocol.horizon,
+            "horizon": run.horizon,
             "arms": [
                 {
                     "arm": name,
                     "played": played[arm],
-                    "releases": protocol.releases[arm],
+                    "releases": run.releases[arm],
                     "size": max(view.size[arm], 0),
                     "value": float(view.value[arm]) if view.size[arm] > 0 else None,
                 }
@@ -193,8 +198,8 @@ class Rehearsal:
             "version": VERSION,
             "policy": row_to_dict(self.policy),
             "arms": list(self._arms),
-            "horizon": self._protocol.horizon,
-            "protocol": self._protocol.to_dict(),
+            "horizon": self._run.horizon,
+            "protocol": self._run.to_dict(),
             "left": self._left,
             "total": float(self._total),
             "generator": self._rng.bit_generator.state,
@@ -230,7 +235,7 @@ class Rehearsal:
         row = row_from_dict(data.get("policy"), policy, path)
         try:
             rehearsal = cls(row, data["arms"], horizon=data["horizon"])
-            rehearsal._protocol.restore(data["protocol"])
+            rehearsal._run.restore(data["protocol"])
             rehearsal._open()
             left, total = data["left"], data["total"]
             if type(left) is not int or not 0 <= left <= rehearsal._left:
@@ -245,7 +250,7 @@ class Rehearsal:
 
     def _refuse_more(self) -> None:
         raise TrialError(
-            f"the horizon of {self._protocol.horizon} rounds is over, so no arm is selected; "
+            f"the horizon of {self._run.horizon} rounds is over, so no arm is selected; "
             "start another rehearsal, with a longer horizon"
         )
 

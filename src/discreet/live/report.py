@@ -2,48 +2,71 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..checks import Name
 from ..identify import Identifier
 from ..inference import Record, intervals
-from ..policies import Policy
-from ..policies.releases import LocalBernoulli, SquashedBernoulli, SquashedLaplace
-from ..privacy.guarantees import Guarantee
-from .arguments import Name
-from .protocol import Protocol
+from ..linear.rules import Optimism
+from ..privacy.guarantees import Definition, Guarantee
+from .rules import Standing
+from .run import FiniteRun
+
+if TYPE_CHECKING:
+    from .contexts import ContextRun
 
 
-def make_report(
-    policy: Policy,
-    guarantee: Guarantee,
-    arms: Sequence[Name],
-    outcome_range: tuple[float, float],
-    protocol: Protocol,
-    record: Record | None,
-    *,
-    status: str,
-    rounds: int,
-    assigned: Sequence[int],
-    filled: int,
-    due: float | None,
-) -> dict[str, Any]:
+class Shown(NamedTuple):
+    """What reports are made of."""
+
+    policy: Any
+    guarantee: Guarantee
+    arms: tuple[Name, ...]
+    outcome_range: tuple[float, float]
+    standing: Standing
+    assigned: list[int]
+    status: str
+    failure: str
+    """what went wrong in the rule of the policy, if anything"""
+    record: Record | None = None
+    """what was released, for intervals"""
+
+
+def report_of(shown: Shown, run: FiniteRun | ContextRun) -> dict[str, Any]:
     """The state of a trial, ready for JSON; means in the units of the outcomes."""
-    view = protocol.view
-    played = [protocol.view.pulls[arm] for arm in range(len(arms))]
-    played[protocol.arm] += filled
+    if isinstance(run, FiniteRun):
+        special = finite_entries(shown, run)
+    else:
+        special = linear_entries(shown, run)
+    return {
+        "policy": str(shown.policy),
+        "guarantee": str(shown.guarantee),
+        "meaning": shown.guarantee.tradeoff().in_words(),
+        "budget": shown.guarantee.to_dict(),
+        "status": shown.status,
+        **({"failure": shown.failure} if shown.failure else {}),
+        "rounds": shown.standing.rounds,
+        "horizon": run.horizon,
+        "assigned": sum(shown.assigned),
+        "releases": sum(run.releases),
+        **special,
+    }
+
+
+def finite_entries(shown: Shown, run: FiniteRun) -> dict[str, Any]:
+    """What is known of every arm."""
+    view, arms, standing, record = run.view, shown.arms, shown.standing, shown.record
+    played = list(view.pulls)
+    played[run.arm] += standing.filled
     found = None if record is None else intervals(record)
     rows: list[dict[str, Any]] = [
         {
             "arm": name,
-            "assigned": assigned[arm],
+            "assigned": shown.assigned[arm],
             "used": played[arm],
-            "releases": protocol.releases[arm],
+            "releases": run.releases[arm],
             "size": max(view.size[arm], 0),
-            "mean": estimated_mean(policy, view.value[arm], outcome_range)
-            if view.size[arm] > 0
-            else None,
+            "mean": mean_outcome(shown, view.value[arm]) if view.size[arm] > 0 else None,
         }
         for arm, name in enumerate(arms)
     ]
@@ -51,63 +74,86 @@ def make_report(
         for row, interval in zip(rows, found, strict=True):
             row["interval"] = [interval.low, interval.high]
     return {
-        "policy": str(policy),
-        "guarantee": str(guarantee),
-        "meaning": guarantee.tradeoff().in_words(),
-        "budget": guarantee.to_dict(),
-        "status": status,
-        "rounds": rounds,
-        "horizon": protocol.horizon,
-        "assigned": sum(assigned),
-        "releases": sum(protocol.releases),
         "most_played": arms[max(range(len(arms)), key=played.__getitem__)],
-        "recommendation": recommended(policy, arms, protocol.answer),
+        "recommendation": recommended(shown, run.answer),
         "arms": rows,
         "intervals": None if found is None else {"kind": found.kind, "level": found.level},
         "record": None if record is None else record.to_dict(),
         "batch": {
-            "arm": arms[protocol.arm],
-            "size": None if protocol.cut else protocol.rounds,
-            "filled": filled,
-            "due": due,
+            "arm": arms[run.arm],
+            "size": None if run.cut else run.rounds,
+            "filled": standing.filled,
+            "due": standing.due,
         },
     }
 
 
-def recommended(policy: Policy, arms: Sequence[Name], answer: int | None) -> dict[str, Any] | None:
-    """The answer of a trial that identifies, and the confidence with which it is best."""
-    if answer is None or not isinstance(policy, Identifier):
+def linear_entries(shown: Shown, run: ContextRun) -> dict[str, Any]:
+    """The estimate, and counts of the arms unless they are private: joint privacy covers what all
+    others see of a participant, and a count would show the participant's own arm."""
+    released, arms = run.releases[0] > 0, None
+    if shown.guarantee.definition is not Definition.JOINT:
+        arms = [
+            {"arm": arm, "assigned": count}
+            for arm, count in zip(shown.arms, shown.assigned, strict=True)
+        ]
+    return {
+        "estimate": run.view.estimate.copy() if released else None,
+        "radius": run.view.width[0] if released else None,
+        "ellipsoid": ellipsoid(shown.policy.rule, run.view) if released else None,
+        "arms": arms,
+        "batch": {"filled": shown.standing.filled, "due": shown.standing.due},
+    }
+
+
+def ellipsoid(rule: Any, view: Any) -> dict[str, Any] | None:
+    """Where the parameter lies, for rows with a radius that is proved (`inference`)."""
+    if type(rule) is not Optimism:
         return None
-    confidence = None if policy.risk is None else 1.0 - policy.risk
-    return {"arm": arms[answer], "confidence": confidence}
+    return {
+        "centre": list(view.estimate),
+        "inverse": list(view.inverse),
+        "radius": view.width[0],
+        "level": 1.0 - 1.5 * rule.failure,
+    }
 
 
-def estimated_mean(
-    policy: Policy, value: float, outcome_range: tuple[float, float]
-) -> float | None:
-    """The mean outcome that a released value speaks for; None if it speaks of something else.
-
-    Random bits lean towards 1/2: their mean is 1/2 + (2μ-1)(e^ε-1)/(2(e^ε+1)). A mean of sigmoids
-    is not a function of the mean outcome.
-    """
-    release, (low, high) = policy.release, outcome_range
-    if isinstance(release, SquashedLaplace | SquashedBernoulli):
+def recommended(shown: Shown, answer: int | None) -> dict[str, Any] | None:
+    """The answer of a trial that identifies, and the risk that it is wrong, if that is known."""
+    if answer is None or not isinstance(shown.policy, Identifier):
         return None
-    if isinstance(release, LocalBernoulli):
-        value = 0.5 + (value - 0.5) / math.tanh(0.5 * release.epsilon)
-    return low + (high - low) * value
+    risk = shown.policy.risk
+    confidence = None if risk is None else 1.0 - risk
+    return {"arm": shown.arms[answer], "confidence": confidence, "risk": risk}
+
+
+def mean_outcome(shown: Shown, value: float) -> float | None:
+    """The mean outcome behind a released value, as the release estimates it."""
+    mean = shown.policy.release.estimated_mean(value)
+    low, high = shown.outcome_range
+    return None if mean is None else low + (high - low) * mean
 
 
 def as_text(report: dict[str, Any]) -> str:
     """The report as a small table."""
-    held = report["intervals"]
-    interval_head = "" if held is None else f"   {100.0 * held['level']:g} % interval"
     lines = [
         f"Trial of {report['policy']}",
         f"{report['status']}: {report['assigned']} assigned, {report['rounds']} used, "
         f"{report['releases']} releases",
-        f"{'arm':<16}{'assigned':>10}{'releases':>10}{'size':>10}{'mean':>12}{interval_head}",
     ]
+    if "failure" in report:
+        lines.append(f"the rule of the policy fails on what was released: {report['failure']}")
+    if "estimate" in report:
+        estimate = report["estimate"]
+        shown = "none yet" if estimate is None else ", ".join(f"{x:.4g}" for x in estimate)
+        lines.append(f"estimate: {shown}")
+        lines += [
+            f"{row['arm']!s:<16}{row['assigned']:>10} assigned" for row in report["arms"] or ()
+        ]
+        return "\n".join([*lines, report["guarantee"], report["meaning"]])
+    held = report["intervals"]
+    head = "" if held is None else f"   {100.0 * held['level']:g} % interval"
+    lines.append(f"{'arm':<16}{'assigned':>10}{'releases':>10}{'size':>10}{'mean':>12}{head}")
     for row in report["arms"]:
         mean = "-" if row["mean"] is None else f"{row['mean']:.4g}"
         lines.append(
@@ -116,9 +162,9 @@ def as_text(report: dict[str, Any]) -> str:
         )
     if report["recommendation"] is not None:
         answer = report["recommendation"]
-        confidence = answer["confidence"]
-        held = "" if confidence is None else f", with confidence {confidence:g}"
-        lines.append(f"recommends {answer['arm']}{held}")
+        risk = answer["risk"]
+        known = "" if risk is None else f", wrong with probability at most {risk:g}"
+        lines.append(f"recommends {answer['arm']}{known}")
     return "\n".join([*lines, report["guarantee"], report["meaning"]])
 
 

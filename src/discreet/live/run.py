@@ -1,7 +1,12 @@
-"""Where a run stands, as plain lists: what finite and contextual runs have in common.
+"""The row being stepped: `publish` releases a block, `begin` makes of it what comes next.
 
-A run collects the members of a batch, releases it, and chooses anew. It is stepped on a copy, so
-that nothing is half-done if a step fails, and it is kept as JSON, without any random state.
+The two are apart on purpose: `publish` hands outcomes and noise to the release, `begin` hands what
+was released to the rule. A trial stores the one before it calls the other, so that nothing that a
+rule does, or that goes wrong in it, can have a block drawn twice.
+
+A run is stepped on a copy, and stored as JSON, without any random state. Rehearsals and trials
+differ in nothing but the source of noise: `SIMULATED` is handed a seeded generator, `SECURE` is
+handed none, and draws integers from OpenDP.
 """
 
 from __future__ import annotations
@@ -9,32 +14,59 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
+from ..compiled import Function
 from ..errors import DamagedFile
+from ..identify.trials import verdict_of
+from ..inference.record import Record, Recording, frozen, note, recording
+from ..policies import Policy
+from ..policies.schedules import UNTIL_THE_END
+from ..policies.view import Setting, fresh_view
+from ..privacy.source import SECURE, SIMULATED, Source
+from .rules import Action
 
 
 class Run(ABC):
-    """Base of the runs: the public view, the curator's ledger, and the open batch.
+    """Base of the runs: the public view, the curator's ledger, and the open block.
 
-    Noise draws on `noise`, the choices of sampling rules on `chance`: both the seeded generator in
+    Noise draws on `noise`, the choices of sampling rules on `random`: both the seeded generator in
     a rehearsal, None and the system's randomness in a trial.
     """
 
     __slots__ = (
-        "answer", "chance", "cut", "horizon", "kernels", "ledger", "noise", "release", "releases",
-        "rule", "schedule", "t", "view",
+        "answer",
+        "begun",
+        "cut",
+        "horizon",
+        "kernels",
+        "ledger",
+        "noise",
+        "private",
+        "random",
+        "release",
+        "releases",
+        "rule",
+        "schedule",
+        "t",
+        "view",
     )  # fmt: skip
     PARTS: ClassVar[tuple[str, ...]]
     """what steps change in place; each is `Lists`"""
+    BEGUN: ClassVar[tuple[str, ...]]
+    """what `begin` changes, beside what all runs have"""
 
     t: int
-    """rounds before the open batch"""
+    """rounds before the open block"""
     horizon: int | None
+    begun: bool
+    """whether the rule has seen the last release, so that there is an open block"""
     cut: bool
-    """whether the open batch is never released, because the horizon cuts it off"""
+    """whether the open block is never released, because the horizon cuts it off"""
     answer: int | None
     """the recommended arm, once a row that identifies has stopped"""
+    private: bool
+    """whether contexts are to be erased with the outcomes"""
     releases: list[int]
     """how many there were"""
     kernels: Any
@@ -42,33 +74,36 @@ class Run(ABC):
     ledger: Any
 
     @abstractmethod
+    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[int]) -> None:
+        """Release the open block: draw its noise. Nothing else looks at outcomes."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Hand the last release to the rule, and open the next block."""
+
+    @abstractmethod
+    def abandon(self, filled: int) -> None:
+        """Leave a block that is cut off, of so many places, unreleased."""
+
+    @abstractmethod
     def arm_for(self, context: Any) -> int:
         """The arm of whoever comes next."""
 
-    def action_of(self, context: Any, arm: int) -> list[int] | None:
+    def action_of(self, context: Any, arm: int) -> Action | None:
         """The features of that arm in whole units; None for runs without contexts."""
         return None
 
-    @abstractmethod
-    def joined(self, action: list[int] | None, slot: int) -> Self:
-        """The run with one more member of the open batch; this one stays as it is."""
+    def joined(self, action: Action | None, slot: int) -> Self:
+        """The run with one more place taken; this one stays as it is."""
+        return self
 
     def may_play(self, arm: int) -> bool:
-        """Whether a saved assignment of that arm fits the open batch."""
+        """Whether a saved assignment of that arm fits the open block."""
         return True
 
     @abstractmethod
     def is_full(self, filled: int) -> bool:
-        """Whether the open batch takes no more members."""
-
-    @abstractmethod
-    def finish_batch(self, actions: Mapping[int, list[int]], outcomes: Sequence[int]) -> None:
-        """Release the open batch, its outcomes in order, and open the next one."""
-
-    @property
-    def private_contexts(self) -> bool:
-        """Whether contexts are to be forgotten with the outcomes."""
-        return False
+        """Whether the open block takes no more places."""
 
     @property
     def is_local(self) -> bool:
@@ -88,10 +123,27 @@ class Run(ABC):
             setattr(other, name, getattr(self, name).copy())
         return other
 
+    def public(self) -> dict[str, Any]:
+        """Where the run stands, ready for JSON, but for the ledger; no random state."""
+        parts = {name: getattr(self, name).to_dict() for name in self.PARTS if name != "ledger"}
+        return {
+            "t": self.t, "cut": self.cut, "begun": self.begun, "answer": self.answer,
+            "releases": self.releases.copy(), **parts,
+        }  # fmt: skip
+
+    def opening(self) -> dict[str, Any]:
+        """What `begin` may have changed of `public`."""
+        public = self.public()
+        return {name: public[name] for name in ("cut", "begun", "answer", *self.BEGUN)}
+
+    def secret(self) -> dict[str, Any]:
+        """The ledger: of rows that go on needing exact sums, private for ever."""
+        ledger: dict[str, Any] = self.ledger.to_dict()
+        return ledger
+
     def to_dict(self) -> dict[str, Any]:
-        """Where the run stands, ready for JSON; no random state."""
-        parts = {name: getattr(self, name).to_dict() for name in self.PARTS}
-        return {"t": self.t, "cut": self.cut, "releases": self.releases.copy(), **parts}
+        """Both."""
+        return {**self.public(), "ledger": self.secret()}
 
     def restore(self, data: Any) -> None:
         """Stand where `to_dict` was called."""
@@ -100,12 +152,179 @@ class Run(ABC):
         parts = {name: _restored(name, getattr(self, name), data) for name in self.PARTS}
         if not _is_like(data.get("releases"), self.releases):
             raise DamagedFile("the state of the run lacks its counts of releases")
-        if type(data.get("cut")) is not bool:
-            raise DamagedFile("the state of the run has no open batch")
-        self.t, self.cut = count_in(data, "t"), data["cut"]
-        self.releases = list(data["releases"])
+        begun = data.get("begun", True)  # files of version 1 hold no others
+        if type(data.get("cut")) is not bool or type(begun) is not bool:
+            raise DamagedFile("the state of the run has no open block")
+        answer, arms = data.get("answer"), len(self.releases)
+        if answer is not None and (type(answer) is not int or not 0 <= answer < arms):
+            raise DamagedFile("the state of the run recommends no arm that there is")
+        self.t, self.cut, self.begun = count_in(data, "t"), data["cut"], begun
+        self.releases, self.answer = list(data["releases"]), answer
         for name, value in parts.items():
             setattr(self, name, value)
+
+
+class Kernels(NamedTuple):
+    """The functions of a row for finite arms, with one source's noise filled in."""
+
+    choose: Function
+    length: Function
+    publish: Function
+    respond: Function | None
+    """what local releases make of one reward; None where a curator is trusted"""
+
+
+class FiniteRun(Run):
+    """A run of a finite-armed row. A block is of one arm, and its length is known beforehand."""
+
+    __slots__ = ("arm", "history", "memory", "recorded", "rounds", "verdict")
+    PARTS: ClassVar[tuple[str, ...]] = ("view", "ledger", "memory")
+    BEGUN: ClassVar[tuple[str, ...]] = ("arm", "rounds", "memory")
+
+    arm: int
+    """arm of the open block"""
+    rounds: int
+    """its length; 0 once the horizon is reached"""
+    recorded: Recording | None
+    """what the releases are; None where they do not speak of the mean outcome"""
+    history: list[list[list[float]]] | None
+    """the public record, by arm; None if it was not kept from the beginning"""
+
+    def __init__(self, policy: Policy, setting: Setting, random: Any, noise: Any) -> None:
+        self.kernels: Kernels = linked_kernels(policy, setting.source.secure)
+        self.schedule = policy.schedule.parameters(setting)
+        self.release = policy.release.parameters(setting)
+        self.rule = policy.rule.parameters(setting)
+        self.verdict = verdict_of(policy, setting)
+        self.recorded = recording(policy, setting)
+        self.history = [[] for _ in range(setting.arms)]
+        self.horizon = setting.horizon
+        self.random, self.noise = random, noise
+        self.view: Any = as_lists(fresh_view(setting.arms))
+        self.ledger = as_lists(policy.release.ledger(setting))
+        self.memory = as_lists(policy.rule.memory(setting))
+        self.releases = [0] * setting.arms  # of every arm
+        self.t, self.arm, self.rounds, self.cut, self.answer = 0, 0, 0, False, None
+        self.begun, self.private = True, False
+        self._open()
+
+    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:
+        arm, rounds, view = self.arm, self.rounds, self.view
+        self.t += rounds
+        view.pulls[arm] += rounds
+        if not self.cut:
+            value, size = view.value[arm], view.size[arm]
+            self.kernels.publish(
+                self.release, self.ledger, view, arm, rounds, sum(outcomes), self.noise
+            )
+            # some releases go on collecting and show nothing yet
+            if view.size[arm] != size or view.value[arm] != value:
+                self.releases[arm] += 1
+                if self.recorded is not None and self.history is not None:
+                    size, value = int(view.size[arm]), float(view.value[arm])
+                    note(self.recorded, self.history[arm], self.releases[arm], size, value)
+        self.rounds, self.begun = 0, False
+
+    def begin(self) -> None:
+        if self.verdict is not None and not self.cut:
+            self.answer = self.verdict(self.rule, self.memory, self.view, self.t)
+        if self.answer is not None:
+            self.rounds, self.cut = 0, True
+        else:
+            self._open()
+        self.begun = True
+
+    def _open(self) -> None:
+        """The next block. One that the horizon cuts off is played but never released."""
+        t, horizon, memory, view = self.t, self.horizon, self.memory, self.view
+        if horizon is not None and t >= horizon:
+            self.rounds, self.cut = 0, True
+            return
+        self.arm = arm = self.kernels.choose(self.rule, memory, view, t, self.random)
+        rounds = self.kernels.length(self.schedule, memory, view, arm)
+        if horizon is not None and rounds > horizon - t:
+            self.rounds, self.cut = horizon - t, True
+        else:
+            self.rounds, self.cut = rounds, rounds >= UNTIL_THE_END
+
+    def abandon(self, filled: int) -> None:
+        """A block of this run that is cut off stays open: nothing of it is ever kept."""
+
+    def arm_for(self, context: None) -> int:
+        return self.arm
+
+    def may_play(self, arm: int) -> bool:
+        return arm == self.arm
+
+    def is_full(self, filled: int) -> bool:
+        return filled >= self.rounds
+
+    @property
+    def is_local(self) -> bool:
+        return self.kernels.respond is not None
+
+    def respond(self, reward: Any) -> Any:
+        respond = self.kernels.respond
+        assert respond is not None
+        return respond(self.release, reward, self.noise)
+
+    def copy(self) -> Self:
+        other = super().copy()
+        other.history = _copied_history(self.history)
+        return other
+
+    def record(
+        self, arms: Sequence[Any], outcome_range: tuple[float, float], kind: str, binary: bool
+    ) -> Record | None:
+        """The public record, for inference."""
+        if self.recorded is None or self.history is None:
+            return None
+        return Record(self.recorded, tuple(arms), frozen(self.history), outcome_range, kind, binary)
+
+    def public(self) -> dict[str, Any]:
+        history = _copied_history(self.history)
+        return super().public() | {"arm": self.arm, "rounds": self.rounds, "history": history}
+
+    def restore(self, data: Any) -> None:
+        super().restore(data)
+        self.arm, self.rounds = count_in(data, "arm"), count_in(data, "rounds")
+        self.history = _history_in(data, len(self.releases))
+        if self.arm >= len(self.releases):
+            raise DamagedFile("the state of the run has no open block")
+
+
+def _copied_history(history: list[list[list[float]]] | None) -> list[list[list[float]]] | None:
+    return None if history is None else [[entry.copy() for entry in arm] for arm in history]
+
+
+def _history_in(data: Mapping[str, Any], arms: int) -> list[list[list[float]]] | None:
+    """The saved record; None in files from before there was one."""
+    history = data.get("history")
+    if history is None:
+        return None
+    fits = type(history) is list and len(history) == arms
+    for arm in history if fits else ():
+        fits = fits and type(arm) is list and all(
+            type(entry) is list and len(entry) == 2 and type(entry[0]) is int
+            and type(entry[1]) in (int, float)
+            for entry in arm
+        )  # fmt: skip
+    if not fits:
+        raise DamagedFile("the state of the run has a damaged record of releases")
+    return [[[size, float(value)] for size, value in arm] for arm in history]
+
+
+@lru_cache(maxsize=256)
+def linked_kernels(policy: Policy, secure: bool) -> Kernels:
+    """A row's functions, interpreted, with the noise of one source."""
+    source: Source = SECURE if secure else SIMULATED
+    respond = policy.release.respond_kernel(source)
+    return Kernels(
+        policy.choose_kernel.interpreted(),
+        policy.length_kernel.interpreted(),
+        policy.release.publish_kernel(source).interpreted(),
+        None if respond is None else respond.interpreted(),
+    )
 
 
 @lru_cache(maxsize=16)

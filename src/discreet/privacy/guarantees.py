@@ -249,8 +249,11 @@ class Guarantee:
         parts = [_SETTING[self.definition], changed, " ", self._effect(), " ", label]
         if self.definition is Definition.INSTANTANEOUS:
             parts.append("; the whole run costs more, because every round pays again")
-        if self.conditions:
-            parts += [", provided ", " and ".join(self.conditions)]
+        if len(self.conditions) > 1:  # one of them may hold an "or" or an "and" itself
+            numbered = (f"({n}) {text}" for n, text in enumerate(self.conditions, 1))
+            parts += [", provided that ", "; ".join(numbered)]
+        elif self.conditions:
+            parts += [", provided ", self.conditions[0]]
         return "".join(parts) + "."
 
     def _effect(self) -> str:

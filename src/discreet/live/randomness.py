@@ -9,7 +9,7 @@ from __future__ import annotations
 from random import SystemRandom
 
 
-class SystemChance:
+class SystemRandomness:
     """The draws that rules make, under the names of numpy's generators."""
 
     __slots__ = ("_system",)

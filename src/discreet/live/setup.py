@@ -1,0 +1,173 @@
+"""What kinds of trials differ in: finite arms, or contexts. The kind follows from the policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..checks import Name, check_horizon, check_range, count, number_of, positive
+from ..errors import InvalidArgument, UnsupportedBudget
+from ..identify.trials import row_for_goal
+from ..inference.record import Record, check_kind
+from ..policies import Policy
+from ..privacy.guarantees import Guarantee
+from ..privacy.source import SECURE
+from .randomness import SystemRandomness
+from .rows import protects_whole_run, rows_for_trials
+from .run import FiniteRun, Run
+
+if TYPE_CHECKING:
+    from .contexts import ContextRun
+
+
+class Plan(NamedTuple):
+    """A trial before anybody was assigned."""
+
+    policy: Any
+    """as the trial plays it"""
+    run: Run
+    guarantee: Guarantee
+    """of one outcome"""
+    outcome_range: tuple[float, float]
+    units: Callable[[Any], int | None]
+    """an outcome as a whole number of units; None if it is no number of the range"""
+    range_fix: str
+    """what to do about an outcome out of range"""
+    settings: dict[str, Any]
+    """what is stored of it"""
+
+    def context(self, actions: Any) -> Any:
+        """The features of a unit that needs an arm, in the form that the run takes."""
+        if isinstance(self.run, FiniteRun):
+            if actions is None:
+                return None
+            raise _no_contexts("actions", self.policy)
+        run: ContextRun = self.run  # type: ignore[assignment]
+        return run.context(actions)
+
+    def record(self, run: Run, arms: Sequence[Name]) -> Record | None:
+        """What was released so far, for inference; None where there is no mean of an arm."""
+        if not isinstance(run, FiniteRun):
+            return None
+        return run.record(
+            arms, self.outcome_range, self.settings["intervals"], self.settings["binary"]
+        )
+
+    def estimates(self, run: Run, actions: Any) -> list[tuple[float, float]]:
+        """Mean and width of every arm."""
+        if isinstance(run, FiniteRun):
+            raise _no_contexts("actions", self.policy)
+        contextual: ContextRun = run  # type: ignore[assignment]
+        return contextual.estimates(actions)
+
+
+def plan_for(policy: Any, arms: int, **options: Any) -> Plan:
+    """The plan of a trial; what its policy cannot do is refused."""
+    if isinstance(policy, Policy):
+        return finite_plan(policy, arms, **options)
+    from ..linear.row import LinearPolicy
+
+    if not isinstance(policy, LinearPolicy):
+        raise InvalidArgument(
+            "policy", "be a row of the catalogue, or composed of the same parts", policy,
+            'use for example discreet.policy("dp-imed", epsilon=1.0)',
+        )  # fmt: skip
+    return context_plan(policy, arms, **options)
+
+
+def finite_plan(
+    policy: Policy, arms: int, *, horizon: float | None, goal: str, risk: float | None,
+    outcome_range: tuple[float, float] | None, intervals: str, binary: bool, **contexts: Any,
+) -> Plan:  # fmt: skip
+    """Arms that are the same for everybody."""
+    for name, value in contexts.items():
+        if value is not None:
+            raise _no_contexts(name, policy)
+    row = row_for_goal(policy, goal, risk)
+    if not protects_whole_run(row):
+        raise UnsupportedBudget(
+            "policy", "be private over the whole run of a live trial",
+            f"{row.name}: {row.guarantee.short()}",
+            f"policies you can use: {', '.join(rows_for_trials())}; "
+            "Rehearsal runs any policy, on made-up outcomes",
+        )  # fmt: skip
+    low, high = check_range((0.0, 1.0) if outcome_range is None else outcome_range)
+    setting = row.setting(arms, check_horizon(horizon), SECURE)
+    run = FiniteRun(row, setting, SystemRandomness(), None)
+    check_kind(intervals, run.recorded)
+    return Plan(
+        row,
+        run,
+        row.guarantee,
+        (low, high),
+        units_of(low, high, lambda number: round((number - low) / (high - low) * SECURE.unit)),
+        "record what was measured, or set outcome_range when the trial is planned",
+        {"outcome_range": [low, high], "intervals": intervals, "binary": bool(binary)},
+    )
+
+
+def context_plan(
+    policy: Any, arms: int, *, dimension: int | None, horizon: float | None, goal: str,
+    risk: float | None, outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
+    longest: float | None, batch: int | None,
+) -> Plan:  # fmt: skip
+    """Arms whose features every unit brings."""
+    from ..linear.view import LinearSetting
+    from .contexts import ContextRun, served_release
+
+    if goal != "regret" or risk is not None:
+        raise InvalidArgument(
+            "goal", "be 'regret', with no risk, for a policy with contexts", goal, "leave it out"
+        )
+    if outcome_range is not None:
+        raise InvalidArgument(
+            "outcome_range", "be left out: the policy says what it clips outcomes to",
+            outcome_range, "adac-oful takes low=..., high=...",
+        )  # fmt: skip
+    release = served_release(policy)
+    private = release.private_contexts
+    size = count("dimension", dimension, fix="give the number of features of an arm")
+    rounds = check_horizon(horizon)
+    if rounds is None:
+        raise InvalidArgument(
+            "horizon", "be given for a trial with contexts", None, "use for example 10_000"
+        )
+    length = positive(
+        "longest", 1.0 if longest is None else longest, "give a bound on the actions' length"
+    )
+    members = 1 if batch is None else count("batch", batch, fix="give the members per release")
+    if members > 1 and not private:
+        raise InvalidArgument(
+            "batch", "be left out where contexts are public: they make the batches", batch,
+            "leave it out",
+        )  # fmt: skip
+    grid = release.grid(length)
+    setting = LinearSetting(arms, size, rounds, grid)
+    return Plan(
+        policy,
+        ContextRun(policy, setting, members, length, SystemRandomness()),
+        release.guarantee(size),
+        (grid.low, grid.high),
+        units_of(grid.low, grid.high, grid.reward),
+        "record what was measured, scaled to the range; adac-oful takes low=..., high=...",
+        {"dimension": size, "longest": length, "batch": members},
+    )
+
+
+def units_of(
+    low: float, high: float, scaled: Callable[[float], int]
+) -> Callable[[Any], int | None]:
+    """A function that makes whole units of outcomes."""
+
+    def units(outcome: Any) -> int | None:
+        number = number_of(outcome)
+        return None if number is None or not low <= number <= high else scaled(number)
+
+    return units
+
+
+def _no_contexts(argument: str, policy: Policy) -> InvalidArgument:
+    return InvalidArgument(
+        argument, f"be left out: {policy.name} is a policy for finite arms, without contexts",
+        "a value", 'take a linear policy, for example discreet.policy("adac-oful", rho=0.5)',
+    )  # fmt: skip

@@ -1,0 +1,82 @@
+"""A trial in memory: gone with its process.
+
+What a write changes takes effect at one assignment, so that Ctrl-C finds it done or not begun; what
+an assignment to several places needs is noted down first and made up for by the next call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...checks import Name
+from ..rules import Member, Place
+from .base import Block, Json
+
+
+class MemoryStore:
+    """Dictionaries. Other stores may build on it: write first, then call the method of this one."""
+
+    def __init__(self) -> None:
+        self._members: dict[Name, Member] = {}
+        self._assigned: list[int] = []
+        self._now: tuple[Json, dict[str, Block]] = {}, {}
+        self._noted: tuple[Name, Member, Place | None, int] | None = None
+
+    @property
+    def place(self) -> str:
+        return "memory"
+
+    @property
+    def state(self) -> Json:
+        return self._now[0]
+
+    @property
+    def assigned(self) -> list[int]:
+        return self._assigned
+
+    @property
+    def blocks(self) -> Mapping[str, Block]:
+        return self._now[1]
+
+    def ready(self) -> None:
+        if self._noted is not None:
+            self._enter(*self._noted)
+
+    def member(self, unit: Name) -> Member | None:
+        return self._members.get(unit)
+
+    def create(self, state: Json, arms: int, block: str) -> None:
+        self._assigned = [0] * arms
+        self._now = state, {block: Block()}
+
+    def assign(self, unit: Name, member: Member, place: Place | None) -> None:
+        self._noted = noted = unit, member, place, self._assigned[member.arm] + 1
+        self._enter(*noted)
+
+    def _enter(self, unit: Name, member: Member, place: Place | None, assigned: int) -> None:
+        """Doing it twice is doing it once."""
+        if place is not None:
+            places = self._now[1][member.block].places
+            if len(places) == member.slot:
+                places.append(place)
+        self._members[unit] = member
+        self._assigned[member.arm] = assigned
+        self._noted = None
+
+    def record(self, block: str, slot: int, value: int) -> None:
+        self._now[1][block].outcomes[slot] = value
+
+    def release(self, block: str | None, state: Json, opens: str | None) -> None:
+        blocks = {key: other for key, other in self._now[1].items() if key != block}
+        if opens is not None:
+            blocks[opens] = Block()
+        self._now = state, blocks
+
+    def begin(self, block: str, run: Json) -> None:
+        state, blocks = self._now
+        self._now = {**state, "protocol": {**state["protocol"], **run}}, blocks
+
+    def close(self) -> None:
+        for block in self._now[1].values():
+            block.outcomes.clear()
+            block.places[:] = [place._replace(action=None) for place in block.places]

@@ -1,0 +1,214 @@
+"""Files under attack: planted links, swapped locks, second owners, wide modes, old versions."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_cases import Clock, klucb_trial
+
+import discreet
+import discreet.linear as linear
+from discreet.errors import (
+    ConflictingOutcome,
+    DamagedFile,
+    InvalidArgument,
+    TrialError,
+    UnknownUnit,
+)
+from discreet.live import Trial
+from discreet.live.stores import files
+
+pytestmark = pytest.mark.usefixtures("no_sync")
+DATA = Path(__file__).parent / "data" / "version1"
+
+
+def settled(trial: Trial, units: int, start: int = 0) -> None:
+    for unit in range(start, start + units):
+        trial.assign(unit)
+        trial.record(unit, 0.5)
+
+
+@pytest.mark.parametrize("kind", ["symbolic", "hard"])
+@pytest.mark.parametrize("name", ["outcomes-1", "outcomes-2", "assignments", "new"])
+def test_planted_links_are_never_written_through(kind: str, name: str, tmp_path: Path) -> None:
+    victim, path = tmp_path / "victim", tmp_path / "trial.json"
+    victim.write_bytes(b"one\ntwo\n")
+    planted = tmp_path / f"trial.json.{name}"
+    planted.symlink_to(victim) if kind == "symbolic" else os.link(victim, planted)
+    try:
+        with klucb_trial(path=path) as trial:
+            settled(trial, 5)
+    except (OSError, InvalidArgument, DamagedFile):
+        pass
+    assert victim.read_bytes() == b"one\ntwo\n"
+
+
+def test_a_link_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
+    path, elsewhere = tmp_path / "trial.json", tmp_path / "elsewhere"
+    with klucb_trial(path=path) as trial:
+        settled(trial, 3)
+    for name in ("trial.json", "trial.json.assignments"):
+        file = tmp_path / name
+        file.rename(elsewhere)
+        file.symlink_to(elsewhere)
+        with pytest.raises(DamagedFile, match="link"):
+            Trial.load(path)
+        file.unlink()
+        elsewhere.rename(file)
+    Trial.load(path).close()
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o777, 0o022])
+def test_files_are_the_owners_alone_whatever_the_umask(umask: int, tmp_path: Path) -> None:
+    before = os.umask(umask)
+    try:
+        with klucb_trial(path=tmp_path / "trial.json") as trial:
+            settled(trial, 5)
+            modes = {stat.S_IMODE(p.stat().st_mode) for p in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    assert modes == {0o600}
+
+
+def test_wider_modes_are_tightened(tmp_path: Path) -> None:
+    path = tmp_path / "trial.json"
+    with klucb_trial(path=path) as trial:
+        settled(trial, 3)
+    for file in tmp_path.iterdir():
+        file.chmod(0o666)
+    with Trial.load(path):
+        assert {stat.S_IMODE(p.stat().st_mode) for p in tmp_path.iterdir()} == {0o600}
+
+
+# --- one owner ------------------------------------------------------------------------------------
+
+
+def test_a_linked_folder_is_the_same_folder(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.mkdir()
+    link.symlink_to(real)
+    with klucb_trial(path=real / "trial.json"), pytest.raises(TrialError, match="already open"):
+        Trial.load(link / "trial.json")
+    with Trial.load(link / "trial.json"), pytest.raises(TrialError, match="already open"):
+        Trial.load(real / "trial.json")
+
+
+def test_there_is_no_lock_to_remove(tmp_path: Path) -> None:
+    path = tmp_path / "trial.json"
+    with klucb_trial(path=path) as trial:
+        settled(trial, 3)
+        for file in tmp_path.iterdir():
+            if "lock" in file.name:
+                file.unlink()
+        with pytest.raises(TrialError, match="already open"):
+            Trial.load(path)
+
+
+def test_of_two_owners_after_a_swap_only_one_releases(tmp_path: Path) -> None:
+    """The locked file is replaced by a copy, so that a second process finds no lock."""
+    path, log = tmp_path / "trial.json", tmp_path / "trial.json.assignments"
+    first = klucb_trial(path=path)
+    first.assign("x")
+    shutil.copy(log, tmp_path / "copy")
+    os.replace(tmp_path / "copy", log)
+    with Trial.load(path) as second:
+        with pytest.raises(TrialError, match="replaced"):
+            first.record("x", 1.0)
+        with pytest.raises(TrialError):
+            first.report()
+        second.record("x", 0.0)
+        assert second.report()["releases"] == 1
+    first.close()
+
+
+def test_a_snapshot_that_was_put_back_is_not_replaced(tmp_path: Path) -> None:
+    """The generation is checked before a release: in place, or as another file."""
+    for in_place in (True, False):
+        folder = tmp_path / str(in_place)
+        folder.mkdir()
+        path = folder / "trial.json"
+        trial = klucb_trial(path=path)
+        trial.assign(0)
+        old = path.read_bytes()
+        trial.record(0, 0.5)
+        trial.assign(1)
+        if in_place:
+            path.write_bytes(old)
+        else:
+            (folder / "old").write_bytes(old)
+            os.replace(folder / "old", path)
+        with pytest.raises(TrialError, match="another snapshot"):
+            trial.record(1, 0.5)
+        assert path.read_bytes() == old
+        trial.close()
+
+
+def test_a_folder_that_is_renamed_is_still_the_same(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    with klucb_trial(path=tmp_path / "a" / "trial.json") as trial:
+        (tmp_path / "a").rename(tmp_path / "b")
+        (tmp_path / "a").mkdir()
+        settled(trial, 5)
+        assert not list((tmp_path / "a").iterdir())
+    Trial.load(tmp_path / "b" / "trial.json").close()
+
+
+def test_a_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "fcntl", None)
+    with pytest.raises(TrialError, match="need a lock"):
+        klucb_trial(path=tmp_path / "trial.json")
+    monkeypatch.undo()
+    klucb_trial(path=tmp_path / "trial.json").close()
+
+
+# --- files of version 1 ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(p.name for p in DATA.iterdir()))
+def test_files_of_version_1_load_and_go_on(name: str, tmp_path: Path, clock: Clock) -> None:
+    shutil.copytree(DATA / name, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "trial.json.lock").write_bytes(b"")
+    path = tmp_path / "trial.json"
+    saved = json.loads((tmp_path / "expected.json").read_text())
+    expected: dict[str, Any] = saved["report"]
+    with Trial.load(path, clock=clock) as trial:
+        report = trial.report()
+        for key in set(expected) - {"guarantee", "budget", "recommendation"}:
+            assert report[key] == expected[key], key
+        if expected.get("recommendation"):
+            assert report["recommendation"]["arm"] == expected["recommendation"]["arm"]
+        for unit, arm in saved["arms"].items():
+            assert trial.assign(int(unit)) == arm
+        assert not (tmp_path / "trial.json.lock").exists()
+    for turn in range(3):
+        with Trial.load(path, clock=clock) as trial:
+            if trial.status == "finished":
+                assert name == "stopped"
+                return
+            for number in range(8):
+                unit = f"new {turn} {number}"
+                actions = [[0.6, 0.1, 0.2], [0.1, 0.7, 0.3]] if "estimate" in expected else None
+                trial.assign(unit, actions)
+                for waiting in ("no answer yet", "open", 5, unit):
+                    with suppress(UnknownUnit, ConflictingOutcome):
+                        trial.record(waiting, 0.5)
+                clock.now += 60.0
+            later = trial.report()
+    assert later["releases"] > expected["releases"]
+    assert json.loads(path.read_text())["version"] == files.VERSION
+    assert len(list(tmp_path.glob("*.outcomes-*"))) == 1
+
+
+def test_public_names_of_today_still_work(tmp_path: Path) -> None:
+    trial = linear.Trial(linear.policy("adac-oful", rho=0.5), 2, dimension=2, horizon=20)
+    trial.save(tmp_path / "t.json")
+    trial.close()
+    with linear.Trial.load(tmp_path / "t.json") as again:
+        assert isinstance(again, discreet.Trial)

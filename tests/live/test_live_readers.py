@@ -1,0 +1,116 @@
+"""Every reader settles first, and what whoever may record can find out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_cases import Clock, CountedNoise, klucb_trial, open_block
+
+from discreet.errors import ConflictingOutcome, InvalidArgument, UnknownUnit
+from discreet.identify import identifier
+from discreet.live import Trial
+
+READERS: dict[str, Callable[[Trial], Any]] = {
+    "str": str,
+    "repr": repr,
+    "status": lambda trial: trial.status,
+    "rounds": lambda trial: trial.rounds,
+    "recommendation": lambda trial: trial.recommendation,
+    "report": lambda trial: trial.report(),
+    "settle": lambda trial: trial.settle(),
+    "assign": lambda trial: trial.assign("x"),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_every_reader_settles_first(reader: str, clock: Clock, noise: CountedNoise) -> None:
+    trial = klucb_trial(deadline=10.0, clock=clock)
+    trial.assign("x")
+    clock.now += 10.0
+    assert not noise.drawn
+    READERS[reader](trial)
+    assert len(noise.drawn) == 1
+
+
+def test_a_late_outcome_steers_nothing_that_is_shown(clock: Clock, noise: CountedNoise) -> None:
+    """Whether somebody answers after the deadline must not decide what the next look shows."""
+    shown = []
+    for late in (True, False):
+        clock.now = 0.0
+        noise.drawn.clear()
+        trial = klucb_trial(deadline=10.0, clock=clock)
+        trial.assign("x")
+        clock.now += 10.0
+        if late:
+            trial.record("x", 1.0)
+        shown.append((trial.status, repr(trial), str(trial), trial.rounds))
+    assert shown[0] == shown[1]
+
+
+def test_an_answer_is_shown_as_soon_as_it_is_due(clock: Clock, noise: CountedNoise) -> None:
+    row = identifier("adap-tt", epsilon=1e3)
+    trial = Trial(row, 2, goal="identify", risk=0.5, deadline=1.0, clock=clock)
+    for unit in range(400):
+        if trial.recommendation is not None:
+            break
+        trial.assign(unit)
+        clock.now += 1.0
+    assert trial.recommendation is not None or trial.rounds == 400
+
+
+# --- an oracle ------------------------------------------------------------------------------------
+
+
+def waiting(**options: Any) -> Trial:
+    """A trial with an outcome of "x" in a block that is not yet due."""
+    trial = klucb_trial(deadline=10.0, **options)
+    trial.assign("x")
+    trial.record("x", 0.25)
+    return trial
+
+
+def test_recording_again_is_an_oracle_unless_conflicts_are_ignored(clock: Clock) -> None:
+    with pytest.raises(ConflictingOutcome):
+        waiting(clock=clock).record("x", 0.75)
+    trial = waiting(clock=clock, conflicts="ignore")
+    trial.assign("visitor")
+    answers = [trial.record("x", outcome) for outcome in (0.0, 0.25, 1.0)]  # type: ignore[func-returns-value]
+    answers += [trial.record("visitor", 1.0)]  # type: ignore[func-returns-value]
+    clock.now += 10.0
+    answers += [trial.record("x", 0.5)]  # type: ignore[func-returns-value]
+    assert answers == [None] * 5
+    for wrong, error in (((1, 2.0), UnknownUnit), (("x", 2.0), InvalidArgument)):
+        with pytest.raises(error):
+            trial.record(*wrong)
+
+
+@pytest.mark.usefixtures("no_sync")
+def test_the_first_outcome_stands_and_the_setting_is_stored(tmp_path: Path, clock: Clock) -> None:
+    path = tmp_path / "t.json"
+    with waiting(clock=clock, conflicts="ignore", path=path) as trial:
+        trial.record("x", 1.0)
+        assert open_block(trial).outcomes == {0: 1 << 18}
+    with Trial.load(path, clock=clock) as trial:
+        trial.record("x", 0.5)
+        assert open_block(trial).outcomes == {0: 1 << 18}
+    with pytest.raises(InvalidArgument, match="conflicts must be 'refuse' or 'ignore'"):
+        klucb_trial(conflicts="alike")
+
+
+def test_risk_and_delta_are_the_same_thing() -> None:
+    row = identifier("adap-tt", epsilon=1.0)
+    one = Trial(row, 2, goal="identify", risk=0.1)
+    assert one.policy == Trial(row, 2, goal="identify", delta=0.1).policy
+    with pytest.raises(InvalidArgument, match="risk alone"):
+        Trial(row, 2, goal="identify", risk=0.1, delta=0.1)
+
+
+def test_time_passes_by_itself_without_a_clock_of_ones_own() -> None:
+    trial = klucb_trial(deadline=0.01)
+    trial.assign("x")
+    time.sleep(0.02)
+    assert "1 releases" in repr(trial)

@@ -1,0 +1,84 @@
+"""The contract of stores: every store passes it, and it finds stores that do not do their part."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.live.stores import FileStore, MemoryStore, Store
+from discreet.testing import stores as contract
+from discreet.testing.stores import check_store
+
+pytestmark = pytest.mark.usefixtures("no_sync")
+
+
+def reopened(store: Any) -> Store:
+    again = FileStore(store.path)
+    again.load()
+    return again
+
+
+def test_memory_keeps_the_contract() -> None:
+    check_store(MemoryStore)
+
+
+def test_files_keep_the_contract(tmp_path: Path) -> None:
+    number = itertools.count()
+    check_store(lambda: FileStore(tmp_path / f"{next(number)}.json"), reopened)
+
+
+class Forgetful(MemoryStore):
+    """Loses outcomes."""
+
+    def record(self, block: str, slot: int, value: int) -> None:
+        """Not at all."""
+
+
+class Hoarding(MemoryStore):
+    """Keeps a block that was released."""
+
+    def release(self, block: str | None, state: Any, opens: str | None) -> None:
+        blocks = dict(self.blocks)
+        super().release(block, state, opens)
+        self._now = self.state, {**blocks, **self.blocks}
+
+
+class Sweeping(MemoryStore):
+    """Erases every block with one."""
+
+    def release(self, block: str | None, state: Any, opens: str | None) -> None:
+        for key in list(self.blocks):
+            super().release(key, state, opens)
+
+
+class Untyped(MemoryStore):
+    """Cannot tell 7 from "7"."""
+
+    def member(self, unit: Any) -> Any:
+        return self._members.get(str(unit))
+
+    def assign(self, unit: Any, member: Any, place: Any) -> None:
+        super().assign(str(unit), member, place)
+
+
+class Stale(MemoryStore):
+    """Leaves the state as it was."""
+
+    def begin(self, block: str, run: Any) -> None:
+        """Not at all."""
+
+
+@pytest.mark.parametrize("kind", [Forgetful, Hoarding, Sweeping, Untyped, Stale])
+def test_the_contract_finds_stores_that_do_not_do_their_part(kind: type[MemoryStore]) -> None:
+    with pytest.raises((AssertionError, KeyError)):
+        check_store(kind)
+
+
+def test_every_check_is_part_of_the_contract() -> None:
+    names = [name for name in vars(contract) if name.startswith("check_") and name != "check_store"]
+    called = check_store.__code__.co_names
+    assert names
+    assert set(names) <= set(called)

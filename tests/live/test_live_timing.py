@@ -1,0 +1,254 @@
+"""What can be timed tells nothing: see `timing_attack`; false alarms at most 1e-6 for each test.
+
+A busy machine blurs the microseconds that OpenDP's sampler takes longer for larger noise, so the
+sampler is slowed down here, a hundred times as much: what a patient onlooker sees, in seconds.
+`benchmarks/timing.py` attacks the real one.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from live_cases import Clock
+from timing_attack import epsilon_lower, sampled, timed_units
+
+from discreet.compiled import Function
+from discreet.live import Trial
+from discreet.policies import ForgetGaussian, ForgetLaplace, Policy
+from discreet.policies.releases import LocalBernoulli, LocalLaplace, Tree
+from discreet.policies.rules import Rule
+from discreet.policies.schedules import EachRound
+from discreet.privacy import Approximate, secure
+
+SURE = 1.0 - 1e-6
+TRIALS = 1200
+"""A side."""
+
+
+def choose_first(rule: Any, memory: Any, view: Any, t: int, rng: Any) -> int:
+    return 0
+
+
+@dataclass(frozen=True)
+class First(Rule):
+    """Always the same arm: the release is what is attacked."""
+
+    name: ClassVar[str] = "first"
+    choose: ClassVar[Function] = staticmethod(choose_first)
+
+
+RELEASES: dict[str, Any] = {
+    "laplace": ForgetLaplace(1.0),
+    "gaussian": ForgetGaussian(Approximate(1.0, 1e-6)),
+    "tree": Tree(8.0),
+    "local laplace": LocalLaplace(1.0),
+    "local bits": LocalBernoulli(1.0),
+}
+CLAIMS = dict.fromkeys(RELEASES, 1.0) | {"tree": 8.0}
+
+
+def trial_of(name: str) -> Trial:
+    row = Policy("attacked", EachRound(), RELEASES[name], First())
+    return Trial(row, 2, horizon=10 * TRIALS if name == "tree" else None)
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise takes 200 µs for each multiple of its scale; an untrue bit takes 200 µs."""
+    real, respond = secure._measurement, secure._response
+
+    def measurement(kind: str, scale: float) -> Any:
+        draw = real(kind, scale)
+
+        def slowed(value: int) -> int:
+            noise = int(draw(value))
+            wait(2e-4 * abs(noise) / scale)
+            return noise
+
+        return slowed
+
+    def response(epsilon: float) -> Any:
+        draw = respond(epsilon)
+
+        def slowed(bit: bool) -> bool:
+            answer = bool(draw(bit))
+            wait(2e-4 * (answer is not bit))
+            return answer
+
+        return slowed
+
+    for name in RELEASES:
+        trial_of(name)  # scales are proved by the real measurement
+    monkeypatch.setattr(secure, "_measurement", measurement)
+    monkeypatch.setattr(secure, "_response", response)
+    monkeypatch.setattr(secure, "_windows", {})
+
+
+def wait(seconds: float) -> None:
+    begun = time.perf_counter()
+    while time.perf_counter() - begun < seconds:
+        pass
+
+
+@pytest.mark.usefixtures("slow")
+@pytest.mark.parametrize("name", RELEASES)
+def test_durations_and_value_together_keep_the_claim(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(secure, "_raised", lambda kind, scale, sensitivity, keeps: scale)
+    proved = epsilon_lower(sampled(timed_units(trial_of(name)), TRIALS), SURE)
+    assert proved <= CLAIMS[name]
+
+
+@pytest.mark.usefixtures("slow")
+@pytest.mark.parametrize("name", ["laplace", "gaussian", "local laplace", "local bits"])
+def test_the_attack_finds_a_draw_that_is_not_padded(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(secure, "_raised", lambda kind, scale, sensitivity, keeps: scale)
+    monkeypatch.setattr(secure, "padded", lambda law, draw, value: secure._drawn(draw, value))
+    proved = epsilon_lower(sampled(timed_units(trial_of(name)), TRIALS), SURE)
+    assert proved > CLAIMS[name]
+
+
+# --- windows --------------------------------------------------------------------------------------
+
+
+def test_a_window_is_measured_once_by_draws_about_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secure, "_windows", {})
+    seen: list[Any] = []
+
+    def draw(value: Any) -> int:
+        seen.append(value)
+        return 0
+
+    secure.padded("laplace", draw, 77)
+    assert seen.count(77) >= 1
+    assert set(seen) == {0, 77}
+    assert seen.index(77) == secure._DUMMIES
+    before = len(seen)
+    secure.padded("laplace", draw, 78)
+    assert 0 not in seen[before:]
+
+
+def test_no_result_is_handed_out_before_its_window_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secure, "_windows", {"laplace": 2_000_000})
+    for _ in range(20):
+        begun = time.perf_counter_ns()
+        secure.laplace(1.0)
+        assert time.perf_counter_ns() - begun >= 2_000_000
+
+
+def test_a_draw_that_outlasts_its_window_is_thrown_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secure, "_windows", {"laplace": 1_000_000})
+    drawn: list[int] = []
+
+    def draw(value: Any) -> int:
+        drawn.append(len(drawn))
+        wait(0.003 if len(drawn) == 1 else 0.0)
+        return drawn[-1]
+
+    assert secure.padded("laplace", draw, 0) == drawn[-1] >= 1
+
+
+def test_a_window_that_is_disturbed_while_it_is_padded_fails_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a draw would be the likelier to fail the longer it is, and failures would select."""
+    monkeypatch.setattr(secure, "_windows", {"laplace": 1_000_000})
+    ticks = iter([0, 100, 5_000_000, 5_000_000, 5_000_100, 6_000_000])
+    monkeypatch.setattr(secure, "perf_counter_ns", lambda: next(ticks))
+    drawn = iter([1, 2])
+    assert secure.padded("laplace", lambda value: next(drawn), 0) == 2
+
+
+def test_a_draw_that_waits_for_another_does_not_show_its_length(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The lock is held until the window ends, not until the draw does."""
+    monkeypatch.setattr(secure, "_windows", {"laplace": 200_000_000})
+    inside = threading.Event()
+
+    def draw(value: Any) -> int:
+        inside.set()
+        return 0
+
+    thread = threading.Thread(target=secure.padded, args=("laplace", draw, 0))
+    begun = time.perf_counter()
+    thread.start()
+    inside.wait()
+    with secure._lock:
+        waited = time.perf_counter() - begun
+    thread.join()
+    assert waited > 0.19
+
+
+# --- sizes of files, and how deep it is -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["laplace", "tree"])
+def test_files_have_the_same_size_whatever_was_recorded(
+    name: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Noise makes up for the outcomes, so that all that is public is the same."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    sizes = []
+    for outcome in (0.0, 1.0, 0.123456):
+        units = round(outcome * 2**20)
+        monkeypatch.setattr(secure, "laplace", lambda scale, rng=None, u=units: 5_000_000 - u)
+        row = Policy("attacked", EachRound(), RELEASES[name], First())
+        path = tmp_path / str(outcome)
+        path.mkdir()
+        clock = Clock()
+        with Trial(row, 2, horizon=50, path=path / "t.json", deadline=1.0, clock=clock) as t:
+            t.assign("x")
+            t.record("x", outcome)
+            before = sorted((p.name, p.stat().st_size) for p in path.iterdir())
+            clock.now += 2.0
+            assert t.settle()
+            after = sorted((p.name, p.stat().st_size) for p in path.iterdir())
+        sizes.append((before, after))
+    assert sizes[0] == sizes[1] == sizes[2]
+
+
+def test_from_record_to_the_noise_there_are_at_most_five_frames(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    depths: list[list[str]] = []
+
+    def laplace(scale: float, rng: None = None) -> int:
+        names = []
+        frame: Any = sys._getframe(1)
+        while frame.f_code.co_name != "record":
+            names.append(frame.f_code.co_name)
+            frame = frame.f_back
+        depths.append(names)
+        return 0
+
+    monkeypatch.setattr(secure, "laplace", laplace)
+    trial = trial_of("laplace")
+    trial.assign("x")
+    trial.record("x", 1.0)
+    assert len(depths) == 1
+    assert len(depths[0]) + 1 <= 5, depths[0]
+
+
+def test_the_bound_itself_is_right() -> None:
+    """Randomised bits of a known ε: the bound stays below it, and comes near."""
+    rng = np.random.default_rng(1)
+    epsilon = 2.0
+    truth = math.exp(epsilon) / (1.0 + math.exp(epsilon))
+    n = 20_000
+    sides = tuple(
+        np.column_stack([(rng.random(n) < p).astype(float), rng.random(n)])
+        for p in (1.0 - truth, truth)
+    )
+    assert 1.6 < epsilon_lower(sides, SURE) <= epsilon  # type: ignore[arg-type]
