@@ -105,7 +105,7 @@ def test_risk_and_delta_are_the_same_thing() -> None:
     row = identifier("adap-tt", epsilon=1.0)
     one = Trial(row, 2, goal="identify", risk=0.1)
     assert one.policy == Trial(row, 2, goal="identify", delta=0.1).policy
-    with pytest.raises(InvalidArgument, match="risk alone"):
+    with pytest.raises(InvalidArgument, match="older name of risk"):
         Trial(row, 2, goal="identify", risk=0.1, delta=0.1)
 
 
