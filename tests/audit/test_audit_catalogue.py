@@ -34,7 +34,7 @@ PROVED = {"dp-ucb": 0.6, "dp-ucb-td": 0.6, "dp-ucb-bound": 0.6, "adap-ucb": 0.8}
 @pytest.mark.parametrize("name", ROWS)
 def test_no_violation_in_an_intact_row(name: str) -> None:
     policy = PRIVATE[name]
-    inputs, transcripts = None, 200_000
+    inputs, transcripts = None, 2_000_000  # one choice each: quick
     if policy.guarantee.definition is not Definition.INSTANTANEOUS:
         horizon = 4 if name in PROVED else short_horizon(policy)
         inputs = candidates(policy, arms=2, horizon=horizon, feeding=False)
