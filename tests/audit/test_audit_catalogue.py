@@ -38,7 +38,10 @@ def test_no_violation_in_an_intact_row(name: str) -> None:
     if policy.guarantee.definition is not Definition.INSTANTANEOUS:
         horizon = 4 if name in PROVED else short_horizon(policy)
         inputs = candidates(policy, arms=2, horizon=horizon, feeding=False)
-        transcripts = 200_000 if name in PROVED else 60_000
+        transcripts = 60_000
+        if name in PROVED:  # four rounds of one arm: all noisy numbers that hold a reward
+            inputs = [pair for pair in inputs if set(getattr(pair, "forced", ())) == {0}]
+            transcripts = 300_000
     result = audit(policy, inputs=inputs, transcripts=transcripts, confidence=SURE, seed=1)
     assert not result.is_violation, result
     assert result.transcripts <= transcripts
