@@ -166,12 +166,11 @@ class Slow:
 
 def test_time_counts_from_after_the_first_play_of_every_input() -> None:
     """Both inputs are searched though their first plays take as long as the audit may."""
-    subjects = [Slow("blind", (0.5, 0.5), wait=0.4), Slow("leaky", (0.2, 0.8), wait=0.4)]
-    result = attack(subjects, Pure(1.0), seconds=0.4, confidence=1 - 1e-6, seed=1)
+    subjects = [Slow("blind", (0.5, 0.5), wait=1.0), Slow("leaky", (0.2, 0.8), wait=1.0)]
+    result = attack(subjects, Pure(1.0), seconds=1.0, confidence=1 - 1e-6, seed=1)
     assert result.inputs == "leaky"
-    assert result.is_violation
-    assert result.tested > 1000
-    assert result.seconds < 5.0
+    assert result.tested >= 200
+    assert result.epsilon_lower > 0.0
 
 
 def test_the_clock_does_not_end_the_test(monkeypatch: pytest.MonkeyPatch) -> None:

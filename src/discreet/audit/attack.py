@@ -158,9 +158,10 @@ class _Work:
         transcripts, until one is left."""
         rounds = max(1, math.ceil(math.log(len(subjects), KEPT)))
         count = self._first(subjects, rounds)
+        first = self.limit.transcripts is None  # slow or not, every input is looked at once
         while len(subjects) > 1:
             begun = self.limit.elapsed
-            told = self._told(subjects, count, bar)
+            told, first = self._told(subjects, count, bar, first), False
             taken = self.limit.elapsed - begun
             allotted = 0.25 * self.limit.seconds / rounds
             while self.limit.transcripts is None and count < MOST_LEARNED:
@@ -170,8 +171,10 @@ class _Work:
                 # quick ones: the same again, with more; what is small tells little about speed
                 count = min(MOST_LEARNED, int(count * min(16.0, spare / max(taken, 1e-9))))
                 again = self.limit.elapsed
-                told = self._told(subjects, count, bar) or told
-                taken = self.limit.elapsed - again
+                more = self._told(subjects, count, bar)
+                if len(more) < len(subjects):
+                    break
+                told, taken = more, self.limit.elapsed - again
             ranked = self._ranked(told)
             found = [subjects[place] for place in ranked] or subjects
             if len(told) < len(subjects):  # the rest was not reached
@@ -192,12 +195,12 @@ class _Work:
         return max(FEWEST, min(FIRST_SEARCH, int(speed * allotted / (2 * len(subjects)))))
 
     def _told(
-        self, subjects: list[Subject], count: int, bar: Shares
+        self, subjects: list[Subject], count: int, bar: Shares, everyone: bool = False
     ) -> list[tuple[float, float, float]]:
         """What so many transcripts of every input tell, as long as a quarter of the work lasts."""
         told: list[tuple[float, float, float]] = []
         for subject in subjects:
-            if self.limit.share(4 * count) > 0.3:
+            if self.limit.share(4 * count) > 0.3 and not everyone:
                 break
             told.append(self.promise(subject, count))
             bar.tell(f"searching, {len(subjects)} inputs")
@@ -208,7 +211,7 @@ class _Work:
         """Places of the inputs, best first: by each of the measures in turn."""
         places = range(len(told))
         orders = [sorted(places, key=lambda place: -told[place][by]) for by in range(3)]
-        return list(dict.fromkeys(place for pair in zip(*orders, strict=True) for place in pair))
+        return list(dict.fromkeys(place for best in zip(*orders, strict=True) for place in best))
 
     def promise(self, subject: Subject, count: int) -> tuple[float, float, float]:
         """What a few transcripts suggest about an input, as the search ranks it:

@@ -110,10 +110,11 @@ def candidates(
         found += maker.early(few, rounds)
         for long in maker.long(few, rounds):
             found += maker.late(few, long)
-    found += maker.halves(few, min(BRIEF if horizon is None else rounds, rounds))
+    brief = BRIEF if horizon is None else rounds
+    found += maker.halves(few, brief) or maker.halves(few, rounds)
     for more in MORE_ARMS if arms is None else ():
         found += maker.last_arm(more, horizon)
-    if feeding and contributions == 1 and covers(policy.guarantee, Definition.ADAPTIVE):
+    if found and feeding and contributions == 1 and covers(policy.guarantee, Definition.ADAPTIVE):
         low, high = maker.range
         found += [Echo(place, few, rounds, low, high) for place in (0, 1, 2) if place < rounds]
     if not found:
