@@ -41,7 +41,7 @@ def report_of(shown: Shown, run: FiniteRun | ContextRun) -> dict[str, Any]:
     return {
         "policy": str(shown.policy),
         "guarantee": str(shown.guarantee),
-        "meaning": shown.guarantee.tradeoff().in_words(),
+        "meaning": shown.guarantee.tradeoff().in_words(outcomes=True),
         "budget": shown.guarantee.to_dict(),
         "status": shown.status,
         **({"failure": shown.failure} if shown.failure else {}),

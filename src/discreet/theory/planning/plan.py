@@ -333,7 +333,9 @@ def _why(
         title = CATALOGUE[best.row].title
         guarantee = Candidate(best.row, best.options).policy(best.epsilon, asked.delta).guarantee
         reasons.append(f"What {title} guarantees: {guarantee}")
-        reasons.append(f"What that means to a person: {guarantee.tradeoff().in_words()}")
+        reasons.append(
+            f"What that means to a person: {guarantee.tradeoff().in_words(outcomes=True)}"
+        )
     return tuple(reasons)
 
 
