@@ -64,22 +64,33 @@ def most_power(level: float, noise: float, steps: int, sampling: float) -> float
     import numpy as np
 
     losses = _losses(noise, steps, sampling, ADD_OR_REMOVE, COARSE)
-    epsilons = np.linspace(0.0, MOST_EPSILON, 400)
+    epsilons = MOST_EPSILON * np.linspace(0.0, 1.0, 60) ** 2
     deltas = np.asarray(losses.get_delta_for_epsilon(list(epsilons)))
     inside = np.exp(epsilons) * level + deltas
     outside = 1.0 - np.exp(-epsilons) * (1.0 - level - deltas)
     return float(min(inside.min(), outside.min(), 1.0))
 
 
+def least_epsilon(noise: float, steps: int, sampling: float, delta: float) -> float:
+    """ε at δ rounded down, where a lower bound is stated by a multiplier."""
+    losses = _losses(noise, steps, sampling, ADD_OR_REMOVE, COARSE, False)
+    return float(losses.get_epsilon_for_delta(delta))
+
+
 @lru_cache(maxsize=64)
-def _losses(noise: float, steps: int, sampling: float, neighbours: str, grid: float = GRID) -> Any:
+def _losses(
+    noise: float, steps: int, sampling: float, neighbours: str, grid: float = GRID,
+    upwards: bool = True,
+) -> Any:  # fmt: skip
+    """The privacy-loss distribution of all steps, rounded up or, for lower bounds, down."""
     from dp_accounting import privacy_accountant
     from dp_accounting.pld import privacy_loss_distribution
 
     relation = privacy_accountant.NeighboringRelation[_RELATIONS[neighbours]]
     one = privacy_loss_distribution.from_gaussian_mechanism(
         noise, sampling_prob=sampling, neighboring_relation=relation,
-        value_discretization_interval=grid,
+        value_discretization_interval=grid, pessimistic_estimate=upwards,
+        use_connect_dots=upwards,
     )  # fmt: skip
     return one.self_compose(steps)
 

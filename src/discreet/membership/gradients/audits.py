@@ -25,7 +25,7 @@ from ...audit.result import Audit
 from ...errors import InvalidArgument
 from ...privacy.budgets import Approximate, Budget
 from ...privacy.curves import gaussian_epsilon
-from .accounting import REPLACE, last_iterate_epsilon, most_power
+from .accounting import REPLACE, last_iterate_epsilon, least_epsilon, most_power
 from .dpsgd import DPSGD, GradientCanaries, PointCanary
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ CHUNK = 256
 """Runs that are trained at a time."""
 WIDEST = 8.0
 """How far from the claimed multiplier, either way, the least one ruled out is searched for."""
-BISECTIONS = 6
+BISECTIONS = 4
 ADD_WORDS = "training with and without the canary, all other points known"
 REPLACE_WORDS = "training with the canary in place of a known point, all other points known"
 
@@ -297,7 +297,7 @@ def _ruled_out(power: float, level: float, claimed: DPSGD, delta: float) -> floa
             high = middle
         else:
             low = middle
-    return claimed.with_noise(high).claim(delta).to_approximate(delta).epsilon
+    return least_epsilon(high, claimed.steps, claimed.sampling, delta)
 
 
 def _audited(
