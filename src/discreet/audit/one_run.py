@@ -4,7 +4,7 @@
     P(at least v right) <= P(B >= v) + 2Mδ · max_{1<=i<=v} P(v - i <= B < v)/i,
 which grows with ε; the bound is the ε at which the right side is 1 - confidence.
 
-f-DP [Mahloujifar, Melis & Chaudhuri 2024, algorithm 3]. For a trade-off curve f let g be the
+f-DP [Mahloujifar, Melis & Chaudhuri 2025, algorithm 3]. For a trade-off curve f let g be the
 inverse of 1 - f, g(x) = Φ(Φ⁻¹(x) - μ) for μ-Gaussian DP. With R = γv/M, H = γ(r - v)/M at first,
     for i = v-1, …, 0:   H' = max(H, g(R)),   R += i/(r - i) · (H' - H),   H = H',
 and reject μ if R + H > r/M. As an ε(δ) of a

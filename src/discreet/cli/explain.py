@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from ..errors import DiscreetError, InvalidArgument
+from ..errors import InvalidArgument
 from .options import Json
-from .output import check_path, print_json, print_table, print_text
+from .output import check_path, print_json, print_table, print_text, save_picture
 
 NAME = "explain"
 EXAMPLE = "discreet explain --epsilon 1"
@@ -56,14 +56,8 @@ def command(
     tradeoff = Tradeoff(budget)
     if plot is not None:
         from ..membership.plots import plot_tradeoffs
-        from ..simulator.files import written_whole
 
-        figure = plot_tradeoffs({f"every mechanism with {budget}": tradeoff})
-        try:
-            with written_whole(plot) as temporary:
-                figure.savefig(temporary, format=plot.suffix[1:].lower(), dpi=150)
-        except OSError as error:
-            raise DiscreetError(f"the picture could not be saved: {error}") from None
+        save_picture(plot_tradeoffs({f"every mechanism with {budget}": tradeoff}), plot)
     if json:
         print_json(tradeoff.to_dict(LEVELS))
         return

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import DiscreetError, InvalidArgument
+from ..errors import InvalidArgument
 from .options import Json, numbers, value_of, whole
-from .output import check_path, print_json, print_table, print_text
+from .output import check_path, print_json, print_table, print_text, save_picture
 
 if TYPE_CHECKING:
     from ..audit.result import Audit
@@ -86,7 +86,7 @@ def leakage(
     if plot is not None:
         from ..membership.plots import plot_curves
 
-        _save(plot_curves({f"{target} target": found.curve()}), plot)
+        save_picture(plot_curves({f"{target} target": found.curve()}), plot)
     if json:
         print_json(data)
         return
@@ -151,7 +151,7 @@ def play(
         result.save(output)
     if plot is not None:
         theory = {} if vector is None else membership.leakage(mean, target=vector).curve()
-        _save(result.plot(theory={"theory": theory} if theory else None), plot)
+        save_picture(result.plot(theory={"theory": theory} if theory else None), plot)
     if json:
         print_json(data)
     else:
@@ -216,9 +216,8 @@ def audit(
             "gaussian" if gaussian else "bayesian", "go with its counts", True,
             "use --gaussian with --one-run, --bayesian with --errors",
         )  # fmt: skip
-    found = _audited(
-        hits, errors, one_run, runs, delta, confidence, gaussian, bayesian, epsilon, mu
-    )
+    kind = "gaussian" if gaussian else "bayesian" if bayesian else ""
+    found = _audited(hits, errors, one_run, runs, delta, confidence, kind, epsilon, mu)
     if json:
         print_json(_audit_dict(found))
     else:
@@ -349,13 +348,3 @@ def _print(data: dict[str, Any]) -> None:
         for level, power in data["power"].items()
     ]
     print_table(["false alarms", "power", "limits"], rows, right=("false alarms", "power"))
-
-
-def _save(figure: Any, path: Path) -> None:
-    from ..simulator.files import written_whole
-
-    try:
-        with written_whole(path) as temporary:
-            figure.savefig(temporary, format=path.suffix[1:].lower(), dpi=150)
-    except OSError as error:
-        raise DiscreetError(f"the picture could not be saved: {error}") from None

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import DiscreetError, InvalidArgument
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..simulator import Comparison, Result
 
 WIDE = 240
@@ -178,3 +180,14 @@ def save(
                 figure.savefig(temporary, format=plot.suffix[1:].lower(), dpi=150)
     except OSError as error:
         raise DiscreetError(f"the results could not be saved: {error}") from None
+
+
+def save_picture(figure: Figure, path: Path) -> None:
+    """Write a picture, whole or not at all; its kind is that of the ending."""
+    from ..simulator.files import written_whole
+
+    try:
+        with written_whole(path) as temporary:
+            figure.savefig(temporary, format=path.suffix[1:].lower(), dpi=150)
+    except OSError as error:
+        raise DiscreetError(f"the picture could not be saved: {error}") from None

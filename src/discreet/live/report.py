@@ -47,6 +47,7 @@ def make_report(
     return {
         "policy": str(policy),
         "guarantee": str(guarantee),
+        "meaning": guarantee.tradeoff().in_words(),
         "budget": guarantee.to_dict(),
         "status": status,
         "rounds": rounds,
@@ -104,4 +105,4 @@ def as_text(report: dict[str, Any]) -> str:
     if report["recommendation"] is not None:
         answer = report["recommendation"]
         lines.append(f"recommends {answer['arm']}, with confidence {answer['confidence']:g}")
-    return "\n".join([*lines, report["guarantee"]])
+    return "\n".join([*lines, report["guarantee"], report["meaning"]])

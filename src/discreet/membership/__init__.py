@@ -32,6 +32,7 @@ from .leakage import (
 )
 from .mechanisms import Mean, Mechanism, Release
 from .result import Scores, load
+from .trials import Learned, Participant
 
 __all__ = [
     "Adversary",
@@ -43,10 +44,12 @@ __all__ = [
     "Independent",
     "Law",
     "Leakage",
+    "Learned",
     "LikelihoodRatio",
     "LinearRatio",
     "Mean",
     "Mechanism",
+    "Participant",
     "PlugInRatio",
     "PrintedSubsampling",
     "Ranking",

@@ -35,7 +35,20 @@ if TYPE_CHECKING:
     Matrix = NDArray[float64]
 
 
-class LikelihoodRatio:
+class _Ratio:
+    """Accuses above 0; `guess` is what a mistaken attacker takes the target for."""
+
+    threshold: float | None = 0.0
+
+    def __init__(self, guess: ArrayLike | None = None) -> None:
+        self.guess = guess
+
+    def known(self, law: Law) -> Matrix | None:
+        """The guess, checked."""
+        return None if self.guess is None else law.check_targets(self.guess, "guess")
+
+
+class LikelihoodRatio(_Ratio):
     """The exact log-likelihood ratio: most power at every level (Neyman and Pearson).
 
     Bernoulli columns with noise: given the noisy mean x the ratio of a column is E[o|x]/μ (or
@@ -43,14 +56,10 @@ class LikelihoodRatio:
     """
 
     name = "likelihood ratio"
-    threshold: float | None = 0.0
-
-    def __init__(self, guess: ArrayLike | None = None) -> None:
-        self.guess = guess
 
     def against(self, mechanism: Mechanism) -> Scorer:
         mean = of_mean(mechanism, self.name)
-        law, guess = mean.law, _guess(mean.law, self.guess)
+        law, guess = mean.law, self.known(mean.law)
         if isinstance(law, Bernoulli):
             clean = None if not mean.noise else Denoiser(law.mean, mean.rows, mean.noise)
 
@@ -71,18 +80,14 @@ class LikelihoodRatio:
         )  # fmt: skip
 
 
-class LinearRatio:
+class LinearRatio(_Ratio):
     """The likelihood ratio of a mean that is taken as normal with one covariance: (6.4)."""
 
     name = "linear likelihood ratio"
-    threshold: float | None = 0.0
-
-    def __init__(self, guess: ArrayLike | None = None) -> None:
-        self.guess = guess
 
     def against(self, mechanism: Mechanism) -> Scorer:
         mean = of_mean(mechanism, self.name)
-        law, guess = mean.law, _guess(mean.law, self.guess)
+        law, guess = mean.law, self.known(mean.law)
         weights = 1.0 / (law.spectrum + mean.rows * mean.noise**2)
 
         def score(outputs: Matrix, targets: Matrix, rng: Generator) -> Matrix:
@@ -249,15 +254,15 @@ def score_targets(mechanism: Mean, output: ArrayLike, targets: ArrayLike) -> Mat
 
 
 def bernoulli_ratio(outputs: Matrix, p: Matrix, targets: Matrix) -> Matrix:
-    """Σ_j log of the output's share of rows that agree with the target, over its expectation."""
+    """Σ_j log of the share of rows that agree with the target, over its expectation."""
     away = 1.0 - targets
-    if _is_fixed(targets) or targets.ndim == 1:
+    if targets.ndim == 1 or _is_fixed(targets):
         away = away.reshape(-1, outputs.shape[1])[:1]
-    agree = np.abs(outputs - away)
-    agree /= np.abs(p - away)
+    agree = outputs - away
+    np.abs(agree, out=agree)
     with np.errstate(divide="ignore"):
         np.log(agree, out=agree)
-    return np.asarray(agree.sum(axis=1))
+    return np.asarray(agree.sum(axis=1) - np.log(np.abs(p - away)).sum(axis=1))
 
 
 def gaussian_ratio(mean: Mean, outputs: Matrix, targets: Matrix) -> Matrix:
@@ -342,10 +347,6 @@ def _mixture(ratio: Matrix, subsample: float) -> Matrix:
     if subsample == 1.0:
         return ratio
     return np.logaddexp(math.log1p(-subsample), math.log(subsample) + ratio)
-
-
-def _guess(law: Law, guess: ArrayLike | None) -> Matrix | None:
-    return None if guess is None else law.check_targets(guess, "guess")
 
 
 def _vector_of(argument: str, values: ArrayLike, columns: int) -> Matrix:

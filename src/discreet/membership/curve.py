@@ -6,7 +6,7 @@ reached by a coin at the threshold, so that vertices are joined by straight line
     ε(δ) = max over vertices of log((power - δ)/level) and log((1 - level - δ)/(1 - power)), or 0.
 
 >>> coin = Curve.of([0.25, 1.0], [0.75, 1.0])  # randomised response with ε = log 3
->>> coin.advantage, round(coin.epsilon(0.0), 4), coin.power_at(0.1)
+>>> coin.advantage, round(coin.epsilon(0.0), 4), round(coin.power_at(0.1), 4)
 (0.5, 1.0986, 0.3)
 """
 

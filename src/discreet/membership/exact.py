@@ -113,10 +113,8 @@ def _range(columns: list[_Column]) -> tuple[float, float]:
     powers = np.geomspace(1e-2, 60.0, 40)
 
     def reach(side: int, sign: float) -> float:
-        return min(
-            (sum(column.log_moment(side, sign * t) for column in columns) + LOST) / t
-            for t in powers
-        )
+        totals = (sum(column.log_moment(side, sign * t) for column in columns) for t in powers)
+        return min(float((total + LOST) / t) for total, t in zip(totals, powers, strict=True))
 
     high = max(reach(0, 1.0), reach(1, 1.0))
     low = -max(reach(0, -1.0), reach(1, -1.0))

@@ -162,7 +162,11 @@ def _takes_rng(function: Callable[..., Any]) -> bool:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return False
-    return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters) > 1
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    # a second argument with a default, such as numpy.mean's axis, is none of ours
+    if len(positional) < 2:
+        return False
+    return positional[1].name == "rng" or positional[1].default is inspect.Parameter.empty
 
 
 def check_noise(noise: Any) -> float:

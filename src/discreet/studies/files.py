@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 FINDINGS, DATA, PNG, SVG = "findings.json", "data.parquet", "figure.png", "figure.svg"
 DPI = 110
+TIDY = ("policy", "run", "t", "regret")
+"""Columns of a panel's data, unless its comparison names others as `tidy`."""
 
 
 def check_folder(folder: str | Path) -> Path:
@@ -102,7 +104,7 @@ def tidy_table(done: Reproduction) -> pa.Table:
 def _panel_table(panel: Panel) -> pa.Table:
     import pyarrow as pa
 
-    table = panel.comparison.table().select(["policy", "run", "t", "regret"])
+    table = panel.comparison.table().select(list(getattr(panel.comparison, "tidy", TIDY)))
     named: dict[str, Any] = {"setting": pa.array([panel.setting] * table.num_rows)}
     named["setting"] = named["setting"].dictionary_encode()
     for name, value in panel.values.items():

@@ -13,9 +13,7 @@ def covariance_scores(
     """s_t = (g* - μ)'C⁻¹(o - μ) - |g* - μ|²/(2B), C centred, plus a ridge."""
     mean = references.mean(axis=0)
     centred = references - mean
-    inverse = np.linalg.inv(
-        centred.T @ centred / (len(references) - 1) + ridge * np.eye(len(mean))
-    )
+    inverse = np.linalg.inv(centred.T @ centred / (len(references) - 1) + ridge * np.eye(len(mean)))
     return [
         float((g - mean) @ inverse @ (o - mean) - (g - mean) @ inverse @ (g - mean) / (2 * batch))
         for g, o in zip(canary, updates, strict=True)

@@ -33,7 +33,11 @@ from discreet.membership.gradients.references import contrasts
 @pytest.fixture
 def made(rng: np.random.Generator) -> tuple[Any, Any, Any]:
     mixing = rng.normal(size=(6, 6))
-    return rng.normal(size=(400, 6)) @ mixing + 1.0, rng.normal(size=(9, 6)), rng.normal(size=(9, 6))
+    return (
+        rng.normal(size=(400, 6)) @ mixing + 1.0,
+        rng.normal(size=(9, 6)),
+        rng.normal(size=(9, 6)),
+    )
 
 
 @pytest.fixture
@@ -199,15 +203,22 @@ def test_the_quick_attack_on_softmax_regression_is_the_general_one() -> None:
     quick = SoftmaxTarget(known, model, x[1200], int(y[1200]), 16)
     slow = covariance_steps(known, canary, trace.updates, 16)
     assert np.allclose(quick.steps(trace).scores, slow.scores, rtol=2e-3, atol=2e-3)
-    assert np.allclose(quick.scalar(trace), scalar_steps(canary, trace.updates), rtol=1e-4, atol=1e-5)
+    assert np.allclose(
+        quick.scalar(trace), scalar_steps(canary, trace.updates), rtol=1e-4, atol=1e-5
+    )
     # with means estimated again: the direction keeps the mean of the start
     fresh = x[1000:1100], y[1000:1100]
     own = SoftmaxTarget(known, model, x[1200], int(y[1200]), 16, fresh).steps(trace)
-    means = np.array([model.gradients(theta, *fresh).mean(axis=0) for theta in trace.parameters[:-1]])
+    means = np.array(
+        [model.gradients(theta, *fresh).mean(axis=0) for theta in trace.parameters[:-1]]
+    )
     twin = covariance_steps(known, canary, trace.updates, 16, means)
     assert np.allclose(own.scores, twin.scores, rtol=2e-3, atol=2e-3)
     direction = known.solve(canary - known.mean)
-    at = [model.gradients(theta, *fresh) @ w for theta, w in zip(trace.parameters, direction, strict=False)]
+    at = [
+        model.gradients(theta, *fresh) @ w
+        for theta, w in zip(trace.parameters, direction, strict=False)
+    ]
     assert own.variance is not None
     assert np.allclose(own.variance, [a.var(ddof=1) / 16 for a in at], rtol=2e-3)
 

@@ -20,6 +20,7 @@ from discreet.membership.gradients.epochs import LOG_MEAN_EXP, SCALAR, SUM
 from discreet.membership.gradients.experiments import SAMPLE
 from discreet.studies import Size, Verdict, figure
 from discreet.studies.files import save
+from discreet.studies.thesis2024.epochs import scores_in
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +79,7 @@ def test_figure_7_2_on_the_sample(tmp_path: Path) -> None:
 def test_figure_7_1_is_a_protocol_that_runs(tmp_path: Path) -> None:
     done = figure("thesis2024", "7.1").run(Size(4, 6), seed=1)
     assert [panel.values["noise"] for panel in done.panels] == [0.5, 2.0]
-    assert done.panels[0]["quietest Dirac"].scores.auc > 0.6
+    assert scores_in(done.panels[0])["quietest Dirac"].auc > 0.6
     save(done, tmp_path)
 
 

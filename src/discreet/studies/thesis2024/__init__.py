@@ -1,7 +1,8 @@
-"""Azize (2024), the thesis: bandits under privacy, and attacks on means and gradients."""
+"""Azize (2024), the thesis: bandits under privacy, and attacks on means and on gradients."""
 
 from ..registry import Study
 from . import (
+    figure2_1,
     figure5_2,
     figure5_3,
     figure5_4,
@@ -9,9 +10,11 @@ from . import (
     figure5_6,
     figure5_7,
     figure5_7_local,
+    figure6_2,
     figure7_1,
     figure7_2,
     figure_c1,
+    table6_1,
 )
 
 STUDY = Study(
@@ -20,6 +23,7 @@ STUDY = Study(
     tuple(
         module.FIGURE
         for module in (
+            figure2_1,
             figure5_2,
             figure5_3,
             figure5_4,
@@ -27,9 +31,11 @@ STUDY = Study(
             figure5_6,
             figure5_7,
             figure5_7_local,
+            figure_c1,
+            table6_1,
+            figure6_2,
             figure7_1,
             figure7_2,
-            figure_c1,
         )
     ),
 )
