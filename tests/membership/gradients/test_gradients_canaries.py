@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ def test_canife_descends_along_its_gradient(net: bool) -> None:
     assert (slope * direction).sum() == pytest.approx((up - down) / 2e-6, rel=1e-4, abs=1e-6)
     crafted, losses = canife(model, theta, layer, image, 3, clip=4.0, steps=5)
     assert losses[0] == pytest.approx(loss)
-    assert all(later < earlier for earlier, later in zip(losses, losses[1:], strict=False))
+    assert all(later < earlier for earlier, later in pairwise(losses))
     assert len(losses) > 2
     assert crafted.min() >= 0.0
     assert crafted.max() <= 1.0
