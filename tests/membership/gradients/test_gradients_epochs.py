@@ -58,6 +58,10 @@ def test_bad_games_are_refused() -> None:
     model = SoftmaxRegression(4, 3)
     with pytest.raises(InvalidArgument, match="size must lie between a batch and the 10 points"):
         Epoch(model, np.zeros(15), np.zeros((10, 4)), np.zeros(10, int), 10, 4)
+    experiment = sample_experiment()
+    inside = {"inside": (experiment.game.x[5], 0)}
+    with pytest.raises(InvalidArgument, match="targets must not be in the pool"):
+        replace(experiment, targets=inside).play(2)
     with pytest.raises(InvalidArgument, match="games must be a whole number from 2"):
         sample_experiment().play(1)
     with pytest.raises(InvalidArgument, match="scale must leave a pool among the 2500 images"):
