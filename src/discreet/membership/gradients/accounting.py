@@ -42,7 +42,7 @@ def claim(
     >>> round(claim(1.0, 100, sampling=0.01, delta=1e-5).epsilon, 2)
     0.72
     """
-    _check(noise, steps, sampling, delta, neighbours)
+    check_run(noise, steps, sampling, delta, neighbours)
     if noise == 0.0:
         return Approximate(math.inf, delta)
     if sampling == 1.0:
@@ -107,7 +107,7 @@ def last_iterate_delta(noise: float, steps: int, sampling: float, epsilon: float
     from scipy.special import ndtr
     from scipy.stats import binom
 
-    _check(noise, steps, sampling, 0.5, ADD_OR_REMOVE)
+    check_run(noise, steps, sampling, 0.5, ADD_OR_REMOVE)
     spread = noise * math.sqrt(steps)
     k = np.arange(steps + 1)
     weights = binom.pmf(k, steps, sampling)
@@ -136,7 +136,7 @@ def last_iterate_epsilon(noise: float, steps: int, sampling: float, delta: float
     >>> round(full, 3)
     4.377
     """
-    _check(noise, steps, sampling, delta, ADD_OR_REMOVE)
+    check_run(noise, steps, sampling, delta, ADD_OR_REMOVE)
     low, high = 0.0, 1.0
     if last_iterate_delta(noise, steps, sampling, 0.0) <= delta:
         return 0.0
@@ -163,7 +163,10 @@ def _root(rising: Callable[[float], float], spread: float, steps: int) -> float:
     return float(brentq(rising, -width, width, xtol=1e-12 * width))
 
 
-def _check(noise: float, steps: int, sampling: float, delta: float, neighbours: str) -> None:
+def check_run(
+    noise: float, steps: int, sampling: float, delta: float = 0.5, neighbours: str = ADD_OR_REMOVE
+) -> None:
+    """Refuse what no run of DP-SGD can have."""
     if not 0.0 <= noise < math.inf:
         raise InvalidArgument("noise", "be a number from 0", noise, "use for example 1.0")
     if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
