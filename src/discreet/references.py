@@ -361,6 +361,28 @@ _ALL = (
         {"volume": "86", "number": "1", "pages": "1–27"},
     ),
     Reference(
+        "nasr2023", "misc",
+        ("Nasr, Milad", "Hayes, Jamie", "Steinke, Thomas", "Balle, Borja", "Tramèr, Florian",
+         "Jagielski, Matthew", "Carlini, Nicholas", "Terzis, Andreas"),
+        "Tight Auditing of Differentially Private Machine Learning", "", 2023,
+        {"eprint": "2302.07956", "archiveprefix": "arXiv"},
+    ),
+    Reference(
+        "xiao2017", "misc", ("Xiao, Han", "Rasul, Kashif", "Vollgraf, Roland"),
+        "Fashion-MNIST: a Novel Image Dataset for Benchmarking Machine Learning Algorithms",
+        "", 2017, {"eprint": "1708.07747", "archiveprefix": "arXiv"},
+    ),
+    Reference(
+        "leemann2023", "misc", ("Leemann, Tobias", "Pawelczyk, Martin", "Kasneci, Gjergji"),
+        "Gaussian Membership Inference Privacy", "", 2023,
+        {"eprint": "2306.07273", "archiveprefix": "arXiv"},
+    ),
+    Reference(
+        "maddock2022", "misc", ("Maddock, Samuel", "Sablayrolles, Alexandre", "Stock, Pierre"),
+        "CANIFE: Crafting Canaries for Empirical Privacy Measurement in Federated Learning",
+        "", 2022, {"eprint": "2210.02912", "archiveprefix": "arXiv"},
+    ),
+    Reference(
         "zanella2023", "inproceedings",
         ("Zanella-Béguelin, Santiago", "Wutschitz, Lukas", "Tople, Shruti", "Salem, Ahmed",
          "Rühle, Victor", "Paverd, Andrew", "Naseri, Mohammad", "Köpf, Boris", "Jones, Daniel"),

@@ -42,7 +42,7 @@ def claim(
     >>> round(claim(1.0, 100, sampling=0.01, delta=1e-5).epsilon, 2)
     0.72
     """
-    _check(noise, steps, sampling, delta, neighbours)
+    check_run(noise, steps, sampling, delta, neighbours)
     if noise == 0.0:
         return Approximate(math.inf, delta)
     if sampling == 1.0:
@@ -64,22 +64,33 @@ def most_power(level: float, noise: float, steps: int, sampling: float) -> float
     import numpy as np
 
     losses = _losses(noise, steps, sampling, ADD_OR_REMOVE, COARSE)
-    epsilons = np.linspace(0.0, MOST_EPSILON, 400)
+    epsilons = MOST_EPSILON * np.linspace(0.0, 1.0, 60) ** 2
     deltas = np.asarray(losses.get_delta_for_epsilon(list(epsilons)))
     inside = np.exp(epsilons) * level + deltas
     outside = 1.0 - np.exp(-epsilons) * (1.0 - level - deltas)
     return float(min(inside.min(), outside.min(), 1.0))
 
 
+def least_epsilon(noise: float, steps: int, sampling: float, delta: float) -> float:
+    """ε at δ rounded down, where a lower bound is stated by a multiplier."""
+    losses = _losses(noise, steps, sampling, ADD_OR_REMOVE, COARSE, False)
+    return float(losses.get_epsilon_for_delta(delta))
+
+
 @lru_cache(maxsize=64)
-def _losses(noise: float, steps: int, sampling: float, neighbours: str, grid: float = GRID) -> Any:
+def _losses(
+    noise: float, steps: int, sampling: float, neighbours: str, grid: float = GRID,
+    upwards: bool = True,
+) -> Any:  # fmt: skip
+    """The privacy-loss distribution of all steps, rounded up or, for lower bounds, down."""
     from dp_accounting import privacy_accountant
     from dp_accounting.pld import privacy_loss_distribution
 
     relation = privacy_accountant.NeighboringRelation[_RELATIONS[neighbours]]
     one = privacy_loss_distribution.from_gaussian_mechanism(
         noise, sampling_prob=sampling, neighboring_relation=relation,
-        value_discretization_interval=grid,
+        value_discretization_interval=grid, pessimistic_estimate=upwards,
+        use_connect_dots=upwards,
     )  # fmt: skip
     return one.self_compose(steps)
 
@@ -96,7 +107,7 @@ def last_iterate_delta(noise: float, steps: int, sampling: float, epsilon: float
     from scipy.special import ndtr
     from scipy.stats import binom
 
-    _check(noise, steps, sampling, 0.5, ADD_OR_REMOVE)
+    check_run(noise, steps, sampling, 0.5, ADD_OR_REMOVE)
     spread = noise * math.sqrt(steps)
     k = np.arange(steps + 1)
     weights = binom.pmf(k, steps, sampling)
@@ -125,7 +136,7 @@ def last_iterate_epsilon(noise: float, steps: int, sampling: float, delta: float
     >>> round(full, 3)
     4.377
     """
-    _check(noise, steps, sampling, delta, ADD_OR_REMOVE)
+    check_run(noise, steps, sampling, delta, ADD_OR_REMOVE)
     low, high = 0.0, 1.0
     if last_iterate_delta(noise, steps, sampling, 0.0) <= delta:
         return 0.0
@@ -152,7 +163,10 @@ def _root(rising: Callable[[float], float], spread: float, steps: int) -> float:
     return float(brentq(rising, -width, width, xtol=1e-12 * width))
 
 
-def _check(noise: float, steps: int, sampling: float, delta: float, neighbours: str) -> None:
+def check_run(
+    noise: float, steps: int, sampling: float, delta: float = 0.5, neighbours: str = ADD_OR_REMOVE
+) -> None:
+    """Refuse what no run of DP-SGD can have."""
     if not 0.0 <= noise < math.inf:
         raise InvalidArgument("noise", "be a number from 0", noise, "use for example 1.0")
     if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import InvalidArgument
-from .accounting import ADD_OR_REMOVE, claim
+from .accounting import ADD_OR_REMOVE, check_run, claim
 from .attacks import poisson_ratio
 from .models.base import Factors, clip_factors
 from .models.softmax import SoftmaxRegression
@@ -105,7 +105,7 @@ class DPSGD:
             )
         if self.noise == 0.0:
             raise InvalidArgument("noise", "be above 0: nothing is claimed", 0.0, "use noise=1.0")
-        self.claim(0.5)  # checks the rest
+        check_run(self.noise, self.steps, self.sampling)
         if len(self.x) != len(self.y) or not len(self.x):
             raise InvalidArgument(
                 "x", f"have one row for each of the {len(self.y)} labels", len(self.x), "match them"

@@ -129,6 +129,14 @@ class HeadTarget:
         return Steps(seen - mean - shift / 2.0, shift, spread), products
 
 
+def places_of(x: Array, pool: Array) -> Array:
+    """Where a pool holds a point."""
+    import numpy as np
+
+    same = pool.reshape(len(pool), -1) == np.asarray(x, pool.dtype).reshape(1, -1)
+    return np.flatnonzero(same.all(axis=1))
+
+
 def attacker(
     references: References, model: Model, x: Array, y: int, batch: int,
     fresh: tuple[Array, Array] | None = None,
@@ -167,6 +175,11 @@ def play_epochs(
 
     if games < 2:
         raise InvalidArgument("games", "be a whole number from 2", games, "use games=100")
+    for name, (x, _) in targets.items():
+        if len(places_of(x, game.x)):
+            raise InvalidArgument(
+                "targets", "not be in the pool: non-members would hold them", name, "leave it out"
+            )
     started = time.perf_counter()
     attacks = {
         name: attacker(references, game.model, x, y, game.batch, fresh)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import InvalidArgument
 from .canaries import rank
 from .data import cifar10, fashion_mnist, fashion_mnist_sample
-from .epochs import Epoch, play_epochs
+from .epochs import Epoch, places_of, play_epochs
 from .models import ConvNet, SoftmaxRegression
 from .references import RIDGE, References, references_at
 
@@ -110,7 +110,9 @@ def prepare(
     ranking = rank(references, model.layer(start, features[candidates], labels[candidates]))
     chosen = {name: getattr(ranking, name) for name in TARGETS}
     places = {name: int(candidates[at]) for name, at in chosen.items()}
-    rest = np.setdiff1d(pool, list(places.values()))
+    # targets, and images equal to them, stay out of the pool
+    own = [pool[places_of(features[at], features[pool])] for at in places.values()]
+    rest = np.setdiff1d(pool, np.concatenate(own))
     game = Epoch(model, start, features[rest], labels[rest], scale.size, scale.batch, scale.rate)
     return Experiment(
         name=images.source,

@@ -48,7 +48,7 @@ def roc_picture(found: Mapping[tuple[str, str], Scores], leakage: Mapping[str, f
     for place, target in enumerate(targets):
         axes = figure.add_subplot(1, len(targets), place + 1)
         draw_roc(axes, {attack: scores for (of, attack), scores in found.items() if of == target})
-        axes.set_title(f"{target} (m = {leakage[target]:.3g})", fontsize="medium")
+        axes.set_title(f"{target} (m = {shown(leakage[target])})", fontsize="medium")
         axes.set_xlabel("false alarms")
         if not place:
             axes.set_ylabel("power")
@@ -70,9 +70,17 @@ def faces_picture(images: Images, distances: Any, batch: int, count: int = 8) ->
             axes.imshow(images.pixels[at], cmap="gray_r")
             axes.set_xticks([])
             axes.set_yticks([])
-            leak = float(distances[at]) / batch
-            axes.set_title(f"m = {leak:.3g}", fontsize="small")
+            axes.set_title(f"m = {shown(float(distances[at]) / batch)}", fontsize="small")
             axes.set_xlabel(images.names[int(images.labels[at])], fontsize="small")
             if not place:
                 axes.set_ylabel(word)
     return figure
+
+
+def shown(leak: float) -> str:
+    """Three digits, without an exponent.
+
+    >>> shown(1779.36), shown(7.0257)
+    ('1,779', '7.03')
+    """
+    return f"{leak:,.0f}" if leak >= 100.0 else f"{leak:.3g}"

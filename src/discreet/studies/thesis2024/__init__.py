@@ -1,4 +1,4 @@
-"""Azize (2024), the thesis: bandits under privacy, and attacks on means and gradients."""
+"""Azize (2024), the thesis: bandits under privacy, and attacks on means and on gradients."""
 
 from ..registry import Study
 from . import (
@@ -31,11 +31,11 @@ STUDY = Study(
             figure5_6,
             figure5_7,
             figure5_7_local,
-            figure7_1,
-            figure7_2,
             figure_c1,
             table6_1,
             figure6_2,
+            figure7_1,
+            figure7_2,
         )
     ),
 )

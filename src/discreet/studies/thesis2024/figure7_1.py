@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ..base import Figure, Finding, Lab, Panel, Size, Statement, Verdict
 from ..measures import Measure, clearly_above
 from ..pictures import canvas, dress
-from .epochs import auc_of, draw_rocs, panel_of, scores_in
+from .epochs import auc_of, panel_of, scores_in
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -35,7 +35,6 @@ CLIP = 1.0
 RATE = 0.05
 NOISES = (0.5, 2.0)
 CANARIES = ("easiest point", "hardest point", "random direction", "quietest Dirac")
-HUES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,15 +43,17 @@ class Protocol(Figure):
 
     def panels(self, lab: Lab) -> list[Panel]:
         return [
-            panel_of(f"γ = {noise:g}", scores, lab.size.horizon, noise=noise, **leakage)
+            panel_of(f"γ = {noise:g}", scores, noise=noise, **leakage)
             for noise in NOISES
             for scores, leakage in [play_protocol(noise, lab.size.horizon, lab.size.runs, lab.seed)]
         ]
 
     def draw(self, panels: Sequence[Panel]) -> Picture:
+        from ...membership.gradients.pictures import draw_roc
+
         picture, axes = canvas(len(panels))
         for ax, panel in zip(axes, panels, strict=True):
-            draw_rocs(ax, panel, CANARIES, HUES)
+            draw_roc(ax, scores_in(panel), CANARIES)
             dress(ax, f"one round, {panel.setting}", "false alarms", "power")
         return picture
 
@@ -60,7 +61,7 @@ class Protocol(Figure):
         return [finding for panel in panels for finding in self._findings(panel)]
 
     def _findings(self, panel: Panel) -> list[Finding]:
-        aucs = {name: auc_of(scores_in(panel, name)) for name in CANARIES}
+        aucs = {name: auc_of(scores_in(panel)[name]) for name in CANARIES}
         predicted = {
             name: Measure(_normal(math.sqrt(panel.values[f"m, {name}"] / 2.0))) for name in CANARIES
         }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..base import Figure, Finding, Lab, Panel, Size, Statement, Verdict
 from ..measures import Measure, clearly_above
 from ..pictures import canvas, dress
-from .epochs import auc_of, draw_rocs, panel_of, scores_in
+from .epochs import auc_of, panel_of, scores_in
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ...membership.gradients.experiments import Experiment
 
 WHERE = "thesis, section 7.4, figure 7.2"
-HUES = ("#0072b2", "#009e73", "#d55e00")
 PRINTED, RATIO, PRODUCT = "covariance, sum", "covariance, log-mean-exp", "scalar product, sum"
 SHOWN = (PRINTED, RATIO, PRODUCT)
 TARGETS = ("easiest", "median", "hardest")
@@ -38,7 +37,6 @@ class Epochs(Figure):
             panel_of(
                 f"{name}: {target}",
                 {attack: found[target, attack] for attack in (*SHOWN, "covariance, max")},
-                experiment.game.size,
                 leakage=experiment.leakage[target],
             )
             for name, experiment, games in self.experiments(lab)
@@ -80,9 +78,11 @@ class Epochs(Figure):
         return found
 
     def draw(self, panels: Sequence[Panel]) -> Picture:
+        from ...membership.gradients.pictures import draw_roc
+
         picture, axes = canvas(len(panels))
         for ax, panel in zip(axes, panels, strict=True):
-            draw_rocs(ax, panel, SHOWN, HUES)
+            draw_roc(ax, scores_in(panel), SHOWN)
             dress(
                 ax, f"{panel.setting} (m = {panel.values['leakage']:.0f})", "false alarms", "power"
             )
@@ -102,7 +102,7 @@ class Epochs(Figure):
         return findings
 
     def _easier(self, name: str, easy: Panel, hard: Panel) -> Finding:
-        pairs = {a: (auc_of(scores_in(easy, a)), auc_of(scores_in(hard, a))) for a in SHOWN[:2]}
+        pairs = {a: (auc_of(scores_in(easy)[a]), auc_of(scores_in(hard)[a])) for a in SHOWN[:2]}
         holds = [clearly_above(*pair) for pair in pairs.values()]
         measured = {
             f"{attack}: AUC, {which}": measure
@@ -121,7 +121,7 @@ class Epochs(Figure):
         measured: dict[str, Measure] = {}
         for target in ("easiest", "hardest"):
             panel = by[f"{name}: {target}"]
-            found = {attack: auc_of(scores_in(panel, attack)) for attack in SHOWN}
+            found = {attack: auc_of(scores_in(panel)[attack]) for attack in SHOWN}
             holds.append(clearly_above(found[PRINTED], found[PRODUCT]))
             measured |= {f"{target}: AUC of {attack}": value for attack, value in found.items()}
         return Finding(
@@ -135,7 +135,7 @@ class Epochs(Figure):
         )
 
     def _one_epoch(self, name: str, easy: Panel) -> Finding:
-        found = auc_of(scores_in(easy, PRINTED))
+        found = auc_of(scores_in(easy)[PRINTED])
         return Finding(
             Statement(f"one epoch and one covariance, that of θ_0, are enough; {name}", WHERE),
             Verdict.REPRODUCED if found.value - 0.5 >= 4.0 * (found.error or 0.0)
