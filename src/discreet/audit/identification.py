@@ -152,7 +152,9 @@ class Identifications:
     def sample(self, side: int, count: int, rng: Generator) -> Transcripts:
         import numpy as np
 
-        row, arms = self.row.at(self.delta), len(self.base)
+        row, arms = self.row, len(self.base)
+        if not row.fixed_size:
+            row = row.at(self.delta)
         setting = row.setting(arms)
         parts = (row.schedule, row.release, row.rule, row.stopping)
         ledger, memory = row.release.ledger(setting), row.rule.memory(setting)

@@ -31,6 +31,7 @@ from ..privacy.guarantees import Definition
 from .catalogue import CATALOGUE
 from .releases import NoisySum
 from .row import LinearPolicy
+from .rules import Optimism
 from .stepwise import ContextRun
 from .trees import TreeRelease
 from .view import Setting
@@ -193,8 +194,21 @@ class Trial(Experiment[ContextRun]):
             "releases": run.releases[0],
             "estimate": view.estimate.copy() if released else None,
             "radius": view.width[0] if released else None,
+            "ellipsoid": self._ellipsoid(view) if released else None,
             "arms": arms,
             "batch": {"filled": len(self._batch.units), "due": self._batch.due},
+        }
+
+    def _ellipsoid(self, view: Any) -> dict[str, Any] | None:
+        """Where the parameter lies, for rows with a radius that is proved (`inference`)."""
+        rule = self.policy.rule
+        if type(rule) is not Optimism:
+            return None
+        return {
+            "centre": list(view.estimate),
+            "inverse": list(view.inverse),
+            "radius": view.width[0],
+            "level": 1.0 - 1.5 * rule.failure,
         }
 
     def estimates(self, actions: Rows) -> list[dict[str, Any]]:
