@@ -68,7 +68,7 @@ def attacks(options: dict[str, Any]) -> Iterator[Audit]:
             yield audit(policy, **options)
     for name, row in IDENTIFIERS.items():
         if row.private:
-            size = {"participants": 64} if "participants" in row.options else {}
+            size: dict[str, Any] = {"participants": 64} if "participants" in row.options else {}
             identifier = row.identifier(1.0, **size)
             subjects = identifications(identifier)
             yield attack(subjects, identifier.guarantee, name=f"{name} (identify)", **options)
