@@ -2,6 +2,9 @@
 
     python benchmarks/identify.py            speed
     python benchmarks/identify.py --bound    stopping times of every row against the lower bound
+    python benchmarks/identify.py --evidence stopping times and errors of the evidence rows
+    python benchmarks/identify.py --sizes    errors of searches of a fixed size
+    python benchmarks/identify.py --risks    errors at risk 0.1 where they are most likely
 
 Processor seconds, one thread. The naive twin is the one of the tests: plain Python, one pull at a
 time. The shortcuts are taken away one by one: strides (then every round is decided by itself) and
@@ -96,10 +99,89 @@ def against_the_bound(runs: int = 100) -> None:
             print(f"{label:<30}{shown:>6}{cells[0]:>24}{cells[1]:>24}{f'{wrong}/{2 * some}':>8}")
 
 
+NAMED = {
+    "A": MEANS,
+    "B": [0.75, *[0.7] * 4],
+    "C": [0.75, 0.7, 0.4],
+    "D": [0.9, 0.6, 0.5],
+    "G": [0.55, *[0.5] * 19],
+}
+EPSILONS = (None, 10.0, 1.0, 0.1, 0.02, 0.005)
+
+
+def cell(row: Identifier, means: list[float], risk: float, runs: int) -> str:
+    """Mean stopping time; wrong and unfinished runs, if any."""
+    law = discreet.Bernoulli(means)
+    result = identify(row, law, risk=risk, runs=runs, seed=SEED, progress=False)
+    spoilt = f" ({result.wrong} wrong)" if result.wrong else ""
+    return f"{result.mean:,.0f}{spoilt}" + (" UNFINISHED" if result.unfinished else "")
+
+
+def by_evidence(runs: int) -> None:
+    """Every instance at every ε and risk; zCDP; local."""
+    for risk in (0.01, 1e-6):
+        print(f"\nevidence-tt, risk {risk:g}, {runs} runs; ε = ∞, 10, 1, .1, .02, .005")
+        for name, means in NAMED.items():
+            some = runs if risk == 0.01 else max(1, runs // 5)
+            rows = [identifier("evidence-tt", epsilon=epsilon) for epsilon in EPSILONS]
+            print(name, *(f"{cell(row, means, risk, some):>12}" for row in rows), flush=True)
+    print("\nevidence-tt, risk .01, zCDP with σ = 1, 10, 50, 200")
+    for name in "ACD":
+        rows = [identifier("evidence-tt", rho=0.5 / sigma**2) for sigma in (1, 10, 50, 200)]
+        print(name, *(f"{cell(row, NAMED[name], 0.01, runs):>12}" for row in rows), flush=True)
+    print("\nA, risk .01: local-evidence-tt at ε = 4, 2, 1, .5; chernoff-tt at ε = 10, 1, .1, .02")
+    local = [identifier("local-evidence-tt", epsilon=epsilon) for epsilon in (4.0, 2.0, 1.0, 0.5)]
+    print(*(f"{cell(row, MEANS, 0.01, runs):>12}" for row in local), flush=True)
+    twins = [identifier("chernoff-tt", epsilon=epsilon) for epsilon in (10.0, 1.0, 0.1, 0.02)]
+    print(*(f"{cell(row, MEANS, 0.01, runs):>12}" for row in twins), flush=True)
+    row = identifier("evidence-tt", epsilon=1.0)
+    seconds, _ = measured(row, discreet.Bernoulli(MEANS), 1000)
+    print(f"\nevidence-tt, A, ε = 1: {1000 * seconds:.2f} processor seconds for 1000 runs")
+
+
+def of_fixed_size(runs: int = 20_000) -> None:
+    """Share of wrong answers."""
+    falling = [0.7 - 0.02 * place for place in range(16)]
+    cases = [
+        ("A", MEANS, 2000, 1.0), ("A", MEANS, 8000, 0.1), ("D", NAMED["D"], 600, 0.1),
+        ("G", NAMED["G"], 40_000, 1.0), ("G", NAMED["G"], 60_000, 0.1),
+        ("falling", falling, 10_000, 1.0), ("falling", falling, 20_000, 0.1),
+    ]  # fmt: skip
+    for name, means, size, epsilon in cases:
+        shares = [
+            identify(
+                identifier(row, epsilon=epsilon), discreet.Bernoulli(means), participants=size,
+                runs=runs, seed=SEED, progress=False,
+            ).error_rate
+            for row in ("uniform", "classical-halving", "halving")
+        ]  # fmt: skip
+        print(f"{name:<8}{size:>8}{epsilon:>6}", *(f"{share:>8.4f}" for share in shares))
+
+
+def at_risk(runs: int = 3000) -> None:
+    """Wrong answers at risk .1."""
+    for means in ([0.6, 0.5, 0.5], [0.9, 0.8, 0.8], [0.5, 0.4999]):
+        for epsilon in (None, 1.0, 0.1):
+            result = identify(
+                identifier("evidence-tt", epsilon=epsilon), discreet.Bernoulli(means), risk=0.1,
+                runs=runs, seed=SEED, progress=False, max_samples=10**6,
+            )  # fmt: skip
+            print(f"{means}, ε = {epsilon}: {result.wrong} of {runs} wrong", flush=True)
+
+
 def main() -> None:
     """Print the tables."""
     if "--bound" in sys.argv:
         against_the_bound()
+        return
+    if "--evidence" in sys.argv:
+        by_evidence(1000)
+        return
+    if "--sizes" in sys.argv:
+        of_fixed_size()
+        return
+    if "--risks" in sys.argv:
+        at_risk()
         return
     law = discreet.Bernoulli(MEANS)
     slow, slow_rate = naive(1.0)

@@ -79,6 +79,14 @@ def test_no_violation_in_an_intact_identifier(name: str) -> None:
     assert result.epsilon_lower > 1.0, result
 
 
+def test_no_violation_in_evidence() -> None:
+    row = identifier("evidence-tt", epsilon=2.0)
+    subjects = [Identifications(row, (1.0, 0.0), pull=pull, limit=256) for pull in (0, 20)]
+    result = attack(subjects, row.guarantee, transcripts=16_000, confidence=SURE, seed=1)
+    assert not result.is_violation, result
+    assert result.epsilon_lower > 0.5, result
+
+
 @pytest.mark.parametrize(
     ("first", "second", "deadline"),
     [((0.0, 0.0), (1.0, 0.0), None), ((None, 0.0), (1.0, 0.0), 5.0)],

@@ -339,3 +339,35 @@ def test_a_trial_shows_its_intervals(tmp_path: Path) -> None:
     figure = again.plot(tmp_path / "intervals.png")
     assert len(figure.axes) == 1
     assert (tmp_path / "intervals.png").stat().st_size > 0
+
+
+def test_a_saved_report_can_be_shown(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from discreet.cli.app import app
+
+    with discreet.Trial(discreet.policy("dp-imed", epsilon=1.0), ["A", "B"], horizon=200) as trial:
+        for unit in range(60):
+            trial.record(unit, 1.0 if trial.assign(unit) == "A" else 0.0)
+        report = trial.report()
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(report))
+    shown = CliRunner().invoke(app, ["show", str(path)])
+    assert shown.exit_code == 0, shown.output
+    assert "95 % intervals, looks, each" in shown.output
+    as_json = json.loads(CliRunner().invoke(app, ["show", str(path), "--json"]).output)
+    assert [row["low"] for row in as_json["intervals"]["rows"]] == [
+        arm["interval"][0] for arm in report["arms"]
+    ]
+    for broken in ("{", "[]", '{"record": {"recorded": {}}}'):
+        path.write_text(broken)
+        assert CliRunner().invoke(app, ["show", str(path)]).exit_code != 0
+
+
+def test_the_planner_says_how_wide_they_will_be() -> None:
+    from discreet.theory.planning.widths import interval_widths
+
+    row = discreet.policy("dp-imed", epsilon=1.0)
+    short, long = (interval_widths(row, [0.6, 0.4], n, trials=4) for n in (400, 4000))
+    assert short.kind == "looks"
+    assert 0.0 < long.widths[0] < short.widths[0] < 1.0

@@ -154,7 +154,9 @@ class Identifications:
     def sample(self, side: int, count: int, rng: Generator) -> Transcripts:
         import numpy as np
 
-        row, arms = self.row.at(self.delta), len(self.base)
+        row, arms = self.row, len(self.base)
+        if not row.fixed_size:
+            row = row.at(self.delta)
         setting = row.setting(arms)
         tape = Tape(np.array(self.base), self.arm, self.pull, float(side), np.zeros(arms, np.int64))
         batches = Batches(np.zeros(arms, np.int64), np.zeros(arms, np.int64))

@@ -81,7 +81,8 @@ def attacks(options: dict[str, Any]) -> Iterator[Audit]:
             yield audit(policy, **options)
     for name, row in IDENTIFIERS.items():
         if row.private:
-            identifier = row.asked(epsilon=1.0)
+            size: dict[str, Any] = {"participants": 64} if "participants" in row.options else {}
+            identifier = row.asked(epsilon=1.0, **size)
             subjects = identifications(identifier)
             yield attack(subjects, identifier.guarantee, name=f"{name} (identify)", **options)
     for name in LIVE:

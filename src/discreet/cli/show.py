@@ -1,12 +1,13 @@
-"""`discreet show`: one policy in detail."""
+"""`discreet show`: one policy in detail, or what a saved report lets one conclude."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..errors import UnknownPolicy
+from ..errors import DiscreetError, UnknownPolicy
 from .options import Json
 from .output import print_json, print_text
 from .policies import PARTS, describe, known
@@ -16,9 +17,16 @@ EXAMPLE = "discreet show adap-klucb"
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="A policy.", metavar="NAME")], json: Json = False
+    name: Annotated[
+        str, typer.Argument(help="A policy, or a trial's report saved as JSON.", metavar="NAME")
+    ],
+    json: Json = False,
 ) -> None:
-    """Show the formulas, budgets, options and guarantee of one policy."""
+    """Show the formulas, budgets, options and guarantee of one policy; or of a trial's report the
+    intervals, the differences and the guarantee."""
+    if name.lower().endswith(".json"):
+        show_report(Path(name), json)
+        return
     name = name.lower()
     if name not in known():
         raise UnknownPolicy.near(name, known())
@@ -37,6 +45,39 @@ def command(
     }
     for heading, text in lines.items():
         print_text(f"{heading:10s} {text}")
+
+
+def show_report(path: Path, json: bool) -> None:
+    """Intervals of a saved report: made of its public record alone."""
+    from json import JSONDecodeError, loads
+
+    from ..errors import DamagedFile
+    from ..inference import differences, intervals
+
+    try:
+        report = loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, JSONDecodeError) as error:
+        raise DamagedFile(f"{path}: not a saved report ({error})") from None
+    if not isinstance(report, dict) or not isinstance(report.get("record"), dict):
+        raise DamagedFile(
+            f"{path}: holds no public record; save trial.report() of a trial whose releases speak "
+            "of mean outcomes"
+        )
+    try:
+        found = intervals(report)
+        compared = None if report["record"]["recorded"]["kind"] == "again" else differences(report)
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, DiscreetError):
+            raise
+        raise DamagedFile(f"{path}: its record is damaged ({type(error).__name__})") from None
+    if json:
+        shown = None if compared is None else compared.to_dict()
+        print_json({"intervals": found.to_dict(), "differences": shown})
+        return
+    for part in (found, compared):
+        if part is not None:
+            print_text(str(part))
+    print_text(str(report.get("guarantee", "")))
 
 
 def _option(name: str, default: object) -> str:

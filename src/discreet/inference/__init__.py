@@ -14,16 +14,19 @@
 """
 
 from .best import probability_of_best
+from .ellipsoids import Ellipsoid, ellipsoid
 from .intervals import Evidence, Interval, Intervals, differences, evidence, intervals
 from .record import Record, Recording, record_of, recording
 
 __all__ = [
+    "Ellipsoid",
     "Evidence",
     "Interval",
     "Intervals",
     "Record",
     "Recording",
     "differences",
+    "ellipsoid",
     "evidence",
     "intervals",
     "probability_of_best",

@@ -20,7 +20,8 @@ from .question import Question
 from .race import Interrupted
 from .regret import described
 
-OPEN = "ttucb"
+OPEN = "evidence-tt"
+DOMINATED = {"chernoff-tt": "evidence-tt needs fewer samples"}
 MOST = 20_000_000
 """Samples after which a run is cut off."""
 ORDERS = 10
@@ -56,6 +57,9 @@ def _serving(asked: Question) -> tuple[list[str], dict[str, str]]:
     for name, row in IDENTIFIERS.items():
         if not row.private:
             refused[name] = "not private"
+            continue
+        if name in DOMINATED or "participants" in row.options:
+            refused[name] = DOMINATED.get(name, "has a fixed size, and promises no risk")
             continue
         local = row.asked(epsilon=asked.epsilon).guarantee.definition is Definition.LOCAL
         if asked.trust == "none" and not local:
