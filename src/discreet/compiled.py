@@ -33,11 +33,30 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from .errors import InvalidArgument
 
 Function = Callable[..., Any]
+
+
+class Floats(Protocol):
+    """A flat sequence of floats: a numpy array when compiled, a list when interpreted."""
+
+    def __getitem__(self, place: int, /) -> float: ...
+    def __setitem__(self, place: int, value: float, /) -> None: ...
+    def __iter__(self) -> Iterator[float]: ...
+    def __len__(self) -> int: ...
+
+
+class Integers(Protocol):
+    """A flat sequence of integers, likewise."""
+
+    def __getitem__(self, place: int, /) -> int: ...
+    def __setitem__(self, place: int, value: int, /) -> None: ...
+    def __iter__(self) -> Iterator[int]: ...
+    def __len__(self) -> int: ...
+
 
 STALE_SECONDS = 60 * 24 * 3600.0
 """A cached kernel that was not built for so long is removed when the next one is built."""

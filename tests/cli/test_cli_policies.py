@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 
 import discreet
-from discreet.linear import CATALOGUE as LINEAR
 from discreet.policies import CATALOGUE
+from discreet.policies.registry import every_entry
 from discreet.references import REFERENCES
 
 
 def test_json_holds_every_row(call: Callable[..., Any]) -> None:
     result = call("policies", "--json")
     entries = json.loads(result.stdout)
-    assert [entry["name"] for entry in entries] == [*CATALOGUE, *LINEAR]
+    assert [entry["name"] for entry in entries] == list(every_entry())
+    assert {entry["kind"] for entry in entries} == {"finite", "identify", "linear"}
     for entry in entries:
-        rows: dict[str, Any] = {**CATALOGUE, **LINEAR}
-        row = rows[entry["name"]]
+        row = every_entry()[entry["name"]]
         example = row.example()
         assert entry["schedule"] == str(example.schedule)
         assert entry["release"] == str(example.release)
@@ -49,6 +49,22 @@ def test_a_policy_in_detail(call: Callable[..., Any], name: str) -> None:
     assert str(row.example().guarantee) in text
     assert all(option in text for option in row.options)
     assert json.loads(call("show", name, "--json").stdout)["name"] == name
+
+
+@pytest.mark.parametrize("name", ["adap-tt", "adac-oful"])
+def test_rows_of_other_kinds_are_shown_and_cited(call: Callable[..., Any], name: str) -> None:
+    assert name in call("show", name).stdout
+    assert f"{{{every_entry()[name].reference}," in call("cite", name).stdout
+
+
+def test_commands_refuse_kinds_that_they_cannot_serve(call: Callable[..., Any]) -> None:
+    for words, said in (
+        ("audit adac-oful --rho .5", "adac-oful, which is linear"),
+        ("simulate adap-tt --epsilon 1 --means .7,.5", "adap-tt, which is identifying"),
+    ):
+        refused = call(*words.split())
+        assert refused.exit_code == 2
+        assert said in refused.stderr
 
 
 def test_an_unknown_policy_in_detail(call: Callable[..., Any]) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from ..compiled import Floats, Integers
 from ..policies.step import Parts, State, choose, length, open_batch
 from ..policies.view import View
 from .costs import resistance
@@ -30,16 +31,16 @@ ROUNDING = 1e-12
 class Batches(NamedTuple):
     """Pulls of every arm when its open batch began, and when it will be full."""
 
-    start: Any
-    full: Any
+    start: Integers
+    full: Integers
 
 
 class Ease(NamedTuple):
     """Of every arm against the leader, so that 1/W = resists/N_B + own: scratch of `fill_ahead`."""
 
-    resists: Any
+    resists: Floats
     """1 / gain"""
-    own: Any
+    own: Floats
     """1 / (gain N)"""
 
 

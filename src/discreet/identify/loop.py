@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..arms.base import Law
-from ..compiled import Function, Kernel, open_slot
+from ..compiled import Floats, Function, Integers, Kernel, open_slot
 from ..policies.step import (
     FINISHED,
     PAUSED,
@@ -35,19 +35,19 @@ from .sampling import PrivateTopTwo, SharedTopTwo, first_unreleased
 class Course(NamedTuple):
     """Where a run stands: arrays of one entry, so that the loop can write them back."""
 
-    t: Any
+    t: Integers
     """rounds played"""
-    arm: Any
+    arm: Integers
     """arm whose batch is being drawn"""
-    left: Any
+    left: Integers
     """rewards that it still lacks"""
-    total: Any
+    total: Floats
     """sum of those that were drawn"""
-    stopped: Any
+    stopped: Integers
     """1 once the evidence is enough"""
-    answer: Any
+    answer: Integers
     """the arm that is recommended"""
-    releases: Any
+    releases: Integers
     """releases so far"""
 
 

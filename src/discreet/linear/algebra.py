@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..compiled import Floats
+
 SWEEPS = 30
 """Jacobi sweeps at most; the method converges quadratically, in about six."""
 UNROLLED = 10
@@ -21,7 +23,7 @@ def of_known_length(values: Any) -> Any:
     return tuple(map(float, values)) if len(values) <= UNROLLED else values
 
 
-def dot(x: Any, start: int, y: Any, dimension: int) -> float:
+def dot(x: Floats, start: int, y: Floats, dimension: int) -> float:
     """<x[start : start + d], y>."""
     total = 0.0
     for i in range(dimension):
@@ -29,7 +31,7 @@ def dot(x: Any, start: int, y: Any, dimension: int) -> float:
     return total
 
 
-def squared_norm(x: Any, start: int, matrix: Any, dimension: int) -> float:
+def squared_norm(x: Floats, start: int, matrix: Floats, dimension: int) -> float:
     """x' M x for a symmetric M and x = x[start : start + d]; half of the entries are read."""
     total = 0.0
     for i in range(dimension):
@@ -41,7 +43,7 @@ def squared_norm(x: Any, start: int, matrix: Any, dimension: int) -> float:
     return total
 
 
-def multiply(matrix: Any, x: Any, start: int, out: Any, dimension: int) -> None:
+def multiply(matrix: Floats, x: Floats, start: int, out: Floats, dimension: int) -> None:
     """out = M x."""
     for i in range(dimension):
         total = 0.0
@@ -51,8 +53,9 @@ def multiply(matrix: Any, x: Any, start: int, out: Any, dimension: int) -> None:
 
 
 def grow(
-    matrix: Any, inverse: Any, along: Any, x: Any, start: int, weight: float, dimension: int
-) -> float:
+    matrix: Floats, inverse: Floats, along: Floats, x: Floats, start: int, weight: float,
+    dimension: int,
+) -> float:  # fmt: skip
     """V += w x x' and V^-1 with it (Sherman & Morrison); det V grows by the factor returned.
 
     `along` is scratch. The factor is 1 + w x'V^-1 x.
@@ -72,7 +75,7 @@ def grow(
     return grown
 
 
-def cholesky(matrix: Any, factor: Any, dimension: int) -> bool:
+def cholesky(matrix: Floats, factor: Floats, dimension: int) -> bool:
     """Lower L with L L' = M; False, and L is of no use, unless M is positive definite."""
     for i in range(dimension):
         for j in range(i + 1):
@@ -90,7 +93,7 @@ def cholesky(matrix: Any, factor: Any, dimension: int) -> bool:
     return True
 
 
-def log_determinant(factor: Any, dimension: int) -> float:
+def log_determinant(factor: Floats, dimension: int) -> float:
     """log det (L L')."""
     total = 0.0
     for i in range(dimension):
@@ -98,7 +101,7 @@ def log_determinant(factor: Any, dimension: int) -> float:
     return 2.0 * total
 
 
-def invert(factor: Any, lower: Any, inverse: Any, dimension: int) -> None:
+def invert(factor: Floats, lower: Floats, inverse: Floats, dimension: int) -> None:
     """lower = L^-1 and inverse = (L L')^-1 = L^-T L^-1."""
     for j in range(dimension):
         for i in range(dimension):
@@ -118,7 +121,7 @@ def invert(factor: Any, lower: Any, inverse: Any, dimension: int) -> None:
             inverse[j * dimension + i] = total
 
 
-def smallest_eigenvalue(matrix: Any, work: Any, dimension: int) -> float:
+def smallest_eigenvalue(matrix: Floats, work: Floats, dimension: int) -> float:
     """Of a symmetric matrix, by cyclic Jacobi rotations on a copy in `work`."""
     for i in range(dimension * dimension):
         work[i] = matrix[i]
@@ -139,7 +142,7 @@ def smallest_eigenvalue(matrix: Any, work: Any, dimension: int) -> float:
     return least
 
 
-def rotate(work: Any, p: int, q: int, dimension: int) -> None:
+def rotate(work: Floats, p: int, q: int, dimension: int) -> None:
     """One Jacobi rotation: make entry (p, q) zero."""
     apq = work[p * dimension + q]
     if apq == 0.0:

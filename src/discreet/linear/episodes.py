@@ -22,7 +22,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..arms import Clipped
-from ..compiled import Function, Kernel, open_slot
+from ..compiled import Floats, Function, Integers, Kernel, open_slot
 from ..policies.step import FINISHED, Parts, State, collect_batch, draw, fresh_state, parts_of
 from ..policies.view import Empty
 from ..privacy.source import SIMULATED
@@ -47,8 +47,8 @@ PIECE = 1 << 20
 class Board(NamedTuple):
     """What the finite-armed loop takes for its view."""
 
-    pulls: Any
-    actions: Any
+    pulls: Integers
+    actions: Floats
     """all of them, flat"""
     public: LinearView
 

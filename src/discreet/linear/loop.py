@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..compiled import Function, Kernel, open_slot
+from ..compiled import Floats, Function, Integers, Kernel, open_slot
 from ..policies.step import FINISHED, PAUSED, STARVED, Parts, State
 from ..privacy.source import SIMULATED
 from ..simulator.loop import Curve
@@ -35,11 +35,11 @@ publish: Callable[[Any, Any, LinearView, int, Any], None] = open_slot("publish")
 class Course(NamedTuple):
     """Where a run stands, in arrays of one entry, and how often each action was taken."""
 
-    t: Any
-    recorded: Any
-    regret: Any
-    pulls: Any
-    actions: Any
+    t: Integers
+    recorded: Integers
+    regret: Floats
+    pulls: Integers
+    actions: Floats
     """the actions on offer, flat"""
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from ..checks import one_of
-from ..compiled import Function
+from ..compiled import Floats, Function
 from ..errors import InvalidArgument, UnsupportedBudget
 from ..policies.parts import ReleasePart
 from ..policies.releases.base import in_kind, noise
@@ -98,7 +98,7 @@ def clipped(reward: float, low: float, high: float) -> float:
 
 
 def collect_sum(
-    release: Any, ledger: Episode, actions: Any, start: int, reward: float, dimension: int
+    release: Any, ledger: Episode, actions: Floats, start: int, reward: float, dimension: int
 ) -> None:
     """Σ a r with the reward clipped, and max ||a||²."""
     inside = clipped(reward, release.low, release.high)
@@ -111,7 +111,7 @@ def collect_sum(
 
 
 def collect_total(
-    release: Any, ledger: Episode, actions: Any, start: int, total: float, dimension: int
+    release: Any, ledger: Episode, actions: Floats, start: int, total: float, dimension: int
 ) -> None:
     """What `collect_sum` makes of many rewards of one action; clipped one by one beforehand."""
     square: Any = 0

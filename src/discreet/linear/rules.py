@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..checks import positive, share
-from ..compiled import Function
+from ..compiled import Floats, Function
 from ..policies.parts import RulePart
 from .algebra import dot, smallest_eigenvalue, squared_norm
 from .view import LinearSetting, LinearView, fresh_view, refresh, restore, take
@@ -69,7 +69,7 @@ def chi_square_bound(dimension: int, failure: float) -> float:
 
 
 def choose_optimistic(
-    rule: Any, view: LinearView, actions: Any, arms: int, dimension: int, rng: Any
+    rule: Any, view: LinearView, actions: Floats, arms: int, dimension: int, rng: Any
 ) -> int:
     """argmax <θ~, a> + β~ ||a||_{V_τ^-1}, the first if several."""
     # arrays are taken out of the view once: handing all of it to a function costs more than the sum
@@ -186,7 +186,7 @@ class TreeOptimism(RoundRule):
 
 
 def choose_sampled(
-    rule: Spread, view: LinearView, actions: Any, arms: int, dimension: int, rng: Any
+    rule: Spread, view: LinearView, actions: Floats, arms: int, dimension: int, rng: Any
 ) -> int:
     """argmax <θ, a> for one θ = θ~ + sqrt(α) L^-T z, z standard normal."""
     for i in range(dimension):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from ..checks import positive
-from ..compiled import Function
+from ..compiled import Floats, Function
 from ..policies.parts import SchedulePart
 from .algebra import grow, squared_norm
 from .view import LinearSetting, LinearView
@@ -39,7 +39,9 @@ class RoundSchedule(LinearSchedule):
     """How often one action is played until a release is due; None where nobody knows."""
 
 
-def follow_each(schedule: Any, view: LinearView, actions: Any, start: int, dimension: int) -> bool:
+def follow_each(
+    schedule: Any, view: LinearView, actions: Floats, start: int, dimension: int
+) -> bool:
     """Always due; the design matrix is public."""
     matrix, running, along = view.matrix, view.running, view.along
     log_now, updates = view.log_now, view.updates
@@ -57,7 +59,7 @@ class EachRoundPublicly(RoundSchedule):
 
 
 def follow_nothing(
-    schedule: Any, view: LinearView, actions: Any, start: int, dimension: int
+    schedule: Any, view: LinearView, actions: Floats, start: int, dimension: int
 ) -> bool:
     """Always due; the design matrix is private and not the policy's to keep."""
     return True
@@ -80,7 +82,7 @@ class Threshold(NamedTuple):
 
 
 def follow_determinant(
-    schedule: Threshold, view: LinearView, actions: Any, start: int, dimension: int
+    schedule: Threshold, view: LinearView, actions: Floats, start: int, dimension: int
 ) -> bool:
     """Due when det V > (1 + C) det V_τ."""
     # arrays are taken out of the view once: handing on all of it costs more than the update
@@ -93,7 +95,7 @@ def follow_determinant(
 
 
 def length_determinant(
-    schedule: Threshold, view: LinearView, actions: Any, start: int, dimension: int
+    schedule: Threshold, view: LinearView, actions: Floats, start: int, dimension: int
 ) -> int:
     """The least n with det(V_τ + n a a') = det V_τ (1 + n a'V_τ^-1 a) > (1 + C) det V_τ."""
     gain = squared_norm(actions, start, view.inverse, dimension)

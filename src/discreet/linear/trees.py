@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from ..checks import one_of, positive, share
-from ..compiled import Function, Kernel
+from ..compiled import Floats, Function, Kernel
 from ..policies.releases.base import in_kind
 from ..privacy.budgets import Approximate, Budget, Pure
 from ..privacy.counters import TreeLedger, tree_add, tree_ledger, tree_levels
@@ -81,7 +81,7 @@ def into_whole_ball(row: Any, dimension: int) -> None:
 
 
 def collect_row(
-    release: Any, ledger: TreeRows, actions: Any, start: int, reward: float, dimension: int
+    release: Any, ledger: TreeRows, actions: Floats, start: int, reward: float, dimension: int
 ) -> None:
     """The row (z, r), inside the unit ball."""
     for i in range(dimension):

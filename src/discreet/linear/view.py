@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..compiled import Floats, Integers
 from ..privacy.source import Source
 from .algebra import cholesky, invert, log_determinant, multiply
 from .grid import FLOATS, Grid
@@ -21,33 +22,33 @@ REFRESH = 1024
 class LinearView(NamedTuple):
     """Flat arrays: matrices have d² entries, vectors d, numbers 1."""
 
-    matrix: Any
+    matrix: Floats
     """V of all rounds so far; with private contexts its noisy release"""
-    running: Any
+    running: Floats
     """V^-1 of all rounds so far, by rank-one updates"""
-    inverse: Any
+    inverse: Floats
     """V_τ^-1, behind the current estimate"""
-    lower: Any
+    lower: Floats
     """L^-1 with L L' = V, as of the last factorisation; for sampling"""
-    work: Any
+    work: Floats
     """scratch, d²"""
-    noisy: Any
+    noisy: Floats
     """released Σ a r"""
-    estimate: Any
+    estimate: Floats
     """θ~ = V_τ^-1 noisy"""
-    along: Any
+    along: Floats
     """scratch, d"""
-    width: Any
+    width: Floats
     """β~: confidence radius of the estimate in the norm of V_τ"""
-    variance: Any
+    variance: Floats
     """variance of the noise in each entry of `noisy`"""
-    log_used: Any
+    log_used: Floats
     """log det V_τ"""
-    log_now: Any
+    log_now: Floats
     """log det V"""
-    releases: Any
+    releases: Integers
     """releases so far"""
-    updates: Any
+    updates: Integers
     """rank-one updates since the running inverse was computed afresh"""
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from ..compiled import Floats, Integers
 from ..errors import InvalidArgument
 from ..privacy.budgets import Pure
 
@@ -12,11 +13,6 @@ if TYPE_CHECKING:
     from ..privacy.source import Source
     from .releases import Release
     from .schedules import Schedule
-
-Floats = Any
-"""A flat sequence of floats: a numpy array when compiled, a list when interpreted."""
-Integers = Any
-"""A flat sequence of integers, likewise."""
 
 
 class View(NamedTuple):

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..arms.base import Law
-from ..compiled import Function, Kernel
+from ..compiled import Floats, Function, Integers, Kernel
 from ..policies import Policy
 from ..policies.step import (
     FINISHED,
@@ -33,19 +33,19 @@ from ..privacy.source import SIMULATED
 class Course(NamedTuple):
     """Where a run stands: arrays of one entry, so that the loop can write them back."""
 
-    t: Any
+    t: Integers
     """rounds played"""
-    arm: Any
+    arm: Integers
     """arm of the batch under way"""
-    left: Any
+    left: Integers
     """rounds that it still lacks"""
-    rounds: Any
+    rounds: Integers
     """its length; 0 if the horizon cuts it off, for then it is never released"""
-    recorded: Any
+    recorded: Integers
     """points of the grid that are filled"""
-    total: Any
+    total: Floats
     """rewards of the batch so far"""
-    regret: Any
+    regret: Floats
     """pseudo-regret so far"""
 
 

@@ -132,7 +132,8 @@ def _choices(row: Policy, case: Case, value: float) -> list[float]:
         row.rule.memory(setting),
         fresh_view(case.arms),
     )
-    view.value[:], view.size[:], view.pulls[:] = 0.6, 5, 5
+    for arm in range(case.arms):
+        view.value[arm], view.size[arm], view.pulls[arm] = 0.6, 5, 5
     view.value[0] = value
     t = 5 * case.arms
     return [float(choose(rule, memory, view, t, rng) == 0) for _ in range(DRAWS)]
