@@ -109,7 +109,7 @@ def test_durations_and_value_together_keep_the_claim(
 
 
 @pytest.mark.usefixtures("slow")
-@pytest.mark.parametrize("name", ["laplace", "gaussian", "local laplace", "local bits"])
+@pytest.mark.parametrize("name", ["laplace", "local laplace", "local bits"])
 def test_the_attack_finds_a_draw_that_is_not_padded(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

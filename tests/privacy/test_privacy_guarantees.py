@@ -158,7 +158,7 @@ def test_every_promise_is_one_sentence_and_round_trips(
     assert ". " not in text.replace("0. ", "")
     assert "inf" not in text
     if promise.is_private:
-        assert "rewards are 0 or 1 and nobody comes twice" in text
+        assert "provided that (1) rewards are 0 or 1; (2) nobody comes twice" in text
     assert (
         guarantee_from_dict(json.loads(json.dumps(promise.to_dict(), allow_nan=False))) == promise
     )
