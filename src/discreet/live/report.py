@@ -92,11 +92,11 @@ def linear_entries(shown: Shown, run: ContextRun) -> dict[str, Any]:
 
 
 def recommended(shown: Shown, answer: int | None) -> dict[str, Any] | None:
-    """The answer of a trial that identifies, and the risk that it is wrong."""
+    """The answer of a trial that identifies; it is wrong with probability 1 - confidence."""
     risk = getattr(shown.policy, "delta", None)
     if answer is None or risk is None:
         return None
-    return {"arm": shown.arms[answer], "confidence": 1.0 - risk, "risk": risk}
+    return {"arm": shown.arms[answer], "confidence": 1.0 - risk}
 
 
 def mean_outcome(shown: Shown, value: float) -> float | None:
@@ -131,5 +131,5 @@ def as_text(report: dict[str, Any]) -> str:
         )
     if report["recommendation"] is not None:
         answer = report["recommendation"]
-        lines.append(f"recommends {answer['arm']}, wrong with probability {answer['risk']:g}")
+        lines.append(f"recommends {answer['arm']}, with confidence {answer['confidence']:g}")
     return "\n".join([*lines, report["guarantee"]])
