@@ -2,7 +2,7 @@
 
 Prints the ε that is proved for every kind of release, with confidence 99.9 %, beside the claim,
 with draws as they are and, for comparison, with draws that are not padded. A proof above the
-claim, of padded draws, ends with exit code 1. Best on a quiet machine: others blur what is seen.
+claim, of padded draws, ends with exit code 1. Best on a quiet machine: a busy one blurs it all.
 
     python benchmarks/timing.py [TRIALS A SIDE]
 """

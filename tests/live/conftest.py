@@ -11,19 +11,11 @@ from live_cases import Clock, CountedNoise
 from discreet.live.contexts import secure_kernels
 from discreet.live.run import linked_kernels
 from discreet.privacy import noise as simulated_noise
-from discreet.privacy import secure
 
 
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
-
-
-@pytest.fixture(autouse=True)
-def no_padding(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Skip the waiting for windows to end where no time is measured."""
-    if request.module.__name__ != "test_live_timing":
-        monkeypatch.setattr(secure, "padded", lambda law, draw, value: secure._drawn(draw, value))
 
 
 @pytest.fixture

@@ -119,12 +119,12 @@ def ellipsoid(rule: Any, view: Any) -> dict[str, Any] | None:
 
 
 def recommended(shown: Shown, answer: int | None) -> dict[str, Any] | None:
-    """The answer of a trial that identifies, and the risk that it is wrong, if that is known."""
+    """The answer of a trial that identifies; it is wrong with probability 1 - confidence, which is
+    not known of one of a fixed size."""
     if answer is None or not isinstance(shown.policy, Identifier):
         return None
     risk = shown.policy.risk
-    confidence = None if risk is None else 1.0 - risk
-    return {"arm": shown.arms[answer], "confidence": confidence, "risk": risk}
+    return {"arm": shown.arms[answer], "confidence": None if risk is None else 1.0 - risk}
 
 
 def mean_outcome(shown: Shown, value: float) -> float | None:
@@ -162,9 +162,9 @@ def as_text(report: dict[str, Any]) -> str:
         )
     if report["recommendation"] is not None:
         answer = report["recommendation"]
-        risk = answer["risk"]
-        known = "" if risk is None else f", wrong with probability at most {risk:g}"
-        lines.append(f"recommends {answer['arm']}{known}")
+        confidence = answer["confidence"]
+        held = "" if confidence is None else f", with confidence {confidence:g}"
+        lines.append(f"recommends {answer['arm']}{held}")
     return "\n".join([*lines, report["guarantee"], report["meaning"]])
 
 
