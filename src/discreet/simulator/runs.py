@@ -210,7 +210,7 @@ class Scene(Stage):
         state = work.law.start(rng)
         curve = Curve(work.grid, work.regret[number], work.pulls[number])
         study = Study(work.horizon, work.gaps, curve)
-        arguments = (state, work.parts, self.state, self.course, study, DECISIONS, rng)
+        arguments = (state, *work.parts, *self.state, self.course, study, DECISIONS, rng)
         loop = self.loop = self.loop or compiled_loop(work.policy, work.law, arguments)
         while not work.stop.is_set():
             status = loop(*arguments)
