@@ -20,9 +20,10 @@ from ..compiled import Kernel, open_slot
 from ..errors import InvalidArgument
 from ..identify.filling import Batches, Ease
 from ..identify.identifier import Identifier
-from ..identify.loop import Answering, Course, Lasts, fresh_course, loop_kernel
+from ..identify.loop import Course, fresh_course, loop_kernel
 from ..policies import EachRound
-from ..policies.step import PAUSED, Parts, State, fresh_state, parts_of
+from ..policies.step import PAUSED
+from ..policies.view import View, fresh_view
 from .transcripts import Buffers, Transcripts, in_buffers
 
 if TYPE_CHECKING:
@@ -54,25 +55,15 @@ def draw_tape(tape: Tape, arm: int, rounds: int, t: int, rng: Any) -> tuple[floa
     return total, rounds
 
 
-run: Callable[[Any, Parts, State, Answering, Course, Lasts, Any], int] = open_slot("run")
-
-
-class Record(NamedTuple):
-    """Buffers to clear, samples at most, and where transcripts are written down."""
-
-    buffers: Buffers
-    limit: int
-    codes: Any
-    numbers: Any
+run: Callable[..., int] = open_slot("run")
 
 
 def identify_often(
-    tape: Tape, parts: Parts, state: State, answering: Answering, course: Course, record: Record,
-    rng: Any,
+    tape: Tape, schedule: Any, release: Any, rule: Any, stopping: Any, ledger: Any, memory: Any,
+    view: View, batches: Any, ease: Any, course: Course, buffers: Buffers, limit: int, codes: Any,
+    numbers: Any, rng: Any,
 ) -> None:  # fmt: skip
     """As many identifications as `codes` has room for."""
-    buffers, limit, codes, numbers = record
-    view = state.public
     arms = len(view.size)
     decisions = (numbers.shape[1] - 2) // arms
     for number in range(len(codes)):
@@ -86,7 +77,10 @@ def identify_often(
         while status == PAUSED:
             # one step at a time as long as releases are written down
             patience = 1 if recorded < decisions else limit + 1
-            status = run(tape, parts, state, answering, course, Lasts(limit, patience), rng)
+            status = run(
+                tape, schedule, release, rule, stopping, ledger, memory, view, batches, ease,
+                course, limit, patience, rng,
+            )  # fmt: skip
             if course.releases[0] > released and recorded < decisions:
                 released = course.releases[0]
                 for arm in range(arms):
@@ -158,17 +152,18 @@ class Identifications:
         if not row.fixed_size:
             row = row.at(self.delta)
         setting = row.setting(arms)
+        parts = (row.schedule, row.release, row.rule, row.stopping)
+        ledger, memory = row.release.ledger(setting), row.rule.memory(setting)
         tape = Tape(np.array(self.base), self.arm, self.pull, float(side), np.zeros(arms, np.int64))
         batches = Batches(np.zeros(arms, np.int64), np.zeros(arms, np.int64))
         ease = Ease(np.zeros(arms), np.zeros(arms))
-        (tape, ledger, memory, view, batches, ease, course), buffers = in_buffers(
-            tape, *fresh_state(row, setting), batches, ease, fresh_course()
+        states, buffers = in_buffers(
+            tape, ledger, memory, fresh_view(arms), batches, ease, fresh_course()
         )
         codes, numbers = np.zeros(count, np.int64), np.zeros((count, 2 + RELEASES * arms))
         arguments = (
-            tape, parts_of(row, setting), State(ledger, memory, view),
-            Answering(row.stopping.parameters(setting), batches, ease), course,
-            Record(buffers, self.limit, codes, numbers), rng,
+            states[0], *(part.parameters(setting) for part in parts), *states[1:], buffers,
+            self.limit, codes, numbers, rng,
         )  # fmt: skip
         identification_kernel(row).cached(*arguments)(*arguments)
         return Transcripts(codes, numbers[:, : len(self.names)])

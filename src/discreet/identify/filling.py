@@ -17,7 +17,7 @@ import math
 from typing import Any, NamedTuple
 
 from ..compiled import Floats, Integers
-from ..policies.step import Parts, State, choose, length, open_batch
+from ..policies.step import choose, length, open_batch
 from ..policies.view import View
 from .costs import resistance
 from .sampling import TopTwoScale, Tracking, find_leader, first_unreleased
@@ -44,22 +44,16 @@ class Ease(NamedTuple):
     """1 / (gain N)"""
 
 
-class Limits(NamedTuple):
-    """The last round, and the next round at which to look up."""
-
-    last: int
-    pause: int
-
-
 def fill_whole(
-    parts: Parts, state: State, batches: Batches, ease: Ease, t: int, limits: Limits, rng: Any
-) -> tuple[int, int]:
+    schedule: Any, rule: Any, memory: Any, view: View, batches: Batches, ease: Ease, t: int,
+    limit: int, pause: int, rng: Any,
+) -> tuple[int, int]:  # fmt: skip
     """The arm whose batch is full, and the rounds so far; arm -1 if the limit cuts it off."""
-    arm, played, rounds = open_batch(parts, state, t, limits.last, rng)
-    state.public.pulls[arm] += played
+    arm, played, rounds = open_batch(schedule, rule, memory, view, t, limit, rng)
+    view.pulls[arm] += played
     if rounds == 0:
-        return -1, limits.last
-    batches.full[arm] = state.public.pulls[arm]
+        return -1, limit
+    batches.full[arm] = view.pulls[arm]
     return arm, t + rounds
 
 
@@ -71,14 +65,14 @@ def open_batches(schedule: Any, memory: Any, view: View, batches: Batches) -> No
 
 
 def fill_mixed(
-    parts: Parts, state: State, batches: Batches, ease: Ease, t: int, limits: Limits, rng: Any
-) -> tuple[int, int]:
+    schedule: Any, rule: Any, memory: Any, view: View, batches: Batches, ease: Ease, t: int,
+    limit: int, pause: int, rng: Any,
+) -> tuple[int, int]:  # fmt: skip
     """Likewise; -1 also at the next pause."""
-    view = state.public
-    open_batches(parts.schedule, state.memory, view, batches)
-    last = min(limits.last, limits.pause)
+    open_batches(schedule, memory, view, batches)
+    last = min(limit, pause)
     while t < last:
-        arm = choose(parts.rule, state.memory, view, t, rng)
+        arm = choose(rule, memory, view, t, rng)
         view.pulls[arm] += 1
         t += 1
         if view.pulls[arm] == batches.full[arm]:
@@ -87,14 +81,12 @@ def fill_mixed(
 
 
 def fill_ahead(
-    parts: Parts, state: State, batches: Batches, ease: Ease, t: int, limits: Limits, rng: Any
-) -> tuple[int, int]:
+    schedule: Any, rule: TopTwoScale, memory: Tracking, view: View, batches: Batches, ease: Ease,
+    t: int, limit: int, pause: int, rng: Any,
+) -> tuple[int, int]:  # fmt: skip
     """Likewise, in strides."""
-    rule: TopTwoScale = parts.rule
-    memory: Tracking = state.memory
-    view = state.public
-    open_batches(parts.schedule, memory, view, batches)
-    last = min(limits.last, limits.pause)
+    open_batches(schedule, memory, view, batches)
+    last = min(limit, pause)
     arm = first_unreleased(view)
     if arm >= 0:
         rounds = min(batches.full[arm] - view.pulls[arm], last - t)
@@ -118,7 +110,7 @@ def fill_ahead(
             return arm, t
         if arm != leader:
             if arm == before:  # twice in a row: it may go on for long
-                t += stride(rule, state, batches, ease, leader, arm, last - t)
+                t += stride(rule, memory, view, batches, ease, leader, arm, last - t)
             ease.own[arm] = ease.resists[arm] * (1.0 / view.pulls[arm])
             before = arm
     return -1, t
@@ -137,15 +129,13 @@ def easiest(view: View, ease: Ease, leader: int) -> int:
 
 
 def stride(
-    rule: TopTwoScale, state: State, batches: Batches, ease: Ease, leader: int, challenger: int,
-    most: int,
+    rule: TopTwoScale, memory: Tracking, view: View, batches: Batches, ease: Ease, leader: int,
+    challenger: int, most: int,
 ) -> int:  # fmt: skip
     """Play leader and challenger in turns as long as nobody else can come in and no batch fills.
 
     Of m rounds the leader gets at most βm + 1 and the challenger at most (1-β)m + 1.
     """
-    memory: Tracking = state.memory
-    view = state.public
     alone = surely_challenged(view, batches, ease, leader, challenger)
     room = batches.full[leader] - view.pulls[leader]
     rounds = min(

@@ -18,8 +18,6 @@ from ..policies.step import (
     FINISHED,
     PAUSED,
     STARVED,
-    Parts,
-    State,
     close_batch,
     collect,
     collecting,
@@ -27,7 +25,7 @@ from ..policies.step import (
 )
 from ..policies.view import View
 from ..privacy.source import SIMULATED
-from .filling import Batches, Ease, Limits, fill_ahead, fill_mixed, fill_whole
+from .filling import Batches, Ease, fill_ahead, fill_mixed, fill_whole
 from .identifier import Identifier
 from .sampling import PrivateTopTwo, SharedTopTwo, first_unreleased
 
@@ -51,21 +49,6 @@ class Course(NamedTuple):
     """releases so far"""
 
 
-class Answering(NamedTuple):
-    """What an identification adds to a run: when to stop, and the open batches."""
-
-    stopping: Any
-    batches: Batches
-    ease: Ease
-
-
-class Lasts(NamedTuple):
-    """Rounds at most, and until the next pause."""
-
-    limit: int
-    patience: int
-
-
 def fresh_course() -> Course:
     """A run that has not begun."""
     import numpy as np
@@ -76,44 +59,44 @@ def fresh_course() -> Course:
     return Course(zero(), zero(), zero(), np.zeros(1), zero(), zero(), zero())
 
 
-fill: Callable[[Parts, State, Batches, Ease, int, Limits, Any], tuple[int, int]] = open_slot("fill")
+fill: Callable[..., tuple[int, int]] = open_slot("fill")
 recommend: Callable[[Any, View], int] = open_slot("recommend")
 enough: Callable[[Any, Any, Any, View, int, int], bool] = open_slot("enough")
 
 
 def run(
-    law: Any, parts: Parts, state: State, answering: Answering, course: Course, lasts: Lasts,
-    rng: Any,
+    law: Any, schedule: Any, release: Any, rule: Any, stopping: Any, ledger: Any, memory: Any,
+    view: View, batches: Batches, ease: Ease, course: Course, limit: int, patience: int, rng: Any,
 ) -> int:  # fmt: skip
     """Play until the evidence is enough, the limit, a pause, or the law is out of rewards."""
     t, arm, left, total = course.t[0], course.arm[0], course.left[0], course.total[0]
-    batches, memory, view = answering.batches, state.memory, state.public
-    limits = Limits(lasts.limit, t + lasts.patience)
+    pause = t + patience
     status = FINISHED
     while True:
         if left == 0:
-            if t >= limits.last:
+            if t >= limit:
                 break
-            if t >= limits.pause:
+            if t >= pause:
                 status = PAUSED
                 break
-            arm, t = fill(parts, state, batches, answering.ease, t, limits, rng)
+            arm, t = fill(schedule, rule, memory, view, batches, ease, t, limit, pause, rng)
             if arm < 0:
                 continue
             left = batches.full[arm] - batches.start[arm]
             total = 0.0
-        part, served = collect(law, parts.release, arm, left, t, rng)
+        part, served = collect(law, release, arm, left, t, rng)
         total += part
         left -= served
         if left > 0:
             status = STARVED
             break
-        close_batch(parts, state, arm, batches.full[arm] - batches.start[arm], total, rng)
+        rounds = batches.full[arm] - batches.start[arm]
+        close_batch(release, ledger, view, arm, rounds, total, rng)
         batches.start[arm] = batches.full[arm]
         course.releases[0] += 1
         if first_unreleased(view) < 0:
             best = recommend(memory, view)
-            if enough(answering.stopping, parts.rule, memory, view, best, t):
+            if enough(stopping, rule, memory, view, best, t):
                 course.stopped[0] = 1
                 break
     course.t[0], course.arm[0], course.left[0], course.total[0] = t, arm, left, total

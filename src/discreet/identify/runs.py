@@ -21,14 +21,15 @@ from typing import Any
 from ..arms.base import Law
 from ..checks import count
 from ..errors import InvalidArgument
-from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
+from ..policies.step import FINISHED, STARVED
+from ..policies.view import fresh_view
 from ..progress import Bar
 from ..simulator.runs import MOST_ROUNDS, check_law
 from ..simulator.work import Stage, Work, check_threads, entropy_of
 from .filling import Batches, Ease
 from .halving import Halving
 from .identifier import Identifier
-from .loop import Answering, Lasts, compiled_loop, fresh_course
+from .loop import compiled_loop, fresh_course
 from .results import IdentifyResult
 from .setting import check_delta, one_risk
 
@@ -135,18 +136,23 @@ class Scene(Stage):
         self.work = work
         self.loop: Callable[..., int] | None = None
         self.course = fresh_course()
-        self.state = fresh_state(row, setting)
-        batches = Batches(np.zeros(setting.arms, np.int64), np.zeros(setting.arms, np.int64))
-        ease = Ease(np.zeros(setting.arms), np.zeros(setting.arms))
-        super().__init__(*self.state, batches, ease, self.course)
-        self.answering = Answering(row.stopping.parameters(setting), batches, ease)
+        self.view = fresh_view(setting.arms)
+        self.props = (
+            row.release.ledger(setting),
+            row.rule.memory(setting),
+            self.view,
+            Batches(np.zeros(setting.arms, np.int64), np.zeros(setting.arms, np.int64)),
+            Ease(np.zeros(setting.arms), np.zeros(setting.arms)),
+            self.course,
+        )
+        super().__init__(*self.props)
 
     def play(self, number: int) -> bool:
         work, course = self.work, self.course
         self.sweep()
         rng = work.generator(number)
         state = work.law.start(rng)
-        arguments = (state, work.parts, self.state, self.answering, course, work.lasts, rng)
+        arguments = (state, *work.parameters, *self.props, work.limit, PATIENCE, rng)
         loop = self.loop = self.loop or work.ready(
             lambda: compiled_loop(work.row, work.law, arguments), arguments
         )
@@ -158,7 +164,7 @@ class Scene(Stage):
                 work.stopping_time[number] = course.t[0]
                 work.stopped[number] = course.stopped[0] == 1
                 work.recommendation[number] = course.answer[0]
-                work.pulls[number] = self.state.public.pulls
+                work.pulls[number] = list(self.view.pulls)
                 return True
         return False
 
@@ -172,7 +178,10 @@ class Identification(Work):
         super().__init__(row.name, runs, entropy)
         self.row, self.law, self.limit = row, law, limit
         self.setting = row.setting(law.arms)
-        self.parts, self.lasts = parts_of(row, self.setting), Lasts(limit, PATIENCE)
+        self.parameters: tuple[Any, ...] = tuple(
+            part.parameters(self.setting)
+            for part in (row.schedule, row.release, row.rule, row.stopping)
+        )
         self.stopping_time = np.zeros(runs, np.int64)
         self.stopped = np.zeros(runs, bool)
         self.recommendation = np.zeros(runs, np.int64)

@@ -148,7 +148,7 @@ class EpisodeStage(Stage):
         curve = finite.Curve(work.grid, work.regret[number], work.pulls[number])
         study = finite.Study(work.horizon, self.gaps, curve)
         law = self.law.start(rng)
-        arguments = (law, self.parts, self.state, self.course, study, DECISIONS, rng)
+        arguments = (law, *self.parts, *self.state, self.course, study, DECISIONS, rng)
         if self.loop is None:
             one_by_one = isinstance(self.law, Clipped) and self.law.law.bounds is None
             kernel = episode_kernel(self.policy, self.law.draw, one_by_one)

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..compiled import Floats, Function, Integers, Kernel, open_slot
-from ..policies.step import FINISHED, PAUSED, STARVED, Parts, State
+from ..policies.step import FINISHED, PAUSED, STARVED
 from ..privacy.source import SIMULATED
 from ..simulator.loop import Curve
 from .algebra import dot
@@ -43,48 +43,41 @@ class Course(NamedTuple):
     """the actions on offer, flat"""
 
 
-class Task(NamedTuple):
-    """What is played on, for how long, and the record of it."""
-
-    contexts: Any
-    rewards: Any
-    theta: Any
-    horizon: int
-    curve: Curve
-
-
-def run(task: Task, parts: Parts, state: State, course: Course, decisions: int, rng: Any) -> int:
+def run(
+    contexts: Any, rewards: Any, schedule: Any, release: Any, rule: Any, ledger: Any, memory: Any,
+    view: LinearView, course: Course, theta: Any, horizon: int, curve: Curve, decisions: int,
+    rng: Any,
+) -> int:  # fmt: skip
     """Play until the horizon, for at most so many rounds, or until contexts run out."""
     t, recorded, regret = course.t[0], course.recorded[0], course.regret[0]
-    actions, view = course.actions, state.public
-    theta, curve = task.theta, task.curve
+    actions, pulls = course.actions, course.pulls
     points = len(curve.grid)
-    arms = len(course.pulls)
+    arms = len(pulls)
     dimension = len(theta)
-    until = min(task.horizon, t + decisions)
-    status = FINISHED if until == task.horizon else PAUSED
+    until = min(horizon, t + decisions)
+    status = FINISHED if until == horizon else PAUSED
     while t < until:
-        if not offer(task.contexts, actions, rng):
+        if not offer(contexts, actions, rng):
             status = STARVED
             break
-        arm = choose(parts.rule, view, actions, arms, dimension, rng)
+        arm = choose(rule, view, actions, arms, dimension, rng)
         start = arm * dimension
         mean = dot(actions, start, theta, dimension)
         best = mean
         for other in range(arms):
             best = max(best, dot(actions, other * dimension, theta, dimension))
-        reward = pay(task.rewards, mean, rng)
-        collect(parts.release, state.ledger, actions, start, reward, dimension)
-        if follow(parts.schedule, view, actions, start, dimension):
-            publish(parts.release, state.ledger, view, dimension, rng)
-            update(parts.rule, view, dimension)
+        reward = pay(rewards, mean, rng)
+        collect(release, ledger, actions, start, reward, dimension)
+        if follow(schedule, view, actions, start, dimension):
+            publish(release, ledger, view, dimension, rng)
+            update(rule, view, dimension)
         t += 1
         regret += best - mean
-        course.pulls[arm] += 1
+        pulls[arm] += 1
         if recorded < points and curve.grid[recorded] == t:
             curve.regret[recorded] = regret
             for other in range(arms):
-                curve.pulls[recorded, other] = course.pulls[other]
+                curve.pulls[recorded, other] = pulls[other]
             recorded += 1
     course.t[0], course.recorded[0], course.regret[0] = t, recorded, regret
     return status

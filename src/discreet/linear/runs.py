@@ -28,7 +28,7 @@ from .catalogue import LinearRow
 from .contexts import FixedActions
 from .design import Design
 from .episodes import EpisodeStage, in_episodes
-from .loop import Task, fresh_course, loop_kernel
+from .loop import fresh_course, loop_kernel
 from .phased import PhasedStage
 from .problem import LinearProblem
 from .row import LinearPolicy, PhasedPolicy, RoundPolicy
@@ -125,8 +125,10 @@ class RoundStage(Stage):
         state = contexts.start(rng)
         curve = Curve(work.grid, work.regret[number], work.pulls[number])
         theta, rewards = of_known_length(work.problem.theta), work.problem.rewards.parameters()
-        task = Task(state, rewards, theta, work.horizon, curve)
-        arguments = (task, self.parts, self.state, self.course, DECISIONS, rng)
+        arguments = (
+            state, rewards, *self.parts, *self.state, self.course, theta, work.horizon, curve,
+            DECISIONS, rng,
+        )  # fmt: skip
         if self.loop is None:
             kernel = loop_kernel(self.policy, contexts.offer, work.problem.rewards.pay)
             self.loop = work.ready(lambda: kernel.cached(*arguments), arguments)

@@ -55,20 +55,27 @@ respond: Callable[[Any, float, Any], float] = open_slot("respond")
 collect: Callable[[Any, Any, int, int, int, Any], tuple[float, int]] = open_slot("collect")
 
 
-def open_batch(parts: Parts, state: State, t: int, horizon: int, rng: Any) -> tuple[int, int, int]:
+# flat arguments, here and in the loops: handing on a tuple of arrays costs as much as a decision
+
+
+def open_batch(
+    schedule: Any, rule: Any, memory: Any, view: View, t: int, horizon: int, rng: Any
+) -> tuple[int, int, int]:
     """After t rounds: the arm to play, for how long, and the length of the batch that this makes:
     0 if the horizon cuts it off."""
-    arm = choose(parts.rule, state.memory, state.public, t, rng)
-    rounds = length(parts.schedule, state.memory, state.public, arm)
+    arm = choose(rule, memory, view, t, rng)
+    rounds = length(schedule, memory, view, arm)
     if rounds > horizon - t:
         return arm, horizon - t, 0
     return arm, rounds, rounds
 
 
-def close_batch(parts: Parts, state: State, arm: int, rounds: int, total: float, rng: Any) -> None:
+def close_batch(
+    release: Any, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
     """Release a batch whose rewards sum to `total`; not if it was cut off."""
     if rounds > 0:
-        publish(parts.release, state.ledger, state.public, arm, rounds, total, rng)
+        publish(release, ledger, view, arm, rounds, total, rng)
 
 
 def collect_batch(

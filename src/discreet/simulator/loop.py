@@ -19,14 +19,13 @@ from ..policies.step import (
     FINISHED,
     PAUSED,
     STARVED,
-    Parts,
-    State,
     close_batch,
     collect,
     collecting,
     open_batch,
     slots_of,
 )
+from ..policies.view import View
 from ..privacy.source import SIMULATED
 
 
@@ -66,13 +65,14 @@ class Study(NamedTuple):
 
 
 def run(
-    law: Any, parts: Parts, state: State, course: Course, study: Study, decisions: int, rng: Any
-) -> int:
+    law: Any, schedule: Any, release: Any, rule: Any, ledger: Any, memory: Any, view: View,
+    course: Course, study: Study, decisions: int, rng: Any,
+) -> int:  # fmt: skip
     """Play until the horizon, for at most so many decisions, or until the law is out of rewards."""
     t, arm, left = course.t[0], course.arm[0], course.left[0]
     rounds, recorded = course.rounds[0], course.recorded[0]
     total, regret = course.total[0], course.regret[0]
-    horizon, gaps, curve, view = study.horizon, study.gaps, study.curve, state.public
+    horizon, gaps, curve = study
     points = len(curve.grid)
     arms = len(view.pulls)
     status = FINISHED
@@ -82,12 +82,12 @@ def run(
                 status = PAUSED
                 break
             decisions -= 1
-            arm, left, rounds = open_batch(parts, state, t, horizon, rng)
+            arm, left, rounds = open_batch(schedule, rule, memory, view, t, horizon, rng)
             total = 0.0
         if rounds == 0:
             served = left
         else:
-            part, served = collect(law, parts.release, arm, left, t, rng)
+            part, served = collect(law, release, arm, left, t, rng)
             total += part
         while recorded < points and curve.grid[recorded] <= t + served:
             inside = curve.grid[recorded] - t
@@ -103,7 +103,7 @@ def run(
         if left > 0:
             status = STARVED
             break
-        close_batch(parts, state, arm, rounds, total, rng)
+        close_batch(release, ledger, view, arm, rounds, total, rng)
     course.t[0], course.arm[0], course.left[0] = t, arm, left
     course.rounds[0], course.recorded[0] = rounds, recorded
     course.total[0], course.regret[0] = total, regret

@@ -240,7 +240,7 @@ class Scene(Stage):
         state = law.start(rng)
         pulls = work.pulls[number]
         study = Study(work.horizon, gaps, Curve(work.grid, work.regret[number], pulls))
-        arguments = (state, work.parts, self.state, self.course, study, DECISIONS, rng)
+        arguments = (state, *work.parts, *self.state, self.course, study, DECISIONS, rng)
         loop = self.loop = self.loop or work.ready(
             lambda: compiled_loop(work.policy, law, arguments), arguments
         )

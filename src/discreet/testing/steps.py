@@ -29,7 +29,9 @@ def _check_decisions(row: Policy, case: Case) -> None:
     while t < case.horizon:
         before = _contents(view)
         try:
-            arm, left, rounds = steps.open_batch(parts, state, t, case.horizon, rng)
+            arm, left, rounds = steps.open_batch(
+                parts.schedule, parts.rule, state.memory, view, t, case.horizon, rng
+            )
         except IndexError:
             arm, left, rounds = case.arms, 1, 1
         if not 0 <= arm < case.arms or arm != int(arm):
@@ -41,7 +43,9 @@ def _check_decisions(row: Policy, case: Case) -> None:
         t += int(left)
         view.pulls[arm] += left
         pulls = view.pulls.tolist()
-        steps.close_batch(parts, state, int(arm), int(rounds), 0.5 * rounds, rng)
+        steps.close_batch(
+            parts.release, state.ledger, view, int(arm), int(rounds), 0.5 * rounds, rng
+        )
         if view.pulls.tolist() != pulls:
             raise AssertionError("publish must not count pulls, which the loop does")
         sizes = [x for other, x in enumerate(view.size.tolist()) if other != arm]

@@ -42,7 +42,7 @@ class Walk:
         self.curve = Curve(grid, np.full(horizon, np.nan), pulls)
         means = np.array(law.means)
         study = Study(horizon, means.max() - means, self.curve)
-        self.fixed = (self.state, parts_of(row, setting), run, self.course, study)
+        self.fixed = (self.state, *parts_of(row, setting), *run, self.course, study)
 
     def go(self, decisions: int) -> bool:
         """Take so many decisions, or fewer if the run ends; True when it is over."""
