@@ -98,8 +98,8 @@ class Trial(Experiment[Protocol]):
         )  # fmt: skip
         setting = policy.setting(len(self._arms), check_horizon(horizon), SECURE)
         protocol = Protocol(policy, setting, SystemChance(), None)
-        check_kind(intervals, protocol.recorded)
-        self._intervals, self._binary = intervals, bool(binary)
+        self._intervals = check_kind(intervals, protocol.recorded)
+        self._binary = bool(binary)
         self._open(policy.guarantee, protocol, path)
 
     def assign(self, unit: Name) -> Name:
