@@ -323,6 +323,8 @@ def test_a_trial_shows_its_intervals(tmp_path: Path) -> None:
     assert "95 % interval" in str(trial)
     again = intervals(json.loads(json.dumps(report)))
     assert again == intervals(trial)
+    with pytest.raises(InvalidArgument, match="was fixed when the trial was created"):
+        intervals(trial, kind="looks")
     assert [[row.low, row.high] for row in again] == [arm["interval"] for arm in report["arms"]]
     trial.close()
     with discreet.Trial.load(path) as loaded:

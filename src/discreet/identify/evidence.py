@@ -156,33 +156,8 @@ def tilts_for(noise: Noise, effects: int = EFFECTS, *, interpreted: bool = False
     return Tilts(effects, classes, tilt, moment, int(noise.each), rise, fall, joint, single)
 
 
-class Books(NamedTuple):
-    """The evidence of every arm, flat: all of it made of releases."""
-
-    size: Any
-    """rewards behind what is in the books"""
-    total: Any
-    """sum of the releases"""
-    batches: Any
-    up: Any
-    """Σ l x - κ(l), by arm and effect"""
-    down: Any
-    """Σ -l x - κ(l)"""
-    used: Any
-    """how many size classes an arm has met"""
-    which: Any
-    """these classes, by arm"""
-    weight: Any
-    """rewards in batches of that class"""
-    a: Any
-    """scratch of one reckoning, by effect, as are b, c and d"""
-    b: Any
-    c: Any
-    d: Any
-
-
 def fresh_books(arms: int, effects: int, classes: int) -> dict[str, Any]:
-    """Empty books, as fields."""
+    """Empty books of all arms, as the fields that are described in `EvidenceBooks`."""
     import numpy as np
 
     return {

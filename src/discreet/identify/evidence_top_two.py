@@ -78,17 +78,26 @@ class Plan(NamedTuple):
 
 
 class EvidenceBooks(NamedTuple):
-    """`evidence.Books`, what was made of them last, and the size of the next batch."""
+    """The evidence of every arm, flat, and what was made of it last: all of it from releases."""
 
     size: Any
+    """rewards behind what is in the books"""
     total: Any
+    """sum of the releases"""
     batches: Any
+    """how many there were"""
     up: Any
+    """Σ l x - κ(l), by arm and effect"""
     down: Any
+    """Σ -l x - κ(l)"""
     used: Any
+    """how many size classes an arm has met"""
     which: Any
+    """these classes, by arm"""
     weight: Any
+    """rewards in batches of that class"""
     a: Any
+    """scratch of one reckoning, by effect, as are b, c and d"""
     b: Any
     c: Any
     d: Any

@@ -174,7 +174,8 @@ def _anytime(record: Record, alpha: float) -> list[tuple[float, float]]:
         centre = min(max(books.total[arm] / books.size[arm], 0.0), 1.0)
         low = _bisect(lambda u, a=arm: log_single(tilts, books, a, u, True) < level, 0.0, centre)
         high = _bisect(lambda u, a=arm: log_single(tilts, books, a, u, False) < level, 1.0, centre)
-        found.append((low, high))
+        # evidence both ways at once (drift, say) leaves no u: show the range that it speaks against
+        found.append((min(low, high), max(low, high)))
     return found
 
 

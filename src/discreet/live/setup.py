@@ -94,7 +94,7 @@ def finite_plan(
     low, high = check_range((0.0, 1.0) if outcome_range is None else outcome_range)
     setting = row.setting(arms, check_horizon(horizon), SECURE)
     run = FiniteRun(row, setting, SystemRandomness(), None)
-    check_kind(intervals, run.recorded)
+    kind = check_kind(intervals, run.recorded)
     return Plan(
         row,
         run,
@@ -102,7 +102,7 @@ def finite_plan(
         (low, high),
         units_of(low, high, lambda number: round((number - low) / (high - low) * SECURE.unit)),
         "record what was measured, or set outcome_range when the trial is planned",
-        {"outcome_range": [low, high], "intervals": intervals, "binary": bool(binary)},
+        {"outcome_range": [low, high], "intervals": kind, "binary": bool(binary)},
     )
 
 

@@ -48,6 +48,14 @@ def add_live(page: Page, story: LiveStory) -> Page:
     return public_report(page, story.report)
 
 
+def interval_text(arm: Mapping[str, Any]) -> str:
+    """The interval of an arm's mean, where there is one."""
+    if arm["mean"] is None or "interval" not in arm:
+        return "–"
+    low, high = arm["interval"]
+    return f"{decimal(low, 3)} to {decimal(high, 3)}"
+
+
 def public_report(page: Page, report: Mapping[str, Any]) -> Page:
     """What a live trial publishes about itself."""
     batch = report["batch"]
@@ -63,8 +71,17 @@ def public_report(page: Page, report: Mapping[str, Any]) -> Page:
             "Present batch": f"{batch['arm']}, {count(batch['filled'])}{size} patients assigned",
         }
     )
+    held = report.get("intervals")
+    level = "Interval" if held is None else f"{100.0 * held['level']:g} % interval ({held['kind']})"
     return page.table(
-        ["Treatment", "Assigned", "Used for learning", "Releases", "Success rate, with noise"],
+        [
+            "Treatment",
+            "Assigned",
+            "Used for learning",
+            "Releases",
+            "Success rate, with noise",
+            level,
+        ],
         [
             [
                 str(arm["arm"]).capitalize(),
@@ -72,11 +89,12 @@ def public_report(page: Page, report: Mapping[str, Any]) -> Page:
                 arm["used"],
                 arm["releases"],
                 "–" if arm["mean"] is None else decimal(arm["mean"], 3),
+                interval_text(arm),
             ]
             for arm in report["arms"]
         ],
         caption="Published by the live trial. The rates contain the noise that protects the "
         "patients: the more patients a release covers, the less it matters. Patients who arrived "
         "while a batch was waiting for its outcomes were treated, but not used for learning.",
-        numeric=(1, 2, 3, 4),
+        numeric=(1, 2, 3, 4, 5),
     )
