@@ -129,6 +129,9 @@ def find(settings: Settings, console: Console) -> Findings:
             prices.append(price(result, at[twin(name)], epsilon))
     _show_comparison(console, results[settings.main], settings.main)
     _show_price(console, prices, settings.main)
+    from .membership.gradients.demonstration import training_audit
+
+    console.print(training_audit(settings.seed), markup=False)
     console.print(
         f"Running a live trial with {settings.live_patients:,} simulated patients and secure "
         "noise (it has no seed: every run differs)."

@@ -5,8 +5,9 @@ exchanged for another, which moves the sum by up to 2c.
 - Full batch, T steps: T Gaussian releases of multiplier γ: μ = √T/γ Gaussian DP, exact; 2√T/γ for
   "replace".
 - Poisson batches of rate q: privacy-loss distributions (dp-accounting), rounded pessimistically.
-- Shuffled epochs: a point enters one step of an epoch, and all others are post-processing of it, so
-  μ = √epochs/γ. No amplification is claimed: that of Poisson sampling does not hold for shuffling.
+- Shuffled epochs, where the slot of a removed point stays empty: a point enters one step of an
+  epoch, and what follows is post-processing of it, so μ = √epochs/γ. No amplification is claimed:
+  that of Poisson sampling does not hold for shuffling.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InvalidArgument
+from .models.base import softmax
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -257,11 +258,9 @@ def _residuals(model: Model, parameters: Array, x: Array, y: Array) -> Array:
     cells = parameters.reshape(steps, classes, -1)
     logits = np.matmul(x, cells[:, :, :-1].transpose(0, 2, 1))
     logits += cells[:, None, :, -1]
-    logits -= logits.max(axis=2, keepdims=True)
-    np.exp(logits, out=logits)
-    logits /= logits.sum(axis=2, keepdims=True)
-    logits[:, np.arange(len(y)), y] -= 1
-    return np.asarray(logits)
+    p = softmax(logits)
+    p[:, np.arange(len(y)), y] -= 1
+    return p
 
 
 def _checked(size: int, canary: Array, updates: Array) -> tuple[Array, Array]:

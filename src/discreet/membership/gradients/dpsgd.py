@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...errors import InvalidArgument
 from .accounting import ADD_OR_REMOVE, check_run, claim
 from .attacks import poisson_ratio
-from .models.base import Factors, clip_factors
+from .models.base import Factors, clip_factors, softmax
 from .models.softmax import SoftmaxRegression
 
 if TYPE_CHECKING:
@@ -236,10 +236,7 @@ def totals(
         return np.asarray(found, float)
     runs, classes = len(thetas), model.classes
     cells = thetas.reshape(runs * classes, -1)
-    left = (x @ cells[:, :-1].T + cells[:, -1]).reshape(len(x), runs, classes)
-    left -= left.max(axis=2, keepdims=True)
-    np.exp(left, out=left)
-    left /= left.sum(axis=2, keepdims=True)
+    left = softmax((x @ cells[:, :-1].T + cells[:, -1]).reshape(len(x), runs, classes))
     left[np.arange(len(y)), :, y] -= 1
     inputs = np.einsum("ij,ij->i", x, x) + 1.0
     factors = clip_factors(np.sqrt(np.einsum("irk,irk->ir", left, left) * inputs[:, None]), clip)

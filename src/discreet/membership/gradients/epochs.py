@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ...errors import InvalidArgument
 from ...progress import Bar
@@ -74,10 +74,27 @@ class Epoch:
     def run(self, rng: Any, target: tuple[Array, int] | None = None) -> Trace:
         """Train on a data set of its own, with the target in it if one is given."""
         drawn = rng.choice(len(self.x), self.size, replace=False)
-        x, y = self.x[drawn], self.y[drawn]
-        if target is not None:
-            x[0], y[0] = target
-        return Trainer(Shuffled(self.batch), self.rate).train(self.model, x, y, self.start, rng)
+        own = (None, None) if target is None else target
+        x, y = _Drawn(self.x, drawn, own[0]), _Drawn(self.y, drawn, own[1])
+        return Trainer(Shuffled(self.batch), self.rate).train(
+            self.model, cast("Array", x), cast("Array", y), self.start, rng
+        )
+
+
+class _Drawn:
+    """Rows of a pool, the first one replaced if told: a training set that is never copied."""
+
+    def __init__(self, pool: Array, places: Array, first: Any = None) -> None:
+        self.pool, self.places, self.first = pool, places, first
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, batch: Array) -> Array:
+        rows = self.pool[self.places[batch]]
+        if self.first is not None:
+            rows[batch == 0] = self.first
+        return rows
 
 
 class HeadTarget:

@@ -110,15 +110,23 @@ def clip_factors(norms: Array, clip: float) -> Array:
     return np.asarray(clip / np.maximum(norms, np.asarray(clip, norms.dtype)))
 
 
-def residuals(logits: Array, y: Array) -> Array:
-    """softmax(logits) - e_y, one row per point; the logits are used up."""
+def softmax(logits: Array) -> Array:
+    """softmax over the last axis; the logits are used up."""
     import numpy as np
 
     logits -= logits.max(axis=-1, keepdims=True)
     np.exp(logits, out=logits)
     logits /= logits.sum(axis=-1, keepdims=True)
-    logits[np.arange(len(y)), y] -= 1
     return logits
+
+
+def residuals(logits: Array, y: Array) -> Array:
+    """softmax(logits) - e_y, one row per point; the logits are used up."""
+    import numpy as np
+
+    p = softmax(logits)
+    p[np.arange(len(y)), y] -= 1
+    return p
 
 
 def losses(logits: Array, y: Array) -> Array:
