@@ -297,7 +297,12 @@ def test_refusals_carry_no_outcome_in_any_frame(noise: CountedNoise) -> None:
     trial.record("x", 0.25)
     small = klucb_trial(outcome_range=(0.0, 0.1))
     small.assign("x")
-    for refusing, unit in ((trial, "x"), (trial, "stranger"), (small, "x")):
+    closed = klucb_trial()
+    closed.close()
+    units: list[tuple[Trial, Any]] = [
+        (trial, "x"), (trial, "stranger"), (trial, 1.5), (small, "x"), (closed, "x"),
+    ]  # fmt: skip
+    for refusing, unit in units:
         with pytest.raises(discreet.errors.DiscreetError) as refusal:
             refusing.record(unit, SECRET)
         assert not carries(refusal.value)

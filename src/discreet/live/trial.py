@@ -196,12 +196,16 @@ class Trial:
         and cannot be compared.
         """
         with self._lock:
-            block, standing = self._settled()
-            unit = check_unit(unit)
-            member = self._store.member(unit)
-            value = self._plan.units(outcome)
+            try:
+                block, standing = self._settled()
+                unit = check_unit(unit)
+                member = self._store.member(unit)
+                value = self._plan.units(outcome)
+            except BaseException:
+                del outcome  # an error must not carry it, in no frame of ours
+                raise
             if member is None:
-                del value, outcome  # an error must not carry it, in no frame of ours
+                del value, outcome
                 raise UnknownUnit(
                     f"unit must have been assigned before an outcome is recorded, got {unit!r}; "
                     "call assign(unit) first, and note that 1 and '1' are different participants"
