@@ -182,3 +182,19 @@ def test_adap_tt_star_as_printed() -> None:
     ):
         with pytest.raises(InvalidArgument):
             call()
+
+
+def test_the_private_time_has_its_published_values() -> None:
+    """Means A and B at ε = ∞, 1, .1, .02; without privacy it is T*_KL."""
+    first, second = [0.95, 0.9, 0.9, 0.9, 0.5], [0.75, *[0.7] * 4]
+    known = {math.inf: (395.5, 1424.7), 1.0: (396.7, 1424.7), 0.1: (931.2, 1620.3)}
+    for epsilon, values in known.items():
+        for means, value in zip((first, second), values, strict=True):
+            found = theory.private_characteristic_time(means, epsilon)
+            assert found.samples == pytest.approx(value, abs=0.06)
+            assert math.fsum(found.shares) == pytest.approx(1.0)
+    plain = theory.characteristic_time(first).samples
+    assert theory.private_characteristic_time(first).samples == pytest.approx(plain, rel=1e-6)
+    assert theory.private_characteristic_time(first, 0.02).samples >= (
+        theory.characteristic_time(first, 0.02).samples
+    )

@@ -243,7 +243,9 @@ def test_identification() -> None:
     found = plan(
         [0.9, 0.5], goal="identify", risk=0.05, epsilon=2.0, epsilons=[0.5], progress=False
     )
-    assert {p.row for p in found.at(2.0)} == {"adap-tt", "adap-tt-star", "ctb-tt", "dp-se"}
+    published = {"adap-tt", "adap-tt-star", "ctb-tt", "dp-se"}
+    assert {p.row for p in found.at(2.0)} == published | {"evidence-tt", "local-evidence-tt"}
+    assert found.recommended.row == "evidence-tt"
     for p in found.predictions:
         assert p.bound == pytest.approx(theory.identification_samples([0.9, 0.5], 0.05, p.epsilon))
         assert p.mean > p.bound
