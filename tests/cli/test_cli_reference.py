@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from discreet.cli import gradients, membership
 from discreet.cli.reference import reference
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
@@ -24,9 +25,12 @@ def test_the_page_is_up_to_date() -> None:
 def test_every_command_has_its_page_and_json(call: Callable[..., Any]) -> None:
     listed = re.findall(r"^  (\w+)  +\w", call("--help").stdout.partition("Commands:")[2], re.M)
     assert listed == re.findall(r"^## discreet (\w+)$", reference(), re.M)
-    assert len(EXAMPLES) == len(listed)
-    for name in listed:
-        assert "--json" in call(name, "--help").stdout
+    games = [f"{membership.NAME} {name}" for name in membership.COMMANDS]
+    games += [f"{membership.NAME} {gradients.NAME} {name}" for name in gradients.COMMANDS]
+    commands = [name for name in listed if name != membership.NAME] + games
+    assert len(EXAMPLES) == len(commands)
+    for name in commands:
+        assert "--json" in call(*name.split(), "--help").stdout
 
 
 def test_every_flag_is_on_the_page(call: Callable[..., Any]) -> None:

@@ -79,6 +79,21 @@ def test_a_claim_is_violated_or_stands() -> None:
     assert none.verdict == "nothing was claimed"
 
 
+def test_bound_and_claim_share_one_delta() -> None:
+    """At δ = 0 a Gaussian mechanism has no ε at all: its claim must be met at a δ of its own."""
+    runs = 10**7
+    errors = int(runs * norm.cdf(-3.0)), int(runs * norm.cdf(2.9))
+    assert from_errors(errors, runs).epsilon_lower > 0.25
+    for claimed in (GaussianDP(0.1), Approximate(0.25, 0.001)):
+        found = from_errors(errors, runs, claimed=claimed)
+        assert found.delta > 0.0
+        assert not found.is_violation
+        assert found.epsilon_lower <= found.claimed_epsilon
+    rng = np.random.default_rng(7)
+    scores = Scores(rng.normal(0.1, 1.0, 2000), rng.normal(0.0, 1.0, 2000))
+    assert scores.audit(claimed=GaussianDP(0.1), confidence=1 - 1e-6).delta == 1e-3
+
+
 def randomised_response(rng: np.random.Generator, runs: int) -> tuple[int, int]:
     """Hits of the true answer on both inputs, ε = 1."""
     truth = 1.0 / (1.0 + math.exp(-1.0))

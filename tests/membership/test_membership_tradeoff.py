@@ -104,6 +104,10 @@ def test_words_never_say_too_little() -> None:
     assert "994 of 1,000" in in_words(Pure(5.0))
     guarantee = discreet.policy("adap-ucb", epsilon=1.0).guarantee
     assert guarantee.tradeoff().in_words() == words
+    # whoever is in a trial is known to be: its report speaks of outcomes
+    about = guarantee.tradeoff().in_words(outcomes=True)
+    assert "5 of 100 participants without an outcome finds at most 14 of 100" in about
+    assert "took part" not in about
 
 
 def test_levels_are_checked() -> None:

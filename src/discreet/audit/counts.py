@@ -46,7 +46,7 @@ def from_hits(
     The event must have been fixed before these runs; either input may be the likelier one.
     """
     hits, of = check_counts("hits", hits, runs)
-    delta, error = check_delta(delta), 1.0 - check_confidence(confidence)
+    delta, error = settled_delta(delta, claimed), 1.0 - check_confidence(confidence)
     bounds = [_event(hits, of, side, error / 4.0, delta) for side in (0, 1)]
     best, p, q, likelier = max(bounds)
     return audited(
@@ -75,7 +75,7 @@ def from_errors(
     The attacker's threshold must have been fixed before these rounds.
     """
     errors, of = check_counts("errors", errors, runs)
-    delta, error = check_delta(delta), 1.0 - check_confidence(confidence)
+    delta, error = settled_delta(delta, claimed), 1.0 - check_confidence(confidence)
     level = float(limits.clopper_pearson_upper(errors[0], of[0], error / 2.0))
     power = float(limits.clopper_pearson_lower(of[1] - errors[1], of[1], error / 2.0))
     return audited(
@@ -101,7 +101,7 @@ def bayesian(
     import numpy as np
 
     errors, of = check_counts("errors", errors, runs)
-    delta, error = check_delta(delta), 1.0 - check_confidence(confidence)
+    delta, error = settled_delta(delta, claimed), 1.0 - check_confidence(confidence)
     rng = np.random.default_rng(seed)
     level, miss = (
         rng.beta(0.5 + wrong, 0.5 + (trials - wrong), draws)
@@ -132,7 +132,7 @@ def audited(
         parameter = ("mu", budget.mu if isinstance(budget, GaussianDP) else float("inf"), mu)
     audit = Audit.of(
         name, promise, epsilon_lower, confidence=confidence, runs=runs, tested=tested,
-        by=by, inputs=inputs, delta=_claimed_delta(promise, delta), parameter=parameter,
+        by=by, inputs=inputs, delta=delta, parameter=parameter,
         counted=counted, seed=seed, seconds=seconds,
     )  # fmt: skip
     return replace(audit, curve=curve or {})
@@ -147,9 +147,10 @@ def guarantee_of(claimed: Claim) -> Guarantee:
     return Guarantee(claimed, Definition.VIEW)
 
 
-def _claimed_delta(promise: Guarantee, delta: float) -> float | None:
-    """Where the claim has a δ of its own and none was asked for, that one."""
-    return delta if delta or not promise.is_private else None
+def settled_delta(delta: Any, claimed: Claim) -> float:
+    """The δ to bound ε at: the one given, else the claim's own; bound and claim share one δ."""
+    delta, promise = check_delta(delta), guarantee_of(claimed)
+    return limits.delta_of(promise.budget, delta or None) if promise.is_private else delta
 
 
 def check_counts(argument: str, counts: Any, runs: Any) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -23,7 +23,7 @@ from typing import Any
 
 from ..errors import InvalidArgument
 from ..privacy.curves import gaussian_epsilon, largest
-from .counts import Claim, audited, check_confidence, check_delta
+from .counts import Claim, audited, check_confidence, settled_delta
 from .result import Audit
 
 MOST_EPSILON, MOST_MU = 60.0, 30.0
@@ -36,7 +36,7 @@ def one_run(
 ) -> Audit:  # fmt: skip
     """ε(δ) from so many right guesses about canaries of one run."""
     _check(canaries, guesses, right)
-    delta, error = check_delta(delta), 1.0 - check_confidence(confidence)
+    delta, error = settled_delta(delta, claimed), 1.0 - check_confidence(confidence)
     bound = _largest(
         lambda epsilon: tail(canaries, guesses, right, epsilon, delta) <= error, MOST_EPSILON
     )
@@ -53,7 +53,7 @@ def one_run_gaussian(
 ) -> Audit:  # fmt: skip
     """μ of Gaussian DP from one run, and the ε(δ) of that curve: valid against a Gaussian claim."""
     _check(canaries, guesses, right)
-    delta, error = check_delta(delta), 1.0 - check_confidence(confidence)
+    delta, error = settled_delta(delta, claimed), 1.0 - check_confidence(confidence)
     mu = _largest(lambda mu: rejected(canaries, guesses, right, mu, error), MOST_MU)
     epsilon = gaussian_epsilon(mu, delta) if mu and delta else 0.0
     return audited(

@@ -24,7 +24,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidArgument
-from .counts import Claim, audited, check_confidence, check_delta
+from .counts import Claim, audited, check_confidence, check_delta, settled_delta
 from .result import Audit
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def wagers(
     """
     import numpy as np
 
-    delta, error = check_delta(delta), 1.0 - check_confidence(confidence)
+    delta, error = settled_delta(delta, claimed), 1.0 - check_confidence(confidence)
     hits = np.array(list(pairs), bool).reshape(-1, 2)
     outcomes = hits[:, 0] + 2 * hits[:, 1].astype(np.int64)
     indicator = (outcomes == np.arange(4)[:, None]).astype(float)

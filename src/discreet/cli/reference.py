@@ -140,10 +140,11 @@ def reference() -> str:
     pages = [_page(module.NAME, module.EXAMPLE, commands) for module in _MODULES]
     games = {f"{membership.NAME} {name}": c for name, c in commands["membership"].commands.items()}
     training: Any = games.pop(f"{membership.NAME} {gradients.NAME}")
-    pages += [_page(name, membership.EXAMPLES[name.split()[1]], games) for name in games]
+    pages.append(f"\n## discreet {membership.NAME}\n\n{membership.SUMMARY}\n")
+    pages += [_page(name, membership.EXAMPLES[name.split()[1]], games, "###") for name in games]
     prefix = f"{membership.NAME} {gradients.NAME}"
     inner = {f"{prefix} {name}": command for name, command in training.commands.items()}
-    pages += [_page(name, gradients.EXAMPLES[name.split()[2]], inner) for name in inner]
+    pages += [_page(name, gradients.EXAMPLES[name.split()[2]], inner, "###") for name in inner]
     return HEAD + "".join(pages)
 
 
@@ -162,12 +163,12 @@ _MODULES: tuple[Any, ...] = (
 )
 
 
-def _page(name: str, example: str, commands: dict[str, Any]) -> str:
+def _page(name: str, example: str, commands: dict[str, Any], mark: str = "##") -> str:
     command = commands[name]
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     options = [p for p in command.params if p.param_type_name == "option"]
     usage = " ".join(["discreet", name, *(p.metavar for p in arguments), "[OPTIONS]"])
-    lines = [f"\n## discreet {name}\n", inspect.cleandoc(command.help), ""]
+    lines = [f"\n{mark} discreet {name}\n", inspect.cleandoc(command.help), ""]
     lines += [f"    {usage}", "", "| | |", "|---|---|"]
     lines += [f"| `{p.metavar}` | {p.help} |" for p in arguments]
     lines += [f"| `{_flag(p)}` | {p.help}{_default(p)} |" for p in options]

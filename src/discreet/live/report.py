@@ -47,7 +47,7 @@ def make_report(
     return {
         "policy": str(policy),
         "guarantee": str(guarantee),
-        "meaning": guarantee.tradeoff().in_words(),
+        "meaning": guarantee.tradeoff().in_words(outcomes=True),
         "budget": guarantee.to_dict(),
         "status": status,
         "rounds": rounds,

@@ -9,6 +9,9 @@
 True
 """
 
+from ..audit.counts import bayesian, from_errors, from_hits
+from ..audit.one_run import one_run, one_run_gaussian
+from ..audit.wagers import Wager, wagers
 from .attacks import (
     EmpiricalRatio,
     LikelihoodRatio,
@@ -56,11 +59,18 @@ __all__ = [
     "Release",
     "ScalarProduct",
     "Scores",
+    "Wager",
+    "bayesian",
     "fitted",
+    "from_errors",
+    "from_hits",
     "leakage",
     "load",
+    "one_run",
+    "one_run_gaussian",
     "onion",
     "plain_advantage",
     "printed_subsampling",
     "score_targets",
+    "wagers",
 ]

@@ -33,7 +33,7 @@ from ..simulator.work import check_count
 from .curve import LEVELS, Curve, check_level
 from .exact import LossLaw, bernoulli_loss
 from .laws import Bernoulli, Gaussian, Law
-from .mechanisms import Mean, check_noise, check_subsample
+from .mechanisms import Mean
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -232,13 +232,6 @@ class Ranking(Sequence[Leakage]):
         }
 
 
-@overload
-def leakage(
-    law: Law, n: int, target: ArrayLike, *, noise: float = ..., subsample: float = ...,
-    guess: ArrayLike | None = ..., exact: bool = ..., finite: bool = ...,
-) -> Any: ...  # fmt: skip
-@overload
-def leakage(law: Mean, *, target: ArrayLike, exact: bool = ...) -> Any: ...
 def leakage(
     law: Law | Mean,
     n: int | None = None,
@@ -254,9 +247,10 @@ def leakage(
 
     `noise` is the standard deviation on the released mean, `subsample` the share of rows that it is
     of, `guess` what a mistaken attacker takes the target for. `exact` convolves Bernoulli columns,
-    and uses the χ² laws of Gaussian ones; `finite` keeps the factor 1 - 1/n of the variance.
+    and uses the χ² laws of Gaussian ones; `finite` keeps the factor 1 - 1/n of the variance. In the
+    place of a law a `Mean` may be given, which knows n, noise and sub-sample already.
     """
-    mean = law if isinstance(law, Mean) else _mean(law, n, noise, subsample)
+    mean = _mean(law, n, noise, subsample)
     columns, rows = mean.law, mean.rows
     if target is None:
         raise InvalidArgument("target", "be given", None, "use law.easiest()")
@@ -340,12 +334,17 @@ def fitted(rows: ArrayLike, *, diagonal: bool = True) -> Gaussian:
     return Gaussian(data.mean(axis=0), covariance=np.cov(data, rowvar=False))
 
 
-def _mean(law: Law, n: int | None, noise: float, subsample: float) -> Mean:
+def _mean(law: Law | Mean, n: int | None, noise: float, subsample: float) -> Mean:
+    if isinstance(law, Mean):
+        if n is not None or noise or subsample != 1.0:
+            raise InvalidArgument(
+                "n, noise and subsample", "be left out where a Mean is given", n,
+                "they are those of the Mean",
+            )  # fmt: skip
+        return law
     if n is None:
         raise InvalidArgument("n", "be given", None, "use n=100")
-    rows = check_count("n", n, least=2)
-    check_subsample(subsample, rows)
-    return Mean(law, rows, noise=check_noise(noise), subsample=subsample)
+    return Mean(law, n, noise=noise, subsample=subsample)
 
 
 def _check_exact(mean: Mean, guess: ArrayLike | None) -> None:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..audit.counts import Claim, check_confidence, check_delta, from_errors
+from ..audit.counts import Claim, check_confidence, from_errors, settled_delta
 from ..audit.limits import clopper_pearson_lower, clopper_pearson_upper, epsilon_bound
 from ..audit.result import Audit
 from ..errors import InvalidArgument
@@ -155,7 +155,7 @@ class Scores:
         Games that replace a point bound replace-one privacy: against an add-or-remove claim (ε, δ)
         compare with (2ε, (1 + e^ε)δ).
         """
-        delta, confidence = check_delta(delta), check_confidence(confidence)
+        delta, confidence = settled_delta(delta, claimed), check_confidence(confidence)
         threshold = self._proving_threshold(delta, 1.0 - confidence)
         members, nonmembers = self._odd()
         errors = int((nonmembers > threshold).sum()), int((members <= threshold).sum())

@@ -75,7 +75,7 @@ class Participant(Mechanism):
         return np.asarray(rng.random(rounds) < self.means[0], float)
 
     def check_target(self, target: Any) -> float:
-        if isinstance(target, bool) or target not in (0, 1, 0.0, 1.0):
+        if isinstance(target, bool) or np.ndim(target) or target not in (0, 1):
             raise InvalidArgument("target", "be an outcome, 0 or 1", target, "use target=1.0")
         return float(target)
 

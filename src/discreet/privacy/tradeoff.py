@@ -35,6 +35,10 @@ SHOWN = (0.01, 0.05)
 """False-alarm rates that people are told about."""
 ORDERS = tuple(1.0 + 10.0 ** (k / 5.0) for k in range(-15, 21))
 """Rényi orders of a zCDP budget; leaving some out can only raise the bound."""
+_MEMBERS = ("innocents", "members", "whether one person took part")
+_OUTCOMES = (
+    "participants without an outcome", "participants with it", "which of two outcomes one had",
+)  # fmt: skip
 _NORMAL = NormalDist()
 _SLACK = 1e-9
 _STEPS = 44
@@ -86,20 +90,23 @@ class Tradeoff:
         levels = [0.0] + [10.0 ** (-5.0 * (1.0 - i / (points - 2))) for i in range(points - 1)]
         return levels, [self.power(level) for level in levels]
 
-    def in_words(self, levels: Sequence[float] = SHOWN) -> str:
-        """For people; shares are rounded up."""
+    def in_words(self, levels: Sequence[float] = SHOWN, *, outcomes: bool = False) -> str:
+        """For people; shares are rounded up.
+
+        With `outcomes` it speaks of what somebody answered, where taking part is no secret.
+        """
+        innocents, members, question = _OUTCOMES if outcomes else _MEMBERS
         if not self.budget.is_finite:
-            return "Nothing is promised: an attacker may find every member without a false alarm."
+            return f"Nothing is promised: an attacker may find all {members} without a false alarm."
         found = [
-            f"{'An attacker who' if not i else 'one who'} accuses {_of_100(level)} innocents finds "
-            f"at most {_of_100(self.power(level), up=True)} members"
+            f"{'An attacker who' if not i else 'one who'} accuses {_of_100(level)} {innocents} "
+            f"finds at most {_of_100(self.power(level), up=True)} {members}"
             for i, level in enumerate(levels)
         ]
         right = math.ceil(100.0 * self.accuracy - _SLACK)
         return (
-            "; ".join(found) + ". Asked whether one person took part, with both answers equally "
-            f"likely before, the best attacker is right at most {right} % of the time instead of "
-            "50 %."
+            "; ".join(found) + f". Asked {question}, with both answers equally likely before, the "
+            f"best attacker is right at most {right} % of the time instead of 50 %."
         )
 
     def to_dict(self, levels: Sequence[float] = SHOWN) -> dict[str, object]:

@@ -283,7 +283,9 @@ def _why(
         promise = CATALOGUE[best.row].title
         guarantee = Candidate(best.row, best.options).policy(best.epsilon, asked.delta).guarantee
         reasons.append(f"What {promise} promises: {guarantee}")
-        reasons.append(f"What that means to a person: {guarantee.tradeoff().in_words()}")
+        reasons.append(
+            f"What that means to a person: {guarantee.tradeoff().in_words(outcomes=True)}"
+        )
     return tuple(reasons)
 
 
