@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from discreet.cli import membership
+from discreet.cli import gradients, membership
 from discreet.cli.reference import reference
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
@@ -26,6 +26,7 @@ def test_every_command_has_its_page_and_json(call: Callable[..., Any]) -> None:
     listed = re.findall(r"^  (\w+)  +\w", call("--help").stdout.partition("Commands:")[2], re.M)
     assert listed == re.findall(r"^## discreet (\w+)$", reference(), re.M)
     games = [f"{membership.NAME} {name}" for name in membership.COMMANDS]
+    games += [f"{membership.NAME} {gradients.NAME} {name}" for name in gradients.COMMANDS]
     commands = [name for name in listed if name != membership.NAME] + games
     assert len(EXAMPLES) == len(commands)
     for name in commands:

@@ -164,10 +164,10 @@ def reference() -> str:
     pages = [_page(module.NAME, module.EXAMPLE, commands) for module in _MODULES]
     games = {f"{membership.NAME} {name}": c for name, c in commands["membership"].commands.items()}
     training: Any = games.pop(f"{membership.NAME} {gradients.NAME}")
-    prefix = f"{membership.NAME} {gradients.NAME}"
-    inner = {f"{prefix} {name}": command for name, command in training.commands.items()}
     pages.append(f"\n## discreet {membership.NAME}\n\n{membership.SUMMARY}\n")
     pages += [_page(name, membership.EXAMPLES[name.split()[1]], games, "###") for name in games]
+    prefix = f"{membership.NAME} {gradients.NAME}"
+    inner = {f"{prefix} {name}": command for name, command in training.commands.items()}
     pages += [_page(name, gradients.EXAMPLES[name.split()[2]], inner, "###") for name in inner]
     return HEAD + "".join(pages)
 
