@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Name = str | int
 """What arms and units are called."""
-LEAST = 1e-150
+LEAST = 1e-100
 """The smallest number of a budget: noise of a scale above its inverse, squared, is not a number."""
+BUDGETS = ("epsilon", "epsilons", "rho", "mu")
+"""Arguments that are numbers of a budget."""
 MOST_ROUNDS = 10**100
 """Beyond it, T² would be more than a float can hold."""
 MOST_RUNS = 10**8
@@ -102,7 +104,7 @@ def positive(argument: str, value: object, fix: str = "", *, infinite: bool = Fa
     """A number above 0."""
     fix = fix or f"use for example {argument}=1.0"
     clean = number(argument, value, low=0.0, strict=True, infinite=infinite, fix=fix)
-    if clean < LEAST:
+    if argument in BUDGETS and clean < LEAST:
         raise InvalidArgument(argument, f"be at least {LEAST:g}", value, fix)
     return clean
 

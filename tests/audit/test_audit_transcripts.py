@@ -46,10 +46,10 @@ def test_a_transcript_is_a_rehearsal_from_the_same_generator(name: str) -> None:
     while t < 8:
         arm, rounds = rehearsal.select(), rehearsal.remaining
         arms.append(arm)
-        before = sum(rehearsal._protocol.releases)
+        before = sum(rehearsal._run.releases)
         rehearsal.update_many(arm, rewards[t : t + rounds])
-        if sum(rehearsal._protocol.releases) > before:
-            view = rehearsal._protocol.view
+        if sum(rehearsal._run.releases) > before:
+            view = rehearsal._run.view
             sums[arm].append(view.value[arm] * view.size[arm])
         t += rounds
     played = [arm for arm in decoded(int(seen.codes[0]), 2, runs.digits) if arm >= 0]

@@ -127,12 +127,12 @@ def test_every_command_is_attacked() -> None:
 @pytest.mark.parametrize(
     ("row", "options"),
     [
-        ("dp-imed", {"epsilon": 1e-150}),
+        ("dp-imed", {"epsilon": 1e-100}),
         ("dp-imed", {"epsilon": 1e300}),
         ("dp-imed", {"epsilon": 1.0, "ratio": 1000.0}),
         ("dp-imed", {"epsilon": 1.0, "ratio": 1.0 + 1e-9}),
-        ("dp-imed", {"epsilon": 1.0, "first": 10**18}),
-        ("adap-ucb", {"epsilon": 1e-150}),
+        ("dp-imed", {"epsilon": 1.0, "first": 10**15}),
+        ("adap-ucb", {"epsilon": 1e-100}),
         ("adap-ucb", {"epsilon": 1.0, "alpha": 1e300}),
     ],
 )

@@ -59,7 +59,7 @@ def test_rows_of_other_kinds_are_shown_and_cited(call: Callable[..., Any], name:
 
 def test_commands_refuse_kinds_that_they_cannot_serve(call: Callable[..., Any]) -> None:
     for words, said in (
-        ("audit adac-oful --rho .5", "adac-oful, which is linear"),
+        ("audit adac-gope --rho .5", "release round by round"),
         ("simulate adap-tt --epsilon 1 --means .7,.5", "adap-tt, which is identifying"),
     ):
         refused = call(*words.split())

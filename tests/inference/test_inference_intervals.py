@@ -319,7 +319,7 @@ def test_a_trial_shows_its_intervals(tmp_path: Path) -> None:
     assert report["intervals"] == {"kind": "anytime", "level": 0.95}
     for arm in report["arms"]:
         low, high = arm["interval"]
-        assert 10.0 <= low < high <= 20.0
+        assert 10.0 <= low <= high <= 20.0  # equal if the noise puts the mean beyond the range
     assert "95 % interval" in str(trial)
     again = intervals(json.loads(json.dumps(report)))
     assert again == intervals(trial)

@@ -124,7 +124,7 @@ def test_sums_drawn_at_once_have_the_law_of_single_rounds(
 
 @pytest.mark.parametrize("growth", [0.05, 1.0, 7.5])
 def test_lengths_are_the_least_that_grow_the_determinant(growth: float) -> None:
-    schedule = Determinant(growth).parameters()
+    schedule = Determinant(growth).parameters(LinearSetting(6, 3, 100))
     for seed in range(20):
         rng = np.random.default_rng(seed)
         half = rng.standard_normal((3, 5)) * rng.uniform(0.1, 3.0)
@@ -140,7 +140,7 @@ def test_lengths_are_the_least_that_grow_the_determinant(growth: float) -> None:
 def test_an_action_that_says_nothing_is_never_released(tiny: float) -> None:
     """a = 0: det V stays, the episode is endless, and the run ends all the same."""
     assert length_determinant(
-        Determinant().parameters(), fresh_view(2, 1.0), [tiny, 0.0], 0, 2
+        Determinant().parameters(LinearSetting(2, 2, 100)), fresh_view(2, 1.0), [tiny, 0.0], 0, 2
     ) == ENDLESS  # fmt: skip
     row, place = linear.policy("rs-oful"), problem(linear.GaussianRewards(), [[tiny], [0.0]], [1.0])
     result = linear.simulate(row, place, horizon=1e15, runs=1, seed=1)

@@ -159,7 +159,7 @@ def test_drift_of_rank_one_updates_stays_small() -> None:
     view = rule.first_view(setting)
     kernel = Kernel(play_many, follow=Kernel(follow_determinant)).compiled()
     actions = rng.standard_normal(4 * 1000)
-    kernel(Determinant(1e300).parameters(), view, actions, 300)
+    kernel(Determinant(1e300).parameters(setting), view, actions, 300)
     matrix = view.matrix.reshape(4, 4)
     assert view.updates[0] == 300_000
     assert view.log_now[0] == pytest.approx(np.linalg.slogdet(matrix)[1], abs=1e-9)

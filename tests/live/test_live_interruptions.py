@@ -25,6 +25,7 @@ from discreet.live.stores import MemoryStore
 from discreet.policies import BetaLeader, Doubling, ForgetLaplace, Policy, policy
 from discreet.policies.rules import Rule
 from discreet.privacy import Approximate, secure
+from discreet.testing import unchecked_policy
 
 PACKAGE = str(Path(discreet.__file__).parent)
 
@@ -217,7 +218,8 @@ def test_a_leader_of_beta_draws_on_noisy_means_never_has_a_batch_drawn_again(
         return drawn[-1]
 
     monkeypatch.setattr(secure, "laplace", negative)
-    row = Policy("leader", Doubling(), ForgetLaplace(1.0), BetaLeader(Approximate(5.0, 0.5)))
+    leader = BetaLeader(Approximate(5.0, 0.5))
+    row = unchecked_policy("leader", Doubling(), ForgetLaplace(1.0), leader)
     trial = Trial(row, 2)
     unit = 0
     while trial.status != "stuck":

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..arms.base import Law
-from ..checks import count
+from ..checks import MOST_RUNS, count
 from ..errors import InvalidArgument
 from ..policies.step import FINISHED, STARVED
 from ..policies.view import fresh_view
@@ -77,7 +77,8 @@ def identify(
     if law.arms < 2:
         raise InvalidArgument("law", "have at least 2 arms", law.arms, "a choice needs two arms")
     limit = check_samples(max_samples, law)
-    runs, workers, entropy = count("runs", runs), check_threads(threads), entropy_of(seed)
+    runs = count("runs", runs, most=MOST_RUNS)
+    workers, entropy = check_threads(threads), entropy_of(seed)
     check_law(row, law)
     check_endless(law)
     row.setting(law.arms)

@@ -34,7 +34,7 @@ from .contexts import FixedActions
 from .loop import choose, collect, publish, update
 from .phased import clipped_law
 from .problem import LinearProblem
-from .row import RoundPolicy
+from .row import LinearPolicy, RoundPolicy
 from .view import LinearView, restore
 
 if TYPE_CHECKING:
@@ -89,10 +89,11 @@ def draw_piece(law: Any, arm: int, rounds: int, t: int, rng: Any) -> tuple[float
     return draw(law, arm, min(rounds, PIECE), t, rng)
 
 
-def in_episodes(policy: RoundPolicy, problem: LinearProblem) -> bool:
+def in_episodes(policy: LinearPolicy, problem: LinearProblem) -> bool:
     """Whether a policy plays one action of the problem from release to release."""
     return (
         isinstance(problem.contexts, FixedActions)
+        and isinstance(policy, RoundPolicy)
         and policy.rule.steady
         and policy.schedule.length is not None
         and policy.release.collect_total is not None

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ..policies.releases.base import zeros
 from ..privacy.budgets import Budget, Pure
 from ..privacy.mechanisms import Gaussian, Laplace
 from ..privacy.source import RESOLUTION, SECURE, SIMULATED, Source
@@ -82,9 +83,7 @@ class Grid:
 
     def zeros(self, size: int) -> Any:
         """Sums at zero: floats in simulation, exact integers on the secure path."""
-        import numpy as np
-
-        return np.zeros(size, np.int64 if self.source.secure else np.float64)
+        return zeros(size, self.source)
 
     def scale_per_length(self, budget: Budget, low: float, high: float) -> float:
         """σ, in units, of noise on Σ a r, for an action whose length is one unit of features.

@@ -24,7 +24,7 @@ from .divergences import kl
 from .imed import best_mean
 from .releases import RunningGaussian
 from .rules import Rule, choose_smallest, clip01
-from .schedules import Geometric
+from .schedules import LONGEST, Geometric
 from .view import Setting, View
 
 FIRST_BATCH = 20.0
@@ -84,4 +84,5 @@ class GaussIMED(Rule):
 
 def first_gaussian_batch(budget: Budget, calibration: str = "exact") -> int:
     """ceil(20σ)."""
-    return max(1, math.ceil(FIRST_BATCH * SIMULATED.gaussian_scale(budget, calibration)))
+    scale = SIMULATED.gaussian_scale(budget, calibration)
+    return max(1, math.ceil(min(FIRST_BATCH * scale, LONGEST)))

@@ -20,6 +20,7 @@ from ..compiled import Function, Kernel
 from .divergences import private_divergence, private_upper
 from .imed import best_mean
 from .rules import Rule, choose_exceeding, choose_smallest, clip01
+from .schedules import LONGEST
 from .view import Setting, View
 
 FIRST_BATCH = 20.0
@@ -82,4 +83,4 @@ class DPIMED(Rule):
 
 def first_batch(epsilon: float) -> int:
     """ceil(20/ε), the first batch of both."""
-    return max(1, math.ceil(FIRST_BATCH / epsilon))
+    return max(1, math.ceil(min(FIRST_BATCH / epsilon, LONGEST)))

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from ...checks import amount, count
+from ...checks import count, positive
 from ...compiled import Function, Kernel, open_slot
 from ...errors import InvalidArgument
 from ...privacy.budgets import ZCDP, Approximate, Budget, Pure, Renyi
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from ..rules import Rule
     from .noise_of_mean import MeanNoise
 
-SMALLEST_EPSILON = 1e-100
-"""Noise for less would have no finite scale once it is shared by levels, releases and arms."""
 NOMINAL_HORIZON = 1 << 20
 """Stands in for the horizon where a guarantee is the same for all of them."""
 
@@ -163,10 +161,7 @@ class PureRelease(Release):
     noise: ClassVar[str] = "laplace"
 
     def __post_init__(self) -> None:
-        fix = "use for example epsilon=1.0"
-        epsilon = amount("epsilon", self.epsilon, zero=False, fix=fix)
-        if epsilon < SMALLEST_EPSILON:  # the scale of the noise would not be a finite number
-            raise InvalidArgument("epsilon", f"be at least {SMALLEST_EPSILON:g}", self.epsilon, fix)
+        positive("epsilon", self.epsilon, infinite=True)
 
     @property
     def budget(self) -> Budget:  # type: ignore[override]

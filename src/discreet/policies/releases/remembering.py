@@ -69,6 +69,17 @@ class RunningGaussian(ForgetGaussian):
     def ledger(self, setting: Setting) -> Running:
         return Running(zeros(setting.arms, setting.source))
 
+    def mean_noise(
+        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
+    ) -> MeanNoise | None:
+        """One noise a batch."""
+        from .noise_of_mean import MeanNoise, Part
+
+        if not self._checked_sizes(sizes):
+            return None
+        scale, unit = self.parameters(setting)
+        return MeanNoise((Part("gaussian", scale / (unit * sum(sizes)), len(sizes)),))
+
 
 def publish_again(
     release: Scale, ledger: Sums, view: View, arm: int, rounds: int, total: float, rng: Any
