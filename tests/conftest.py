@@ -32,3 +32,9 @@ def no_padding() -> Iterator[None]:
         unpadded.padded = secure.padded  # type: ignore[attr-defined]
         patch.setattr(secure, "padded", unpadded)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs the tests may have a terminal of any width."""
+    monkeypatch.delenv("COLUMNS", raising=False)

@@ -18,7 +18,6 @@ Call = Callable[..., Any]
 def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
     """Run `discreet ARGUMENTS` in an empty folder; an error that is not ours fails the test."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("COLUMNS", raising=False)
 
     def run(*arguments: str) -> Any:
         result = CliRunner().invoke(app, list(arguments), prog_name="discreet")

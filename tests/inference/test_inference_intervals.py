@@ -329,11 +329,11 @@ def test_a_trial_shows_its_intervals(tmp_path: Path) -> None:
     trial.close()
     with discreet.Trial.load(path) as loaded:
         assert loaded.report() == report
-        state = loaded._batch.protocol.to_dict()
+        state = loaded._run.to_dict()
         for damage in ([[]], "x", [[[1.5, 0.0]], []], [[[1]], []]):
             with pytest.raises(DamagedFile, match="damaged record"):
-                loaded._batch.protocol.copy().restore(state | {"history": damage})
-        older = loaded._batch.protocol.copy()
+                loaded._run.copy().restore(state | {"history": damage})
+        older = loaded._run.copy()
         older.restore({name: value for name, value in state.items() if name != "history"})
         assert older.record(["A", "B"], (0.0, 1.0), "auto", False) is None
     with pytest.raises(InvalidArgument, match="kind must be 'anytime' or 'looks'"):

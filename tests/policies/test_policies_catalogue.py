@@ -169,13 +169,10 @@ def test_names_that_a_type_checker_knows_are_those_of_the_catalogues() -> None:
 
 
 def test_what_cannot_serve_a_kind_refuses_it_by_name() -> None:
-    from discreet.audit import audit
-
     flat, law = discreet.policy("adac-oful", rho=0.5), discreet.Bernoulli([0.5, 0.4])
     stops = discreet.policy("adap-tt", epsilon=1.0).at(0.1)
     problem = linear.LinearProblem.random(seed=1)
     refused: list[tuple[str, Callable[[], Any]]] = [
-        ("adac-oful, which is linear", lambda: audit(flat)),
         ("adac-oful, which is linear", lambda: discreet.Rehearsal(flat, arms=2)),
         ("adap-tt, which is identifying", lambda: discreet.simulate(stops, law, horizon=100)),
         ("ucb1, which is finite-armed", lambda: discreet.compare(

@@ -104,10 +104,14 @@ def test_a_budget_implies_what_it_converts_to(a: Budget, delta: float, alpha: fl
 
 
 @fixed
-@given(budgets, st.lists(small_delta, min_size=2, max_size=2), st.lists(order, min_size=2))
+@given(
+    budgets, st.lists(st.floats(1e-12, 0.01), min_size=2, max_size=2), st.lists(order, min_size=2)
+)
 def test_order_is_transitive_along_conversions(
     a: Budget, deltas: list[float], alphas: list[float]
 ) -> None:
+    """For every δ that anybody would claim: near 1/2 the formula of one Rényi order is not the best
+    that can be proved, and a detour through another δ proves more than the direct way."""
     for b in conversions(a, deltas[0], alphas[0]):
         for c in conversions(b, deltas[1], alphas[1]):
             assert a <= looser(c)
