@@ -124,7 +124,8 @@ def verify(
         else:
             reason = "nothing is claimed: the row is not private"
         return replace(result, reason=reason, scope="none")
-    if getattr(policy, "delta", 0.0) is None:  # an identifier that was not given a risk
+    fixed_size = getattr(policy, "fixed_size", False)
+    if getattr(policy, "delta", 0.0) is None and not fixed_size:  # it was not given a risk
         policy = policy.at(NOMINAL_RISK)  # type: ignore[attr-defined]
     try:
         if policy.release.respond is not None:
