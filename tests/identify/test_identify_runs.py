@@ -17,6 +17,7 @@ from naive_identify import (
 from scipy.stats import binom
 
 import discreet
+from discreet.errors import InvalidArgument
 from discreet.identify import (
     IDENTIFIERS,
     BestMean,
