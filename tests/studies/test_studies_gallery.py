@@ -41,7 +41,8 @@ def test_another_finding_makes_another_page(done: Reproduction) -> None:
     found = done.to_dict()
     page = gallery_page([found])
     found["findings"][0] |= {
-        "verdict": "not reproduced", "why": "why not", "marks": ["fitted", "tolerance after a look"],
+        "verdict": "not reproduced", "why": "why not",
+        "marks": ["fitted", "tolerance after a look"],
         "measured": [{"name": "a | b", "value": 2.0, "standard_error": None}],
     }  # fmt: skip
     changed = gallery_page([found])

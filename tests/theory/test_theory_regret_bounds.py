@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -359,6 +360,6 @@ def test_sigmoids_of_gaussian_rewards_keep_the_least_slope(sd: float) -> None:
 
     least = theory.sigmoid_slope(sd)
     values = [mean(k / 20) for k in range(21)]
-    slopes = [20 * (b - a) for a, b in zip(values, values[1:], strict=False)]
+    slopes = [20 * (b - a) for a, b in pairwise(values)]
     assert all(slope >= least for slope in slopes)
     assert (mean(1.0) - mean(1.0 - 1e-3)) / 1e-3 == pytest.approx(least, rel=1e-3)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..base import Figure, Finding, Lab, Panel, Size, Statement, Verdict
+from ..base import Figure, Finding, Lab, Panel, Size, Statement
 from ..excerpts import in_how_many
 from ..measures import Measure, clearly_above, ratio
 from ..pictures import canvas, colours, dress, shared_legend

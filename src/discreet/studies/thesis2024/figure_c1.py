@@ -82,8 +82,8 @@ class WhereToAddNoise(Figure):
                 "norm of the actions played, at the sums to a single reward. Both play phases of "
                 "the same length, so the noise only shows in what is eliminated: the two differ by "
                 "a factor of about (actions played)/d in its variance, which K = 10 and d = 3 keep "
-                "near 1. Less means two standard errors; a true difference of four would be seen with "
-                "probability 0.98.",
+                "near 1. Less means two standard errors; a true difference of four would be seen "
+                "with probability 0.98.",
             )
         ]
 
