@@ -22,8 +22,10 @@ from discreet.identify import (
     NoisyHeuristicThreshold,
     PrivateCost,
     PrivateThreshold,
+    PublicThreshold,
     RiskSetting,
     StarredThreshold,
+    UnitCost,
 )
 from discreet.identify.costs import evidence, gain, resistance
 from discreet.identify.special import calibration, lambert_bar, log_zeta
@@ -71,7 +73,7 @@ def test_thresholds(a: int, b: int, delta: float) -> None:
     private = PrivateThreshold()
     value = private.value(private.level(at), 0.1, wa, wb, a + b)
     assert value == pytest.approx(naive_private(5, delta, 0.3, wa, wb), rel=1e-9)
-    for version, c in (("jmlr", 0.5), ("thesis", 3.0)):
+    for version, c in (("jmlr", 0.5), ("thesis-k2", 3.0), ("thesis", 3.0)):
         starred = StarredThreshold(version)
         for gap in (0.1, 0.2, 2.0):
             value = starred.value(starred.level(at), gap, wa, wb, a + b)
@@ -84,6 +86,13 @@ def test_thresholds(a: int, b: int, delta: float) -> None:
         5, delta / (2 * zeta(2) ** 2 * (math.log2(a) + 2) ** 2 * (math.log2(b) + 2) ** 2), wa, wb
     )
     assert noisy.value(noisy.level(at), 0.1, wa, wb, a + b) == pytest.approx(plain + noise)
+    public = PublicThreshold()
+    naive = (
+        math.log(1 / delta) + math.log(1 + math.log(a)) + math.log(1 + math.log(b))
+        + (1 / a + 1 / b) * math.log(1 / delta) ** 2 / 0.3**2
+    )  # fmt: skip
+    assert public.value(public.level(at), 0.1, wa, wb, a + b) == pytest.approx(naive)
+    assert naive >= public.least(at)
 
 
 @pytest.mark.parametrize("gap", [-0.5, 0.0, 0.05, 0.4, 3.0])
@@ -92,12 +101,13 @@ def test_costs(gap: float) -> None:
     for cost, cut in (
         (GaussianCost(), math.inf),
         (PrivateCost(), 0.1),
-        (PrivateCost("thesis"), 0.6),
+        (PrivateCost("thesis-k2"), 0.6),
     ):
         scale = cost.scale(at)
         seen = evidence(gain(scale, gap), 64.0, 8.0)
         assert seen == pytest.approx(naive_cost(gap, 64, 8, cut), rel=1e-12)
         assert resistance(scale, gap) == (math.inf if gap <= 0 else 1 / gain(scale, gap))
+    assert gain(UnitCost().scale(at), gap) == pytest.approx(max(gap, 0.0) ** 2 / 2)
 
 
 def test_only_proved_combinations_are_called_correct() -> None:
@@ -109,8 +119,9 @@ def test_only_proved_combinations_are_called_correct() -> None:
     assert GaussianThreshold().covers(EachRound(), Exact())
     assert GaussianThreshold().covers(EachRound(), LocalBernoulli(1.0))
     assert not PrivateThreshold().covers(EachRound(), Exact())
+    assert not PublicThreshold().delta_correct
 
 
 def test_unknown_version() -> None:
-    with pytest.raises(InvalidArgument, match="version must be 'jmlr' or 'thesis'"):
+    with pytest.raises(InvalidArgument, match="version must be 'jmlr' or 'thesis-k2'"):
         StarredThreshold("draft")

@@ -17,6 +17,7 @@ from naive_identify import (
 from scipy.stats import binom
 
 import discreet
+from discreet.errors import InvalidArgument
 from discreet.identify import (
     IDENTIFIERS,
     BestMean,
@@ -56,7 +57,7 @@ def same(result: IdentifyResult, twins: list[tuple[int, int, list[int]]]) -> Non
         ("adap-tt", None, {"sampling": "published"}),
         ("adap-tt", None, {"beta": 0.3}),
         ("adap-tt-star", 0.5, {}),
-        ("adap-tt-star", 3.0, {"version": "thesis"}),
+        ("adap-tt-star", 3.0, {"version": "thesis-k2"}),
     ],
 )
 def test_top_two_equals_the_naive_twin(
@@ -134,7 +135,7 @@ SETTINGS = [
     ("adap-tt", 0.1, {"sampling": "batched"}),
     ("adap-tt-star", 1.0, {}),
     ("adap-tt-star", 0.1, {"sampling": "batched"}),
-    ("adap-tt-star", 0.1, {"version": "thesis"}),
+    ("adap-tt-star", 0.1, {"version": "thesis-k2"}),
     ("ctb-tt", 1.0, {}),
     ("dp-se", 1.0, {}),
     ("dp-se", 0.1, {}),
@@ -161,6 +162,20 @@ def test_heuristic_threshold_is_not_delta_correct_and_does_err() -> None:
     assert result.wrong > binom.isf(FALSE_ALARM, 300, 0.05)
     assert not result.delta_correct
     assert "not δ-correct" in str(row)
+
+
+def test_public_code_is_not_delta_correct_and_does_err() -> None:
+    """No union over phases: with a small ε every new batch is one more chance to stop on noise.
+    2000 runs at δ = 0.3; those that have not stopped after 2000 samples count as right."""
+    row = identifier("adap-tt", epsilon=0.001, threshold="public")
+    assert not row.delta_correct
+    assert "public code's threshold (not δ-correct)" in str(row)
+    result = result_of(row, [0.501, 0.5], delta=0.3, runs=2000, seed=12, max_samples=2000)
+    assert result.wrong > binom.isf(FALSE_ALARM, 2000, 0.3)
+    with pytest.raises(InvalidArgument, match="sampling must be 'shared'"):
+        identifier("adap-tt", epsilon=1.0, threshold="public", sampling="batched")
+    with pytest.raises(InvalidArgument, match="threshold must be"):
+        identifier("adap-tt-star", epsilon=1.0, threshold="public")
 
 
 def test_parts_can_be_recombined() -> None:

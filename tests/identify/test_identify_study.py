@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.studies import figure
-from discreet.studies.base import Size, Verdict
+from discreet.studies.base import Size
 from discreet.studies.files import DATA, PNG, save
 
 
@@ -23,11 +23,3 @@ def test_figure(number: str, claims: int, tmp_path: Path) -> None:
     table = pq.read_table(place / DATA)
     assert {"epsilon", "policy", "t", "regret"} <= set(table.column_names)
     assert max(table.column("t").to_pylist()) <= 20_000
-
-
-def test_verdict_tells_printed_from_heuristic() -> None:
-    from discreet.studies.thesis2024.figure5_7 import _verdict
-
-    assert _verdict(True, False) is Verdict.REPRODUCED
-    assert _verdict(False, True) is Verdict.DIFFERS
-    assert _verdict(False, False) is Verdict.NOT_REPRODUCED

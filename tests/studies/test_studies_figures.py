@@ -45,7 +45,9 @@ def test_a_saved_figure_is_whole(done: Reproduction, results: Path) -> None:
     assert found["published_size"]["horizon"] == 10**7
     assert found["reference"] == {"key": "azize2022", "short": "Azize & Basu (2022)"}
     for finding in found["findings"]:
-        assert set(finding) == {"claim", "where", "verdict", "measured", "why"}
+        assert set(finding) == {
+            "claim", "where", "verdict", "measured", "why", "marks",
+        }  # fmt: skip
         assert finding["verdict"] in list(Verdict)
         assert all(set(m) == {"name", "value", "standard_error"} for m in finding["measured"])
 

@@ -11,7 +11,14 @@ import pytest
 
 from discreet.errors import DamagedFile, InvalidArgument
 from discreet.studies import Reproduction
-from discreet.studies.gallery import MOST_BYTES, gallery_page, main, small_png, write_gallery
+from discreet.studies.gallery import (
+    MOST_BYTES,
+    gallery_page,
+    main,
+    measured_tables,
+    small_png,
+    write_gallery,
+)
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -33,10 +40,18 @@ def test_the_page_says_what_the_json_says(results: Path, tmp_path: Path) -> None
 def test_another_finding_makes_another_page(done: Reproduction) -> None:
     found = done.to_dict()
     page = gallery_page([found])
-    found["findings"][0] |= {"verdict": "not reproduced", "why": "a | b"}
+    found["findings"][0] |= {
+        "verdict": "not reproduced", "why": "why not",
+        "marks": ["fitted", "tolerance after a look"],
+        "measured": [{"name": "a | b", "value": 2.0, "standard_error": None}],
+    }  # fmt: skip
     changed = gallery_page([found])
     assert changed != page
-    assert "**not reproduced**. a \\| b" in changed
+    assert "**not reproduced**, *fitted*, *tolerance after a look*. why not" in changed
+    assert "[azize2022 8](#azize2022-figure-8) |  |  | 0 + 1 |" in changed
+    assert "   | a \\| b | 2 |" in changed
+    del found["findings"][0]["marks"]  # results of older versions have none
+    assert "**not reproduced**. why not" in gallery_page([found])
     found["findings"][0]["verdict"] = "wonderful"
     with pytest.raises(DamagedFile, match="wonderful"):
         gallery_page([found])
@@ -88,3 +103,24 @@ def test_the_pictures_of_the_published_gallery_exist() -> None:
     assert len(shown) == len(re.findall(r"^### ", page, re.M)) > 0
     for name in shown:
         assert (DOCS / name).stat().st_size < MOST_BYTES
+
+
+def named(*names: str) -> list[dict[str, object]]:
+    return [{"name": n, "value": float(i), "standard_error": 0.5} for i, n in enumerate(names)]
+
+
+def test_numbers_are_in_tables_by_setting() -> None:
+    grid, rest = measured_tables(named("ε = 1: x", "ε = 1: y", "(a) x", "expected"))
+    assert grid.splitlines() == [
+        "| setting | x | y |", "| --- | ---: | ---: |", "| ε = 1 | 0 ± 0.5 | 1 ± 0.5 |",
+        "| (a) | 2 ± 0.5 |  |",
+    ]  # fmt: skip
+    assert rest.splitlines()[2:] == ["| expected | 3 ± 0.5 |"]
+    (alone,) = measured_tables(named("ε = 1: x", "ε = 1: y"))
+    assert alone.splitlines()[2:] == ["| ε = 1: x | 0 ± 0.5 |", "| ε = 1: y | 1 ± 0.5 |"]
+
+
+def test_no_cell_of_the_published_gallery_holds_several_numbers() -> None:
+    page = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    assert "<br>" not in page
+    assert max(line.count(" ± ") for line in page.splitlines()) <= 5

@@ -20,8 +20,9 @@ from discreet.studies.measures import (
     mean_of,
     ratio,
     regret_at,
+    smallest_seen,
 )
-from discreet.studies.thesis2024 import figure5_4
+from discreet.studies.thesis2024 import figure5_4, figure5_7
 
 YES, PARTLY, NO = Verdict.REPRODUCED, Verdict.DIFFERS, Verdict.NOT_REPRODUCED
 FINE = {
@@ -223,3 +224,48 @@ def test_the_least_free_budget_is_the_end_of_an_unbroken_row() -> None:
     none, some = Measure(1.0, 1.0), Measure(5.0, 1.0)
     assert free({0.1: none, 1.0: some, 10.0: none, 100.0: none}) == 10.0
     assert math.isnan(free({0.1: none, 1.0: some}))
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        ({}, [YES, YES]),
+        # with the heuristic both orders are as published, in print they are reversed
+        ({"AdaP-TT": 300.0, "AdaP-TT*": 400.0}, [NO, NO]),
+        ({"AdaP-TT": 300.0}, [PARTLY, YES]),
+        ({"AdaP-TT*": 90.0}, [YES, NO]),
+    ],
+)
+def test_figure5_7_is_judged_by_the_printed_thresholds(
+    times: dict[str, float], expected: list[Verdict], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fine = {
+        "DP-SE": 200.0, "AdaP-TT": 80.0, "AdaP-TT*": 60.0,
+        "AdaP-TT, heuristic": 8.0, "AdaP-TT*, heuristic": 6.0,
+    }  # fmt: skip
+    made = fine | times
+    monkeypatch.setattr(figure5_7, "_time", lambda p, i, label, e: Measure(made[label], 1.0))
+    entry = figure5_7.FIGURE
+    found = [entry._below_elimination([]), entry._starred([])]
+    assert [finding.verdict for finding in found] == expected
+
+
+def test_the_smallest_effect_that_would_be_seen() -> None:
+    """4 standard errors come out above 2 with probability Φ(2); the rate by the binomial law."""
+    from scipy.stats import binom
+
+    assert smallest_seen(Measure(1.0, 3.0)) == Measure(12.0)
+    rate = figure5_7._rate_seen(1000, 0.028)
+    assert binom.sf(28, 1000, rate) == pytest.approx(0.98, abs=1e-9)
+
+
+def test_what_was_fitted_is_marked() -> None:
+    from discreet.studies.base import Mark
+    from discreet.studies.ren2020 import figure1
+    from discreet.studies.ren2020.setting import BERNOULLI, UCB, at
+
+    made = {UCB: curve(UCB, 100.0), at(BERNOULLI, 2.0): curve("B", 160.0)}
+    finding = figure1._ratio(made, BERNOULLI)
+    assert finding.verdict is YES
+    assert finding.marks == (Mark.FITTED,)
+    assert finding.to_dict()["marks"] == ["fitted"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -342,3 +343,23 @@ def test_a_theorem_names_its_row_and_nothing_else_does() -> None:
         assert found.value == 300.0
     finally:
         del theory.BOUNDS["made_up"]
+
+
+@pytest.mark.parametrize("sd", [0.5, 1.0])
+def test_sigmoids_of_gaussian_rewards_keep_the_least_slope(sd: float) -> None:
+    """Lemma 7 of Ren et al. (2020) by integrals: every slope on [0, 1] is at least c_s, and c_s is
+    reached next to 1."""
+    from scipy.integrate import quad
+    from scipy.stats import norm
+
+    def mean(mu: float) -> float:
+        def inside(x: float) -> float:
+            return float(norm.pdf(x, mu, sd)) / (1.0 + math.exp(-x))
+
+        return float(quad(inside, mu - 12 * sd, mu + 12 * sd, points=[mu], epsabs=1e-13)[0])
+
+    least = theory.sigmoid_slope(sd)
+    values = [mean(k / 20) for k in range(21)]
+    slopes = [20 * (b - a) for a, b in pairwise(values)]
+    assert all(slope >= least for slope in slopes)
+    assert (mean(1.0) - mean(1.0 - 1e-3)) / 1e-3 == pytest.approx(least, rel=1e-3)

@@ -2,14 +2,21 @@
 
 from .catalogue import IDENTIFIERS, IdentifierRow, identifier, identifier_from_recipe
 from .chernoff import ChernoffTopTwo, EnoughChernoff, FixedBatches
-from .costs import GaussianCost, PrivateCost
+from .costs import GaussianCost, PrivateCost, UnitCost
 from .evidence_top_two import EnoughEvidence, EvidenceTopTwo, MissingEvidence
 from .halving import Halved, Halving, HalvingRounds, error_bound
 from .identifier import Identifier
 from .recommendation import BestActive, BestMean, MostPulled, Recommendation
 from .results import IdentifyResult, load
 from .runs import EqualBestArms, identify
-from .sampling import BatchedTopTwo, Elimination, PrivateTopTwo, SharedTopTwo, TopTwo
+from .sampling import (
+    BatchedTopTwo,
+    Elimination,
+    PrivateTopTwo,
+    RandomTopTwo,
+    SharedTopTwo,
+    TopTwo,
+)
 from .setting import RiskSetting
 from .stopping import Likelihood, OneLeft, Stopping
 from .thresholds import (
@@ -17,6 +24,7 @@ from .thresholds import (
     HeuristicThreshold,
     NoisyHeuristicThreshold,
     PrivateThreshold,
+    PublicThreshold,
     StarredThreshold,
     Threshold,
 )
@@ -50,6 +58,8 @@ __all__ = [
     "PrivateCost",
     "PrivateThreshold",
     "PrivateTopTwo",
+    "PublicThreshold",
+    "RandomTopTwo",
     "Recommendation",
     "RiskSetting",
     "SharedTopTwo",
@@ -57,6 +67,7 @@ __all__ = [
     "Stopping",
     "Threshold",
     "TopTwo",
+    "UnitCost",
     "error_bound",
     "identifier",
     "identifier_from_recipe",

@@ -6,7 +6,7 @@
 
 | ttucb        | not private; exact means, a release every round |
 | adap-tt      | doubling batches with Laplace noise, Gaussian cost |
-| adap-tt-star | the same with costs and thresholds that know ε; `version` "jmlr" or "thesis" |
+| adap-tt-star | the same with costs and thresholds that know ε; `version` "jmlr" or "thesis-k2" |
 | ctb-tt       | local: every participant answers with a random bit, then as ttucb |
 | dp-se        | successive elimination on fresh Laplace means, until one arm is left |
 | evidence-tt  | mixture evidence on running sums; any budget or none; `xi` for good within xi |
@@ -14,8 +14,10 @@
 | chernoff-tt  | its simpler twin, on batches of fixed sizes |
 | halving, classical-halving, uniform | a fixed number of `participants`, no risk promised |
 
-Options: `beta`, the leader's share; `threshold="heuristic"` for the one that public code uses,
-"heuristic+noise" for that and what the printed thresholds add for the noise: neither is δ-correct.
+Options: `beta`, the leader's share; `threshold="public"`, for adap-tt, is what the authors' public
+code runs: its threshold, σ = 1 in the cost, and a leader drawn with probability β;
+`threshold="heuristic"` is the one of TTUCB in that code, "heuristic+noise" that and what the
+printed thresholds add for the noise: none of the three is δ-correct.
 `sampling="published"` for the printed bonus, under which an arm with a bad start can be forgotten
 for ever; "batched" to decide once a batch, as a live trial does. The first reward of every arm is a
 batch of one and released with noise like any other.
@@ -44,19 +46,20 @@ from ..policies import (
 from ..policies.registry import Entry
 from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, budget_from_dict
 from .chernoff import ChernoffTopTwo, EnoughChernoff, FixedBatches
-from .costs import GaussianCost, PrivateCost
+from .costs import GaussianCost, PrivateCost, UnitCost
 from .evidence import EFFECTS
 from .evidence_top_two import EnoughEvidence, EvidenceTopTwo, MissingEvidence
 from .halving import Halved, Halving, HalvingRounds
 from .identifier import Identifier
 from .recommendation import BestActive
-from .sampling import Elimination, PrivateTopTwo, SharedTopTwo, TopTwo
+from .sampling import Elimination, PrivateTopTwo, RandomTopTwo, SharedTopTwo, TopTwo
 from .stopping import Likelihood, OneLeft
 from .thresholds import (
     GaussianThreshold,
     HeuristicThreshold,
     NoisyHeuristicThreshold,
     PrivateThreshold,
+    PublicThreshold,
     StarredThreshold,
     Threshold,
 )
@@ -101,7 +104,7 @@ row = IdentifierRow.enter
 def identifier(name: str, **budget_and_options: Any) -> Identifier:
     """An identification policy by name; `discreet.policy` knows all kinds.
 
-    >>> identifier("adap-tt-star", epsilon=0.1, version="thesis").delta_correct
+    >>> identifier("adap-tt-star", epsilon=0.1, version="thesis-k2").delta_correct
     True
     >>> print(identifier("evidence-tt", rho=0.1).guarantee.short())
     ρ = 0.1 (interactive)
@@ -124,6 +127,8 @@ def _threshold(asked: str, proved: Threshold) -> Threshold:
     choices = {"proved": proved, "heuristic": HeuristicThreshold()}
     if isinstance(proved, PrivateThreshold):
         choices["heuristic+noise"] = NoisyHeuristicThreshold()
+    if type(proved) is PrivateThreshold:
+        choices["public"] = PublicThreshold()
     return choices[one_of("threshold", asked, *choices)]
 
 
@@ -150,10 +155,15 @@ def _adap_tt(
     epsilon: float, beta: float = 0.5, threshold: str = "proved", sampling: str = "shared"
 ) -> Identifier:
     """AdaP-TT"""
-    cost = GaussianCost()
+    bar = _threshold(threshold, PrivateThreshold())
+    public = isinstance(bar, PublicThreshold)
+    if public:
+        one_of("sampling", sampling, "shared")
+    cost = UnitCost() if public else GaussianCost()
+    top_two = RandomTopTwo(cost, beta) if public else SharedTopTwo(cost, beta)
     row = Identifier(
-        "adap-tt", Doubling(), ForgetLaplace(epsilon), SharedTopTwo(cost, beta), "azize2026",
-        stopping=Likelihood(cost, _threshold(threshold, PrivateThreshold())), mixed=True,
+        "adap-tt", Doubling(), ForgetLaplace(epsilon), top_two, "azize2026",
+        stopping=Likelihood(cost, bar), mixed=True,
     )  # fmt: skip
     return _sampled(row, sampling)
 

@@ -22,8 +22,11 @@ from ..policies import Setting
 
 SIGMA = 0.5
 """Rewards in [0, 1] are 1/2-sub-Gaussian."""
-VERSIONS = {"jmlr": 0.5, "thesis": 3.0}
-"""c of the private cost, by where it was published."""
+VERSIONS = {"jmlr": 0.5, "thesis-k2": 3.0, "thesis": 3.0}
+"""c of the private cost, by where it was published. "thesis-k2" is the thesis with k² where its
+threshold prints k (see `thresholds`); "thesis" is an older name of the same."""
+NAMED = tuple(name for name in VERSIONS if name != "thesis")
+"""The versions that an error names."""
 
 
 class Scale(NamedTuple):
@@ -66,6 +69,16 @@ class GaussianCost:
 
 
 @dataclass(frozen=True)
+class UnitCost(GaussianCost):
+    """x₊² / 2: σ = 1, a quarter of the evidence that rewards in [0, 1] give."""
+
+    name: ClassVar[str] = "Gaussian cost, σ = 1"
+
+    def scale(self, setting: Setting) -> Scale:
+        return Scale(2.0, math.inf)
+
+
+@dataclass(frozen=True)
 class PrivateCost(GaussianCost):
     """x₊ min{cε, x₊} / (2σ²), ε that of the release."""
 
@@ -74,7 +87,7 @@ class PrivateCost(GaussianCost):
 
     def __post_init__(self) -> None:
         if self.version not in VERSIONS:
-            known = " or ".join(map(repr, VERSIONS))
+            known = " or ".join(map(repr, NAMED))
             raise InvalidArgument("version", f"be {known}", self.version, "use 'jmlr'")
 
     @property

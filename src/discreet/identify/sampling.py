@@ -9,7 +9,7 @@ n is the size of the released batch, k = log2 n + 2, β = 1/2; in print the n in
 own, by default here that of the largest batch (`SharedTopTwo` says why). A rule sees releases and
 counts, so between two releases its choices follow from counts alone. `BatchedTopTwo` decides once
 a batch: of leader and challenger it plays the one that has fallen behind its share, to the end of
-the batch.
+the batch. `RandomTopTwo` plays the leader with probability β, as public code does.
 
 Jourdan & Degenne (2023), TTUCB; Azize (2024, thesis), Algorithm 10, lines 16 to 18.
 """
@@ -128,6 +128,17 @@ def choose_top_two(rule: TopTwoScale, memory: Tracking, view: View, t: int, rng:
     return find_challenger(rule, view, leader)
 
 
+def choose_at_random(rule: TopTwoScale, memory: Any, view: View, t: int, rng: Any) -> int:
+    """An arm without release first; then the leader with probability β, else the challenger."""
+    arm = first_unreleased(view)
+    if arm >= 0:
+        return arm
+    leader = find_leader(rule, view, t)
+    if rng.random() < rule.beta:
+        return leader
+    return find_challenger(rule, view, leader)
+
+
 def choose_for_a_batch(rule: TopTwoScale, memory: Any, view: View, t: int, rng: Any) -> int:
     """An arm without release first; then the leader, unless it is ahead of its share."""
     arm = first_unreleased(view)
@@ -197,6 +208,19 @@ class SharedTopTwo(PrivateTopTwo):
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_top_two, exploration=explore_together, bonus=bonus_private
     )
+
+
+@dataclass(frozen=True)
+class RandomTopTwo(PrivateTopTwo):
+    """The shared bonus, with a coin of probability β in the place of tracking."""
+
+    name: ClassVar[str] = "private top two, randomised"
+    choose: ClassVar[Function | Kernel] = Kernel(
+        choose_at_random, exploration=explore_together, bonus=bonus_private
+    )
+
+    def memory(self, setting: Setting) -> NamedTuple:
+        return Rule.memory(self, setting)
 
 
 @dataclass(frozen=True)

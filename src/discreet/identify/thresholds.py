@@ -6,7 +6,9 @@
     starred    gap < cε:  private(ω, 2δ/3)/2 + (√2/(εσ)) Σ sqrt(h(ω_c)/ω_c) log(3Kζ(s)k(ω_c)^s/δ)
                else:      (c/σ²) log(3Kζ(s) max k(ω_c)^s/δ) + (cε/(√2σ)) Σ sqrt(ω_c h(ω_c))
                h(x) = Wbar(2 log(3Kζ(s)k(x)^s/δ) + 4 log(4 + log x) + 1/2)/2
-    heuristic  log((1 + log n)/δ), n all pulls: what public code uses. NOT δ-correct, nor with the
+    public     log(1/δ) + Σ log(1 + log ω_c) + log²(1/δ)/ε² Σ 1/ω_c: AdaP-TT's in the authors'
+               public code, there with σ = 1 in the cost and a randomised leader. NOT δ-correct.
+    heuristic  log((1 + log n)/δ), n all pulls: TTUCB's in that code. NOT δ-correct, nor with the
                noise term of the private one added.
 
 The starred threshold belongs to the private cost and shares its c. In its second branch the print
@@ -187,6 +189,25 @@ class StarredThreshold(PrivateThreshold):
         return super().level(setting)._replace(factor=VERSIONS[self.version])
 
 
+def public_threshold(
+    level: PrivateLevel, gap: float, weight: float, other_weight: float, t: int
+) -> float:
+    """log(1/δ) + Σ log(1 + log ω) + log²(1/δ)/ε² Σ 1/ω."""
+    log = -math.log(level.delta)
+    looks = math.log(1.0 + math.log(weight)) + math.log(1.0 + math.log(other_weight))
+    noise = (log / level.epsilon) ** 2 * (1.0 / weight + 1.0 / other_weight)
+    return log + looks + noise
+
+
+@dataclass(frozen=True)
+class PublicThreshold(PrivateThreshold):
+    """AdaP-TT's in public code, for `UnitCost`: no union over arms or phases, NOT δ-correct."""
+
+    name: ClassVar[str] = "public code's threshold (not δ-correct)"
+    value: ClassVar[Function] = staticmethod(public_threshold)
+    delta_correct: ClassVar[bool] = False
+
+
 class HeuristicLevel(NamedTuple):
     """δ."""
 
@@ -202,7 +223,7 @@ def heuristic_threshold(
 
 @dataclass(frozen=True)
 class HeuristicThreshold(Threshold):
-    """What public code uses instead: earlier, and NOT δ-correct."""
+    """TTUCB's in public code: earlier, and NOT δ-correct."""
 
     name: ClassVar[str] = "heuristic threshold (not δ-correct)"
     value: ClassVar[Function] = staticmethod(heuristic_threshold)

@@ -46,7 +46,16 @@ class Verdict(StrEnum):
     DIFFERS = "differs"
     """the direction is as published, but not the size, or not in every setting"""
     NOT_REPRODUCED = "not reproduced"
-    """our runs contradict the statement, or cannot tell"""
+    """our runs contradict the statement, a reversed order among them, or cannot tell"""
+
+
+class Mark(StrEnum):
+    """What a reader must know of a verdict beside it: how its terms came about."""
+
+    FITTED = "fitted"
+    """a horizon or a round that the source does not print was chosen to meet its numbers"""
+    AFTER = "tolerance after a look"
+    """the tolerance or the interval was set when first runs had been seen"""
 
 
 @dataclass(frozen=True)
@@ -65,6 +74,7 @@ class Finding:
     verdict: Verdict
     measured: Mapping[str, Measure]
     why: str
+    marks: tuple[Mark, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -76,6 +86,7 @@ class Finding:
                 {"name": name} | measure.to_dict() for name, measure in self.measured.items()
             ],
             "why": self.why,
+            "marks": [mark.value for mark in self.marks],
         }
 
 

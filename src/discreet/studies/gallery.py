@@ -11,14 +11,13 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import DamagedFile, DiscreetError, InvalidArgument
 from ..simulator.results import written_whole
-from .base import Verdict
+from .base import Mark, Verdict
 from .files import PNG, load_findings, place_of
 from .measures import Measure
 from .registry import STUDIES, study
@@ -34,11 +33,23 @@ given in our words with the place where it is printed; numbers are means over ru
 - **reproduced**: it holds in our runs: an order by two standard errors, a number within the
   tolerance that is stated with it.
 - **differs**: the direction is as published, but not the size, or not in every setting.
-- **not reproduced**: our runs contradict it, or cannot tell.
+- **not reproduced**: our runs contradict it, a reversed order among them, or cannot tell.
+
+Marks beside a verdict, after a plus in the overview:
+
+- *fitted*: a horizon or a round that the source does not print was chosen to meet its numbers, so
+  the agreement is no test.
+- *tolerance after a look*: the tolerance or the interval was set when first runs had been seen.
+
+Where the source prints no number, tolerances are ours and stated with the verdict. "Cannot be told
+from zero" comes with the smallest effect that would have been seen. Where each numbered result of
+the sources lives: [sources.md](sources.md).
 
 This page is written from the results by `python -m discreet.studies.gallery FOLDER`; the results
 by `discreet reproduce all --scale full`.
 """
+WIDEST = 5
+"""Columns of numbers that a table bears."""
 
 
 def write_gallery(folder: str | Path, docs: str | Path = "docs") -> Path:
@@ -109,10 +120,20 @@ def small_png(path: Path) -> bytes:
 def _overview(entries: Sequence[dict[str, Any]]) -> str:
     lines = ["| figure | " + " | ".join(Verdict) + " |", "|---|" + "---:|" * len(Verdict)]
     for entry in entries:
-        counts = Counter(finding["verdict"] for finding in entry["findings"])
-        cells = " | ".join(str(counts[verdict]) if counts[verdict] else "" for verdict in Verdict)
+        cells = " | ".join(_count(entry["findings"], verdict) for verdict in Verdict)
         lines.append(f"| [{entry['study']} {entry['figure']}](#{_anchor(entry)}) | {cells} |")
     return "\n".join(lines) + "\n"
+
+
+def _count(findings: Sequence[dict[str, Any]], verdict: Verdict) -> str:
+    """ "3", or "1 + 2" where two are marked; empty for none."""
+    found = [bool(_marks(finding)) for finding in findings if finding["verdict"] == verdict]
+    plain, marked = found.count(False), found.count(True)
+    return f"{plain} + {marked}" if marked else str(plain or "")
+
+
+def _marks(finding: dict[str, Any]) -> list[Mark]:
+    return [Mark(mark) for mark in finding.get("marks", ())]
 
 
 def _section(entry: dict[str, Any]) -> str:
@@ -120,30 +141,71 @@ def _section(entry: dict[str, Any]) -> str:
     smaller = ""
     if size != published:
         smaller = f" (published: {published['horizon']:,} rounds, {published['runs']} runs)"
+    if entry["scale"] == "quick":
+        smaller = f" at quick scale{smaller}"
     lines = [
         f"### {_heading(entry)}\n",
         f"![{entry['title']}](gallery/{_picture_name(entry)})\n",
         f"{entry['title']}. {entry['reference']['short']}. Run with {size['horizon']:,} rounds, "
         f"{size['runs']} runs{smaller}, seed {entry['seed']}. {entry['note']}".strip()
         + "\n",
-        "| published | found | measured |",
-        "|---|---|---|",
     ]
-    lines += [_row(finding) for finding in entry["findings"]]
-    return "\n".join(lines) + "\n"
+    lines += [_judged(place, finding) for place, finding in enumerate(entry["findings"], 1)]
+    return "\n".join(lines)
 
 
-def _row(finding: dict[str, Any]) -> str:
-    measured = "<br>".join(
-        f"{entry['name']}: {_number(entry['value'], entry['standard_error'])}"
-        for entry in finding["measured"]
+def _judged(place: int, finding: dict[str, Any]) -> str:
+    """A statement, its verdict with its marks, why, and the numbers in tables of their own."""
+    verdict = f"**{Verdict(finding['verdict']).value}**"
+    verdict += "".join(f", *{mark.value}*" for mark in _marks(finding))
+    head = f"{place}. {finding['claim']} ({finding['where']})\n\n   {verdict}. {finding['why']}\n"
+    tables = [_indented(table) for table in measured_tables(finding["measured"])]
+    return "\n".join([head, *tables])
+
+
+def measured_tables(measured: Sequence[dict[str, Any]]) -> list[str]:
+    """Numbers that are named "setting: quantity" in a table of settings by quantities; the others
+    one a line."""
+    cells: dict[tuple[str, str], str] = {}
+    single: list[list[str]] = []
+    for entry in measured:
+        setting, quantity = _split(entry["name"])
+        number = _number(entry["value"], entry["standard_error"])
+        if setting:
+            cells[setting, quantity] = number
+        else:
+            single.append([quantity, number])
+    settings = list(dict.fromkeys(setting for setting, _ in cells))
+    quantities = list(dict.fromkeys(quantity for _, quantity in cells))
+    tables = []
+    if cells and len(settings) > 1 and len(quantities) <= WIDEST:
+        rows = [[s, *(cells.get((s, q), "") for q in quantities)] for s in settings]
+        tables.append(_table(["setting", *quantities], rows))
+    else:
+        single = [[f"{s}: {q}", number] for (s, q), number in cells.items()] + single
+    if single:
+        tables.append(_table(["quantity", "measured"], single))
+    return tables
+
+
+def _split(name: str) -> tuple[str, str]:
+    """ "ε = 1: regret" and "(a) regret" have a setting, "regret" has none."""
+    lettered = re.fullmatch(r"(\([a-z]\)) (.+)", name)
+    if lettered:
+        return lettered[1], lettered[2]
+    setting, _, quantity = name.rpartition(": ")
+    return setting, quantity
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
     )
-    verdict = Verdict(finding["verdict"])
-    cells = (
-        f"{finding['claim']} ({finding['where']})", f"**{verdict.value}**. {finding['why']}",
-        measured,
-    )  # fmt: skip
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _indented(table: str) -> str:
+    return "\n".join("   " + line for line in table.splitlines()) + "\n"
 
 
 def _number(value: float | None, error: float | None) -> str:

@@ -79,6 +79,12 @@ def clearly_above(a: Measure, b: Measure) -> bool:
     return found.value > 0.0 and found.value >= CLEAR * _error(found)
 
 
+def smallest_seen(measure: Measure) -> Measure:
+    """The least true effect that would be told from zero: one of four standard errors comes out
+    above two with probability 0.98."""
+    return Measure(2.0 * CLEAR * _error(measure))
+
+
 def ascending(measures: Sequence[Measure]) -> bool:
     """Whether every measure is clearly below the next."""
     return all(clearly_above(b, a) for a, b in pairwise(measures))

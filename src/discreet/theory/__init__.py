@@ -50,6 +50,7 @@ from .regret_upper import (
     gdp_elim_new,
     ldp_ucb_b,
     ldp_ucb_l,
+    sigmoid_slope,
 )
 from .strength import Strength, strength
 from .summary import Line, best_lower, bounds, bounds_of, overlay
@@ -102,6 +103,7 @@ __all__ = [
     "private_characteristic_time",
     "regime",
     "regime_picture",
+    "sigmoid_slope",
     "strength",
     "total_variation_time",
     "turning_epsilon",

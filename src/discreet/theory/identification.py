@@ -226,11 +226,11 @@ def adap_tt_star_samples(
     c = 1/2 in the journal and 3 in the thesis. g1(y) is the largest x with
     x² = x + y sqrt(2x) + y²/4, and g2(y) = 1 + 2/(sqrt(1 + 1/y) - 1).
     """
-    from ..identify.costs import VERSIONS
+    from ..identify.costs import NAMED, VERSIONS
 
     means, epsilon = _different(means), positive("epsilon", epsilon, infinite=True)
     if version not in VERSIONS:
-        known = " or ".join(map(repr, VERSIONS))
+        known = " or ".join(map(repr, NAMED))
         raise InvalidArgument("version", f"be {known}", version, "use 'jmlr'")
     c = VERSIONS[version]
     widest = max(means) - min(means)

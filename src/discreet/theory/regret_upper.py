@@ -96,6 +96,22 @@ def ldp_ucb_b(means: Sequence[float], horizon: float, epsilon: float) -> float:
     return math.fsum(factor * log / gap + (1.0 + math.pi**2 / 3.0) * gap for gap in gaps)
 
 
+def sigmoid_slope(sd: float = 1.0) -> float:
+    """c_s = E[s'(1 + sd Z)], s(x) = 1/(1+e^-x), Z normal: sigmoids of rewards N(μ, sd²) with means
+    in [0, 1] differ by at least c_s times what the means do.
+
+    d/dμ E s(μ + sd Z) = E s'(μ + sd Z) falls in |μ|, so the least slope on [0, 1] is at 1. The
+    bounds of LDP-UCB-LS and LDP-UCB-BS are those of LDP-UCB-L and LDP-UCB-B over c_s².
+    Ren et al. (2020), Lemma 7 and Corollaries 10 and 11, where the constant is not computed.
+    """
+    import numpy as np
+
+    sd = positive("sd", sd)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(128)
+    slope = 0.25 / np.cosh(0.5 * (1.0 + sd * nodes)) ** 2
+    return float(weights @ slope / weights.sum())
+
+
 @bound(
     "upper", "regret", ROUNDS, domain=f"DP-UCB with trees, δ' = t^-4 or less; {REWARDS}; ε > 0",
     reference="azize2024", statement="section 5.1, with constants that hold for its index",

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..base import Figure, Finding, Lab, Panel, Size, Statement, Verdict
+from ..base import Figure, Finding, Lab, Mark, Panel, Size, Statement, Verdict
 from ..excerpts import by_label, excerpt, nearest_round, regret_near, within
 from ..measures import Measure, ascending, final_regret, ratio
 from ..pictures import canvas, draw_regret
@@ -131,7 +131,8 @@ def _ratios(curves: dict[str, Result]) -> Finding:
         verdict,
         measured | {"both nearest at t": Measure(t)},
         f"The ratios still grow at T, so they name a horizon: the one where both are nearest. Met "
-        f"if both are within {NEAR:.0%} at one round.",
+        f"if both are within {NEAR:.0%} at one round, which is picked to meet them.",
+        (Mark.FITTED,),
     )
 
 

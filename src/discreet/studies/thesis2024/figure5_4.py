@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from ..azize2022.instances import INSTANCES, ORDER_NOTE, bernoulli
 from ..base import Figure, Finding, Lab, Panel, Size, Statement, Verdict
-from ..measures import CLEAR, Measure, clearly_above, difference, final_regret, ratio, regret_at
+from ..measures import (
+    CLEAR,
+    Measure,
+    clearly_above,
+    difference,
+    final_regret,
+    ratio,
+    regret_at,
+    smallest_seen,
+)
 from ..pictures import canvas, colours, draw_measures, dress
 
 if TYPE_CHECKING:
@@ -91,8 +100,14 @@ class PriceOfPrivacy(Figure):
             verdict,
             {"regret without privacy": final_regret(panel[TWIN])}
             | {f"extra regret at ρ = {rho:g}": measure for rho, measure in extra.items()}
-            | {"ρ from which it cannot be told from zero": Measure(free)},
-            f"Told from zero means two standard errors of {panel[TWIN].runs} runs.",
+            | {
+                "ρ from which it cannot be told from zero": Measure(free),
+                f"smallest extra regret that would be seen at ρ = {BUDGETS[-1]:g}": smallest_seen(
+                    weakest
+                ),
+            },
+            f"Told from zero means two standard errors of {panel[TWIN].runs} runs; a true effect "
+            "of four is seen with probability 0.98, and a smaller one may be there.",
         )
 
     def _vanishing(self, panel: Panel, further: Panel) -> Finding:

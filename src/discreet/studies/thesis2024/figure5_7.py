@@ -2,9 +2,9 @@
 
 Published: AdaP-TT, AdaP-TT* and DP-SE, and TTUCB, which is not private, on Bernoulli instances
 (.95, .9, .9, .9, .5) and (.75, .7, .7, .7, .7), δ = 0.01, 1000 runs; section 5.5.3. Every row runs
-with the threshold of its theorem and with the heuristic log((1 + log n)/δ) that public code uses
+with the threshold of its theorem and with the heuristic log((1 + log n)/δ), TTUCB's in public code
 (for AdaP-TT with the printed term for the noise, without which it stops on its first noise).
-Verdicts are about the former, and "differs" may mean that only the latter bears a statement out.
+Verdicts are about the thresholds of the theorems alone; what the heuristic does stands beside them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..base import Figure, Finding, Lab, Panel, Size, Statement, Verdict
+from ..base import Figure, Finding, Lab, Panel, Size, Statement
+from ..excerpts import in_how_many
 from ..measures import Measure, clearly_above, ratio
 from ..pictures import canvas, colours, dress, shared_legend
 from .stops import (
@@ -42,6 +43,13 @@ DP_SE = "DP-SE"
 FLAT = 1.25
 """Stopping times within this factor of one another count as the same."""
 WHERE = "thesis, section 5.5.3, figure 5.7"
+SPIKE = (
+    "The spike of AdaP-TT* at ε = 0.4 on instance 1 is the threshold's second branch: the arm of "
+    "mean 0.5 has a gap of 0.45 >= ε/2, so it must be beaten by a term of order ε sqrt(ω), ω the "
+    "size of the best arm's batch, about 2100 at ω = 2^21 where the first branch asks for 39, and "
+    "it grows while the best arm is played. For ε > 0.9 every gap is below ε/2 and the spike is "
+    "gone, and instance 2 has no such arm."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,12 +94,10 @@ class StoppingTimes(Figure):
         ]
 
     def _below_elimination(self, panels: Sequence[Panel]) -> Finding:
-        def below(labels: tuple[str, ...]) -> bool:
-            return all(
-                clearly_above(_time(panels, i, DP_SE, e), _time(panels, i, label, e))
-                for i in INSTANCES for e in BUDGETS for label in labels
-            )  # fmt: skip
-
+        below = [
+            clearly_above(_time(panels, i, DP_SE, e), _time(panels, i, label, e))
+            for i in INSTANCES for e in BUDGETS for label in PRINTED
+        ]  # fmt: skip
         measured = {
             f"{i}, ε = {e:g}: {label} / DP-SE": ratio(
                 _time(panels, i, label, e), _time(panels, i, DP_SE, e)
@@ -100,19 +106,19 @@ class StoppingTimes(Figure):
         }  # fmt: skip
         return Finding(
             Statement("AdaP-TT and AdaP-TT* stop before DP-SE, for every ε and instance", WHERE),
-            _verdict(below(PRINTED), below(HEURISTIC) or _mostly_below(panels)),
+            in_how_many(below),
             measured,
-            "The printed thresholds ask for several times the evidence of the heuristic: with "
-            "them DP-SE stops first, with the heuristic it stops last wherever ε is not tiny.",
+            "Judged with the printed thresholds, which ask for several times the evidence of the "
+            "heuristic: with them DP-SE stops first, with the heuristic it stops last wherever ε "
+            "is not tiny, but the heuristic is not δ-correct.",
         )
 
     def _starred(self, panels: Sequence[Panel]) -> Finding:
-        def improves(plain: str, starred: str) -> bool:
-            return all(
-                clearly_above(_time(panels, i, plain, e), _time(panels, i, starred, e))
-                for i in INSTANCES for e in BUDGETS if e < 0.1
-            )  # fmt: skip
-
+        plain, starred = PRINTED
+        improves = [
+            clearly_above(_time(panels, i, plain, e), _time(panels, i, starred, e))
+            for i in INSTANCES for e in BUDGETS if e < 0.1
+        ]  # fmt: skip
         measured = {
             f"{i}, ε = {e:g}: {starred} / {plain}": ratio(
                 _time(panels, i, starred, e), _time(panels, i, plain, e)
@@ -121,18 +127,14 @@ class StoppingTimes(Figure):
         }  # fmt: skip
         return Finding(
             Statement("AdaP-TT* stops before AdaP-TT for small ε", WHERE),
-            _verdict(improves(*PRINTED), improves(*HEURISTIC)),
+            in_how_many(improves),
             measured,
-            "Judged at every ε below 0.1. The starred threshold is asymptotically smaller; at "
-            f"δ = {DELTA} its terms in sqrt(ω) are not.",
+            "Judged with the printed thresholds at every ε below 0.1. The starred threshold is "
+            f"asymptotically smaller; at δ = {DELTA} its terms in sqrt(ω) are not. {SPIKE}",
         )
 
     def _flat(self, panels: Sequence[Panel]) -> Finding:
-        def flat(labels: tuple[str, ...]) -> bool:
-            return all(
-                _spread(panels, i, label).value <= FLAT for i in INSTANCES for label in labels
-            )
-
+        flat = [_spread(panels, i, label).value <= FLAT for i in INSTANCES for label in PRINTED]
         measured = {
             f"{i}: {label}, largest / smallest": _spread(panels, i, label)
             for i in INSTANCES for label in (*PRINTED, *HEURISTIC)
@@ -142,7 +144,7 @@ class StoppingTimes(Figure):
                 "stopping times do not depend on ε above 0.1 (instance 1) and 0.4 (instance 2)",
                 WHERE,
             ),
-            _verdict(flat(PRINTED), any(m.value <= FLAT for m in measured.values())),
+            in_how_many(flat),
             measured,
             f"Flat means within a factor {FLAT} among the budgets from the published mark on.",
         )
@@ -159,10 +161,7 @@ class StoppingTimes(Figure):
         printed, heuristic = times(PRINTED, TTUCB), times(HEURISTIC, PLAIN)
         return Finding(
             Statement("in the low-privacy regime they take at most 4 times TTUCB's samples", WHERE),
-            _verdict(
-                all(m.value <= 4.0 for m in printed.values()),
-                all(m.value <= 4.0 for m in heuristic.values()),
-            ),
+            in_how_many(m.value <= 4.0 for m in printed.values()),
             printed | heuristic,
             f"At ε = {BUDGETS[-1]:g}. Forgetting and doubling cost a factor of up to 4; the "
             "printed thresholds of AdaP-TT are more than twice TTUCB's on top of that.",
@@ -177,15 +176,17 @@ class StoppingTimes(Figure):
         allowed = float(binom.isf(1e-6, runs, DELTA)) / runs
         return Finding(
             Statement(f"every answer is wrong with probability at most δ = {DELTA}", WHERE),
-            _verdict(worst.value <= allowed, False),
+            in_how_many([worst.value <= allowed]),
             {
                 "largest error rate, printed thresholds": worst,
                 "largest error rate, heuristic thresholds": worst_error(
                     list(panels), (*HEURISTIC, PLAIN)
                 ),
                 "rate that chance allows": Measure(allowed),
+                "smallest rate that would be seen": Measure(_rate_seen(runs, allowed)),
             },
-            "A true rate of δ exceeds the allowed one with probability 1e-6 in one setting.",
+            "A true rate of δ exceeds the allowed one with probability 1e-6 in one setting; the "
+            "smallest rate that would be seen does so with probability 0.98.",
         )
 
 
@@ -222,18 +223,13 @@ def _spread(panels: Sequence[Panel], instance: str, label: str) -> Measure:
     return ratio(times[-1], times[0])
 
 
-def _mostly_below(panels: Sequence[Panel]) -> bool:
-    """Whether the heuristic rows stop first wherever ε is at least 0.1."""
-    return all(
-        clearly_above(_time(panels, i, DP_SE, e), _time(panels, i, label, e))
-        for i in INSTANCES for e in BUDGETS if e >= 0.1 for label in HEURISTIC
-    )  # fmt: skip
+def _rate_seen(runs: int, allowed: float) -> float:
+    """The error rate that exceeds the allowed one with probability 0.98."""
+    from scipy.stats import beta
 
-
-def _verdict(printed: bool, heuristic: bool) -> Verdict:
-    if printed:
-        return Verdict.REPRODUCED
-    return Verdict.DIFFERS if heuristic else Verdict.NOT_REPRODUCED
+    most = round(allowed * runs)
+    # P(Binomial(runs, p) > most) = P(Beta(most + 1, runs - most) < p)
+    return float(beta.ppf(0.98, most + 1, runs - most)) if most < runs else 1.0
 
 
 FIGURE = StoppingTimes(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..base import Figure, Finding, Lab, Panel, Size, Statement, Verdict
-from ..measures import Measure, clearly_above, final_regret
+from ..measures import Measure, clearly_above, difference, final_regret, smallest_seen
 from ..pictures import canvas, draw_regret, dress
 from .linear_price import INSTANCE_SEED, compare_linear, label
 
@@ -64,7 +64,12 @@ class WhereToAddNoise(Figure):
             verdict = Verdict.DIFFERS if any(less) and not any(more) else Verdict.NOT_REPRODUCED
         measured: dict[str, Measure] = {}
         for setting, (estimate, sums) in pairs.items():
-            measured |= {f"{setting}: {ESTIMATE}": estimate, f"{setting}: {SUMS}": sums}
+            seen = smallest_seen(difference(estimate, sums))
+            measured |= {
+                f"{setting}: {ESTIMATE}": estimate,
+                f"{setting}: {SUMS}": sums,
+                f"{setting}: smallest difference that would be seen": seen,
+            }
         return [
             Finding(
                 Statement(
@@ -77,7 +82,8 @@ class WhereToAddNoise(Figure):
                 "norm of the actions played, at the sums to a single reward. Both play phases of "
                 "the same length, so the noise only shows in what is eliminated: the two differ by "
                 "a factor of about (actions played)/d in its variance, which K = 10 and d = 3 keep "
-                "near 1. Less means two standard errors.",
+                "near 1. Less means two standard errors; a true difference of four would be seen "
+                "with probability 0.98.",
             )
         ]
 

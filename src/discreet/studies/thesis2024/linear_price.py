@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..base import Figure, Finding, Lab, Panel, Statement, Verdict
-from ..measures import CLEAR, Measure, clearly_above, difference, final_regret, ratio, regret_at
+from ..measures import (
+    CLEAR,
+    Measure,
+    clearly_above,
+    difference,
+    final_regret,
+    ratio,
+    regret_at,
+    smallest_seen,
+)
 from ..pictures import canvas, colours, draw_measures, dress
 
 if TYPE_CHECKING:
@@ -116,9 +125,15 @@ class LinearPrice(Figure):
             ),
             Verdict.REPRODUCED if paid and gone else verdict,
             {"regret without privacy": twin}
-            | {f"extra regret at {label(rho)}": measure for rho, measure in extra.items()},
+            | {f"extra regret at {label(rho)}": measure for rho, measure in extra.items()}
+            | {
+                f"smallest extra regret that would be seen at {label(BUDGETS[-1])}": smallest_seen(
+                    weakest
+                )
+            },
             f"Zero means at most {SMALL:g} of the twin's regret, or two standard errors of "
-            f"{panel[TWIN].runs} runs, at {label(BUDGETS[-1])}.",
+            f"{panel[TWIN].runs} runs, at {label(BUDGETS[-1])}; a true effect of four is seen with "
+            "probability 0.98, and a smaller one may be there.",
         )
 
     def _falls(self, panel: Panel) -> Finding:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ..base import Finding, Panel, Statement, Verdict
+from ..base import Finding, Mark, Panel, Statement, Verdict
 from ..excerpts import in_how_many
 from ..measures import Measure, clearly_above, log_slope, ratio
 from .setting import GAUSS, NEW
@@ -64,6 +64,7 @@ class Slope(Question):
             },
             f"Published {self.published:g}: met within {STEEP:g} of the two slopes or between "
             f"them. {self.why}",
+            (Mark.AFTER,),
         )
 
 
@@ -88,7 +89,9 @@ class Change(Question):
             name = f"{label}: regret at {symbol} = {self.tight:g} / at {self.loose:g}"
             measured[name] = found
             holds.append(found.value <= self.factor)
-        return Finding(Statement(self.claim, where), in_how_many(holds), measured, self.why)
+        return Finding(
+            Statement(self.claim, where), in_how_many(holds), measured, self.why, (Mark.AFTER,)
+        )
 
 
 @dataclass(frozen=True)
@@ -168,4 +171,5 @@ class ThreeParts(Question):
             },
             f"Constant: by less than a factor of {CONSTANT:g}; steep: a slope of -1 or below; "
             f"slower: half of that or less. {self.why}",
+            (Mark.AFTER,),
         )
