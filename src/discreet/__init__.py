@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         parallel,
     )
     from .simulator import Comparison, Result, compare, load, simulate
+    from .sweeps import sweep
     from .theory import plan
 
 _HOMES = {
@@ -65,6 +66,7 @@ _HOMES = {
         "compose", "parallel",
     ),
     "simulator": ("Comparison", "Result", "compare", "load", "simulate"),
+    "sweeps": ("sweep",),
     "theory": ("plan",),
 }  # fmt: skip
 
@@ -106,6 +108,7 @@ __all__ = [
     "plan",
     "policy",
     "simulate",
+    "sweep",
 ]
 
 

@@ -28,7 +28,7 @@ from .thresholds import (
 )
 
 if TYPE_CHECKING:
-    from .results import IdentifyResult, load
+    from .results import Identifications, IdentifyResult, load, load_all
     from .runs import EqualBestArms, identify
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "HalvingRounds",
     "HeuristicThreshold",
     "Identifier",
+    "Identifications",
     "IdentifierRow",
     "IdentifyResult",
     "Likelihood",
@@ -72,10 +73,11 @@ __all__ = [
     "identifier_from_recipe",
     "identify",
     "load",
+    "load_all",
 ]
 
 __getattr__, __dir__ = lazily(
     __name__,
-    {"results": ("IdentifyResult", "load"), "runs": ("EqualBestArms", "identify")},
+    {"results": ("Identifications", "IdentifyResult", "load", "load_all"), "runs": ("EqualBestArms", "identify")},
     *__all__,
 )

@@ -293,7 +293,7 @@ class Simulation(Work):
             seed=self.entropy,
             complete=self.complete,
             seconds=self.seconds,
-            run=self.done.nonzero()[0],
+            run=self.finished,
             t=self.grid,
             regret=self.regret[self.done],
             pulls=self.pulls[self.done],
