@@ -52,7 +52,10 @@ def test_labels_that_clash_and_composed_rows_are_told_apart(study: discreet.Comp
     ]
     assert discreet.Comparison(tuple(same)).labels == ["x ε=0.1", "x ε=1"]
     assert discreet.Comparison((study[0], study[0])).labels == ["imed", "imed (2)"]
-    mine = [Policy("mine", Doubling(), Exact(), IMED()), Policy("mine", Doubling(), Exact(), Other())]
+    mine = [
+        Policy("mine", Doubling(), Exact(), IMED()),
+        Policy("mine", Doubling(), Exact(), Other()),
+    ]
     labels = discreet.compare(mine, TWO, horizon=100, runs=1, seed=1).labels
     assert len(set(labels)) == 2
 
@@ -145,9 +148,7 @@ def test_summaries_have_errors_quantiles_and_paired_differences(
 
 def test_differences_pair_runs_of_one_number(study: discreet.Comparison) -> None:
     some = np.array([0, 2, 5])
-    part = replace(
-        study[1], run=some, regret=study[1].regret[some], pulls=study[1].pulls[some]
-    )
+    part = replace(study[1], run=some, regret=study[1].regret[some], pulls=study[1].pulls[some])
     (found,) = discreet.Comparison((study[0], part)).differences()
     assert found["runs"] == 3
     assert found["mean"] == pytest.approx(

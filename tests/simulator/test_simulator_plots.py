@@ -83,7 +83,9 @@ def test_a_path_saves_the_figure(study: discreet.Comparison, tmp_path: Path, end
 
 
 def test_an_unknown_band_is_refused(study: discreet.Comparison) -> None:
-    with pytest.raises(InvalidArgument, match="band must be one of sd, error, range, quantiles, got 'wide'"):
+    with pytest.raises(
+        InvalidArgument, match="band must be one of sd, error, range, quantiles, got 'wide'"
+    ):
         study.plot(band="wide")
 
 

@@ -49,8 +49,8 @@ __all__ = [
     "Halving",
     "HalvingRounds",
     "HeuristicThreshold",
-    "Identifier",
     "Identifications",
+    "Identifier",
     "IdentifierRow",
     "IdentifyResult",
     "Likelihood",
@@ -78,6 +78,9 @@ __all__ = [
 
 __getattr__, __dir__ = lazily(
     __name__,
-    {"results": ("Identifications", "IdentifyResult", "load", "load_all"), "runs": ("EqualBestArms", "identify")},
+    {
+        "results": ("Identifications", "IdentifyResult", "load", "load_all"),
+        "runs": ("EqualBestArms", "identify"),
+    },
     *__all__,
 )

@@ -1,7 +1,7 @@
 """Several results in one: distinct labels, tidy columns for any library of tables, summaries.
 
-    results.to_pandas().groupby(["policy", "epsilon"])["regret"].mean()
-    results.differences()      # paired: run by run on the same seeds
+results.to_pandas().groupby(["policy", "epsilon"])["regret"].mean()
+results.differences()      # paired: run by run on the same seeds
 """
 
 from __future__ import annotations
@@ -56,7 +56,11 @@ class Collection(Sequence[R], Generic[R]):
 
     def __repr__(self) -> str:
         """One line per result, twenty at most."""
-        lines = [f"  {result!r}" for result in self.results[:MOST_LINES]]
+        several = len({result.problem for result in self.results}) > 1
+        lines = [
+            f"  {result!r}{f' on {result.problem}' if several else ''}"
+            for result in self.results[:MOST_LINES]
+        ]
         more = len(self) - MOST_LINES
         return "\n".join(
             [f"{type(self).__name__} of", *lines, *([f"  … and {more} more"] if more > 0 else [])]
@@ -79,7 +83,7 @@ class Collection(Sequence[R], Generic[R]):
     def summary(self) -> list[dict[str, Any]]:
         """The figures of every result, and its differences to the others, for JSON."""
         return [
-            figures | {"differences": [d for d in self._differences(result)]}
+            figures | {"differences": list(self._differences(result))}
             for result, figures in zip(self.results, self._figures(), strict=True)
         ]
 

@@ -87,7 +87,7 @@ def labelled(records: Sequence[R]) -> tuple[R, ...]:
 def _told_apart(records: Sequence[R]) -> list[str]:
     """A label a record, from what differs between the rows of one name."""
     labels = [record.label for record in records]
-    rows = [_said(_without_label(record.policy)) for record in records]
+    rows = [_said(_row_of(record.policy)) for record in records]
     for name in set(labels):
         distinct = {rows[i]: records[i].policy for i, other in enumerate(labels) if other == name}
         if len(distinct) == 1:
@@ -132,8 +132,11 @@ def _numbered(named: Sequence[tuple[str, str]]) -> list[str]:
     return found
 
 
-def _without_label(policy: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in policy.items() if name != "label"}
+def _row_of(policy: Mapping[str, Any]) -> dict[str, Any]:
+    """What makes it the row that it is: a label does not, and a risk is asked of it."""
+    asked = ("label", "risk", "delta")
+    recipe = {name: value for name, value in policy["recipe"].items() if name not in asked}
+    return {n: v for n, v in policy.items() if n not in asked} | {"recipe": recipe}
 
 
 def _said(value: Any) -> str:

@@ -71,8 +71,8 @@ def plot_regret(
             axes.fill_between(rounds, low, high, color=colour, alpha=0.18, linewidth=0)
     grid = comparison[0].t
     for number, (name, bound) in enumerate((bounds or {}).items()):
-        style, grey = BOUNDS[number % len(BOUNDS)], GREYS[number % len(GREYS)]
-        axes.plot(grid, bound(grid), linestyle=style, color=grey, linewidth=1.2, label=name)
+        dashes, grey = BOUNDS[number % len(BOUNDS)], GREYS[number % len(GREYS)]
+        axes.plot(grid, bound(grid), linestyle=dashes, color=grey, linewidth=1.2, label=name)
     if log:
         axes.set_xscale("log")
         axes.set_yscale("symlog", linthresh=1.0)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InvalidArgument, UnsupportedBudget
@@ -140,7 +140,7 @@ def cells_of(
         if row.kind == "identify":
             for risk in risks:
                 asked = None if getattr(row, "fixed_size", False) else risk
-                one, limit = prepared(row, problem, asked, None, max_samples)  # type: ignore[arg-type]
+                one, limit = prepared(row, problem, asked, None, max_samples)
                 cells.append(Cell(one, problem, name, limit))
             continue
         if not horizons or risks != (None,):
@@ -152,10 +152,10 @@ def cells_of(
         fitting: Any = row
         if isinstance(problem, LinearProblem) or row.kind == "linear":
             _check_linear(row, problem)
-            fitting = fitted(row, problem)  # type: ignore[arg-type]
+            fitting = fitted(row, problem)
             check_problem(fitting, problem)
         else:
-            check_law(row, problem)  # type: ignore[arg-type]
+            check_law(row, problem)
         cells += [
             Cell(fitting, problem, name, check_horizon(horizon, problem)) for horizon in horizons
         ]
@@ -175,8 +175,3 @@ def _check_linear(row: BasePolicy[Any], problem: Any) -> None:
         "problems", f"suit {row.name}, which is {WORDS[row.kind]}", type(problem).__name__,
         "linear rows need a LinearProblem, the others a law such as discreet.Bernoulli",
     )  # fmt: skip
-
-
-def relabelled(cell: Cell, label: str) -> Cell:
-    """The same cell with its policy under a label."""
-    return replace(cell, policy=replace(cell.policy, label=label))

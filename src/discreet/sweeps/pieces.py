@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import DiscreetError, InvalidArgument
-from ..identify.results import Identifications, IdentifyResult
+from ..identify.results import COLUMNS, Identifications, IdentifyResult
 from ..identify.results import from_table as identifications
 from ..identify.runs import Identification
 from ..linear.problem import LinearProblem
@@ -79,9 +79,7 @@ class Piece:
         else:
             grid = log_grid(cell.horizon, self.points)
             if isinstance(cell.problem, LinearProblem):
-                work = LinearWork(
-                    cell.policy, cell.problem, cell.horizon, runs, self.entropy, grid
-                )
+                work = LinearWork(cell.policy, cell.problem, cell.horizon, runs, self.entropy, grid)
             else:
                 work = Simulation(
                     cell.policy, cell.problem, cell.horizon, runs, self.entropy, grid,
@@ -177,15 +175,14 @@ def joined(cell: Cell, parts: list[Outcome]) -> Outcome:
     """The pieces of a cell, in the order of their runs, as one result."""
     import numpy as np
 
-    arrays = {
-        "run", "pulls",
-        *(("regret",) if isinstance(parts[0], Result) else
-          ("stopping_time", "stopped", "recommendation")),
-    }  # fmt: skip
-    return replace(
-        parts[0],
-        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays},
-        complete=all(part.complete for part in parts),
-        policy=parts[0].policy | {"label": cell.policy.label},
-        problem=cell.name,
-    )
+    names = ["run", "pulls"]
+    names += ["regret"] if isinstance(parts[0], Result) else [*COLUMNS[1:]]
+    changed: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in names
+    }
+    changed |= {
+        "complete": all(part.complete for part in parts),
+        "policy": parts[0].policy | {"label": cell.policy.label},
+        "problem": cell.name,
+    }
+    return replace(parts[0], **changed)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import Executor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -78,15 +79,15 @@ def sweep(
         check_room(runs, points, cell.problem.arms)
     entropy, workers = entropy_of(seed), check_threads(threads)
     ordered = check_flag("shuffle", shuffle)
-    pieces = {
-        cell: [
+    pieces = [
+        [
             Piece(cell, points, ordered, entropy, first, min(first + size, runs))
             for first in range(0, runs, size)
         ]
-        for cell in map(_Key, cells)
-    }
-    every = [one for several in pieces.values() for one in several]
-    check_executor(executor, [several[0] for several in pieces.values()])
+        for cell in cells
+    ]
+    every = [one for several in pieces for one in several]
+    check_executor(executor, [several[0] for several in pieces])
     store = None if folder is None else Store(Path(folder), cells)
     done: dict[int, Outcome] = {} if store is None else dict(store.found(every))
 
@@ -99,29 +100,17 @@ def sweep(
     with Bar.of(progress) as bar:
         bar.estimates = False
         run(missing, executor, workers, keep, bar, len(every) - len(missing))
-    results = [_gathered(key.cell, several, done) for key, several in pieces.items()]
+    results = [_gathered(several, done) for several in pieces]
     if isinstance(results[0], IdentifyResult):
         return Identifications(tuple(r for r in results if isinstance(r, IdentifyResult)))
     return Comparison(tuple(r for r in results if isinstance(r, Result)))
 
 
-class _Key:
-    """A cell as the key of a dictionary: laws and policies need not be hashable."""
-
-    def __init__(self, cell: Cell) -> None:
-        self.cell = cell
-
-
-def _gathered(cell: Cell, pieces: list[Piece], done: dict[int, Outcome]) -> Outcome:
+def _gathered(pieces: list[Piece], done: dict[int, Outcome]) -> Outcome:
     """What is finished of a cell, as one result; none of its runs, if Ctrl-C came first."""
-    from dataclasses import replace
-
     parts = [done[id(piece)] for piece in pieces if id(piece) in done]
-    whole = len(parts) == len(pieces)
-    return replace(
-        joined(cell, parts or [timeless(pieces[0].work().result())]),
-        complete=whole,
-    )
+    found = joined(pieces[0].cell, parts or [timeless(pieces[0].work().result())])
+    return replace(found, complete=len(parts) == len(pieces))
 
 
 class Store:
