@@ -24,6 +24,7 @@ from . import (
     reproduce,
     show,
     simulate,
+    sweep,
     verify,
 )
 from .app import app
@@ -103,7 +104,8 @@ The JSON is `IdentifyResult.summary()`: `policy`, `delta`, `delta_correct` (whet
 proved), `runs`, `stopping_time` (`mean`, `sd`, `error`, `quantiles`), `error_rate`,
 `recommendations` (runs that ended with each arm), `unfinished` (runs that reached `max_samples`
 without an answer; their stopping times count as that), `max_samples`, `pulls`, `guarantee`,
-`seconds`, `samples_per_second`, `seed`, `complete`. A Parquet file is read again by `discreet.identify.load`.
+`seconds`, `samples_per_second`, `seed`, `complete`. A Parquet file is read again
+by `discreet.identify.load`.
 """,
     "bounds": """\
 The JSON is an object: `means`, `horizon`, `free_epsilon` (from which ε on the private lower bound

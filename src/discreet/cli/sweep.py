@@ -173,7 +173,7 @@ def print_sweep(found: Comparison | Identifications) -> None:
     rows = []
     for result, figures in zip(found, found.summary(), strict=True):
         own = figures["stopping_time" if what == "samples" else what]
-        other = next((d for d in figures["differences"] if d["to"] == base), None)
+        other = next((d for d in figures.get("differences", ()) if d["to"] == base), None)
         rows.append(
             [
                 result.label, result.problem,

@@ -81,7 +81,9 @@ class Collection(Sequence[R], Generic[R]):
         return all(result.complete for result in self.results)
 
     def summary(self) -> list[dict[str, Any]]:
-        """The figures of every result, and its differences to the others, for JSON."""
+        """The figures of every result and, of several, its differences to the others, for JSON."""
+        if len(self) == 1:
+            return self._figures()
         return [
             figures | {"differences": list(self._differences(result))}
             for result, figures in zip(self.results, self._figures(), strict=True)
