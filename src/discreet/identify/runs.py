@@ -112,7 +112,7 @@ def check_samples(max_samples: Any, law: Law) -> int:
 
 def check_endless(law: Law) -> None:
     """Batches of several arms fill side by side, so rewards must not depend on the round."""
-    if law.limit is not None:
+    if law.limit is not None or not law.steady:
         raise InvalidArgument(
             "law", "serve any number of independent rewards", f"the {law.name} law",
             "resample instead of replaying",

@@ -46,6 +46,8 @@ __all__ = ["FORMAT", "METADATA", "Comparison", "Result", "load", "written_whole"
 FORMAT = 3
 """3 has settings as columns, and problems with different numbers of arms; 2 says whether the arms
 were shuffled; those of format 1 were not."""
+MOVING = ("switching", "drifting", "reward-table")
+"""Laws whose best arm may change from round to round."""
 TIDY = ("run", "t", "regret")
 """The columns beside settings and pulls."""
 
@@ -88,6 +90,20 @@ class Result(Record):
 
         last = np.isfinite(self.regret).sum(axis=1) - 1
         return np.asarray(self.regret[np.arange(self.runs), last])
+
+    @property
+    def moving_regret(self) -> NDArray[Any]:
+        """Regret against the best arm of every round, where means move; else the same as `regret`.
+
+        `regret` itself is held against the best fixed arm. No policy changes the difference.
+        """
+        from ..arms.catalogue import law_from_dict
+
+        if self.law["law"] not in MOVING:
+            return self.regret
+        import numpy as np
+
+        return np.asarray(self.regret + law_from_dict(self.law).ahead(self.t, self.horizon))
 
     @property
     def mean_regret(self) -> NDArray[Any]:

@@ -63,11 +63,11 @@ class Work:
         """A new stage, for one thread."""
         raise NotImplementedError
 
-    def generator(self, number: int) -> Generator:
-        """The random numbers of one run."""
+    def generator(self, number: int, *more: int) -> Generator:
+        """The random numbers of one run; `more` names others of the same run."""
         import numpy as np
 
-        child = np.random.SeedSequence(self.entropy, spawn_key=(self.first + number,))
+        child = np.random.SeedSequence(self.entropy, spawn_key=(self.first + number, *more))
         return np.random.Generator(np.random.SFC64(child))
 
     def ready(self, link: Callable[[], Function], arguments: tuple[Any, ...]) -> Function:
