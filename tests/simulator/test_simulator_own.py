@@ -165,7 +165,7 @@ def test_regret_against_the_best_fixed_and_the_best_moving_arm(law: Any, shuffle
     best = means.sum(axis=0).argmax()
     assert law.best_fixed(horizon) == best
     for arm in (0, 1):
-        found = discreet.simulate(Always(arm), law, horizon=horizon, runs=1, seed=1, points=200)
+        found = discreet.simulate(Always(arm), law, horizon=horizon, runs=1, seed=1, points=5000)
         fixed = np.cumsum(means[:, best] - means[:, arm])[found.t - 1]
         moving = np.cumsum(means.max(axis=1) - means[:, arm])[found.t - 1]
         assert np.allclose(found.regret[0], fixed)
@@ -173,7 +173,7 @@ def test_regret_against_the_best_fixed_and_the_best_moving_arm(law: Any, shuffle
     # batches that span several stretches, compiled
     row = discreet.policy("dp-imed", epsilon=1.0)
     found = discreet.simulate(
-        row, law, horizon=horizon, runs=4, seed=2, points=200, shuffle=shuffle
+        row, law, horizon=horizon, runs=4, seed=2, points=5000, shuffle=shuffle
     )
     for run in range(4):
         played = np.diff(found.pulls[run], axis=0, prepend=0)  # one round a point
@@ -243,7 +243,7 @@ def test_a_table_from_a_generator() -> None:
         moving = (reached.max(axis=1) - 0.25).sum()
         assert found.moving_regret[0, -1] == pytest.approx(moving)
     row = discreet.policy("ucb1")
-    found = discreet.simulate(row, law, horizon=60, runs=2, seed=1, points=200, shuffle=True)
+    found = discreet.simulate(row, law, horizon=60, runs=2, seed=1, points=5000, shuffle=True)
     played = np.diff(found.pulls[0], axis=0, prepend=0)
     cost = ((table[:, [1]] - table) * played).sum(axis=1)
     assert np.allclose(found.regret[0], np.cumsum(cost))
