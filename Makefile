@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check studies audits boundscheck timing benchmark clean
+.PHONY: demo test check studies audits boundscheck timing storm-sweeps benchmark clean
 
 demo: $(READY)
 	$(BIN)/python -m discreet.demo
@@ -33,6 +33,10 @@ boundscheck: $(READY)
 # about ten minutes on a quiet machine: durations and releases of live trials, attacked together
 timing: $(READY)
 	$(BIN)/python benchmarks/timing.py
+
+# a minute or two: a sweep that is killed at a random moment ten times and restarted
+storm-sweeps: $(READY)
+	DISCREET_KILLS=10 $(BIN)/python -m pytest tests/sweeps -k killed
 
 benchmark: $(READY)
 	$(BIN)/python -m pip install --quiet -e ".[benchmark]"

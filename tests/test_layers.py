@@ -8,6 +8,7 @@ Imports for type checkers and imports inside functions count as well. From the t
     report
     audit, membership       attacks, on policies and on live trials
     live
+    sweeps                  grids of rows, problems and settings, of any kind
     linear, identify        rows of other kinds, run by the machinery of the simulator
     simulator               the loop, runs in threads, results
     policies, arms, privacy
@@ -33,6 +34,7 @@ LAYERS = [
     {"audit"},
     {"live"},
     {"inference"},
+    {"sweeps"},
     {"linear", "identify"},
     {"simulator"},
     {"policies"},

@@ -21,12 +21,15 @@ if TYPE_CHECKING:
         Bernoulli,
         Beta,
         Clipped,
+        Drifting,
+        FunctionLaw,
         Gaussian,
         Law,
         Mixed,
         RewardList,
         RewardTable,
         Sampler,
+        Switching,
         TwoPoint,
         Uniform,
         actg175,
@@ -49,12 +52,14 @@ if TYPE_CHECKING:
         parallel,
     )
     from .simulator import Comparison, Result, compare, load, simulate
+    from .sweeps import sweep
     from .theory import plan
 
 _HOMES = {
     "arms": (
-        "Bernoulli", "Beta", "Clipped", "Gaussian", "Law", "Mixed", "RewardList", "RewardTable",
-        "Sampler", "TwoPoint", "Uniform", "actg175", "law",
+        "Bernoulli", "Beta", "Clipped", "Drifting", "FunctionLaw", "Gaussian", "Law", "Mixed",
+        "RewardList", "RewardTable", "Sampler", "Switching", "TwoPoint", "Uniform", "actg175",
+        "law",
     ),
     "errors": ("DiscreetError", "InvalidArgument"),
     "live": ("Rehearsal", "Trial"),
@@ -65,6 +70,7 @@ _HOMES = {
         "compose", "parallel",
     ),
     "simulator": ("Comparison", "Result", "compare", "load", "simulate"),
+    "sweeps": ("sweep",),
     "theory": ("plan",),
 }  # fmt: skip
 
@@ -79,6 +85,8 @@ __all__ = [
     "Comparison",
     "Definition",
     "DiscreetError",
+    "Drifting",
+    "FunctionLaw",
     "Gaussian",
     "GaussianDP",
     "Guarantee",
@@ -93,6 +101,7 @@ __all__ = [
     "RewardList",
     "RewardTable",
     "Sampler",
+    "Switching",
     "Trial",
     "TwoPoint",
     "Uniform",
@@ -106,6 +115,7 @@ __all__ = [
     "plan",
     "policy",
     "simulate",
+    "sweep",
 ]
 
 

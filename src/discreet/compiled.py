@@ -30,12 +30,17 @@ import threading
 import time
 import types
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
 from .errors import InvalidArgument
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 Function = Callable[..., Any]
 
@@ -91,6 +96,10 @@ class Kernel:
         inside = "".join(f", {name}={part!r}" for name, part in self.parts.items())
         return f"Kernel({self.function.__name__}{inside})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travels without what was linked: the other process links it again."""
+        return _restored, (self.function, self.parts, self.inline)
+
     def inlined(self) -> Kernel:
         """The same, to be compiled into its caller with all that it calls. Worth it for what runs
         every round and draws: else a reference to the whole generator is counted at every draw."""
@@ -123,6 +132,13 @@ class Kernel:
         return self._linked[key]
 
 
+def _restored(
+    function: types.FunctionType, parts: dict[str, Function | Kernel], inline: bool
+) -> Kernel:
+    kernel = Kernel(function, **parts)
+    return kernel.inlined() if inline else kernel
+
+
 def open_slot(name: str) -> Any:
     """Stands in a template for a function that a kernel fills in by name; calling it is an error.
 
@@ -147,7 +163,10 @@ def compile_for(name: str, link: Callable[[], Function], arguments: tuple[Any, .
 
     try:
         function: Any = link()
-        function.compile(tuple(function.typeof_pyval(argument) for argument in arguments))
+        kinds = tuple(function.typeof_pyval(argument) for argument in arguments)
+        if kinds not in function.overloads:
+            with _one_process(function.py_func.__name__):
+                function.compile(kinds)
     except NumbaError as error:
         raise InvalidArgument(
             "policy", "be made of functions that numba can compile", name,
@@ -155,6 +174,31 @@ def compile_for(name: str, link: Callable[[], Function], arguments: tuple[Any, .
         ) from None  # fmt: skip
     compiled: Function = function
     return compiled
+
+
+LOCKS = 64
+"""Files that processes wait for each other with: kernels share them."""
+
+
+@contextmanager
+def _one_process(name: str) -> Iterator[None]:
+    """One process of a host compiles a kernel, while the others wait and then load it."""
+    folder = cache_folder()
+    if folder is None or fcntl is None:
+        yield
+        return
+    number = int(hashlib.sha256(name.encode()).hexdigest(), 16) % LOCKS
+    try:
+        file = os.open(folder / f"compiling-{number}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:  # a cache that cannot be locked still serves
+        yield
+        return
+    try:
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)  # which releases the lock
 
 
 def _complaint(error: Exception) -> str:

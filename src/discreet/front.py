@@ -35,23 +35,24 @@ LinearName = Literal[
 def policy(
     name: LinearName, *, epsilon: float | None = ..., delta: float | None = ...,
     rho: float | None = ..., renyi_alpha: float | None = ..., mu: float | None = ...,
-    budget: Budget | None = ..., goal: Literal["regret"] | None = ..., **options: Any,
+    budget: Budget | None = ..., goal: Literal["regret"] | None = ..., label: str | None = ...,
+    **options: Any,
 ) -> LinearPolicy: ...  # fmt: skip
 @overload
 def policy(
     name: IdentifyName, *, epsilon: float | None = ..., budget: Budget | None = ...,
-    goal: Literal["identify"] | None = ..., **options: Any,
+    goal: Literal["identify"] | None = ..., label: str | None = ..., **options: Any,
 ) -> Identifier: ...  # fmt: skip
 @overload
 def policy(
     name: str, *, epsilon: float | None = ..., budget: Budget | None = ...,
-    goal: Literal["identify"], **options: Any,
+    goal: Literal["identify"], label: str | None = ..., **options: Any,
 ) -> Identifier: ...  # fmt: skip
 @overload
 def policy(
     name: str, *, epsilon: float | None = ..., delta: float | None = ..., rho: float | None = ...,
     renyi_alpha: float | None = ..., mu: float | None = ..., budget: Budget | None = ...,
-    goal: str | None = ..., **options: Any,
+    goal: str | None = ..., label: str | None = ..., **options: Any,
 ) -> Policy: ...  # fmt: skip
 def policy(
     name: str,
@@ -63,9 +64,10 @@ def policy(
     mu: float | None = None,
     budget: Budget | None = None,
     goal: str | None = None,
+    label: str | None = None,
     **options: Any,
 ) -> BasePolicy[Any]:
-    """A published policy by name, whatever its kind.
+    """A published policy by name, whatever its kind; `label` is what results call it.
 
     >>> policy("adac-ucb", rho=0.1, alpha=1.0).guarantee.budget
     ZCDP(rho=0.1)
@@ -74,6 +76,6 @@ def policy(
     """
     made: BasePolicy[Any] = entry(name, goal).asked(
         budget=budget, epsilon=epsilon, delta=delta, rho=rho, renyi_alpha=renyi_alpha, mu=mu,
-        **options,
+        label=label, **options,
     )  # fmt: skip
     return made

@@ -25,6 +25,8 @@ class Bar:
         self.wanted = above is None and (_on_terminal() if wanted is None else wanted)
         self.speaks: bool = wanted is not False if above is None else above.speaks
         self.started = time.perf_counter()
+        self.estimates = True
+        """Whether the bar says how long it will take; False where what is shown says so itself."""
         self.bar: Any = None
         self.task: Any = None
 
@@ -48,8 +50,11 @@ class Bar:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 
+            columns: list[Any] = [BarColumn(), TaskProgressColumn()]
+            if self.estimates:
+                columns.append(TimeRemainingColumn())
             self.bar = Progress(
-                "{task.description}", BarColumn(), TaskProgressColumn(), TimeRemainingColumn(),
+                "{task.description}", *columns,
                 console=Console(stderr=True), transient=True,
             )  # fmt: skip
             self.task = self.bar.add_task(what, total=total)

@@ -43,7 +43,10 @@ def test_a_study_comes_back_as_it_was(study: discreet.Comparison, tmp_path: Path
 def test_the_file_holds_settings_and_version(study: discreet.Comparison, tmp_path: Path) -> None:
     """Readable by any program: tidy columns, and one entry of metadata in JSON."""
     table = pq.read_table(study.save(tmp_path / "study.parquet"))
-    assert table.column_names == ["policy", "run", "t", "regret", "pulls_0", "pulls_1"]
+    assert table.column_names == [
+        "policy", "row", "epsilon", "law", "problem", "arms", "horizon", "ratio",
+        "run", "t", "regret", "pulls_0", "pulls_1",
+    ]  # fmt: skip
     assert table.num_rows == sum(result.regret.size for result in study)
     settings = json.loads(table.schema.metadata[b"discreet"])
     assert settings["version"] == discreet.__version__
@@ -219,20 +222,28 @@ def test_saving_again_replaces_the_file(study: discreet.Comparison, tmp_path: Pa
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_files_of_the_first_format_were_not_shuffled(
-    study: discreet.Comparison, tmp_path: Path
+@pytest.mark.parametrize("number", [1, 2])
+def test_files_of_older_formats_load(
+    study: discreet.Comparison, tmp_path: Path, number: int
 ) -> None:
+    """They have neither settings as columns nor labels; those of format 1 were not shuffled."""
     path = study.save(tmp_path / "study.parquet")
     table = pq.read_table(path)
-
-    def first(settings: Any) -> Any:
-        settings.pop("digest")
-        settings["format"] = 1
-        for entry in settings["results"]:
+    columns = ["policy", "run", "t", "regret", "pulls_0", "pulls_1"]
+    table = table.select(columns)
+    settings = json.loads(table.schema.metadata[b"discreet"])
+    del settings["digest"]
+    settings["format"] = number
+    for entry in settings["results"]:
+        del entry["problem"], entry["policy"]["label"]
+        if number == 1:
             del entry["shuffle"]
-        return settings | {"digest": results.digest(settings, results.numbers(table))}
-
-    resettled(path, first)
+    settings["digest"] = results.digest(settings, results.numbers(table, columns[1:]))
+    pq.write_table(
+        table.replace_schema_metadata({b"discreet": json.dumps(settings).encode()}), path
+    )
     loaded = discreet.load(path)
-    assert [result.shuffle for result in loaded] == [False, False]
+    assert [result.shuffle for result in loaded] == [number == 2] * 2
+    assert loaded.labels == ["ucb1", "dp-imed"]
     assert (loaded[0].regret == study[0].regret).all()
+    assert loaded.summary() == study.summary() or number == 1

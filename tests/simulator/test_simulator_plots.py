@@ -29,7 +29,7 @@ def test_a_curve_and_a_band_for_every_policy(
     figure = study.plot(band=band, log=log, title="regret")
     (axes,) = figure.axes
     assert len(axes.lines) == 2
-    assert len(axes.collections) == 2
+    assert len(axes.collections) == (4 if band == "quantiles" else 2)
     for line, result in zip(axes.lines, study, strict=True):
         assert np.array_equal(line.get_ydata(), result.mean_regret)
         assert np.array_equal(line.get_xdata(), result.t)
@@ -48,6 +48,9 @@ def test_bands_are_what_they_say(study: discreet.Comparison) -> None:
         heights = axes.collections[0].get_paths()[0].vertices[:, 1]
         if band == "range":
             low, high = result.regret.min(), result.regret.max()
+        elif band == "quantiles":
+            levels = np.quantile(result.regret, (0.05, 0.95), axis=0)
+            low, high = levels[0].min(), levels[1].max()
         else:
             low = (result.mean_regret - halves[band]).min()
             high = (result.mean_regret + halves[band]).max()
@@ -80,7 +83,9 @@ def test_a_path_saves_the_figure(study: discreet.Comparison, tmp_path: Path, end
 
 
 def test_an_unknown_band_is_refused(study: discreet.Comparison) -> None:
-    with pytest.raises(InvalidArgument, match="band must be one of sd, error, range, got 'wide'"):
+    with pytest.raises(
+        InvalidArgument, match="band must be one of sd, error, range, quantiles, got 'wide'"
+    ):
         study.plot(band="wide")
 
 

@@ -6,8 +6,10 @@ from discreet.arms.beta import Beta
 from discreet.arms.catalogue import LAWS, law, law_from_dict
 from discreet.arms.clipped import Clipped
 from discreet.arms.embedded import actg175
+from discreet.arms.function import FunctionLaw
 from discreet.arms.gaussian import Gaussian
 from discreet.arms.mixed import Mixed
+from discreet.arms.moving import Drifting, Switching
 from discreet.arms.sampler import Sampler
 from discreet.arms.tables import RewardList, RewardTable
 from discreet.arms.trial import Replay, TrialData, replay, resample
@@ -19,6 +21,8 @@ __all__ = [
     "Bernoulli",
     "Beta",
     "Clipped",
+    "Drifting",
+    "FunctionLaw",
     "Gaussian",
     "Kernel",
     "Law",
@@ -29,6 +33,7 @@ __all__ = [
     "RewardList",
     "RewardTable",
     "Sampler",
+    "Switching",
     "TrialData",
     "TwoPoint",
     "Uniform",

@@ -19,6 +19,12 @@ the state has run out, and then `refill` decides whether there is more.
 """
 
 
+def lost_steadily(gaps: Any, arm: int, t: int, rounds: int) -> float:
+    """Pseudo-regret of an arm whose mean stays what it is."""
+    lost: float = gaps[arm] * rounds
+    return lost
+
+
 class Law(ABC):
     """A reward environment for K arms; frozen, while `start` gives each run its own state."""
 
@@ -31,6 +37,10 @@ class Law(ABC):
     """The most rounds that one run can be served; None if endless."""
     draw: Kernel
     """Plain function that draws the sum of a batch."""
+    steady: bool = True
+    """Whether every arm's rewards have one law in all rounds."""
+    lost: Callable[[Any, int, int, int], float] = staticmethod(lost_steadily)
+    """`lost(standard, arm, t, rounds)`: what rounds t, t+1, … of an arm cost, beside the best."""
 
     @property
     def arms(self) -> int:
@@ -44,6 +54,19 @@ class Law(ABC):
     def refill(self, state: Any, rng: Generator) -> bool:
         """Give a starved `draw` more rewards; False if nothing is left and the run ends."""
         return False
+
+    def standard(self, horizon: int) -> Any:
+        """What `lost` holds an arm against: every arm's gap to the best."""
+        import numpy as np
+
+        means = np.array(self.means)
+        return means.max() - means
+
+    def ahead(self, t: Any, horizon: int) -> Any:
+        """How far the best arm of every round is ahead of the best fixed one, after t rounds."""
+        import numpy as np
+
+        return np.zeros(len(t))
 
     def arranged(self, order: Sequence[int]) -> Law:
         """The same arms under other numbers: arm a of the new law is arm `order[a]` of this one.

@@ -13,6 +13,7 @@ from discreet.arms.beta import Beta
 from discreet.arms.clipped import Clipped
 from discreet.arms.gaussian import Gaussian
 from discreet.arms.mixed import Mixed
+from discreet.arms.moving import Drifting, Switching
 from discreet.arms.sampler import Sampler
 from discreet.arms.tables import RewardList, RewardTable
 from discreet.arms.trial import Replay
@@ -46,6 +47,8 @@ _ALL: dict[str, type[Law]] = {
         RewardList,
         RewardTable,
         Replay,
+        Drifting,
+        Switching,
     )
 }
 

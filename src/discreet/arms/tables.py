@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -45,6 +45,21 @@ def draw_table(state: TableState, arm: int, rounds: int, t: int, rng: Any) -> tu
     for i in range(t, t + served):
         total += state.rewards[i, arm]
     return total, served
+
+
+class TableStandard(NamedTuple):
+    """The table, and the column of the best fixed arm."""
+
+    rewards: NDArray[float64]
+    best: NDArray[float64]
+
+
+def lost_table(standard: TableStandard, arm: int, t: int, rounds: int) -> float:
+    """What the best fixed arm got in these rounds, less what this one did."""
+    total = 0.0
+    for i in range(t, t + rounds):
+        total += standard.best[i] - standard.rewards[i, arm]
+    return total
 
 
 @dataclass(frozen=True, init=False)
@@ -93,20 +108,27 @@ class RewardList(Law):
 
 @dataclass(frozen=True, init=False)
 class RewardTable(Law):
-    """The reward of round t and arm a is table[t, a]; `bounds` are declared as in `RewardList`."""
+    """The reward of round t and arm a is table[t, a]; `bounds` are declared as in `RewardList`.
+
+    Rows may come from a generator: an adversary's sequence, written down before the policy plays.
+    Regret is held against the rewards of the best fixed arm up to the horizon.
+    """
 
     name = "reward-table"
     draw = staticmethod(draw_table)
+    lost = staticmethod(lost_table)
+    steady = False
     table: tuple[tuple[float, ...], ...] = field(repr=False)
     bounds: tuple[float, float] | None
 
     def __init__(
         self,
-        table: Sequence[Sequence[float]] | NDArray[float64],
+        table: Sequence[Sequence[float]] | Iterator[Sequence[float]] | NDArray[float64],
         bounds: tuple[float, float] | None = (0.0, 1.0),
     ) -> None:
         limits = interval("bounds", bounds)
-        array = _array("table", table, 2, limits)
+        rewards = list(table) if isinstance(table, Iterator) else table
+        array = _array("table", rewards, 2, limits)
         rows = tuple(tuple(row) for row in array.tolist())
         means = tuple(float(mean) for mean in array.mean(axis=0))
         self._set(table=rows, means=means, bounds=limits, limit=len(rows))
@@ -118,6 +140,20 @@ class RewardTable(Law):
     def start(self, rng: Generator) -> TableState:
         """The table; runs share it, and none writes to it."""
         return TableState(self._array)
+
+    def best_fixed(self, horizon: int) -> int:
+        """The arm whose rewards sum to most in so many rounds."""
+        return int(self._array[:horizon].sum(axis=0).argmax())
+
+    def standard(self, horizon: int) -> TableStandard:
+        return TableStandard(self._array, self._array[:, self.best_fixed(horizon)].copy())
+
+    def ahead(self, t: Any, horizon: int) -> NDArray[float64]:
+        import numpy as np
+
+        gain = self._array.max(axis=1) - self._array[:, self.best_fixed(horizon)]
+        summed: NDArray[float64] = np.concatenate([[0.0], np.cumsum(gain)])[np.asarray(t)]
+        return summed
 
     def arranged(self, order: Sequence[int]) -> RewardTable:
         """The columns in another order."""

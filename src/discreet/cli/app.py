@@ -33,6 +33,7 @@ from . import (
     reproduce,
     show,
     simulate,
+    sweep,
     verify,
 )
 from .output import one_line, suit_encoding
@@ -162,7 +163,7 @@ def discreet(
 
 for _command in (
     policies, show, simulate, compare, cite, reproduce, identify, bounds, plan, audit, verify,
-    explain,
+    explain, sweep,
 ):  # fmt: skip
     _epilog = f"Example: {_command.EXAMPLE}"
     app.command(_command.NAME, cls=Command, epilog=_epilog)(_command.command)

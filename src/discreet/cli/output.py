@@ -111,7 +111,7 @@ def print_comparison(comparison: Comparison) -> None:
     columns = ["policy", "runs", "regret", "guarantee", "pulls", "seconds", "rounds/s"]
     rows = [
         [
-            result.name,
+            result.label,
             f"{result.runs}",
             regret_text(result),
             result.guarantee.short(),
@@ -135,7 +135,7 @@ def print_comparison(comparison: Comparison) -> None:
     else:
         print_table(columns, rows, right=("runs", "regret", "seconds", "rounds/s"))
     for result in comparison:
-        print_text(f"{result.name}: {result.guarantee}{clipping_text(result)}")
+        print_text(f"{result.label}: {result.guarantee}{clipping_text(result)}")
 
 
 def clipping_text(result: Result) -> str:
@@ -162,7 +162,7 @@ def print_bounds(comparison: Comparison) -> None:
 
     rows = [
         [
-            result.name,
+            result.label,
             line.side,
             "–" if line.value is None else f"{line.value:,.4g}",
             line.summary if not line.silent else f"silent: {line.silent}",

@@ -24,6 +24,7 @@ from . import (
     reproduce,
     show,
     simulate,
+    sweep,
     verify,
 )
 from .app import app
@@ -63,10 +64,11 @@ the guarantee is shown for), `guarantee`, `bounds` (of the rewards, or null), `r
 The JSON is one object of the list that `discreet policies --json` prints.
 """,
     "simulate": """\
-The JSON is `Result.summary()`: `policy`, `horizon`, `runs`, `regret` (`mean`, `sd`, and `curve`
-with `t`, `mean`, `sd`), `pulls` (mean per arm), `shuffle`, `guarantee` (`budget`, `definition`,
-`unit`, `conditions`, `sentence`), `seconds`, `seed`, `complete`. A Parquet file is read again by
-`discreet.load`.
+The JSON is `Result.summary()`: `policy`, `horizon`, `runs`, `regret` (`mean`, `sd`, standard
+`error`, `quantiles`, and `curve` with `t`, `mean`, `sd`), `pulls` (mean per arm), `shuffle`,
+`problem`, `guarantee` (`budget`, `definition`, `unit`, `conditions`, `sentence`), `seconds`,
+`seed`, `complete`. `differences` to the other policies are paired: `to`, `mean`, `error`, `runs`. A
+Parquet file is read again by `discreet.load`.
 
 With `--shuffle` every run has a random order of the arms, and pulls are reported under the arms'
 own numbers. Some policies try arms in the order in which they are listed, which flatters them if
@@ -99,10 +101,11 @@ With `--list` it is a list of figures. A verdict does not change the exit code.
 """,
     "identify": """\
 The JSON is `IdentifyResult.summary()`: `policy`, `delta`, `delta_correct` (whether the risk is
-proved), `runs`, `stopping_time` (`mean`, `sd`), `error_rate`, `recommendations` (runs that ended
-with each arm), `unfinished` (runs that reached `max_samples` without an answer; their stopping
-times count as that), `max_samples`, `pulls`, `guarantee`, `seconds`, `samples_per_second`, `seed`,
-`complete`. A Parquet file is read again by `discreet.identify.load`.
+proved), `runs`, `stopping_time` (`mean`, `sd`, `error`, `quantiles`), `error_rate`,
+`recommendations` (runs that ended with each arm), `unfinished` (runs that reached `max_samples`
+without an answer; their stopping times count as that), `max_samples`, `pulls`, `guarantee`,
+`seconds`, `samples_per_second`, `seed`, `complete`. A Parquet file is read again
+by `discreet.identify.load`.
 """,
     "bounds": """\
 The JSON is an object: `means`, `horizon`, `free_epsilon` (from which ε on the private lower bound
@@ -132,6 +135,12 @@ The JSON is an object: `policy`, `holds` (true, false, or null if nothing could 
 bound), `scope` (which public paths), `arms`, `horizon`, `noise`, `paths`, `numbers`, `worst`
 (`arm`, `first` round, `rounds`, `noises`, `path`), `reason`, `breach`, `conditions`. Rows of
 `discreet identify` are known too. Exit code 1 means that the claim is exceeded.
+""",
+    "sweep": """\
+A sweep in a file has the same names, and a table for every problem (docs/sweeps.md). The JSON is a
+list of what `simulate` or `identify` prints, a cell each, with `differences`; `seconds` are null. A
+Parquet file is read again by `discreet.load`, or `discreet.identify.load_all`. Exit code 130 means
+that Ctrl-C came first: with `--folder` the same command goes on.
 """,
     "explain": """\
 The JSON is an object: `budget`, `advantage` (the largest share of members found less innocents
@@ -185,6 +194,7 @@ _MODULES: tuple[Any, ...] = (
     audit,
     verify,
     explain,
+    sweep,
 )
 
 

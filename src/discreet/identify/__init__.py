@@ -1,5 +1,13 @@
-"""Best-arm identification: which arm is best, after how many samples, at what price of privacy."""
+"""Best-arm identification: which arm is best, after how many samples, at what price of privacy.
 
+What runs identifications is loaded when it is first used: a live trial needs the rows alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..lazy import lazily
 from .catalogue import IDENTIFIERS, IdentifierRow, identifier, identifier_from_recipe
 from .chernoff import ChernoffTopTwo, EnoughChernoff, FixedBatches
 from .costs import GaussianCost, PrivateCost, UnitCost
@@ -7,8 +15,6 @@ from .evidence_top_two import EnoughEvidence, EvidenceTopTwo, MissingEvidence
 from .halving import Halved, Halving, HalvingRounds, error_bound
 from .identifier import Identifier
 from .recommendation import BestActive, BestMean, MostPulled, Recommendation
-from .results import IdentifyResult, load
-from .runs import EqualBestArms, identify
 from .sampling import (
     BatchedTopTwo,
     Elimination,
@@ -29,6 +35,10 @@ from .thresholds import (
     Threshold,
 )
 
+if TYPE_CHECKING:
+    from .results import Identifications, IdentifyResult, load, load_all
+    from .runs import EqualBestArms, identify
+
 __all__ = [
     "IDENTIFIERS",
     "BatchedTopTwo",
@@ -47,6 +57,7 @@ __all__ = [
     "Halving",
     "HalvingRounds",
     "HeuristicThreshold",
+    "Identifications",
     "Identifier",
     "IdentifierRow",
     "IdentifyResult",
@@ -73,4 +84,14 @@ __all__ = [
     "identifier_from_recipe",
     "identify",
     "load",
+    "load_all",
 ]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "results": ("Identifications", "IdentifyResult", "load", "load_all"),
+        "runs": ("EqualBestArms", "identify"),
+    },
+    *__all__,
+)

@@ -8,8 +8,10 @@
 ... )
 >>> result.error_rate <= 0.05
 True
->>> result.table().column_names
-['policy', 'run', 'stopping_time', 'stopped', 'recommendation', 'pulls_0', 'pulls_1']
+>>> result.table().column_names[:8]
+['policy', 'row', 'epsilon', 'law', 'problem', 'arms', 'horizon', 'risk']
+>>> result.table().column_names[8:]
+['run', 'stopping_time', 'stopped', 'recommendation', 'pulls_0', 'pulls_1']
 """
 
 from __future__ import annotations
@@ -19,16 +21,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DamagedFile
-from ..simulator.files import damage_named, numbers, open_table, save_table, stamped
-from ..simulator.record import Record, pulls_from, spread
+from ..errors import DamagedFile, InvalidArgument
+from ..simulator.collection import Collection, html_table, pulls_columns, settings_arrays
+from ..simulator.files import damage_named, numbers, open_table, save_table, settings_in, stamped
+from ..simulator.record import Record, figures_of, finite, pulls_from, spread
 from ..version import __version__
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-FORMAT = 1
+FORMAT = 2
+"""2 holds several results, with settings as columns; 1 holds one."""
 KIND = "identification"
 COLUMNS = ("run", "stopping_time", "stopped", "recommendation")
 
@@ -46,6 +50,26 @@ class IdentifyResult(Record):
     stopping_time: NDArray[Any]
     stopped: NDArray[Any]
     recommendation: NDArray[Any]
+
+    def __repr__(self) -> str:
+        """One line: the arrays would fill pages."""
+        found = "no finished run"
+        if self.runs:
+            found = f"{self.mean:,.4g} samples, error rate {self.error_rate:.3g}"
+        sure = "" if self.risk is None else f", risk {self.risk:g}"
+        return (
+            f"IdentifyResult({self.label}: {found}, {self.runs} runs{sure}, "
+            f"{self.guarantee.short()}, seed {self.seed}"
+            f"{'' if self.complete else ', interrupted'})"
+        )
+
+    def _repr_html_(self) -> str:
+        """A table of one line, for notebooks."""
+        return html_table((self,))
+
+    @property
+    def outcome(self) -> tuple[str, NDArray[Any]]:
+        return "samples", self.stopping_time
 
     @property
     def risk(self) -> float | None:
@@ -110,39 +134,95 @@ class IdentifyResult(Record):
         """Figures for JSON."""
         some = self.runs > 0
         return {
-            "policy": self.name,
+            "policy": self.label,
             "risk": self.risk,
             "delta": self.risk,
             "delta_correct": self.delta_correct,
             "runs": self.runs,
-            "stopping_time": {"mean": self.mean if some else None, "sd": self.sd},
+            "stopping_time": figures_of(self.stopping_time),
             "error_rate": self.error_rate if some else None,
             "recommendations": self.recommendations,
             "unfinished": self.unfinished,
             "max_samples": self.max_samples,
             "pulls": (self.pulls.mean(axis=0) if some else self.pulls.sum(axis=0)).tolist(),
-            "samples_per_second": float(self.stopping_time.sum()) / max(self.seconds, 1e-9),
+            "samples_per_second": finite(self.stopping_time.sum() / max(self.seconds, 1e-9)),
             **self.circumstances(),
         }
 
     def table(self) -> pa.Table:
-        """Tidy columns: policy, run, stopping_time, stopped, recommendation, pulls_0, …"""
-        import pyarrow as pa
+        """Tidy columns: policy, its settings, run, stopping_time, stopped, recommendation, …"""
+        return Identifications((self,)).table()
 
-        names = pa.array([self.name] * self.runs, pa.string())
-        columns = {"policy": names.dictionary_encode()}
-        columns |= {name: getattr(self, name) for name in COLUMNS}
-        columns |= {f"pulls_{arm}": self.pulls[:, arm] for arm in range(len(self.means))}
-        settings = self.settings("delta", "max_samples")
-        entry = {"format": FORMAT, "version": __version__, "kind": KIND, "settings": settings}
-        return stamped(columns, entry)
+    def save(self, path: str | Path) -> Path:
+        """Write a Parquet file with all settings and the version inside, whole or not at all."""
+        return Identifications((self,)).save(path)
+
+    def to_arrow(self) -> pa.Table:
+        """The tidy columns as an Arrow table."""
+        return self.table()
+
+    def to_pandas(self) -> Any:
+        """The tidy columns as a pandas data frame."""
+        return Identifications((self,)).to_pandas()
+
+    def to_polars(self) -> Any:
+        """The tidy columns as a polars data frame."""
+        return Identifications((self,)).to_polars()
+
+
+class Identifications(Collection[IdentifyResult]):
+    """Identifications by several rows, on one problem or several."""
+
+    def _figures(self) -> list[dict[str, Any]]:
+        return [result.summary() for result in self.results]
+
+    def table(self) -> pa.Table:
+        """Tidy columns: policy, row, its settings, run, stopping_time, stopped, recommendation,
+        pulls_0, pulls_1, …"""
+        import numpy as np
+
+        results = self.results
+        if not results:
+            raise InvalidArgument("results", "hold at least one", results, "run a policy first")
+        columns = {name: np.concatenate([getattr(r, name) for r in results]) for name in COLUMNS}
+        pulls = pulls_columns(results)
+        settings = settings_arrays(results, [r.runs for r in results], [*columns, *pulls])
+        entry = {
+            "format": FORMAT,
+            "version": __version__,
+            "kind": KIND,
+            "results": [r.settings("delta", "max_samples") | {"runs": r.runs} for r in results],
+        }
+        return stamped({**settings, **columns, **pulls}, entry)
 
     def save(self, path: str | Path) -> Path:
         """Write a Parquet file with all settings and the version inside, whole or not at all."""
         return save_table(self.table(), path)
 
 
-def load(path: str | Path) -> IdentifyResult:
+def from_table(table: pa.Table) -> Identifications:
+    """The results that a table holds, of any format."""
+    entry = settings_in(table)
+    each = entry["results"] if entry["format"] > 1 else [entry["settings"]]
+    names = [n for n in table.column_names if n in COLUMNS or n.startswith("pulls_")]
+    columns = numbers(table, names)
+    results, start = [], 0
+    for given in each:
+        settings = dict(given)
+        means = tuple(settings.pop("means"))
+        rows = slice(start, start + settings.pop("runs", table.num_rows))
+        if rows.stop > table.num_rows:
+            raise ValueError("too few rows")
+        start = rows.stop
+        arrays = {name: columns[name][rows] for name in COLUMNS}
+        pulls = pulls_from(columns, len(means), rows)
+        results.append(IdentifyResult(**settings, means=means, **arrays, pulls=pulls))
+    if start != table.num_rows:
+        raise ValueError("too many rows")
+    return Identifications(tuple(results))
+
+
+def load_all(path: str | Path) -> Identifications:
     """What `save` wrote; refuses files that are damaged, foreign or of a later format."""
     with damage_named(path, KIND):
         table, entry = open_table(path, KIND, newest=FORMAT)
@@ -151,10 +231,15 @@ def load(path: str | Path) -> IdentifyResult:
                 f"path must name a saved identification, got {str(path)!r}, which holds "
                 "something else; read it with discreet.load"
             )
-        settings = dict(entry["settings"])
-        means = tuple(settings.pop("means"))
-        columns = numbers(table)
-        arrays = {name: columns[name] for name in COLUMNS}
-        return IdentifyResult(
-            **settings, means=means, **arrays, pulls=pulls_from(columns, len(means))
-        )
+        return from_table(table)
+
+
+def load(path: str | Path) -> IdentifyResult:
+    """The one result of a file; `load_all` reads those of several rows."""
+    found = load_all(path)
+    if len(found) != 1:
+        raise InvalidArgument(
+            "path", "hold one identification", f"{len(found)} of them",
+            "read it with discreet.identify.load_all",
+        )  # fmt: skip
+    return found[0]

@@ -61,11 +61,23 @@ def identify(
     A run ends when its evidence is enough, or after `max_samples` without an answer. Ctrl-C
     returns the runs that were done: `result.complete` is then False.
     """
+    row, limit = prepared(row, law, one_risk(risk, delta), participants, max_samples)
+    runs = count("runs", runs, most=MOST_RUNS)
+    workers, entropy = check_threads(threads), entropy_of(seed)
+    work = Identification(row, law, limit, runs, entropy)
+    with Bar.of(progress) as bar:
+        work.do(workers, bar)
+    return work.result()
+
+
+def prepared(
+    row: Identifier, law: Law, risk: float | None, participants: int | None, max_samples: float
+) -> tuple[Identifier, int]:
+    """The row for a risk or a number of participants, and its most samples, all checked."""
     if not isinstance(row, Identifier):
         raise InvalidArgument(
             "row", "be an Identifier", row, 'use for example identifier("adap-tt", epsilon=1.0)'
         )
-    risk = one_risk(risk, delta)
     if row.fixed_size:
         row = row if participants is None else row.among(participants)
         if risk is not None:
@@ -77,8 +89,6 @@ def identify(
     if law.arms < 2:
         raise InvalidArgument("law", "have at least 2 arms", law.arms, "a choice needs two arms")
     limit = check_samples(max_samples, law)
-    runs = count("runs", runs, most=MOST_RUNS)
-    workers, entropy = check_threads(threads), entropy_of(seed)
     check_law(row, law)
     check_endless(law)
     row.setting(law.arms)
@@ -86,10 +96,7 @@ def identify(
         limit = max(limit, row.rule.participants or 0)
     else:
         warn_of_equals(law)
-    work = Identification(row, law, limit, runs, entropy)
-    with Bar.of(progress) as bar:
-        work.do(workers, bar)
-    return work.result()
+    return row, limit
 
 
 def check_samples(max_samples: Any, law: Law) -> int:
@@ -107,7 +114,7 @@ def check_samples(max_samples: Any, law: Law) -> int:
 
 def check_endless(law: Law) -> None:
     """Batches of several arms fill side by side, so rewards must not depend on the round."""
-    if law.limit is not None:
+    if law.limit is not None or not law.steady:
         raise InvalidArgument(
             "law", "serve any number of independent rewards", f"the {law.name} law",
             "resample instead of replaying",
@@ -123,7 +130,7 @@ def warn_of_equals(law: Law) -> None:
             f"arms {', '.join(map(str, equals))} are equally good ({best:g}): the evidence for one "
             "of them may never be enough, and a run then ends at max_samples without an answer",
             EqualBestArms,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -203,7 +210,7 @@ class Identification(Work):
             seed=self.entropy,
             complete=self.complete,
             seconds=self.seconds,
-            run=done.nonzero()[0],
+            run=self.finished,
             stopping_time=self.stopping_time[done],
             stopped=self.stopped[done],
             recommendation=self.recommendation[done],

@@ -93,7 +93,7 @@ def fitted(policy: LinearPolicy, problem: LinearProblem) -> LinearPolicy:
         most = SPREADS * math.sqrt(float(problem.theta @ problem.theta))
         least = -most
     fitting = LinearRow.from_recipe(recipe | {"low": least - spread, "high": most + spread})
-    return replace(fitting, name=policy.name)
+    return replace(fitting, name=policy.name, label=policy.label)
 
 
 def check_problem(policy: LinearPolicy, problem: LinearProblem) -> None:
@@ -180,7 +180,7 @@ class LinearWork(Work):
             seed=self.entropy,
             complete=self.complete,
             seconds=self.seconds,
-            run=self.done.nonzero()[0],
+            run=self.finished,
             t=self.grid,
             regret=self.regret[self.done],
             pulls=self.pulls[self.done],

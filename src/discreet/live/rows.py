@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 from ..errors import DamagedFile, DiscreetError, InvalidArgument
-from ..identify import Identifier
 from ..policies import CATALOGUE, Policy
+from ..policies.fingerprints import fingerprint
 from ..policies.registry import row_from_recipe
 from ..privacy.guarantees import Definition
 from ..privacy.source import SECURE
@@ -48,22 +46,6 @@ def serves_trials(policy: Policy) -> bool:
 def rows_for_trials() -> list[str]:
     """The rows of the catalogue that serve."""
     return [row.name for row in CATALOGUE.values() if serves_trials(row.example())]
-
-
-def fingerprint(policy: Any) -> str:
-    """A digest of the row's parts and all their settings."""
-    described = [_described(part) for part in (policy.schedule, policy.release, policy.rule)]
-    if isinstance(policy, Identifier):
-        described += [_described(policy.stopping), _described(policy.recommendation)]
-        described.append(f"delta={policy.delta}, mixed={policy.mixed}")
-    return hashlib.sha256("\n".join(described).encode()).hexdigest()
-
-
-def _described(part: Any) -> str:
-    kind = f"{type(part).__module__}.{type(part).__qualname__}"
-    # the default repr holds an address, which no other process would see again
-    settings = repr(part) if dataclasses.is_dataclass(part) else repr(sorted(vars(part).items()))
-    return f"{kind}: {settings}"
 
 
 def row_to_dict(policy: Any) -> dict[str, Any]:

@@ -44,6 +44,8 @@ class BasePolicy(Generic[S]):
     rule: RulePart[S]
     reference: str = ""
     recipe: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    label: str = field(default="", compare=False, kw_only=True)
+    """What results, tables and pictures call it; default: its name, and what sets it apart."""
     kind: ClassVar[str]
     """"finite", "identify" or "linear": a key of `discreet.policies.registry.KINDS`."""
     made_of: ClassVar[dict[str, type]]
@@ -54,6 +56,10 @@ class BasePolicy(Generic[S]):
             check_is(argument, getattr(self, argument), kind, "see docs/extending.md for examples")
         if not self.name or not isinstance(self.name, str):
             raise InvalidArgument("name", "be a non-empty string", self.name, "give the row a name")
+        if not isinstance(self.label, str) or self.label != self.label.strip():
+            raise InvalidArgument(
+                "label", "be text without spaces around it", self.label, 'for example label="ours"'
+            )
 
     @property
     def guarantee(self) -> Guarantee:
@@ -82,6 +88,7 @@ class BasePolicy(Generic[S]):
         """Everything a reader needs to know about the row, ready for JSON."""
         return {
             "name": self.name,
+            "label": self.label,
             "schedule": str(self.schedule),
             "release": str(self.release),
             "rule": str(self.rule),

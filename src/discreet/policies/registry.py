@@ -28,7 +28,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_type_hints
 
@@ -169,7 +169,11 @@ class Entry(Generic[Built]):
             raise InvalidArgument(
                 "budget", "be the only budget", str(asked), "give either budget or its numbers"
             )
-        return self.policy(asked if budget is None else budget, **given)
+        label = given.pop("label", None)
+        made = self.policy(asked if budget is None else budget, **given)
+        if label is None:
+            return made
+        return replace(made, label=label)  # type: ignore[type-var]  # rows are dataclasses
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> Built:

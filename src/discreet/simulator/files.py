@@ -16,7 +16,7 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,11 +41,18 @@ def written_whole(path: Path) -> Iterator[Path]:
         raise
 
 
-def stamped(columns: dict[str, Any], entry: dict[str, Any]) -> pa.Table:
+def stamped(columns: dict[str, Any] | pa.Table, entry: dict[str, Any]) -> pa.Table:
     """The columns as a table, the entry inside."""
     import pyarrow as pa
 
-    return pa.table(columns).replace_schema_metadata({METADATA: json.dumps(entry).encode()})
+    table = pa.table(columns) if isinstance(columns, dict) else columns
+    return table.replace_schema_metadata({METADATA: json.dumps(entry).encode()})
+
+
+def settings_in(table: pa.Table) -> dict[str, Any]:
+    """The entry of a table."""
+    entry: dict[str, Any] = json.loads(table.schema.metadata[METADATA])
+    return entry
 
 
 def save_table(table: pa.Table, path: str | Path) -> Path:
@@ -79,7 +86,7 @@ def open_table(path: str | Path, what: str, newest: int) -> tuple[pa.Table, dict
             f"path must name a saved {what} of discreet, got {str(path)!r}; "
             "it is a Parquet file of another program"
         )
-    entry = json.loads(metadata[METADATA])
+    entry = settings_in(table)
     if entry["format"] > newest:
         raise DamagedFile(
             f"path must hold format {newest} or older, got format {entry['format']} of "
@@ -102,9 +109,16 @@ def damage_named(path: str | Path, what: str) -> Iterator[None]:
         ) from None
 
 
-def numbers(table: pa.Table) -> dict[str, Any]:
-    """The columns of numbers; the first, the policies' names, is also in the settings."""
-    return {name: table.column(name).to_numpy() for name in table.column_names[1:]}
+def numbers(table: pa.Table, names: Sequence[str] | None = None) -> dict[str, Any]:
+    """Columns of numbers: those named, else all but the first, which holds the policies' names.
+
+    Pulls of arms that a problem does not have are null in a table, and 0 here.
+    """
+    found = {}
+    for name in table.column_names[1:] if names is None else names:
+        column = table.column(name)
+        found[name] = (column.fill_null(0) if column.null_count else column).to_numpy()
+    return found
 
 
 def digest(entry: dict[str, Any], columns: dict[str, Any]) -> str:

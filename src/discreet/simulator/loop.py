@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..arms.base import Law
+from ..arms.base import Law, lost_steadily
 from ..compiled import Floats, Function, Integers, Kernel
 from ..policies import Policy
 from ..policies.step import (
@@ -57,11 +57,15 @@ class Curve(NamedTuple):
 
 
 class Study(NamedTuple):
-    """What a run is played for: so many rounds, every arm's gap to the best, and its record."""
+    """What a run is played for: so many rounds, what its regret is held against (`Law.standard`:
+    every arm's gap to the best, unless the means move), and its record."""
 
     horizon: int
     gaps: Any
     curve: Curve
+
+
+lost = lost_steadily
 
 
 def run(
@@ -91,14 +95,14 @@ def run(
             total += part
         while recorded < points and curve.grid[recorded] <= t + served:
             inside = curve.grid[recorded] - t
-            curve.regret[recorded] = regret + gaps[arm] * inside
+            curve.regret[recorded] = regret + lost(gaps, arm, t, inside)
             for other in range(arms):
                 curve.pulls[recorded, other] = view.pulls[other]
             curve.pulls[recorded, arm] += inside
             recorded += 1
+        regret += lost(gaps, arm, t, served)
         t += served
         left -= served
-        regret += gaps[arm] * served
         view.pulls[arm] += served
         if left > 0:
             status = STARVED
@@ -121,12 +125,12 @@ def fresh_course() -> Course:
 
 
 @lru_cache(maxsize=256)
-def loop_kernel(policy: Policy, draw: Function) -> Kernel:
+def loop_kernel(policy: Policy, draw: Function, lost: Function = lost_steadily) -> Kernel:
     """The loop with a policy and a law filled in."""
     gather = collecting(policy, draw, SIMULATED)
-    return Kernel(run, collect=gather, **slots_of(policy, SIMULATED))
+    return Kernel(run, collect=gather, lost=lost, **slots_of(policy, SIMULATED))
 
 
 def compiled_loop(policy: Policy, law: Law, arguments: tuple[Any, ...]) -> Function:
     """The loop for a policy and a law, compiled for such arguments, cached on disk."""
-    return loop_kernel(policy, law.draw).cached(*arguments)
+    return loop_kernel(policy, law.draw, law.lost).cached(*arguments)

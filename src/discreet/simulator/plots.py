@@ -14,9 +14,12 @@ from ..errors import InvalidArgument
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .results import Comparison
+    from .results import Comparison, Result
 
-BANDS = ("sd", "error", "range")
+BANDS = ("sd", "error", "range", "quantiles")
+BOUNDS = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 3)))
+"""Lines of bounds: each has a style and a grey of its own."""
+GREYS = ("#333333", "#666666", "#8c8c8c")
 COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933",
 )  # fmt: skip
@@ -35,13 +38,15 @@ def plot_regret(
     """Mean regret against t, one curve a policy.
 
     `band`: "error" is ±2 standard errors of the mean, "sd" ±1 standard deviation over runs,
-    "range" the smallest to the largest run. `path` saves the figure (PNG, SVG, PDF by its ending).
+    "range" the smallest to the largest run, "quantiles" the middle 90 % of the runs and, darker,
+    the middle half. `path` saves the figure (PNG, SVG, PDF by its ending).
     """
     import numpy as np
     from matplotlib.figure import Figure
 
     if band not in BANDS:
         raise InvalidArgument("band", f"be one of {', '.join(BANDS)}", band, "use band='error'")
+    place = _places(comparison)
     figure = Figure(figsize=(7.2, 4.4), layout="constrained")
     axes = figure.add_subplot()
     for number, result in enumerate(comparison):
@@ -51,17 +56,23 @@ def plot_regret(
         style = "-" if number < len(COLOURS) else "-."
         mean, sd = result.mean_regret, result.sd_regret
         reached = np.isfinite(mean)
-        label = f"{result.name} ({result.guarantee.short()})"
+        label = f"{result.label}{place(result)} ({result.guarantee.short()})"
         axes.plot(result.t[reached], mean[reached], style, color=colour, label=label)
+        regret, rounds = result.regret[:, reached], result.t[reached]
         if band == "range":
-            low, high = _extremes(result.regret[:, reached])
+            bands = [(np.nanmin(regret, axis=0), np.nanmax(regret, axis=0))]
+        elif band == "quantiles":
+            levels = np.nanquantile(regret, (0.05, 0.25, 0.75, 0.95), axis=0)
+            bands = [(levels[0], levels[3]), (levels[1], levels[2])]
         else:
             half = sd[reached] if band == "sd" else 2.0 * sd[reached] / np.sqrt(result.runs)
-            low, high = mean[reached] - half, mean[reached] + half
-        axes.fill_between(result.t[reached], low, high, color=colour, alpha=0.18, linewidth=0)
+            bands = [(mean[reached] - half, mean[reached] + half)]
+        for low, high in bands:
+            axes.fill_between(rounds, low, high, color=colour, alpha=0.18, linewidth=0)
     grid = comparison[0].t
-    for name, bound in (bounds or {}).items():
-        axes.plot(grid, bound(grid), "--", color="#555555", linewidth=1.0, label=name)
+    for number, (name, bound) in enumerate((bounds or {}).items()):
+        dashes, grey = BOUNDS[number % len(BOUNDS)], GREYS[number % len(GREYS)]
+        axes.plot(grid, bound(grid), linestyle=dashes, color=grey, linewidth=1.2, label=name)
     if log:
         axes.set_xscale("log")
         axes.set_yscale("symlog", linthresh=1.0)
@@ -76,7 +87,13 @@ def plot_regret(
     return figure
 
 
-def _extremes(regret: Any) -> tuple[Any, Any]:
-    import numpy as np
+def _places(comparison: Comparison) -> Callable[[Result], str]:
+    """Problem and horizon of a result in a legend, where there are several."""
+    problems = len({result.problem for result in comparison}) > 1
+    horizons = len({result.horizon for result in comparison}) > 1
 
-    return np.nanmin(regret, axis=0), np.nanmax(regret, axis=0)
+    def place(result: Result) -> str:
+        said = f" on {result.problem}" if problems else ""
+        return said + (f", T = {result.horizon:,}" if horizons else "")
+
+    return place

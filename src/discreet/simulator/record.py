@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
 
 from ..privacy.guarantees import Guarantee, guarantee_from_dict
+from .labels import problem_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Those that summaries state."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,11 +28,28 @@ class Record:
     seconds: float
     run: NDArray[Any]
     pulls: NDArray[Any]
+    problem: str = field(default="", kw_only=True)
+    """What the problem is called; default: its law and means."""
+
+    def __post_init__(self) -> None:
+        if not self.problem:
+            object.__setattr__(self, "problem", problem_of(self.law, self.means))
 
     @property
     def name(self) -> str:
         """The row's name."""
         return str(self.policy["name"])
+
+    @property
+    def label(self) -> str:
+        """What tables and pictures call it: unique among the rows of a comparison."""
+        return str(self.policy.get("label") or self.policy["name"])
+
+    def called(self, label: str, problem: str) -> Self:
+        """The same under a label."""
+        if (label, problem) == (self.label, self.problem):
+            return self
+        return replace(self, policy=self.policy | {"label": label}, problem=problem)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -40,19 +61,51 @@ class Record:
         """Runs that were finished."""
         return len(self.run)
 
+    if TYPE_CHECKING:  # a property of this class would be the default of a field below it
+
+        @property
+        def horizon(self) -> int:
+            """The most rounds of a run."""
+
+    @property
+    def risk(self) -> float | None:
+        """The risk of a wrong answer that was asked for; None if the row gives none."""
+        return None
+
+    @property
+    def outcome(self) -> tuple[str, NDArray[Any]]:
+        """What a study is about, and its value in every run."""
+        raise NotImplementedError
+
     def settings(self, *more: str) -> dict[str, Any]:
         """What a file keeps beside the columns."""
-        names = ("policy", "law", "seed", "complete", "seconds", *more)
+        names = ("policy", "law", "seed", "complete", "seconds", "problem", *more)
         return {name: getattr(self, name) for name in names} | {"means": list(self.means)}
 
     def circumstances(self) -> dict[str, Any]:
         """What every summary ends with."""
         return {
+            "problem": self.problem,
             "guarantee": self.guarantee.to_dict() | {"sentence": str(self.guarantee)},
-            "seconds": self.seconds,
+            "seconds": finite(self.seconds),
             "seed": self.seed,
             "complete": self.complete,
         }
+
+
+def figures_of(values: NDArray[Any]) -> dict[str, Any]:
+    """Mean, standard deviation, standard error of the mean and quantiles over runs, for JSON."""
+    import numpy as np
+
+    some = len(values) > 0
+    deviation = spread(values)
+    quantiles = np.quantile(values, QUANTILES) if some else [math.nan] * len(QUANTILES)
+    return {
+        "mean": finite(float(values.mean()) if some else math.nan),
+        "sd": finite(deviation),
+        "error": finite(deviation / math.sqrt(len(values)) if len(values) > 1 else math.nan),
+        "quantiles": {f"{q:g}": finite(x) for q, x in zip(QUANTILES, quantiles, strict=True)},
+    }
 
 
 def pulls_from(columns: dict[str, Any], arms: int, rows: slice = slice(None)) -> NDArray[Any]:

@@ -5,19 +5,24 @@
 ...     [discreet.policy("ucb1"), discreet.policy("dp-imed", epsilon=1.0)],
 ...     discreet.Bernoulli([0.7, 0.5]), horizon=1e4, runs=20, seed=1,
 ... )
->>> results.table().column_names
-['policy', 'run', 't', 'regret', 'pulls_0', 'pulls_1']
+>>> results.table().column_names[:8]
+['policy', 'row', 'epsilon', 'law', 'problem', 'arms', 'horizon', 'run']
+>>> results.table().column_names[8:]
+['t', 'regret', 'pulls_0', 'pulls_1']
+>>> [round(found["mean"], 1) for found in results.differences(to="ucb1")]  # doctest: +SKIP
+[173.1]
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
+from ..errors import InvalidArgument
 from ..version import __version__
+from .collection import Collection, html_table, pulls_columns, settings_arrays
 from .files import (
     METADATA,
     damage_named,
@@ -25,10 +30,11 @@ from .files import (
     numbers,
     open_table,
     save_table,
+    settings_in,
     stamped,
     written_whole,
 )
-from .record import Record, finite, pulls_from, spread
+from .record import Record, figures_of, finite, pulls_from
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,8 +43,13 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT", "METADATA", "Comparison", "Result", "load", "written_whole"]
 
-FORMAT = 2
-"""2 says whether the arms were shuffled; files of format 1 were not."""
+FORMAT = 3
+"""3 has settings as columns, and problems with different numbers of arms; 2 says whether the arms
+were shuffled; those of format 1 were not."""
+MOVING = ("switching", "drifting", "reward-table")
+"""Laws whose best arm may change from round to round."""
+TIDY = ("run", "t", "regret")
+"""The columns beside settings and pulls."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +71,17 @@ class Result(Record):
         if self.runs:
             regret = f"regret {self.final_regret.mean():.4g} at {self.horizon:,} rounds"
         return (
-            f"Result({self.name}: {regret}, {self.runs} runs, {self.guarantee.short()}, "
+            f"Result({self.label}: {regret}, {self.runs} runs, {self.guarantee.short()}, "
             f"seed {self.seed}{'' if self.complete else ', interrupted'})"
         )
+
+    def _repr_html_(self) -> str:
+        """A table of one line, for notebooks."""
+        return html_table((self,))
+
+    @property
+    def outcome(self) -> tuple[str, NDArray[Any]]:
+        return "regret", self.final_regret
 
     @property
     def final_regret(self) -> NDArray[Any]:
@@ -71,6 +90,20 @@ class Result(Record):
 
         last = np.isfinite(self.regret).sum(axis=1) - 1
         return np.asarray(self.regret[np.arange(self.runs), last])
+
+    @property
+    def moving_regret(self) -> NDArray[Any]:
+        """Regret against the best arm of every round, where means move; else the same as `regret`.
+
+        `regret` itself is held against the best fixed arm. No policy changes the difference.
+        """
+        from ..arms.catalogue import law_from_dict
+
+        if self.law["law"] not in MOVING:
+            return self.regret
+        import numpy as np
+
+        return np.asarray(self.regret + law_from_dict(self.law).ahead(self.t, self.horizon))
 
     @property
     def mean_regret(self) -> NDArray[Any]:
@@ -91,14 +124,12 @@ class Result(Record):
 
     def summary(self) -> dict[str, Any]:
         """Figures for JSON: numbers that are not finite become null."""
-        final = self.final_regret
         return {
-            "policy": self.name,
+            "policy": self.label,
             "horizon": self.horizon,
             "runs": self.runs,
             "regret": {
-                "mean": finite(final.mean() if self.runs else math.nan),
-                "sd": finite(spread(final)),
+                **figures_of(self.final_regret),
                 "curve": {
                     "t": self.t.tolist(),
                     "mean": [finite(x) for x in self.mean_regret],
@@ -111,8 +142,20 @@ class Result(Record):
         }
 
     def table(self) -> pa.Table:
-        """Tidy columns: policy, run, t, regret, pulls_0, pulls_1, …"""
+        """Tidy columns: policy, its settings, run, t, regret, pulls_0, pulls_1, …"""
         return Comparison((self,)).table()
+
+    def to_arrow(self) -> pa.Table:
+        """The tidy columns as an Arrow table."""
+        return self.table()
+
+    def to_pandas(self) -> Any:
+        """The tidy columns as a pandas data frame."""
+        return Comparison((self,)).to_pandas()
+
+    def to_polars(self) -> Any:
+        """The tidy columns as a polars data frame."""
+        return Comparison((self,)).to_polars()
 
     def save(self, path: str | Path) -> Path:
         """Write a Parquet file with all settings and the version inside."""
@@ -123,56 +166,27 @@ class Result(Record):
         return Comparison((self,)).plot(**options)
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison(Sequence[Result]):
-    """Results of several policies on one law."""
+class Comparison(Collection[Result]):
+    """Results of several policies, on one problem or several."""
 
-    results: tuple[Result, ...]
-
-    def __repr__(self) -> str:
-        """One line per policy."""
-        return "\n".join(["Comparison of", *(f"  {result!r}" for result in self.results)])
-
-    @overload
-    def __getitem__(self, key: int) -> Result: ...
-    @overload
-    def __getitem__(self, key: slice) -> tuple[Result, ...]: ...
-    def __getitem__(self, key: int | slice) -> Result | tuple[Result, ...]:
-        return self.results[key]
-
-    def __len__(self) -> int:
-        return len(self.results)
-
-    def __iter__(self) -> Iterator[Result]:
-        return iter(self.results)
-
-    @property
-    def complete(self) -> bool:
-        """Whether all runs of all policies were finished."""
-        return all(result.complete for result in self.results)
-
-    def summary(self) -> list[dict[str, Any]]:
-        """The figures of every policy, for JSON."""
+    def _figures(self) -> list[dict[str, Any]]:
         return [result.summary() for result in self.results]
 
     def table(self) -> pa.Table:
-        """Tidy columns: policy, run, t, regret, pulls_0, pulls_1, …"""
+        """Tidy columns: policy, row, its budget and options, law, problem, arms, horizon, run, t,
+        regret, pulls_0, pulls_1, …"""
         import numpy as np
-        import pyarrow as pa
-
-        def stacked(columns: list[Any]) -> Any:
-            return np.concatenate(columns)
 
         results = self.results
-        names = pa.array([r.name for r in results for _ in range(r.regret.size)])
-        columns = {
-            "policy": names.dictionary_encode(),
-            "run": stacked([np.repeat(r.run, len(r.t)) for r in results]),
-            "t": stacked([np.tile(r.t, r.runs) for r in results]),
-            "regret": stacked([r.regret.ravel() for r in results]),
+        if not results:
+            raise InvalidArgument("results", "hold at least one", results, "run a policy first")
+        columns: dict[str, Any] = {
+            "run": np.concatenate([np.repeat(r.run, len(r.t)) for r in results]),
+            "t": np.concatenate([np.tile(r.t, r.runs) for r in results]),
+            "regret": np.concatenate([r.regret.ravel() for r in results]),
         }
-        for arm in range(len(results[0].means)):
-            columns[f"pulls_{arm}"] = stacked([r.pulls[:, :, arm].ravel() for r in results])
+        pulls = pulls_columns(results)
+        settings = settings_arrays(results, [r.regret.size for r in results], [*columns, *pulls])
         entry: dict[str, Any] = {
             "format": FORMAT,
             "version": __version__,
@@ -181,11 +195,24 @@ class Comparison(Sequence[Result]):
                 for r in results
             ],
         }
-        return stamped(columns, entry | {"digest": digest(entry, columns)})
+        table = stamped({**settings, **columns, **pulls}, entry)
+        checksum = digest(entry, numbers(table, _tidy(table)))
+        return stamped(table, entry | {"digest": checksum})
 
     def save(self, path: str | Path) -> Path:
-        """Write a Parquet file with all settings and the version inside, whole or not at all."""
-        return save_table(self.table(), path)
+        """Write a Parquet file with all settings and the version inside, whole or not at all.
+
+        What could not be loaded again is refused before anything is written.
+        """
+        table = self.table()
+        try:
+            from_table(table)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidArgument(
+                "results", "be such that they can be loaded again", f"{error}",
+                "save the results of each study by itself",
+            ) from None  # fmt: skip
+        return save_table(table, path)
 
     def plot(self, **options: Any) -> Figure:
         """Regret curves with error bands: see `discreet.simulator.plots.plot_regret`."""
@@ -194,14 +221,25 @@ class Comparison(Sequence[Result]):
         return plot_regret(self, **options)
 
 
+def _tidy(table: pa.Table) -> list[str]:
+    """The columns of numbers that a result is made of."""
+    return [n for n in table.column_names if n in TIDY or n.startswith("pulls_")]
+
+
+def from_table(table: pa.Table) -> Comparison:
+    """The results that a table holds; ValueError and its like if it does not fit its settings."""
+    entry = settings_in(table)
+    columns = numbers(table, _tidy(table))
+    if entry.pop("digest") != digest(entry, columns):
+        raise ValueError("they were changed after they were written")
+    return Comparison(tuple(_unpacked(columns, table.num_rows, entry["results"])))
+
+
 def load(path: str | Path) -> Comparison:
     """What `save` wrote; refuses files that are damaged, foreign or of a later format."""
     with damage_named(path, "result"):
-        table, entry = open_table(path, "result", newest=FORMAT)
-        columns = numbers(table)
-        if entry.pop("digest") != digest(entry, columns):
-            raise ValueError("they were changed after they were written")
-        return Comparison(tuple(_unpacked(columns, table.num_rows, entry["results"])))
+        table, _ = open_table(path, "result", newest=FORMAT)
+        return from_table(table)
 
 
 def _unpacked(

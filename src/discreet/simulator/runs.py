@@ -27,6 +27,7 @@ from ..policies.policy import BasePolicy, served
 from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
 from ..progress import Bar
 from .loop import Curve, Study, compiled_loop, fresh_course
+from .own import OwnPolicy, OwnWork, own
 from .results import Comparison, Result
 from .work import Stage, Work, check_flag, check_room, check_threads, entropy_of
 
@@ -59,7 +60,7 @@ class Finishing(Protocol):
 
 
 def simulate(
-    policy: BasePolicy[Any],
+    policy: BasePolicy[Any] | Any,
     law: Served,
     *,
     horizon: float,
@@ -88,7 +89,7 @@ def simulate(
 
 
 def compare(
-    policies: Iterable[BasePolicy[Any]],
+    policies: Iterable[BasePolicy[Any] | Any],
     law: Served,
     *,
     horizon: float,
@@ -101,6 +102,9 @@ def compare(
 ) -> Comparison:
     """Run several policies of one kind on the same law with the same seeds.
 
+    Beside rows it takes policies of your own: objects with `select()` and `update(arm, reward)`,
+    copied for every run, or a class or function that makes one of a generator. They are slow.
+
     Unless `shuffle` is False, every run has a random order of the arms, the same for all policies.
     """
     rows = listed(policies)
@@ -111,15 +115,21 @@ def compare(
                 progress=progress,
             )  # fmt: skip
             return other
-    fix = 'build it: discreet.policy("ucb1")'
-    finite = [served(row, "simulate", Policy, "finite", fix=fix) for row in rows]
+    fix = 'build it: discreet.policy("ucb1"), or give an object with select() and update()'
+    finite = [own(row) or served(row, "simulate", Policy, "finite", fix=fix) for row in rows]
     if not isinstance(law, Law):
         raise InvalidArgument("law", "be a Law", law, "build it: discreet.Bernoulli([0.7, 0.5])")
-    work = partial(Simulation, shuffle=check_flag("shuffle", shuffle))
+    work = partial(_work, shuffle=check_flag("shuffle", shuffle))
     return compared(
         finite, law, check_law, work, horizon=horizon, runs=runs, seed=seed,
         threads=threads, points=points, progress=progress,
     )  # fmt: skip
+
+
+def _work(policy: Policy | OwnPolicy, *study: Any, shuffle: bool) -> Simulation | OwnWork:
+    if isinstance(policy, OwnPolicy):
+        return OwnWork(policy, *study, shuffle=shuffle)
+    return Simulation(policy, *study, shuffle=shuffle)
 
 
 def compared(
@@ -189,8 +199,10 @@ def check_horizon(horizon: Any, law: Served) -> int:
     return rounds
 
 
-def check_law(policy: Policy, law: Law) -> None:
+def check_law(policy: Policy | OwnPolicy, law: Law) -> None:
     """Rewards must lie in the range that the policy's guarantee or formula rests on."""
+    if isinstance(policy, OwnPolicy):
+        return
     if not isinstance(policy, Policy):
         raise InvalidArgument("policy", "be a Policy", policy, 'build it: discreet.policy("ucb1")')
     need, have = policy.bounds, law.bounds
@@ -236,7 +248,8 @@ class Scene(Stage):
         law, gaps, order = work.law, work.gaps, None
         if work.shuffle:  # drawn first: the same for every policy that is compared
             order = rng.permutation(law.arms)
-            law, gaps = law.arranged(order.tolist()), gaps[order]
+            law = law.arranged(order.tolist())
+            gaps = gaps[order] if law.steady else law.standard(work.horizon)
         state = law.start(rng)
         pulls = work.pulls[number]
         study = Study(work.horizon, gaps, Curve(work.grid, work.regret[number], pulls))
@@ -274,8 +287,7 @@ class Simulation(Work):
         self.policy, self.law, self.horizon, self.grid = policy, law, horizon, grid
         self.setting = policy.setting(law.arms, horizon)
         self.parts = parts_of(policy, self.setting)
-        means = np.array(law.means)
-        self.gaps = means.max() - means
+        self.gaps = law.standard(horizon)
         self.regret = np.full((runs, len(grid)), np.nan)
         self.pulls = np.zeros((runs, len(grid), law.arms), np.int64)
 
@@ -293,7 +305,7 @@ class Simulation(Work):
             seed=self.entropy,
             complete=self.complete,
             seconds=self.seconds,
-            run=self.done.nonzero()[0],
+            run=self.finished,
             t=self.grid,
             regret=self.regret[self.done],
             pulls=self.pulls[self.done],

@@ -48,6 +48,8 @@ class Work:
         import numpy as np
 
         self.name, self.runs, self.entropy = name, runs, entropy
+        self.first = 0
+        """The number of the first run: a piece of a study begins in its middle."""
         self.done = np.zeros(runs, bool)
         self.stop = threading.Event()
         self.seconds = 0.0
@@ -61,11 +63,11 @@ class Work:
         """A new stage, for one thread."""
         raise NotImplementedError
 
-    def generator(self, number: int) -> Generator:
-        """The random numbers of one run."""
+    def generator(self, number: int, *more: int) -> Generator:
+        """The random numbers of one run; `more` names others of the same run."""
         import numpy as np
 
-        child = np.random.SeedSequence(self.entropy, spawn_key=(number,))
+        child = np.random.SeedSequence(self.entropy, spawn_key=(self.first + number, *more))
         return np.random.Generator(np.random.SFC64(child))
 
     def ready(self, link: Callable[[], Function], arguments: tuple[Any, ...]) -> Function:
@@ -116,6 +118,11 @@ class Work:
     def complete(self) -> bool:
         """Whether all runs were finished."""
         return bool(self.done.all())
+
+    @property
+    def finished(self) -> Any:
+        """The numbers of the runs that were."""
+        return self.first + self.done.nonzero()[0]
 
     def _in_threads(
         self, worker: Callable[[], None], workers: int, show: Callable[[], None]

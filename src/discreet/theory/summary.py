@@ -212,7 +212,7 @@ def overlay(comparison: Comparison) -> dict[str, Callable[[Any], Any]]:
             curves[f"lower bound{kind}, {guarantee.budget}"] = partial(_logarithm, sharpest)
         upper = _upper(result, result.guarantee.budget)
         if upper is not None and len(lines) > len(lower):
-            name, (theorem, curve) = f"upper bound of {result.name}", upper
+            name, (theorem, curve) = f"upper bound of {result.label}", upper
             if theorem.tuned:
                 curves[name] = partial(_level, curve(result.horizon))
             else:

@@ -1,0 +1,193 @@
+"""Pieces on workers: the first of a kind compiles, what is finished is handed over at once.
+
+Any `concurrent.futures.Executor` serves: threads, processes, Dask (`client.get_executor()`), loky.
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
+
+from ..errors import DiscreetError, InvalidArgument
+from ..progress import Bar
+from .pieces import Piece, Played, Stopped, play, source_digest
+
+LOOK = 0.1
+"""Seconds between two looks at Ctrl-C and the bar."""
+LOST = (BrokenExecutor, CancelledError)
+LOST_BY_NAME = ("KilledWorker", "CommClosedError", "FutureCancelledError")
+"""Errors of clusters, which are known by name only: they are not installed everywhere."""
+
+
+class WorkerLost(DiscreetError):
+    """A worker died: its piece has to be played again."""
+
+
+def check_executor(executor: object, pieces: Sequence[Piece]) -> None:
+    """An executor that pieces can be sent to."""
+    if executor is None:
+        return
+    if not isinstance(executor, Executor):
+        raise InvalidArgument(
+            "executor", "be a concurrent.futures.Executor", executor,
+            "for example ProcessPoolExecutor(), or client.get_executor() of Dask",
+        )  # fmt: skip
+    if isinstance(executor, ThreadPoolExecutor):
+        return
+    for piece in pieces:
+        try:
+            pickle.dumps(piece)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise InvalidArgument(
+                "executor", f"be threads for {piece.cell.policy.name} on {piece.cell.name}, "
+                f"which cannot be sent elsewhere ({error})", type(executor).__name__,
+                "leave it out, or define functions and classes in a module of their own",
+            ) from None  # fmt: skip
+
+
+def run(
+    pieces: Sequence[Piece],
+    executor: Executor | None,
+    threads: int,
+    keep: Callable[[Piece, Played], None],
+    bar: Bar,
+    finished: int = 0,
+) -> bool:
+    """Play pieces, hand each over when it is done; False if Ctrl-C came first.
+
+    `finished` were done before, and count for the bar alone.
+    """
+    if executor is not None:
+        return _run(pieces, executor, None, keep, bar, finished)
+    with ThreadPoolExecutor(threads) as own:
+        return _run(pieces, own, threading.Event(), keep, bar, finished)
+
+
+def _run(
+    pieces: Sequence[Piece],
+    executor: Executor,
+    stop: threading.Event | None,
+    keep: Callable[[Piece, Played], None],
+    bar: Bar,
+    finished: int,
+) -> bool:
+    code = source_digest()
+    more = () if stop is None else (stop,)
+    waiting: dict[tuple[str, str, str], list[Piece]] = {}
+    for piece in pieces:
+        waiting.setdefault(piece.kind, []).append(piece)
+    under_way: dict[Future[Played], Piece] = {}
+    estimate = Estimate(pieces)
+
+    def submit(piece: Piece) -> None:
+        under_way[executor.submit(play, piece, code, *more)] = piece
+
+    try:
+        for kind in list(waiting):  # one of each kind: it compiles for all the others
+            submit(waiting[kind].pop(0))
+        while under_way:
+            done, _ = wait(under_way, LOOK, return_when=FIRST_COMPLETED)
+            lost: BaseException | None = None
+            for future in done:
+                piece = under_way.pop(future)
+                error = _error_of(future)
+                if error is not None:
+                    lost = lost or error
+                    continue
+                played = future.result()
+                keep(piece, played)
+                estimate.add(piece, played.seconds)
+                if lost is None:
+                    for next_one in waiting.pop(piece.kind, []):
+                        submit(next_one)
+            if lost is not None:
+                _raise(lost, finished + estimate.finished, finished + len(pieces))
+            bar.show(estimate.said(finished), finished + estimate.finished, finished + len(pieces))
+    except KeyboardInterrupt:
+        return False
+    finally:
+        if stop is not None:
+            stop.set()
+        for future in under_way:
+            future.cancel()
+    return True
+
+
+def _error_of(future: Future[Played]) -> BaseException | None:
+    try:
+        return future.exception()
+    except CancelledError as error:
+        return error
+
+
+def _raise(error: BaseException, finished: int, total: int) -> None:
+    if isinstance(error, Stopped):  # the worker heard Ctrl-C before we did
+        raise KeyboardInterrupt
+    if isinstance(error, LOST) or type(error).__name__ in LOST_BY_NAME:
+        raise WorkerLost(
+            f"a worker was lost, and its piece with it: {finished} of {total} pieces are finished; "
+            "call again with a new executor and the same folder, which plays only what is missing"
+        ) from error
+    raise error
+
+
+class Estimate:
+    """How long the rest will take, from the pieces that were played.
+
+    A piece is expected to take what those of its cell took, else those of its kind. As long as
+    there are kinds of which none was played nothing is known, and that is said.
+    """
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self.started = time.perf_counter()
+        self.remaining = {id(piece): piece for piece in pieces}
+        self.times: dict[object, list[float]] = {}
+        self.finished = 0
+        self.total = len(pieces)
+        self.spent = 0.0
+
+    def add(self, piece: Piece, seconds: float) -> None:
+        """A piece took so long."""
+        del self.remaining[id(piece)]
+        self.finished += 1
+        self.spent += seconds
+        for key in (id(piece.cell), piece.kind):
+            self.times.setdefault(key, []).append(seconds)
+
+    def left(self) -> float | None:
+        """Seconds; None if nothing is known."""
+        expected = 0.0
+        for piece in self.remaining.values():
+            seen = self.times.get(id(piece.cell)) or self.times.get(piece.kind)
+            if seen is None:
+                return None
+            expected += sum(seen) / len(seen)
+        elapsed = time.perf_counter() - self.started
+        # so many pieces at once as there were so far, waiting for compilers included
+        return expected * elapsed / max(self.spent, 1e-9)
+
+    def said(self, before: int) -> str:
+        """For the bar."""
+        left = self.left()
+        what = f"{before + self.finished} of {before + self.total} pieces"
+        if left is None:
+            return f"sweep: {what}, time left not known yet"
+        return f"sweep: {what}, about {in_words(left)} left"
+
+
+def in_words(seconds: float) -> str:
+    """ "40 s", "12 min", "3.5 h"."""
+    if seconds < 100:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
