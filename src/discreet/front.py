@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 IdentifyName = Literal["ttucb", "adap-tt", "adap-tt-star", "ctb-tt"]
 LinearName = Literal[
     "gope", "adac-gope", "oful", "rs-oful", "adac-oful", "private-linucb", "private-lints",
-    "jdp-linucb",
+    "jdp-linucb", "adac-ts", "jdp-ts", "blocks-ts", "jdp-blocks-ts",
 ]  # fmt: skip
 """Names whose rows a type checker knows to be of another kind than most."""
 

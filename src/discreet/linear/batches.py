@@ -66,6 +66,8 @@ class BatchView(NamedTuple):
     """scratch, d: the sample"""
     work: Any
     """scratch, m²"""
+    vectors: Any
+    """scratch, m²"""
     variance: Any
     """variance of the noise in each entry of `noisy`"""
     spread: Any
@@ -293,6 +295,10 @@ class RangedRelease(RoundRelease):
     high: float
     blocks: str
     printed: ClassVar[bool] = False
+
+    @property
+    def is_live(self) -> bool:
+        return True
 
     def _check_range(self) -> None:
         low, high = number("low", self.low), number("high", self.high)

@@ -5,7 +5,7 @@
 ε = 1, δ = 1e-06 (joint)
 
 Rows with public contexts protect rewards (interactive DP); `private-linucb`, `private-lints` and
-`jdp-linucb` protect contexts and rewards (joint DP).
+those whose names begin with `jdp` protect contexts and rewards (joint DP).
 """
 
 from __future__ import annotations
@@ -187,6 +187,8 @@ def _jdp_ts(
 
 BLOCK_START = 500
 """Participants who are assigned at random."""
+BLOCK_PRIOR = 0.3
+"""Standard deviation of an arm's parameters before anything is known, per range of the rewards."""
 
 
 @row("blocks-ts", Pure, reference="riyazat2026")
@@ -194,14 +196,17 @@ def _blocks_ts(
     budget: Pure,
     first: int = BLOCK_START,
     ratio: float = 2.0,
-    ridge: float = 1.0,
+    ridge: float = RIDGE,
     width: float = 0.5,
+    prior: float = BLOCK_PRIOR,
     low: float = 0.0,
     high: float = 1.0,
 ) -> Parts:
-    """Thompson sampling, a block an arm"""
+    """Thompson sampling, a block of features per arm"""
     release = LaplaceBlocks(budget.epsilon, low, high)
-    rule = PublicBlockThompson(release, ridge, width)
+    rule = PublicBlockThompson(
+        release, ridge, width, lift=0.0, sd=(high - low) / 2, prior=prior * (high - low)
+    )
     return PublicBatches(first, ratio, "disjoint"), release, rule
 
 
@@ -211,13 +216,17 @@ def _jdp_blocks_ts(
     first: int = BLOCK_START,
     ratio: float = 2.0,
     ridge: float = 1.0,
-    width: float = 0.5,
-    norm: float = 1.0,
-    noise_ratio: float = 2.0,
+    width: float = 0.35,
+    prior: float = BLOCK_PRIOR,
+    norm: float = 0.5,
+    noise_ratio: float = 4.0,
     low: float = 0.0,
     high: float = 1.0,
 ) -> Parts:
-    """Thompson sampling under joint DP, a block an arm"""
+    """Thompson sampling under joint DP, a block of features per arm"""
     release = BatchMatrices(budget, low, high, noise_ratio, "disjoint")
-    rule = BlockThompson(release, ridge, width, norm)
+    rule = BlockThompson(
+        release, ridge, width, norm * (high - low), lift=0.0, sd=(high - low) / 2,
+        prior=prior * (high - low),
+    )  # fmt: skip
     return PrivateBatches(first, ratio, "disjoint"), release, rule

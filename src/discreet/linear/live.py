@@ -29,10 +29,9 @@ from ..live.chance import SystemChance
 from ..live.experiment import Experiment
 from ..privacy.guarantees import Definition
 from .catalogue import CATALOGUE
-from .releases import NoisySum
-from .row import LinearPolicy
+from .releases import RoundRelease
+from .row import LinearPolicy, RoundPolicy
 from .stepwise import ContextRun
-from .trees import TreeRelease
 from .view import Setting
 
 Rows = Any
@@ -64,10 +63,7 @@ def rows_of(actions: Rows) -> list[list[float]] | None:
 
 def serves(policy: LinearPolicy) -> bool:
     """Whether a live trial can run a row: private, soundly, one context after the other."""
-    release = policy.release
-    if isinstance(release, NoisySum):
-        return not release.printed
-    return isinstance(release, TreeRelease)
+    return isinstance(policy, RoundPolicy) and policy.release.is_live
 
 
 class Trial(Experiment[ContextRun]):
@@ -80,7 +76,7 @@ class Trial(Experiment[ContextRun]):
     - `dimension`: features an arm has. `horizon`: how many assignments are used at most.
     - `longest`: a bound on the length of the actions; with private contexts, longer ones than 1
       are scaled to 1, and their outcomes with them.
-    - `batch`: members a release, where contexts are private; public contexts make their own.
+    - `batch`: members a release, for rows with trees; the others make their own batches.
     - `deadline`, `default`, `contributions`, `path`, `clock`: as for `discreet.Trial`.
 
     Outcomes lie in the range that the row clips to: `low` and `high` of adac-oful, else [-1, 1].
@@ -123,11 +119,10 @@ class Trial(Experiment[ContextRun]):
             "longest", longest, "be a number above 0", 0.0, "give a bound on the actions' length"
         )
         self._members = check_count("batch", batch, "use 1, or the members of a release")
-        if self._members > 1 and not policy.release.private_contexts:
+        if self._members > 1 and not release.each_alone:
             raise InvalidArgument(
-                "batch", "be left out where contexts are public: they make the batches", batch,
-                "leave it out",
-            )  # fmt: skip
+                "batch", "be left out for a row that makes its own batches", batch, "leave it out"
+            )
         self._grid = release.grid(self._longest)
         setting = Setting(len(self._arms), self._dimension, rounds, self._grid)
         run = ContextRun(policy, setting, self._members, SystemChance())
@@ -231,20 +226,19 @@ class Trial(Experiment[ContextRun]):
         return "\n".join([*lines, report["guarantee"]])
 
 
-def served_release(policy: object) -> NoisySum | TreeRelease:
+def served_release(policy: object) -> RoundRelease:
     """The release of a row that a live trial with contexts can run; others are refused."""
     fix = f"rows that serve: {', '.join(name for name in CATALOGUE if serves(_example(name)))}"
     if not isinstance(policy, LinearPolicy):
         raise InvalidArgument(
             "policy", "be a linear row", str(policy), f"{fix}; discreet.Trial takes finite arms"
         )
-    release = policy.release
-    if not serves(policy) or not isinstance(release, NoisySum | TreeRelease):
+    if not serves(policy) or not isinstance(policy, RoundPolicy):
         raise UnsupportedBudget(
             "policy", "be private whatever the contexts and outcomes are, one after the other",
             f"{policy.name}: {policy.guarantee.short()}", fix,
         )  # fmt: skip
-    return release
+    return policy.release
 
 
 def _example(name: str) -> LinearPolicy:

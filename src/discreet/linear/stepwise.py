@@ -2,7 +2,8 @@
 
 With public contexts a batch is an episode: the actions of its members make the determinant of the
 design matrix grow, and the member whose action completes the growth is its last, whatever anybody
-answers. With private contexts a batch has a fixed number of members, each a leaf of the trees.
+answers. With trees over private contexts a batch has a fixed number of members, each a leaf; other
+rows of private contexts have batches that end at rounds fixed beforehand.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Kernels(NamedTuple):
 class ContextRun(Run):
     """A run of a linear row in a live trial, `batch` members a release if contexts are private."""
 
-    __slots__ = ("_private", "arms", "batch", "closed", "dimension", "grid")
+    __slots__ = ("_alone", "_private", "arms", "batch", "closed", "dimension", "grid")
     PARTS: ClassVar[tuple[str, ...]] = ("view", "ledger")
 
     closed: bool
@@ -47,7 +48,8 @@ class ContextRun(Run):
         self.arms, self.dimension, self.horizon = setting.arms, setting.dimension, setting.horizon
         self.grid: Grid = setting.grid
         self.chance, self.noise, self.batch = chance, None, batch
-        self._private = policy.release.private_contexts
+        assert isinstance(policy, RoundPolicy)
+        self._private, self._alone = policy.release.private_contexts, policy.release.each_alone
         self.view = as_lists(policy.rule.first_view(setting))
         self.ledger = as_lists(policy.release.ledger(setting))
         self.releases = [0]
@@ -75,7 +77,7 @@ class ContextRun(Run):
         run = self.copy()
         features = self.grid.plain(action)
         due = self.kernels.follow(self.schedule, run.view, features, 0, self.dimension)
-        run.closed = slot + 1 >= self.batch if self._private else due
+        run.closed = slot + 1 >= self.batch if self._alone else due
         if not run.closed and self.horizon is not None and self.t + slot + 1 >= self.horizon:
             run.closed = run.cut = True
         return run
@@ -87,9 +89,9 @@ class ContextRun(Run):
         kernels, d = self.kernels, self.dimension
         for slot, outcome in enumerate(outcomes):
             kernels.collect(self.release, self.ledger, actions[slot], 0, outcome, d)
-            if self._private:  # every member is a leaf
+            if self._alone:  # every member is a leaf
                 kernels.publish(self.release, self.ledger, self.view, d, self.noise)
-        if not self._private:
+        if not self._alone:
             kernels.publish(self.release, self.ledger, self.view, d, self.noise)
         kernels.update(self.rule, self.view, d)
         self.releases[0] += 1

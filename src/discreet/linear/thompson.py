@@ -1,18 +1,21 @@
 """Thompson sampling on noisy sums: every round a fresh θ, and the action that is best for it.
 
 With b~ = Σ x r + noise of variance q in every entry and V = Σ x x' + λI (public contexts),
-    θ ~ N(V^-1 b~, v²(V^-1 + q V^-2)):
-the posterior of a reward of variance 1, with what the noise adds to the error of V^-1 b~.
+    θ ~ N(V^-1 b~, v²(σ² V^-1 + q V^-2)):
+the posterior of rewards of variance σ², with what the noise adds to the error of V^-1 b~. With a
+prior N(0, τ² I) on θ, mean and variance shrink by τ²/(τ² + variance), eigenvector by eigenvector.
 
 With private contexts V~ carries noise as well, a symmetric matrix E of variance w on the diagonal
-and w/2 elsewhere, whose largest eigenvalue is about sqrt(2wd): V = V~ + (λ + 2 sqrt(wd))I, with
+and w/2 elsewhere, whose largest eigenvalue is about sqrt(2wd): V = V~ + (λ + ζ sqrt(wd))I, with
 eigenvalues below λ lifted to λ. (Eθ)_i has a variance of at most w ||θ||², so q grows by w S² for
 ||θ|| <= S. All of it is post-processing of releases. No bound on the regret is proved.
 
 - `jdp-ts`: contexts private, ours; after AdaPrivate-TS (Riyazat & Ukwatta 2026), whose contexts are
-  public. `adac-ts`: the release of AdaC-OFUL (Azize 2024). `blocks-ts`, `jdp-blocks-ts`: a block of
-  features for every arm, the ordinary case of K treatments; everybody of the first batch is
-  assigned at random, with equal shares.
+  public. σ = v = S = 1, λ = 0.1, ζ = 2, no prior.
+- `adac-ts`: the same on the release of AdaC-OFUL (Azize 2024).
+- `blocks-ts`, `jdp-blocks-ts`: a block of features for every arm, the ordinary case of K treatments
+  that share nothing; rewards are centred, σ is half their range, ζ = 0. Everybody of the first
+  batch is assigned at random, with equal shares. v, τ and κ were chosen on ACTG175.
 """
 
 from __future__ import annotations
@@ -31,11 +34,14 @@ from .view import LinearSetting, LinearView, refresh, take
 
 
 class Sampling(NamedTuple):
-    """λ, v, S², blocks and the features of each."""
+    """λ, v, ζ, S², variance of a reward, precision of the prior, blocks and features of each."""
 
     ridge: float
     width: float
+    lift: float
     square_norm: float
+    reward: float
+    precision: float
     blocks: int
     size: int
 
@@ -86,14 +92,12 @@ def choose_block(
 
 def update_batches(rule: Sampling, view: BatchView, dimension: int) -> None:
     """θ~ and R of every block, by the eigenvalues of V."""
-    size, work, along = rule.size, view.work, view.along
-    shift = rule.ridge + 2.0 * math.sqrt(view.spread[0] * size)
+    size, work, vectors, along = rule.size, view.work, view.vectors, view.along
+    shift = rule.ridge + rule.lift * math.sqrt(view.spread[0] * size)
     error = view.variance[0] + rule.square_norm * view.spread[0]
     for block in range(rule.blocks):
         first = block * size
         place = first * size
-        # eigenvectors of this block: `root` holds them until it holds R
-        vectors = view.root[place : place + size * size]
         for i in range(size * size):
             work[i] = view.matrix[place + i]
         for i in range(size):
@@ -101,10 +105,12 @@ def update_batches(rule: Sampling, view: BatchView, dimension: int) -> None:
         eigen(work, vectors, size)
         for k in range(size):
             value = max(work[k * size + k], rule.ridge)
+            variance = rule.reward / value + error / (value * value)
+            shrunk = 1.0 / (1.0 + rule.precision * variance)
             along[k] = 0.0
             for i in range(size):
-                along[k] += vectors[i * size + k] * view.noisy[first + i] / value
-            work[k] = rule.width * math.sqrt(1.0 / value + error / (value * value))
+                along[k] += shrunk * vectors[i * size + k] * view.noisy[first + i] / value
+            work[k] = rule.width * math.sqrt(shrunk * variance)
         for i in range(size):
             total = 0.0
             for k in range(size):
@@ -128,12 +134,18 @@ def write_covariance(view: BatchView, place: int, first: int, size: int, dimensi
 
 @dataclass(frozen=True)
 class BatchThompson(RoundRule):
-    """θ ~ N(V^-1 b~, v²(V^-1 + (q + wS²) V^-2)), V = V~ + (λ + 2 sqrt(wd))I, eigenvalues >= λ."""
+    """θ ~ N(V^-1 b~, v²(σ²V^-1 + (q + wS²)V^-2)), V = V~ + (λ + ζ sqrt(wd))I, eigenvalues >= λ.
+
+    `width` is v, `norm` S, `lift` ζ, `sd` σ and `prior` τ; see the head of this file.
+    """
 
     release: RangedRelease
     ridge: float = 0.1
     width: float = 1.0
     norm: float = 1.0
+    lift: float = 2.0
+    sd: float = 1.0
+    prior: float = math.inf
     name: ClassVar[str] = "posterior sample, noise included"
     update: ClassVar[Function] = staticmethod(update_batches)
     choose: ClassVar[Function] = staticmethod(choose_thompson)
@@ -143,13 +155,18 @@ class BatchThompson(RoundRule):
         positive("ridge", self.ridge, "use for example ridge=0.1")
         positive("width", self.width, "use for example width=1.0")
         amount("norm", self.norm, infinite=False, fix="use norm=1.0")
+        amount("lift", self.lift, infinite=False, fix="use lift=2.0")
+        positive("sd", self.sd, "use for example sd=1.0")
+        if self.prior != math.inf:
+            positive("prior", self.prior, "use for example prior=0.3, or math.inf for none")
 
     def suits(self, release: LinearRelease) -> bool:
         return release == self.release
 
     def parameters(self, setting: LinearSetting) -> Sampling:
         return Sampling(
-            float(self.ridge), float(self.width), float(self.norm) ** 2,
+            float(self.ridge), float(self.width), float(self.lift), float(self.norm) ** 2,
+            float(self.sd) ** 2, float(self.prior) ** -2,
             *size_of(self.release.blocks, setting),
         )  # fmt: skip
 
@@ -161,8 +178,8 @@ class BatchThompson(RoundRule):
         zeros, eye = np.zeros, np.tile(np.eye(size).ravel(), blocks)
         return BatchView(
             zeros(blocks * size * size), zeros(d), zeros(d), eye * sd, np.eye(d).ravel() * sd**2,
-            zeros(d), zeros(size * size), zeros(1), zeros(1), np.ones(1), integers(1),
-            integers(1), integers(1),
+            zeros(d), zeros(size * size), zeros(size * size), zeros(1), zeros(1), np.ones(1),
+            integers(1), integers(1), integers(1),
         )  # fmt: skip
 
 

@@ -121,6 +121,11 @@ class TreeRelease(RoundRelease):
     collect: ClassVar[Function] = staticmethod(collect_row)
     publish: ClassVar[Function] = staticmethod(publish_trees)
     private_contexts: ClassVar[bool] = True
+    each_alone: ClassVar[bool] = True
+
+    @property
+    def is_live(self) -> bool:
+        return True
 
     @property
     def clip(self) -> tuple[float, float] | None:
