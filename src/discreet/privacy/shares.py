@@ -70,7 +70,7 @@ class SecureBatch:
     @property
     def fewest(self) -> int:
         """Shares without which the sum must not be opened."""
-        return math.ceil(self.members * (1 - Fraction(self.dropout)))
+        return math.ceil(self.members * (1 - Fraction(str(float(self.dropout)))))
 
     @property
     def reach(self) -> int:
