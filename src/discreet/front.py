@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .policies import Policy
     from .privacy.budgets import Budget
 
-IdentifyName = Literal["ttucb", "adap-tt", "adap-tt-star", "ctb-tt"]
+IdentifyName = Literal["ttucb", "adap-tt", "adap-tt-star", "dp-tt", "ctb-tt"]
 LinearName = Literal[
     "gope", "adac-gope", "oful", "rs-oful", "adac-oful", "private-linucb", "private-lints",
     "jdp-linucb", "adac-ts", "jdp-ts", "blocks-ts", "jdp-blocks-ts",
