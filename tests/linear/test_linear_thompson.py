@@ -244,9 +244,7 @@ def test_regret_falls_far_below_chance_and_is_reproducible() -> None:
     problem = linear.LinearProblem.random(10, 3, "gaussian", "sign", ball=True, seed=1)
     row = linear.policy("jdp-ts", rho=0.1)
     first = linear.simulate(row, problem, horizon=20_000, runs=4, seed=7, progress=False)
-    again = linear.simulate(
-        row, problem, horizon=20_000, runs=4, seed=7, threads=1, progress=False
-    )
+    again = linear.simulate(row, problem, horizon=20_000, runs=4, seed=7, threads=1, progress=False)
     assert np.array_equal(first.regret, again.regret)
     # 16,100 in 50,000 rounds for random play (frontier of the table): 6,440 here
     assert first.final_regret.mean() < 1000.0

@@ -176,9 +176,7 @@ def rotate(work: Any, p: int, q: int, dimension: int) -> tuple[float, float]:
     return cosine, sine
 
 
-def turn_columns(
-    matrix: Any, p: int, q: int, cosine: float, sine: float, dimension: int
-) -> None:
+def turn_columns(matrix: Any, p: int, q: int, cosine: float, sine: float, dimension: int) -> None:
     """Columns p and q turned by an angle."""
     for k in range(dimension):
         kp, kq = matrix[k * dimension + p], matrix[k * dimension + q]

@@ -220,9 +220,7 @@ def into_unit_ball(row: Any, dimension: int) -> None:
             row[i] *= scale
 
 
-def take_row(
-    release: MatrixNoise, ledger: Totals, actions: Any, start: int, reward: float
-) -> None:
+def take_row(release: MatrixNoise, ledger: Totals, actions: Any, start: int, reward: float) -> None:
     """One participant's (x, r) inside the ball, and the block that it belongs to."""
     size = release.size
     block = block_of(actions, start, release.blocks, size)

@@ -14,7 +14,8 @@ from __future__ import annotations
 import math
 
 from ...errors import UnsupportedBudget
-from .kinds import ZCDP, Approximate, Budget, GaussianDP, Pure
+from .gaussian import GaussianDP
+from .kinds import ZCDP, Approximate, Budget, Pure
 
 
 def equivalent_pure(budget: Budget) -> Pure:
