@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from .policies import Policy
     from .privacy.budgets import Budget
 
-IdentifyName = Literal["ttucb", "adap-tt", "adap-tt-star", "ctb-tt"]
+IdentifyName = Literal["ttucb", "adap-tt", "adap-tt-star", "dp-tt", "ctb-tt"]
 LinearName = Literal[
     "gope", "adac-gope", "oful", "rs-oful", "adac-oful", "private-linucb", "private-lints",
-    "jdp-linucb",
+    "jdp-linucb", "adac-ts", "jdp-ts", "blocks-ts", "jdp-blocks-ts",
 ]  # fmt: skip
 """Names whose rows a type checker knows to be of another kind than most."""
 

@@ -97,6 +97,12 @@ _ALL = (
         },
     ),
     Reference(
+        "agarwal2021", "inproceedings", ("Agarwal, Naman", "Kairouz, Peter", "Liu, Ziyu"),
+        "The Skellam Mechanism for Differentially Private Federated Learning",
+        "Advances in Neural Information Processing Systems", 2021,
+        {"volume": "34", "eprint": "2110.04995", "archiveprefix": "arXiv"},
+    ),
+    Reference(
         "asi2025", "inproceedings", ("Asi, Hilal", "Raman, Vinod", "Talwar, Kunal"),
         "Faster Rates for Private Adversarial Bandits",
         "Proceedings of the 42nd International Conference on Machine Learning", 2025,
@@ -208,6 +214,12 @@ _ALL = (
         {"volume": "14", "number": "3", "doi": "10.1145/2043621.2043626"},
     ),
     Reference(
+        "chowdhury2023", "inproceedings", ("Chowdhury, Sayak Ray", "Zhou, Xingyu"),
+        "Distributed Differential Privacy in Multi-Armed Bandits",
+        "International Conference on Learning Representations", 2023,
+        {"eprint": "2206.05772", "archiveprefix": "arXiv"},
+    ),
+    Reference(
         "garivier2011", "inproceedings", ("Garivier, Aurélien", "Cappé, Olivier"),
         "The KL-UCB Algorithm for Bounded Stochastic Bandits and Beyond",
         "Proceedings of the 24th Annual Conference on Learning Theory", 2011,
@@ -274,6 +286,13 @@ _ALL = (
         {"eprint": "2007.03121", "archiveprefix": "arXiv"},
     ),
     Reference(
+        "riyazat2026", "inproceedings", ("Riyazat, Mohammadreza", "Ukwatta, Eranga"),
+        "AdaPrivate-TS: Private Thompson Sampling for Contextual Bandits with Privacy "
+        "Amplification",
+        "Proceedings of the 39th Canadian Conference on Artificial Intelligence", 2026,
+        {"series": "PMLR", "volume": "318", "pages": "723–734"},
+    ),
+    Reference(
         "sajed2019", "inproceedings", ("Sajed, Touqir", "Sheffet, Or"),
         "An Optimal Private Stochastic-MAB Algorithm Based on Optimal Private Stopping Rule",
         "Proceedings of the 36th International Conference on Machine Learning", 2019,
@@ -287,6 +306,14 @@ _ALL = (
         "Differentially Private Contextual Linear Bandits",
         "Advances in Neural Information Processing Systems", 2018,
         {"volume": "31", "pages": "4296–4306"},
+    ),
+    Reference(
+        "tao2022", "inproceedings",
+        ("Tao, Youming", "Wu, Yulian", "Zhao, Peng", "Wang, Di"),
+        "Optimal Rates of (Locally) Differentially Private Heavy-tailed Multi-Armed Bandits",
+        "Proceedings of the 25th International Conference on Artificial Intelligence and "
+        "Statistics", 2022,
+        {"eprint": "2106.02575", "archiveprefix": "arXiv"},
     ),
     Reference(
         "thompson1933", "article", ("Thompson, William R.",),

@@ -154,7 +154,7 @@ class JointLinUCB(TreeLinUCB):
 
     def __init__(self, d: int, T: int, rng: Any, sigma: float, failure: float = 0.001) -> None:
         super().__init__(d, T, rng, sigma)
-        m = 1 + math.ceil(math.log2(T))
+        m = 1 + math.floor(math.log2(T))
         log = math.log(2 * T / failure)
         self.upsilon = sigma * math.sqrt(2 * m) * (4 * math.sqrt(d) + 2 * log)
         self.gamma = sigma * math.sqrt(m / self.upsilon) * (math.sqrt(d) + math.sqrt(2 * log))

@@ -16,7 +16,7 @@ from discreet.privacy.budgets import Approximate
 from discreet.privacy.mechanisms import Gaussian
 
 D, K, T = 3, 5, 400
-LEVELS = 1 + math.ceil(math.log2(T))
+LEVELS = 1 + math.floor(math.log2(T))
 
 Twin = Callable[[Any], Any]
 JOINT = Approximate(20.0, 1e-3)

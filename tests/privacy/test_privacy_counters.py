@@ -85,7 +85,8 @@ class NaiveHybrid:
 
 def test_levels() -> None:
     for leaves in range(1, 2000):
-        assert tree_levels(leaves) == math.ceil(math.log2(leaves)) + 1
+        # nodes close at multiples of 2^j: those of up to 2^j <= leaves are the ones ever read
+        assert tree_levels(leaves) == sum(2**j <= leaves for j in range(12))
     check_leaves(3, 7)
     with pytest.raises(InvalidArgument, match="leaves"):
         check_leaves(3, 8)

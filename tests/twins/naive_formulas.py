@@ -282,10 +282,10 @@ def normal(x: float) -> float:
 
 
 def tree_height(leaves: int) -> int:
-    """ceil(log2 leaves) + 1, counted by halving."""
-    height, left = 1, leaves
-    while left > 1:
-        left, height = -(-left // 2), height + 1
+    """Levels of the nodes that end at one of the leaves: those of 1, 2, 4, … leaves."""
+    height = 0
+    while 2**height <= leaves:
+        height += 1
     return height
 
 

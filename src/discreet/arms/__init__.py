@@ -3,6 +3,7 @@
 from discreet.arms.base import Kernel, Law, Parametric, Part
 from discreet.arms.bernoulli import Bernoulli
 from discreet.arms.beta import Beta
+from discreet.arms.capped import Capped, clipping_bias, pareto
 from discreet.arms.catalogue import LAWS, law, law_from_dict
 from discreet.arms.clipped import Clipped
 from discreet.arms.embedded import actg175
@@ -20,6 +21,7 @@ __all__ = [
     "LAWS",
     "Bernoulli",
     "Beta",
+    "Capped",
     "Clipped",
     "Drifting",
     "FunctionLaw",
@@ -38,8 +40,10 @@ __all__ = [
     "TwoPoint",
     "Uniform",
     "actg175",
+    "clipping_bias",
     "law",
     "law_from_dict",
+    "pareto",
     "replay",
     "resample",
 ]

@@ -10,6 +10,7 @@ from discreet.arms.arranged import Arranged
 from discreet.arms.base import Law
 from discreet.arms.bernoulli import Bernoulli
 from discreet.arms.beta import Beta
+from discreet.arms.capped import Capped
 from discreet.arms.clipped import Clipped
 from discreet.arms.gaussian import Gaussian
 from discreet.arms.mixed import Mixed
@@ -43,6 +44,7 @@ _ALL: dict[str, type[Law]] = {
         Mixed,
         Arranged,
         Clipped,
+        Capped,
         Sampler,
         RewardList,
         RewardTable,

@@ -7,6 +7,7 @@
 | ttucb        | not private; exact means, a release every round |
 | adap-tt      | doubling batches with Laplace noise, Gaussian cost |
 | adap-tt-star | the same with costs and thresholds that know ε; `version` "jmlr" or "thesis-k2" |
+| dp-tt        | running sums, no forgetting; a baseline, which can starve a best arm |
 | ctb-tt       | local: every participant answers with a random bit, then as ttucb |
 | dp-se        | successive elimination on fresh Laplace means, until one arm is left |
 | evidence-tt  | mixture evidence on running sums; any budget or none; `xi` for good within xi |
@@ -47,6 +48,7 @@ from ..policies.registry import Entry
 from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, budget_from_dict
 from .chernoff import ChernoffTopTwo, EnoughChernoff, FixedBatches
 from .costs import GaussianCost, PrivateCost, UnitCost
+from .dp_tt import EnoughCost, PlainTopTwo
 from .evidence import EFFECTS
 from .evidence_top_two import EnoughEvidence, EvidenceTopTwo, MissingEvidence
 from .halving import Halved, Halving, HalvingRounds
@@ -183,6 +185,15 @@ def _adap_tt_star(
         stopping=Likelihood(cost, _threshold(threshold, StarredThreshold(version))), mixed=True,
     )  # fmt: skip
     return _sampled(row, sampling)
+
+
+@row("dp-tt", Pure, reference="jourdan2025")
+def _dp_tt(epsilon: float, beta: float = 0.5) -> Identifier:
+    """DP-TT"""
+    return Identifier(
+        "dp-tt", Doubling(), RunningLaplace(epsilon), PlainTopTwo(beta), "jourdan2025",
+        stopping=EnoughCost(), mixed=True,
+    )  # fmt: skip
 
 
 @row("ctb-tt", Pure, reference="azize2026")

@@ -151,21 +151,28 @@ def transport(rule: Plan, memory: Any, leader: int, arm: int) -> tuple[float, fl
     """W_a and the u where it is reached: both distances are convex in u."""
     best = clip01(memory.total[leader] / memory.size[leader])
     other = clip01(memory.total[arm] / memory.size[arm])
-    high, low = min(1.0, best + rule.margin), max(other, rule.margin)
+    n, m = counted(rule, memory, leader), counted(rule, memory, arm)
+    return least_cost(best, n, other, m, rule.epsilon, rule.margin)
+
+
+def least_cost(
+    best: float, n: float, other: float, m: float, epsilon: float, margin: float
+) -> tuple[float, float]:
+    """min over u of n d⁻(best, u - ξ) + m d⁺(other, u), and the u where it is reached."""
+    high, low = min(1.0, best + margin), max(other, margin)
     if high - low < 1e-12:
         return 0.0, min(low, 1.0)
-    n, m = counted(rule, memory, leader), counted(rule, memory, arm)
-    kept = math.exp(-rule.epsilon)
+    kept = math.exp(-epsilon)
     for _ in range(48):
         u = 0.5 * (low + high)
-        fall = rising_slope(1.0 - best, 1.0 - (u - rule.margin), kept)
+        fall = rising_slope(1.0 - best, 1.0 - (u - margin), kept)
         if m * rising_slope(other, u, kept) < n * fall:
             low = u
         else:
             high = u
     u = 0.5 * (low + high)
-    cost = n * distance(1.0 - best, 1.0 - (u - rule.margin), rule.epsilon)
-    return cost + m * distance(other, u, rule.epsilon), u
+    cost = n * distance(1.0 - best, 1.0 - (u - margin), epsilon)
+    return cost + m * distance(other, u, epsilon), u
 
 
 def find_best(memory: Any) -> int:

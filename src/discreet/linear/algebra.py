@@ -126,12 +126,7 @@ def smallest_eigenvalue(matrix: Floats, work: Floats, dimension: int) -> float:
     for i in range(dimension * dimension):
         work[i] = matrix[i]
     for _ in range(SWEEPS):
-        off, trace = 0.0, 0.0
-        for i in range(dimension):
-            trace += abs(work[i * dimension + i])
-            for j in range(i):
-                off += abs(work[i * dimension + j])
-        if off <= 1e-15 * trace:
+        if is_diagonal(work, dimension):
             break
         for p in range(dimension):
             for q in range(p + 1, dimension):
@@ -142,21 +137,51 @@ def smallest_eigenvalue(matrix: Floats, work: Floats, dimension: int) -> float:
     return least
 
 
-def rotate(work: Floats, p: int, q: int, dimension: int) -> None:
-    """One Jacobi rotation: make entry (p, q) zero."""
+def eigen(work: Floats, vectors: Floats, dimension: int) -> None:
+    """A symmetric matrix in `work` becomes diagonal: M = U diag(work) U', U in `vectors`."""
+    for i in range(dimension):
+        for j in range(dimension):
+            vectors[i * dimension + j] = 1.0 if i == j else 0.0
+    for _ in range(SWEEPS):
+        if is_diagonal(work, dimension):
+            break
+        for p in range(dimension):
+            for q in range(p + 1, dimension):
+                cosine, sine = rotate(work, p, q, dimension)
+                turn_columns(vectors, p, q, cosine, sine, dimension)
+
+
+def is_diagonal(work: Floats, dimension: int) -> bool:
+    """Whether nothing but rounding is left beside the diagonal."""
+    off, trace = 0.0, 0.0
+    for i in range(dimension):
+        trace += abs(work[i * dimension + i])
+        for j in range(i):
+            off += abs(work[i * dimension + j])
+    return off <= 1e-15 * trace
+
+
+def rotate(work: Floats, p: int, q: int, dimension: int) -> tuple[float, float]:
+    """One Jacobi rotation: make entry (p, q) zero. The cosine and sine of its angle."""
     apq = work[p * dimension + q]
     if apq == 0.0:
-        return
+        return 1.0, 0.0
     ratio = (work[q * dimension + q] - work[p * dimension + p]) / (2.0 * apq)
     sign = 1.0 if ratio >= 0.0 else -1.0
     tangent = sign / (abs(ratio) + math.sqrt(ratio * ratio + 1.0))
     cosine = 1.0 / math.sqrt(tangent * tangent + 1.0)
     sine = tangent * cosine
-    for k in range(dimension):
-        kp, kq = work[k * dimension + p], work[k * dimension + q]
-        work[k * dimension + p] = cosine * kp - sine * kq
-        work[k * dimension + q] = sine * kp + cosine * kq
+    turn_columns(work, p, q, cosine, sine, dimension)
     for k in range(dimension):
         pk, qk = work[p * dimension + k], work[q * dimension + k]
         work[p * dimension + k] = cosine * pk - sine * qk
         work[q * dimension + k] = sine * pk + cosine * qk
+    return cosine, sine
+
+
+def turn_columns(matrix: Any, p: int, q: int, cosine: float, sine: float, dimension: int) -> None:
+    """Columns p and q turned by an angle."""
+    for k in range(dimension):
+        kp, kq = matrix[k * dimension + p], matrix[k * dimension + q]
+        matrix[k * dimension + p] = cosine * kp - sine * kq
+        matrix[k * dimension + q] = sine * kp + cosine * kq

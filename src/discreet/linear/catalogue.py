@@ -5,7 +5,7 @@
 ε = 1, δ = 1e-06 (joint)
 
 Rows with public contexts protect rewards (interactive DP); `private-linucb`, `private-lints` and
-`jdp-linucb` protect contexts and rewards (joint DP).
+those whose names begin with `jdp` protect contexts and rewards (joint DP).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from ..checks import one_of
 from ..policies.registry import PolicyEntry
 from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
+from .batches import BatchMatrices, LaplaceBlocks, PrivateBatches, PublicBatches
 from .design import TOLERANCE
 from .phases import Elimination, NoisyEstimate, NoisySums, PhaseExact
 from .releases import ExactSum, LinearRelease, NoisySum
@@ -27,6 +28,7 @@ from .schedules import (
     EachRoundPublicly,
     LinearSchedule,
 )
+from .thompson import BatchThompson, BlockThompson, NoisyThompson, PublicBlockThompson
 from .trees import GaussianTrees, LaplaceTrees, ShiftedOptimism
 
 Parts = tuple[LinearSchedule, LinearRelease, LinearRule]
@@ -123,6 +125,19 @@ def _adac_oful(
     return Determinant(growth), release, Optimism(ridge, failure, norm, sd)
 
 
+@row("adac-ts", *GAUSSIAN, reference="azize2024")
+def _adac_ts(
+    budget: Budget,
+    growth: float = 1.0,
+    ridge: float = RIDGE,
+    width: float = 1.0,
+    low: float = -1.0,
+    high: float = 1.0,
+) -> Parts:
+    """AdaC-TS"""
+    return Determinant(growth), NoisySum(budget, low, high), NoisyThompson(ridge, width)
+
+
 @row("private-linucb", Pure, reference="mishra2015", twin="oful")
 def _private_linucb(
     budget: Pure, alpha: float = 1.0, ridge: float = 1.0, calibration: str = "joint"
@@ -152,3 +167,66 @@ def _jdp_linucb(
     """LinUCB under joint DP"""
     release = GaussianTrees(budget, calibration)
     return EachRoundPrivately(), release, ShiftedOptimism(release, failure, norm, sd)
+
+
+@row("jdp-ts", *GAUSSIAN, reference="riyazat2026")
+def _jdp_ts(
+    budget: Budget,
+    ratio: float = 1.5,
+    first: int = 0,
+    ridge: float = RIDGE,
+    width: float = 1.0,
+    norm: float = 1.0,
+    low: float = -1.0,
+    high: float = 1.0,
+) -> Parts:
+    """Thompson sampling under joint DP"""
+    release = BatchMatrices(budget, low, high)
+    return PrivateBatches(first, ratio), release, BatchThompson(release, ridge, width, norm)
+
+
+BLOCK_START = 500
+"""Participants who are assigned at random."""
+BLOCK_PRIOR = 0.3
+"""Standard deviation of an arm's parameters before anything is known, per range of the rewards."""
+
+
+@row("blocks-ts", Pure, reference="riyazat2026")
+def _blocks_ts(
+    budget: Pure,
+    first: int = BLOCK_START,
+    ratio: float = 2.0,
+    ridge: float = RIDGE,
+    width: float = 0.5,
+    prior: float = BLOCK_PRIOR,
+    low: float = 0.0,
+    high: float = 1.0,
+) -> Parts:
+    """Thompson sampling, a block of features per arm"""
+    release = LaplaceBlocks(budget.epsilon, low, high)
+    rule = PublicBlockThompson(
+        release, ridge, width, lift=0.0, sd=(high - low) / 2, prior=prior * (high - low)
+    )
+    return PublicBatches(first, ratio, "disjoint"), release, rule
+
+
+@row("jdp-blocks-ts", *GAUSSIAN, reference="riyazat2026")
+def _jdp_blocks_ts(
+    budget: Budget,
+    first: int = BLOCK_START,
+    ratio: float = 2.0,
+    ridge: float = 1.0,
+    width: float = 0.35,
+    prior: float = BLOCK_PRIOR,
+    norm: float = 0.5,
+    noise_ratio: float = 4.0,
+    low: float = 0.0,
+    high: float = 1.0,
+) -> Parts:
+    """Thompson sampling under joint DP, a block of features per arm"""
+    release = BatchMatrices(budget, low, high, noise_ratio, "disjoint")
+    rule = BlockThompson(
+        release, ridge, width, norm * (high - low), lift=0.0, sd=(high - low) / 2,
+        prior=prior * (high - low),
+    )  # fmt: skip
+    return PrivateBatches(first, ratio, "disjoint"), release, rule

@@ -98,6 +98,16 @@ class Grid:
         span = self.reward(high) - self.reward(low)
         return secure.vector_gaussian_scale(budget, span * RESOLUTION) / RESOLUTION * ROOM
 
+    def laplace_scale_per_length(self, epsilon: float, low: float, high: float) -> float:
+        """Scale, in units, of Laplace noise on Σ a r, for an action whose features add up, without
+        signs, to one unit: one reward moves the sum by the span of the rewards times ||a||_1."""
+        if not self.source.secure:
+            return Laplace.calibrated(Pure(epsilon), high - low).scale
+        from ..privacy import secure
+
+        span = self.reward(high) - self.reward(low)
+        return secure.laplace_scale(epsilon, span * RESOLUTION) / RESOLUTION * ROOM
+
     def laplace_scale(self, epsilon: float, moved: float, levels: int) -> float:
         """Scale, in units of an entry, of Laplace noise on `levels` sums, each of which one
         participant moves by at most `moved`."""

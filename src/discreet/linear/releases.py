@@ -38,6 +38,11 @@ class LinearRelease(ReleasePart[LinearSetting]):
     private_contexts: ClassVar[bool] = False
 
     @property
+    def is_live(self) -> bool:
+        """Whether it has secure noise and promises its budget whatever it is handed."""
+        return False
+
+    @property
     def clip(self) -> tuple[float, float] | None:
         """The range that the curator clips rewards to; None if it does not."""
         return None
@@ -54,12 +59,19 @@ class LinearRelease(ReleasePart[LinearSetting]):
 class RoundRelease(LinearRelease):
     """Base of those that take one reward after the other."""
 
+    each_alone: ClassVar[bool] = False
+    """Whether every participant is released alone, not with a batch."""
     collect: ClassVar[Function]
     """Kernel: the curator takes the reward of one round."""
     publish: ClassVar[Function]
     """Kernel: the curator writes noisy sums into the view."""
     collect_total: ClassVar[Function | None] = None
     """Kernel: the curator takes the sum of an action's clipped rewards; None if it must not."""
+
+    def grid(self, longest: float) -> Grid:
+        """Whole numbers for a live trial of actions up to a length."""
+        raise InvalidArgument("release", "have whole numbers for live trials", self.name, "use it "
+                              "in simulations")  # fmt: skip
 
 
 class Episode(NamedTuple):
@@ -244,6 +256,10 @@ class NoisySum(GaussianRelease, SumRelease):
 
     name: ClassVar[str] = "running sum + Gaussian"
     publish: ClassVar[Function] = staticmethod(publish_noisy)
+
+    @property
+    def is_live(self) -> bool:
+        return not self.printed
 
     def parameters(self, setting: LinearSetting) -> Noise:
         grid, low, high = setting.grid, float(self.low), float(self.high)

@@ -65,7 +65,8 @@ class LinearPolicy(BasePolicy[LinearSetting]):
                 raise InvalidArgument(
                     argument, f"be for {which} contexts, as the release {str(self.release)!r} is",
                     str(part), "private contexts go with EachRoundPrivately and TreeOptimism, "
-                    "TreeSampling or ShiftedOptimism, public ones with the others",
+                    "TreeSampling or ShiftedOptimism, or with PrivateBatches and BatchThompson or "
+                    "BlockThompson, public ones with the others",
                 )  # fmt: skip
         if not self.rule.suits(self.release):
             raise InvalidArgument(

@@ -56,7 +56,7 @@ class RoundRule(LinearRule):
         """β~ before the first release."""
         return 0.0
 
-    def first_view(self, setting: LinearSetting) -> LinearView:
+    def first_view(self, setting: LinearSetting) -> Any:
         view = fresh_view(setting.dimension, self.ridge)
         view.width[0] = self.first_width(setting)
         return view

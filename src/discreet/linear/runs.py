@@ -24,6 +24,7 @@ from ..simulator.results import Comparison, Result
 from ..simulator.runs import DECISIONS, compared, listed
 from ..simulator.work import Stage, Work
 from .algebra import of_known_length
+from .batches import RangedRelease
 from .catalogue import LinearRow
 from .contexts import FixedActions
 from .design import Design
@@ -103,6 +104,22 @@ def check_problem(policy: LinearPolicy, problem: LinearProblem) -> None:
         raise InvalidArgument(
             "contexts", f"be fixed for {policy.name}", problem.contexts.name,
             "use FixedActions, or a policy for changing actions such as adac-oful",
+        )  # fmt: skip
+    if isinstance(policy.release, RangedRelease) and policy.release.blocks == "disjoint":
+        check_blocks(problem)
+
+
+def check_blocks(problem: LinearProblem) -> None:
+    """Rows with a block of features per arm need actions that keep to their blocks."""
+    import numpy as np
+
+    contexts, arms, d = problem.contexts, problem.arms, problem.dimension
+    known = getattr(contexts, "sets", contexts.average)
+    inside = np.repeat(np.eye(arms, dtype=bool), max(1, d // arms), axis=1)
+    if d % arms or np.any(known[..., ~inside] != 0.0 if inside.shape == (arms, d) else True):
+        raise InvalidArgument(
+            "contexts", "have the features of each arm in a block of its own, zeros elsewhere",
+            contexts.name, "make actions with linear.blocks, or take jdp-ts or adac-ts",
         )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Releases with private contexts: trees over every entry of Σ z z' and Σ z r.
 
-One participant's context z and reward r are one leaf, under h = ceil(log2 T) + 1 nodes, and every
+One participant's context z and reward r are one leaf, under h = floor(log2 T) + 1 nodes, and every
 node is released with noise. The curator scales long contexts, and their rewards with them, into the
 unit ball and clips rewards to [-1, 1], so the sensitivities hold for whatever it is handed.
 Replacing (z, r) by (z', r') with ||z|| <= 1, |r| <= 1 moves
@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..checks import one_of, positive, share
 from ..compiled import Floats, Function, Kernel
+from ..errors import DiscreetError, UnsupportedBudget
 from ..policies.releases.base import in_kind
 from ..privacy.budgets import Approximate, Budget, Pure
 from ..privacy.counters import TreeLedger, tree_add, tree_ledger, tree_levels
@@ -121,6 +122,11 @@ class TreeRelease(RoundRelease):
     collect: ClassVar[Function] = staticmethod(collect_row)
     publish: ClassVar[Function] = staticmethod(publish_trees)
     private_contexts: ClassVar[bool] = True
+    each_alone: ClassVar[bool] = True
+
+    @property
+    def is_live(self) -> bool:
+        return True
 
     @property
     def clip(self) -> tuple[float, float] | None:
@@ -217,7 +223,16 @@ class GaussianTrees(TreeRelease):
         one_of("calibration", self.calibration, "exact", "paper")
         if self.calibration == "paper" and not isinstance(self.budget, Approximate):
             one_of("calibration", self.calibration, "exact")
-        self.unit_scale()
+        try:
+            sound = self.guarantee().budget.implies(self.budget)
+        except DiscreetError:
+            sound = False
+        if not sound:
+            # checked before anything runs: for ε in the thousands the printed σ is too small
+            raise UnsupportedBudget(
+                "budget", f"be kept by the noise of calibration {self.calibration!r}", self.budget,
+                'use calibration="exact", or a smaller epsilon',
+            )  # fmt: skip
 
     def unit_scale(self) -> float:
         """σ for a tree of one level; h levels need sqrt(h) times as much."""

@@ -14,6 +14,11 @@ them costs per unit of change is, and is computed by walking the trees with the 
 symbols. What a row can change in all of them at once is bounded by the lemma of `linear.trees`,
 whose assumption, rows inside the unit ball, is checked by running the curator on rows of all sizes.
 
+**Batches** (`BatchMatrices`). The same, without trees: the products are symbols, what each costs is
+computed by walking the batches, and the lemma of `linear.batches` bounds what one participant
+moves in all of them. **Blocks with public contexts** (`LaplaceBlocks`) are walked as episodes are,
+with each action in a block; `dimension` then counts the features of one arm.
+
 **Phases**. θ~ is an affine function of the sums and of the noise of the phase, read off by
 executing `estimate` on unit vectors, and checked on random ones; each reward is in the sums of one
 phase. Walked are optimal designs on random actions of length 1 and on subsets of them.
@@ -54,10 +59,11 @@ from ..privacy.verification import (
 )
 from ..privacy.verification.forms import REWARD
 from ..privacy.verification.result import main_number
+from .batches import BatchMatrices, LaplaceBlocks, RangedRelease, add_row
 from .design import optimal_design
 from .grid import ENTRY
 from .phases import Elimination, PhaseRelease
-from .releases import GaussianRelease, NoisySum
+from .releases import GaussianRelease, NoisySum, RoundRelease
 from .row import LinearPolicy, RoundPolicy
 from .trees import LENGTH_SQUARED, GaussianTrees, TreeRelease, joint_sensitivity
 from .view import LinearSetting
@@ -92,11 +98,15 @@ def verify(
     if not claim.is_private:
         return replace(result, reason="nothing is claimed: the row is not private")
     setting = LinearSetting(arms, dimension, horizon)
+    if isinstance(policy.release, RangedRelease) and policy.release.blocks == "disjoint":
+        setting = replace(setting, dimension=arms * dimension)
     if live:
         setting = replace(setting, grid=_grid(policy))
     try:
         if isinstance(policy.release, TreeRelease):
             return _trees(policy.release, setting, result, seed)
+        if isinstance(policy.release, BatchMatrices):
+            return _batches(policy, setting, result, seed)
         if isinstance(policy.release, PhaseRelease):
             return _phases(policy, setting, result, seed)
         return _episodes(policy, setting, result, seed)
@@ -107,12 +117,10 @@ def verify(
 def _grid(policy: LinearPolicy) -> Any:
     """Whole numbers, for the rows that live trials run."""
     release = policy.release
-    sound = isinstance(release, NoisySum) and not release.printed
-    if not sound and not isinstance(release, TreeRelease):
+    if not isinstance(release, RoundRelease) or not release.is_live:
         raise InvalidArgument(
             "live", "be False for a row that live trials do not run", policy.name, "leave it out"
         )
-    assert isinstance(release, NoisySum | TreeRelease)
     return release.grid(1.0)
 
 
@@ -142,7 +150,10 @@ def _episodes(
 ) -> Verification:
     found, walked = list[tuple[Budget, Worst]](), 0
     exact = True
-    paths = _action_paths(setting.dimension, seed)
+    if isinstance(policy.release, LaplaceBlocks):
+        paths = _in_blocks(_action_paths(setting.dimension // setting.arms, seed), setting.arms)
+    else:
+        paths = _action_paths(setting.dimension, seed)
     for path in paths:
         tape = walk(policy, setting, path)
         walked += len(tape.numbers)
@@ -168,7 +179,7 @@ def walk(policy: LinearPolicy, setting: LinearSetting, path: Actions) -> Tape:
     """One public path of actions, with the row's own kernels."""
     assert isinstance(policy, RoundPolicy)
     release, rule, d, grid = policy.release, policy.rule, setting.dimension, setting.grid
-    assert isinstance(release, NoisySum)
+    assert isinstance(release, NoisySum | LaplaceBlocks)
     source = symbolic(setting.source)
     tape = Tape(None, MOST_NUMBERS)
     collect = _linked(release.kernel(release.collect, source))
@@ -229,6 +240,21 @@ def _action_paths(dimension: int, seed: int) -> list[Actions]:
         Actions("random actions of length 1", several),
         Actions("random actions, some shorter", mixed),
     ]
+
+
+def _in_blocks(paths: list[Actions], arms: int) -> list[Actions]:
+    """The same features, for the arms in turn, each in its block."""
+
+    def order(path: Actions) -> Callable[[], Iterator[list[float]]]:
+        def walked() -> Iterator[list[float]]:
+            for t, features in enumerate(path.order()):
+                before, after = t % arms, arms - 1 - t % arms
+                empty = [0.0] * len(features)
+                yield [*(empty * before), *features, *(empty * after)]
+
+        return walked
+
+    return [Actions(f"{path.name}, arms in turn", order(path)) for path in paths]
 
 
 # --- private contexts ---------------------------------------------------------------------------
@@ -297,6 +323,92 @@ def _trees(
         worst=Worst(-1, first, 1, noises, "any"), paths=1, numbers=len(tape.numbers),
         conditions=(*result.conditions, f"the curator keeps rows in the ball ({ROWS} rows tried)"),
     )  # fmt: skip
+
+
+def _batches(
+    policy: LinearPolicy, setting: LinearSetting, result: Verification, seed: int
+) -> Verification:
+    """Costs of the entries by kind, from a walk of the row's own batches."""
+    release, rule = policy.release, policy.rule
+    assert isinstance(policy, RoundPolicy)
+    assert isinstance(release, BatchMatrices)
+    whole = setting.source.secure
+    check_batch_ball(release, setting, seed)
+    source = symbolic(SECURE if whole else SIMULATED)
+    publish = release.kernel(release.publish, source).interpreted()
+    parameters, schedule = release.parameters(setting), policy.schedule.parameters(setting)
+    tape = Tape(None, 2 * MOST_NUMBERS)
+    ledger = cells(tape, "ledger", release.ledger(setting))
+    view = cells(tape, "view", rule.first_view(setting))
+    view = view._replace(
+        matrix=PublicCells(tape, "view.matrix", [0.0] * len(view.matrix)),
+        noisy=PublicCells(tape, "view.noisy", [0.0] * len(view.noisy)),
+    )
+    size, kinds, t = parameters.size, dict[int, str](), 0
+    while t < setting.horizon and not tape.is_full:
+        entries = dict[tuple[int, int], Form]()
+        for i, j in itertools.combinations_with_replacement(range(size + 1), 2):
+            if (i, j) != (size, size):
+                unit = parameters.vector_unit if j == size else parameters.matrix_unit
+                entries[i, j] = tape.symbol(Symbol(REWARD, 1.0, first=t + 1, rounds=1), unit)
+                kind = "vector" if j == size else "diagonal" if i == j else "other"
+                kinds[len(tape.symbols) - 1] = kind
+        for i in range(size + 1):
+            ledger.row[i] = Feature(i, entries)
+        ledger.block[0] = t % parameters.blocks
+        add_row(ledger, size)
+        t += 1
+        if policy.schedule.follow(schedule, view, [0.0] * setting.dimension, 0, setting.dimension):
+            publish(parameters, ledger, view, setting.dimension, tape)
+    _, found = losses(tape, whole)
+    worst = {kind: Loss() for kind in ("diagonal", "other", "vector")}
+    for each in found:
+        kind = kinds[each.symbol]
+        if each.loss.columns > worst[kind].columns:
+            worst[kind] = each.loss
+    matrix = max(worst["diagonal"].gaussian, worst["other"].gaussian / 2.0)
+    low, high, centre = parameters.low, parameters.high, parameters.centre
+    half = max(high - centre, centre - low) * setting.grid.reward_step
+    loss = Loss(gaussian=batch_loss(matrix, worst["vector"].gaussian, half))
+    scope = (
+        "every path: whoever comes is in the batch under way. What an entry costs is exact, how "
+        "far one participant moves all of them is bounded by the lemma of linear.batches"
+    )
+    return replace(
+        result, computed=spent(loss, result.claimed, whole), exact=False, paths=1,
+        scope=scope if tape.numbers else f"nothing is released within {setting.horizon} rounds",
+        worst=Worst(-1, 1, 1, max(each.numbers for each in worst.values()), "any"),
+        numbers=len(tape.numbers),
+        conditions=(*result.conditions, f"the curator keeps rows in the ball ({ROWS} rows tried)"),
+    )  # fmt: skip
+
+
+def batch_loss(matrix: float, vector: float, half: float) -> float:
+    """The largest of  matrix (2 - 2c²) + vector (2h² + 2h²c)  over 0 <= c <= 1."""
+    square = half * half
+    c = 1.0 if matrix == 0.0 else min(1.0, vector * square / (2.0 * matrix))
+    return matrix * (2.0 - 2.0 * c * c) + vector * 2.0 * square * (1.0 + c)
+
+
+def check_batch_ball(release: BatchMatrices, setting: LinearSetting, seed: int) -> None:
+    """Run the curator on rows of all sizes: ||x|| <= 1 and |r| <= h."""
+    from .batches import take_row
+
+    whole = setting.source.secure
+    take = release.kernel(take_row, SECURE if whole else SIMULATED).interpreted()
+    parameters, chance = release.parameters(setting), random.Random(seed)
+    size, one = parameters.size, float(RESOLUTION if whole else 1)
+    limit = max(parameters.high - parameters.centre, parameters.centre - parameters.low)
+    for number in range(ROWS):
+        much = 10.0 ** chance.uniform(-3.0, 4.0) if number % 2 else 1.0
+        row: list[Any] = [one * much * chance.gauss(0.0, 1.0) for _ in range(size + 1)]
+        row = [round(x) for x in row] if whole else row
+        ledger = release.ledger(setting)._replace(row=[0] * (size + 1))
+        take(parameters, ledger, row[:size] + [0] * (setting.dimension - size), 0, row[size])
+        kept: list[Any] = ledger.row
+        length = math.hypot(*kept[:size])
+        if length > one * (1.0 + 1e-12) or abs(kept[size]) > limit * (1.0 + 1e-12):
+            raise NotAffine(f"it keeps a row of length {length / one:g}, outside of the unit ball")
 
 
 def _matrix_view(tape: Tape, d: int) -> Any:

@@ -2,7 +2,8 @@
 
 With public contexts a block is an episode: the actions of its members make the determinant of the
 design matrix grow, and the member whose action completes the growth is its last, whatever anybody
-responds. With private contexts a block has a fixed number of members, each a leaf of the trees.
+responds. With trees over private contexts a block has a fixed number of members, each a leaf; other
+rows of private contexts have blocks that end at rounds fixed beforehand.
 
 Features and rewards are whole numbers inside (`Grid`), so that what is summed and hidden is exact.
 With public contexts the features of the arms that were given are stored, as public; with private
@@ -22,9 +23,8 @@ from ..errors import DamagedFile, InvalidArgument, UnsupportedBudget
 from ..linear.algebra import dot, squared_norm
 from ..linear.catalogue import CATALOGUE
 from ..linear.grid import Grid
-from ..linear.releases import NoisySum
+from ..linear.releases import RoundRelease
 from ..linear.row import LinearPolicy, RoundPolicy
-from ..linear.trees import TreeRelease
 from ..linear.view import LinearSetting
 from ..privacy.source import SECURE
 from .rules import Action
@@ -63,7 +63,7 @@ class ContextRun(Run):
     Actions are no longer than `longest`.
     """
 
-    __slots__ = ("arms", "batch", "closed", "dimension", "grid", "longest")
+    __slots__ = ("alone", "arms", "batch", "closed", "dimension", "grid", "longest")
     PARTS: ClassVar[tuple[str, ...]] = ("view", "ledger")
     BEGUN: ClassVar[tuple[str, ...]] = ("view", "closed")
 
@@ -81,6 +81,7 @@ class ContextRun(Run):
         self.grid: Grid = setting.grid
         self.random, self.noise, self.batch, self.longest = random, None, batch, longest
         self.private = policy.release.private_contexts
+        self.alone = served_release(policy).each_alone
         self.view = as_lists(policy.rule.first_view(setting))
         self.ledger = as_lists(policy.release.ledger(setting))
         self.releases = [0]
@@ -129,7 +130,7 @@ class ContextRun(Run):
         run = self.copy()
         features = self.grid.plain(action)
         due = self.kernels.follow(self.schedule, run.view, features, 0, self.dimension)
-        run.closed = slot + 1 >= self.batch if self.private else due
+        run.closed = slot + 1 >= self.batch if self.alone else due
         if not run.closed and self.horizon is not None and self.t + slot + 1 >= self.horizon:
             run.closed = run.cut = True
         return run
@@ -141,9 +142,9 @@ class ContextRun(Run):
         kernels, d = self.kernels, self.dimension
         for action, outcome in zip(actions, outcomes, strict=True):
             kernels.collect(self.release, self.ledger, action, 0, outcome, d)
-            if self.private:  # every member is a leaf
+            if self.alone:  # every member is a leaf
                 kernels.publish(self.release, self.ledger, self.view, d, self.noise)
-        if not self.private:
+        if not self.alone:
             kernels.publish(self.release, self.ledger, self.view, d, self.noise)
         self.releases[0] += 1
         self.t += len(outcomes)
@@ -194,22 +195,18 @@ def secure_kernels(policy: LinearPolicy) -> Kernels:
 
 def serves(policy: LinearPolicy) -> bool:
     """Whether a live trial can run a row: private, soundly, one context after the other."""
-    release = policy.release
-    if isinstance(release, NoisySum):
-        return not release.printed
-    return isinstance(release, TreeRelease)
+    return isinstance(policy, RoundPolicy) and policy.release.is_live
 
 
-def served_release(policy: LinearPolicy) -> NoisySum | TreeRelease:
+def served_release(policy: LinearPolicy) -> RoundRelease:
     """The release of a row that a live trial with contexts can run; others are refused."""
-    release = policy.release
-    if not serves(policy) or not isinstance(release, NoisySum | TreeRelease):
+    if not serves(policy) or not isinstance(policy, RoundPolicy):
         served = ", ".join(name for name, row in CATALOGUE.items() if serves(row.example()))
         raise UnsupportedBudget(
             "policy", "be private whatever the contexts and outcomes are, one after the other",
             f"{policy.name}: {policy.guarantee.short()}", f"policies you can use: {served}",
         )  # fmt: skip
-    return release
+    return policy.release
 
 
 def _lists_of_features(actions: Features) -> list[list[float]] | None:

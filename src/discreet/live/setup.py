@@ -125,7 +125,6 @@ def context_plan(
             outcome_range, "adac-oful takes low=..., high=...",
         )  # fmt: skip
     release = served_release(policy)
-    private = release.private_contexts
     size = count("dimension", dimension, fix="give the number of features of an arm")
     rounds = check_horizon(horizon)
     if rounds is None:
@@ -136,11 +135,10 @@ def context_plan(
         "longest", 1.0 if longest is None else longest, "give a bound on the actions' length"
     )
     members = 1 if batch is None else count("batch", batch, fix="give the members per release")
-    if members > 1 and not private:
+    if members > 1 and not release.each_alone:
         raise InvalidArgument(
-            "batch", "be left out where contexts are public: they make the batches", batch,
-            "leave it out",
-        )  # fmt: skip
+            "batch", "be left out for a policy that makes its own batches", batch, "leave it out"
+        )
     grid = release.grid(length)
     setting = LinearSetting(arms, size, rounds, grid)
     return Plan(

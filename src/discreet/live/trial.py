@@ -85,7 +85,7 @@ class Trial:
     - `dimension`: features that an arm has; `horizon` must be given.
     - `longest`: a bound on the length of the actions, default: 1; with private contexts, longer
       ones than 1 are scaled to 1, and their outcomes with them.
-    - `batch`: members per release, where contexts are private; default: 1.
+    - `batch`: members per release, for policies with trees; the others make their own batches.
     - Outcomes lie in the range that the policy clips to: `low` and `high` of adac-oful, else
       [-1, 1].
     """

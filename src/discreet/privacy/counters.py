@@ -73,8 +73,9 @@ class TogetherLedger(NamedTuple):
 
 
 def tree_levels(leaves: int) -> int:
-    """h = ceil(log2 leaves) + 1 levels."""
-    return (count("leaves", leaves, fix="give the length of the stream") - 1).bit_length() + 1
+    """h = ceil(log2(leaves + 1)) levels: a prefix of n leaves is made of the nodes that the binary
+    digits of n name, so the nodes that are ever read have as many levels as n has digits."""
+    return count("leaves", leaves, fix="give the length of the stream").bit_length()
 
 
 def check_leaves(levels: int, leaves: int) -> None:

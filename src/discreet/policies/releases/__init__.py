@@ -12,6 +12,7 @@ from .forgetting import (
 )
 from .local import LocalBernoulli, LocalLaplace, SquashedBernoulli, SquashedLaplace
 from .remembering import RememberLaplace, RunningGaussian, RunningLaplace, ShrinkingLaplace
+from .secure_sum import SecureSum, SkellamSum
 
 __all__ = [
     "DividedTree",
@@ -30,7 +31,9 @@ __all__ = [
     "RememberLaplace",
     "RunningGaussian",
     "RunningLaplace",
+    "SecureSum",
     "ShrinkingLaplace",
+    "SkellamSum",
     "SquashedBernoulli",
     "SquashedLaplace",
     "Tree",

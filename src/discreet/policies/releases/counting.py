@@ -50,7 +50,7 @@ def publish_tree(
 
 @dataclass(frozen=True)
 class Tree(PureRelease):
-    """A binary tree of noisy sums an arm, node noise Lap(h/ε), h = ceil(log2 leaves) + 1.
+    """A binary tree of noisy sums an arm, node noise Lap(h/ε), h = floor(log2 leaves) + 1.
 
     A reward is in one leaf, a leaf under h nodes, each node costs ε/h.
     """

@@ -1,0 +1,194 @@
+"""Sums without a trusted server: the shares' exact law, the modulus, drop-outs, and the row."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet.errors import DiscreetError, InvalidArgument
+from discreet.policies import Geometric, Policy, SecureSum, SkellamSum
+from discreet.policies.private_kl import DPIMED
+from discreet.policies.releases import secure_sum
+from discreet.privacy import shares
+from discreet.privacy.budgets import Pure, Renyi
+from discreet.privacy.shares import SecureBatch
+
+ALARM = 6.0
+"""Standard errors: a false alarm has a probability of 2e-9."""
+
+
+def polya_law(shape: float, p: float, k: int) -> float:
+    return math.exp(
+        math.lgamma(shape + k) - math.lgamma(shape) - math.lgamma(k + 1)
+    ) * p**k * (1 - p) ** shape  # fmt: skip
+
+
+def laplace_law(p: float, size: int) -> np.ndarray:
+    k = np.abs(np.arange(-size, size + 1))
+    return (1 - p) / (1 + p) * p**k
+
+
+def test_shares_add_up_to_discrete_laplace() -> None:
+    """The law of n differences of Pólya variables, by convolution, is p^|k| (1-p)/(1+p)."""
+    n, p, size = 5, math.exp(-0.7), 400
+    one = np.array([polya_law(1 / n, p, k) for k in range(size)])
+    share = np.convolve(one, one[::-1])
+    total = np.ones(1)
+    for _ in range(n):
+        total = np.convolve(total, share)
+    middle = len(total) // 2
+    assert np.allclose(total[middle - 50 : middle + 51], laplace_law(p, 50), atol=1e-13)
+
+
+def test_the_published_scale_would_be_void() -> None:
+    """Gamma scale (1-p)/p instead of p/(1-p): variance .17 instead of 355 at ε = .3, g = 4."""
+    p = math.exp(-0.3 / 4)
+    right, wrong = p / (1 - p), (1 - p) / p
+    assert 2 * (right + right**2) == pytest.approx(355.4, abs=0.2)
+    assert 2 * (wrong + wrong**2) == pytest.approx(0.168, abs=0.002)
+    batch = SecureBatch(Pure(0.3), 4, levels=4)
+    drawn = np.array([sum(batch.noise() for _ in range(4)) for _ in range(120)])
+    # below 50 with a probability under E[e^(-x²/100)]^120 e^60 < 1e-9 (Chernoff)
+    assert np.mean(drawn**2.0) > 50.0
+
+
+def test_exact_draws_have_their_laws() -> None:
+    """Chances of 0, 1 and 2 within 6 standard errors of their exact values."""
+    draws, shape, x = 4000, Fraction(1, 4), Fraction(7, 10)
+    p = math.exp(-0.7)
+    laws = {
+        lambda: shares.polya(shape, x): lambda k: polya_law(0.25, p, k),
+        lambda: shares.geometric(x): lambda k: (1 - p) * p**k,
+        lambda: shares.poisson(Fraction(13, 10)): lambda k: math.exp(-1.3) * 1.3**k
+        / math.factorial(k),
+        lambda: shares.bernoulli_exp(Fraction(1, 3)): lambda k: [1 - math.exp(-1 / 3),
+                                                                 math.exp(-1 / 3), 0.0][k],
+    }  # fmt: skip
+    for draw, law in laws.items():
+        seen = [draw() for _ in range(draws)]
+        for k in range(3):
+            chance = law(k)
+            error = ALARM * math.sqrt(chance * (1 - chance) / draws) + 1e-12
+            assert abs(seen.count(k) / draws - chance) <= error
+
+
+def test_no_seed_and_no_float_near_the_noise() -> None:
+    source = inspect.getsource(shares)
+    assert "import random" not in source
+    assert "numpy" not in source
+    for function in (shares.bernoulli, shares.bernoulli_exp, shares.geometric, shares.polya):
+        assert "float" not in inspect.getsource(function)
+        assert "rng" not in inspect.signature(function).parameters
+
+
+def test_simulation_has_the_law_of_the_shares() -> None:
+    """Frequencies of 0 to 3 of the simulated noise, and its spare part, against the exact law."""
+    rng = np.random.default_rng(11)
+    draws, scale = 20_000, 2.0
+    p = math.exp(-1.0 / scale)
+    seen = np.array([secure_sum.discrete_laplace(scale, rng) for _ in range(draws)])
+    for k in range(-3, 4):
+        chance = (1 - p) / (1 + p) * p ** abs(k)
+        error = ALARM * math.sqrt(chance * (1 - chance) / draws)
+        assert abs(np.mean(seen == k) - chance) <= error
+    spare = np.array([secure_sum.spare_laplace(scale, 0.25, rng) for _ in range(draws)])
+    variance = 2 * 0.25 * p / (1 - p) ** 2
+    kurtosis = np.mean(spare**4) / variance**2  # of the sample: for the error of a variance
+    assert abs(spare.var() / variance - 1.0) <= ALARM * math.sqrt((kurtosis + 1) / draws)
+    assert secure_sum.spare_laplace(scale, 0.0, rng) == 0.0
+
+
+def test_sums_are_decoded() -> None:
+    """At ε = 50 noise is nearly always 0: e^-50 an answer, so the sum is exact."""
+    batch = SecureBatch(Pure(50.0), members=20, levels=1)
+    total = batch.add(batch.share(float(i < 7)) for i in range(20))
+    assert batch.decode(total, arrived=20) == 7
+    assert batch.decode(batch.modulus - 2, arrived=20) == -2  # negative sums wrap
+    assert batch.decode(20 + batch.reach, arrived=20) == 20 + batch.reach
+    graded = SecureBatch(Pure(400.0), members=4, levels=8)
+    total = graded.add(graded.share(x) for x in (0.25, 0.5, 0.125, 1.0))
+    assert graded.decode(total, arrived=4) == Fraction(15, 8)
+
+
+def test_rounding_is_unbiased() -> None:
+    """levels = 1 and outcomes of 0.3: the sum of 2000 is 600 within 6 standard errors."""
+    batch = SecureBatch(Pure(50.0), members=2000)
+    total = batch.decode(batch.add(batch.share(0.3) for _ in range(2000)), arrived=2000)
+    assert abs(total - 600) <= ALARM * math.sqrt(2000 * 0.21)
+
+
+def test_drop_outs_keep_enough_noise_or_the_batch_is_refused() -> None:
+    batch = SecureBatch(Pure(1.0), members=10, dropout=0.3)
+    assert batch.fewest == 7
+    batch.decode(0, arrived=7)
+    with pytest.raises(InvalidArgument, match="too little noise"):
+        batch.decode(0, arrived=6)
+    with pytest.raises(InvalidArgument):
+        batch.decode(batch.modulus, arrived=10)
+    # seven shares of shape 1/7 are one discrete Laplace variable
+    assert 7 * Fraction(1, batch.fewest) == 1
+
+
+def test_an_outcome_is_never_shown() -> None:
+    batch = SecureBatch(Pure(1.0), members=10)
+    for wrong in (1.5, -0.25, math.nan):
+        with pytest.raises(DiscreetError) as error:
+            batch.share(wrong)
+        assert "1.5" not in str(error.value)
+        assert "0.25" not in str(error.value)
+
+
+def test_skellam_keeps_its_rényi_budget() -> None:
+    """The divergence of Skellam noise at a shift of g, summed, is below the bound."""
+    from scipy.special import ive
+
+    for alpha, epsilon, levels in ((2, 0.5, 1), (8, 1.0, 4)):
+        budget = Renyi(alpha, epsilon)
+        v = float(shares.skellam_variance(budget, levels))
+        assert shares.skellam_epsilon(v, levels, alpha) <= epsilon
+        reach = int(60 * math.sqrt(v)) + 60
+        k = np.arange(-reach, reach + 1)
+        with np.errstate(divide="ignore"):
+            log = np.log(ive(np.abs(k), v))
+        moved = np.roll(log, levels)
+        fine = np.isfinite(log) & np.isfinite(moved)
+        terms = alpha * log[fine] - (alpha - 1) * moved[fine] - v * 0.0
+        norm = math.log(np.exp(log[np.isfinite(log)]).sum())
+        divergence = (np.logaddexp.reduce(terms) - norm) / (alpha - 1)
+        assert divergence <= epsilon
+
+
+def test_a_row_keeps_its_budget_and_says_who_sees_what() -> None:
+    row = Policy("mine", Geometric(2.0, 25), SecureSum(1.0, dropout=0.2), DPIMED())
+    assert row.guarantee.budget == Pure(1.0)
+    assert any("secure aggregation" in condition for condition in row.guarantee.conditions)
+    assert any("0.8 of the participants" in each for each in row.guarantee.conditions)
+    assert row.verify().holds
+    assert not row.release.is_live  # a live trial's server would see outcomes
+    skellam = SkellamSum(Renyi(8, 1.0)).guarantee(Geometric(2.0, 25)).budget
+    assert skellam.epsilon <= 1.0
+    with pytest.raises(DiscreetError):
+        SkellamSum(Renyi(2.5, 1.0))
+    with pytest.raises(DiscreetError):
+        SecureSum(1.0, dropout=1.0)
+
+
+def test_same_regret_as_with_a_trusted_curator() -> None:
+    """300 runs each: the difference of the means within 6 standard errors."""
+    law = discreet.Bernoulli([0.75, 0.625, 0.5, 0.375, 0.25])
+    trusted = discreet.policy("dp-imed", epsilon=1.0)
+    mine = Policy("mine", trusted.schedule, SecureSum(1.0), DPIMED())
+    a, b = (
+        discreet.simulate(row, law, horizon=20_000, runs=300, seed=3, progress=False).final_regret
+        for row in (trusted, mine)
+    )
+    error = math.sqrt(a.var() / 300 + b.var() / 300)
+    assert abs(a.mean() - b.mean()) <= ALARM * error
+    # and the forgetting version runs as well
+    forgetful = Policy("mine too", trusted.schedule, SecureSum(1.0, forget=True), DPIMED())
+    assert forgetful.verify().holds
