@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from ...errors import InvalidArgument
 from ...inference import intervals
 from ...policies import Policy
-from ..checks import means_of
+from ...checks import means_of
 
 
 @dataclass(frozen=True)
