@@ -11,7 +11,7 @@ shorter than a window cannot favour one of them.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...policies.divergences import kl, private_upper
 from ...policies.rules import clip01
@@ -31,57 +31,86 @@ from .blocks import (
 IMED, KLUCB = 0, 1
 
 
-def index_of(design: Design, book: Book, arm: int, rule: int, taken: int) -> float:
-    """What the next place minimises, the places planned but not drawn included."""
+class Windows(NamedTuple):
+    """Which index, and how many places are planned at a time."""
+
+    rule: int
+    window: int
+
+
+class Answers(NamedTuple):
+    """How answers are late, and room for those to come, in the order of a heap."""
+
+    law: int
+    mean: float
+    due: Any
+    what: Any
+
+
+def rescore_planned(design: Design, book: Book, arm: int) -> None:
+    """C d + log N, the places planned but not drawn among N."""
     planned = book.places[arm] + book.left[arm]
+    evidence = planned if design.counted == ALL else counted(design, book, arm)
+    book.score[arm] = evidence * book.rate[arm] + math.log(max(planned, 1))
+
+
+def upper(design: Design, book: Book, arm: int, taken: int) -> float:
+    """max{q : C d_ε(clip01(m), q) <= log t}."""
     evidence = counted(design, book, arm)
     if design.counted == ALL:
-        evidence = planned
-    if rule == KLUCB:
-        share = min(max(book.answers[arm], 1.0), float(book.released[arm])) / book.released[arm]
-        budget = math.log(taken + 1.0) / max(evidence * share, 1.0)
-        return -private_upper(clip01(book.mean[arm]), budget, design.epsilon)
-    return evidence * book.rate[arm] + math.log(max(planned, 1))
+        evidence += book.left[arm]
+    share = min(max(book.answers[arm], 1.0), float(book.released[arm])) / book.released[arm]
+    level = math.log(taken + 1.0) / max(evidence * share, 1.0)
+    return private_upper(clip01(book.mean[arm]), level, design.epsilon)
 
 
-def plan_window(design: Design, book: Book, rule: int, window: int, taken: int) -> None:
-    """The places of the next window, by arm."""
+def plan_window(design: Design, book: Book, rule: int, window: int, taken: int, blind: int) -> None:
+    """The places of the next window, by arm; `blind` arms have no release."""
     arms = len(book.places)
     for planned in range(window):
         arm, level = -1, 1e300
-        for other in range(arms):  # an arm without release: w/K places
-            if book.released[other] == 0 and book.left[other] * arms < window:
-                value = float(book.places[other] + book.left[other])
-                if value < level:
-                    arm, level = other, value
+        if blind > 0:  # an arm without release: w/K places
+            for other in range(arms):
+                if book.released[other] == 0 and book.left[other] * arms < window:
+                    value = float(book.places[other] + book.left[other])
+                    if value < level:
+                        arm, level = other, value
         if arm < 0:
             for other in range(arms):
                 if book.released[other] > 0:
-                    value = index_of(design, book, other, rule, taken + planned)
+                    value = book.score[other]
+                    if rule == KLUCB:
+                        value = -upper(design, book, other, taken + planned)
                     if value < level:
                         arm, level = other, value
         book.left[arm] += 1
+        rescore_planned(design, book, arm)
 
 
 def unit_by_unit(
-    world: World, design: Design, book: Book, rule: int, window: int, rng: Any
+    world: World, design: Design, book: Book, extra: Windows, rng: Any
 ) -> tuple[float, float]:
     """A whole trial; the day of its last assignment, and the share of participants used: 1."""
     fresh(book)
+    rule, window = extra.rule, extra.window
     arms, horizon, marks = len(book.places), design.horizon, design.marks
     length = horizon / world.arrivals
-    now, head, tail, left = 0.0, 0, 0, 0
+    now, head, tail, left, blind = 0.0, 0, 0, 0, arms
     for taken in range(horizon):
         now += rng.standard_exponential() / world.arrivals
         changed = False
         while head < tail and book.wait_due[head] <= now:
+            if book.released[book.wait_arm[head]] == 0:
+                blind -= 1
             release_waiting(design, book, head, rng)
             head += 1
             changed = True
         if changed:
             weigh(design, book)
+            for arm in range(arms):
+                rescore_planned(design, book, arm)
         if left == 0:
-            plan_window(design, book, rule, window, taken)
+            plan_window(design, book, rule, window, taken, blind)
             left = window
         arm = 0
         if window > 1:
@@ -101,6 +130,7 @@ def unit_by_unit(
                 book.open_sum[arm] += 1.0
         if book.places[arm] == marks[book.block[arm]]:
             close(book, arm, tail, now + world.deadline)
+            rescore_planned(design, book, arm)
             tail += 1
     for arm in range(arms):
         if book.places[arm] > book.closed[arm]:
@@ -146,25 +176,22 @@ def delay_of(law: int, mean: float, deadline: float, rng: Any) -> float:
 
 
 def not_private(
-    world: World, horizon: int, book: Book, law: int, mean: float, due: Any, what: Any, rng: Any
+    world: World, design: Design, book: Book, extra: Answers, rng: Any
 ) -> tuple[float, float]:
-    """IMED that sees every answer when it comes; `due` and `what` hold the answers to come.
+    """IMED that sees every answer when it comes.
 
     N kl(m, m*) + log N, N all participants of the arm as if they had answered with mean m.
     """
     fresh(book)
-    arms = len(book.places)
+    arms, horizon = len(book.places), design.horizon
+    due, what = extra.due, extra.what
     length = horizon / world.arrivals
     now, waiting, seen = 0.0, 0, 0
     for _ in range(horizon):
         now += rng.standard_exponential() / world.arrivals
         while waiting > 0 and due[0] <= now:
-            arm, reward = what[0] // 2, what[0] % 2
-            book.released[arm] += 1
-            book.noisy[arm] += reward
-            book.mean[arm] = book.noisy[arm] / book.released[arm]
             waiting -= 1
-            pop(due, what, waiting)
+            observe(book, extra, waiting)
             seen += 1
         best = named(book)
         arm, level = -1, 1e300
@@ -182,17 +209,23 @@ def not_private(
         book.places[arm] += 1
         if rng.random() < world.answered[arm]:
             reward = 1 if rng.random() < rate_at(world, arm, now, length) else 0
-            push(due, what, waiting, now + delay_of(law, mean, world.deadline, rng), 2 * arm + reward)
+            late = delay_of(extra.law, extra.mean, world.deadline, rng)
+            push(due, what, waiting, now + late, 2 * arm + reward)
             waiting += 1
     while waiting > 0:
-        arm, reward = what[0] // 2, what[0] % 2
-        book.released[arm] += 1
-        book.noisy[arm] += reward
-        book.mean[arm] = book.noisy[arm] / book.released[arm]
         waiting -= 1
-        pop(due, what, waiting)
+        observe(book, extra, waiting)
         seen += 1
     return now, seen / horizon
+
+
+def observe(book: Book, extra: Answers, waiting: int) -> None:
+    """The earliest answer arrives; `waiting` others are to come."""
+    arm, reward = extra.what[0] // 2, extra.what[0] % 2
+    book.released[arm] += 1
+    book.noisy[arm] += reward
+    book.mean[arm] = book.noisy[arm] / book.released[arm]
+    pop(extra.due, extra.what, waiting)
 
 
 def push(due: Any, what: Any, many: int, moment: float, code: int) -> None:

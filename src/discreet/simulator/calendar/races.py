@@ -41,10 +41,11 @@ def race(
         while released < look and book.wait_due[released] <= now:
             active = look_at(design, book, released, active, thresholds, sums, rng)
             released += 1
+            left = 0
+            for arm in range(arms):
+                left += book.left[arm]
             if active == 1:
-                for arm in range(arms):
-                    if book.score[arm] > 0.0:
-                        return book.wait_due[released - 1], taken, released, arm
+                return book.wait_due[released - 1], taken, released, winner_of(book)
         if left == 0:
             for arm in range(arms):
                 if book.score[arm] > 0.0:
@@ -56,10 +57,6 @@ def race(
             arm += 1
         book.left[arm] -= 1
         left -= 1
-        if book.score[arm] == 0.0:  # dropped meanwhile: nobody gets its places
-            left -= book.left[arm]
-            book.left[arm] = 0
-            continue
         book.places[arm] += 1
         taken += 1
         own = book.block[arm]
@@ -79,9 +76,7 @@ def race(
         end = book.wait_due[released]
         released += 1
         if active == 1:
-            for arm in range(arms):
-                if book.score[arm] > 0.0:
-                    return end, taken, released, arm
+            return end, taken, released, winner_of(book)
     return now + world.deadline, taken, released, -1
 
 
@@ -105,16 +100,28 @@ def look_at(
     for arm in range(len(book.places)):
         if book.score[arm] > 0.0 and best - book.noisy[arm] > thresholds[look]:
             book.score[arm] = 0.0
+            book.left[arm] = 0  # nobody gets its places of the permuted block under way
             active -= 1
     return active
 
 
+def winner_of(book: Book) -> int:
+    """The first arm that is still in the race."""
+    for arm in range(len(book.places)):
+        if book.score[arm] > 0.0:
+            return arm
+    return -1
+
+
 def race_marks(arms: int, horizon: int, first: int, ratio: float = 1.5) -> tuple[int, ...]:
-    """Marks that grow by `ratio` and end at T/K exactly; the first is at least `first`."""
+    """Marks that grow by `ratio`, T/K among them, from at least `first` to T/2."""
     marks = [horizon // arms]
     while marks[-1] / ratio >= first:
         marks.append(math.floor(marks[-1] / ratio))
-    return tuple(sorted(set(marks)))
+    marks = sorted(set(marks))
+    while marks[-1] * ratio <= horizon / 2:  # two arms that are left have more places than T/K
+        marks.append(math.floor(marks[-1] * ratio))
+    return tuple(marks)
 
 
 def threshold(mark: int, look: int, arms: int, epsilon: float, alpha: float) -> float:

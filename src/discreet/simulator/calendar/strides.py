@@ -73,7 +73,7 @@ def release_first(
         rescore(design, book, other)
 
 
-def in_strides(world: World, design: Design, book: Book, rng: Any) -> tuple[float, float]:
+def in_strides(world: World, design: Design, book: Book, extra: Any, rng: Any) -> tuple[float, float]:
     """A whole trial; the day of its last assignment, and the share of participants used: 1."""
     fresh(book)
     arms, horizon, marks = len(book.places), design.horizon, design.marks
@@ -151,7 +151,7 @@ def in_strides(world: World, design: Design, book: Book, rng: Any) -> tuple[floa
     return now, 1.0
 
 
-def one_batch(world: World, design: Design, book: Book, rng: Any) -> tuple[float, float]:
+def one_batch(world: World, design: Design, book: Book, extra: Any, rng: Any) -> tuple[float, float]:
     """One batch at a time: who arrives while it waits is treated alike and thrown away."""
     fresh(book)
     arms, horizon = len(book.places), design.horizon
