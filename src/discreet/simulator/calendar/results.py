@@ -98,13 +98,13 @@ class TrialResult:
         """Share of trials that end with a best arm on top."""
         return float((self.gaps[self.named] == 0.0).mean())
 
-    def widths(self, alpha: float = 0.05) -> tuple[float, ...]:
-        """Mean width of the intervals of all arms that hold at all looks together with 1 - α, for a
+    def widths(self, risk: float = 0.05) -> tuple[float, ...]:
+        """Mean width of the intervals of all arms that hold at all looks together with 1 - risk, for a
         declared default or no missing outcomes; 1 before the first look."""
         arms = len(self.means)
         by_look = [1.0]
         for look, mark in enumerate(self.marks, start=1):
-            by_look.append(min(1.0, 2.0 * half_width(mark, look, arms, self.epsilon, alpha)))
+            by_look.append(min(1.0, 2.0 * half_width(mark, look, arms, self.epsilon, risk)))
         import numpy as np
 
         return tuple(float(width) for width in np.array(by_look)[self.looks].mean(axis=0))
@@ -144,7 +144,7 @@ class RaceResult:
     calendar: Calendar
     horizon: int
     epsilon: float
-    alpha: float
+    risk: float
     seed: int
     seconds: float
     pulls: NDArray[Any]

@@ -103,7 +103,8 @@ def many_races(
 
 @lru_cache(maxsize=8)
 def _trial_kernel(loop: Function) -> Kernel:
-    return Kernel(many_trials, trial=loop)
+    # every participant is a step: calls that hand on the book would cost as much as the step
+    return Kernel(many_trials, trial=Kernel(loop).inlined())
 
 
 @lru_cache(maxsize=1)
@@ -161,7 +162,7 @@ def simulate_races(
     *,
     horizon: float,
     epsilon: float = math.inf,
-    alpha: float = 0.05,
+    risk: float = 0.05,
     runs: int = 1000,
     seed: int | None = None,
     threads: int | None = None,
@@ -174,13 +175,13 @@ def simulate_races(
     import numpy as np
 
     budget = positive("epsilon", epsilon, infinite=True)
-    risk = share("alpha", alpha)
+    wrong = share("risk", risk)
     size = checked_size(horizon, law.arms)
     runs = count("runs", runs, most=MOST_RUNS)
     first = math.ceil(FIRST_LOOK / min(budget, 1.0))
     marks = race_marks(law.arms, size, max(1, min(first, size // (10 * law.arms))))
     limits = [
-        threshold(mark, look + 1, law.arms, budget, risk) for look, mark in enumerate(marks)
+        threshold(mark, look + 1, law.arms, budget, wrong) for look, mark in enumerate(marks)
     ]
     default = 0.5 if calendar.default is None else calendar.default
     scale = 0.0 if math.isinf(budget) else 1.0 / budget
@@ -193,7 +194,7 @@ def simulate_races(
     entropy, workers = entropy_of(seed), check_threads(threads)
     world = world_of(law.means, calendar)
     seconds = _play(_race_kernel(), "race", world, design, looks, record, entropy, workers)
-    return RaceResult(law.means, calendar, size, budget, risk, entropy, seconds, *record)
+    return RaceResult(law.means, calendar, size, budget, wrong, entropy, seconds, *record)
 
 
 def checked_size(horizon: object, arms: int) -> int:
