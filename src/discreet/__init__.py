@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         parallel,
     )
     from .simulator import Comparison, Result, compare, load, simulate
-    from .theory import plan
+    from .theory import plan, plan_trial
 
 _HOMES = {
     "arms": (
@@ -65,7 +65,7 @@ _HOMES = {
         "compose", "parallel",
     ),
     "simulator": ("Comparison", "Result", "compare", "load", "simulate"),
-    "theory": ("plan",),
+    "theory": ("plan", "plan_trial"),
 }  # fmt: skip
 
 __all__ = [
@@ -104,6 +104,7 @@ __all__ = [
     "load",
     "parallel",
     "plan",
+    "plan_trial",
     "policy",
     "simulate",
 ]

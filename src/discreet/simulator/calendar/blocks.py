@@ -53,7 +53,7 @@ class Design(NamedTuple):
 
 
 class Book(NamedTuple):
-    """Where a trial stands, one entry per arm; then the closed blocks that wait, first due first."""
+    """Where a trial stands, one entry per arm; then the closed blocks that wait, in order."""
 
     places: Integers
     closed: Integers

@@ -170,7 +170,7 @@ def delay_of(law: int, mean: float, deadline: float, rng: Any) -> float:
     if law == 0 or mean == 0.0:
         return mean
     if law == 1:
-        return min(2.0 * mean, deadline) * rng.random()
+        return float(min(2.0 * mean, deadline) * rng.random())
     # exponential, given that it is at most the deadline
     return -mean * math.log1p(rng.random() * math.expm1(-deadline / mean))
 

@@ -99,7 +99,7 @@ class TrialResult:
         return float((self.gaps[self.named] == 0.0).mean())
 
     def widths(self, risk: float = 0.05) -> tuple[float, ...]:
-        """Mean width of the intervals of all arms that hold at all looks together with 1 - risk, for a
+        """Mean width of the intervals that hold for all arms and looks together with 1 - risk, for a
         declared default or no missing outcomes; 1 before the first look."""
         arms = len(self.means)
         by_look = [1.0]
@@ -182,7 +182,7 @@ class RaceResult:
     def __repr__(self) -> str:
         """One line."""
         return (
-            f"RaceResult(declared {self.declared:.3g}, {self.participants.mean():.4g} participants, "
-            f"{self.days.mean():.4g} days, false winners {self.false_winners:.3g}, "
+            f"RaceResult(declared {self.declared:.3g}, {self.participants.mean():.4g} "
+            f"participants, {self.days.mean():.4g} days, false winners {self.false_winners:.3g}, "
             f"{self.runs} races, seed {self.seed})"
         )

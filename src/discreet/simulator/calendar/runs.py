@@ -18,8 +18,7 @@ from ...arms.bernoulli import Bernoulli
 from ...checks import MOST_RUNS, count, horizon_of, one_of, positive, share
 from ...compiled import Function, Kernel, compile_for, open_slot
 from ...errors import InvalidArgument
-from ...policies import Policy
-from ...policies.imed import IMED as OpenIMED
+from ...policies import Policy, imed
 from ...policies.private_kl import DPIMED, DPKLUCB
 from ...policies.releases import RunningLaplace
 from ...policies.schedules import Geometric
@@ -103,8 +102,9 @@ def many_races(
 
 @lru_cache(maxsize=8)
 def _trial_kernel(loop: Function) -> Kernel:
+    part = Kernel(loop)
     # every participant is a step: calls that hand on the book would cost as much as the step
-    return Kernel(many_trials, trial=Kernel(loop).inlined())
+    return Kernel(many_trials, trial=part.inlined() if loop is unit_by_unit else part)
 
 
 @lru_cache(maxsize=1)
@@ -149,7 +149,9 @@ def simulate_trials(
         np.zeros(runs),
     )  # fmt: skip
     entropy, workers = entropy_of(seed), check_threads(threads)
-    seconds = _play(_trial_kernel(loop), policy.name, world, design, extra, record, entropy, workers)
+    seconds = _play(
+        _trial_kernel(loop), policy.name, world, design, extra, record, entropy, workers
+    )
     return TrialResult(
         policy.to_dict(), law.to_dict(), law.means, calendar, size, entropy, seconds, flow,
         _epsilon(design), tuple(int(mark) for mark in design.marks), *record,
@@ -180,9 +182,7 @@ def simulate_races(
     runs = count("runs", runs, most=MOST_RUNS)
     first = math.ceil(FIRST_LOOK / min(budget, 1.0))
     marks = race_marks(law.arms, size, max(1, min(first, size // (10 * law.arms))))
-    limits = [
-        threshold(mark, look + 1, law.arms, budget, wrong) for look, mark in enumerate(marks)
-    ]
+    limits = [threshold(mark, look + 1, law.arms, budget, wrong) for look, mark in enumerate(marks)]
     default = 0.5 if calendar.default is None else calendar.default
     scale = 0.0 if math.isinf(budget) else 1.0 / budget
     design = Design(np.array(marks, np.int64), scale, budget, default, 0, size)
@@ -225,7 +225,7 @@ def _loop_of(
     """The loop that serves a row, what it needs beside, and the design."""
     import numpy as np
 
-    if isinstance(policy.rule, OpenIMED) and not policy.is_private:
+    if isinstance(policy.rule, imed.IMED) and not policy.is_private:
         mean = calendar.delay.mean
         late = Answers(
             LAWS.index(calendar.delay.law), 0.0 if mean is None else mean, np.zeros(size),

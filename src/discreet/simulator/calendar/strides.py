@@ -49,20 +49,16 @@ def stay(design: Design, book: Book, arm: int, second: float, most: int) -> int:
     return int(min(max(math.ceil(math.exp(room)) - places, 1), most))
 
 
-def advance(
-    world: World, now: float, since: int, coming: int, due: float, rng: Any
-) -> float:
+def advance(world: World, now: float, since: int, coming: int, due: float, rng: Any) -> float:
     """The moment of the last of `since` arrivals; `coming` more arrive before `due`."""
     if since == 0:
         return now
     if coming == NOT_DUE:
-        return now + rng.standard_gamma(float(since)) / world.arrivals
-    return now + (due - now) * rng.beta(float(since), coming + 1.0)
+        return float(now + rng.standard_gamma(float(since)) / world.arrivals)
+    return float(now + (due - now) * rng.beta(float(since), coming + 1.0))
 
 
-def release_first(
-    world: World, design: Design, book: Book, head: int, rng: Any
-) -> None:
+def release_first(world: World, design: Design, book: Book, head: int, rng: Any) -> None:
     """Release the block that is due first."""
     arm, size = book.wait_arm[head], book.wait_size[head]
     total, answers = drawn(world, arm, size, rng)
@@ -73,7 +69,9 @@ def release_first(
         rescore(design, book, other)
 
 
-def in_strides(world: World, design: Design, book: Book, extra: Any, rng: Any) -> tuple[float, float]:
+def in_strides(
+    world: World, design: Design, book: Book, extra: Any, rng: Any
+) -> tuple[float, float]:
     """A whole trial; the day of its last assignment, and the share of participants used: 1."""
     fresh(book)
     arms, horizon, marks = len(book.places), design.horizon, design.marks
@@ -151,7 +149,9 @@ def in_strides(world: World, design: Design, book: Book, extra: Any, rng: Any) -
     return now, 1.0
 
 
-def one_batch(world: World, design: Design, book: Book, extra: Any, rng: Any) -> tuple[float, float]:
+def one_batch(
+    world: World, design: Design, book: Book, extra: Any, rng: Any
+) -> tuple[float, float]:
     """One batch at a time: who arrives while it waits is treated alike and thrown away."""
     fresh(book)
     arms, horizon = len(book.places), design.horizon

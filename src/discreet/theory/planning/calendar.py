@@ -6,7 +6,7 @@
 
 DP-IMED in streams (r = 1.5) for every ε; the same without noise (ε = ∞), which is what waiting for
 whole blocks costs; and IMED that sees every answer when it comes. Beside them a race in permuted
-blocks, which declares a winner with the risk asked for, and with equal arms what it declares wrongly.
+blocks, which declares a winner with the risk asked for, and what it declares if all arms are equal.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ MULTIPLES = (0.25, 0.5, 1.0, 1.5, 2.5)
 
 @dataclass(frozen=True)
 class TrialLine:
-    """One ε: the trial, and the race (none where nothing is private, which is the noiseless one)."""
+    """One ε: the trial, and the race (none where nothing is private: that is the noiseless one)."""
 
     label: str
     epsilon: float
@@ -137,7 +137,8 @@ class TrialPlan:
     def __repr__(self) -> str:
         """One line: `text()` has the page."""
         own = self.lines[0]
-        return f"TrialPlan({own.label}: regret {number(own.regret.mean)}, {number(own.days.mean)} days)"
+        cost = f"regret {number(own.regret.mean)}, {number(own.days.mean)} days"
+        return f"TrialPlan({own.label}: {cost})"
 
     def text(self, width: int = 100) -> str:
         """One page of plain text."""
@@ -167,9 +168,9 @@ class TrialPlan:
             rest = f"counting missing outcomes as {plan.default:g}"
         drift = "" if plan.drift is None else f"; {plan.drift.kind} drift of {plan.drift.size:g}"
         return (
-            f"Asked: rates {means}; {self.horizon:,} participants, {plan.arrivals:g} a day; outcomes "
-            f"within {plan.delay.deadline:g} days ({plan.delay.law}), {' or '.join(shares)} never; "
-            f"means {rest}{drift}; ε = {self.epsilon:g}. {self.runs:,} trials, seed {self.seed}."
+            f"Asked: rates {means}; {self.horizon:,} participants, {plan.arrivals:g} a day; "
+            f"outcomes within {plan.delay.deadline:g} days ({plan.delay.law}), {' or '.join(shares)} "
+            f"never; means {rest}{drift}; ε = {self.epsilon:g}. {self.runs:,} trials, seed {self.seed}."
         )
 
     def width_cells(self) -> list[list[str]]:
@@ -284,7 +285,7 @@ def plan_trial(
     wanted += sorted({positive("epsilons", e) for e in epsilons} - set(wanted))
     wrong, seed = share("risk", risk), count("seed", seed, least=0, fix="use seed=1")
     many = count("runs", runs, most=MOST_RUNS)
-    given = {"horizon": size, "runs": many, "seed": seed, "threads": threads}
+    given: dict[str, Any] = {"horizon": size, "runs": many, "seed": seed, "threads": threads}
     law = Bernoulli(clean)
     equal = Bernoulli([math.fsum(clean) / len(clean)] * len(clean))
     lines = []
@@ -374,8 +375,10 @@ def trial_cells(line: TrialLine) -> list[str]:
 
 def race_cells(line: TrialLine) -> list[str]:
     """One line of the table of races."""
-    assert line.declared is not None and line.race_participants is not None
-    assert line.race_days is not None and line.false_winners is not None
+    assert line.declared is not None
+    assert line.race_participants is not None
+    assert line.race_days is not None
+    assert line.false_winners is not None
     return [
         line.label, f"{line.declared:.3f}", ranged(line.race_participants),
         ranged(line.race_days), f"{line.false_winners:.3f}",

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...checks import means_of
 from ...errors import InvalidArgument
 from ...inference import intervals
 from ...policies import Policy
-from ...checks import means_of
 
 
 @dataclass(frozen=True)
