@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     )
     from .simulator import Comparison, Result, compare, load, simulate
     from .sweeps import sweep
-    from .theory import plan
+    from .theory import plan, plan_trial
 
 _HOMES = {
     "arms": (
@@ -71,7 +71,7 @@ _HOMES = {
     ),
     "simulator": ("Comparison", "Result", "compare", "load", "simulate"),
     "sweeps": ("sweep",),
-    "theory": ("plan",),
+    "theory": ("plan", "plan_trial"),
 }  # fmt: skip
 
 __all__ = [
@@ -113,6 +113,7 @@ __all__ = [
     "load",
     "parallel",
     "plan",
+    "plan_trial",
     "policy",
     "simulate",
     "sweep",

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import DiscreetError
+from ..errors import DiscreetError, InvalidArgument
 from .options import Json, numbers, whole
 from .output import check_path, deferred_errors, print_json, print_text, width_of_output
+
+if TYPE_CHECKING:
+    from ..simulator.calendar import Drift
+    from ..theory.planning.calendar import TrialPlan
+    from ..theory.planning.plan import Plan
 
 NAME = "plan"
 EXAMPLE = "discreet plan --means .6,.5,.5 --horizon 1e4 --epsilon 1 --epsilons .5,2"
@@ -52,6 +57,50 @@ def command(
     delta: Annotated[
         float, typer.Option(help="The δ of an (ε, δ) budget.", metavar="NUMBER")
     ] = 0.0,
+    arrivals: Annotated[
+        float | None,
+        typer.Option(
+            help="Participants a day: plan a trial whose outcomes come late.", metavar="NUMBER"
+        ),
+    ] = None,
+    delay: Annotated[
+        float | None,
+        typer.Option(help="With --arrivals: the deadline for outcomes, in days.", metavar="DAYS"),
+    ] = None,
+    delay_law: Annotated[
+        str | None,
+        typer.Option(
+            help="With --arrivals: fixed (default), uniform or exponential.", metavar="NAME"
+        ),
+    ] = None,
+    delay_mean: Annotated[
+        float | None,
+        typer.Option(help="With --delay-law: mean delay of outcomes, in days.", metavar="DAYS"),
+    ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            help="With --arrivals: the share that never answers, or one per arm.", metavar="P,..."
+        ),
+    ] = None,
+    default: Annotated[
+        str | None,
+        typer.Option(
+            help="With --arrivals: what a missing outcome counts as. Default: estimate, from those "
+            "who answered.",
+            metavar="VALUE",
+        ),
+    ] = None,
+    drift: Annotated[
+        str | None,
+        typer.Option(
+            help="With --arrivals: linear:SIZE, or season:SIZE:DAYS.", metavar="KIND:SIZE"
+        ),
+    ] = None,
+    deadlines: Annotated[
+        str | None,
+        typer.Option(help="With --arrivals: other deadlines to show.", metavar="DAYS,..."),
+    ] = None,
     seed: Annotated[
         int, typer.Option(help="Random seed, for reproducible results.", metavar="COUNT")
     ] = 1,
@@ -72,6 +121,9 @@ def command(
 
     Give the expected rates, or the number of arms with a range of rates or with the smallest gap
     that matters. Every policy that you can use is simulated, with the arms in random order.
+
+    With --arrivals the plan is for a trial on a calendar: participants on worse arms, regret, days,
+    a race for a winner, the width of intervals, and other deadlines.
     """
     check_path("html", html, (".html", ".htm"))
     given = None if means is None else numbers("means", means)
@@ -80,17 +132,40 @@ def command(
     count = None if arms is None else whole("arms", arms)
     rounds = None if horizon is None else whole("horizon", horizon)
 
+    late = {
+        "delay": delay, "delay_law": delay_law, "delay_mean": delay_mean, "missing": missing,
+        "default": default, "drift": drift, "deadlines": deadlines,
+    }  # fmt: skip
+    for name, value in late.items():
+        if value is not None and arrivals is None:
+            raise InvalidArgument(name, "come with arrivals", value, "add --arrivals")
+
     from ..theory import plan
 
+    found: Plan | TrialPlan
     try:
-        found = plan(
-            given, arms=count, rates=span, gap=gap, horizon=rounds, goal=goal, risk=risk,
-            trust=trust, epsilon=epsilon, epsilons=others, delta=delta, seed=seed, threads=threads,
-        )  # fmt: skip
+        if arrivals is not None:
+            for name, value, usual in (
+                ("goal", goal, "regret"), ("trust", trust, "server"), ("delta", delta, 0.0),
+                ("rates", rates, None),
+            ):  # fmt: skip
+                if value != usual:
+                    raise InvalidArgument(name, "be left out with arrivals", value, "leave it out")
+            found = _with_calendar(
+                given, count, gap, rounds, arrivals, late, epsilon=epsilon,
+                epsilons=others or (), risk=risk, seed=seed, threads=threads,
+            )  # fmt: skip
+        else:
+            found = plan(
+                given, arms=count, rates=span, gap=gap, horizon=rounds, goal=goal, risk=risk,
+                trust=trust, epsilon=epsilon, epsilons=others, delta=delta, seed=seed,
+                threads=threads,
+            )  # fmt: skip
     except KeyboardInterrupt:
         typer.echo("interrupted: nothing was finished", err=True)
         raise typer.Exit(130) from None
-    if not found.complete:
+    complete = getattr(found, "complete", True)
+    if not complete:
         typer.echo("interrupted: only what was finished is shown", err=True)
     with deferred_errors() as saving:
         if html is not None:
@@ -103,5 +178,50 @@ def command(
     else:
         print_text(found.text(width_of_output(100)))
     saving.raise_now()
-    if not found.complete:
+    if not complete:
         raise typer.Exit(130)
+
+
+def _with_calendar(
+    means: list[float] | None,
+    arms: int | None,
+    gap: float | None,
+    horizon: int | None,
+    arrivals: float,
+    late: dict[str, Any],
+    **rest: Any,
+) -> TrialPlan:
+    """The plan of a trial whose outcomes come late."""
+    from ..simulator.calendar import Delay
+    from ..theory.planning.calendar import plan_trial
+    from ..theory.planning.question import question
+
+    asked = question(means, arms=arms, gap=gap, horizon=horizon)
+    deadline = late["delay"] or 0.0
+    delay: float | Delay = deadline
+    if late["delay_law"] is not None or late["delay_mean"] is not None:
+        delay = Delay(deadline, late["delay_law"] or "exponential", late["delay_mean"])
+    default = late["default"]
+    if default is not None and default != "estimate":
+        default = numbers("default", default)[0]
+    assert asked.horizon is not None
+    return plan_trial(
+        asked.scenarios[0], horizon=asked.horizon, arrivals=arrivals, delay=delay,
+        missing=0.0 if late["missing"] is None else numbers("missing", late["missing"]),
+        default="estimate" if default is None else default, drift=_drift(late["drift"]),
+        deadlines=None if late["deadlines"] is None else numbers("deadlines", late["deadlines"]),
+        **rest,
+    )  # fmt: skip
+
+
+def _drift(text: str | None) -> Drift | None:
+    from ..simulator.calendar import Drift
+
+    if text is None:
+        return None
+    kind, *sizes = text.split(":")
+    if len(sizes) not in (1, 2):
+        raise InvalidArgument(
+            "drift", "be KIND:SIZE or season:SIZE:DAYS", text, "use for example linear:.1"
+        )
+    return Drift(kind, *(numbers("drift", size)[0] for size in sizes))

@@ -257,7 +257,7 @@ class NoisyThompson(RoundRule):
     def first_width(self, setting: LinearSetting) -> float:
         return float(self.width)
 
-    def first_view(self, setting: LinearSetting) -> LinearView:
+    def first_view(self, setting: LinearSetting) -> Any:
         view = super().first_view(setting)
         for i in range(len(view.lower)):
             view.lower[i] *= self.width  # L of v²(λI)^-1

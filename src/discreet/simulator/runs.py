@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from ..arms.base import Law
 from ..checks import MOST_RUNS, count
@@ -30,6 +30,9 @@ from .loop import Curve, Study, compiled_loop, fresh_course
 from .own import OwnPolicy, OwnWork, own
 from .results import Comparison, Result
 from .work import Stage, Work, check_flag, check_room, check_threads, entropy_of
+
+if TYPE_CHECKING:
+    from .calendar import Delay, Drift, TrialResult
 
 DECISIONS = 100_000
 """Decisions between two looks at the stop sign: at most some tenths of a second."""
@@ -59,6 +62,7 @@ class Finishing(Protocol):
     def result(self) -> Result: ...
 
 
+@overload
 def simulate(
     policy: BasePolicy[Any] | Any,
     law: Served,
@@ -70,7 +74,37 @@ def simulate(
     points: int = 100,
     shuffle: bool = False,
     progress: bool | Bar | None = None,
-) -> Result:
+) -> Result: ...
+@overload
+def simulate(
+    policy: BasePolicy[Any],
+    law: Served,
+    *,
+    horizon: float,
+    runs: int = 100,
+    seed: int | None = None,
+    threads: int | None = None,
+    arrivals: float,
+    delay: float | Delay = 0.0,
+    missing: float | Sequence[float] = 0.0,
+    default: float | str = "estimate",
+    drift: Drift | None = None,
+    window: int = 1,
+) -> TrialResult: ...
+def simulate(
+    policy: BasePolicy[Any],
+    law: Served,
+    *,
+    horizon: float,
+    runs: int = 100,
+    seed: int | None = None,
+    threads: int | None = None,
+    points: int = 100,
+    shuffle: bool = False,
+    progress: bool | Bar | None = None,
+    arrivals: float | None = None,
+    **late: Any,
+) -> Result | TrialResult:
     """Run a policy on a law of rewards, or a linear one on a linear problem; regret and pulls are
     recorded on a log grid of `points`.
 
@@ -78,14 +112,53 @@ def simulate(
     arms in the order in which they are listed, which helps them if the best one comes first; pulls
     are reported under the arms' own numbers all the same.
 
+    With `arrivals` (participants a day) outcomes come late, and arms run side by side in streams:
+    `delay` (a deadline in days, or a `Delay`), `missing` (the share that never answers, or one per
+    arm), `default` (what a missing outcome counts as; default: means of those who answered),
+    `drift` (a `Drift`) and `window` (places that are shuffled) say how; the result is then a
+    `TrialResult`: see `discreet.simulator.calendar`.
+
     `progress=None` shows a bar on a terminal once the work has taken a second, and says anywhere
     that code is being compiled. Ctrl-C ends the work early and returns the runs that were finished:
     `result.complete` is then False.
     """
+    if arrivals is not None:
+        return _on_calendar(policy, law, arrivals, late, horizon, runs, seed, threads, shuffle)
+    if late:
+        _known(late)
+        raise InvalidArgument(
+            "arrivals", f"be given with {', '.join(late)}", None, "use for example arrivals=12"
+        )
     return compare(
         [policy], law, horizon=horizon, runs=runs, seed=seed, threads=threads, points=points,
         shuffle=shuffle, progress=progress,
     )[0]  # fmt: skip
+
+
+LATE = ("delay", "missing", "default", "drift", "window")
+
+
+def _on_calendar(
+    policy: Any, law: Any, arrivals: float, late: dict[str, Any], horizon: float, runs: int,
+    seed: int | None, threads: int | None, shuffle: bool,
+) -> TrialResult:  # fmt: skip
+    from .calendar import calendar, simulate_trials
+
+    _known(late)
+    if check_flag("shuffle", shuffle):
+        raise InvalidArgument(
+            "shuffle", "be False with arrivals", shuffle, "arms run side by side: leave it out"
+        )
+    checked = calendar(getattr(law, "arms", 1), arrivals=arrivals, **late)
+    return simulate_trials(
+        policy, law, checked, horizon=horizon, runs=runs, seed=seed, threads=threads
+    )
+
+
+def _known(late: dict[str, Any]) -> None:
+    for name in late:
+        if name not in LATE:
+            raise TypeError(f"simulate() got an unexpected keyword argument {name!r}")
 
 
 def compare(

@@ -23,7 +23,7 @@ from .linear_lower import (
     linear_programme,
 )
 from .pictures import price_picture, regime_picture
-from .planning import Plan, plan
+from .planning import Plan, TrialPlan, plan, plan_trial
 from .regimes import (
     Regime,
     free_epsilon,
@@ -65,6 +65,7 @@ __all__ = [
     "Plan",
     "Regime",
     "Strength",
+    "TrialPlan",
     "adac_ucb",
     "adap_tt_samples",
     "adap_tt_star_samples",
@@ -98,6 +99,7 @@ __all__ = [
     "minimax_zcdp",
     "overlay",
     "plan",
+    "plan_trial",
     "price_picture",
     "private_bernoulli",
     "private_characteristic_time",

@@ -1,5 +1,6 @@
 """The planner: which row, at which price, before the trial starts."""
 
+from .calendar import TrialPlan, plan_trial
 from .candidates import Candidate, candidates
 from .plan import Free, Plan, Prediction, plan
 from .question import Question, question
@@ -10,7 +11,9 @@ __all__ = [
     "Plan",
     "Prediction",
     "Question",
+    "TrialPlan",
     "candidates",
     "plan",
+    "plan_trial",
     "question",
 ]

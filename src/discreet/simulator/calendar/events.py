@@ -1,0 +1,251 @@
+"""The event loop unit by unit: for rates that drift, shuffled windows, and indices that move.
+
+    for every arrival:  release what is due;  plan a window if none is under way;
+                        draw an arm from it;  close its block if that was the last place
+
+A window of w places is planned by adding the index up w times, an arm without release having w/K
+of them; who gets which place is drawn at random. Windows shuffle arms within days, so that a trend
+shorter than a window cannot favour one of them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from ...policies.divergences import kl, private_upper
+from ...policies.rules import clip01
+from .blocks import (
+    ALL,
+    Book,
+    Design,
+    World,
+    counted,
+    fresh,
+    named,
+    publish,
+    rate_at,
+    weigh,
+)
+
+IMED, KLUCB = 0, 1
+
+
+class Windows(NamedTuple):
+    """Which index, and how many places are planned at a time."""
+
+    rule: int
+    window: int
+
+
+class Answers(NamedTuple):
+    """How answers are late, and room for those to come, in the order of a heap."""
+
+    law: int
+    mean: float
+    due: Any
+    what: Any
+
+
+def rescore_planned(design: Design, book: Book, arm: int) -> None:
+    """C d + log N, the places planned but not drawn among N."""
+    planned = book.places[arm] + book.left[arm]
+    evidence = planned if design.counted == ALL else counted(design, book, arm)
+    book.score[arm] = evidence * book.rate[arm] + math.log(max(planned, 1))
+
+
+def upper(design: Design, book: Book, arm: int, taken: int) -> float:
+    """max{q : C d_ε(clip01(m), q) <= log t}."""
+    evidence = counted(design, book, arm)
+    if design.counted == ALL:
+        evidence += book.left[arm]
+    share = min(max(book.answers[arm], 1.0), float(book.released[arm])) / book.released[arm]
+    level = math.log(taken + 1.0) / max(evidence * share, 1.0)
+    return private_upper(clip01(book.mean[arm]), level, design.epsilon)
+
+
+def plan_window(design: Design, book: Book, rule: int, window: int, taken: int, blind: int) -> None:
+    """The places of the next window, by arm; `blind` arms have no release."""
+    arms = len(book.places)
+    for planned in range(window):
+        arm, level = -1, 1e300
+        if blind > 0:  # an arm without release: w/K places
+            for other in range(arms):
+                if book.released[other] == 0 and book.left[other] * arms < window:
+                    value = float(book.places[other] + book.left[other])
+                    if value < level:
+                        arm, level = other, value
+        if arm < 0:
+            for other in range(arms):
+                if book.released[other] > 0:
+                    value = book.score[other]
+                    if rule == KLUCB:
+                        value = -upper(design, book, other, taken + planned)
+                    if value < level:
+                        arm, level = other, value
+        book.left[arm] += 1
+        rescore_planned(design, book, arm)
+
+
+def unit_by_unit(
+    world: World, design: Design, book: Book, extra: Windows, rng: Any
+) -> tuple[float, float]:
+    """A whole trial; the day of its last assignment, and the share of participants used: 1."""
+    fresh(book)
+    rule, window = extra.rule, extra.window
+    arms, horizon, marks = len(book.places), design.horizon, design.marks
+    length = horizon / world.arrivals
+    now, head, tail, left, blind = 0.0, 0, 0, 0, arms
+    for taken in range(horizon):
+        now += rng.standard_exponential() / world.arrivals
+        changed = False
+        while head < tail and book.wait_due[head] <= now:
+            if book.released[book.wait_arm[head]] == 0:
+                blind -= 1
+            release_waiting(design, book, head, rng)
+            head += 1
+            changed = True
+        if changed:
+            weigh(design, book)
+            for arm in range(arms):
+                rescore_planned(design, book, arm)
+        if left == 0:
+            plan_window(design, book, rule, window, taken, blind)
+            left = window
+        arm = 0
+        if window > 1:
+            place = rng.integers(0, left)
+            while place >= book.left[arm]:
+                place -= book.left[arm]
+                arm += 1
+        else:
+            while book.left[arm] == 0:
+                arm += 1
+        book.left[arm] -= 1
+        left -= 1
+        book.places[arm] += 1
+        if rng.random() < world.answered[arm]:
+            book.open_answers[arm] += 1.0
+            if rng.random() < rate_at(world, arm, now, length):
+                book.open_sum[arm] += 1.0
+        if book.places[arm] == marks[book.block[arm]]:
+            close(book, arm, tail, now + world.deadline)
+            rescore_planned(design, book, arm)
+            tail += 1
+    for arm in range(arms):
+        if book.places[arm] > book.closed[arm]:
+            close(book, arm, tail, now + world.deadline)
+            book.block[arm] -= 1
+            book.published[arm] -= 1
+            tail += 1
+    while head < tail:
+        release_waiting(design, book, head, rng)
+        head += 1
+    return now, 1.0
+
+
+def close(book: Book, arm: int, tail: int, due: float) -> None:
+    """The open block of an arm waits, last in the queue."""
+    book.wait_arm[tail] = arm
+    book.wait_size[tail] = book.places[arm] - book.closed[arm]
+    book.wait_due[tail] = due
+    book.wait_sum[tail] = book.open_sum[arm]
+    book.wait_answers[tail] = book.open_answers[arm]
+    book.open_sum[arm] = 0.0
+    book.open_answers[arm] = 0.0
+    book.closed[arm] = book.places[arm]
+    book.block[arm] += 1
+
+
+def release_waiting(design: Design, book: Book, head: int, rng: Any) -> None:
+    """Release the block that is due first."""
+    arm = book.wait_arm[head]
+    total, answers = book.wait_sum[head], book.wait_answers[head]
+    publish(design, book, arm, book.wait_size[head], total, answers, rng)
+    book.published[arm] += 1
+
+
+def delay_of(law: int, mean: float, deadline: float, rng: Any) -> float:
+    """Days until an answer that comes in time."""
+    if law == 0 or mean == 0.0:
+        return mean
+    if law == 1:
+        return float(min(2.0 * mean, deadline) * rng.random())
+    # exponential, given that it is at most the deadline
+    return -mean * math.log1p(rng.random() * math.expm1(-deadline / mean))
+
+
+def not_private(
+    world: World, design: Design, book: Book, extra: Answers, rng: Any
+) -> tuple[float, float]:
+    """IMED that sees every answer when it comes.
+
+    N kl(m, m*) + log N, N all participants of the arm as if they had answered with mean m.
+    """
+    fresh(book)
+    arms, horizon = len(book.places), design.horizon
+    due, what = extra.due, extra.what
+    length = horizon / world.arrivals
+    now, waiting, seen = 0.0, 0, 0
+    for _ in range(horizon):
+        now += rng.standard_exponential() / world.arrivals
+        while waiting > 0 and due[0] <= now:
+            waiting -= 1
+            observe(book, extra, waiting)
+            seen += 1
+        best = named(book)
+        arm, level = -1, 1e300
+        for other in range(arms):
+            if book.released[other] == 0:
+                value = book.places[other] - 1e9
+            else:
+                cost = kl(book.mean[other], book.mean[best])
+                if cost == math.inf:
+                    cost = 1e9
+                places = max(book.places[other], 1)
+                value = book.places[other] * cost + math.log(places)
+            if value < level:
+                arm, level = other, value
+        book.places[arm] += 1
+        if rng.random() < world.answered[arm]:
+            reward = 1 if rng.random() < rate_at(world, arm, now, length) else 0
+            late = delay_of(extra.law, extra.mean, world.deadline, rng)
+            push(due, what, waiting, now + late, 2 * arm + reward)
+            waiting += 1
+    while waiting > 0:
+        waiting -= 1
+        observe(book, extra, waiting)
+        seen += 1
+    return now, seen / horizon
+
+
+def observe(book: Book, extra: Answers, waiting: int) -> None:
+    """The earliest answer arrives; `waiting` others are to come."""
+    arm, reward = extra.what[0] // 2, extra.what[0] % 2
+    book.released[arm] += 1
+    book.noisy[arm] += reward
+    book.mean[arm] = book.noisy[arm] / book.released[arm]
+    pop(extra.due, extra.what, waiting)
+
+
+def push(due: Any, what: Any, many: int, moment: float, code: int) -> None:
+    """Add to a heap of `many` entries, earliest first."""
+    place = many
+    while place > 0 and due[(place - 1) // 2] > moment:
+        due[place], what[place] = due[(place - 1) // 2], what[(place - 1) // 2]
+        place = (place - 1) // 2
+    due[place], what[place] = moment, code
+
+
+def pop(due: Any, what: Any, many: int) -> None:
+    """Remove the earliest of `many` + 1 entries."""
+    moment, code = due[many], what[many]
+    place, child = 0, 1
+    while child < many:
+        if child + 1 < many and due[child + 1] < due[child]:
+            child += 1
+        if due[child] >= moment:
+            break
+        due[place], what[place] = due[child], what[child]
+        place, child = child, 2 * child + 1
+    due[place], what[place] = moment, code

@@ -1,0 +1,188 @@
+"""What trials and races on a calendar came to."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .races import half_width
+from .setting import Calendar
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A mean with its standard error, and what nine of ten trials see."""
+
+    mean: float
+    error: float
+    low: float
+    high: float
+
+    def to_dict(self) -> dict[str, float]:
+        """JSON-ready."""
+        return {"mean": self.mean, "error": self.error, "low": self.low, "high": self.high}
+
+
+def figure(values: NDArray[Any]) -> Figure:
+    """Mean, standard error, 5 % and 95 % quantiles."""
+    import numpy as np
+
+    error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+    low, high = np.quantile(values, [0.05, 0.95])
+    return Figure(float(values.mean()), error, float(low), float(high))
+
+
+@dataclass(frozen=True, eq=False)
+class TrialResult:
+    """Trials with late outcomes. Arrays are indexed trial, then arm."""
+
+    policy: dict[str, Any]
+    law: dict[str, Any]
+    means: tuple[float, ...]
+    calendar: Calendar
+    horizon: int
+    seed: int
+    seconds: float
+    flow: str
+    epsilon: float
+    marks: tuple[int, ...]
+    pulls: NDArray[Any]
+    estimates: NDArray[Any]
+    """Released means at the end."""
+    looks: NDArray[Any]
+    """Full blocks released."""
+    days: NDArray[Any]
+    """From the first day to the last release."""
+    named: NDArray[Any]
+    """The arm with the largest released mean at the end."""
+    used: NDArray[Any]
+    """Share of participants whose outcomes entered a release."""
+
+    @property
+    def name(self) -> str:
+        """The row's name."""
+        return str(self.policy["name"])
+
+    @property
+    def runs(self) -> int:
+        """Trials."""
+        return len(self.days)
+
+    @property
+    def gaps(self) -> NDArray[Any]:
+        """How much worse than the best every arm is."""
+        import numpy as np
+
+        return max(self.means) - np.array(self.means)
+
+    @property
+    def regret(self) -> NDArray[Any]:
+        """Expected outcomes lost in every trial."""
+        import numpy as np
+
+        return np.asarray(self.pulls @ self.gaps)
+
+    @property
+    def worse(self) -> NDArray[Any]:
+        """Participants on arms that are not best."""
+        import numpy as np
+
+        return np.asarray(self.pulls[:, self.gaps > 0.0].sum(axis=1))
+
+    @property
+    def best_named(self) -> float:
+        """Share of trials that end with a best arm on top."""
+        return float((self.gaps[self.named] == 0.0).mean())
+
+    def widths(self, risk: float = 0.05) -> tuple[float, ...]:
+        """Mean width of the intervals that hold for all arms and looks together with 1 - risk, for a
+        declared default or no missing outcomes; 1 before the first look."""
+        arms = len(self.means)
+        by_look = [1.0]
+        for look, mark in enumerate(self.marks, start=1):
+            by_look.append(min(1.0, 2.0 * half_width(mark, look, arms, self.epsilon, risk)))
+        import numpy as np
+
+        return tuple(float(width) for width in np.array(by_look)[self.looks].mean(axis=0))
+
+    def summary(self) -> dict[str, Any]:
+        """Figures for JSON."""
+        return {
+            "policy": self.name,
+            "horizon": self.horizon,
+            "runs": self.runs,
+            "calendar": self.calendar.to_dict(),
+            "flow": self.flow,
+            "worse": figure(self.worse).to_dict(),
+            "regret": figure(self.regret).to_dict(),
+            "days": figure(self.days).to_dict(),
+            "best_named": self.best_named,
+            "used": float(self.used.mean()),
+            "pulls": self.pulls.mean(axis=0).tolist(),
+            "seconds": self.seconds,
+            "seed": self.seed,
+        }
+
+    def __repr__(self) -> str:
+        """One line."""
+        return (
+            f"TrialResult({self.name}: regret {self.regret.mean():.4g} of {self.horizon:,} "
+            f"participants in {self.days.mean():.4g} days, best arm named {self.best_named:.3g}, "
+            f"used {self.used.mean():.2g}, {self.runs} trials, seed {self.seed})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RaceResult:
+    """Races: `winner` is the arm that was left, -1 if the trial ended before."""
+
+    means: tuple[float, ...]
+    calendar: Calendar
+    horizon: int
+    epsilon: float
+    risk: float
+    seed: int
+    seconds: float
+    pulls: NDArray[Any]
+    days: NDArray[Any]
+    winner: NDArray[Any]
+    looks: NDArray[Any]
+
+    @property
+    def runs(self) -> int:
+        """Races."""
+        return len(self.days)
+
+    @property
+    def participants(self) -> NDArray[Any]:
+        """Participants of every race."""
+        import numpy as np
+
+        return np.asarray(self.pulls.sum(axis=1))
+
+    @property
+    def declared(self) -> float:
+        """Share of races with a winner."""
+        return float((self.winner >= 0).mean())
+
+    @property
+    def false_winners(self) -> float:
+        """Share of races won by an arm that is not the only best: with equal arms every winner."""
+        import numpy as np
+
+        best = np.array(self.means) == max(self.means)
+        if best.sum() > 1:
+            best[:] = False
+        return float(((self.winner >= 0) & ~best[self.winner]).mean())
+
+    def __repr__(self) -> str:
+        """One line."""
+        return (
+            f"RaceResult(declared {self.declared:.3g}, {self.participants.mean():.4g} "
+            f"participants, {self.days.mean():.4g} days, false winners {self.false_winners:.3g}, "
+            f"{self.runs} races, seed {self.seed})"
+        )

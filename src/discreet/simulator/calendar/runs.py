@@ -1,0 +1,307 @@
+"""Many trials on a calendar: which loop serves, seeds, threads.
+
+Trials are played fifty at a time, each fifty from a child of one SeedSequence, so a seed fixes
+every number, whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ...arms.bernoulli import Bernoulli
+from ...checks import MOST_RUNS, count, horizon_of, one_of, positive, share
+from ...compiled import Function, Kernel, compile_for, open_slot
+from ...errors import InvalidArgument
+from ...policies import Policy, imed
+from ...policies.private_kl import DPIMED, DPKLUCB
+from ...policies.releases import RunningLaplace
+from ...policies.schedules import Geometric
+from ...policies.view import Empty
+from ..work import check_threads, entropy_of
+from .blocks import Book, Design, World, fresh_book, marks_of, named
+from .events import IMED, KLUCB, Answers, Windows, not_private, unit_by_unit
+from .races import race, race_marks, threshold
+from .results import RaceResult, TrialResult
+from .setting import DRIFTS, LAWS, Calendar
+from .strides import in_strides, one_batch
+
+CHUNK = 50
+"""Trials from one generator."""
+COUNTED = ("closed", "released", "all")
+FLOWS = ("streams", "one batch")
+MOST_PARTICIPANTS = 10**9
+FIRST_LOOK = 20.0
+"""Places per arm at the first look of a race, times ε."""
+
+
+class Trials(NamedTuple):
+    """What is recorded of every trial."""
+
+    pulls: Any
+    estimates: Any
+    looks: Any
+    days: Any
+    named: Any
+    used: Any
+
+
+trial: Callable[..., tuple[float, float]] = open_slot("trial")
+
+
+def many_trials(
+    world: World, design: Design, book: Book, extra: Any, record: Trials, first: int, last: int,
+    rng: Any,
+) -> None:  # fmt: skip
+    """Trials `first` to `last`."""
+    for number in range(first, last):
+        day, used = trial(world, design, book, extra, rng)
+        record.days[number] = day + world.deadline
+        record.used[number] = used
+        record.named[number] = named(book)
+        for arm in range(len(book.places)):
+            record.pulls[number, arm] = book.places[arm]
+            record.estimates[number, arm] = book.mean[arm]
+            record.looks[number, arm] = book.published[arm]
+
+
+class Races(NamedTuple):
+    """What is recorded of every race."""
+
+    pulls: Any
+    days: Any
+    winner: Any
+    looks: Any
+
+
+class Looks(NamedTuple):
+    """How far an arm may be behind at every look, and room for the sums of looks to come."""
+
+    thresholds: Any
+    sums: Any
+
+
+def many_races(
+    world: World, design: Design, book: Book, extra: Looks, record: Races, first: int, last: int,
+    rng: Any,
+) -> None:  # fmt: skip
+    """Races `first` to `last`."""
+    for number in range(first, last):
+        day, _, looks, winner = race(world, design, book, extra.thresholds, extra.sums, rng)
+        record.days[number] = day
+        record.winner[number] = winner
+        record.looks[number] = looks
+        for arm in range(len(book.places)):
+            record.pulls[number, arm] = book.places[arm]
+
+
+@lru_cache(maxsize=8)
+def _trial_kernel(loop: Function) -> Kernel:
+    part = Kernel(loop)
+    # every participant is a step: calls that hand on the book would cost as much as the step
+    return Kernel(many_trials, trial=part.inlined() if loop is unit_by_unit else part)
+
+
+@lru_cache(maxsize=1)
+def _race_kernel() -> Kernel:
+    return Kernel(many_races)
+
+
+def simulate_trials(
+    policy: Policy,
+    law: Bernoulli,
+    calendar: Calendar,
+    *,
+    horizon: float,
+    runs: int = 1000,
+    seed: int | None = None,
+    threads: int | None = None,
+    counted: str = "closed",
+    flow: str = "streams",
+) -> TrialResult:
+    """Trials whose outcomes come late. In strides where that is exact, else unit by unit.
+
+    `flow`: "streams", or "one batch" at a time, who arrives meanwhile being thrown away.
+    """
+    import numpy as np
+
+    if not isinstance(policy, Policy):
+        raise InvalidArgument("policy", "be a Policy", policy, 'discreet.policy("dp-imed", ...)')
+    if not isinstance(law, Bernoulli):
+        raise InvalidArgument(
+            "law", "be Bernoulli on a calendar", law, "build it: discreet.Bernoulli([0.5, 0.3])"
+        )
+    size = checked_size(horizon, law.arms)
+    runs = count("runs", runs, most=MOST_RUNS)
+    evidence = COUNTED.index(one_of("counted", counted, *COUNTED))
+    one_of("flow", flow, *FLOWS)
+    policy.setting(law.arms, size)
+    world = world_of(law.means, calendar)
+    loop, extra, design = _loop_of(policy, law.arms, calendar, size, evidence, flow)
+    record = Trials(
+        np.zeros((runs, law.arms), np.int64), np.zeros((runs, law.arms)),
+        np.zeros((runs, law.arms), np.int64), np.zeros(runs), np.zeros(runs, np.int64),
+        np.zeros(runs),
+    )  # fmt: skip
+    entropy, workers = entropy_of(seed), check_threads(threads)
+    seconds = _play(
+        _trial_kernel(loop), policy.name, world, design, extra, record, entropy, workers
+    )
+    return TrialResult(
+        policy.to_dict(), law.to_dict(), law.means, calendar, size, entropy, seconds, flow,
+        _epsilon(design), tuple(int(mark) for mark in design.marks), *record,
+    )  # fmt: skip
+
+
+def simulate_races(
+    law: Bernoulli,
+    calendar: Calendar,
+    *,
+    horizon: float,
+    epsilon: float = math.inf,
+    risk: float = 0.05,
+    runs: int = 1000,
+    seed: int | None = None,
+    threads: int | None = None,
+) -> RaceResult:
+    """Races in permuted blocks until one arm is left: see `races`.
+
+    A missing outcome counts as the declared default, or as ½ where means are estimated: sums of
+    answers alone do not compare.
+    """
+    import numpy as np
+
+    budget = positive("epsilon", epsilon, infinite=True)
+    wrong = share("risk", risk)
+    size = checked_size(horizon, law.arms)
+    runs = count("runs", runs, most=MOST_RUNS)
+    first = math.ceil(FIRST_LOOK / min(budget, 1.0))
+    marks = race_marks(law.arms, size, max(1, min(first, size // (10 * law.arms))))
+    limits = [threshold(mark, look + 1, law.arms, budget, wrong) for look, mark in enumerate(marks)]
+    default = 0.5 if calendar.default is None else calendar.default
+    scale = 0.0 if math.isinf(budget) else 1.0 / budget
+    design = Design(np.array(marks, np.int64), scale, budget, default, 0, size)
+    looks = Looks(np.array(limits), np.zeros((len(marks), law.arms)))
+    record = Races(
+        np.zeros((runs, law.arms), np.int64), np.zeros(runs), np.zeros(runs, np.int64),
+        np.zeros(runs, np.int64),
+    )  # fmt: skip
+    entropy, workers = entropy_of(seed), check_threads(threads)
+    world = world_of(law.means, calendar)
+    seconds = _play(_race_kernel(), "race", world, design, looks, record, entropy, workers)
+    return RaceResult(law.means, calendar, size, budget, wrong, entropy, seconds, *record)
+
+
+def checked_size(horizon: object, arms: int) -> int:
+    """A number of participants that a simulation can follow."""
+    size = horizon_of(horizon, arms)
+    if size > MOST_PARTICIPANTS:
+        raise InvalidArgument("horizon", "be at most 1e9 on a calendar", horizon, "shorten it")
+    return size
+
+
+def world_of(means: tuple[float, ...], calendar: Calendar) -> World:
+    """What is true of the trial, for the loops."""
+    import numpy as np
+
+    drift = calendar.drift
+    kind, size, period = (
+        (0, 0.0, 1.0) if drift is None else (DRIFTS.index(drift.kind), drift.size, drift.period)
+    )
+    return World(
+        np.array(means), np.array(calendar.answered), calendar.arrivals, calendar.delay.deadline,
+        kind, size, period,
+    )  # fmt: skip
+
+
+def _loop_of(
+    policy: Policy, arms: int, calendar: Calendar, size: int, evidence: int, flow: str
+) -> tuple[Function, Any, Design]:
+    """The loop that serves a row, what it needs beside, and the design."""
+    import numpy as np
+
+    if isinstance(policy.rule, imed.IMED) and not policy.is_private:
+        mean = calendar.delay.mean
+        late = Answers(
+            LAWS.index(calendar.delay.law), 0.0 if mean is None else mean, np.zeros(size),
+            np.zeros(size, np.int64),
+        )  # fmt: skip
+        marks = np.array([size], np.int64)
+        return not_private, late, Design(marks, 0.0, math.inf, 0.0, evidence, size)
+    release, schedule = policy.release, policy.schedule
+    if not (
+        isinstance(policy.rule, DPIMED | DPKLUCB)
+        and isinstance(release, RunningLaplace)
+        and isinstance(schedule, Geometric)
+    ):
+        raise InvalidArgument(
+            "policy", "be simulated with late outcomes", policy.name,
+            "use dp-imed, dp-klucb, or imed without privacy; without arrivals every policy runs",
+        )  # fmt: skip
+    growth = schedule.parameters(policy.setting(arms, size))
+    epsilon = release.epsilon
+    default = math.nan if calendar.default is None else calendar.default
+    scale = 0.0 if math.isinf(epsilon) else 1.0 / epsilon
+    marks = marks_of(growth.first, growth.ratio, size)
+    design = Design(marks, scale, epsilon, default, evidence, size)
+    klucb = isinstance(policy.rule, DPKLUCB)
+    if flow == "one batch":
+        if klucb or calendar.drift is not None or calendar.window > 1:
+            raise InvalidArgument(
+                "flow", "be streams for dp-klucb, drift and windows", flow, 'use flow="streams"'
+            )
+        return one_batch, Empty(), design
+    if klucb or calendar.drift is not None or calendar.window > 1:
+        return unit_by_unit, Windows(KLUCB if klucb else IMED, calendar.window), design
+    return in_strides, Empty(), design
+
+
+def _epsilon(design: Design) -> float:
+    return math.inf if design.scale == 0.0 else design.epsilon
+
+
+def _play(
+    kernel: Kernel, name: str, world: World, design: Design, extra: Any, record: Any,
+    entropy: int, workers: int,
+) -> float:  # fmt: skip
+    """All trials, fifty at a time; the seconds they took, without compiling."""
+    import numpy as np
+
+    runs = len(record.days)
+    arms, blocks = len(world.rates), len(design.marks) + 1
+
+    def arguments(chunk: int) -> tuple[Any, ...]:
+        child = np.random.SeedSequence(entropy, spawn_key=(chunk,))
+        rng = np.random.Generator(np.random.SFC64(child))
+        own = type(extra)(*(x.copy() if hasattr(x, "copy") else x for x in extra))
+        first = chunk * CHUNK
+        last = min(first + CHUNK, runs)
+        return world, design, fresh_book(arms, blocks), own, record, first, last, rng
+
+    given = arguments(0)
+    function = compile_for(name, lambda: kernel.cached(*given), given)
+    started = time.perf_counter()
+    stop = threading.Event()
+
+    def play(chunk: int) -> None:
+        if not stop.is_set():
+            function(*arguments(chunk))
+
+    chunks = range(-(-runs // CHUNK))
+    if workers == 1 or len(chunks) == 1:
+        for chunk in chunks:
+            play(chunk)
+    else:
+        with ThreadPoolExecutor(min(workers, len(chunks))) as pool:
+            try:
+                for _ in pool.map(play, chunks):
+                    pass
+            except BaseException:
+                stop.set()
+                raise
+    return time.perf_counter() - started

@@ -1,0 +1,147 @@
+"""What a trial on a calendar is like: arrivals, answers, what is missing, drift.
+
+>>> calendar(2, arrivals=12, delay=14, missing=0.1).answered
+(0.9, 0.9)
+>>> calendar(2, arrivals=12, delay=Delay(14, "exponential", mean=5)).answered[0] > 0.93
+True
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...checks import amount, count, number, numbers, one_of, positive
+from ...errors import InvalidArgument
+
+LAWS = ("fixed", "uniform", "exponential")
+DRIFTS = ("none", "linear", "season")
+ESTIMATE = "estimate"
+YEAR = 365.0
+"""Days."""
+
+
+@dataclass(frozen=True)
+class Delay:
+    """When answers come: at most `deadline` days after the assignment, or they do not count.
+
+    `law`: "fixed" (every answer after `mean` days; default: the deadline), "uniform" (from 0 to
+    twice the mean; default: to the deadline) or "exponential" (with this mean).
+    """
+
+    deadline: float
+    law: str = "fixed"
+    mean: float | None = None
+
+    def __post_init__(self) -> None:
+        deadline = amount("deadline", self.deadline, infinite=False, fix="use delay=14")
+        one_of("law", self.law, *LAWS)
+        if self.mean is None and self.law == "exponential":
+            raise InvalidArgument("mean", "be given for exponential delays", None, "use mean=5")
+        usual = deadline if self.law == "fixed" else 0.5 * deadline
+        mean = usual if self.mean is None else amount("mean", self.mean, fix="use mean=5")
+        if not math.isfinite(mean):
+            raise InvalidArgument("mean", "be finite", mean, "use mean=5")
+        object.__setattr__(self, "deadline", deadline)
+        object.__setattr__(self, "mean", mean)
+
+    @property
+    def in_time(self) -> float:
+        """P(an answer comes by the deadline)."""
+        mean = 0.0 if self.mean is None else self.mean
+        if self.law == "fixed" or mean == 0.0:
+            return 1.0 if mean <= self.deadline else 0.0
+        if self.law == "uniform":
+            return min(1.0, self.deadline / (2.0 * mean))
+        return -math.expm1(-self.deadline / mean)
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How the rates of all arms move together: "linear", by `size` from the first day to the last;
+    "season", size · sin(2π t / period), days t. Rates stay in [0, 1]."""
+
+    kind: str
+    size: float
+    period: float = YEAR
+
+    def __post_init__(self) -> None:
+        one_of("kind", self.kind, *DRIFTS)
+        size = number("size", self.size, low=-1.0, high=1.0, fix="use for example size=0.1")
+        object.__setattr__(self, "size", size)
+        object.__setattr__(self, "period", positive("period", self.period, "use period=365"))
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """A checked calendar, one entry of `missing` per arm.
+
+    `default` is what a missing outcome counts as; None: means are estimated from those who
+    answered, and the number of answers is released beside their sum.
+    """
+
+    arrivals: float
+    delay: Delay
+    missing: tuple[float, ...]
+    default: float | None
+    drift: Drift | None
+    window: int
+
+    @property
+    def answered(self) -> tuple[float, ...]:
+        """P(an outcome counts), per arm."""
+        return tuple((1.0 - missing) * self.delay.in_time for missing in self.missing)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        drift = self.drift
+        return {
+            "arrivals": self.arrivals,
+            "deadline": self.delay.deadline,
+            "delay": self.delay.law,
+            "mean_delay": self.delay.mean,
+            "missing": list(self.missing),
+            "default": ESTIMATE if self.default is None else self.default,
+            "drift": None if drift is None else drift.kind,
+            "drift_size": None if drift is None else drift.size,
+            "drift_period": None if drift is None else drift.period,
+            "window": self.window,
+        }
+
+
+def calendar(
+    arms: int,
+    *,
+    arrivals: object,
+    delay: object = 0.0,
+    missing: float | Sequence[float] = 0.0,
+    default: object = ESTIMATE,
+    drift: Drift | None = None,
+    window: object = 1,
+) -> Calendar:
+    """Check everything; a number of days for `delay` is a deadline that all answers keep."""
+    rate = positive("arrivals", arrivals, "say how many participants come a day")
+    late = delay if isinstance(delay, Delay) else Delay(number("delay", delay, fix="use delay=14"))
+    fix = "say which share never answers: one number, or one per arm"
+    shares = numbers("missing", missing, low=0.0, high=1.0, fix=fix)
+    if len(shares) not in (1, arms):
+        raise InvalidArgument("missing", f"have 1 or {arms} entries", list(shares), fix)
+    if max(shares) >= 1.0:
+        raise InvalidArgument("missing", "be below 1", max(shares), fix)
+    if late.in_time == 0.0:
+        raise InvalidArgument(
+            "delay", "let answers come by the deadline", late, "shorten the mean delay"
+        )
+    counted = None
+    if default != ESTIMATE:
+        fix = 'use default="estimate", or what a missing outcome counts as, such as default=0'
+        counted = number("default", default, low=0.0, high=1.0, fix=fix)
+    if drift is not None and not isinstance(drift, Drift):
+        raise InvalidArgument("drift", "be a Drift", drift, 'use Drift("linear", 0.1)')
+    return Calendar(
+        rate, late, shares * (arms // len(shares)), counted,
+        None if drift is None or drift.kind == "none" else drift,
+        count("window", window, fix="use window=1", most=10**6),
+    )  # fmt: skip

@@ -1,0 +1,206 @@
+"""Trials on a calendar: loops against a naive twin and each other, published figures, refusals.
+
+Distributions are compared with the Dvoretzky-Kiefer-Wolfowitz bound, at a false-alarm rate of 1e-7
+each; means within five standard errors or more (6e-7). Seeds are fixed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from naive_calendar import ks_distance, ks_limit, naive_trial
+
+import discreet
+from discreet.errors import InvalidArgument
+from discreet.simulator.calendar import (
+    Delay,
+    Drift,
+    TrialResult,
+    calendar,
+    simulate_races,
+    simulate_trials,
+)
+from discreet.simulator.calendar.blocks import marks_of
+from discreet.simulator.calendar.races import half_width, race_marks, threshold
+
+TWO = discreet.Bernoulli([0.5, 0.3])
+ROW = discreet.policy("dp-imed", epsilon=1.0, ratio=1.5)
+
+
+def late(default: float | str = 0.0, runs: int = 2000, horizon: float = 600, **more: object):  # type: ignore[no-untyped-def]
+    given: dict[str, object] = {"arrivals": 12, "delay": 14, "missing": 0.1, "default": default}
+    law = more.pop("law", TWO)
+    return discreet.simulate(ROW, law, horizon=horizon, runs=runs, seed=1, **(given | more))  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("default", [0.0, None])
+def test_strides_and_units_have_the_law_of_the_naive_loop(default: float | None) -> None:
+    first, ratio = 4, 1.5
+    row = discreet.policy("dp-imed", epsilon=1.0, ratio=ratio, first=first)
+    said = "estimate" if default is None else default
+    rng = np.random.default_rng(5)
+    naive = [
+        naive_trial([0.7, 0.4], [0.9, 0.8], 80, 3.0, 5.0, 1.0, first, ratio, default, rng)
+        for _ in range(500)
+    ]
+    law = discreet.Bernoulli([0.7, 0.4])
+    for drift in (None, Drift("linear", 1e-12)):  # in strides; unit by unit
+        own = discreet.simulate(
+            row, law, horizon=80, runs=4000, seed=2, arrivals=3, delay=5, missing=[0.1, 0.2],
+            default=said, drift=drift,
+        )  # fmt: skip
+        limit = ks_limit(500, 4000)
+        assert ks_distance([places[0] for places, _, _ in naive], own.pulls[:, 0]) < limit
+        assert ks_distance([day + 5.0 for _, day, _ in naive], own.days) < limit
+        assert ks_distance([named for _, _, named in naive], own.named) < limit
+
+
+def test_strides_and_units_agree_on_four_arms() -> None:
+    law = discreet.Bernoulli([0.6, 0.5, 0.5, 0.45])
+    strides = late(law=law, horizon=2000)
+    units = late(law=law, horizon=2000, runs=400, drift=Drift("linear", 1e-12))
+    for a, b in ((strides.regret, units.regret), (strides.days, units.days)):
+        assert ks_distance(a, b) < ks_limit(len(a), len(b))
+
+
+@pytest.mark.parametrize(
+    ("means", "horizon", "regret", "error"),
+    [
+        ((0.5, 0.3), 600, 24.4, 0.16),
+        ((0.5, 0.3), 10_000, 26.2, 0.2),
+        ((0.6, 0.5, 0.5, 0.45), 10_000, 90.0, 1.1),
+    ],
+)
+def test_regret_of_streams(
+    means: tuple[float, ...], horizon: int, regret: float, error: float
+) -> None:
+    """Measured beforehand with 2,000 trials: both means have that standard error."""
+    own = late(law=discreet.Bernoulli(means), horizon=horizon)
+    assert abs(own.regret.mean() - regret) < 5.0 * math.sqrt(2.0) * error
+    assert own.used.mean() == 1.0
+    assert own.best_named > 0.98
+
+
+def test_one_batch_at_a_time_throws_participants_away() -> None:
+    row = discreet.policy("dp-imed", epsilon=1.0, ratio=2.0)
+    asked = calendar(2, arrivals=12, delay=14, missing=0.1, default=0)
+    own = simulate_trials(row, TWO, asked, horizon=600, runs=2000, seed=1, flow="one batch")
+    assert abs(own.regret.mean() - 45.8) < 5.0 * math.sqrt(2.0) * 0.31
+    assert abs(own.used.mean() - 0.13) < 0.01
+
+
+@pytest.mark.parametrize(
+    ("missing", "default", "regret", "error"),
+    [
+        ((0.3, 0.1), 0.0, 304.0, 4.5),
+        ((0.3, 0.1), "estimate", 30.0, 0.5),
+        ((0.1, 0.3), "estimate", 32.0, 0.5),
+    ],
+)
+def test_missing_outcomes(
+    missing: tuple[float, float], default: float | str, regret: float, error: float
+) -> None:
+    law = discreet.Bernoulli([0.5, 0.4])
+    own = late(law=law, horizon=5000, missing=missing, default=default)
+    assert abs(own.regret.mean() - regret) < 5.0 * math.sqrt(2.0) * error
+    assert (own.best_named > 0.99) == (default == "estimate")
+
+
+def test_places_add_up_and_seeds_fix_everything() -> None:
+    asked = calendar(2, arrivals=12, delay=14, missing=0.1)
+    one, two = (
+        simulate_trials(ROW, TWO, asked, horizon=300, runs=120, seed=3, threads=n) for n in (1, 2)
+    )
+    assert isinstance(one, TrialResult)
+    assert (one.pulls.sum(axis=1) == 300).all()
+    assert (one.pulls == two.pulls).all()
+    assert (one.days == two.days).all()
+    assert one.summary()["regret"] == two.summary()["regret"]
+    shorter = simulate_trials(ROW, TWO, asked, horizon=300, runs=50, seed=3)
+    assert (one.pulls[:50] == shorter.pulls).all()
+
+
+def test_race_declares_the_better_arm() -> None:
+    asked = calendar(2, arrivals=12, delay=14, missing=0.1, default=0)
+    own = simulate_races(TWO, asked, horizon=6000, epsilon=1.0, runs=1000, seed=1)
+    assert own.declared > 0.995
+    assert own.false_winners == 0.0
+    assert abs(own.participants.mean() - 892) < 5.0 * math.sqrt(2.0) * 11.0
+
+
+@pytest.mark.parametrize("drift", [None, Drift("linear", 0.3), Drift("season", 0.15)])
+def test_races_of_equal_arms_seldom_have_a_winner(drift: Drift | None) -> None:
+    """At most α = .05: more than 55 of 500 has a probability below 1e-7 then."""
+    asked = calendar(2, arrivals=12, delay=14, missing=0.1, default=0, drift=drift)
+    level = discreet.Bernoulli([0.4, 0.4])
+    own = simulate_races(level, asked, horizon=5000, epsilon=1.0, runs=500, seed=1)
+    assert own.false_winners * 500 <= 55
+
+
+def test_thresholds_are_minima() -> None:
+    for epsilon, mark, look in itertools.product((0.25, 1.0, math.inf), (20, 300), (1, 6)):
+        theta = np.linspace(1e-4, min(epsilon, 3.0), 40_001)[:-1]
+        noise = 0.0 if math.isinf(epsilon) else np.log(1 - (theta / epsilon) ** 2)
+        risk = math.log(3 * 2 * look * (look + 1) / 0.05)
+        by_grid = ((theta**2 * mark / 4 - 2 * look * noise + risk) / theta).min()
+        assert threshold(mark, look, 3, epsilon, 0.05) == pytest.approx(by_grid, rel=1e-5)
+        risk = math.log(2 * 3 * look * (look + 1) / 0.05)
+        by_grid = ((theta**2 * mark / 8 - look * noise + risk) / (theta * mark)).min()
+        assert half_width(mark, look, 3, epsilon, 0.05) == pytest.approx(by_grid, rel=1e-5)
+
+
+def test_marks() -> None:
+    assert marks_of(20, 1.5, 100).tolist() == [20, 30, 45, 68, 102]
+    marks = race_marks(4, 6000, 20)
+    assert 1500 in marks
+    assert marks[0] >= 20
+    assert marks[-1] <= 3000
+
+
+def test_answers_in_time() -> None:
+    assert Delay(14).in_time == 1.0
+    assert Delay(14, "uniform", mean=14).in_time == 0.5
+    assert Delay(5, "exponential", mean=5).in_time == pytest.approx(1 - math.exp(-1))
+    assert Delay(5, "fixed", mean=6).in_time == 0.0
+
+
+def test_answers_that_come_sooner_help_those_who_see_them() -> None:
+    row = discreet.policy("imed")
+    slow = discreet.simulate(row, TWO, horizon=600, runs=500, seed=1, arrivals=12, delay=14)
+    soon = discreet.simulate(
+        row, TWO, horizon=600, runs=500, seed=1, arrivals=12, delay=Delay(14, "exponential", 2)
+    )
+    assert soon.regret.mean() < 0.6 * slow.regret.mean()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "argument"),
+    [
+        ({"arrivals": 0}, "arrivals"),
+        ({"delay": -1}, "deadline"),
+        ({"missing": 1.0}, "missing"),
+        ({"missing": [0.1, 0.1, 0.1]}, "missing"),
+        ({"default": 2}, "default"),
+        ({"drift": "linear"}, "drift"),
+        ({"window": 0}, "window"),
+        ({"shuffle": True}, "shuffle"),
+        ({"delay": Delay(5, "fixed", mean=6)}, "delay"),
+        ({"law": discreet.Gaussian([0.5, 0.3])}, "law"),
+        ({"policy": discreet.policy("ucb1")}, "policy"),
+    ],
+)
+def test_refusals(wrong: dict[str, object], argument: str) -> None:
+    given: dict[str, object] = {"policy": ROW, "law": TWO, "arrivals": 12, "horizon": 100, **wrong}
+    with pytest.raises(InvalidArgument) as caught:
+        discreet.simulate(**given)  # type: ignore[call-overload]
+    assert argument in str(caught.value)
+
+
+def test_what_is_late_needs_arrivals() -> None:
+    with pytest.raises(InvalidArgument, match="arrivals"):
+        discreet.simulate(ROW, TWO, horizon=100, delay=14)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="dealy"):
+        discreet.simulate(ROW, TWO, horizon=100, dealy=14)  # type: ignore[call-overload]

@@ -1,0 +1,86 @@
+"""The plan of a trial with late outcomes, in Python and on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import discreet
+from discreet.cli import app
+from discreet.errors import InvalidArgument
+
+
+def test_plan_says_what_a_trial_costs(tmp_path: Path) -> None:
+    own = discreet.plan_trial(
+        [0.5, 0.3], horizon=600, arrivals=12, delay=14, missing=0.1, runs=300, epsilons=[0.25]
+    )
+    assert [line.label for line in own.lines] == ["ε = 1", "ε = 0.25", "no noise", "not private"]
+    one, quarter, silent, seen = own.lines
+    assert quarter.regret.mean > one.regret.mean > seen.regret.mean
+    assert quarter.regret.mean > silent.regret.mean
+    assert one.worse.mean * 0.2 == pytest.approx(one.regret.mean)
+    assert one.days.mean == pytest.approx(64.0, abs=1.0)
+    assert one.widths is not None
+    assert quarter.widths is not None
+    assert one.widths[0] < quarter.widths[0]
+    assert one.false_winners is not None
+    assert one.false_winners <= 0.12  # at most α = .05: 36 of 300 has a probability below 1e-6
+    assert own.equal == pytest.approx(60.0)
+    assert [deadline.days for deadline in own.deadlines] == [3.5, 7.0, 14.0, 21.0, 35.0]
+    regrets = [deadline.regret.mean for deadline in own.deadlines]
+    assert regrets == sorted(regrets)
+    text = own.text()
+    assert "no noise" in text
+    assert "HOW WIDE THE INTERVALS WILL BE" in text
+    page = own.write(tmp_path / "plan.html").read_text(encoding="utf-8")
+    assert "Other deadlines" in page
+
+
+def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = [
+        "plan",
+        "--arrivals",
+        "12",
+        "--delay",
+        "14",
+        "--delay-law",
+        "exponential",
+        "--delay-mean",
+        "5",
+        "--missing",
+        ".1,.2",
+        "--means",
+        ".5,.3",
+        "--horizon",
+        "200",
+        "--default",
+        "0",
+        "--deadlines",
+        "7",
+        "--drift",
+        "linear:.1",
+        "--json",
+    ]
+    result = CliRunner().invoke(app, arguments, prog_name="discreet")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert found["calendar"]["missing"] == [0.1, 0.2]
+    assert found["calendar"]["drift"] == "linear"
+    assert found["deadlines"][0]["deadline"] == 7
+
+
+@pytest.mark.parametrize(
+    "wrong", ["--delay 14", "--arrivals 12 --drift up", "--arrivals 12 --trust none"]
+)
+def test_command_refuses(wrong: str) -> None:
+    arguments = ["plan", "--means", ".5,.3", "--horizon", "100", *wrong.split()]
+    assert CliRunner().invoke(app, arguments, prog_name="discreet").exit_code == 2
+
+
+def test_equal_rates_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="means"):
+        discreet.plan_trial([0.5, 0.5], horizon=100, arrivals=12)
