@@ -19,13 +19,16 @@ from discreet.identify import (
     BestActive,
     EqualBestArms,
     GaussianCost,
+    Identifications,
     Identifier,
     OneLeft,
     TopTwo,
     identifier,
     identify,
     load,
+    load_all,
 )
+from discreet.identify.results import COLUMNS
 from discreet.policies import Doubling, ForgetLaplace
 
 LAW = discreet.Bernoulli([0.9, 0.5, 0.4])
@@ -89,9 +92,11 @@ def test_files_of_others_and_of_the_future_are_refused(tmp_path: Path) -> None:
     entry = json.loads(table.schema.metadata[b"discreet"])
     wrong = [
         (None, "Parquet file of another program"),
-        (entry | {"format": 2, "version": "99.0"}, "format 2 of discreet 99.0 .*upgrade"),
-        (entry | {"settings": entry["settings"] | {"colour": "blue"}}, "do not fit"),
-        (entry | {"settings": entry["settings"] | {"means": [0.1] * 9}}, "do not fit"),
+        (entry | {"format": 3, "version": "99.0"}, "format 3 of discreet 99.0 .*upgrade"),
+        (entry | {"results": [entry["results"][0] | {"colour": "blue"}]}, "do not fit"),
+        (entry | {"results": [entry["results"][0] | {"means": [0.1] * 9}]}, "do not fit"),
+        (entry | {"results": [entry["results"][0] | {"runs": 3}]}, "too few rows"),
+        (entry | {"results": []}, "too many rows"),
         ([1, 2], "do not fit"),
     ]
     for change, words in wrong:
@@ -99,6 +104,30 @@ def test_files_of_others_and_of_the_future_are_refused(tmp_path: Path) -> None:
         pq.write_table(table.replace_schema_metadata(metadata), path)
         with pytest.raises(DamagedFile, match=words):
             load(path)
+
+
+def test_files_of_the_first_format_load(tmp_path: Path) -> None:
+    """They hold one result, without settings as columns."""
+    result = identify(ROW, LAW, delta=0.1, runs=2, seed=3)
+    path = result.save(tmp_path / "x.parquet")
+    table = pq.read_table(path)
+    entry = json.loads(table.schema.metadata[b"discreet"])
+    (settings,) = entry.pop("results")
+    del settings["runs"], settings["problem"], settings["policy"]["label"]
+    first = json.dumps(entry | {"format": 1, "settings": settings}).encode()
+    old = [n for n in table.column_names if n in ("policy", *COLUMNS) or n.startswith("pulls_")]
+    pq.write_table(table.select(old).replace_schema_metadata({b"discreet": first}), path)
+    assert load(path).summary() == result.summary()
+
+
+def test_several_are_saved_together(tmp_path: Path) -> None:
+    laws = (discreet.Bernoulli([0.9, 0.1]), discreet.Bernoulli([0.9, 0.2, 0.1]))
+    both = Identifications(tuple(identify(ROW, law, risk=0.1, runs=2, seed=3) for law in laws))
+    path = both.save(tmp_path / "both.parquet")
+    assert load_all(path).summary() == both.summary()
+    assert len({result.problem for result in both}) == 2
+    with pytest.raises(InvalidArgument, match="load_all"):
+        load(path)
 
 
 def test_the_guard_ends_hopeless_runs_without_an_answer() -> None:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DamagedFile, InvalidArgument
+from ..errors import InvalidArgument
 from ..simulator.collection import Collection, html_table, pulls_columns, settings_arrays
 from ..simulator.files import damage_named, numbers, open_table, save_table, settings_in, stamped
 from ..simulator.record import Record, figures_of, finite, pulls_from, spread
@@ -225,12 +225,7 @@ def from_table(table: pa.Table) -> Identifications:
 def load_all(path: str | Path) -> Identifications:
     """What `save` wrote; refuses files that are damaged, foreign or of a later format."""
     with damage_named(path, KIND):
-        table, entry = open_table(path, KIND, newest=FORMAT)
-        if entry.get("kind") != KIND:
-            raise DamagedFile(
-                f"path must name a saved identification, got {str(path)!r}, which holds "
-                "something else; read it with discreet.load"
-            )
+        table, _ = open_table(path, KIND, newest=FORMAT, kind=KIND)
         return from_table(table)
 
 

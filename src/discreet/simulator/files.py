@@ -65,8 +65,10 @@ def save_table(table: pa.Table, path: str | Path) -> Path:
     return path
 
 
-def open_table(path: str | Path, what: str, newest: int) -> tuple[pa.Table, dict[str, Any]]:
-    """Table and entry of a file, if its format is not later than `newest`."""
+def open_table(
+    path: str | Path, what: str, newest: int, kind: str | None = None
+) -> tuple[pa.Table, dict[str, Any]]:
+    """Table and entry of a file, if it is of a kind, and its format not later than `newest`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -87,9 +89,15 @@ def open_table(path: str | Path, what: str, newest: int) -> tuple[pa.Table, dict
             "it is a Parquet file of another program"
         )
     entry = settings_in(table)
-    if entry["format"] > newest:
+    number = entry["format"]
+    if kind is not None and entry.get("kind") != kind:
         raise DamagedFile(
-            f"path must hold format {newest} or older, got format {entry['format']} of "
+            f"path must name a saved {kind}, got {str(path)!r}, which holds something else; "
+            "read it with discreet.load"
+        )
+    if number > newest:
+        raise DamagedFile(
+            f"path must hold format {newest} or older, got format {number} of "
             f"discreet {entry['version']} in {str(path)!r}; upgrade discreet"
         )
     return table, entry
