@@ -99,7 +99,7 @@ class TrialResult:
         return float((self.gaps[self.named] == 0.0).mean())
 
     def widths(self, risk: float = 0.05) -> tuple[float, ...]:
-        """Mean width of the intervals that hold for all arms and looks together with 1 - risk, for a
+        """Mean widths of intervals that hold for all arms and looks together with 1 - risk, for a
         declared default or no missing outcomes; 1 before the first look."""
         arms = len(self.means)
         by_look = [1.0]

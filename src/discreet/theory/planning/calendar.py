@@ -169,8 +169,9 @@ class TrialPlan:
         drift = "" if plan.drift is None else f"; {plan.drift.kind} drift of {plan.drift.size:g}"
         return (
             f"Asked: rates {means}; {self.horizon:,} participants, {plan.arrivals:g} a day; "
-            f"outcomes within {plan.delay.deadline:g} days ({plan.delay.law}), {' or '.join(shares)} "
-            f"never; means {rest}{drift}; ε = {self.epsilon:g}. {self.runs:,} trials, seed {self.seed}."
+            f"outcomes within {plan.delay.deadline:g} days ({plan.delay.law}), "
+            f"{' or '.join(shares)} never; means {rest}{drift}; ε = {self.epsilon:g}. "
+            f"{self.runs:,} trials, seed {self.seed}."
         )
 
     def width_cells(self) -> list[list[str]]:

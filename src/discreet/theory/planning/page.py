@@ -14,6 +14,7 @@ from .text import (
     free_sentences,
     recommendation,
     refused_lines,
+    width_lines,
 )
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def page(plan: Plan) -> Page:
         caption=f"The best candidate at each ε, by simulated {what}.",
         numeric=(0, 2, 3, 4, 5),
     )
-    for sentence in free_sentences(plan):
+    for sentence in [*free_sentences(plan), *width_lines(plan)]:
         sheet.text(sentence)
     sheet.section("Policies you can use").table(
         ["Policy", "Mean", "95 % interval"],

@@ -24,10 +24,13 @@ from .question import Question, question
 
 if TYPE_CHECKING:
     from ...report import Page
+    from .widths import Widths
 
 DOUBT = 2.0
 """Half widths of the 95 % interval by which a policy must be below equal allocation to help: about
 four standard errors, because it is the best of some twenty candidates."""
+MOST_REHEARSED = 10**6
+"""Participants of a trial that is rehearsed for the width of its intervals."""
 NEARLY = 1.1
 """Privacy counts as free in simulation where regret is at most this multiple of the open one."""
 
@@ -86,6 +89,9 @@ class Plan:
     strengths: tuple[Strength, ...]
     why: tuple[str, ...]
     complete: bool
+    widths: Widths | None = None
+    """How wide the intervals of the recommended policy will be; None where it decides each round,
+    or the rates are not given one by one."""
 
     @property
     def equal(self) -> float | None:
@@ -154,6 +160,7 @@ class Plan:
             "helps": self.helps,
             "why": list(self.why),
             "complete": self.complete,
+            "widths": None if self.widths is None else asdict(self.widths),
         }
 
     def text(self, width: int = 100) -> str:
@@ -224,7 +231,26 @@ def plan(
         asked, found.serving, found.refused, found.predictions, found.open, free,
         tuple(strength(e, asked.delta) for e in asked.epsilons),
         _why(asked, found.predictions, found.open), found.complete,
+        _widths(asked, found.predictions) if found.complete else None,
     )  # fmt: skip
+
+
+def _widths(asked: Question, predictions: Sequence[Prediction]) -> Widths | None:
+    """Of the best candidate at the ε that was asked for, if its trials are quick to rehearse."""
+    from .widths import interval_widths
+
+    best = next(p for p in predictions if p.epsilon == asked.epsilon)
+    horizon = asked.horizon
+    if asked.goal != "regret" or len(asked.scenarios) > 1 or horizon is None:
+        return None
+    candidate = Candidate(best.row, best.options)
+    if candidate.each_round or horizon > MOST_REHEARSED:
+        return None
+    row = candidate.policy(asked.epsilon, asked.delta)
+    try:
+        return interval_widths(row, asked.scenarios[0], horizon, trials=10, seed=asked.seed)
+    except InvalidArgument:  # what it releases does not speak of means
+        return None
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ def text(plan: Plan, width: int = WIDTH) -> str:
     if len(own) > SHOWN:
         ranking.append(f"and {len(own) - SHOWN} more, all worse")
     rest = [*free_sentences(plan), "", f"CANDIDATES AT ε = {asked.epsilon:g} ({what})"]
+    rest[-2:-2] = width_lines(plan)
     end = ["", "WHAT EACH ε MEANS", *(f"- {s.sentence}" for s in plan.strengths)]
     end += ["", "POLICIES YOU CANNOT USE", *refused_lines(plan)]
     if not plan.complete:
@@ -99,6 +100,18 @@ def candidate_line(plan: Plan, prediction: Prediction) -> list[str]:
         return [prediction.label, f"> {number(prediction.mean)}", early]
     interval = f"{number(prediction.low)} to {number(prediction.high)}"
     return [prediction.label, number(prediction.mean), interval]
+
+
+def width_lines(plan: Plan) -> list[str]:
+    """How wide the intervals will be."""
+    found = plan.widths
+    if found is None:
+        return []
+    by_arm = ", ".join(f"{width:.2g}" for width in found.widths)
+    return [
+        f"How wide the {100 * found.level:g} % intervals of the rates will be at the end, arm by "
+        f"arm: {by_arm} (kind: {found.kind})."
+    ]
 
 
 def free_sentences(plan: Plan) -> list[str]:
