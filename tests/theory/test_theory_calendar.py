@@ -42,36 +42,10 @@ def test_plan_says_what_a_trial_costs(tmp_path: Path) -> None:
 def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     arguments = [
-<<<<<<< HEAD
-        "plan",
-        "--arrivals",
-        "12",
-        "--delay",
-        "14",
-        "--delay-law",
-        "exponential",
-        "--delay-mean",
-        "5",
-        "--missing",
-        ".1,.2",
-        "--means",
-        ".5,.3",
-        "--horizon",
-        "200",
-        "--default",
-        "0",
-        "--deadlines",
-        "7",
-        "--drift",
-        "linear:.1",
-        "--json",
-    ]
-=======
         "plan", "--arrivals", "12", "--delay", "14", "--delay-law", "exponential",
         "--delay-mean", "5", "--missing", ".1,.2", "--means", ".5,.3", "--horizon", "200",
         "--default", "0", "--deadlines", "7", "--drift", "linear:.1", "--json",
     ]  # fmt: skip
->>>>>>> w2-calendar
     result = CliRunner().invoke(app, arguments, prog_name="discreet")
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)
