@@ -15,6 +15,7 @@ from ..privacy.source import SECURE
 from .randomness import SystemRandomness
 from .rows import protects_whole_run, rows_for_trials
 from .run import FiniteRun, Run
+from .streams import StreamRun, check_window, serves_streams
 
 if TYPE_CHECKING:
     from .contexts import ContextRun
@@ -35,6 +36,8 @@ class Plan(NamedTuple):
     """what to do about an outcome out of range"""
     settings: dict[str, Any]
     """what is stored of it"""
+    grown: Callable[[int], Plan] | None = None
+    """the same with so many arms; in streams"""
 
     def context(self, actions: Any) -> Any:
         """The features of a unit that needs an arm, in the form that the run takes."""
@@ -77,9 +80,11 @@ def plan_for(policy: Any, arms: int, **options: Any) -> Plan:
 
 def finite_plan(
     policy: Policy, arms: int, *, horizon: float | None, goal: str, risk: float | None,
-    outcome_range: tuple[float, float] | None, intervals: str, binary: bool, **contexts: Any,
+    outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
+    streams: bool | None, window: int | None, shares: Sequence[float], planned: int | None,
+    **contexts: Any,
 ) -> Plan:  # fmt: skip
-    """Arms that are the same for everybody."""
+    """Arms that are the same for everybody. `planned`: how many there were in the beginning."""
     for name, value in contexts.items():
         if value is not None:
             raise _no_contexts(name, policy)
@@ -93,7 +98,26 @@ def finite_plan(
         )  # fmt: skip
     low, high = check_range((0.0, 1.0) if outcome_range is None else outcome_range)
     setting = row.setting(arms, check_horizon(horizon), SECURE)
-    run = FiniteRun(row, setting, SystemRandomness(), None)
+    chance = SystemRandomness()
+    settings = {"outcome_range": [low, high], "intervals": intervals, "binary": bool(binary)}
+    grown, run = None, FiniteRun(row, setting, chance, None)
+    if check_streams(streams, row, setting, window, shares):
+        first = arms if planned is None else planned
+        places = check_window(window, first)
+        run = StreamRun(row, setting, chance, None, places, shares)
+        if first < arms:
+            run.plan_as(row, row.setting(first, setting.horizon, SECURE))
+        settings |= {
+            "streams": True, "window": places, "shares": list(run.shares), "planned": first,
+        }  # fmt: skip
+
+        def grown(more: int) -> Plan:
+            return finite_plan(
+                policy, more, horizon=horizon, goal=goal, risk=risk, outcome_range=outcome_range,
+                intervals=intervals, binary=binary, streams=True, window=places,
+                shares=[*run.shares, *[0.0] * (more - len(run.shares))], planned=first,
+            )  # fmt: skip
+
     check_kind(intervals, run.recorded)
     return Plan(
         row,
@@ -102,19 +126,52 @@ def finite_plan(
         (low, high),
         units_of(low, high, lambda number: round((number - low) / (high - low) * SECURE.unit)),
         "record what was measured, or set outcome_range when the trial is planned",
-        {"outcome_range": [low, high], "intervals": intervals, "binary": bool(binary)},
+        settings,
+        grown,
     )
+
+
+def check_streams(
+    streams: bool | None, row: Policy, setting: Any, window: int | None, shares: Sequence[float]
+) -> bool:
+    """Whether a trial is played in streams: if the row can, unless told otherwise."""
+    can = serves_streams(row, setting)
+    if streams and not can:
+        raise InvalidArgument(
+            "streams", f"be left out: {row.name} decides after every batch", streams,
+            "take a row with an index and growing batches, such as dp-imed",
+        )  # fmt: skip
+    if streams is False or not can:
+        for name, value in (("window", window), ("share", any(shares) or None)):
+            if value is not None:
+                raise InvalidArgument(
+                    name, "be left out where single batches are played", value, "leave it out"
+                )
+        return False
+    return True
+
+
+def grown_plan(plan: Plan, arms: Sequence[Name]) -> Plan:
+    """The plan with arms that were added."""
+    assert plan.grown is not None
+    return plan.grown(len(arms))
 
 
 def context_plan(
     policy: Any, arms: int, *, dimension: int | None, horizon: float | None, goal: str,
     risk: float | None, outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
-    longest: float | None, batch: int | None,
+    longest: float | None, batch: int | None, streams: bool | None, window: int | None,
+    shares: Sequence[float], planned: int | None,
 ) -> Plan:  # fmt: skip
     """Arms whose features every unit brings."""
     from ..linear.view import LinearSetting
     from .contexts import ContextRun, served_release
 
+    if streams or window is not None or any(shares):
+        raise InvalidArgument(
+            "streams", "be left out with contexts, whose batches are of all arms", streams,
+            "leave out streams, window and share",
+        )  # fmt: skip
     if goal != "regret" or risk is not None:
         raise InvalidArgument(
             "goal", "be 'regret', with no risk, for a policy with contexts", goal, "leave it out"
