@@ -147,9 +147,7 @@ def accept(
     return _compared(member, terms, outcomes, value)
 
 
-def _compared(
-    member: Member, terms: Terms, outcomes: Mapping[int, int], value: int
-) -> Effect:
+def _compared(member: Member, terms: Terms, outcomes: Mapping[int, int], value: int) -> Effect:
     known = outcomes.get(member.slot)
     if known is None:
         return Effect.KEPT

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..checks import Name, check_unit, one_of, read_clock
+from ..checks import Name, check_arms, check_unit, one_of, read_clock
 from ..errors import InvalidArgument, TrialError
 from . import rules
 from .report import Shown
 from .rules import Effect, Member, Place, Standing, Terms
 from .setup import Plan, grown_plan
-from .streams import StreamRun, key_of
 from .stores.base import bare
+from .streams import StreamRun, key_of
 
 if TYPE_CHECKING:
     from ..privacy.guarantees import Guarantee
@@ -214,7 +214,7 @@ class Streaming:
             self._settle_for_change("add")
             if arm in self._arms:
                 raise InvalidArgument("arm", "be new", arm, "choose another name")
-            arms = (*self._arms, check_unit(arm))
+            arms = check_arms((*self._arms, arm))
             run = self._streams
             plan = grown_plan(self._plan, arms)
             grown = run.grown(plan.run)
@@ -307,7 +307,8 @@ class Streaming:
     def _shown_streams(self) -> Shown:
         now = self._settle_streams()
         run = self._streams
-        streams, blocks = run.streams, []
+        streams = run.streams
+        blocks: list[dict[str, Any]] = []
         for arm, name in enumerate(self._arms):
             for number in range(streams.released[arm] + 1, streams.block[arm] + 1):
                 block = self._store.blocks.get(key_of(arm, number))

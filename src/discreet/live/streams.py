@@ -155,14 +155,15 @@ class Streams(NamedTuple):
         counts = cls._fields[:7]
         for name in (*counts, "active", "erased"):
             kind = int if name in counts else bool
-            values = data[name]
-            if type(values) is not list or len(values) != arms:
+            found = data[name]
+            if type(found) is not list or len(found) != arms:
                 raise DamagedFile(f"the streams of the run have {name} of another shape")
-            if not all(type(value) is kind and value >= 0 for value in values):
+            if not all(type(value) is kind and value >= 0 for value in found):
                 raise DamagedFile(f"the streams of the run have damaged {name}")
         if type(data["over"]) is not bool or type(data["latest"]) not in (int, float):
             raise DamagedFile("the streams of the run are damaged")
-        streams = cls(**{k: tuple(v) if type(v) is list else v for k, v in data.items()})
+        values: dict[str, Any] = {k: tuple(v) if type(v) is list else v for k, v in data.items()}
+        streams = cls(**values)
         if not streams.is_sound():
             raise DamagedFile("the counts of the streams contradict each other")
         return streams
@@ -239,9 +240,7 @@ class StreamRun(FiniteRun):
         none = [0] * len(self.releases)
         pulls = none.copy()
         pulls[arm] = places
-        length: int = self.kernels.length(
-            self.schedule, self.memory, View(none, none, pulls), arm
-        )
+        length: int = self.kernels.length(self.schedule, self.memory, View(none, none, pulls), arm)
         return min(length, LONGEST)
 
     def taken(self, before: Streams, arm: int, now: float) -> Streams:
