@@ -9,6 +9,7 @@ from ..identify import Identifier
 from ..inference import Record, intervals
 from ..linear.rules import Optimism
 from ..privacy.guarantees import Definition, Guarantee
+from .pairs import PairRun
 from .rules import Standing
 from .run import FiniteRun
 from .streams import StreamRun
@@ -113,7 +114,19 @@ def stream_entries(shown: Shown, run: StreamRun) -> dict[str, Any]:
     for arm, row in enumerate(entries["arms"]):
         row["waiting"] = streams.places[arm] - int(run.view.pulls[arm])
         row["active"] = streams.active[arm] and not streams.over
+        if isinstance(run, PairRun):
+            row |= missing_entries(shown, run, arm)
     return {**entries, "blocks": shown.blocks, "now": shown.now, "ended": shown.ended or None}
+
+
+def missing_entries(shown: Shown, run: PairRun, arm: int) -> dict[str, Any]:
+    """How many seem to have answered, and the mean if all others had the worst or best outcome."""
+    if run.releases[arm] == 0:
+        return {"answered": None, "bounds": None}
+    low, high = shown.outcome_range
+    worst, best = (low + (high - low) * run.mean_with(arm, value) for value in (0.0, 1.0))
+    share = run.answered(arm) / run.pairs.places[arm]
+    return {"answered": share, "bounds": [worst, best]}
 
 
 def linear_entries(shown: Shown, run: ContextRun) -> dict[str, Any]:

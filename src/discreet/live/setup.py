@@ -12,6 +12,7 @@ from ..inference.record import Record, check_kind
 from ..policies import Policy
 from ..privacy.guarantees import Guarantee
 from ..privacy.source import SECURE
+from .pairs import PairRun, serves_pairs
 from .randomness import SystemRandomness
 from .rows import protects_whole_run, rows_for_trials
 from .run import FiniteRun, Run
@@ -82,9 +83,10 @@ def finite_plan(
     policy: Policy, arms: int, *, horizon: float | None, goal: str, risk: float | None,
     outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     streams: bool | None, window: int | None, shares: Sequence[float], planned: int | None,
-    **contexts: Any,
+    estimate: bool | None, **contexts: Any,
 ) -> Plan:  # fmt: skip
-    """Arms that are the same for everybody. `planned`: how many there were in the beginning."""
+    """Arms that are the same for everybody. `planned`: how many there were in the beginning;
+    `estimate`: whether missing outcomes are estimated, None for where that can be."""
     for name, value in contexts.items():
         if value is not None:
             raise _no_contexts(name, policy)
@@ -101,21 +103,31 @@ def finite_plan(
     chance = SystemRandomness()
     settings = {"outcome_range": [low, high], "intervals": intervals, "binary": bool(binary)}
     grown, run = None, FiniteRun(row, setting, chance, None)
-    if check_streams(streams, row, setting, window, shares):
+    in_streams = check_streams(streams, row, setting, window, shares)
+    pairs = in_streams and serves_pairs(row)
+    if estimate and not pairs:
+        raise InvalidArgument(
+            "missing", "be a value for a policy that does not release sums of blocks", "estimate",
+            "use for example missing=0.0",
+        )  # fmt: skip
+    pairs = pairs and estimate is not False
+    if in_streams:
         first = arms if planned is None else planned
         places = check_window(window, first)
-        run = StreamRun(row, setting, chance, None, places, shares)
+        kind = PairRun if pairs else StreamRun
+        run = kind(row, setting, chance, None, places, shares)
         if first < arms:
             run.plan_as(row, row.setting(first, setting.horizon, SECURE))
         settings |= {
-            "streams": True, "window": places, "shares": list(run.shares), "planned": first,
+            "streams": True, "window": places, "shares": list(shares), "planned": first,
+            **({"missing": "estimate"} if pairs else {}),
         }  # fmt: skip
 
         def grown(more: int) -> Plan:
             return finite_plan(
                 policy, more, horizon=horizon, goal=goal, risk=risk, outcome_range=outcome_range,
                 intervals=intervals, binary=binary, streams=True, window=places,
-                shares=[*run.shares, *[0.0] * (more - len(run.shares))], planned=first,
+                shares=[*shares, *[0.0] * (more - len(shares))], planned=first, estimate=pairs,
             )  # fmt: skip
 
     check_kind(intervals, run.recorded)
@@ -161,16 +173,16 @@ def context_plan(
     policy: Any, arms: int, *, dimension: int | None, horizon: float | None, goal: str,
     risk: float | None, outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     longest: float | None, batch: int | None, streams: bool | None, window: int | None,
-    shares: Sequence[float], planned: int | None,
+    shares: Sequence[float], planned: int | None, estimate: bool | None,
 ) -> Plan:  # fmt: skip
     """Arms whose features every unit brings."""
     from ..linear.view import LinearSetting
     from .contexts import ContextRun, served_release
 
-    if streams or window is not None or any(shares):
+    if streams or window is not None or any(shares) or estimate:
         raise InvalidArgument(
             "streams", "be left out with contexts, whose batches are of all arms", streams,
-            "leave out streams, window and share",
+            "leave out streams, window and share, and give missing=0.0",
         )  # fmt: skip
     if goal != "regret" or risk is not None:
         raise InvalidArgument(

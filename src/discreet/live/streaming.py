@@ -57,7 +57,7 @@ class Streaming:
     def _settings(self) -> dict[str, Any]:
         raise NotImplementedError
 
-    def _all_outcomes(self, block: Block) -> list[int]:
+    def _all_outcomes(self, block: Block) -> list[Any]:
         raise NotImplementedError
 
     @property

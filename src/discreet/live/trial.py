@@ -39,6 +39,7 @@ from ..identify.setting import one_risk
 from ..privacy.guarantees import Guarantee
 from . import report as reports
 from . import rules
+from .pairs import PairRun
 from .rows import row_from_dict, row_to_dict
 from .rules import Admission, Effect, Member, Place, Standing, Terms
 from .setup import Plan, plan_for
@@ -73,8 +74,11 @@ class Trial(Streaming):
       older name), or, with a policy of a fixed size, after its number of participants.
     - `deadline`: seconds after its assignment until which an outcome counts (in single batches:
       after the last assignment of its batch); a block is released that long after its last place
-      was taken, whoever has responded by then; a missing outcome counts as `default`. Without a
+      was taken, whoever has responded by then; for missing outcomes see `missing`. Without a
       deadline a block waits until everybody has responded, and the guarantee rests on that.
+    - `missing`: "estimate" to release how many answered beside the sum of what they answered, at no
+      further price, and to learn from those (the default where the policy can); or the value that
+      a missing outcome counts as. `default` is an older name for the latter.
     - `streams`: False for single batches also where the policy could do otherwise.
     - `window`: how many assignments are planned at once, and given out in a random order; default:
       two for each arm. A day's arrivals is a good choice.
@@ -110,7 +114,8 @@ class Trial(Streaming):
         risk: float | None = None,
         delta: float | None = None,
         deadline: float | None = None,
-        default: float = 0.0,
+        missing: str | float | None = None,
+        default: float | None = None,
         outcome_range: tuple[float, float] | None = None,
         binary: bool = False,
         intervals: str = "auto",
@@ -127,11 +132,12 @@ class Trial(Streaming):
         _planned: int | None = None,
     ) -> None:
         self._arms = check_arms(arms)
+        estimate, default = missing_as(missing, default, deadline)
         self._plan: Plan = plan_for(
             policy, len(self._arms), dimension=dimension, horizon=horizon, goal=goal,
             risk=one_risk(risk, delta), outcome_range=outcome_range, intervals=intervals,
             binary=binary, longest=longest, batch=batch, streams=streams, window=window,
-            shares=check_shares(share, self._arms), planned=_planned,
+            shares=check_shares(share, self._arms), planned=_planned, estimate=estimate,
         )  # fmt: skip
         self._run: Run = self._plan.run
         self.policy = self._plan.policy
@@ -335,9 +341,12 @@ class Trial(Streaming):
         self._open = None
         self._store.release(key, self._document(run), opens=_next(key))
 
-    def _all_outcomes(self, block: Block) -> list[int]:
-        """Those that came; one that did not counts as declared, randomised if all are."""
+    def _all_outcomes(self, block: Block) -> list[Any]:
+        """Those that came; one that did not counts as declared, randomised if all are, or is None
+        where missing ones are estimated."""
         outcomes, run = dict(block.outcomes), self._run
+        if isinstance(run, PairRun):
+            return [outcomes.get(slot) for slot in range(len(block.places))]
         for slot in rules.missing(len(block.places), outcomes):
             outcomes[slot] = run.respond(self._missing) if self._terms.local else self._missing
         return [outcomes[slot] for slot in range(len(block.places))]
@@ -616,6 +625,8 @@ def settings_in(state: dict[str, Any], row: Any) -> dict[str, Any]:
     contexts = ("dimension", "longest", "batch") if "dimension" in state else ("outcome_range",)
     names = ("horizon", "deadline", "default", "contributions", *contexts)
     options = {name: state[name] for name in names}
+    if state.get("missing") is not None:
+        options = {**options, "missing": state["missing"], "default": None}
     later = {"conflicts": CONFLICTS[0], "intervals": "auto", "binary": False}  # than version 1
     options |= {name: state.get(name, usual) for name, usual in later.items()}
     options |= {"streams": bool(state.get("streams", False))}  # before, there were none
@@ -640,6 +651,31 @@ def _standing(run: Run, key: str, block: Block) -> Standing:
 
 def _next(key: str) -> str:
     return str(int(key) + 1)
+
+
+def missing_as(
+    missing: str | float | None, default: float | None, deadline: float | None
+) -> tuple[bool | None, float]:
+    """Whether missing outcomes are estimated, None for where the policy can, and else what they
+    count as."""
+    if missing is not None and default is not None:
+        raise InvalidArgument("default", "be left out beside missing", default, "give missing")
+    if missing == "estimate":
+        if deadline is None:
+            raise InvalidArgument(
+                "missing", "be left out where a block waits for everybody", missing,
+                "give a deadline",
+            )  # fmt: skip
+        return True, 0.0
+    if isinstance(missing, str):
+        raise InvalidArgument(
+            "missing", 'be "estimate", or the value that a missing outcome counts as', missing,
+            'use missing="estimate"',
+        )  # fmt: skip
+    given = default if missing is None else missing
+    if given is None:
+        return None if deadline is not None else False, 0.0
+    return False, given
 
 
 def _deadline(deadline: float | None) -> float | None:
