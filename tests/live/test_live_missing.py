@@ -50,7 +50,7 @@ def test_which_rows_estimate_by_default() -> None:
         {"missing": 0.0, "default": 0.0},
         {"missing": "estimate"},
     ):
-        with pytest.raises(InvalidArgument, match="missing|default"):
+        with pytest.raises(InvalidArgument, match=r"missing|default"):
             Trial(policy("dp-imed", epsilon=1.0), 2, **options)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="missing"):
         Trial(policy("dp-ucb", epsilon=1.0), 2, horizon=9, deadline=1.0, missing="estimate")
@@ -123,12 +123,12 @@ def test_live_scales_cost_at_most_the_budget() -> None:
             return float(secure._measurement("laplace", b).map(move))
 
         assert cost(scale.total, unit) <= epsilon
-        assert cost(scale.total, unit // 2) + cost(scale.count, unit) <= epsilon * (1 + 1e-12)
+        assert cost(scale.total, unit // 2) + cost(scale.answers, unit) <= epsilon * (1 + 1e-12)
     for budget in ({"rho": 0.3}, {"epsilon": 1.0, "delta": 1e-6}):
         row = policy("gauss-imed", **budget)
         scale = pair_scale(row, SECURE)
         whole = unit**2 / (2 * scale.total**2)
-        parts = (unit / 2) ** 2 / (2 * scale.total**2) + unit**2 / (2 * scale.count**2)
+        parts = (unit / 2) ** 2 / (2 * scale.total**2) + unit**2 / (2 * scale.answers**2)
         assert parts <= whole * (1 + 1e-12)
         assert discreet.privacy.ZCDP(whole).implies(row.guarantee.budget)
 

@@ -42,7 +42,7 @@ class PairScale(NamedTuple):
     """The noise of both numbers, what an outcome of 1 counts as, and whether sums run on."""
 
     total: float
-    count: float
+    answers: float
     unit: int
     kept: int
 
@@ -62,7 +62,7 @@ def publish_pair(
     kept = release.kept
     pairs.total[arm] = kept * pairs.total[arm] + total + noise(release.total, rng)
     counted = answered * release.unit
-    pairs.count[arm] = kept * pairs.count[arm] + counted + noise(release.count, rng)
+    pairs.count[arm] = kept * pairs.count[arm] + counted + noise(release.answers, rng)
 
 
 def serves_pairs(policy: Policy) -> bool:
@@ -134,7 +134,7 @@ class PairRun(StreamRun):
     def evidence_of(self, streams: Streams, arm: int) -> float:
         """C R/n."""
         share = self.answered(arm) / max(1, self.pairs.places[arm])
-        return max(1.0, super().evidence_of(streams, arm) * share)
+        return float(max(1.0, super().evidence_of(streams, arm) * share))
 
     def mean_with(self, arm: int, value: float) -> float:
         """The mean with that value, in [0, 1], in place of missing outcomes."""
