@@ -34,7 +34,6 @@ class Shown(NamedTuple):
     """what was released, for intervals"""
     blocks: list[dict[str, Any]] | None = None
     """in streams: those that are open or wait"""
-    now: float | None = None
     ended: dict[str, Any] | None = None
     """how the trial was ended, if by hand"""
 
@@ -116,7 +115,7 @@ def stream_entries(shown: Shown, run: StreamRun) -> dict[str, Any]:
         row["active"] = streams.active[arm] and not streams.over
         if isinstance(run, PairRun):
             row |= missing_entries(shown, run, arm)
-    return {**entries, "blocks": shown.blocks, "now": shown.now, "ended": shown.ended or None}
+    return {**entries, "blocks": shown.blocks, "ended": shown.ended or None}
 
 
 def missing_entries(shown: Shown, run: PairRun, arm: int) -> dict[str, Any]:

@@ -305,9 +305,8 @@ class Streaming:
     # --- what may be shown ------------------------------------------------------------------------
 
     def _shown_streams(self) -> Shown:
-        now = self._settle_streams()
-        run = self._streams
-        streams = run.streams
+        self._settle_streams()
+        streams = self._streams.streams
         blocks: list[dict[str, Any]] = []
         for arm, name in enumerate(self._arms):
             for number in range(streams.released[arm] + 1, streams.block[arm] + 1):
@@ -334,7 +333,7 @@ class Streaming:
         return Shown(
             self.policy, self.guarantee, self._arms, self._plan.outcome_range, standing,
             list(self._store.assigned), status, self._failure, blocks=blocks,
-            now=None if self._terms.deadline is None else now, ended=self._ended,
+            ended=self._ended,
         )  # fmt: skip
 
 
