@@ -75,7 +75,7 @@ class Streaming:
             self._rebuild()
         now = self._later()
         while (arm := self._next_due(now)) is not None:
-            self._release_block(arm)
+            self._release_block(arm, now)
         return now
 
     def _later(self) -> float:
@@ -100,7 +100,7 @@ class Streaming:
         last = block.places[-1].at or 0.0
         return rules.due_at(len(block.places), last, len(block.outcomes), self._terms, now)
 
-    def _release_block(self, arm: int) -> None:
+    def _release_block(self, arm: int, now: float) -> None:
         """Draw on a copy, then store and erase in one step; never draw a second time."""
         streams = self._streams.streams
         number = streams.released[arm] + 1
@@ -109,6 +109,7 @@ class Streaming:
         run = self._streams.copy()
         try:
             run.publish_block(arm, self._all_outcomes(self._store.blocks[key]))
+            run.streams = run.streams._replace(latest=now)
             self._stale = True
             self._store.release(key, self._document(run), None)
             self._run = run
