@@ -140,7 +140,9 @@ def trial_modules() -> list[Path]:
         for node in ast.walk(ast.parse(todo.pop().read_text())):
             if isinstance(node, ast.ImportFrom) and node.level == 1:
                 names = [node.module] if node.module else [alias.name for alias in node.names]
-                paths = {folder / f"{name}.py" for name in names if name != "stores"} - found
+                paths = {
+                    folder / f"{name}.py" for name in names if not name.startswith("stores")
+                } - found
                 found |= paths
                 todo += paths
     return sorted(found)

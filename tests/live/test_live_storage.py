@@ -226,7 +226,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
     "a list": (lambda p: p.write_text("[]"), "not the file of a trial"),
     "empty": (lambda p: p.write_bytes(b""), "not JSON"),
     "truncated": (lambda p: cut(p, 0.7), "not JSON"),
-    "newer": (rewritten(lambda d: d.update(version=3)), "version 3 .* later version"),
+    "newer": (rewritten(lambda d: d.update(version=4)), "version 4 .* later version"),
     "a digit": (lambda p: p.write_text(p.read_text().replace('"t": 3', '"t": 4')), "digest"),
     "no state": (rewritten(lambda d: d.update(state=None)), "no state"),
     "no policy": (rewritten(lambda d: d["state"].pop("policy")), "policy"),
