@@ -185,7 +185,7 @@ def live_trial(data: TrialData, patients: int, seed: int) -> LiveStory:
         policy="dp-imed",
         patients=patients,
         protocol="One patient was recruited a day, and the outcome came one to ten days later. "
-        f"A batch of patients was released {DEADLINE} days after its last patient; an outcome "
+        f"A block of patients was released {DEADLINE} days after its last patient; an outcome "
         "that was missing then counted as no success. As in life, not all went well:",
         events={words: number for words, number in events.most_common() if number},
         report=trial.report(),

@@ -295,7 +295,7 @@ class Reloaded:
         self.kind = kind
 
     def make(self, policy: Policy, arms: int, **options: Any) -> Trial:
-        return self.kind(policy, arms, **options)
+        return self.kind(policy, arms, streams=False, **options)
 
     def reload(self, trial: Trial) -> Trial:
         """What `Trial.load` does, on the same object: a new one costs 2 ms."""

@@ -64,10 +64,15 @@ class CountedNoise:
         return self.drawn[-1]
 
 
+def batch_trial(*arguments: Any, **options: Any) -> Trial:
+    """A trial by the rule of single batches, also where the policy could do otherwise."""
+    return Trial(*arguments, streams=False, **options)
+
+
 def klucb_trial(**options: Any) -> Trial:
     """A trial of the row that most examples use."""
     arms = options.pop("arms", ["A", "B"])
-    return Trial(policy("adap-klucb", epsilon=options.pop("epsilon", 1.0)), arms, **options)
+    return batch_trial(policy("adap-klucb", epsilon=options.pop("epsilon", 1.0)), arms, **options)
 
 
 def fill(trial: Trial, name: str) -> list[str]:

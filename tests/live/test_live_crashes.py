@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_cases import CountedNoise, open_block, units_in
+from live_cases import CountedNoise, batch_trial, open_block, units_in
 from live_disk import WORLDS, Crash, Disk
 
 from discreet.errors import ConflictingOutcome
@@ -49,7 +49,7 @@ class Witness:
             self.check(trial)
         else:
             assert not self.began, "the trial is gone"
-            trial = Trial(policy("adap-klucb", epsilon=1.0), ["A", "B"], path=self.path)
+            trial = batch_trial(policy("adap-klucb", epsilon=1.0), ["A", "B"], path=self.path)
         self.began = True
         with trial:
             for first, second in zip(self.units, [*self.units[1:], None], strict=True):
@@ -234,7 +234,7 @@ def test_saving_midway_is_all_or_nothing(
     while True:
         folder = tmp_path / str(crash_at)
         folder.mkdir()
-        trial = Trial(policy("adap-klucb", epsilon=1.0), ["A", "B"], contributions=2)
+        trial = batch_trial(policy("adap-klucb", epsilon=1.0), ["A", "B"], contributions=2)
         for unit in range(6):
             trial.assign(unit)
             if unit < 5:
@@ -275,7 +275,7 @@ def test_after_a_failed_write_the_trial_refuses_and_can_be_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "trial.json"
-    trial = Trial(policy("adap-klucb", epsilon=1.0), 2, path=path)
+    trial = batch_trial(policy("adap-klucb", epsilon=1.0), 2, path=path)
     trial.assign("x")
 
     def full(descriptor: int, data: bytes) -> None:

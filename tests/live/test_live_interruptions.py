@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from live_cases import Clock, CountedNoise, klucb_trial, open_block
+from live_cases import Clock, CountedNoise, batch_trial, klucb_trial, open_block
 
 import discreet
 import discreet.linear as linear
@@ -78,7 +78,7 @@ STEPS: dict[str, tuple[Callable[..., Trial], Callable[[Trial], Any]]] = {
         lambda **options: klucb_trial(deadline=1.0, **options), lambda trial: trial.assign("y"),
     ),
     "local response": (
-        lambda **options: Trial(policy("ldp-ucb-l", epsilon=1.0), ["A", "B"], **options),
+        lambda **options: batch_trial(policy("ldp-ucb-l", epsilon=1.0), ["A", "B"], **options),
         lambda trial: trial.record("x", 1.0),
     ),
 }  # fmt: skip
@@ -185,7 +185,7 @@ def test_a_rule_that_fails_leaves_a_trial_that_says_so(
     row = Policy("root", Doubling(), ForgetLaplace(1.0), Root())
     path, store = tmp_path / "t.json", MemoryStore()
     options: dict[str, Any] = {"files": {"path": path}, "store": {"store": store}}.get(stored, {})
-    trial = Trial(row, ["A", "B"], **options)
+    trial = batch_trial(row, ["A", "B"], **options)
     trial.assign("x")
     trial.record("x", 1.0)
     for again in range(3):
@@ -220,7 +220,7 @@ def test_a_leader_of_beta_draws_on_noisy_means_never_has_a_batch_drawn_again(
     monkeypatch.setattr(secure, "laplace", negative)
     leader = BetaLeader(Approximate(5.0, 0.5))
     row = unchecked_policy("leader", Doubling(), ForgetLaplace(1.0), leader)
-    trial = Trial(row, 2)
+    trial = batch_trial(row, 2)
     unit = 0
     while trial.status != "stuck":
         trial.assign(unit)

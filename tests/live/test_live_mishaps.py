@@ -12,7 +12,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from live_cases import PUBLIC_ROWS, ROWS, Clock, CountedNoise, fill, klucb_trial, open_block
+from live_cases import (
+    PUBLIC_ROWS,
+    ROWS,
+    Clock,
+    CountedNoise,
+    batch_trial,
+    fill,
+    klucb_trial,
+    open_block,
+)
 
 from discreet.errors import (
     ConflictingOutcome,
@@ -248,7 +257,7 @@ def test_a_batch_that_ends_at_the_horizon_is_released() -> None:
 
 def test_a_batch_that_never_ends_keeps_no_outcomes() -> None:
     """A last arm of an eliminating rule is played for ever: nothing of it will be released."""
-    trial = Trial(policy("dp-se", epsilon=1.0, beta=0.1), 2)
+    trial = batch_trial(policy("dp-se", epsilon=1.0, beta=0.1), 2)
     run = trial._run
     assert isinstance(run, FiniteRun)
     run.memory.active[1] = 0
@@ -322,7 +331,7 @@ def test_with_a_deadline_a_unit_returns_once_its_batch_is_released(clock: Clock)
 @pytest.mark.parametrize("name", PUBLIC_ROWS)
 def test_rows_without_a_promise_for_the_whole_run_are_refused(name: str) -> None:
     with pytest.raises(UnsupportedBudget, match="adap-klucb") as refusal:
-        Trial(CATALOGUE[name].example(), 3, horizon=100)
+        batch_trial(CATALOGUE[name].example(), 3, horizon=100)
     assert all(row in str(refusal.value) for row in ROWS)
 
 
@@ -336,19 +345,19 @@ def test_a_row_without_secure_noise_is_refused() -> None:
     assert left == {"gdp-elim-new"}
     for name in left:
         with pytest.raises(InvalidArgument, match="secure noise"):
-            Trial(CATALOGUE[name].example(), 2, horizon=100)
+            batch_trial(CATALOGUE[name].example(), 2, horizon=100)
 
 
 def test_composed_rows_without_privacy_are_refused() -> None:
     with pytest.raises(UnsupportedBudget):
-        Trial(Policy("mine", Doubling(), Exact(), UCB1()), 2)
+        batch_trial(Policy("mine", Doubling(), Exact(), UCB1()), 2)
     with pytest.raises(UnsupportedBudget):
         klucb_trial(epsilon=math.inf)
 
 
 def test_a_budget_that_discrete_noise_cannot_prove_is_refused() -> None:
     with pytest.raises(UnsupportedBudget, match="rho"):
-        Trial(policy("adac-ucb", mu=1.0), 2)
+        batch_trial(policy("adac-ucb", mu=1.0), 2)
 
 
 def test_waiting_for_everybody_is_a_condition_of_the_guarantee(clock: Clock) -> None:
@@ -363,7 +372,7 @@ def test_waiting_for_everybody_is_a_condition_of_the_guarantee(clock: Clock) -> 
     "budget", [ZCDP(0.1), Approximate(1.0, 1e-6)], ids=lambda budget: budget.kind
 )
 def test_the_guarantee_is_in_the_budget_that_was_asked_for(budget: Any) -> None:
-    trial = Trial(policy("adac-ucb", budget=budget), 2)
+    trial = batch_trial(policy("adac-ucb", budget=budget), 2)
     assert trial.guarantee.budget == budget
 
 
@@ -392,7 +401,7 @@ def test_the_default_must_be_an_outcome_where_it_is_used() -> None:
 
 def test_rows_that_need_a_horizon_say_so() -> None:
     with pytest.raises(InvalidArgument, match="horizon"):
-        Trial(policy("dp-ucb", epsilon=1.0), 2)
+        batch_trial(policy("dp-ucb", epsilon=1.0), 2)
 
 
 @pytest.mark.parametrize("time", [math.nan, math.inf, "abc", "12", None, True, 1j])

@@ -15,6 +15,7 @@ from live_cases import (
     SECRET_UNITS,
     Clock,
     CountedNoise,
+    batch_trial,
     fill,
     functions_in,
     klucb_trial,
@@ -64,7 +65,7 @@ def test_a_trial_runs_where_seedable_noise_is_mined(
     name: str, draws: list[tuple[str, Any]]
 ) -> None:
     rounds = 3000 if name == "dp-se" else 40
-    trial = Trial(short_row(name), 2, horizon=rounds)
+    trial = batch_trial(short_row(name), 2, horizon=rounds)
     for unit in range(rounds):
         trial.assign(unit)
         trial.record(unit, 0.5)
@@ -90,7 +91,7 @@ def test_rules_that_sample_draw_on_the_system(monkeypatch: pytest.MonkeyPatch) -
             return float(_real(self, *args))
 
         monkeypatch.setattr(SystemRandomness, name, spy)
-    trial = Trial(Policy("lazy", Geometric(2.0), ForgetLaplace(1.0), Thompson()), 3)
+    trial = batch_trial(Policy("lazy", Geometric(2.0), ForgetLaplace(1.0), Thompson()), 3)
     for unit in range(50):
         trial.assign(unit)
         trial.record(unit, 0.5)
@@ -259,7 +260,7 @@ def test_dropped_outcomes_are_not_kept(tmp_path: Path, clock: Clock) -> None:
 @pytest.mark.usefixtures("no_sync", "noise")
 @pytest.mark.parametrize("name", ["ldp-ucb-b", "ldp-ucb-l"])
 def test_a_local_row_never_keeps_a_raw_outcome(name: str, tmp_path: Path, clock: Clock) -> None:
-    with Trial(
+    with batch_trial(
         policy(name, epsilon=1.0), 2, path=tmp_path / "t.json", deadline=5.0, clock=clock
     ) as trial:
         trial.assign("x")
@@ -276,7 +277,7 @@ def test_a_local_row_never_keeps_a_raw_outcome(name: str, tmp_path: Path, clock:
 
 def test_a_missing_answer_of_a_local_row_is_randomised_too(clock: Clock) -> None:
     """400 missing answers as fair bits at ε ~ 0: all equal with probability 2^-399."""
-    trial = Trial(policy("ldp-ucb-b", epsilon=1e-6), 2, deadline=1.0, clock=clock)
+    trial = batch_trial(policy("ldp-ucb-b", epsilon=1e-6), 2, deadline=1.0, clock=clock)
     sums = set()
     for unit in range(400):
         arm = trial.assign(unit)
@@ -347,7 +348,7 @@ def test_neighbouring_trials_that_release_the_same_look_the_same(
 
 def test_the_report_of_random_bits_is_about_outcomes() -> None:
     """The mean of the answers of 4,000 units who all say 1, within 5.5 standard errors (4e-8)."""
-    trial = Trial(policy("ldp-ucb-b", epsilon=1.0), 2, outcome_range=(0.0, 10.0))
+    trial = batch_trial(policy("ldp-ucb-b", epsilon=1.0), 2, outcome_range=(0.0, 10.0))
     for unit in range(4000):
         trial.assign(unit)
         trial.record(unit, 10.0)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_cases import Clock, CountedNoise, klucb_trial, open_block
+from live_cases import Clock, CountedNoise, batch_trial, klucb_trial, open_block
 
 from discreet.errors import ConflictingOutcome, InvalidArgument, UnknownUnit
 from discreet.identify import identifier
@@ -53,7 +53,7 @@ def test_a_late_outcome_steers_nothing_that_is_shown(clock: Clock, noise: Counte
 
 def test_an_answer_is_shown_as_soon_as_it_is_due(clock: Clock, noise: CountedNoise) -> None:
     row = identifier("adap-tt", epsilon=1e3)
-    trial = Trial(row, 2, goal="identify", risk=0.5, deadline=1.0, clock=clock)
+    trial = batch_trial(row, 2, goal="identify", risk=0.5, deadline=1.0, clock=clock)
     for unit in range(400):
         if trial.recommendation is not None:
             break
@@ -103,10 +103,10 @@ def test_the_first_outcome_stands_and_the_setting_is_stored(tmp_path: Path, cloc
 
 def test_risk_and_delta_are_the_same_thing() -> None:
     row = identifier("adap-tt", epsilon=1.0)
-    one = Trial(row, 2, goal="identify", risk=0.1)
-    assert one.policy == Trial(row, 2, goal="identify", delta=0.1).policy
+    one = batch_trial(row, 2, goal="identify", risk=0.1)
+    assert one.policy == batch_trial(row, 2, goal="identify", delta=0.1).policy
     with pytest.raises(InvalidArgument, match="older name of risk"):
-        Trial(row, 2, goal="identify", risk=0.1, delta=0.1)
+        batch_trial(row, 2, goal="identify", risk=0.1, delta=0.1)
 
 
 def test_time_passes_by_itself_without_a_clock_of_ones_own() -> None:

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from live_cases import ROWS, klucb_trial
+from live_cases import ROWS, batch_trial, klucb_trial
 
 import discreet
 import discreet.linear
 from discreet.errors import DamagedFile, InvalidArgument, TrialError
-from discreet.live import Rehearsal, Trial
+from discreet.live import Rehearsal
 from discreet.policies import CATALOGUE, ForgetLaplace, Geometric, Policy, policy
 from discreet.policies.thompson import Thompson
 
@@ -87,7 +87,7 @@ def test_with_an_enormous_budget_trial_rehearsal_and_simulator_agree() -> None:
     rewards, rounds = (0.2, 0.8, 0.5), 300
     for name in ("adap-klucb", "dp-imed"):
         row = policy(name, epsilon=1e9)
-        trial = Trial(row, 3, horizon=rounds)
+        trial = batch_trial(row, 3, horizon=rounds)
         rehearsal = Rehearsal(row, 3, horizon=rounds, seed=1)
         arms = []
         for unit in range(rounds):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from live_cases import ROWS, Clock, CountedNoise, klucb_trial, short_row
+from live_cases import ROWS, Clock, CountedNoise, batch_trial, klucb_trial, short_row
 
 from discreet.compiled import Function
 from discreet.errors import DamagedFile, InvalidArgument, TrialError
@@ -32,7 +32,7 @@ def test_every_row_runs_with_secure_noise_and_goes_on_after_a_reload(
 ) -> None:
     path = tmp_path / "trial.json"
     row = short_row(name)
-    trial = Trial(row, ["A", "B", "C"], horizon=60, path=path)
+    trial = batch_trial(row, ["A", "B", "C"], horizon=60, path=path)
     for unit in range(60):
         arm = trial.assign(unit)
         assert arm in trial.arms
@@ -175,7 +175,7 @@ def test_a_composed_row_must_be_passed_again_and_be_the_same(tmp_path: Path) -> 
     path = tmp_path / "trial.json"
     row = Policy("mine", Geometric(1.5), ForgetLaplace(0.5), First())
     klucb = replace(row, rule=AdaPKLUCB(2.0))
-    with Trial(row, 2, path=path) as trial:
+    with batch_trial(row, 2, path=path) as trial:
         trial.assign("x")
     with pytest.raises(InvalidArgument, match="pass the same composed row"):
         Trial.load(path)
@@ -189,7 +189,7 @@ def test_a_composed_row_must_be_passed_again_and_be_the_same(tmp_path: Path) -> 
 def test_a_changed_row_of_the_catalogue_counts_as_composed(tmp_path: Path) -> None:
     path = tmp_path / "trial.json"
     row = replace(policy("adap-klucb", epsilon=1.0), release=ForgetLaplace(0.25))
-    with Trial(row, 2, path=path) as trial:
+    with batch_trial(row, 2, path=path) as trial:
         assert trial.guarantee.budget.to_dict()["epsilon"] == 0.25
     with pytest.raises(InvalidArgument, match="composed"):
         Trial.load(path)
@@ -226,7 +226,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
     "a list": (lambda p: p.write_text("[]"), "not the file of a trial"),
     "empty": (lambda p: p.write_bytes(b""), "not JSON"),
     "truncated": (lambda p: cut(p, 0.7), "not JSON"),
-    "newer": (rewritten(lambda d: d.update(version=3)), "version 3 .* later version"),
+    "newer": (rewritten(lambda d: d.update(version=4)), "version 4 .* later version"),
     "a digit": (lambda p: p.write_text(p.read_text().replace('"t": 3', '"t": 4')), "digest"),
     "no state": (rewritten(lambda d: d.update(state=None)), "no state"),
     "no policy": (rewritten(lambda d: d["state"].pop("policy")), "policy"),

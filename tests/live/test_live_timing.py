@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from live_cases import Clock
+from live_cases import Clock, batch_trial
 from timing_attack import epsilon_lower, sampled, timed_units
 
 from discreet.compiled import Function
@@ -57,7 +57,7 @@ CLAIMS = dict.fromkeys(RELEASES, 1.0) | {"tree": 8.0}
 
 def trial_of(name: str) -> Trial:
     row = Policy("attacked", EachRound(), RELEASES[name], First())
-    return Trial(row, 2, horizon=10 * TRIALS if name == "tree" else None)
+    return batch_trial(row, 2, horizon=10 * TRIALS if name == "tree" else None)
 
 
 @pytest.fixture(autouse=True)
@@ -214,7 +214,7 @@ def test_files_have_the_same_size_whatever_was_recorded(
         path = tmp_path / str(outcome)
         path.mkdir()
         clock = Clock()
-        with Trial(row, 2, horizon=50, path=path / "t.json", deadline=1.0, clock=clock) as t:
+        with batch_trial(row, 2, horizon=50, path=path / "t.json", deadline=1.0, clock=clock) as t:
             t.assign("x")
             t.record("x", outcome)
             before = sorted((p.name, p.stat().st_size) for p in path.iterdir())

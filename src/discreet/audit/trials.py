@@ -136,8 +136,9 @@ class TrialRuns:
         arm = trial.assign(unit)
         if outcome is not None:
             trial.record(unit, outcome)
-        if self.deadline is not None and trial.status == "settling":
-            clock.now += self.deadline
+        due = None if self.deadline is None else trial.report()["next_release"]
+        if due is not None:
+            clock.now = max(clock.now, due)
             trial.settle()
         shown = [trial.report()]
         while self.between is not None and len(shown) < self.looks:

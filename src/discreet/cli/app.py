@@ -34,6 +34,7 @@ from . import (
     show,
     simulate,
     sweep,
+    trial,
     verify,
 )
 from .output import one_line, suit_encoding
@@ -176,6 +177,14 @@ for _name, _play in membership.COMMANDS.items():
     _games.command(_name, cls=Command, epilog=_epilog)(_play)
 app.add_typer(_games, name=membership.NAME)
 _games.add_typer(gradients.group(Commands, Command), name=gradients.NAME)
+
+_trials = typer.Typer(
+    cls=Commands, no_args_is_help=True, rich_markup_mode=None, help=f"{trial.SUMMARY}"
+)
+for _name, _step in trial.COMMANDS.items():
+    _epilog = f"Example: {trial.EXAMPLES[_name]}"
+    _trials.command(_name, cls=Command, epilog=_epilog)(_step)
+app.add_typer(_trials, name=trial.NAME)
 
 
 def main() -> None:

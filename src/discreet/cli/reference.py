@@ -25,6 +25,7 @@ from . import (
     show,
     simulate,
     sweep,
+    trial,
     verify,
 )
 from .app import app
@@ -162,6 +163,26 @@ The JSON is that of `discreet audit`, with `epsilon_lower` at `delta` and `mu_lo
 Gaussian DP, where there is one. `claimed` is null unless a claim was given; with one, exit code 1
 means a violation.
 """,
+    "trial new": """\
+The JSON has `file`, `guarantee` and `status`.
+""",
+    "trial assign": """\
+The JSON has `unit` and `arm`; of several units it is a list of such objects.
+""",
+    "trial record": """\
+The JSON has `recorded`, the number of outcomes that were read. Outcomes are never taken from the
+command line, which other processes can read.
+""",
+    "trial report": """\
+The JSON is what `Trial.report()` returns: `policy`, `guarantee`, `status`, `assigned`, `releases`,
+`next_release`, `arms` (with `mean`, `interval` or `bounds`), `blocks`, ...
+""",
+    "trial stop": """\
+The JSON has `status`, `next_release` and `guarantee`.
+""",
+    "trial finish": """\
+The JSON has `status`, `next_release` and `guarantee`.
+""",
     **{f"membership {gradients.NAME} {name}": note for name, note in gradients.NOTES.items()},
 }
 
@@ -178,6 +199,11 @@ def reference() -> str:
     prefix = f"{membership.NAME} {gradients.NAME}"
     inner = {f"{prefix} {name}": command for name, command in training.commands.items()}
     pages += [_page(name, gradients.EXAMPLES[name.split()[2]], inner, "###") for name in inner]
+    steps = {f"{trial.NAME} {name}": c for name, c in commands["trial"].commands.items()}
+    # they need a file, and standard input
+    pages += [
+        _page(name, trial.EXAMPLES[name.split()[1]], steps, such="For example") for name in steps
+    ]
     return HEAD + "".join(pages)
 
 
@@ -198,7 +224,9 @@ _MODULES: tuple[Any, ...] = (
 )
 
 
-def _page(name: str, example: str, commands: dict[str, Any], mark: str = "##") -> str:
+def _page(
+    name: str, example: str, commands: dict[str, Any], mark: str = "##", such: str = "Example"
+) -> str:
     command = commands[name]
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     options = [p for p in command.params if p.param_type_name == "option"]
@@ -207,7 +235,7 @@ def _page(name: str, example: str, commands: dict[str, Any], mark: str = "##") -
     lines += [f"    {usage}", "", "| | |", "|---|---|"]
     lines += [f"| `{p.metavar}` | {p.help} |" for p in arguments]
     lines += [f"| `{_flag(p)}` | {p.help}{_default(p)} |" for p in options]
-    lines += ["", NOTES[name], f"Example:\n\n    {example}\n"]
+    lines += ["", NOTES[name], f"{such}:\n\n    {example}\n"]
     return "\n".join(lines)
 
 

@@ -32,3 +32,7 @@ class SystemRandomness:
     def standard_exponential(self) -> float:
         """Exponential of mean 1."""
         return self._system.expovariate(1.0)
+
+    def below(self, number: int) -> int:
+        """Uniform on 0, ..., number - 1."""
+        return self._system.randrange(number)

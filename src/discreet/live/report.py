@@ -9,8 +9,10 @@ from ..identify import Identifier
 from ..inference import Record, intervals
 from ..linear.rules import Optimism
 from ..privacy.guarantees import Definition, Guarantee
+from .pairs import PairRun
 from .rules import Standing
 from .run import FiniteRun
+from .streams import StreamRun
 
 if TYPE_CHECKING:
     from .contexts import ContextRun
@@ -30,11 +32,17 @@ class Shown(NamedTuple):
     """what went wrong in the rule of the policy, if anything"""
     record: Record | None = None
     """what was released, for intervals"""
+    blocks: list[dict[str, Any]] | None = None
+    """in streams: those that are open or wait"""
+    ended: dict[str, Any] | None = None
+    """how the trial was ended, if by hand"""
 
 
 def report_of(shown: Shown, run: FiniteRun | ContextRun) -> dict[str, Any]:
     """The state of a trial, ready for JSON; means in the units of the outcomes."""
-    if isinstance(run, FiniteRun):
+    if isinstance(run, StreamRun):
+        special = stream_entries(shown, run)
+    elif isinstance(run, FiniteRun):
         special = finite_entries(shown, run)
     else:
         special = linear_entries(shown, run)
@@ -49,15 +57,30 @@ def report_of(shown: Shown, run: FiniteRun | ContextRun) -> dict[str, Any]:
         "horizon": run.horizon,
         "assigned": sum(shown.assigned),
         "releases": sum(run.releases),
+        "next_release": shown.standing.due,
         **special,
     }
 
 
 def finite_entries(shown: Shown, run: FiniteRun) -> dict[str, Any]:
     """What is known of every arm."""
-    view, arms, standing, record = run.view, shown.arms, shown.standing, shown.record
-    played = list(view.pulls)
+    standing = shown.standing
+    played = list(run.view.pulls)
     played[run.arm] += standing.filled
+    return {
+        **arm_entries(shown, run, played),
+        "batch": {
+            "arm": shown.arms[run.arm],
+            "size": None if run.cut else run.rounds,
+            "filled": standing.filled,
+            "due": standing.due,
+        },
+    }
+
+
+def arm_entries(shown: Shown, run: FiniteRun, played: list[int]) -> dict[str, Any]:
+    """Counts, means and intervals; `played` are the places of every arm."""
+    view, arms, record = run.view, shown.arms, shown.record
     found = None if record is None else intervals(record)
     rows: list[dict[str, Any]] = [
         {
@@ -79,13 +102,30 @@ def finite_entries(shown: Shown, run: FiniteRun) -> dict[str, Any]:
         "arms": rows,
         "intervals": None if found is None else {"kind": found.kind, "level": found.level},
         "record": None if record is None else record.to_dict(),
-        "batch": {
-            "arm": arms[run.arm],
-            "size": None if run.cut else run.rounds,
-            "filled": standing.filled,
-            "due": standing.due,
-        },
     }
+
+
+def stream_entries(shown: Shown, run: StreamRun) -> dict[str, Any]:
+    """The same, and where the blocks of all arms stand. What is left of a window is not shown:
+    it tells more of who comes next than counts do."""
+    streams = run.streams
+    entries = arm_entries(shown, run, list(streams.places))
+    for arm, row in enumerate(entries["arms"]):
+        row["waiting"] = streams.places[arm] - int(run.view.pulls[arm])
+        row["active"] = streams.active[arm] and not streams.over
+        if isinstance(run, PairRun):
+            row |= missing_entries(shown, run, arm)
+    return {**entries, "blocks": shown.blocks, "ended": shown.ended or None}
+
+
+def missing_entries(shown: Shown, run: PairRun, arm: int) -> dict[str, Any]:
+    """How many seem to have answered, and the mean if all others had the worst or best outcome."""
+    if run.releases[arm] == 0:
+        return {"answered": None, "bounds": None}
+    low, high = shown.outcome_range
+    worst, best = (low + (high - low) * run.mean_with(arm, value) for value in (0.0, 1.0))
+    share = run.answered(arm) / run.pairs.places[arm]
+    return {"answered": share, "bounds": [worst, best]}
 
 
 def linear_entries(shown: Shown, run: ContextRun) -> dict[str, Any]:

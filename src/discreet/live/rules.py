@@ -63,6 +63,12 @@ class Place(NamedTuple):
     action: Action | None = None
     private: bool = False
     """whether the action is to be erased with the outcome"""
+    at: float | None = None
+    """when it was taken; in streams"""
+    number: int | None = None
+    """how many places were taken before, in all streams"""
+    left: tuple[int, ...] | None = None
+    """what is left of the window after it"""
 
 
 class Standing(NamedTuple):
@@ -138,12 +144,55 @@ def accept(
     """An outcome counts if it is the first of a place in a block that will still be released."""
     if member.block != standing.block or standing.cut:
         return Effect.DROPPED
+    return _compared(member, terms, outcomes, value)
+
+
+def _compared(member: Member, terms: Terms, outcomes: Mapping[int, int], value: int) -> Effect:
     known = outcomes.get(member.slot)
     if known is None:
         return Effect.KEPT
     if known == value or terms.local or not terms.refuses_conflicts:
         return Effect.DROPPED
     return Effect.CONFLICT
+
+
+# --- streams: blocks of several arms, side by side ------------------------------------------------
+
+
+def is_settled(
+    member: Member, at: float, terms: Terms, outcomes: Mapping[int, int], now: float
+) -> bool:
+    """Whether a unit's place, taken at `at`, needs no more waiting: with a deadline its own has
+    passed, whether it responded or not; without one, it is public that it has responded."""
+    if terms.deadline is None:
+        return member.slot in outcomes
+    return now >= at + terms.deadline
+
+
+def readmits(member: Member, settled: bool, terms: Terms) -> bool:
+    """Whether a unit that has an arm may take another place.
+
+    However its places fall into blocks, at most `contributions` outcomes are its own, and the
+    guarantee is stated for a group of so many."""
+    return member.used < terms.contributions and settled
+
+
+def accept_place(
+    member: Member, at: float, terms: Terms, outcomes: Mapping[int, int], value: int, now: float
+) -> Effect:
+    """An outcome counts until its own assignment + deadline, however long its block waits for
+    others: so everybody is followed up equally long."""
+    if terms.deadline is not None and now >= at + terms.deadline:
+        return Effect.DROPPED
+    return _compared(member, terms, outcomes, value)
+
+
+def due_at(block_filled: int, last: float, answered: int, terms: Terms, now: float) -> float | None:
+    """When a closed block is released whose last place was taken at `last`: so much later, or,
+    without a deadline, now if everybody has responded; None if that is open."""
+    if terms.deadline is not None:
+        return last + terms.deadline
+    return now if answered >= block_filled else None
 
 
 def is_due(standing: Standing, terms: Terms, now: float) -> bool:

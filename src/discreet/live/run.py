@@ -209,21 +209,25 @@ class FiniteRun(Run):
         self._open()
 
     def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:
-        arm, rounds, view = self.arm, self.rounds, self.view
+        if self.cut:
+            self.t += self.rounds
+            self.view.pulls[self.arm] += self.rounds
+        else:
+            self._publish(self.arm, self.rounds, sum(outcomes), recorded=True)
+        self.rounds, self.begun = 0, False
+
+    def _publish(self, arm: int, rounds: int, total: Any, recorded: bool) -> None:
+        view = self.view
         self.t += rounds
         view.pulls[arm] += rounds
-        if not self.cut:
-            value, size = view.value[arm], view.size[arm]
-            self.kernels.publish(
-                self.release, self.ledger, view, arm, rounds, sum(outcomes), self.noise
-            )
-            # some releases go on collecting and show nothing yet
-            if view.size[arm] != size or view.value[arm] != value:
-                self.releases[arm] += 1
-                if self.recorded is not None and self.history is not None:
-                    size, value = int(view.size[arm]), float(view.value[arm])
-                    note(self.recorded, self.history[arm], self.releases[arm], size, value)
-        self.rounds, self.begun = 0, False
+        value, size = view.value[arm], view.size[arm]
+        self.kernels.publish(self.release, self.ledger, view, arm, rounds, total, self.noise)
+        # some releases go on collecting and show nothing yet
+        if view.size[arm] != size or view.value[arm] != value:
+            self.releases[arm] += 1
+            if recorded and self.recorded is not None and self.history is not None:
+                size, value = int(view.size[arm]), float(view.value[arm])
+                note(self.recorded, self.history[arm], self.releases[arm], size, value)
 
     def begin(self) -> None:
         if self.verdict is not None and not self.cut:

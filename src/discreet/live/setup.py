@@ -12,9 +12,11 @@ from ..inference.record import Record, check_kind
 from ..policies import Policy
 from ..privacy.guarantees import Guarantee
 from ..privacy.source import SECURE
+from .pairs import PairRun, serves_pairs
 from .randomness import SystemRandomness
 from .rows import protects_whole_run, rows_for_trials
 from .run import FiniteRun, Run
+from .streams import StreamRun, check_window, serves_streams
 
 if TYPE_CHECKING:
     from .contexts import ContextRun
@@ -35,6 +37,8 @@ class Plan(NamedTuple):
     """what to do about an outcome out of range"""
     settings: dict[str, Any]
     """what is stored of it"""
+    grown: Callable[[int], Plan] | None = None
+    """the same with so many arms; in streams"""
 
     def context(self, actions: Any) -> Any:
         """The features of a unit that needs an arm, in the form that the run takes."""
@@ -77,9 +81,12 @@ def plan_for(policy: Any, arms: int, **options: Any) -> Plan:
 
 def finite_plan(
     policy: Policy, arms: int, *, horizon: float | None, goal: str, risk: float | None,
-    outcome_range: tuple[float, float] | None, intervals: str, binary: bool, **contexts: Any,
+    outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
+    streams: bool | None, window: int | None, shares: Sequence[float], planned: int | None,
+    estimate: bool | None, **contexts: Any,
 ) -> Plan:  # fmt: skip
-    """Arms that are the same for everybody."""
+    """Arms that are the same for everybody. `planned`: how many there were in the beginning;
+    `estimate`: whether missing outcomes are estimated, None for where that can be."""
     for name, value in contexts.items():
         if value is not None:
             raise _no_contexts(name, policy)
@@ -93,8 +100,37 @@ def finite_plan(
         )  # fmt: skip
     low, high = check_range((0.0, 1.0) if outcome_range is None else outcome_range)
     setting = row.setting(arms, check_horizon(horizon), SECURE)
-    run = FiniteRun(row, setting, SystemRandomness(), None)
-    kind = check_kind(intervals, run.recorded)
+    chance = SystemRandomness()
+    settings: dict[str, Any] = {"outcome_range": [low, high], "binary": bool(binary)}
+    grown, run = None, FiniteRun(row, setting, chance, None)
+    in_streams = check_streams(streams, row, setting, window, shares)
+    pairs = in_streams and serves_pairs(row)
+    if estimate and not pairs:
+        raise InvalidArgument(
+            "missing", "be a value for a policy that does not release sums of blocks", "estimate",
+            "use for example missing=0.0",
+        )  # fmt: skip
+    pairs = pairs and estimate is not False
+    if in_streams:
+        first = arms if planned is None else planned
+        places = check_window(window, first)
+        kind = PairRun if pairs else StreamRun
+        run = kind(row, setting, chance, None, places, shares)
+        if first < arms:
+            run.plan_as(row, row.setting(first, setting.horizon, SECURE))
+        settings |= {
+            "streams": True, "window": places, "shares": list(shares), "planned": first,
+            **({"missing": "estimate"} if pairs else {}),
+        }  # fmt: skip
+
+        def grown(more: int) -> Plan:
+            return finite_plan(
+                policy, more, horizon=horizon, goal=goal, risk=risk, outcome_range=outcome_range,
+                intervals=intervals, binary=binary, streams=True, window=places,
+                shares=[*shares, *[0.0] * (more - len(shares))], planned=first, estimate=pairs,
+            )  # fmt: skip
+
+    settings["intervals"] = check_kind(intervals, run.recorded)
     return Plan(
         row,
         run,
@@ -102,19 +138,52 @@ def finite_plan(
         (low, high),
         units_of(low, high, lambda number: round((number - low) / (high - low) * SECURE.unit)),
         "record what was measured, or set outcome_range when the trial is planned",
-        {"outcome_range": [low, high], "intervals": kind, "binary": bool(binary)},
+        settings,
+        grown,
     )
+
+
+def check_streams(
+    streams: bool | None, row: Policy, setting: Any, window: int | None, shares: Sequence[float]
+) -> bool:
+    """Whether a trial is played in streams: if the row can, unless told otherwise."""
+    can = serves_streams(row, setting)
+    if streams and not can:
+        raise InvalidArgument(
+            "streams", f"be left out: {row.name} decides after every batch", streams,
+            "take a row with an index and growing batches, such as dp-imed",
+        )  # fmt: skip
+    if streams is False or not can:
+        for name, value in (("window", window), ("share", any(shares) or None)):
+            if value is not None:
+                raise InvalidArgument(
+                    name, "be left out where single batches are played", value, "leave it out"
+                )
+        return False
+    return True
+
+
+def grown_plan(plan: Plan, arms: Sequence[Name]) -> Plan:
+    """The plan with arms that were added."""
+    assert plan.grown is not None
+    return plan.grown(len(arms))
 
 
 def context_plan(
     policy: Any, arms: int, *, dimension: int | None, horizon: float | None, goal: str,
     risk: float | None, outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
-    longest: float | None, batch: int | None,
+    longest: float | None, batch: int | None, streams: bool | None, window: int | None,
+    shares: Sequence[float], planned: int | None, estimate: bool | None,
 ) -> Plan:  # fmt: skip
     """Arms whose features every unit brings."""
     from ..linear.view import LinearSetting
     from .contexts import ContextRun, served_release
 
+    if streams or window is not None or any(shares) or estimate:
+        raise InvalidArgument(
+            "streams", "be left out with contexts, whose batches are of all arms", streams,
+            "leave out streams, window and share, and give missing=0.0",
+        )  # fmt: skip
     if goal != "regret" or risk is not None:
         raise InvalidArgument(
             "goal", "be 'regret', with no risk, for a policy with contexts", goal, "leave it out"

@@ -18,7 +18,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -39,11 +39,14 @@ from ..identify.setting import one_risk
 from ..privacy.guarantees import Guarantee
 from . import report as reports
 from . import rules
+from .pairs import PairRun
 from .rows import row_from_dict, row_to_dict
 from .rules import Admission, Effect, Member, Place, Standing, Terms
 from .setup import Plan, plan_for
 from .stores import Block, FileStore, MemoryStore, Store
 from .stores.base import bare
+from .streaming import Streaming
+from .streams import StreamRun, check_shares
 
 if TYPE_CHECKING:
     from ..inference.record import Record
@@ -56,20 +59,30 @@ EVERYBODY_RESPONDS = "every participant responds, or it is public who responded"
 CONFLICTS = ("refuse", "ignore")
 
 
-class Trial:
+class Trial(Streaming):
     """An adaptive experiment that keeps the outcomes of its units private.
 
     `assign(unit)` says which arm a unit gets, always the same one; `record(unit, outcome)` hands in
-    what came of it. A batch is its first n assignments; units that arrive while it settles get an
-    arm, and their outcomes are not used.
+    what came of it. Every unit takes a place in the stream of its arm; a stream is cut into blocks
+    beforehand, and a block is released once, `deadline` seconds after its last place was taken.
+    Policies whose rule has a memory, and those with contexts, play single batches instead: units
+    that arrive while one waits get an arm, and their outcomes are not used.
 
     - `horizon`: how many assignments are used at most; some policies need it.
     - `goal`: "regret" to treat well on the way, or "identify", with an identifying policy, to
       stop with a recommendation that is wrong with probability at most `risk` (`delta` is its
       older name), or, with a policy of a fixed size, after its number of participants.
-    - `deadline`: seconds after the last assignment of a batch at which it is released, whoever has
-      responded by then; a missing outcome counts as `default`. Without a deadline a batch waits
-      until everybody has responded, and the guarantee rests on that.
+    - `deadline`: seconds after its assignment until which an outcome counts (in single batches:
+      after the last assignment of its batch); a block is released that long after its last place
+      was taken, whoever has responded by then; for missing outcomes see `missing`. Without a
+      deadline a block waits until everybody has responded, and the guarantee rests on that.
+    - `missing`: "estimate" to release how many answered beside the sum of what they answered, at no
+      further price, and to learn from those (the default where the policy can); or the value that
+      a missing outcome counts as. `default` is an older name for the latter.
+    - `streams`: False for single batches also where the policy could do otherwise.
+    - `window`: how many assignments are planned at once, and given out in a random order; default:
+      two for each arm. A day's arrivals is a good choice.
+    - `share`: the least share of an arm in every window, by name: `share={"control": 0.2}`.
     - `outcome_range`: the least and the largest outcome; default: (0, 1). `binary`: whether
       outcomes can only be one of these two.
     - `intervals`: the kind that the report shows, fixed here: "auto", "anytime", "looks" or "end".
@@ -101,7 +114,8 @@ class Trial:
         risk: float | None = None,
         delta: float | None = None,
         deadline: float | None = None,
-        default: float = 0.0,
+        missing: str | float | None = None,
+        default: float | None = None,
         outcome_range: tuple[float, float] | None = None,
         binary: bool = False,
         intervals: str = "auto",
@@ -109,15 +123,21 @@ class Trial:
         conflicts: str = "refuse",
         longest: float | None = None,
         batch: int | None = None,
+        streams: bool | None = None,
+        window: int | None = None,
+        share: Mapping[Name, float] | None = None,
         path: str | os.PathLike[str] | None = None,
         store: Store | None = None,
         clock: Callable[[], float] = time.time,
+        _planned: int | None = None,
     ) -> None:
         self._arms = check_arms(arms)
+        estimate, default = missing_as(missing, default, deadline)
         self._plan: Plan = plan_for(
             policy, len(self._arms), dimension=dimension, horizon=horizon, goal=goal,
             risk=one_risk(risk, delta), outcome_range=outcome_range, intervals=intervals,
-            binary=binary, longest=longest, batch=batch,
+            binary=binary, longest=longest, batch=batch, streams=streams, window=window,
+            shares=check_shares(share, self._arms), planned=_planned, estimate=estimate,
         )  # fmt: skip
         self._run: Run = self._plan.run
         self.policy = self._plan.policy
@@ -139,16 +159,20 @@ class Trial:
         self._lock = threading.RLock()
         self._process = os.getpid()
         self._closed, self._failure = False, ""
+        self._stale, self._ended = False, {}
+        in_streams = isinstance(self._run, StreamRun)
         self._open: tuple[Block, Standing] | None = None
         self._drawing: tuple[str, int | None] | None = None
         self._fixed: dict[str, Any] = {}
         self._store: Store = MemoryStore()
         if path is not None and store is not None:
             raise InvalidArgument("store", "be left out beside path", store, "give one of them")
+        if in_streams:
+            self._fixed = self._settings()
         if path is not None or store is not None:
             self._fixed = self._settings()
             self._store = store if store is not None else FileStore(str(os.fspath(path or "")))
-        self._store.create(self._document(self._run), len(self._arms), "1")
+        self._store.create(self._document(self._run), len(self._arms), None if in_streams else "1")
 
     # --- the two calls of every day ---------------------------------------------------------------
 
@@ -159,6 +183,9 @@ class Trial:
         give them.
         """
         with self._lock:
+            if isinstance(self._run, StreamRun):
+                self._plan.context(actions)
+                return self._assign_place(unit)
             block, standing = self._settled()
             unit = check_unit(unit)
             member = self._store.member(unit)
@@ -196,8 +223,12 @@ class Trial:
         and cannot be compared.
         """
         with self._lock:
+            in_streams, now = isinstance(self._run, StreamRun), 0.0
             try:
-                block, standing = self._settled()
+                if in_streams:
+                    now = self._settle_streams()
+                else:
+                    block, standing = self._settled()
                 unit = check_unit(unit)
                 member = self._store.member(unit)
                 value = self._plan.units(outcome)
@@ -215,7 +246,10 @@ class Trial:
                 del outcome
                 self._refuse_outcome(kind)
             del outcome
-            effect = rules.accept(member, standing, self._terms, block.outcomes, value)
+            if in_streams:
+                effect = self._effect_of(member, value, now)
+            else:
+                effect = rules.accept(member, standing, self._terms, block.outcomes, value)
             if effect is not Effect.KEPT:
                 del value
                 if effect is Effect.CONFLICT:
@@ -224,7 +258,7 @@ class Trial:
                         f"{unit!r} (neither is shown: outcomes are private); the first one stands"
                     )
                 return
-            if standing.full:
+            if not in_streams and standing.full:
                 self._open = None
             try:
                 if self._terms.local:
@@ -236,7 +270,10 @@ class Trial:
                 del value
                 raise bare(error)  # noqa: B904 - the same error
             del value
-            if standing.full:
+            if in_streams:
+                if self._terms.deadline is None:
+                    self._settle_streams()
+            elif standing.full:
                 standing = _standing(self._run, member.block, block)
                 self._open = block, standing
                 if rules.is_due(standing, self._terms, self._now()):
@@ -247,7 +284,10 @@ class Trial:
         """Release what is due, as every other call does first; whether there was anything."""
         with self._lock:
             before = set(self._store.blocks)
-            self._settled()
+            if isinstance(self._run, StreamRun):
+                self._settle_streams()
+            else:
+                self._settled()
             return before != set(self._store.blocks)
 
     # --- a release: draw, store, erase, and only then think ---------------------------------------
@@ -305,9 +345,12 @@ class Trial:
         self._open = None
         self._store.release(key, self._document(run), opens=_next(key))
 
-    def _all_outcomes(self, block: Block) -> list[int]:
-        """Those that came; one that did not counts as declared, randomised if all are."""
+    def _all_outcomes(self, block: Block) -> list[Any]:
+        """Those that came; one that did not counts as declared, randomised if all are, or is None
+        where missing ones are estimated."""
         outcomes, run = dict(block.outcomes), self._run
+        if isinstance(run, PairRun):
+            return [outcomes.get(slot) for slot in range(len(block.places))]
         for slot in rules.missing(len(block.places), outcomes):
             outcomes[slot] = run.respond(self._missing) if self._terms.local else self._missing
         return [outcomes[slot] for slot in range(len(block.places))]
@@ -326,8 +369,8 @@ class Trial:
 
     @property
     def status(self) -> str:
-        """ "collecting" units for a batch, "settling" a full one, "finished", or "stuck" if the
-        rule of the policy fails on what was released."""
+        """ "collecting" units, "settling" what waits for its release while no unit is taken,
+        "finished", or "stuck" if the rule of the policy fails on what was released."""
         return self._shown().status
 
     @property
@@ -379,6 +422,8 @@ class Trial:
 
     def _shown(self) -> reports.Shown:
         with self._lock:
+            if isinstance(self._run, StreamRun):
+                return self._shown_streams()
             _, standing = self._settled()
             status = "collecting"
             if not self._run.begun:
@@ -444,6 +489,9 @@ class Trial:
             trial._store, trial._fixed, trial._open = store, trial._settings(), None
             for unit in {place.unit for block in store.blocks.values() for place in block.places}:
                 check_unit(unit)
+            if isinstance(trial._run, StreamRun):
+                trial._rebuild()
+                return trial
             block, standing = trial._open_block()
             if trial._run.cut and block.places and block.places[-1].action is not None:
                 trial._abandon(standing.block, len(block.places))
@@ -581,8 +629,18 @@ def settings_in(state: dict[str, Any], row: Any) -> dict[str, Any]:
     contexts = ("dimension", "longest", "batch") if "dimension" in state else ("outcome_range",)
     names = ("horizon", "deadline", "default", "contributions", *contexts)
     options = {name: state[name] for name in names}
+    if state.get("missing") is not None:
+        options = {**options, "missing": state["missing"], "default": None}
     later = {"conflicts": CONFLICTS[0], "intervals": "auto", "binary": False}  # than version 1
     options |= {name: state.get(name, usual) for name, usual in later.items()}
+    options |= {"streams": bool(state.get("streams", False))}  # before, there were none
+    if options["streams"]:
+        named = zip(state["arms"], state["shares"], strict=True)
+        options |= {
+            "window": state["window"], "share": dict(named), "_planned": state["planned"],
+        }  # fmt: skip
+    elif "dimension" in state:
+        del options["streams"]
     if not isinstance(row, Identifier):
         return options
     return {**options, "goal": "identify", "risk": row.risk}
@@ -597,6 +655,31 @@ def _standing(run: Run, key: str, block: Block) -> Standing:
 
 def _next(key: str) -> str:
     return str(int(key) + 1)
+
+
+def missing_as(
+    missing: str | float | None, default: float | None, deadline: float | None
+) -> tuple[bool | None, float]:
+    """Whether missing outcomes are estimated, None for where the policy can, and else what they
+    count as."""
+    if missing is not None and default is not None:
+        raise InvalidArgument("default", "be left out beside missing", default, "give missing")
+    if missing == "estimate":
+        if deadline is None:
+            raise InvalidArgument(
+                "missing", "be left out where a block waits for everybody", missing,
+                "give a deadline",
+            )  # fmt: skip
+        return True, 0.0
+    if isinstance(missing, str):
+        raise InvalidArgument(
+            "missing", 'be "estimate", or the value that a missing outcome counts as', missing,
+            'use missing="estimate"',
+        )  # fmt: skip
+    given = default if missing is None else missing
+    if given is None:
+        return None if deadline is not None else False, 0.0
+    return False, given
 
 
 def _deadline(deadline: float | None) -> float | None:

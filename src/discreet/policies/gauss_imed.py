@@ -58,7 +58,7 @@ def gauss_imed_score(rule: Batches, view: View, arm: int, t: int, best: float) -
         spread = MOST * size
         noise = batches_in(size, rule.first, rule.ratio) * rule.variance
         cost = size * spread / (spread + noise) * kl(mean, best)
-    return float(cost + math.log(size))
+    return float(cost + math.log(view.pulls[arm]))
 
 
 @dataclass(frozen=True)

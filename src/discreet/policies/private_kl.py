@@ -62,10 +62,10 @@ class DPKLUCB(Rule):
 
 
 def dp_imed_score(rule: Epsilon, view: View, arm: int, t: int, best: float) -> float:
-    """N d_ε(clip01(m), best) + log N."""
-    size = view.size[arm]
-    cost = size * private_divergence(clip01(view.value[arm]), best, rule.epsilon)
-    return float(cost + math.log(size))
+    """N d_ε(clip01(m), best) + log N. The second N counts all pulls: where some outcomes are still
+    to come, as in live trials, those of the first are fewer."""
+    cost = view.size[arm] * private_divergence(clip01(view.value[arm]), best, rule.epsilon)
+    return float(cost + math.log(view.pulls[arm]))
 
 
 @dataclass(frozen=True)

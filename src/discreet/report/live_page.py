@@ -13,7 +13,7 @@ from .pictures import title
 
 STATUS = {
     "collecting": "collecting patients for the next release",
-    "settling": "waiting for the outcomes of a full batch",
+    "settling": "waiting for the last outcomes",
     "finished": "finished",
 }
 
@@ -58,8 +58,11 @@ def interval_text(arm: Mapping[str, Any]) -> str:
 
 def public_report(page: Page, report: Mapping[str, Any]) -> Page:
     """What a live trial publishes about itself."""
-    batch = report["batch"]
-    size = "" if batch["size"] is None else f" of {count(batch['size'])}"
+    present = {}
+    for block in report.get("blocks", [report["batch"]] if "batch" in report else []):
+        size = "" if block["size"] is None else f" of {count(block['size'])}"
+        words = f"{count(block['filled'])}{size} patients assigned"
+        present[str(block["arm"])] = words
     page.heading("The public report of the trial").terms(
         {
             "Policy": report["policy"],
@@ -68,7 +71,7 @@ def public_report(page: Page, report: Mapping[str, Any]) -> Page:
             f"{count(report['assigned'])} patients assigned, {count(report['rounds'])} of them "
             f"used for learning, {count(report['releases'])} releases",
             "Treatment given most often": str(report["most_played"]),
-            "Present batch": f"{batch['arm']}, {count(batch['filled'])}{size} patients assigned",
+            "Present blocks": "; ".join(f"{arm}, {words}" for arm, words in present.items()),
         }
     )
     held = report.get("intervals")
@@ -94,7 +97,6 @@ def public_report(page: Page, report: Mapping[str, Any]) -> Page:
             for arm in report["arms"]
         ],
         caption="Published by the live trial. The rates contain the noise that protects the "
-        "patients: the more patients a release covers, the less it matters. Patients who arrived "
-        "while a batch was waiting for its outcomes were treated, but not used for learning.",
+        "patients: the more patients a release covers, the less it matters.",
         numeric=(1, 2, 3, 4, 5),
     )

@@ -25,8 +25,8 @@ STATE: dict[str, Any] = {"arms": ["A", "B"], "protocol": {"t": 0, "ledger": {"su
 def check_store(make: Make, reopen: Reopen | None = None) -> None:
     """Raise AssertionError where a store does not do what a trial needs."""
     for check in (
-        check_members, check_outcomes, check_release, check_several_blocks, check_begin,
-        check_trial,
+        check_members, check_outcomes, check_release, check_several_blocks, check_streams,
+        check_begin, check_trial,
     ):  # fmt: skip
         check(make, reopen)
 
@@ -120,6 +120,32 @@ def check_several_blocks(make: Make, reopen: Reopen | None = None) -> None:
     store = after(store, reopen)
     assert list(store.blocks) == ["b-1"]
     assert dict(store.blocks["b-1"].outcomes) == {0: 12}
+    store.close()
+
+
+def check_streams(make: Make, reopen: Reopen | None = None) -> None:
+    """Blocks open with their first place, many of them; arms may be added."""
+    store, many = make(), 100
+    store.create(dict(STATE), 2, None)
+    store = after(store, reopen)
+    assert not store.blocks
+    for number in range(many):
+        key = f"{number % 2}-{number // 2 + 1}"
+        place = Place(f"u{number}", number % 2, at=5.5, number=number, left=(1, 2))
+        store.assign(place.unit, Member(place.arm, 1, key, 0), place)
+        store.record(key, 0, number)
+    store = after(store, reopen)
+    assert len(store.blocks) == many
+    assert store.blocks["1-3"].places == [Place("u5", 1, at=5.5, number=5, left=(1, 2))]
+    assert dict(store.blocks["1-3"].outcomes) == {0: 5}
+    store.release("1-3", {**STATE, "arms": ["A", "B", "C"]}, None)
+    store.assign("late", Member(2, 1, "2-1", 0), Place("late", 2, at=6.0, number=many, left=()))
+    store = after(store, reopen)
+    assert "1-3" not in store.blocks
+    assert len(store.blocks) == many
+    assert list(store.assigned) == [50, 50, 1]
+    assert store.member("late") == Member(2, 1, "2-1", 0)
+    assert store.member("u7") == Member(1, 1, "1-4", 0)
     store.close()
 
 

@@ -65,7 +65,8 @@ class Store(Protocol):
 
     @property
     def assigned(self) -> list[int]:
-        """Assignments per arm so far, of visitors too."""
+        """Assignments per arm so far, of visitors too; `release` may make arms of it more, as many
+        as `state["arms"]` has."""
 
     @property
     def blocks(self) -> Mapping[str, Block]:
@@ -77,12 +78,13 @@ class Store(Protocol):
     def member(self, unit: Name) -> Member | None:
         """What is known of a unit; None for a stranger."""
 
-    def create(self, state: Json, arms: int, block: str) -> None:
-        """A new trial, with one empty block."""
+    def create(self, state: Json, arms: int, block: str | None) -> None:
+        """A new trial, with one empty block, or with none."""
 
     def assign(self, unit: Name, member: Member, place: Place | None) -> None:
         """A unit has got an arm: `member` is what is known of it from now on. With a place it is
-        the next one of `member.block`; if `place.private`, its action is erased like an outcome."""
+        the next one of `member.block`, which opens if it is not there; if `place.private`, its
+        action is erased like an outcome."""
 
     def record(self, block: str, slot: int, value: int) -> None:
         """An outcome has come."""

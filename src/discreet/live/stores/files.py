@@ -37,14 +37,17 @@ try:
 except ImportError:  # pragma: no cover - Windows
     fcntl = None  # type: ignore[assignment]
 
-FORMAT, VERSION = "discreet trial", 2
+FORMAT, VERSION = "discreet trial", 3
 BODY = {
     1: ("trial", "generation", "assignments", "state"),
     2: ("trial", "generation", "assignments", "blocks", "state"),
+    3: ("trial", "generation", "assignments", "blocks", "state"),  # blocks may open in between
 }
 """What the digest of a snapshot covers, by version of the format."""
 NUMBER, ROOM = 8, 24
 """Characters of an outcome, and of a number of the ledger."""
+OPEN_AT_ONCE = 64
+"""Logs that are kept open; a trial may have more blocks than a process may have open files."""
 FIX = "close the trial, make room or mend the disk, and load it again"
 
 
@@ -61,6 +64,10 @@ class Line(NamedTuple):
     """with public contexts"""
     block: Any = None
     """of version 1 the only one there was"""
+    at: Any = None
+    number: Any = None
+    left: Any = None
+    """of streams: when, which place of all, and what is left of the window"""
 
 
 class FileStore(MemoryStore):
@@ -88,7 +95,7 @@ class FileStore(MemoryStore):
 
     # --- new files --------------------------------------------------------------------------------
 
-    def create(self, state: Json, arms: int, block: str) -> None:
+    def create(self, state: Json, arms: int, block: str | None) -> None:
         super().create(state, arms, block)
         self._write_all()
 
@@ -121,6 +128,7 @@ class FileStore(MemoryStore):
         self._assignments = folder.create(log)
         self._lock(log)
         since = [line for key, block in self.blocks.items() for line in self._lines(key, block)]
+        since.sort(key=lambda line: line.number or 0)
         counted = {line.unit for line in since}
         assigned = self._assigned.copy()
         for line in since:
@@ -160,9 +168,22 @@ class FileStore(MemoryStore):
 
     def _new_log(self, key: str, generation: int) -> int:
         assert self._folder is not None
-        log = self._folder.create(f"{self.path.name}.outcomes-{key}")
-        self._logs[key] = log
+        log = self._hold(key, self._folder.create(f"{self.path.name}.outcomes-{key}"))
         disk.append(log, _lines([{"trial": self._name, "generation": generation}]))
+        return log
+
+    def _log(self, key: str) -> int:
+        """The log of a block, opened again if need be."""
+        if key not in self._logs:
+            if self._assignments < 0:
+                return -1
+            self._hold(key, self._open_existing(f"{self.path.name}.outcomes-{key}"))
+        return self._logs[key]
+
+    def _hold(self, key: str, log: int) -> int:
+        while len(self._logs) >= OPEN_AT_ONCE:
+            _closed(self._logs.pop(next(iter(self._logs))))
+        self._logs[key] = log
         return log
 
     # --- every day --------------------------------------------------------------------------------
@@ -173,15 +194,20 @@ class FileStore(MemoryStore):
             line = Line(unit, member.arm, None, member.used)
         else:
             line = _line(member.block, member.slot, place, member.used)
+            if member.block not in self.blocks:
+                # on disk before anything speaks of it
+                self._new_log(member.block, self._generation)
+                assert self._folder is not None
+                self._folder.sync()
             if place.private:
-                self._append(self._logs[member.block], _secret([member.slot, place.action]))
+                self._append(self._log(member.block), _secret([member.slot, place.action]))
         self._append(self._assignments, _lines([line]))
         super().assign(unit, member, place)
         self._unsure = False
 
     def record(self, block: str, slot: int, value: int) -> None:
         self._unsure = True
-        self._append(self._logs[block], _secret([slot, value]))
+        self._append(self._log(block), _secret([slot, value]))
         super().record(block, slot, value)
         self._unsure = False
 
@@ -196,16 +222,17 @@ class FileStore(MemoryStore):
             folder.sync()
             keys.append(opens)
         mark = os.fstat(self._assignments).st_size
+        self._grow(state)
         self._write_snapshot({**state, "assigned": self._assigned.copy()}, mark, generation, keys)
         super().release(block, state, opens)
         if block is not None:
-            _closed(self._logs.pop(block))
+            _closed(self._logs.pop(block, -1))
             folder.remove([f"{self.path.name}.outcomes-{block}"])
         self._unsure = False
 
     def begin(self, block: str, run: Json) -> None:
         self._unsure = True
-        self._append(self._logs[block], _lines([{"run": run}]))
+        self._append(self._log(block), _lines([{"run": run}]))
         super().begin(block, run)
         self._unsure = False
 
@@ -318,9 +345,16 @@ class FileStore(MemoryStore):
         self._name, self._generation, self._digest = (
             body["trial"], body["generation"], body["digest"],
         )  # fmt: skip
-        keys = body.get("blocks") or [str(self._generation)]
+        header: Json = {"trial": self._name}
+        before = self._read_log(self._assignments, log, header, body["assignments"])
+        both = self._read_log(self._assignments, log, header)
+        keys = [str(self._generation)] if body.get("blocks") is None else [*body["blocks"]]
+        for entry in both[len(before) :]:
+            key = Line(*entry).block
+            if key is not None and key not in keys:
+                keys.append(key)
         for key in keys:
-            self._logs[key] = self._open_existing(f"{self.path.name}.outcomes-{key}")
+            self._log(key)
         # a crash may have left any of this in memory only; what is shown from here on must stay
         folder.sync()
         self._remove_leftovers(keys)
@@ -329,14 +363,11 @@ class FileStore(MemoryStore):
             raise DamagedFile(f"{self.path} holds no state of a trial")
         self._now = state, {key: Block() for key in keys}
         self._assigned = [_count(value, "counts of assignments") for value in state["assigned"]]
-        header: Json = {"trial": self._name}
-        before = self._read_log(self._assignments, log, header, body["assignments"])
-        both = self._read_log(self._assignments, log, header)
         private: dict[tuple[str, int], Any] = {}
         outcomes = []
         for key in keys:
             name = f"{self.path.name}.outcomes-{key}"
-            for entry in self._read_log(self._logs[key], name, header, generation=True):
+            for entry in self._read_log(self._log(key), name, header, generation=True):
                 if isinstance(entry, dict):
                     super().begin(key, entry["run"])
                 elif type(entry[1]) is list:
@@ -369,7 +400,10 @@ class FileStore(MemoryStore):
             member = Member(line.arm, line.used, key, line.slot)
             hidden = private.get((key, line.slot))
             action = line.action if hidden is None else hidden
-            place = Place(line.unit, line.arm, line.due, action, hidden is not None)
+            place = Place(
+                line.unit, line.arm, line.due, action, hidden is not None, line.at, line.number,
+                None if line.left is None else tuple(line.left),
+            )  # fmt: skip
         elif not counted and line.slot is not None:
             raise DamagedFile("the assignments since the last release are out of order")
         known = self._members.get(line.unit)
@@ -448,7 +482,8 @@ def _closed(descriptor: int) -> int:
 
 def _line(key: str, slot: int, place: Place, used: int) -> Line:
     action = None if place.private else place.action
-    return Line(place.unit, place.arm, slot, used, place.due, action, key)
+    line = Line(place.unit, place.arm, slot, used, place.due, action, key)
+    return line._replace(at=place.at, number=place.number, left=place.left)
 
 
 def _secret_lines(block: Block) -> bytes:
@@ -474,8 +509,14 @@ def _room(ledger: Json) -> int:
 
 def _lines(entries: Iterable[Any]) -> bytes:
     return b"".join(
-        json.dumps(entry, separators=(",", ":")).encode("ascii") + b"\n" for entry in entries
+        json.dumps(_short(entry), separators=(",", ":")).encode("ascii") + b"\n"
+        for entry in entries
     )
+
+
+def _short(entry: Any) -> Any:
+    """A line without what it does not say; those of single batches are as they were."""
+    return entry[:7] if isinstance(entry, Line) and entry.number is None else entry
 
 
 def _parsed(raw: bytes) -> Any:

@@ -45,9 +45,9 @@ class MemoryStore:
     def member(self, unit: Name) -> Member | None:
         return self._members.get(unit)
 
-    def create(self, state: Json, arms: int, block: str) -> None:
+    def create(self, state: Json, arms: int, block: str | None) -> None:
         self._assigned = [0] * arms
-        self._now = state, {block: Block()}
+        self._now = state, {} if block is None else {block: Block()}
 
     def assign(self, unit: Name, member: Member, place: Place | None) -> None:
         self._noted = noted = unit, member, place, self._assigned[member.arm] + 1
@@ -56,7 +56,7 @@ class MemoryStore:
     def _enter(self, unit: Name, member: Member, place: Place | None, assigned: int) -> None:
         """Doing it twice is doing it once."""
         if place is not None:
-            places = self._now[1][member.block].places
+            places = self._now[1].setdefault(member.block, Block()).places
             if len(places) == member.slot:
                 places.append(place)
         self._members[unit] = member
@@ -70,7 +70,12 @@ class MemoryStore:
         blocks = {key: other for key, other in self._now[1].items() if key != block}
         if opens is not None:
             blocks[opens] = Block()
+        self._grow(state)
         self._now = state, blocks
+
+    def _grow(self, state: Json) -> None:
+        """Room for arms that were added."""
+        self._assigned += [0] * (len(state.get("arms", ())) - len(self._assigned))
 
     def begin(self, block: str, run: Json) -> None:
         state, blocks = self._now

@@ -1,0 +1,187 @@
+"""`discreet trial`: a live trial in files, for scripts and for other languages.
+
+JSON goes in on standard input and comes out on standard output. Outcomes are read from there and
+from nowhere else: what stands on a command line is seen by every process of the machine, and ends
+up in the history of shells.
+"""
+
+from __future__ import annotations
+
+import json as parser
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import InvalidArgument
+from .options import Json
+from .output import print_json, print_text
+
+if TYPE_CHECKING:
+    from ..live import Trial
+
+NAME = "trial"
+SUMMARY = "Run a live trial in files: JSON in, JSON out."
+
+File = Annotated[Path, typer.Argument(help="The file of the trial.", metavar="FILE")]
+TRIAL_SETTINGS = (
+    "horizon", "goal", "risk", "deadline", "missing", "outcome_range", "binary", "intervals",
+    "contributions", "conflicts", "streams", "window", "share",
+)  # fmt: skip
+
+
+def new(file: File, json: Json = False) -> None:
+    """Start a trial, with its settings on standard input.
+
+    An object with `policy` (a name), its budget and options (`epsilon`, `rho`, ...), `arms` (a
+    list), and what `Trial` takes: `deadline` in seconds, `missing`, `horizon`, `window`, ...
+    """
+    from ..front import policy as row_named
+    from ..live import Trial
+
+    settings = _read("settings", dict)
+    name, arms = settings.pop("policy", None), settings.pop("arms", None)
+    if not isinstance(name, str) or arms is None:
+        raise InvalidArgument(
+            "settings", 'have "policy" and "arms"', sorted(settings),
+            'for example {"policy": "dp-imed", "epsilon": 1.0, "arms": ["A", "B"]}',
+        )  # fmt: skip
+    options = {key: settings.pop(key) for key in TRIAL_SETTINGS if key in settings}
+    if isinstance(options.get("outcome_range"), list):
+        options["outcome_range"] = tuple(options["outcome_range"])
+    with Trial(row_named(name, **settings), arms, path=file, **options) as trial:
+        _print({"file": str(file), "guarantee": str(trial.guarantee), "status": trial.status}, json)
+
+
+def assign(
+    file: File,
+    unit: Annotated[
+        str | None,
+        typer.Argument(help="The unit; without it, read from standard input.", metavar="[UNIT]"),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """The arm of a unit, or of each of a list of units on standard input.
+
+    Asking again gives the same arm. On standard input `{"unit": "p1"}`, or a list of such objects:
+    there, whole numbers are units too, and 1 and "1" are different ones.
+    """
+    asked = [{"unit": unit}] if unit is not None else _entries("unit")
+    with _opened(file) as trial:
+        found = [{"unit": one["unit"], "arm": trial.assign(one["unit"])} for one in asked]
+    _print(found[0] if len(found) == 1 else found, json)
+
+
+def record(file: File, json: Json = False) -> None:
+    """Hand in outcomes, read from standard input.
+
+    `{"unit": "p1", "outcome": 1.0}`, or a list of such objects. Late, repeated and unused outcomes
+    are accepted alike, so the reply is the same for all.
+    """
+    entries = _entries("unit", "outcome")
+    with _opened(file) as trial:
+        for entry in entries:
+            trial.record(entry["unit"], entry["outcome"])
+    _print({"recorded": len(entries)}, json)
+
+
+def report(file: File, json: Json = False) -> None:
+    """What the trial shows: releases and public counts, as text or as JSON."""
+    with _opened(file) as trial:
+        if json:
+            print_json(trial.report())
+        else:
+            print_text(str(trial))
+
+
+def stop(
+    file: File,
+    by: Annotated[
+        str,
+        typer.Option(
+            help="releases, public or board: who has seen raw outcomes is not covered.",
+            metavar="REASON",
+        ),
+    ] = "releases",
+    json: Json = False,
+) -> None:
+    """Take no more units, and say why. What is open is released when it is due."""
+    _ended(file, lambda trial: trial.stop(by), json)
+
+
+def finish(
+    file: File,
+    discard: Annotated[
+        bool, typer.Option("--discard", help="Erase blocks that are not full yet.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Take no more units. What is open is released when it is due, or erased."""
+    _ended(file, lambda trial: trial.finish(discard), json)
+
+
+EXAMPLES = {
+    "new": 'echo \'{"policy": "dp-imed", "epsilon": 1, "arms": ["A", "B"], "deadline": 86400}\''
+    " | discreet trial new trial.json",
+    "assign": "discreet trial assign trial.json patient-1",
+    "record": 'echo \'{"unit": "patient-1", "outcome": 1}\' | discreet trial record trial.json',
+    "report": "discreet trial report trial.json --json",
+    "stop": "discreet trial stop trial.json --by releases",
+    "finish": "discreet trial finish trial.json",
+}
+COMMANDS: dict[str, Callable[..., None]] = {
+    "new": new, "assign": assign, "record": record, "report": report, "stop": stop,
+    "finish": finish,
+}  # fmt: skip
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[Trial]:
+    from ..live import Trial
+
+    with Trial.load(file) as trial:
+        yield trial
+
+
+def _ended(file: Path, end: Callable[[Trial], None], json: bool) -> None:
+    with _opened(file) as trial:
+        end(trial)
+        shown = trial.report()
+    _print({key: shown[key] for key in ("status", "next_release", "guarantee")}, json)
+
+
+def _read(what: str, kind: type) -> Any:
+    """One JSON value from standard input. What cannot be read is not shown: it may be outcomes."""
+    try:
+        found = parser.loads(sys.stdin.read())
+    except ValueError:
+        found = None
+    if not isinstance(found, kind):
+        raise InvalidArgument(
+            "standard input", f"be JSON with the {what}", "something else",
+            "see discreet trial --help",
+        )  # fmt: skip
+    return found
+
+
+def _entries(*names: str) -> list[dict[str, Any]]:
+    """Objects with these entries and no others, one or a list."""
+    found = _read(" and ".join(names), (dict, list))  # type: ignore[arg-type]
+    entries = found if isinstance(found, list) else [found]
+    for entry in entries:
+        if not isinstance(entry, dict) or set(entry) != set(names):
+            raise InvalidArgument(
+                "standard input", f"have {' and '.join(names)} in every object", "something else",
+                "see discreet trial --help",
+            )  # fmt: skip
+    return entries
+
+
+def _print(data: Any, json: bool) -> None:
+    if json or isinstance(data, list):
+        print_json(data)
+    else:
+        print_text("\n".join(f"{key}: {value}" for key, value in data.items()))

@@ -1,0 +1,148 @@
+"""Missing outcomes, estimated: two noisy numbers a block at the price of one.
+
+With r = 1 for who answered and 0 for who did not, a block releases
+
+    S = Σ r (y - 1/2) + noise,    R = Σ r + noise,    and m = 1/2 + S / clip(R, 1, n).
+
+**Price.** Another answer moves (S, R) by at most (1, 0); answering or not moves them by at most
+(1/2, 1). Laplace noise 1/ε on S and 2/ε on R: at most max(ε, ε/2 + ε/2) = ε. Gaussian noise σ on S
+and 2σ/√3 on R: at most max(1, 1/4 + 3/4) / (2σ²) of zCDP. So the count costs the sum nothing. An
+approximate budget is reached through zCDP, for the sharper bound on one number does not speak of
+two. Everything else is made of S and R, and free: the mean of those who answered (assumed to be
+like those who did not), and (S + R/2 + d(n-R))/n, the mean with d in place of the missing ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple, Self
+
+from ..compiled import Function
+from ..policies import (
+    ForgetGaussian,
+    ForgetLaplace,
+    Policy,
+    RunningGaussian,
+    RunningLaplace,
+    Setting,
+)
+from ..policies.releases.base import noise
+from ..privacy.budgets import Approximate
+from ..privacy.source import Source
+from .run import as_lists
+from .streams import StreamRun, Streams
+
+KINDS = (RunningLaplace, RunningGaussian, ForgetLaplace, ForgetGaussian)
+WIDER = 2.0 / math.sqrt(3.0) * (1.0 + 1e-12)
+"""How much more Gaussian noise the count has; rounded up."""
+
+
+class PairScale(NamedTuple):
+    """The noise of both numbers, what an outcome of 1 counts as, and whether sums run on."""
+
+    total: float
+    answers: float
+    unit: int
+    kept: int
+
+
+class Pairs(NamedTuple):
+    """What was released: noisy sums and counts of every arm, and the places behind them."""
+
+    total: Any
+    count: Any
+    places: Any
+
+
+def publish_pair(
+    release: PairScale, pairs: Pairs, arm: int, total: float, answered: int, rng: Any
+) -> None:
+    """S = Σ r (y - 1/2) + noise and R = Σ r + noise, added to those before unless forgotten."""
+    kept = release.kept
+    pairs.total[arm] = kept * pairs.total[arm] + total + noise(release.total, rng)
+    counted = answered * release.unit
+    pairs.count[arm] = kept * pairs.count[arm] + counted + noise(release.answers, rng)
+
+
+def serves_pairs(policy: Policy) -> bool:
+    """Whether a row releases sums of blocks with Laplace or Gaussian noise."""
+    return type(policy.release) in KINDS
+
+
+def pair_scale(policy: Policy, source: Source) -> PairScale:
+    """The noise that keeps the row's budget."""
+    release: Any = policy.release
+    kept = int(isinstance(release, RunningLaplace | RunningGaussian))
+    if isinstance(release, RunningLaplace | ForgetLaplace):
+        scale = source.laplace_scale(release.epsilon)
+        return PairScale(scale, 2.0 * scale, source.unit, kept)
+    scale = source.gaussian_scale(release.budget, release.calibration)
+    if source.secure and isinstance(release.budget, Approximate):
+        from ..privacy.secure import vector_gaussian_scale
+
+        scale = max(scale, vector_gaussian_scale(release.budget, source.unit))
+    return PairScale(scale, WIDER * scale, source.unit, kept)
+
+
+class PairRun(StreamRun):
+    """Streams whose blocks release a pair."""
+
+    __slots__ = ("pair", "pairs", "publish_pair")
+    PARTS: ClassVar[tuple[str, ...]] = (*StreamRun.PARTS, "pairs")
+
+    pair: PairScale
+    pairs: Any
+    publish_pair: Function
+
+    def __init__(
+        self, policy: Policy, setting: Setting, random: Any, noise: Any, window: int,
+        shares: Sequence[float],
+    ) -> None:  # fmt: skip
+        super().__init__(policy, setting, random, noise, window, shares)
+        self.pair = pair_scale(policy, setting.source)
+        self.publish_pair = policy.release.kernel(publish_pair, setting.source).interpreted()
+        none = [0] * setting.arms
+        self.pairs = as_lists(Pairs(none, none.copy(), none.copy()))
+        # intervals for a ratio of two noisy numbers are another matter
+        self.recorded = self.history = None
+
+    def plan_as(self, policy: Policy, first: Setting) -> None:
+        super().plan_as(policy, first)
+        self.recorded = None
+
+    def publish_block(self, arm: int, outcomes: Sequence[Any]) -> None:
+        """Release the pair of a block; an outcome that did not come is None."""
+        half, places, view, pairs = self.pair.unit // 2, len(outcomes), self.view, self.pairs
+        total = sum([0 if outcome is None else outcome - half for outcome in outcomes])
+        answered = sum([outcome is not None for outcome in outcomes])
+        self.publish_pair(self.pair, pairs, arm, total, answered, self.noise)
+        del total, answered
+        pairs.places[arm] = self.pair.kept * pairs.places[arm] + places
+        self.t += places
+        view.pulls[arm] += places
+        view.size[arm] = pairs.places[arm]
+        view.value[arm] = 0.5 + pairs.total[arm] / (self.answered(arm) * self.pair.unit)
+        self.releases[arm] += 1
+        self._released(arm)
+
+    def answered(self, arm: int) -> float:
+        """clip(R, 1, n): how many seem to have answered."""
+        count = self.pairs.count[arm] / self.pair.unit
+        return float(min(max(count, 1.0), max(1, self.pairs.places[arm])))
+
+    def evidence_of(self, streams: Streams, arm: int) -> float:
+        """C R/n."""
+        share = self.answered(arm) / max(1, self.pairs.places[arm])
+        return float(max(1.0, super().evidence_of(streams, arm) * share))
+
+    def mean_with(self, arm: int, value: float) -> float:
+        """The mean with that value, in [0, 1], in place of missing outcomes."""
+        count, places = self.answered(arm), self.pairs.places[arm]
+        total = self.pairs.total[arm] / self.pair.unit + 0.5 * count
+        return float((total + value * (places - count)) / places)
+
+    def copy(self) -> Self:
+        other = super().copy()
+        other.recorded = other.history = None
+        return other

@@ -1,0 +1,230 @@
+"""Missing outcomes: the pair costs what one sum cost, by algebra, by brute force and by attack."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from live_cases import Clock, CountedNoise
+
+import discreet
+from discreet.errors import InvalidArgument
+from discreet.live import Trial
+from discreet.live.pairs import PairRun, Pairs, pair_scale, publish_pair, serves_pairs
+from discreet.policies import CATALOGUE, policy
+from discreet.privacy import secure
+from discreet.privacy.source import SECURE, SIMULATED
+from discreet.privacy.verification import Tape, cells, losses, spent, symbolic
+from discreet.privacy.verification.forms import PublicCells
+
+ROWS = ["dp-imed", "dp-klucb", "adap-ucb", "adap-klucb", "adac-ucb", "gauss-imed"]
+MOVES = [(1.0, 0.0), (0.5, 1.0), (-0.5, 1.0), (0.25, 1.0)]
+"""What another answer, or answering at all, does to (Σ r (y - 1/2), Σ r)."""
+
+
+def pair_trial(**options: Any) -> Trial:
+    row = policy("dp-imed", epsilon=options.pop("epsilon", 1.0), first=options.pop("first", 4))
+    return Trial(row, 2, deadline=14.0, **options)
+
+
+def test_which_rows_estimate_by_default() -> None:
+    assert [name for name, row in CATALOGUE.items() if serves_pairs(row.example())] == [
+        "adap-ucb", "adap-klucb", "adac-ucb", "dp-klucb", "dp-imed", "gauss-imed", "dp-se",
+        "dp-tsallis",
+    ]  # fmt: skip
+    for name in ROWS:
+        trial = Trial(CATALOGUE[name].example(), 2, deadline=1.0)
+        assert isinstance(trial._run, PairRun), name
+        assert "missing" not in str(trial.guarantee.conditions)
+    for options in ({"deadline": 1.0, "missing": 0.5}, {"deadline": 1.0, "default": 0.5}, {}):
+        trial = Trial(policy("dp-imed", epsilon=1.0), 2, **options)  # type: ignore[arg-type]
+        assert not isinstance(trial._run, PairRun)
+    for options in (
+        {"missing": "guess"},
+        {"missing": 0.0, "default": 0.0},
+        {"missing": "estimate"},
+    ):
+        with pytest.raises(InvalidArgument, match=r"missing|default"):
+            Trial(policy("dp-imed", epsilon=1.0), 2, **options)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="missing"):
+        Trial(policy("dp-ucb", epsilon=1.0), 2, horizon=9, deadline=1.0, missing="estimate")
+
+
+@pytest.mark.parametrize("live", [False, True])
+@pytest.mark.parametrize("name", ROWS)
+def test_the_pair_costs_the_rows_budget_by_execution(name: str, live: bool) -> None:
+    """Its kernel on symbols, two blocks of an arm: the exact loss of every move of both numbers."""
+    row, source = CATALOGUE[name].example(), SECURE if live else SIMULATED
+    scale = pair_scale(row, source)
+    kernel = row.release.kernel(publish_pair, symbolic(source)).interpreted()
+    found = []
+    for total, answered in MOVES:
+        tape = Tape()
+        none = Pairs(np.zeros(1), np.zeros(1), np.zeros(1))
+        pairs = cells(tape, "pairs", none, PublicCells)
+        reward = tape.reward(1.0, source.unit, arm=0, batch=0, first=1, rounds=1)
+        # the kernel counts answers in units; the symbol is in units already
+        kernel(scale._replace(unit=1), pairs, 0, reward * total, reward * answered, tape)
+        kernel(scale._replace(unit=1), pairs, 0, 0.0, 0.0, tape)
+        _, candidates = losses(tape, whole=source.secure)
+        loss = max((each.loss for each in candidates), key=lambda loss: loss.columns)
+        found.append(spent(loss, row.guarantee.budget, source.secure))
+    for budget in found:
+        assert budget.implies(row.guarantee.budget) or close(budget, row.guarantee.budget)
+    tight = close(found[0], row.guarantee.budget)
+    assert tight or name in ("adac-ucb", "gauss-imed"), "less noise would do"
+
+
+def close(one: Any, other: Any) -> bool:
+    numbers = [value for value in astuple(one) if isinstance(value, float)]
+    others = [value for value in astuple(other) if isinstance(value, float)]
+    return all(math.isclose(x, y, rel_tol=1e-6) for x, y in zip(numbers, others, strict=True))
+
+
+def test_the_pair_costs_epsilon_by_brute_force() -> None:
+    """All neighbours of a block of two with answers 0, 1/2, 1 or none, a coarse grid of both
+    discrete Laplace laws: no event's probability changes by more than e^ε, and some by that."""
+    unit, epsilon = 4, 0.8
+    b_sum, b_count = unit / epsilon, 2 * unit / epsilon
+
+    def log_law(shift: int, scale: float) -> float:
+        return -abs(shift) / scale
+
+    def pair(answers: tuple[float | None, ...]) -> tuple[int, int]:
+        there = [y for y in answers if y is not None]
+        return round(sum(unit * (y - 0.5) for y in there)), unit * len(there)
+
+    values = (None, 0.0, 0.5, 1.0)
+    worst = 0.0
+    outputs = list(itertools.product(range(-12, 13, 2), range(-8, 20, 4)))
+    for other in values:
+        for one, two in itertools.permutations(values, 2):
+            a, b = pair((one, other)), pair((two, other))
+            for s, r in outputs:
+                ratio = log_law(s - a[0], b_sum) + log_law(r - a[1], b_count)
+                ratio -= log_law(s - b[0], b_sum) + log_law(r - b[1], b_count)
+                worst = max(worst, ratio)
+    assert worst == pytest.approx(epsilon)
+
+
+def test_live_scales_cost_at_most_the_budget() -> None:
+    """By OpenDP's own maps: both numbers together, for both kinds of moves."""
+    for epsilon in (0.1, 1.0, 3.7):
+        scale = pair_scale(policy("dp-imed", epsilon=epsilon), SECURE)
+        unit = SECURE.unit
+
+        def cost(b: float, move: int) -> float:
+            return float(secure._measurement("laplace", b).map(move))
+
+        assert cost(scale.total, unit) <= epsilon
+        assert cost(scale.total, unit // 2) + cost(scale.answers, unit) <= epsilon * (1 + 1e-12)
+    for budget in ({"rho": 0.3}, {"epsilon": 1.0, "delta": 1e-6}):
+        row = policy("gauss-imed", **budget)
+        scale = pair_scale(row, SECURE)
+        whole = unit**2 / (2 * scale.total**2)
+        parts = (unit / 2) ** 2 / (2 * scale.total**2) + unit**2 / (2 * scale.answers**2)
+        assert parts <= whole * (1 + 1e-12)
+        assert discreet.privacy.ZCDP(whole).implies(row.guarantee.budget)
+
+
+def test_what_is_released_and_reported(clock: Clock, noise: CountedNoise) -> None:
+    trial = pair_trial(clock=clock, outcome_range=(0.0, 10.0), window=2)
+    answers: dict[Any, list[float | None]] = {0: [], 1: []}
+    for unit in range(8):
+        arm = trial.assign(unit)
+        answer = None if unit % 4 == 3 else float(unit)
+        answers[arm].append(answer)
+        if answer is not None:
+            trial.record(unit, answer)
+    clock.now += 14.0
+    report, unit = trial.report(), SECURE.unit
+    assert len(noise.drawn) == 4
+    drawn = iter(noise.drawn)
+    for row in report["arms"]:
+        there = [y / 10 for y in answers[row["arm"]] if y is not None]
+        total = sum(round(y * unit) - unit // 2 for y in there) + next(drawn)
+        count = min(max((len(there) * unit + next(drawn)) / unit, 1.0), 4.0)
+        assert row["mean"] == pytest.approx(10 * (0.5 + total / unit / count))
+        assert row["answered"] == pytest.approx(count / 4)
+        bounds = [10 * (total / unit + count / 2 + d * (4 - count)) / 4 for d in (0, 1)]
+        assert row["bounds"] == pytest.approx(bounds)
+        assert "interval" not in row
+    json.dumps(report)
+
+
+@pytest.mark.usefixtures("no_sync")
+def test_a_trial_that_estimates_goes_on_after_a_reload(tmp_path: Path, clock: Clock) -> None:
+    path = tmp_path / "t.json"
+    trial = pair_trial(clock=clock, path=path)
+    for unit in range(60):
+        clock.now += 1.0
+        trial.assign(unit)
+        if unit % 3:
+            trial.record(unit, 1.0)
+        if unit % 20 == 11:
+            trial.add(f"new {unit}")
+            before = trial.report()
+            trial.close()
+            trial = Trial.load(path, clock=clock)
+            assert trial.report() == before
+            assert isinstance(trial._run, PairRun)
+    trial.finish()
+    clock.now += 14.0
+    assert trial.status == "finished"
+    assert sum(trial._run.pairs.places) == 60
+    trial.close()
+
+
+def test_estimates_are_unbiased_and_defaults_are_not() -> None:
+    """2,000 blocks of 50 with 30 % missing and mean 0.6. Means within 5.5 standard errors (4e-8),
+    the standard deviation of one at most 0.2 by the noise 1/ε and 2/ε on about 35 answers."""
+    import random
+
+    world, clock, means = random.Random(3), Clock(), []
+    for _ in range(300):
+        trial = pair_trial(clock=clock, first=50, window=2, epsilon=4.0)
+        for unit in range(100):
+            trial.assign(unit)
+            if world.random() < 0.7:
+                trial.record(unit, float(world.random() < 0.6))
+        clock.now += 14.0
+        means += [row["mean"] for row in trial.report()["arms"]]
+    spread = math.sqrt(sum((x - 0.6) ** 2 for x in means) / len(means))
+    assert spread < 0.2
+    assert abs(sum(means) / len(means) - 0.6) < 5.5 * spread / math.sqrt(len(means))
+
+
+@pytest.mark.parametrize("answers", [(1.0, 0.0), (1.0, None), (0.0, None)])
+def test_an_attack_on_the_pair_finds_no_more_than_epsilon(answers: Any) -> None:
+    """Audit of live trials with blocks of one; a false alarm has probability 1e-6."""
+    from discreet.audit import TrialRuns, attack
+
+    def make(row: Any, arms: int, **options: Any) -> Trial:
+        return Trial(row, arms, **options, window=1)
+
+    row = policy("dp-imed", epsilon=2.0, first=1)
+    runs = TrialRuns(row, (answers[0], 1.0), (answers[1], 1.0), deadline=1.0, make=make)
+    result = attack([runs], row.guarantee, transcripts=600, confidence=1.0 - 1e-6, seed=1)
+    assert not result.is_violation, result
+    assert (runs.sample(0, 1, np.random.default_rng(1)).numbers > -1e300).any()
+
+
+def test_the_attack_finds_a_pair_that_costs_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sum with too little noise; means show it. (The count is clipped to the block there.)"""
+    from discreet.audit import TrialRuns, attack
+    from discreet.live import pairs
+
+    real = pairs.pair_scale
+    monkeypatch.setattr(
+        pairs, "pair_scale", lambda row, source: real(row, source)._replace(total=1e-3)
+    )
+    row = policy("dp-imed", epsilon=0.5, first=1)
+    runs = TrialRuns(row, (1.0,), (None,), deadline=1.0)
+    result = attack([runs], row.guarantee, transcripts=600, confidence=1.0 - 1e-6, seed=1)
+    assert result.is_violation, result

@@ -1,0 +1,560 @@
+"""Streams: places, marks, blocks that wait side by side, and what the rule is shown."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_cases import Clock, CountedNoise
+from live_disk import WORLDS, Crash, Disk
+from test_live_interruptions import Injector
+
+import discreet
+from discreet.errors import ConflictingOutcome, DamagedFile, InvalidArgument, TrialError
+from discreet.live import Trial
+from discreet.live.stores import MemoryStore
+from discreet.live.stores import disk as disk_module
+from discreet.live.streams import StreamRun, Streams, key_of, spread
+from discreet.policies import CATALOGUE, policy
+from discreet.privacy import secure
+from discreet.privacy.source import SECURE
+
+DAY = 86_400.0
+IN_STREAMS = {
+    "adap-ucb", "adap-klucb", "adac-ucb", "dp-klucb", "dp-imed", "gauss-imed", "dp-ucb",
+    "dp-ucb-td", "dp-ucb-bound", "private-ucb", "ldp-ucb-b", "ldp-ucb-l", "ldp-ucb-bs",
+    "ldp-ucb-ls", "lazy-dp-ts", "dp-ts",
+}  # fmt: skip
+
+
+def stream_trial(**options: Any) -> Trial:
+    row = policy("dp-imed", epsilon=1.0, ratio=1.5, first=options.pop("first", 4))
+    options.setdefault("deadline", 14.0)
+    return Trial(
+        row, options.pop("arms", ["A", "B"]), default=options.pop("default", 0.0), **options
+    )
+
+
+def run_of(trial: Trial) -> StreamRun:
+    assert isinstance(trial._run, StreamRun)
+    return trial._run
+
+
+def test_which_rows_are_played_in_streams() -> None:
+    found = set()
+    for name, row in CATALOGUE.items():
+        try:
+            trial = Trial(row.example(), 2, horizon=100)
+        except InvalidArgument:
+            continue
+        if isinstance(trial._run, StreamRun):
+            found.add(name)
+        else:
+            with pytest.raises(InvalidArgument, match="streams"):
+                Trial(row.example(), 2, horizon=100, streams=True)
+    assert found == IN_STREAMS
+
+
+def test_nobody_is_treated_for_nothing(clock: Clock, noise: CountedNoise) -> None:
+    """Blocks of both arms close and wait while others come; each is released once, in order."""
+    trial = stream_trial(clock=clock, first=2, window=2)
+    order: list[tuple[float, int]] = []
+    real = run_of(trial).__class__.publish_block
+
+    def spy(run: StreamRun, arm: int, *outcomes: Any) -> None:
+        order.append((clock.now, arm))
+        real(run, arm, *outcomes)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(StreamRun, "publish_block", spy)
+        for unit in range(60):
+            clock.now += 0.5
+            trial.assign(unit)
+            trial.record(unit, 1.0)
+            report = trial.report()
+            assert report["rounds"] == unit + 1
+            waiting = [block for block in report["blocks"] if block["due"] is not None]
+            assert all(block["due"] > clock.now for block in waiting)
+            assert report["next_release"] == min((b["due"] for b in waiting), default=None)
+    assert order == sorted(order)
+    assert len(order) == len(noise.drawn) == trial.report()["releases"]
+
+
+def test_marks_are_fixed_by_the_schedule(clock: Clock, noise: CountedNoise) -> None:
+    trial = stream_trial(clock=clock, horizon=400)
+    ends: dict[int, list[int]] = {0: [0], 1: [0]}
+    for unit in range(400):
+        clock.now += 0.5
+        arm = trial.arms.index(trial.assign(unit))
+        streams = run_of(trial).streams
+        if streams.closed[arm] != ends[arm][-1] and not streams.over:
+            ends[arm].append(streams.closed[arm])
+    for marks in ends.values():
+        assert marks[1] == 4
+        for before, after in itertools.pairwise(marks[1:]):
+            assert after == before + -(-before // 2)
+    assert trial.status == "settling"
+    clock.now += 14.0
+    assert trial.status == "finished"
+    report = trial.report()
+    assert sum(row["size"] for row in report["arms"]) == 400, "all are used"
+    with pytest.raises(TrialError, match="horizon"):
+        trial.assign("late")
+    assert trial.assign(0) in trial.arms
+
+
+def test_an_outcome_counts_until_its_own_deadline(clock: Clock, noise: CountedNoise) -> None:
+    trial = stream_trial(clock=clock, first=3, window=1)
+    arms = {}
+    for unit in range(6):
+        arms[unit] = trial.assign(unit)
+        clock.now += 1.0
+    clock.now = 1000.0 + 14.0  # the deadline of the first is now, that of its block is later
+    trial.record(0, 1.0)
+    trial.record(2, 1.0)
+    held = [len(block.outcomes) for block in trial._store.blocks.values()]
+    assert sum(held) == 1
+    clock.now += 10.0
+    assert trial.settle()
+    trial.record(2, 0.0)  # late: no error, and nothing changes
+    assert len(noise.drawn) == 2
+    total = sum(run_of(trial).ledger.noisy)
+    assert total == SECURE.unit + sum(noise.drawn)
+
+
+def test_clocks_that_are_set_back_change_nothing(clock: Clock, noise: CountedNoise) -> None:
+    trial = stream_trial(clock=clock, first=1, window=1)
+    trial.assign("x")
+    clock.now += 14.0
+    assert trial.settle()
+    seen = trial.report()["arms"]
+    clock.now -= 100.0
+    trial.assign("y")
+    place = next(p for b in trial._store.blocks.values() for p in b.places if p.unit == "y")
+    assert place.at == 1014.0
+    assert trial.report()["arms"][0]["mean"] == seen[0]["mean"]
+
+
+def test_the_rule_sees_closed_places_all_places_and_released_means(clock: Clock) -> None:
+    trial = stream_trial(clock=clock, first=4, window=1)
+    for unit in range(8):
+        trial.assign(unit)
+        trial.record(unit, 1.0)
+    clock.now += 14.0
+    unit = 8
+    while unit < 15 or sum(run_of(trial).streams.closed) == unit:
+        trial.assign(unit)
+        unit += 1
+    run, seen = run_of(trial), []
+    kernels = run.kernels
+    run.kernels = kernels._replace(
+        choose=lambda rule, memory, view, t, random: seen.append((view, t)) or 0
+    )
+    run.planned()
+    view, t = seen[0]
+    streams = run.streams
+    assert t == unit
+    assert view.size == list(streams.closed)
+    assert view.pulls == list(streams.places)
+    assert view.value == run.view.value
+    assert sum(view.size) < sum(view.pulls)
+
+
+def test_what_dp_imed_minimises(clock: Clock) -> None:
+    """C d(m, m*) + log N, on numbers where N and C disagree on the choice."""
+    from discreet.policies.private_kl import Epsilon, dp_imed_score
+    from discreet.policies.view import View
+
+    view = View([0.5, 0.5], [4, 4], [5, 4])
+    scores = [dp_imed_score(Epsilon(1.0), view, arm, 9, 0.5) for arm in range(2)]
+    assert scores[1] < scores[0]
+
+
+def test_an_arm_without_release_gets_its_share_and_shares_are_kept() -> None:
+    """40 windows of 10 with a least share of 0.25, rounded at random: 100 places on average, and
+    each window has 2 or 3, so 4,000 assignments are never needed to see it."""
+    trial = stream_trial(arms=["A", "B", "control"], share={"control": 0.25}, window=10, first=1)
+    run = run_of(trial)
+    run.view.value[:] = [0.9, 0.1, 0.1]
+    run.view.size[:] = [50, 50, 50]
+    run.streams = run.streams._replace(places=(50, 50, 50), closed=(50, 50, 50), marks=(99, 99, 99))
+    plans = [run.planned() for _ in range(40)]
+    assert {plan[2] for plan in plans} <= {2, 3}
+    assert all(sum(plan) == 10 for plan in plans)
+    run.view.size[1] = 0  # blind: one in three
+    plans = [run.planned() for _ in range(40)]
+    assert {plan[1] for plan in plans} <= {3, 4}
+    run.view.size[:] = [0, 0, 0]
+    run.streams = run.streams._replace(places=(0, 0, 0))
+    assert sorted(run.planned()) == [3, 3, 4]
+    for share in ({"X": 0.1}, {"A": 2.0}, {"A": 0.6, "B": 0.6}, {"A": True}):
+        with pytest.raises(InvalidArgument, match="share"):
+            stream_trial(share=share)
+
+
+def test_spreading_rounds_and_keeps_sums() -> None:
+    for start in (0.0, 0.3, 0.999999):
+        found = spread([0.5, 1.5, 1.0], start)
+        assert sum(found) == 3
+        assert all(abs(x - y) < 1 for x, y in zip(found, [0.5, 1.5, 1.0], strict=True))
+
+
+def test_windows_are_drawn_without_writing_down_who_comes_next(tmp_path: Path) -> None:
+    """Both orders of a window of two are seen in 200 (each 1/2: missed with probability 2^-99),
+    and the file holds counts of the window alone."""
+    first = {"A": 0, "B": 0}
+    for number in range(100):
+        trial = stream_trial(window=2, first=100)
+        first[str(trial.assign(number))] += 1
+    assert min(first.values()) > 0
+    with stream_trial(path=tmp_path / "t.json", window=8) as trial:
+        trial.assign("x")
+    line = json.loads((tmp_path / "t.json.assignments").read_text().splitlines()[-1])
+    assert line[:2] == ["x", line[1]]
+    assert sorted(line[-1]) == [3, 4]
+
+
+@pytest.mark.usefixtures("no_sync")
+@pytest.mark.parametrize("name", sorted(IN_STREAMS))
+def test_every_row_goes_on_where_it_was(name: str, tmp_path: Path, clock: Clock) -> None:
+    path = tmp_path / "t.json"
+    trial = Trial(
+        CATALOGUE[name].example(), ["A", "B", "C"], horizon=90, deadline=9.0, clock=clock,
+        path=path, default=0.0,
+    )  # fmt: skip
+    for unit in range(90):
+        clock.now += 1.0
+        arm = trial.assign(unit)
+        if unit % 5:
+            trial.record(unit, 0.5)
+        if unit % 30 == 7:
+            before = trial.report(), dict(trial._fixed), run_of(trial).to_dict()
+            trial.close()
+            trial = Trial.load(path, clock=clock)
+            assert (trial.report(), dict(trial._fixed), run_of(trial).to_dict()) == before
+            assert trial.assign(unit) == arm
+    clock.now += 9.0
+    assert trial.status == "finished"
+    report = trial.report()
+    assert sum(row["used"] for row in report["arms"]) == 90
+    assert sum(run_of(trial).view.pulls) == 90
+    assert not trial._store.blocks
+    assert not list(tmp_path.glob("*.outcomes-*"))
+    trial.close()
+
+
+def test_without_a_deadline_a_block_waits_for_its_members(noise: CountedNoise) -> None:
+    trial = stream_trial(deadline=None, first=2, window=2)
+    arms = {unit: trial.assign(unit) for unit in range(8)}
+    assert trial.report()["releases"] == 0
+    for unit in reversed(range(8)):  # blocks of an arm are released in order all the same
+        trial.record(unit, 0.5)
+    report = trial.report()
+    assert report["releases"] == len(noise.drawn) > 0
+    assert "every participant responds" in str(trial.guarantee.conditions)
+    assert arms[0] == trial.assign(0)
+    trial = stream_trial(deadline=None, first=9)
+    trial.assign("x")
+    trial.record("x", 0.5)
+    with pytest.raises(ConflictingOutcome):
+        trial.record("x", 0.25)
+
+
+def test_further_places_wait_for_the_units_own_deadline(clock: Clock) -> None:
+    trial = stream_trial(clock=clock, contributions=2, first=50)
+    trial.assign("x")
+    trial.record("x", 1.0)
+    trial.assign("x")
+    assert trial.rounds == 1
+    clock.now += 14.0
+    trial.assign("x")
+    assert trial.rounds == 2
+    clock.now += 14.0
+    trial.assign("x")
+    assert trial.rounds == 2
+    assert trial.guarantee.budget.epsilon == 2.0  # type: ignore[attr-defined]
+
+
+# --- neighbours, crashes, interruptions ----------------------------------------------------------
+
+
+def test_neighbours_with_the_same_releases_look_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two trials differ in one outcome, whose block has noise that makes up for it; coins are
+    fixed. Arms, blocks, due moments and reports are the same at every step."""
+    from discreet.live.randomness import SystemRandomness
+
+    def story(private: float | None) -> list[Any]:
+        clock, shown = Clock(), []
+        coins = iter(range(10_000))
+        monkeypatch.setattr(SystemRandomness, "below", lambda self, n: next(coins) * 7 % n)
+        monkeypatch.setattr(SystemRandomness, "random", lambda self: next(coins) * 0.37 % 1.0)
+        trial = stream_trial(clock=clock, horizon=120)
+        real = StreamRun.publish_block
+
+        def publish(run: StreamRun, arm: int, outcomes: Any) -> None:
+            key = key_of(arm, run.streams.released[arm] + 1)
+            holds = any(place.unit == 17 for place in trial._store.blocks[key].places)
+            shift = -round((private or 0.0) * SECURE.unit) if holds else 0
+            monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 777 + shift)
+            real(run, arm, outcomes)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(StreamRun, "publish_block", publish)
+            for unit in range(120):
+                clock.now += 0.7
+                shown.append(trial.assign(unit))
+                outcome = private if unit == 17 else 0.25
+                if outcome is not None:
+                    trial.record(unit, outcome)
+                shown += [json.dumps(trial.report()), repr(trial), str(trial)]
+            clock.now += 14.0
+            shown.append(json.dumps(trial.report()))
+        return shown
+
+    assert story(0.0) == story(1.0) == story(None)
+
+
+class Calls:
+    """A trial with several blocks in flight, call by call; whatever was acknowledged is noted."""
+
+    def __init__(self, path: Path | None = None, store: MemoryStore | None = None) -> None:
+        self.path, self.store, self.clock = path, store, Clock()
+        self.arms: dict[int, Any] = {}
+        self.outcomes: dict[int, float] = {}
+        self.shown: dict[tuple[Any, int], float] = {}
+
+    def open(self) -> Trial:
+        options: dict[str, Any] = {"clock": self.clock}
+        if self.path is not None and self.path.exists():
+            return Trial.load(self.path, **options)
+        assert not self.arms, "the trial is gone"
+        if self.path is not None:
+            options["path"] = self.path
+        return stream_trial(first=1, window=2, horizon=8, **options)
+
+    def run(self, trial: Trial) -> None:
+        for unit in range(8):
+            self.clock.now = 1000.0 + 5.0 * unit
+            arm = trial.assign(unit)
+            assert self.arms.setdefault(unit, arm) == arm, "an assignment was lost"
+            trial.record(unit, 0.1 + 0.01 * unit)
+            self.outcomes[unit] = 0.1 + 0.01 * unit
+            self.look(trial)
+        trial.finish()
+        self.clock.now += 14.0
+        self.look(trial)
+        assert trial.status == "finished"
+
+    def look(self, trial: Trial) -> None:
+        for row in trial.report()["arms"]:
+            if row["releases"]:
+                seen = self.shown.setdefault((row["arm"], row["releases"]), row["mean"])
+                assert seen == row["mean"], "a block was released twice"
+
+    def check(self, trial: Trial) -> None:
+        for unit, arm in self.arms.items():
+            member = trial._store.member(unit)
+            assert member is not None
+            assert trial.arms[member.arm] == arm
+            block = trial._store.blocks.get(member.block)
+            if block is not None and unit in self.outcomes:
+                assert block.outcomes[member.slot] == round(self.outcomes[unit] * SECURE.unit)
+        assert self.path is not None
+        logs = {path.name for path in self.path.parent.glob("*.outcomes-*")}
+        assert logs == {f"{self.path.name}.outcomes-{key}" for key in trial._store.blocks}
+        self.look(trial)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_a_crash_at_every_file_operation_with_blocks_in_flight(
+    world: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Crash at every operation of the whole life, reload, finish: nothing is lost or drawn twice,
+    and no outcome of a released block is left on the disk."""
+    import os
+
+    crash_at, most = 0, 0
+    while True:
+        folder = tmp_path / str(crash_at)
+        folder.mkdir()
+        monkeypatch.setattr(secure, "laplace", CountedNoise())
+        calls, disk = Calls(folder / "trial.json"), Disk(folder, crash_at)
+        monkeypatch.setattr(disk_module, "os", disk)
+        trial = None
+        try:
+            trial = calls.open()
+            calls.run(trial)
+        except Crash:
+            pass
+        finally:
+            monkeypatch.setattr(disk_module, "os", os)
+        if trial is not None:
+            most = max(most, len(trial._store.blocks))
+            trial.close()
+        if not disk.crashed:
+            break
+        disk.after_crash(world)
+        with calls.open() as again:
+            if calls.path is not None and calls.arms:
+                calls.check(again)
+            calls.run(again)
+        crash_at += {"kill": 2, "plug": 3, "mixed": 7}[world]
+    assert crash_at > 60
+    assert most >= 3, "there were never several blocks"
+
+
+@pytest.mark.usefixtures("no_sync")
+@pytest.mark.parametrize("stored", ["memory", "files"])
+@pytest.mark.parametrize("step", ["assign", "record", "settle", "drop", "add", "finish"])
+def test_an_interrupt_at_any_line_draws_nothing_twice(
+    step: str, stored: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = 0
+    while True:
+        noise, clock = CountedNoise(), Clock()
+        monkeypatch.setattr(secure, "laplace", noise)
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        options: dict[str, Any] = {"path": folder / "t.json"} if stored == "files" else {}
+        trial = stream_trial(first=1, window=2, clock=clock, **options)
+        for unit in range(4):
+            trial.assign(unit)
+        clock.now += 20.0
+        calls = {
+            "assign": lambda trial: trial.assign("y"), "record": lambda trial: trial.record(3, 1.0),
+            "settle": lambda trial: trial.settle(), "drop": lambda trial: trial.drop("A"),
+            "add": lambda trial: trial.add("C"), "finish": lambda trial: trial.finish(),
+        }  # fmt: skip
+        injector = Injector(at)
+        interrupted = injector.run(lambda trial=trial, call=calls[step]: call(trial))
+        try:
+            report = trial.report()
+            assert len(noise.drawn) == report["releases"], f"drawn again after {injector.where}"
+        except TrialError:
+            report = None
+            assert interrupted
+        trial.close()
+        if stored == "files":
+            with Trial.load(folder / "t.json", clock=clock) as again:
+                shown = again.report()
+                if report is not None:
+                    assert shown == report, injector.where
+        if not interrupted:
+            break
+        at += 5 if stored == "memory" else 11
+    assert at > 40
+
+
+# --- old files, damage, the life of a trial ------------------------------------------------------
+
+
+@pytest.mark.usefixtures("no_sync")
+def test_trials_that_were_saved_before_finish_under_the_old_rule(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    Trial(policy("dp-imed", epsilon=1.0), 2, path=path, streams=False, default=0.0).close()
+    data = json.loads(path.read_text())
+    from discreet.live.stores import files
+
+    body = {key: data[key] for key in files.BODY[2]}
+    assert "streams" not in body["state"]
+    whole = {"format": files.FORMAT, "version": 2, "digest": files._digest(body), **body}
+    path.write_text(json.dumps(whole))
+    with Trial.load(path) as trial:
+        assert not isinstance(trial._run, StreamRun)
+        trial.assign("x")
+        assert "batch" in trial.report()
+        with pytest.raises(TrialError, match="single batches"):
+            trial.finish()
+
+
+@pytest.mark.usefixtures("no_sync")
+def test_damaged_streams_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    with stream_trial(path=path, first=2, window=2) as trial:
+        for unit in range(5):
+            trial.assign(unit)
+    log = path.with_name("t.json.assignments")
+    lines = log.read_text().splitlines(keepends=True)
+    for damage in (
+        [*lines[:-2], lines[-1]], [*lines, lines[-1]], [lines[0], *reversed(lines[1:])],
+    ):  # fmt: skip
+        log.write_text("".join(damage))
+        with pytest.raises(DamagedFile):
+            Trial.load(path)
+    log.write_text("".join(lines))
+    Trial.load(path).close()
+    with pytest.raises(DamagedFile, match="streams"):
+        Streams.from_dict({}, 2)
+
+
+def test_dropping_adding_stopping(clock: Clock, noise: CountedNoise) -> None:
+    trial = stream_trial(clock=clock, first=3, window=3)
+    for unit in range(5):
+        trial.assign(unit)
+    trial.drop("B")
+    assert {trial.assign(f"after {n}") for n in range(4)} == {"A"}
+    assert any(b["arm"] == "B" and b["due"] == 1014.0 for b in trial.report()["blocks"])
+    with pytest.raises(TrialError, match="last arm"):
+        trial.drop("A")
+    trial.add("C")
+    assert "C" in {trial.assign(f"then {n}") for n in range(6)}
+    with pytest.raises(InvalidArgument, match="new"):
+        trial.add("A")
+    trial.stop(by="board")
+    assert any("raw outcomes" in text for text in trial.guarantee.conditions)
+    with pytest.raises(TrialError, match="ended"):
+        trial.assign("late")
+    assert trial.status == "settling"
+    clock.now += 14.0
+    report = trial.report()
+    assert trial.status == report["status"] == "finished"
+    assert report["ended"] == {"by": "board"}
+    assert [row["size"] for row in report["arms"]] == list(run_of(trial).streams.places)
+    assert len(noise.drawn) == report["releases"]
+    with pytest.raises(InvalidArgument, match="by"):
+        trial.stop(by="whim")
+
+
+@pytest.mark.usefixtures("no_sync")
+def test_discarding_erases_open_blocks_alone(tmp_path: Path, clock: Clock) -> None:
+    with stream_trial(clock=clock, first=3, window=2, path=tmp_path / "t.json") as trial:
+        for unit in range(8):
+            trial.assign(unit)
+            trial.record(unit, 0.5)
+        trial.finish(discard=True)
+        kept = set(trial._store.blocks)
+        assert kept == {"0-1", "1-1"}
+    with Trial.load(tmp_path / "t.json", clock=clock) as trial:
+        assert set(trial._store.blocks) == kept
+        clock.now += 14.0
+        assert trial.status == "finished"
+        assert [row["size"] for row in trial.report()["arms"]] == [3, 3]
+    assert not list(tmp_path.glob("*.outcomes-*"))
+
+
+@pytest.mark.usefixtures("no_sync")
+def test_changes_outlive_a_reload(tmp_path: Path, clock: Clock) -> None:
+    path = tmp_path / "t.json"
+    with stream_trial(clock=clock, path=path, first=2, horizon=500) as trial:
+        for unit in range(9):
+            trial.assign(unit)
+        trial.add("C")
+        trial.drop("A")
+        for unit in range(9, 30):
+            trial.assign(unit)
+        before = trial.report()
+    with Trial.load(path, clock=clock) as trial:
+        assert trial.report() == before
+        assert trial.arms == ("A", "B", "C")
+        trial.stop(by="board")
+    with Trial.load(path, clock=clock) as trial:
+        assert any("raw outcomes" in text for text in trial.guarantee.conditions)
+
+
+def test_trees_take_no_further_arms() -> None:
+    trial = discreet.Trial(policy("dp-ucb", epsilon=1.0), 2, horizon=50)
+    with pytest.raises(TrialError, match="trees"):
+        trial.add("new")
