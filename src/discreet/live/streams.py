@@ -240,7 +240,8 @@ class StreamRun(FiniteRun):
         none = [0] * len(self.releases)
         pulls = none.copy()
         pulls[arm] = places
-        length: int = self.kernels.length(self.schedule, self.memory, View(none, none, pulls), arm)
+        view = View([0.0] * len(none), none, pulls)
+        length: int = self.kernels.length(self.schedule, self.memory, view, arm)
         return min(length, LONGEST)
 
     def taken(self, before: Streams, arm: int, now: float) -> Streams:
@@ -294,10 +295,9 @@ class StreamRun(FiniteRun):
 
     def _best(self, seen: list[int], streams: Streams) -> int:
         """The rule's choice among the arms that have a release."""
+        evidence: Any = [self.evidence_of(streams, arm) for arm in seen]  # whole but for pairs
         view = View(
-            [self.view.value[arm] for arm in seen],
-            [self.evidence_of(streams, arm) for arm in seen],
-            [streams.places[arm] for arm in seen],
+            [self.view.value[arm] for arm in seen], evidence, [streams.places[arm] for arm in seen]
         )
         choice = self.kernels.choose(self.rule, self.memory, view, streams.total, self.random)
         return seen[choice]
