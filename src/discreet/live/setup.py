@@ -102,7 +102,8 @@ def finite_plan(
     setting = row.setting(arms, check_horizon(horizon), SECURE)
     chance = SystemRandomness()
     settings: dict[str, Any] = {"outcome_range": [low, high], "binary": bool(binary)}
-    grown, run = None, FiniteRun(row, setting, chance, None)
+    grown: Callable[[int], Plan] | None = None
+    run: FiniteRun
     in_streams = check_streams(streams, row, setting, window, shares)
     pairs = in_streams and serves_pairs(row)
     if estimate and not pairs:
@@ -115,21 +116,24 @@ def finite_plan(
         first = arms if planned is None else planned
         places = check_window(window, first)
         kind = PairRun if pairs else StreamRun
-        run = kind(row, setting, chance, None, places, shares)
+        run = streaming = kind(row, setting, chance, None, places, shares)
         if first < arms:
-            run.plan_as(row, row.setting(first, setting.horizon, SECURE))
+            streaming.plan_as(row, row.setting(first, setting.horizon, SECURE))
         settings |= {
             "streams": True, "window": places, "shares": list(shares), "planned": first,
             **({"missing": "estimate"} if pairs else {}),
         }  # fmt: skip
 
-        def grown(more: int) -> Plan:
+        def with_arms(more: int) -> Plan:
             return finite_plan(
                 policy, more, horizon=horizon, goal=goal, risk=risk, outcome_range=outcome_range,
                 intervals=intervals, binary=binary, streams=True, window=places,
                 shares=[*shares, *[0.0] * (more - len(shares))], planned=first, estimate=pairs,
             )  # fmt: skip
 
+        grown = with_arms
+    else:
+        run = FiniteRun(row, setting, chance, None)
     settings["intervals"] = check_kind(intervals, run.recorded)
     return Plan(
         row,
