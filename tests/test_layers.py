@@ -18,6 +18,8 @@ Imports for type checkers and imports inside functions count as well. From the t
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -120,3 +122,13 @@ def test_upward_arrows_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert len(wrong(file)) == 1, text
     file.write_text("from ..errors import InvalidArgument\nfrom .budgets import Pure\nimport math")
     assert wrong(file) == []
+
+
+def test_a_trial_loads_no_simulator() -> None:
+    """A server that holds live trials neither needs it nor waits for it."""
+    code = (
+        "import sys; from discreet import Trial; "
+        "print(*(name for name in sys.modules if name.startswith('discreet.simulator')), end='')"
+    )
+    asked = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert asked.stdout == ""

@@ -126,9 +126,11 @@ def fresh_course() -> Course:
 
 @lru_cache(maxsize=256)
 def loop_kernel(policy: Policy, draw: Function, lost: Function = lost_steadily) -> Kernel:
-    """The loop with a policy and a law filled in."""
+    """The loop with a policy and a law filled in, all in one: called functions that take the
+    generator count a reference to it in every round."""
     gather = collecting(policy, draw, SIMULATED)
-    return Kernel(run, collect=gather, lost=lost, **slots_of(policy, SIMULATED))
+    slots = {name: part.inlined() for name, part in slots_of(policy, SIMULATED).items()}
+    return Kernel(run, collect=gather.inlined(), lost=lost, **slots)
 
 
 def compiled_loop(policy: Policy, law: Law, arguments: tuple[Any, ...]) -> Function:
