@@ -314,6 +314,6 @@ def test_classes() -> None:
 def test_classes_follow_the_noise_scales_of_the_text() -> None:
     one, two = np.random.default_rng(3), np.random.default_rng(3)
     counter = BinaryCounter(100, 0.5, one)
-    twin = NaiveTree(lambda: noises.laplace(8 / 0.5, two))  # ceil(log2 100) + 1 = 8
+    twin = NaiveTree(lambda: noises.laplace(7 / 0.5, two))  # 100 has 7 binary digits
     for _ in range(100):
         assert counter.add(0.25) == pytest.approx(twin.add(0.25), rel=1e-10, abs=1e-9)
