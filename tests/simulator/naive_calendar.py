@@ -69,10 +69,7 @@ def naive_trial(
             blocks.remove(block)
             release(*block[1:])
         blind = [arm for arm in arms if places[arm] == 0]
-        if blind:
-            arm = min(blind, key=lambda a: len(outcomes[a]))
-        else:
-            arm = min(arms, key=score)
+        arm = min(blind, key=lambda a: len(outcomes[a])) if blind else min(arms, key=score)
         answer = float(rng.random() < rates[arm]) if rng.random() < answered[arm] else None
         outcomes[arm].append(answer)
         if len(outcomes[arm]) == mark[arm]:
