@@ -114,7 +114,7 @@ def unit_by_unit(
             left = window
         arm = 0
         if window > 1:
-            place = rng.integers(0, left)
+            place = int(rng.random() * left)
             while place >= book.left[arm]:
                 place -= book.left[arm]
                 arm += 1

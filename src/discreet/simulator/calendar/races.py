@@ -51,7 +51,7 @@ def race(
                 if book.score[arm] > 0.0:
                     book.left[arm] = 2
                     left += 2
-        place, arm = rng.integers(0, left), 0
+        place, arm = int(rng.random() * left), 0
         while place >= book.left[arm]:
             place -= book.left[arm]
             arm += 1

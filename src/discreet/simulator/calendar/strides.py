@@ -55,7 +55,9 @@ def advance(world: World, now: float, since: int, coming: int, due: float, rng: 
         return now
     if coming == NOT_DUE:
         return float(now + rng.standard_gamma(float(since)) / world.arrivals)
-    return float(now + (due - now) * rng.beta(float(since), coming + 1.0))
+    # Beta(j, k - j + 1), from two gammas, which other loops compile anyway
+    before, after = rng.standard_gamma(float(since)), rng.standard_gamma(coming + 1.0)
+    return float(now + (due - now) * before / (before + after))
 
 
 def release_first(world: World, design: Design, book: Book, head: int, rng: Any) -> None:
@@ -177,7 +179,7 @@ def one_batch(
                 now += world.deadline
             else:
                 thrown = horizon - taken
-                now += world.deadline * rng.beta(float(thrown), beyond + 1.0)
+                now = advance(world, now, thrown, beyond, now + world.deadline, rng)
             taken += thrown
             book.places[arm] += thrown
         total, answers = drawn(world, arm, size, rng)
