@@ -150,7 +150,8 @@ def test_bad_settings_are_refused(options: dict[str, Any], argument: str) -> Non
 
 def test_rows_that_do_not_serve_are_refused_with_those_that_do() -> None:
     served = [name for name, row in linear.CATALOGUE.items() if serves(row.example())]
-    assert served == list(BUDGETS)
+    assert set(BUDGETS) <= set(served)
+    assert {"jdp-ts", "adac-ts", "blocks-ts", "jdp-blocks-ts"} <= set(served)
     refused: list[Any] = [
         linear.policy("oful"),
         linear.policy("rs-oful"),
@@ -159,7 +160,7 @@ def test_rows_that_do_not_serve_are_refused_with_those_that_do() -> None:
         linear.policy("adac-oful", rho=0.5, setting="printed"),
     ]
     for row in refused:
-        with pytest.raises(UnsupportedBudget, match="adac-oful, private-linucb"):
+        with pytest.raises(UnsupportedBudget, match=r"adac-oful.*private-linucb"):
             linear.Trial(row, 2, dimension=3, horizon=10)
     with pytest.raises(InvalidArgument, match="dimension"):
         discreet.Trial(linear.policy("adac-oful", rho=0.5), 2)

@@ -95,7 +95,7 @@ def test_the_noise_of_a_mean() -> None:
 
     assert noise_of(ForgetLaplace(0.5), [1, 2, 4]).parts == (Part("laplace", 0.5),)
     assert noise_of(RunningLaplace(1.0), [1, 1, 2]).parts == (Part("laplace", 0.25, 3),)
-    assert noise_of(Tree(1.0), [1] * 7).sd == pytest.approx(math.sqrt(6) * 10 / 7)
+    assert noise_of(Tree(1.0), [1] * 7).sd == pytest.approx(math.sqrt(6) * 9 / 7)
     hybrid = noise_of(Hybrid(1.0), [1] * 7)  # powers 1, 2, 4, and 7 - 4 = 2 + 1
     assert hybrid.sd == pytest.approx(math.sqrt(2 * (3 * 2**2 + 2 * 4**2)) / 7)
     # the counter of an arm goes on in every step: 7 steps, 3 of them its own
@@ -116,7 +116,7 @@ def test_the_noise_of_a_mean() -> None:
         noise_of(IdleHybrid(1.0), [1, 1], steps=1)
     live = Tree(1.0).mean_noise(composed(Tree(1.0)).setting(2, 300, SECURE), [1] * 7)
     assert live is not None
-    assert live.sd == pytest.approx(math.sqrt(6) * 10 / 7)
+    assert live.sd == pytest.approx(math.sqrt(6) * 9 / 7)
 
 
 def test_who_is_live() -> None:

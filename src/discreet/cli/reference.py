@@ -200,9 +200,10 @@ def reference() -> str:
     inner = {f"{prefix} {name}": command for name, command in training.commands.items()}
     pages += [_page(name, gradients.EXAMPLES[name.split()[2]], inner, "###") for name in inner]
     steps = {f"{trial.NAME} {name}": c for name, c in commands["trial"].commands.items()}
+    pages.append(f"\n## discreet {trial.NAME}\n\n{trial.SUMMARY}\n")
     # they need a file, and standard input
     pages += [
-        _page(name, trial.EXAMPLES[name.split()[1]], steps, such="For example") for name in steps
+        _page(name, trial.EXAMPLES[name.split()[1]], steps, "###", "For example") for name in steps
     ]
     return HEAD + "".join(pages)
 

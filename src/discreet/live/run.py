@@ -213,16 +213,24 @@ class FiniteRun(Run):
             self.t += self.rounds
             self.view.pulls[self.arm] += self.rounds
         else:
-            self._publish(self.arm, self.rounds, sum(outcomes), recorded=True)
+            arm, rounds, before = self.arm, self.rounds, self._counted(self.arm, self.rounds)
+            self.kernels.publish(
+                self.release, self.ledger, self.view, arm, rounds, sum(outcomes), self.noise
+            )
+            self._noted(arm, before, recorded=True)
         self.rounds, self.begun = 0, False
 
-    def _publish(self, arm: int, rounds: int, total: Any, recorded: bool) -> None:
+    def _counted(self, arm: int, rounds: int) -> tuple[float, int]:
+        """Count a block that is about to be released; what is public of its arm so far."""
         view = self.view
         self.t += rounds
         view.pulls[arm] += rounds
-        value, size = view.value[arm], view.size[arm]
-        self.kernels.publish(self.release, self.ledger, view, arm, rounds, total, self.noise)
-        # some releases go on collecting and show nothing yet
+        return view.value[arm], view.size[arm]
+
+    def _noted(self, arm: int, before: tuple[float, int], recorded: bool) -> None:
+        """Count the release; some releases go on collecting and show nothing yet."""
+        view = self.view
+        value, size = before
         if view.size[arm] != size or view.value[arm] != value:
             self.releases[arm] += 1
             if recorded and self.recorded is not None and self.history is not None:

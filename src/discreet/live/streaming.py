@@ -261,9 +261,9 @@ class Streaming:
                 self._run, self._stale = run, False
 
     def _end(self, ended: dict[str, Any]) -> None:
+        self._stale = True  # until the store and this object agree again
         self._fixed = {**self._fixed, "ended": ended}
-        self._change(self._streams.streams.ended())
-        self._note_end(ended)
+        self._change(self._streams.streams.ended(), ended)
 
     def _note_end(self, ended: Any) -> None:
         self._ended = ended or {}
@@ -271,13 +271,16 @@ class Streaming:
             conditions = (*self.guarantee.conditions, BOARD)
             self.guarantee = replace(self.guarantee, conditions=conditions)
 
-    def _change(self, streams: Any) -> None:
-        """Store where the streams stand now."""
+    def _change(self, streams: Any, ended: dict[str, Any] | None = None) -> None:
+        """Store where the streams stand now, and that they have ended."""
         run = self._streams.copy()
         run.streams = streams
         self._stale = True
         self._store.release(None, self._document(run), None)
-        self._run, self._stale = run, False
+        self._run = run
+        if ended is not None:
+            self._note_end(ended)
+        self._stale = False
 
     def _settle_for_change(self, what: str) -> None:
         if not isinstance(self._run, StreamRun):

@@ -222,9 +222,13 @@ class StreamRun(FiniteRun):
         One that was cut off before its mark stays out of the record: its size may depend on
         releases, and intervals count on sizes that do not.
         """
-        before = int(self.view.pulls[arm])
-        full = len(outcomes) == self.length_after(arm, before)
-        self._publish(arm, len(outcomes), sum(outcomes), full)
+        rounds = len(outcomes)
+        full = rounds == self.length_after(arm, int(self.view.pulls[arm]))
+        before = self._counted(arm, rounds)
+        self.kernels.publish(
+            self.release, self.ledger, self.view, arm, rounds, sum(outcomes), self.noise
+        )
+        self._noted(arm, before, full)
         self._released(arm)
 
     def _released(self, arm: int) -> None:

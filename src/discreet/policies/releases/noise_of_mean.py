@@ -4,7 +4,7 @@
 >>> row = Policy("mine", EachRound(), Tree(epsilon=1.0), UCB1())
 >>> noise = row.release.mean_noise(row.setting(arms=2, horizon=100), sizes=[1] * 7)
 >>> print(noise)  # 7 = 4 + 2 + 1: three nodes
-3 × Laplace, scale 1.143; standard deviation 2.8
+3 × Laplace, scale 1; standard deviation 2.45
 """
 
 from __future__ import annotations

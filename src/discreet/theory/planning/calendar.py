@@ -308,7 +308,7 @@ def plan_trial(
 
 
 def _row(epsilon: float) -> Any:
-    from ...front import policy
+    from ...policies import policy
 
     if math.isinf(epsilon):
         return policy("dp-imed", epsilon=epsilon, ratio=RATIO, first=20)
@@ -316,7 +316,7 @@ def _row(epsilon: float) -> Any:
 
 
 def _open() -> Any:
-    from ...front import policy
+    from ...policies import policy
 
     return policy("imed")
 

@@ -21,7 +21,7 @@ from .race import Interrupted
 from .regret import described
 
 OPEN = "evidence-tt"
-DOMINATED = {"chernoff-tt": "evidence-tt needs fewer samples"}
+DOMINATED = dict.fromkeys(("chernoff-tt", "dp-tt"), "evidence-tt needs fewer samples")
 MOST = 20_000_000
 """Samples after which a run is cut off."""
 ORDERS = 10
