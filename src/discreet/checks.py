@@ -126,12 +126,17 @@ def count(
     argument: str, value: object, *, fix: str = "", least: int = 1, most: int | None = None
 ) -> int:
     """A whole number of at least `least`, and at most `most`."""
-    whole = not isinstance(value, bool) and isinstance(value, Integral)
-    if not whole or int(value) < least or (most is not None and int(value) > most):  # type: ignore[call-overload]
+    inside = (
+        not isinstance(value, bool)
+        and isinstance(value, Integral)
+        and int(value) >= least
+        and (most is None or int(value) <= most)
+    )
+    if not inside or not isinstance(value, Integral):
         end = "" if most is None else f" to {most:,}"
         fix = fix or f"use for example {argument}={max(least, 2)}"
         raise InvalidArgument(argument, f"be a whole number from {least}{end}", value, fix)
-    return int(value)  # type: ignore[call-overload,no-any-return]
+    return int(value)
 
 
 def rounds(value: object, *, least: int = 1, fix: str = "use for example horizon=1e6") -> int:
