@@ -144,7 +144,7 @@ def test_a_window_is_measured_once_by_draws_about_nobody(monkeypatch: pytest.Mon
     secure.padded("laplace", draw, 77)
     assert seen.count(77) >= 1
     assert set(seen) == {0, 77}
-    assert seen.index(77) == secure._DUMMIES
+    assert seen.index(77) == 2 * secure._DUMMIES
     before = len(seen)
     secure.padded("laplace", draw, 78)
     assert 0 not in seen[before:]
@@ -168,6 +168,30 @@ def test_a_draw_that_outlasts_its_window_is_thrown_away(monkeypatch: pytest.Monk
         return drawn[-1]
 
     assert secure.padded("laplace", draw, 0) == drawn[-1] >= 1
+    assert secure._windows["laplace"] >= 2_000_000  # later windows are longer
+
+
+def test_windows_of_responses_cover_flipped_bits_however_rare(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Were they drawn anew for taking long, no bit would ever be flipped."""
+    monkeypatch.setattr(secure, "_windows", {})
+    respond = secure._response
+
+    def response(epsilon: float) -> Any:
+        draw = respond(epsilon)
+
+        def slowed(bit: bool) -> bool:
+            answer = bool(draw(bit))
+            wait(2e-3 * (answer is not bit))
+            return answer
+
+        return slowed
+
+    monkeypatch.setattr(secure, "_response", response)
+    secure.randomised_response(0, 1, 9.0)  # flips one bit in 8,100
+    # of 50 fair coins five or fewer flip with probability 2e-9
+    assert secure._windows["response"] >= 4 * 2_000_000
 
 
 def test_a_window_that_is_disturbed_while_it_is_padded_fails_too(
