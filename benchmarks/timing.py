@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "live"))
 
-import test_live_timing as cases
+import timing_cases as cases
 from timing_attack import epsilon_lower, sampled, timed_units
 
 from discreet.privacy import secure

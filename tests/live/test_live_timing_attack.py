@@ -1,0 +1,104 @@
+"""The attack of `timing_attack` by a clock of our own: exact, quick, and blind to a busy machine.
+
+A draw moves the clock by what a slow sampler would take (500 µs for each multiple of the scale or a
+flipped bit, a hundred times OpenDP's), a look at it by 50 µs, and nothing else does. What an
+onlooker could time is then known to the nanosecond, so a leak shows in seconds that would take a
+patient onlooker days. False alarms at most 1e-6 for each test.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import timing_attack
+from timing_attack import epsilon_lower, sampled, timed_units
+from timing_cases import CLAIMS, RELEASES, trial_of
+
+from discreet.privacy import secure
+
+SURE = 1.0 - 1e-6
+TRIALS = 1500
+"""A side."""
+
+
+class Watch:
+    """Nanoseconds that pass only when they are looked at or spent."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def __call__(self) -> int:
+        self.now += 50_000
+        return self.now
+
+
+@pytest.fixture
+def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
+    for name in RELEASES:
+        trial_of(name)  # scales are proved by the real measurement
+    watch = Watch()
+    measurement, response = secure._measurement, secure._response
+
+    def slow_measurement(kind: str, scale: float) -> Any:
+        draw = measurement(kind, scale)
+
+        def slowed(value: int) -> int:
+            drawn = int(draw(value))
+            watch.now += 60_000 + round(5e5 * abs(drawn - value) / scale)
+            return drawn
+
+        return slowed
+
+    def slow_response(epsilon: float) -> Any:
+        draw = response(epsilon)
+
+        def slowed(bit: bool) -> bool:
+            answer = bool(draw(bit))
+            watch.now += 60_000 + 500_000 * (answer is not bit)
+            return answer
+
+        return slowed
+
+    monkeypatch.setattr(secure, "_measurement", slow_measurement)
+    monkeypatch.setattr(secure, "_response", slow_response)
+    monkeypatch.setattr(secure, "_raised", lambda kind, scale, sensitivity, keeps: scale)
+    monkeypatch.setattr(secure, "_windows", {})
+    monkeypatch.setattr(secure, "padded", getattr(secure.padded, "padded", secure.padded))
+    monkeypatch.setattr(secure, "perf_counter_ns", watch)
+    monkeypatch.setattr(timing_attack, "CLOCKS", (watch,))
+    return watch
+
+
+@pytest.mark.usefixtures("watch")
+@pytest.mark.parametrize("name", RELEASES)
+def test_durations_and_value_together_keep_the_claim(name: str) -> None:
+    assert epsilon_lower(sampled(timed_units(trial_of(name)), TRIALS), SURE) <= CLAIMS[name]
+
+
+@pytest.mark.usefixtures("watch")
+@pytest.mark.parametrize("name", ["laplace", "local laplace", "local bits", "gaussian"])
+def test_the_attack_finds_a_draw_that_is_not_padded(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(secure, "padded", lambda law, draw, value: secure._drawn(draw, value))
+    proved = epsilon_lower(sampled(timed_units(trial_of(name)), TRIALS), SURE)
+    assert proved > CLAIMS[name]
+
+
+@pytest.mark.usefixtures("watch")
+@pytest.mark.parametrize("name", ["laplace", "local bits"])
+def test_the_attack_finds_windows_that_are_too_short(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long draws are then thrown away, which bends the law of what is released."""
+    law = "response" if name == "local bits" else name
+    kept = {law: 400_000}
+
+    class Fixed(dict[str, int]):
+        def __setitem__(self, key: str, value: int) -> None:
+            pass
+
+    monkeypatch.setattr(secure, "_windows", Fixed(kept))
+    proved = epsilon_lower(sampled(timed_units(trial_of(name)), TRIALS), SURE)
+    assert proved > CLAIMS[name]

@@ -1,0 +1,48 @@
+"""Trials whose release is all that is attacked: see `timing_attack`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from live_cases import batch_trial
+
+from discreet.compiled import Function
+from discreet.live import Trial
+from discreet.policies import ForgetGaussian, ForgetLaplace, Policy
+from discreet.policies.releases import LocalBernoulli, LocalLaplace, Tree
+from discreet.policies.rules import Rule
+from discreet.policies.schedules import EachRound
+from discreet.privacy import Approximate
+
+
+def choose_first(rule: Any, memory: Any, view: Any, t: int, rng: Any) -> int:
+    return 0
+
+
+@dataclass(frozen=True)
+class First(Rule):
+    """Always the same arm: the release is what is attacked."""
+
+    name: ClassVar[str] = "first"
+    choose: ClassVar[Function] = staticmethod(choose_first)
+
+
+RELEASES: dict[str, Any] = {
+    "laplace": ForgetLaplace(1.0),
+    "gaussian": ForgetGaussian(Approximate(1.0, 1e-6)),
+    "tree": Tree(8.0),
+    "local laplace": LocalLaplace(1.0),
+    "local bits": LocalBernoulli(1.0),
+}
+CLAIMS = dict.fromkeys(RELEASES, 1.0) | {"tree": 8.0}
+
+
+def trial_of(name: str) -> Trial:
+    row = Policy("attacked", EachRound(), RELEASES[name], First())
+    trial = batch_trial(row, 2, horizon=20_000 if name == "tree" else None)
+    for run in (trial._plan.run, trial._run):  # a record of thousands of releases takes its time
+        run.recorded = run.history = None  # type: ignore[attr-defined]
+    trial._store.create(trial._document(trial._run), 2, "1")
+    trial._open = None
+    return trial
