@@ -162,10 +162,12 @@ def discreet(
     """Adaptive experiments that keep their participants' secrets."""
 
 
-for _command in (
+COMMANDS: tuple[Any, ...] = (
     policies, show, simulate, compare, cite, reproduce, identify, bounds, plan, audit, verify,
     explain, sweep,
-):  # fmt: skip
+)  # fmt: skip
+
+for _command in COMMANDS:
     _epilog = f"Example: {_command.EXAMPLE}"
     app.command(_command.NAME, cls=Command, epilog=_epilog)(_command.command)
 

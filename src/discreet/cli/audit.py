@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InvalidArgument
-from .options import Json, Study, whole
+from .options import Delta, Epsilon, Json, Mu, Option, RenyiAlpha, Rho, Study, whole
 from .output import print_json, print_text
 from .study import policies_of
 
@@ -26,26 +26,12 @@ def command(
             metavar="NAME",
         ),
     ],
-    epsilon: Annotated[
-        float | None, typer.Option(help="Budget ε; alone it is pure.", metavar="NUMBER")
-    ] = None,
-    delta: Annotated[
-        float | None, typer.Option(help="With --epsilon: an (ε, δ) budget.", metavar="NUMBER")
-    ] = None,
-    rho: Annotated[
-        float | None, typer.Option(help="A zero-concentrated (zCDP) budget.", metavar="NUMBER")
-    ] = None,
-    renyi_alpha: Annotated[
-        float | None,
-        typer.Option(help="With --epsilon: a Rényi budget of this order.", metavar="NUMBER"),
-    ] = None,
-    mu: Annotated[
-        float | None, typer.Option(help="A Gaussian DP budget.", metavar="NUMBER")
-    ] = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(help="Any option of the policy; repeatable.", metavar="NAME=VALUE"),
-    ] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    renyi_alpha: RenyiAlpha = None,
+    mu: Mu = None,
+    option: Option = None,
     seconds: Annotated[
         float | None,
         typer.Option(

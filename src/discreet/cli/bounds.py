@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .options import Json, numbers, whole
+from .options import Json, Rho, numbers, whole
 from .output import print_json, print_table, print_text
 
 NAME = "bounds"
@@ -24,9 +24,7 @@ def command(
     delta: Annotated[
         float, typer.Option(help="The δ of an (ε, δ) budget.", metavar="NUMBER")
     ] = 0.0,
-    rho: Annotated[
-        float | None, typer.Option(help="A zero-concentrated (zCDP) budget.", metavar="NUMBER")
-    ] = None,
+    rho: Rho = None,
     risk: Annotated[
         float | None,
         typer.Option(

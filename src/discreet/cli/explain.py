@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..errors import InvalidArgument
-from .options import Json
+from .options import Delta, Epsilon, Json, Mu, RenyiAlpha, Rho
 from .output import check_path, print_json, print_table, print_text, save_picture
 
 NAME = "explain"
@@ -17,22 +17,11 @@ LEVELS = (0.001, 0.01, 0.05, 0.1)
 
 
 def command(
-    epsilon: Annotated[
-        float | None, typer.Option(help="Budget ε; alone it is pure.", metavar="NUMBER")
-    ] = None,
-    delta: Annotated[
-        float | None, typer.Option(help="With --epsilon: an (ε, δ) budget.", metavar="NUMBER")
-    ] = None,
-    rho: Annotated[
-        float | None, typer.Option(help="A zero-concentrated (zCDP) budget.", metavar="NUMBER")
-    ] = None,
-    renyi_alpha: Annotated[
-        float | None,
-        typer.Option(help="With --epsilon: a Rényi budget of this order.", metavar="NUMBER"),
-    ] = None,
-    mu: Annotated[
-        float | None, typer.Option(help="A Gaussian DP budget.", metavar="NUMBER")
-    ] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    renyi_alpha: RenyiAlpha = None,
+    mu: Mu = None,
     plot: Annotated[
         Path | None,
         typer.Option(

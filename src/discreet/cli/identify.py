@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import DiscreetError, InvalidArgument
-from .options import Json, Study, pairs, whole
+from .options import (
+    Clip,
+    Data,
+    Epsilon,
+    Json,
+    Law,
+    LawOption,
+    Means,
+    Outcome,
+    Output,
+    Rho,
+    Runs,
+    Seed,
+    Study,
+    Threads,
+    pairs,
+    whole,
+)
 from .output import check_path, print_json, print_table, print_text
 from .study import law_of
 
@@ -32,37 +48,13 @@ def command(
             metavar="NAME",
         ),
     ],
-    means: Annotated[
-        str | None, typer.Option(help="Mean reward of every arm.", metavar="M,M,...")
-    ] = None,
-    law: Annotated[
-        str | None,
-        typer.Option(
-            help="Law of the rewards: bernoulli (default), gaussian, beta, two-point, uniform.",
-            metavar="NAME",
-        ),
-    ] = None,
-    law_option: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A parameter of the law (sd, concentration, half_width); repeatable.",
-            metavar="NAME=VALUE",
-        ),
-    ] = None,
-    clip: Annotated[bool, typer.Option("--clip", help="Clip every reward to [0, 1].")] = False,
-    data: Annotated[
-        str | None,
-        typer.Option(help="A real trial instead of a law: actg175.", metavar="NAME"),
-    ] = None,
-    outcome: Annotated[
-        str | None,
-        typer.Option(
-            help="Which outcome of the trial: cd4 (default) or event-free.", metavar="NAME"
-        ),
-    ] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="Budget ε; alone it is pure.", metavar="NUMBER")
-    ] = None,
+    means: Means = None,
+    law: Law = None,
+    law_option: LawOption = None,
+    clip: Clip = False,
+    data: Data = None,
+    outcome: Outcome = None,
+    epsilon: Epsilon = None,
     risk: Annotated[
         float | None,
         typer.Option(help="Risk of a wrong answer; default: 0.05.", metavar="NUMBER"),
@@ -74,9 +66,7 @@ def command(
             metavar="NUMBER",
         ),
     ] = None,
-    rho: Annotated[
-        float | None, typer.Option(help="A zero-concentrated (zCDP) budget.", metavar="NUMBER")
-    ] = None,
+    rho: Rho = None,
     participants: Annotated[
         str | None,
         typer.Option(
@@ -91,28 +81,14 @@ def command(
             metavar="NAME=VALUE",
         ),
     ] = None,
-    runs: Annotated[str, typer.Option(help="Number of runs.", metavar="COUNT")] = "100",
+    runs: Runs = "100",
     max_samples: Annotated[
         str, typer.Option(help="Samples after which a run gives up.", metavar="COUNT")
     ] = "1e8",
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            help="Random seed, for reproducible results. Default: random.", metavar="COUNT"
-        ),
-    ] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            help="Number of threads; results do not depend on it. Default: all cores.",
-            metavar="COUNT",
-        ),
-    ] = None,
+    seed: Seed = None,
+    threads: Threads = None,
     json: Json = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(help="Save all runs as Parquet.", metavar="FILE.parquet", readable=False),
-    ] = None,
+    output: Output = None,
 ) -> None:
     """Find the best arm with a small risk of error, and report how many samples that takes.
 

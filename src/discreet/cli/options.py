@@ -13,40 +13,74 @@ import typer
 from ..errors import InvalidArgument
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+Epsilon = Annotated[
+    float | None, typer.Option(help="Budget ε; alone it is pure.", metavar="NUMBER")
+]
+Delta = Annotated[
+    float | None, typer.Option(help="With --epsilon: an (ε, δ) budget.", metavar="NUMBER")
+]
+Rho = Annotated[
+    float | None, typer.Option(help="A zero-concentrated (zCDP) budget.", metavar="NUMBER")
+]
+RenyiAlpha = Annotated[
+    float | None,
+    typer.Option(help="With --epsilon: a Rényi budget of this order.", metavar="NUMBER"),
+]
+Mu = Annotated[float | None, typer.Option(help="A Gaussian DP budget.", metavar="NUMBER")]
+Option = Annotated[
+    list[str] | None,
+    typer.Option(help="Any option of the policy; repeatable.", metavar="NAME=VALUE"),
+]
+Means = Annotated[str | None, typer.Option(help="Mean reward of every arm.", metavar="M,M,...")]
+Law = Annotated[
+    str | None,
+    typer.Option(
+        help="Law of the rewards: bernoulli (default), gaussian, beta, two-point, uniform.",
+        metavar="NAME",
+    ),
+]
+LawOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A parameter of the law (sd, concentration, half_width); repeatable.",
+        metavar="NAME=VALUE",
+    ),
+]
+Clip = Annotated[bool, typer.Option("--clip", help="Clip every reward to [0, 1].")]
+Data = Annotated[
+    str | None, typer.Option(help="A real trial instead of a law: actg175.", metavar="NAME")
+]
+Outcome = Annotated[
+    str | None,
+    typer.Option(help="Which outcome of the trial: cd4 (default) or event-free.", metavar="NAME"),
+]
+Runs = Annotated[str, typer.Option(help="Number of runs.", metavar="COUNT")]
+Seed = Annotated[
+    int | None,
+    typer.Option(help="Random seed, for reproducible results. Default: random.", metavar="COUNT"),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        help="Number of threads; results do not depend on it. Default: all cores.", metavar="COUNT"
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(help="Save all runs as Parquet.", metavar="FILE.parquet", readable=False),
+]
 
 
 @dataclass(frozen=True)
 class Study:
     """The options of `simulate` and `compare`: rewards, budget, options, size, output."""
 
-    means: Annotated[
-        str | None, typer.Option(help="Mean reward of every arm.", metavar="M,M,...")
-    ] = None
-    law: Annotated[
-        str | None,
-        typer.Option(
-            help="Law of the rewards: bernoulli (default), gaussian, beta, two-point, uniform.",
-            metavar="NAME",
-        ),
-    ] = None
-    law_option: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A parameter of the law (sd, concentration, half_width); repeatable.",
-            metavar="NAME=VALUE",
-        ),
-    ] = None
-    clip: Annotated[bool, typer.Option("--clip", help="Clip every reward to [0, 1].")] = False
-    data: Annotated[
-        str | None,
-        typer.Option(help="A real trial instead of a law: actg175.", metavar="NAME"),
-    ] = None
-    outcome: Annotated[
-        str | None,
-        typer.Option(
-            help="Which outcome of the trial: cd4 (default) or event-free.", metavar="NAME"
-        ),
-    ] = None
+    means: Means = None
+    law: Law = None
+    law_option: LawOption = None
+    clip: Clip = False
+    data: Data = None
+    outcome: Outcome = None
     replay: Annotated[
         bool,
         typer.Option(
@@ -82,20 +116,11 @@ class Study:
             metavar="COUNT",
         ),
     ] = None
-    epsilon: Annotated[
-        float | None, typer.Option(help="Budget ε; alone it is pure.", metavar="NUMBER")
-    ] = None
-    delta: Annotated[
-        float | None, typer.Option(help="With --epsilon: an (ε, δ) budget.", metavar="NUMBER")
-    ] = None
-    rho: Annotated[
-        float | None, typer.Option(help="A zero-concentrated (zCDP) budget.", metavar="NUMBER")
-    ] = None
-    renyi_alpha: Annotated[
-        float | None,
-        typer.Option(help="With --epsilon: a Rényi budget of this order.", metavar="NUMBER"),
-    ] = None
-    mu: Annotated[float | None, typer.Option(help="A Gaussian DP budget.", metavar="NUMBER")] = None
+    epsilon: Epsilon = None
+    delta: Delta = None
+    rho: Rho = None
+    renyi_alpha: RenyiAlpha = None
+    mu: Mu = None
     alpha: Annotated[
         float | None, typer.Option(help="Policy option: exploration.", metavar="NUMBER")
     ] = None
@@ -127,20 +152,9 @@ class Study:
             metavar="COUNT",
         ),
     ] = None
-    runs: Annotated[str, typer.Option(help="Number of runs.", metavar="COUNT")] = "100"
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            help="Random seed, for reproducible results. Default: random.", metavar="COUNT"
-        ),
-    ] = None
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            help="Number of threads; results do not depend on it. Default: all cores.",
-            metavar="COUNT",
-        ),
-    ] = None
+    runs: Runs = "100"
+    seed: Seed = None
+    threads: Threads = None
     points: Annotated[str, typer.Option(help="Points of the regret curve.", metavar="COUNT")] = (
         "100"
     )
@@ -152,10 +166,7 @@ class Study:
         ),
     ] = None
     json: Json = False
-    output: Annotated[
-        Path | None,
-        typer.Option(help="Save all runs as Parquet.", metavar="FILE.parquet", readable=False),
-    ] = None
+    output: Output = None
     plot: Annotated[
         Path | None,
         typer.Option(

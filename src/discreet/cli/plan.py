@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import DiscreetError, InvalidArgument
-from .options import Json, numbers, whole
+from .options import Json, Threads, numbers, whole
 from .output import check_path, deferred_errors, print_json, print_text, width_of_output
 
 if TYPE_CHECKING:
@@ -104,13 +104,7 @@ def command(
     seed: Annotated[
         int, typer.Option(help="Random seed, for reproducible results.", metavar="COUNT")
     ] = 1,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            help="Number of threads; results do not depend on it. Default: all cores.",
-            metavar="COUNT",
-        ),
-    ] = None,
+    threads: Threads = None,
     json: Json = False,
     html: Annotated[
         Path | None,

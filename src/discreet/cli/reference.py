@@ -10,25 +10,8 @@ from typing import Any
 
 import typer
 
-from . import (
-    audit,
-    bounds,
-    cite,
-    compare,
-    explain,
-    gradients,
-    identify,
-    membership,
-    plan,
-    policies,
-    reproduce,
-    show,
-    simulate,
-    sweep,
-    trial,
-    verify,
-)
-from .app import app
+from . import gradients, membership, trial
+from .app import COMMANDS, app
 
 HEAD = """\
 # The command line
@@ -191,7 +174,7 @@ def reference() -> str:
     """The whole page."""
     group: Any = typer.main.get_command(app)
     commands: dict[str, Any] = group.commands
-    pages = [_page(module.NAME, module.EXAMPLE, commands) for module in _MODULES]
+    pages = [_page(module.NAME, module.EXAMPLE, commands) for module in COMMANDS]
     games = {f"{membership.NAME} {name}": c for name, c in commands["membership"].commands.items()}
     training: Any = games.pop(f"{membership.NAME} {gradients.NAME}")
     pages.append(f"\n## discreet {membership.NAME}\n\n{membership.SUMMARY}\n")
@@ -206,23 +189,6 @@ def reference() -> str:
         _page(name, trial.EXAMPLES[name.split()[1]], steps, "###", "For example") for name in steps
     ]
     return HEAD + "".join(pages)
-
-
-_MODULES: tuple[Any, ...] = (
-    policies,
-    show,
-    simulate,
-    compare,
-    cite,
-    reproduce,
-    identify,
-    bounds,
-    plan,
-    audit,
-    verify,
-    explain,
-    sweep,
-)
 
 
 def _page(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InvalidArgument
-from .options import Json
+from .options import Json, Threads
 from .output import print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -37,13 +37,7 @@ def command(
     seed: Annotated[
         int, typer.Option(help="Random seed, for reproducible results.", metavar="COUNT")
     ] = 1,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            help="Number of threads; results do not depend on it. Default: all cores.",
-            metavar="COUNT",
-        ),
-    ] = None,
+    threads: Threads = None,
     output: Annotated[
         Path, typer.Option(help="Where the results go.", metavar="FOLDER", readable=False)
     ] = Path("out/studies"),

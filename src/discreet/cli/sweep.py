@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import DiscreetError, InvalidArgument
-from .options import Json, numbers, pairs, value_of, whole
+from .options import Json, Output, Seed, numbers, pairs, value_of, whole
 from .output import check_path, print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -66,12 +66,7 @@ def command(
     runs: Annotated[
         str | None, typer.Option(help="Runs per cell. Default: 100.", metavar="COUNT")
     ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            help="Random seed, for reproducible results. Default: random.", metavar="COUNT"
-        ),
-    ] = None,
+    seed: Seed = None,
     threads: Annotated[
         int | None, typer.Option(help="Number of threads. Default: all cores.", metavar="COUNT")
     ] = None,
@@ -93,10 +88,7 @@ def command(
         typer.Option("--shuffle/--no-shuffle", help="A random order of the arms in every run."),
     ] = None,
     json: Json = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(help="Save all runs as Parquet.", metavar="FILE.parquet", readable=False),
-    ] = None,
+    output: Output = None,
 ) -> None:
     """Run every policy with every setting that it takes, on every problem, with the same seeds.
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import UnknownPolicy
-from .options import Json, Study, whole
+from .options import Delta, Epsilon, Json, Mu, Option, RenyiAlpha, Rho, Study, whole
 from .output import print_json, print_text
 from .policies import known
 from .study import policies_of
@@ -18,26 +18,12 @@ EXAMPLE = "discreet verify dp-ucb --epsilon 1 --horizon 300 --arms 2"
 
 def command(
     name: Annotated[str, typer.Argument(help="A policy of `discreet policies`.", metavar="NAME")],
-    epsilon: Annotated[
-        float | None, typer.Option(help="Budget ε; alone it is pure.", metavar="NUMBER")
-    ] = None,
-    delta: Annotated[
-        float | None, typer.Option(help="With --epsilon: an (ε, δ) budget.", metavar="NUMBER")
-    ] = None,
-    rho: Annotated[
-        float | None, typer.Option(help="A zero-concentrated (zCDP) budget.", metavar="NUMBER")
-    ] = None,
-    renyi_alpha: Annotated[
-        float | None,
-        typer.Option(help="With --epsilon: a Rényi budget of this order.", metavar="NUMBER"),
-    ] = None,
-    mu: Annotated[
-        float | None, typer.Option(help="A Gaussian DP budget.", metavar="NUMBER")
-    ] = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(help="Any option of the policy; repeatable.", metavar="NAME=VALUE"),
-    ] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    renyi_alpha: RenyiAlpha = None,
+    mu: Mu = None,
+    option: Option = None,
     arms: Annotated[int, typer.Option(help="Number of arms.", metavar="COUNT")] = 2,
     horizon: Annotated[
         str, typer.Option(help="Rounds of a path; costs grow with the releases.", metavar="COUNT")
