@@ -347,11 +347,24 @@ def test_what_was_not_built_for_long_is_removed(
     assert [old.exists(), young.exists(), other.exists()] == [False, True, True]
 
 
-def test_numba_keeps_its_own_cache_folder() -> None:
-    numba = pytest.importorskip("numba.core.config")
-    before = numba.CACHE_DIR
-    Kernel(scaled).cached(1.0)(1.0)
-    assert before == numba.CACHE_DIR
+def test_another_checkout_and_other_lines_of_a_file_compile_nothing_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISCREET_CACHE", str(tmp_path / "cache"))
+    code = "def tripled(x):\n    return 3.0 * x\n"
+    run = (
+        "from formula import tripled\n"
+        "from discreet.compiled import Kernel\n"
+        "print(Kernel(tripled).cached(1.0)(2.0))\n"
+    )
+    for folder, text in (("one", code), ("two", f"'Another file.'\n\n{code}")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "formula.py").write_text(text)
+        done = subprocess.run(
+            [sys.executable, "-c", run], cwd=tmp_path / folder, capture_output=True, text=True
+        )
+        assert (done.stdout, done.stderr) == ("6.0\n", "")
+    assert len(list((tmp_path / "cache").glob("*.nbc"))) == 1
 
 
 class One(NamedTuple):

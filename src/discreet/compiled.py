@@ -331,25 +331,41 @@ def _njit(function: types.FunctionType, cached: bool, inner: bool, inline: bool)
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     if inner:  # nobody calls it from Python, and the wrappers for that are a third of the compiling
         options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": inline}
+    dispatcher: Any = njit(**options)(function)
     folder = cache_folder() if cached else None
-    if folder is None:
-        return njit(**options)(function)
-    with _numba_cache(folder):
-        return njit(cache=True, **options)(function)
+    if folder is not None:
+        dispatcher._cache = _disk_cache(folder)(function)
+    compiled: Function = dispatcher
+    return compiled
 
 
-@contextmanager
-def _numba_cache(folder: Path) -> Iterator[None]:
-    """Point numba's cache at our folder for the functions that are decorated meanwhile."""
-    from numba.core import config
+@lru_cache(maxsize=8)
+def _disk_cache(folder: Path) -> Function:
+    """Numba's cache on disk, told that a name with its digest says all there is to know: neither
+    the path of a source nor its other lines matter, so an edit, an upgrade or a second checkout
+    compiles again only what has changed."""
+    from numba.core import caching
 
-    settings: Any = config
-    before = settings.CACHE_DIR
-    settings.CACHE_DIR = str(folder)
-    try:
-        yield
-    finally:
-        settings.CACHE_DIR = before
+    class Place(caching._CacheLocator):
+        def __init__(self, py_file: str) -> None:
+            self._py_file = py_file  # numba names it in its warnings
+
+        def get_cache_path(self) -> str:
+            return str(folder)
+
+        def get_source_stamp(self) -> str:
+            return "named by digest"
+
+        def get_disambiguator(self) -> str:
+            return "kernel"
+
+        @classmethod
+        def from_function(cls, py_func: types.FunctionType, py_file: str) -> Place:
+            return cls(py_file)
+
+    saved = type("Saved", (caching.CompileResultCacheImpl,), {"_locator_classes": [Place]})
+    cache: Function = type("Cache", (caching.FunctionCache,), {"_impl_class": saved})
+    return cache
 
 
 def cache_folder() -> Path | None:
