@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from ...errors import InvalidArgument
 from .canaries import rank
 from .data import cifar10, fashion_mnist, fashion_mnist_sample
-from .epochs import Epoch, places_of, play_epochs
+from .epochs import Epoch, attacker, places_of, play_epochs
 from .models import ConvNet, SoftmaxRegression
+from .prediction import Prediction, predicted_sum
 from .references import RIDGE, References, references_at
 
 if TYPE_CHECKING:
@@ -78,6 +79,20 @@ class Experiment:
             self.game, self.targets, self.references, games=games, fresh=self.fresh, seed=seed,
             progress=progress,
         )  # fmt: skip
+
+    def predicted(self, seed: int = 1) -> dict[str, Prediction]:
+        """What the centred sum must reach, by target, without playing: one run for each."""
+        import numpy as np
+
+        streams = np.random.default_rng(seed).spawn(len(self.targets))
+        return {
+            name: predicted_sum(
+                self.game,
+                attacker(self.references, self.model, x, y, self.game.batch),
+                rng,
+            )
+            for (name, (x, y)), rng in zip(self.targets.items(), streams, strict=True)
+        }
 
 
 def prepare(
