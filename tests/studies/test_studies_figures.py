@@ -26,8 +26,8 @@ from discreet.studies import (
     study,
 )  # fmt: skip
 from discreet.studies.azize2022.instances import EPSILONS, INSTANCES, bernoulli, published_curves
-from discreet.studies.files import check_folder, load_findings, save
 from discreet.studies.cache import CACHE
+from discreet.studies.files import check_folder, load_findings, save
 
 TINY = Size(horizon=20_000, runs=6, points=30)
 FILES = ["data.parquet", "figure.png", "figure.svg", "findings.json"]

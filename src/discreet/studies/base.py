@@ -24,8 +24,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidArgument
-from .measures import Measure
 from .cache import CACHE
+from .measures import Measure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture

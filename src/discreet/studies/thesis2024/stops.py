@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ..base import Lab, Panel
-from ..measures import Measure, mean_of
 from ..cache import CACHE
+from ..measures import Measure, mean_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
