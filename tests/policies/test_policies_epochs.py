@@ -158,10 +158,11 @@ def test_a_shared_trend_leaves_the_difference_alone():
     assert epoch_leader(plan, cells, 2, 2, [1, 1]) == 0  # though it has 46/120, the other 74/120
 
 
-def test_arms_that_are_out_get_nothing_and_newcomers_one_in_K():
+def test_arms_that_are_out_get_nothing_and_newcomers_one_of_as_many():
     plan, room = EpochPlan(1.0, 10, 1.5, 100), room_for(3)
     cells = Cells([40, 40, 0], [20.0, 10.0, 0.0], [1, 1, 0])
     assert plan_epoch(plan, cells, 1, [1, 1, 1], [0, 0, 0], 60, room) == 0
     assert room.wanted[2] == 20
     plan_epoch(plan, cells, 1, [1, 0, 1], [0, 0, 0], 60, room)
-    assert room.wanted[1] == 0 and sum(room.wanted) == 60
+    assert room.wanted[1] == 0
+    assert sum(room.wanted) == 60
