@@ -119,9 +119,11 @@ def identifier_from_recipe(recipe: Mapping[str, Any]) -> Identifier:
     options = dict(recipe)
     risk = options.pop("risk", options.pop("delta", None))
     options.pop("goal", None)
+    mixed = options.pop("mixed", True)
     if options.get("budget") is not None:
         options["budget"] = budget_from_dict(options["budget"])
     row = identifier(**options)
+    row = row if mixed else row.batched()
     return row if risk is None else row.at(risk)
 
 

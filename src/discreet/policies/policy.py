@@ -81,7 +81,7 @@ class BasePolicy(Generic[S]):
         raise InvalidArgument(
             "policy", "be a row that runs to a horizon",
             f"{self.name}, which is {WORDS[self.kind]}",
-            "discreet.identify.identify runs rows that stop",
+            "use discreet.identify.identify, or `discreet identify` on the command line",
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:

@@ -144,6 +144,10 @@ def _on_calendar(
     from .calendar import calendar, simulate_trials
 
     _known(late)
+    served(
+        policy, "outcomes that come late", Policy, "finite",
+        fix="use for example discreet.policy(\"dp-imed\", epsilon=1.0)",
+    )  # fmt: skip
     if check_flag("shuffle", shuffle):
         raise InvalidArgument(
             "shuffle", "be False with arrivals", shuffle, "arms run side by side: leave it out"
@@ -190,7 +194,10 @@ def compare(
     fix = 'build it: discreet.policy("ucb1"), or give an object with select() and update()'
     finite = [own(row) or served(row, "simulate", Policy, "finite", fix=fix) for row in rows]
     if not isinstance(law, Law):
-        raise InvalidArgument("law", "be a Law", law, "build it: discreet.Bernoulli([0.7, 0.5])")
+        raise InvalidArgument(
+            "law", "be a law of rewards for finite arms", f"a {type(law).__name__}",
+            "build it: discreet.Bernoulli([0.7, 0.5]); linear problems take linear policies",
+        )  # fmt: skip
     work = partial(_work, shuffle=check_flag("shuffle", shuffle))
     return compared(
         finite, law, check_law, work, horizon=horizon, runs=runs, seed=seed,
