@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -129,3 +130,18 @@ def test_a_budget_that_is_not_kept_cannot_be_stated() -> None:
     wrong: Budget = GaussianDP(1.0)
     with pytest.raises(InvalidArgument, match="keeps"):
         discreet.Policy("mine", row.schedule, row.release, row.rule, keeps=wrong)
+
+
+@pytest.mark.parametrize("asked", ASKED[:3], ids=str)
+def test_a_trial_states_the_budget_that_was_asked_for(
+    asked: dict[str, float], tmp_path: Path
+) -> None:
+    row = discreet.policy("dp-imed", **asked)
+    with discreet.Trial(
+        row, arms=["A", "B"], horizon=200, deadline=5.0, path=tmp_path / "t"
+    ) as one:
+        stated = one.guarantee
+        assert stated.keeps == row.keeps
+        assert f"which keeps {row.keeps}" in one.report()["guarantee"]
+    with discreet.Trial.load(tmp_path / "t") as again:
+        assert again.guarantee == stated

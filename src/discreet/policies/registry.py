@@ -216,9 +216,9 @@ class Entry(Generic[Built]):
         """A budget that the builder takes: the one asked for, or the pure one that keeps it."""
         if isinstance(budget, Approximate) and budget.delta == 0.0 and Pure in self.budgets:
             return budget.to_pure()
-        if Pure in self.budgets and not isinstance(budget, self.budgets):
-            return equivalent_pure(budget)
         if not isinstance(budget, self.budgets):
+            if Pure in self.budgets and isinstance(budget, Budget):
+                return equivalent_pure(budget)
             others = ", ".join(self.serving(type(budget)))
             raise UnsupportedBudget(
                 "budget", f"be {' or '.join(kind.kind for kind in self.budgets)} for {self.name}",

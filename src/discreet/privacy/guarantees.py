@@ -186,6 +186,8 @@ class Guarantee:
             raise NoConversion(
                 "m", "be 1 for global DP, whose average is over single outcomes", m, "use view DP"
             )
+        if m == 1:
+            return self
         return replace(self, budget=self.budget.group(m), unit=self.unit * m, keeps=None)
 
     def as_approximate(self, delta: float) -> Guarantee:
