@@ -228,7 +228,7 @@ def context_plan(
     return Plan(
         policy,
         ContextRun(policy, setting, members, length, SystemRandomness()),
-        release.guarantee(size),
+        policy.stated(release.guarantee(size)),
         (grid.low, grid.high),
         units_of(grid.low, grid.high, grid.reward),
         "record what was measured, scaled to the range; adac-oful takes low=..., high=...",
