@@ -260,7 +260,8 @@ def _link(
     """`classes` is None for code that is not cached; `inner` functions, which are part of their
     caller's code, never are."""
     function, parts = kernel.function, {**outer, **kernel.parts}
-    digest = hashlib.sha256(f"{_digest(kernel, outer)} {classes}{_bounds()}".encode()).hexdigest()
+    said = f"{_digest(kernel, outer)} {classes}{_bounds()} {_draws_digest()}"
+    digest = hashlib.sha256(said.encode()).hexdigest()
     if compiled and (digest, classes, inner) in _dispatchers:
         return _dispatchers[digest, classes, inner]
     filled = {
@@ -322,6 +323,13 @@ def _bounds() -> str:
     answered by it. Nothing for the fast one, whose digest is that of its source alone."""
     checked = os.environ.get("NUMBA_BOUNDSCHECK", "").strip().lower()
     return "" if checked in ("", "0") else " bounds checked"
+
+
+@lru_cache(maxsize=1)
+def _draws_digest() -> str:
+    """How numbers are drawn is compiled into every kernel that draws, without being called by a
+    name that `_digest` could follow."""
+    return hashlib.sha256(Path(__file__).with_name("draws.py").read_bytes()).hexdigest()
 
 
 def _njit(function: types.FunctionType, cached: bool, inner: bool, inline: bool) -> Function:
