@@ -160,7 +160,9 @@ class Rehearsal:
     def public_record(self, binary: bool = False) -> Record | None:
         """What was released, and what is known of the noise in it: all that intervals use.
         `binary` says that rewards are 0 or 1."""
-        return self._run.record(self._arms, (0.0, 1.0), "auto", binary)
+        found = self._run.record(self._arms, (0.0, 1.0), "auto", binary)
+        bounded = binary or self.policy.bounds is not None
+        return found if found is None or bounded else replace(found, bounded=False)
 
     def report(self) -> dict[str, Any]:
         """What the policy has seen: counts and released means, ready for JSON."""
