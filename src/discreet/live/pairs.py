@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from ..compiled import Function
 from ..policies import (
@@ -30,8 +30,13 @@ from ..policies import (
 from ..policies.releases.base import noise
 from ..privacy.budgets import Approximate
 from ..privacy.source import Source
-from .run import as_lists
-from .streams import StreamRun, Streams
+from .lists import as_lists
+from .rules import Action
+from .stream_run import StreamRun
+from .streams import Streams
+
+if TYPE_CHECKING:
+    from .stores import Block
 
 KINDS = (RunningLaplace, RunningGaussian, ForgetLaplace, ForgetGaussian)
 WIDER = 2.0 / math.sqrt(3.0) * (1.0 + 1e-12)
@@ -111,9 +116,15 @@ class PairRun(StreamRun):
         super().plan_as(policy, first)
         self.recorded = None
 
-    def publish_block(self, arm: int, outcomes: Sequence[Any]) -> None:
-        """Release the pair of a block; an outcome that did not come is None."""
-        half, places, view, pairs = self.pair.unit // 2, len(outcomes), self.view, self.pairs
+    def completed(self, block: Block, default: int) -> list[Any]:
+        """The outcomes of a block; one that did not come is None, and is estimated."""
+        return [block.outcomes.get(slot) for slot in range(len(block.places))]
+
+    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:
+        """Release the pair of a block."""
+        arm, half, places, view, pairs = (
+            self.arm, self.pair.unit // 2, len(outcomes), self.view, self.pairs,
+        )  # fmt: skip
         total = sum([0 if outcome is None else outcome - half for outcome in outcomes])
         answered = sum([outcome is not None for outcome in outcomes])
         self.publish_pair(self.pair, pairs, arm, total, answered, self.noise)
@@ -124,7 +135,7 @@ class PairRun(StreamRun):
         view.size[arm] = pairs.places[arm]
         view.value[arm] = 0.5 + pairs.total[arm] / (self.answered(arm) * self.pair.unit)
         self.releases[arm] += 1
-        self._released(arm)
+        self.streams = self.streams.released_one(arm)
 
     def answered(self, arm: int) -> float:
         """clip(R, 1, n): how many seem to have answered."""

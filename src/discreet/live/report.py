@@ -12,7 +12,7 @@ from ..privacy.guarantees import Definition, Guarantee
 from .pairs import PairRun
 from .rules import Standing
 from .run import FiniteRun
-from .streams import StreamRun
+from .stream_run import StreamRun
 
 if TYPE_CHECKING:
     from .contexts import ContextRun

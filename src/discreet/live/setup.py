@@ -16,7 +16,8 @@ from .pairs import PairRun, serves_pairs
 from .randomness import SystemRandomness
 from .rows import protects_whole_run, rows_for_trials
 from .run import FiniteRun, Run
-from .streams import StreamRun, check_window, serves_streams
+from .stream_run import StreamRun, serves_streams
+from .streams import check_window
 
 if TYPE_CHECKING:
     from .contexts import ContextRun
@@ -39,6 +40,11 @@ class Plan(NamedTuple):
     """what is stored of it"""
     grown: Callable[[int], Plan] | None = None
     """the same with so many arms; in streams"""
+
+    def with_arms(self, arms: int) -> Plan:
+        """The plan with arms that were added."""
+        assert self.grown is not None
+        return self.grown(arms)
 
     def context(self, actions: Any) -> Any:
         """The features of a unit that needs an arm, in the form that the run takes."""
@@ -82,8 +88,8 @@ def plan_for(policy: Any, arms: int, **options: Any) -> Plan:
 def finite_plan(
     policy: Policy, arms: int, *, horizon: float | None, goal: str, risk: float | None,
     outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
-    streams: bool | None, window: int | None, shares: Sequence[float], planned: int | None,
-    estimate: bool | None, **contexts: Any,
+    streams: bool | None, window: int | None, shares: Sequence[float], trend: bool,
+    planned: int | None, estimate: bool | None, **contexts: Any,
 ) -> Plan:  # fmt: skip
     """Arms that are the same for everybody. `planned`: how many there were in the beginning;
     `estimate`: whether missing outcomes are estimated, None for where that can be."""
@@ -128,7 +134,8 @@ def finite_plan(
             return finite_plan(
                 policy, more, horizon=horizon, goal=goal, risk=risk, outcome_range=outcome_range,
                 intervals=intervals, binary=binary, streams=True, window=places,
-                shares=[*shares, *[0.0] * (more - len(shares))], planned=first, estimate=pairs,
+                shares=[*shares, *[0.0] * (more - len(shares))], trend=trend, planned=first,
+                estimate=pairs,
             )  # fmt: skip
 
         grown = with_arms
@@ -167,26 +174,20 @@ def check_streams(
     return True
 
 
-def grown_plan(plan: Plan, arms: Sequence[Name]) -> Plan:
-    """The plan with arms that were added."""
-    assert plan.grown is not None
-    return plan.grown(len(arms))
-
-
 def context_plan(
     policy: Any, arms: int, *, dimension: int | None, horizon: float | None, goal: str,
     risk: float | None, outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     longest: float | None, batch: int | None, streams: bool | None, window: int | None,
-    shares: Sequence[float], planned: int | None, estimate: bool | None,
+    shares: Sequence[float], trend: bool, planned: int | None, estimate: bool | None,
 ) -> Plan:  # fmt: skip
     """Arms whose features every unit brings."""
     from ..linear.view import LinearSetting
     from .contexts import ContextRun, served_release
 
-    if streams or window is not None or any(shares) or estimate:
+    if streams or window is not None or any(shares) or estimate or trend:
         raise InvalidArgument(
             "streams", "be left out with contexts, whose batches are of all arms", streams,
-            "leave out streams, window and share, and give missing=0.0",
+            "leave out streams, window, share and trend, and give missing=0.0",
         )  # fmt: skip
     if goal != "regret" or risk is not None:
         raise InvalidArgument(
