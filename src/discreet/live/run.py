@@ -104,6 +104,7 @@ class Run(ABC):
     releases: list[int]
     """how many there were"""
     kernels: Any
+    rule: Any
     view: Any
     ledger: Any
 
@@ -318,6 +319,8 @@ class FiniteRun(Run):
     """arm of the open block"""
     rounds: int
     """its length; 0 once the horizon is reached"""
+    memory: Any
+    """the rule's own notes"""
     recorded: Recording | None
     """what the releases are; None where they do not speak of the mean outcome"""
     history: list[list[list[float]]] | None

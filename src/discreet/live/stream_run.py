@@ -132,7 +132,15 @@ class StreamRun(FiniteRun):
         """When the oldest closed block of an arm is due. An arm's blocks are released in order."""
         if not self.streams.waiting(arm):
             return None
-        return _due(blocks[key_of(arm, self.streams.released[arm] + 1)], terms, now)
+        return self.own_due(arm, self.streams.released[arm] + 1, blocks, terms, now)
+
+    def own_due(
+        self, arm: int, number: int, blocks: Blocks, terms: Terms, now: float
+    ) -> float | None:
+        """When a closed block of an arm is due, by itself."""
+        block = blocks[key_of(arm, number)]
+        last = block.places[-1].at or 0.0
+        return rules.due_at(len(block.places), last, len(block.outcomes), terms, now)
 
     def next_block(self, key: str) -> str | None:
         return None
@@ -151,18 +159,19 @@ class StreamRun(FiniteRun):
         self, unit: Name, member: Member | None, context: Any, blocks: Blocks, terms: Terms,
         now: float,
     ) -> Seat:  # fmt: skip
-        before = self.streams
-        if not any(before.left):
+        run = self
+        if not any(self.streams.left):
             try:
-                before = self.opened(self.planned())
+                run = self.opened(self.planned())
             except Exception as error:
                 raise RuleFailed(f"{type(error).__name__}: {error}") from None
+        before = run.streams
         arm = _drawn(before.left, self.random)
         key, slot = key_of(arm, before.block[arm]), before.places[arm] - before.closed[arm]
-        after = self.taken(before, arm, now)
+        after = run.at(run.taken(before, arm, now))
         used = 1 if member is None else member.used + 1
-        place = Place(unit, arm, at=now, number=before.total, left=after.left)
-        return Seat(self.at(after), Member(arm, used, key, slot), place)
+        place = Place(unit, arm, at=now, number=before.total, left=after.streams.left)
+        return Seat(after, Member(arm, used, key, slot), place)
 
     def accept(
         self, member: Member, value: int, blocks: Blocks, terms: Terms, now: float
@@ -191,9 +200,9 @@ class StreamRun(FiniteRun):
         length: int = self.kernels.length(self.schedule, self.memory, view, arm)
         return min(length, LONGEST)
 
-    def opened(self, left: tuple[int, ...]) -> Streams:
-        """The streams with a window that was planned."""
-        return self.streams._replace(left=left)
+    def opened(self, left: tuple[int, ...]) -> Self:
+        """The run with a window that was planned."""
+        return self.at(self.streams._replace(left=left))
 
     def taken(self, before: Streams, arm: int, now: float) -> Streams:
         """The streams with one more place; the horizon closes all blocks."""
@@ -348,7 +357,7 @@ class StreamRun(FiniteRun):
         has responded."""
         if terms.deadline is None:
             return None
-        return _due(blocks[key_of(arm, number)], terms, self.latest)
+        return self.own_due(arm, number, blocks, terms, self.latest)
 
     # --- as JSON, and back ------------------------------------------------------------------------
 
@@ -357,12 +366,12 @@ class StreamRun(FiniteRun):
         places = [place for block in blocks.values() for place in block.places]
         for place in sorted(places, key=lambda place: place.number or 0):
             if place.number is not None and place.number >= counted:
-                run = run.at(run.again(place))
+                run = run.again(place)
         run.check_blocks({key: len(block.places) for key, block in blocks.items()})
         return run
 
-    def again(self, place: Place) -> Streams:
-        """The streams with a place that was stored since the last release."""
+    def again(self, place: Place) -> Self:
+        """The run with a place that was stored since the last release."""
         streams, arms, arm, left = self.streams, len(self.releases), place.arm, place.left
         fits = (
             place.number == streams.total and 0 <= arm < arms and type(place.at) in (int, float)
@@ -371,9 +380,10 @@ class StreamRun(FiniteRun):
         )  # fmt: skip
         if not fits or streams.over or left is None or place.at is None:
             raise DamagedFile("the assignments since the last release are out of order")
+        run = self
         if not any(streams.left):
-            streams = self.opened(tuple(n + (i == arm) for i, n in enumerate(left)))
-        return self.taken(streams, arm, place.at)._replace(left=left)
+            run = self.opened(tuple(n + (i == arm) for i, n in enumerate(left)))
+        return run.at(run.taken(run.streams, arm, place.at)._replace(left=left))
 
     def check_blocks(self, filled: Mapping[str, int]) -> None:
         """The blocks of the store are those that are open or wait, with as many places."""
@@ -394,11 +404,6 @@ class StreamRun(FiniteRun):
     def restore(self, data: Any) -> None:
         super().restore(data)
         self.streams = Streams.from_dict(data.get("streams"), len(self.releases))
-
-
-def _due(block: Any, terms: Terms, now: float) -> float | None:
-    last = block.places[-1].at or 0.0
-    return rules.due_at(len(block.places), last, len(block.outcomes), terms, now)
 
 
 def _returns(member: Member, blocks: Blocks, terms: Terms, now: float) -> bool:
