@@ -219,6 +219,8 @@ def choose_by_evidence(rule: Plan, memory: Any, view: View, t: int, rng: Any) ->
 def growth(rule: Plan, memory: Any) -> float:
     """By how much of its pulls an arm must grow for the evidence that is still missing."""
     missing: float = rule.stretch * (rule.level - memory.log[0])
+    if missing < 0.0:
+        return rule.least
     if missing < MOST * memory.cost[0]:
         return float(max(missing / memory.cost[0], rule.least))
     return MOST

@@ -71,7 +71,7 @@ class Curator:
             admission = run.admit(member, blocks, self._terms, now)
             if member is not None and admission is Admission.SAME:
                 return self._arms[member.arm]
-            if admission is Admission.OVER or not run.begun:
+            if admission is Admission.OVER or not run.begun or run.answer is not None:
                 self._refuse_newcomers()
             context = self._plan.context(actions)
             del actions
@@ -150,7 +150,12 @@ class Curator:
 
     def _settle(self) -> float:
         """Every call begins with this: release what is due, one block after the other, and hand
-        each release to the rule before the next. The time, which never goes back."""
+        each release to the rule before the next. The time, which never goes back.
+
+        The release of a block is drawn on a copy of the run; storing it and erasing the outcomes
+        are one step of the store. If anything goes wrong before that step is done, this object
+        refuses to go on: it never draws a block a second time.
+        """
         self._usable()
         if self._stale:
             self._rebuild()
@@ -159,32 +164,29 @@ class Curator:
         while True:
             if not self._run.begun:
                 self._begin()
-            key = self._run.next_due(self._store.blocks, self._terms, now)
-            if key is None:
+            due = self._run.next_due(self._store.blocks, self._terms, now)
+            if due is None:
                 return now
-            self._release(key, now)
-
-    def _release(self, key: str, now: float) -> None:
-        """Draw the release of a block on a copy of the run, store it, and erase the outcomes.
-
-        Storing and erasing are one step of the store. If anything goes wrong before that step is
-        done, this object refuses to go on: it never draws a block a second time.
-        """
-        block = self._store.blocks[key]
-        self._drawing = key, None
-        run = self._run.copy()
-        run.turn_to(key, now)
-        try:
-            run.publish(
-                [place.action for place in block.places], run.completed(block, self._missing)
-            )
-            self._stale = True
-            self._store.release(key, self._document(run), run.next_block(key))
-            self._run = run
-            self._stale, self._drawing = False, None
-        except BaseException as error:
-            del run
-            raise bare(error)  # noqa: B904 - the same error
+            block = self._store.blocks[due.key]
+            self._drawing = due.key, None
+            run = self._run.copy()
+            run.turn_to(due.key, now)
+            try:
+                run.publish(  # the noise is drawn here, on a copy of the run
+                    [place.action for place in block.places], run.completed(block, self._missing)
+                )
+                course, fixed = run.course_after(self._fixed.get("course"), due), self._fixed
+                if course is not None:
+                    fixed = {**fixed, "course": course}
+                self._stale = True
+                self._store.release(
+                    due.key, {**fixed, "protocol": run.to_dict()}, run.next_block(due.key)
+                )
+                self._run, self._fixed = run, fixed
+                self._stale, self._drawing = False, None
+            except BaseException as error:
+                del run, block
+                raise bare(error)  # noqa: B904 - the same error
 
     def _begin(self) -> None:
         """Hand what was released to the rule; what it makes of it is stored before it is shown.
@@ -243,7 +245,7 @@ class Curator:
             return Shown(
                 self.policy, self.guarantee, self._arms, self._plan.outcome_range, found.standing,
                 list(self._store.assigned), found.status, self._failure, blocks=blocks,
-                ended=self._ended,
+                ended=self._ended, course=self._fixed.get("course"),
             )  # fmt: skip
 
     # --- where it stands --------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from ..identify import Identifier
 from ..inference import Record, intervals
 from ..linear.rules import Optimism
 from ..privacy.guarantees import Definition, Guarantee
+from . import course
 from .epochs import EpochRun
 from .looks import LookRun
 from .pairs import PairRun
@@ -38,6 +39,8 @@ class Shown(NamedTuple):
     """in streams: those that are open or wait"""
     ended: dict[str, Any] | None = None
     """how the trial was ended, if by hand"""
+    course: Any = None
+    """in streams: what was public at every release"""
 
 
 def report_of(shown: Shown, run: FiniteRun | ContextRun) -> dict[str, Any]:
@@ -122,7 +125,15 @@ def stream_entries(shown: Shown, run: StreamRun) -> dict[str, Any]:
         special["looks"] = run.looked
     if isinstance(run, EpochRun):
         special["trend"] = trend_entries(shown, run)
-    return {**entries, **special, "blocks": shown.blocks, "ended": shown.ended or None}
+    low, high = shown.outcome_range
+    mean_of = shown.policy.release.estimated_mean
+    return {
+        **entries,
+        **special,
+        "blocks": shown.blocks,
+        "ended": shown.ended or None,
+        "course": course.entries(shown.course, shown.arms, low, high, mean_of),
+    }
 
 
 def trend_entries(shown: Shown, run: EpochRun) -> dict[str, Any] | None:

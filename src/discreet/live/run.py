@@ -9,8 +9,8 @@ gets which place (`seated`) and what becomes of an outcome (`accept`), all of it
 trial does what it says: it draws, stores and erases.
 
 A run is stepped on a copy, and stored as JSON, without any random state. Rehearsals and trials
-differ in nothing but the source of noise: `SIMULATED` is handed a seeded generator, `SECURE` is
-handed none, and draws integers from OpenDP.
+differ in nothing but the source of noise: `SIMULATED` and `REHEARSED` are handed a seeded
+generator, `SECURE` is handed none, and draws integers from OpenDP.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..inference.record import Record, Recording, frozen, note, recording
 from ..policies import Policy
 from ..policies.schedules import UNTIL_THE_END
 from ..policies.view import Setting, fresh_view
-from ..privacy.source import SECURE, SIMULATED, Source
+from ..privacy.source import Source
 from . import rules
 from .lists import as_lists, count_in, is_like, restored
 from .rules import Action, Admission, Effect, Member, Place, Standing, Terms
@@ -48,6 +48,13 @@ class Seat(NamedTuple):
     member: Member
     place: Place | None
     """None for a visitor, whose outcome is not used"""
+
+
+class Due(NamedTuple):
+    """A block to be released, and the public moment at which it was due."""
+
+    key: str
+    at: float
 
 
 class Whereabouts(NamedTuple):
@@ -167,14 +174,19 @@ class Run(ABC):
         full, answered = self.is_full(filled), len(block.outcomes)
         return Standing(key, filled, full, self.cut, answered, block.due, self.t + filled)
 
-    def next_due(self, blocks: Blocks, terms: Terms, now: float) -> str | None:
+    def next_due(self, blocks: Blocks, terms: Terms, now: float) -> Due | None:
         """The block to be released now, if there is one."""
         standing = self.standing(blocks)
-        return standing.block if rules.is_due(standing, terms, now) else None
+        return Due(standing.block, now) if rules.is_due(standing, terms, now) else None
 
     def next_block(self, key: str) -> str | None:
         """The block that the release of another opens."""
         return str(int(key) + 1)
+
+    def course_after(self, course: Any, due: Due) -> list[list[Any]] | None:
+        """What was public at every release so far, this one included; None where nothing is
+        kept."""
+        return None
 
     def noted_in(self, blocks: Blocks) -> str | None:
         """The block with which it is stored what `begin` changed; None for the whole state."""
@@ -327,7 +339,7 @@ class FiniteRun(Run):
     """the public record, by arm; None if it was not kept from the beginning"""
 
     def __init__(self, policy: Policy, setting: Setting, random: Any, noise: Any) -> None:
-        self.kernels: Kernels = linked_kernels(policy, setting.source.secure)
+        self.kernels: Kernels = linked_kernels(policy, setting.source)
         self.schedule = policy.schedule.parameters(setting)
         self.release = policy.release.parameters(setting)
         self.rule = policy.rule.parameters(setting)
@@ -463,9 +475,8 @@ def _history_in(data: Mapping[str, Any], arms: int) -> list[list[list[float]]] |
 
 
 @lru_cache(maxsize=256)
-def linked_kernels(policy: Policy, secure: bool) -> Kernels:
+def linked_kernels(policy: Policy, source: Source) -> Kernels:
     """A row's functions, interpreted, with the noise of one source."""
-    source: Source = SECURE if secure else SIMULATED
     respond = policy.release.respond_kernel(source)
     return Kernels(
         policy.choose_kernel.interpreted(),

@@ -12,7 +12,7 @@ from ..identify.trials import row_for_goal
 from ..inference.record import Record, check_kind
 from ..policies import Policy, ShrinkingLaplace
 from ..privacy.guarantees import Guarantee
-from ..privacy.source import SECURE
+from ..privacy.source import SECURE, Source
 from .epochs import EpochRun, longest_epoch, serves_epochs
 from .looks import LookRun, serves_looks
 from .pairs import PairRun, serves_pairs
@@ -25,6 +25,15 @@ from .top_two import TopTwoRun, serves_top_two
 
 if TYPE_CHECKING:
     from .contexts import ContextRun
+
+
+class Chances(NamedTuple):
+    """Where noise comes from, and the choices of sampling rules."""
+
+    source: Source
+    random: Any
+    noise: Any
+    """what draws of the source are handed; None for secure ones"""
 
 
 class Plan(NamedTuple):
@@ -93,15 +102,16 @@ def finite_plan(
     policy: Policy, arms: int, *, horizon: float | None, goal: str, risk: float | None,
     outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     streams: bool | None, window: int | None, shares: Sequence[float], trend: bool,
-    planned: int | None, estimate: bool | None, **contexts: Any,
+    planned: int | None, estimate: bool | None, chances: Chances | None = None, **contexts: Any,
 ) -> Plan:  # fmt: skip
     """Arms that are the same for everybody. `planned`: how many there were in the beginning;
-    `estimate`: whether missing outcomes are estimated, None for where that can be."""
+    `estimate`: whether missing outcomes are estimated, None for where that can be; `chances`: those
+    of a rehearsal. A trial gives none, and gets secure ones."""
     for name, value in contexts.items():
         if value is not None:
             raise _no_contexts(name, policy)
     row = row_for_goal(policy, goal, risk)
-    if not protects_whole_run(row):
+    if chances is None and not protects_whole_run(row):
         raise UnsupportedBudget(
             "policy", "be private over the whole run of a live trial",
             f"{row.name}: {row.guarantee.short()}",
@@ -109,8 +119,8 @@ def finite_plan(
             "Rehearsal runs any policy, on made-up outcomes",
         )  # fmt: skip
     low, high = check_range((0.0, 1.0) if outcome_range is None else outcome_range)
-    setting = row.setting(arms, check_horizon(horizon), SECURE)
-    chance = SystemRandomness()
+    drawn = chances or Chances(SECURE, SystemRandomness(), None)
+    setting = row.setting(arms, check_horizon(horizon), drawn.source)
     settings: dict[str, Any] = {"outcome_range": [low, high], "binary": bool(binary)}
     grown: Callable[[int], Plan] | None = None
     run: FiniteRun
@@ -127,10 +137,12 @@ def finite_plan(
         first = arms if planned is None else planned
         places = check_window(window, first)
         if window is None and kind is EpochRun:
-            places = longest_epoch(row, row.setting(first, setting.horizon, SECURE))
-        run = streaming = (PairRun if pairs else kind)(row, setting, chance, None, places, shares)
+            places = longest_epoch(row, row.setting(first, setting.horizon, drawn.source))
+        run = streaming = (PairRun if pairs else kind)(
+            row, setting, drawn.random, drawn.noise, places, shares
+        )
         if first < arms:
-            streaming.plan_as(row, row.setting(first, setting.horizon, SECURE))
+            streaming.plan_as(row, row.setting(first, setting.horizon, drawn.source))
         settings |= {
             "streams": True, "window": places, "shares": list(shares), "planned": first,
             **({"missing": "estimate"} if pairs else {}), **({"trend": True} if trend else {}),
@@ -141,12 +153,12 @@ def finite_plan(
                 policy, more, horizon=horizon, goal=goal, risk=risk, outcome_range=outcome_range,
                 intervals=intervals, binary=binary, streams=True, window=places,
                 shares=[*shares, *[0.0] * (more - len(shares))], trend=trend, planned=first,
-                estimate=pairs,
+                estimate=pairs, chances=chances,
             )  # fmt: skip
 
         grown = with_arms
     else:
-        run = FiniteRun(row, setting, chance, None)
+        run = FiniteRun(row, setting, drawn.random, drawn.noise)
     settings["intervals"] = check_kind(intervals, run.recorded)
     return Plan(
         row,
@@ -255,7 +267,7 @@ def context_plan(
     return Plan(
         policy,
         ContextRun(policy, setting, members, length, SystemRandomness()),
-        release.guarantee(size),
+        policy.stated(release.guarantee(size)),
         (grid.low, grid.high),
         units_of(grid.low, grid.high, grid.reward),
         "record what was measured, scaled to the range; adac-oful takes low=..., high=...",

@@ -29,8 +29,9 @@ from ..policies import (
 from ..policies.schedules import LONGEST
 from ..policies.view import Empty, Setting, View
 from . import rules
+from .course import longer
 from .rules import Action, Admission, Effect, Member, Place, Standing, Terms
-from .run import Blocks, FiniteRun, Run, Seat, Whereabouts
+from .run import Blocks, Due, FiniteRun, Run, Seat, Whereabouts
 from .streams import Streams, arm_of, key_of, spread
 
 FORGETTING = (ForgetLaplace, ForgetGaussian, ForgetExact)
@@ -119,14 +120,17 @@ class StreamRun(FiniteRun):
     def latest(self) -> float:
         return self.streams.latest
 
-    def next_due(self, blocks: Blocks, terms: Terms, now: float) -> str | None:
+    def next_due(self, blocks: Blocks, terms: Terms, now: float) -> Due | None:
         """Of the blocks that are due, the first in the order (due, arm)."""
         found: tuple[float, int] | None = None
         for arm in range(len(self.releases)):
             due = self.due_of(arm, blocks, terms, now)
             if due is not None and due <= now and (found is None or (due, arm) < found):
                 found = due, arm
-        return None if found is None else key_of(found[1], self.streams.released[found[1]] + 1)
+        if found is None:
+            return None
+        at, arm = found
+        return Due(key_of(arm, self.streams.released[arm] + 1), at)
 
     def due_of(self, arm: int, blocks: Blocks, terms: Terms, now: float) -> float | None:
         """When the oldest closed block of an arm is due. An arm's blocks are released in order."""
@@ -144,6 +148,11 @@ class StreamRun(FiniteRun):
 
     def next_block(self, key: str) -> str | None:
         return None
+
+    def course_after(self, course: Any, due: Due) -> list[list[Any]] | None:
+        arm, view = self.arm, self.view
+        size, value = int(view.size[arm]), float(view.value[arm])
+        return longer(course, due.at, arm, size, value, self.streams.places)
 
     def noted_in(self, blocks: Blocks) -> str | None:
         return None

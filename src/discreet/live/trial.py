@@ -24,7 +24,7 @@ from ..identify.setting import one_risk
 from . import report as reports
 from .curator import Curator
 from .rows import row_from_dict
-from .setup import plan_for
+from .setup import Plan, plan_for
 from .stores import FileStore, MemoryStore, Store
 from .stream_run import StreamRun
 from .streams import check_shares, key_of
@@ -112,7 +112,7 @@ class Trial(Curator):
     ) -> None:
         names = check_arms(arms)
         estimate, default = missing_as(missing, default, deadline)
-        plan = plan_for(
+        plan = self._planned(
             policy, len(names), dimension=dimension, horizon=horizon, goal=goal,
             risk=one_risk(risk, delta), outcome_range=outcome_range, intervals=intervals,
             binary=binary, longest=longest, batch=batch, streams=streams, window=window,
@@ -127,6 +127,10 @@ class Trial(Curator):
             names, plan, terms, check_default(default, plan, terms), covering(plan, terms),
             MemoryStore() if store is None else store, clock,
         )  # fmt: skip
+
+    def _planned(self, policy: Any, arms: int, **options: Any) -> Plan:
+        """The plan; its noise is secure."""
+        return plan_for(policy, arms, **options)
 
     # --- the life of a trial: public decisions, stored like releases ------------------------------
 
