@@ -47,7 +47,7 @@ from .evidence import (
 )
 from .noises import batch_noise, gap_factor, has_running_sums
 from .sampling import first_unreleased
-from .setting import delta_of
+from .setting import risk_of
 from .stopping import Stopping
 
 LEAST_BATCH = 16
@@ -278,7 +278,7 @@ class EvidenceTopTwo(Rule):
 def plan_for(setting: Setting, xi: float, meter: Callable[[Noise, float], Any] | None) -> Plan:
     """How to sample in a setting; `meter` makes what evidence is reckoned with."""
     noise = batch_noise(setting)
-    level = math.log((setting.arms - 1) / delta_of(setting, "evidence"))
+    level = math.log((setting.arms - 1) / risk_of(setting, "evidence"))
     epsilon = math.inf
     first, quiet = float(LEAST_BATCH), noise.kind == NONE
     if noise.kind == LAPLACE and not noise.each:

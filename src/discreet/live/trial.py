@@ -30,12 +30,12 @@ from ..checks import (
     check_unit,
     count,
     number_of,
+    one_risk,
     positive,
     read_clock,
 )
 from ..errors import ConflictingOutcome, DamagedFile, InvalidArgument, TrialError, UnknownUnit
 from ..identify import Identifier
-from ..identify.setting import one_risk
 from ..privacy.guarantees import Guarantee
 from . import report as reports
 from . import rules
