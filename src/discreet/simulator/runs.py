@@ -308,6 +308,18 @@ def log_grid(horizon: int, points: int) -> Any:
     return grid
 
 
+class Begun(NamedTuple):
+    """A run that is under way: call `loop(*arguments, pace, rng)` until it is finished."""
+
+    loop: Callable[..., int]
+    arguments: tuple[Any, ...]
+    rng: Any
+    refill: Callable[[], bool]
+    """more rewards of a law that has run out of them; False if there are none"""
+    order: Any = None
+    """the arms in the order in which the run meets them; None for their own"""
+
+
 class FinitePlayer(Player):
     """The arrays of one run of a policy."""
 
@@ -318,7 +330,8 @@ class FinitePlayer(Player):
         self.state, self.course = fresh_state(policy, setting), fresh_course()
         super().__init__(*self.state, self.course)
 
-    def play(self, number: int) -> bool:
+    def begin(self, number: int) -> Begun:
+        """Set up a run from its own seed."""
         work = self.work
         self.reset()
         rng = work.generator(number)
@@ -330,15 +343,25 @@ class FinitePlayer(Player):
         state = law.start(rng)
         pulls = work.pulls[number]
         study = Study(work.horizon, gaps, Curve(work.grid, work.regret[number], pulls))
-        arguments = (state, *work.parts, *self.state, self.course, study, DECISIONS, rng)
+        arguments = (state, *work.parts, *self.state, self.course, study)
+        every = (*arguments, DECISIONS, rng)
         loop = self.loop = self.loop or work.ready(
-            lambda: compiled_loop(work.policy, law, arguments), arguments
+            lambda: compiled_loop(work.policy, law, every), every
         )
-        while not work.stop.is_set():
-            status = loop(*arguments)
-            if status == FINISHED or (status == STARVED and not law.refill(state, rng)):
-                if order is not None:
-                    pulls[:, order] = pulls.copy()  # back to the arms' own numbers
+        return Begun(loop, arguments, rng, lambda: law.refill(state, rng), order)
+
+    def end(self, begun: Begun, number: int = 0) -> None:
+        """Enter what came out."""
+        if begun.order is not None:
+            pulls = self.work.pulls[number]
+            pulls[:, begun.order] = pulls.copy()  # back to the arms' own numbers
+
+    def play(self, number: int) -> bool:
+        begun = self.begin(number)
+        while not self.work.stop.is_set():
+            status = begun.loop(*begun.arguments, DECISIONS, begun.rng)
+            if status == FINISHED or (status == STARVED and not begun.refill()):
+                self.end(begun, number)
                 return True
         return False
 
