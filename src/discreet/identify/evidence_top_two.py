@@ -43,7 +43,7 @@ from .evidence import (
 )
 from .noises import batches_of, has_running_sums
 from .sampling import first_unreleased
-from .setting import delta_of
+from .setting import risk_of
 from .stopping import Stopping
 
 LEAST_BATCH = 16
@@ -296,7 +296,7 @@ def plan_for(setting: Setting, xi: float, meter: Callable[[Noise, float], Any] |
     """How to sample in a setting; `meter` makes what evidence is reckoned with."""
     batches = batches_of(setting)
     noise = batches.noise
-    level = math.log((setting.arms - 1) / delta_of(setting, "evidence"))
+    level = math.log((setting.arms - 1) / risk_of(setting, "evidence"))
     epsilon = math.inf
     first, quiet = float(LEAST_BATCH), noise.kind == NONE
     if noise.kind == LAPLACE and not noise.each:
