@@ -76,6 +76,8 @@ def public_report(page: Page, report: Mapping[str, Any]) -> Page:
     )
     held = report.get("intervals")
     level = "Interval" if held is None else f"{100.0 * held['level']:g} % interval ({held['kind']})"
+    if held is not None and held.get("estimand") == "responders":
+        level += ", of those who answer"
     return page.table(
         [
             "Treatment",
