@@ -84,14 +84,15 @@ class IdentifierRow(Entry[Identifier]):
 
     def policy(self, budget: Budget | None = None, **options: Any) -> Identifier:
         self.check(budget, options)
-        budget = None if budget is None else self.served(budget)
-        epsilon = budget.epsilon if isinstance(budget, Pure) else None
-        recipe: dict[str, Any] = {"goal": "identify", "name": self.name, "epsilon": epsilon}
-        if budget is not None and epsilon is None:
-            recipe["budget"] = budget.to_dict()
-        given = {"budget": budget} if self.optional else {"epsilon": epsilon}
+        served = None if budget is None else self.served(budget)
+        epsilon = served.epsilon if isinstance(served, Pure) else None
+        given = {"budget": served} if self.optional else {"epsilon": epsilon}
         made: Identifier = self.build(**(given if self.private else {}), **options)
-        return replace(made, name=self.name, recipe=recipe | options)
+        made = self.stating(replace(made, name=self.name), budget)
+        recipe: dict[str, Any] = {"goal": "identify", "name": self.name, "epsilon": epsilon}
+        if budget is not None and (epsilon is None or made.keeps is not None):
+            recipe |= {"epsilon": None, "budget": budget.to_dict()}
+        return replace(made, recipe=recipe | options)
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> Identifier:
@@ -119,9 +120,11 @@ def identifier_from_recipe(recipe: Mapping[str, Any]) -> Identifier:
     options = dict(recipe)
     risk = options.pop("risk", options.pop("delta", None))
     options.pop("goal", None)
+    mixed = options.pop("mixed", True)
     if options.get("budget") is not None:
         options["budget"] = budget_from_dict(options["budget"])
     row = identifier(**options)
+    row = row if mixed else row.batched()
     return row if risk is None else row.at(risk)
 
 

@@ -210,7 +210,9 @@ def choose_by_evidence(rule: Plan, memory: Any, view: View, t: int, rng: Any) ->
         arm = leader
     grown = MOST
     missing = rule.stretch * (rule.level - memory.log[0])
-    if missing < MOST * memory.cost[0]:
+    if missing < 0.0:
+        grown = rule.least
+    elif missing < MOST * memory.cost[0]:
         grown = max(missing / memory.cost[0], rule.least)
     memory.length[0] = math.ceil(grown * memory.size[arm])
     return int(arm)

@@ -25,7 +25,7 @@ from ..policies.step import FINISHED, STARVED
 from ..policies.view import fresh_view
 from ..progress import Bar
 from ..simulator.runs import MOST_ROUNDS, Begun, check_law
-from ..simulator.work import Stage, Work, check_threads, entropy_of
+from ..simulator.work import Player, Work, check_threads, entropy_of
 from .filling import Batches, Ease
 from .halving import Halving
 from .identifier import Identifier
@@ -134,7 +134,7 @@ def warn_of_equals(law: Law) -> None:
         )
 
 
-class Scene(Stage):
+class IdentifyPlayer(Player):
     """The arrays of one identification."""
 
     def __init__(self, work: Identification) -> None:
@@ -146,7 +146,7 @@ class Scene(Stage):
         self.course = fresh_course()
         self.view = fresh_view(setting.arms)
         self.memory = row.rule.memory(setting)
-        self.props = (
+        self.state = (
             row.release.ledger(setting),
             self.memory,
             self.view,
@@ -154,15 +154,15 @@ class Scene(Stage):
             Ease(np.zeros(setting.arms), np.zeros(setting.arms)),
             self.course,
         )
-        super().__init__(*self.props)
+        super().__init__(*self.state)
 
     def begin(self, number: int) -> Begun:
         """Set up a run from its own seed."""
         work = self.work
-        self.sweep()
+        self.reset()
         rng = work.generator(number)
         state = work.law.start(rng)
-        arguments = (state, *work.parameters, *self.props, work.limit)
+        arguments = (state, *work.parameters, *self.state, work.limit)
         every = (*arguments, PATIENCE, rng)
         loop = self.loop = self.loop or work.ready(
             lambda: compiled_loop(work.row, work.law, every), every
@@ -207,8 +207,8 @@ class Identification(Work):
         self.recommendation = np.zeros(runs, np.int64)
         self.pulls = np.zeros((runs, law.arms), np.int64)
 
-    def stage(self) -> Stage:
-        return Scene(self)
+    def player(self) -> Player:
+        return IdentifyPlayer(self)
 
     def result(self) -> IdentifyResult:
         """The runs that were finished."""

@@ -14,15 +14,13 @@ from ..checks import count
 from ..errors import InvalidArgument
 from ..identify import Identifier
 from ..identify.results import IdentifyResult
-from ..identify.runs import PATIENCE, Identification
-from ..identify.runs import Scene as IdentifyScene
+from ..identify.runs import PATIENCE, Identification, IdentifyPlayer
 from ..policies import Policy
 from ..policies.registry import row_from_recipe
 from ..policies.releases.entries import LAST, Silence
 from ..policies.step import FINISHED, STARVED
 from ..simulator.results import Result
-from ..simulator.runs import DECISIONS, Simulation
-from ..simulator.runs import Scene as RegretScene
+from ..simulator.runs import DECISIONS, FinitePlayer, Simulation
 from .record import History, Record, frozen, note, recording
 
 
@@ -74,14 +72,14 @@ def replayed(result: Any, run: int = 0) -> Record | None:
 
 
 def _simulated(work: Simulation, recorded: Any) -> History:
-    scene = RegretScene(work)
-    begun = scene.begin(0)
-    memory, view, course = scene.state.memory, scene.state.public, scene.course
+    player = FinitePlayer(work)
+    begun = player.begin(0)
+    memory, view, course = player.state.memory, player.state.public, player.course
     history = _noted(
         begun, recorded, memory, view, DECISIONS,
         lambda: int(course.arm[0]) if course.left[0] == 0 and course.rounds[0] > 0 else -1,
     )  # fmt: skip
-    scene.end(begun)
+    player.end(begun)
     if begun.order is not None:  # back to the arms' own numbers
         own: History = [[] for _ in history]
         for place, arm in enumerate(begun.order.tolist()):
@@ -91,15 +89,15 @@ def _simulated(work: Simulation, recorded: Any) -> History:
 
 
 def _identified(work: Identification, recorded: Any) -> History:
-    scene = IdentifyScene(work)
-    begun, course, seen = scene.begin(0), scene.course, [0]
+    player = IdentifyPlayer(work)
+    begun, course, seen = player.begin(0), player.course, [0]
 
     def released() -> int:
         before, seen[0] = seen[0], int(course.releases[0])
         return int(course.arm[0]) if seen[0] > before else -1
 
-    history = _noted(begun, recorded, scene.memory, scene.view, PATIENCE, released)
-    scene.end(0)
+    history = _noted(begun, recorded, player.memory, player.view, PATIENCE, released)
+    player.end(0)
     return history
 
 

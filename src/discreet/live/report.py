@@ -9,6 +9,7 @@ from ..identify import Identifier
 from ..inference import Intervals, Record, intervals
 from ..linear.rules import Optimism
 from ..privacy.guarantees import Definition, Guarantee
+from . import course
 from .pairs import PairRun
 from .rules import Standing
 from .run import FiniteRun
@@ -36,6 +37,8 @@ class Shown(NamedTuple):
     """in streams: those that are open or wait"""
     ended: dict[str, Any] | None = None
     """how the trial was ended, if by hand"""
+    course: Any = None
+    """in streams: what was public at every release"""
 
 
 def report_of(shown: Shown, run: FiniteRun | ContextRun) -> dict[str, Any]:
@@ -125,7 +128,14 @@ def stream_entries(shown: Shown, run: StreamRun) -> dict[str, Any]:
         row["active"] = streams.active[arm] and not streams.over
         if isinstance(run, PairRun):
             row |= missing_entries(shown, run, arm)
-    return {**entries, "blocks": shown.blocks, "ended": shown.ended or None}
+    low, high = shown.outcome_range
+    mean_of = shown.policy.release.estimated_mean
+    return {
+        **entries,
+        "blocks": shown.blocks,
+        "ended": shown.ended or None,
+        "course": course.entries(shown.course, shown.arms, low, high, mean_of),
+    }
 
 
 def missing_entries(shown: Shown, run: PairRun, arm: int) -> dict[str, Any]:

@@ -5,8 +5,8 @@ was released to the rule. A trial stores the one before it calls the other, so t
 rule does, or that goes wrong in it, can have a block drawn twice.
 
 A run is stepped on a copy, and stored as JSON, without any random state. Rehearsals and trials
-differ in nothing but the source of noise: `SIMULATED` is handed a seeded generator, `SECURE` is
-handed none, and draws integers from OpenDP.
+differ in nothing but the source of noise: `SIMULATED` and `REHEARSED` are handed a seeded
+generator, `SECURE` is handed none, and draws integers from OpenDP.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..policies import Policy
 from ..policies.releases.entries import Silence
 from ..policies.schedules import UNTIL_THE_END
 from ..policies.view import Setting, fresh_view
-from ..privacy.source import SECURE, SIMULATED, Source
+from ..privacy.source import Source
 from .rules import Action
 
 
@@ -193,7 +193,7 @@ class FiniteRun(Run):
     """the public record, by arm; None if it was not kept from the beginning"""
 
     def __init__(self, policy: Policy, setting: Setting, random: Any, noise: Any) -> None:
-        self.kernels: Kernels = linked_kernels(policy, setting.source.secure)
+        self.kernels: Kernels = linked_kernels(policy, setting.source)
         self.schedule = policy.schedule.parameters(setting)
         self.release = policy.release.parameters(setting)
         self.rule = policy.rule.parameters(setting)
@@ -336,9 +336,8 @@ def _history_in(data: Mapping[str, Any], arms: int) -> History | None:
 
 
 @lru_cache(maxsize=256)
-def linked_kernels(policy: Policy, secure: bool) -> Kernels:
+def linked_kernels(policy: Policy, source: Source) -> Kernels:
     """A row's functions, interpreted, with the noise of one source."""
-    source: Source = SECURE if secure else SIMULATED
     respond = policy.release.respond_kernel(source)
     return Kernels(
         policy.choose_kernel.interpreted(),

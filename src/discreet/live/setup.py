@@ -11,7 +11,7 @@ from ..identify.trials import row_for_goal
 from ..inference.record import Record, check_kind
 from ..policies import Policy
 from ..privacy.guarantees import Guarantee
-from ..privacy.source import SECURE
+from ..privacy.source import SECURE, Source
 from .pairs import PairRun, serves_pairs
 from .randomness import SystemRandomness
 from .rows import protects_whole_run, rows_for_trials
@@ -20,6 +20,15 @@ from .streams import StreamRun, check_window, serves_streams
 
 if TYPE_CHECKING:
     from .contexts import ContextRun
+
+
+class Chances(NamedTuple):
+    """Where noise comes from, and the choices of sampling rules."""
+
+    source: Source
+    random: Any
+    noise: Any
+    """what draws of the source are handed; None for secure ones"""
 
 
 class Plan(NamedTuple):
@@ -83,15 +92,16 @@ def finite_plan(
     policy: Policy, arms: int, *, horizon: float | None, goal: str, risk: float | None,
     outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     streams: bool | None, window: int | None, shares: Sequence[float], planned: int | None,
-    estimate: bool | None, **contexts: Any,
+    estimate: bool | None, chances: Chances | None = None, **contexts: Any,
 ) -> Plan:  # fmt: skip
     """Arms that are the same for everybody. `planned`: how many there were in the beginning;
-    `estimate`: whether missing outcomes are estimated, None for where that can be."""
+    `estimate`: whether missing outcomes are estimated, None for where that can be; `chances`: those
+    of a rehearsal. A trial gives none, and gets secure ones."""
     for name, value in contexts.items():
         if value is not None:
             raise _no_contexts(name, policy)
     row = row_for_goal(policy, goal, risk)
-    if not protects_whole_run(row):
+    if chances is None and not protects_whole_run(row):
         raise UnsupportedBudget(
             "policy", "be private over the whole run of a live trial",
             f"{row.name}: {row.guarantee.short()}",
@@ -99,8 +109,8 @@ def finite_plan(
             "Rehearsal runs any policy, on made-up outcomes",
         )  # fmt: skip
     low, high = check_range((0.0, 1.0) if outcome_range is None else outcome_range)
-    setting = row.setting(arms, check_horizon(horizon), SECURE)
-    chance = SystemRandomness()
+    drawn = chances or Chances(SECURE, SystemRandomness(), None)
+    setting = row.setting(arms, check_horizon(horizon), drawn.source)
     settings: dict[str, Any] = {"outcome_range": [low, high], "binary": bool(binary)}
     grown: Callable[[int], Plan] | None = None
     run: FiniteRun
@@ -116,9 +126,9 @@ def finite_plan(
         first = arms if planned is None else planned
         places = check_window(window, first)
         kind = PairRun if pairs else StreamRun
-        run = streaming = kind(row, setting, chance, None, places, shares)
+        run = streaming = kind(row, setting, drawn.random, drawn.noise, places, shares)
         if first < arms:
-            streaming.plan_as(row, row.setting(first, setting.horizon, SECURE))
+            streaming.plan_as(row, row.setting(first, setting.horizon, drawn.source))
         settings |= {
             "streams": True, "window": places, "shares": list(shares), "planned": first,
             **({"missing": "estimate"} if pairs else {}),
@@ -129,11 +139,12 @@ def finite_plan(
                 policy, more, horizon=horizon, goal=goal, risk=risk, outcome_range=outcome_range,
                 intervals=intervals, binary=binary, streams=True, window=places,
                 shares=[*shares, *[0.0] * (more - len(shares))], planned=first, estimate=pairs,
+                chances=chances,
             )  # fmt: skip
 
         grown = with_arms
     else:
-        run = FiniteRun(row, setting, chance, None)
+        run = FiniteRun(row, setting, drawn.random, drawn.noise)
     # trials with missing outcomes were stored with kinds that they never had
     unheld = pairs and planned is not None and intervals in ("looks", "end")
     settings["intervals"] = check_kind("auto" if unheld else intervals, run.recorded)
@@ -219,7 +230,7 @@ def context_plan(
     return Plan(
         policy,
         ContextRun(policy, setting, members, length, SystemRandomness()),
-        release.guarantee(size),
+        policy.stated(release.guarantee(size)),
         (grid.low, grid.high),
         units_of(grid.low, grid.high, grid.reward),
         "record what was measured, scaled to the range; adac-oful takes low=..., high=...",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ..checks import Name, check_arms, check_unit, one_of, read_clock
 from ..errors import InvalidArgument, TrialError
 from . import rules
+from .course import longer
 from .report import Shown
 from .rules import Effect, Member, Place, Standing, Terms
 from .setup import Plan, grown_plan
@@ -74,22 +75,22 @@ class Streaming:
         if self._stale:
             self._rebuild()
         now = self._later()
-        while (arm := self._next_due(now)) is not None:
-            self._release_block(arm, now)
+        while (found := self._next_due(now)) is not None:
+            self._release_block(*found, now)
         return now
 
     def _later(self) -> float:
         latest = self._streams.streams.latest
         return latest if self._terms.deadline is None else max(latest, read_clock(self._clock))
 
-    def _next_due(self, now: float) -> int | None:
-        """The arm whose oldest closed block is to be released next, if it is due."""
+    def _next_due(self, now: float) -> tuple[float, int] | None:
+        """When the block was due that is to be released next, if any is, and its arm."""
         found: tuple[float, int] | None = None
         for arm in range(len(self._arms)):
             due = self._due(arm, now)
             if due is not None and due <= now and (found is None or (due, arm) < found):
                 found = due, arm
-        return None if found is None else found[1]
+        return found
 
     def _due(self, arm: int, now: float) -> float | None:
         """When the oldest closed block of an arm is due. An arm's blocks are released in order."""
@@ -100,7 +101,7 @@ class Streaming:
         last = block.places[-1].at or 0.0
         return rules.due_at(len(block.places), last, len(block.outcomes), self._terms, now)
 
-    def _release_block(self, arm: int, now: float) -> None:
+    def _release_block(self, due: float, arm: int, now: float) -> None:
         """Draw on a copy, then store and erase in one step; never draw a second time."""
         streams = self._streams.streams
         number = streams.released[arm] + 1
@@ -110,13 +111,19 @@ class Streaming:
         try:
             run.publish_block(arm, self._all_outcomes(self._store.blocks[key]))
             run.streams = run.streams._replace(latest=now)
+            fixed = {**self._fixed, "course": self._course_with(run, arm, due)}
             self._stale = True
-            self._store.release(key, self._document(run), None)
-            self._run = run
+            self._store.release(key, {**fixed, "protocol": run.to_dict()}, None)
+            self._run, self._fixed = run, fixed
             self._stale, self._drawing = False, None
         except BaseException as error:
             del run
             raise bare(error)  # noqa: B904 - the same error
+
+    def _course_with(self, run: StreamRun, arm: int, due: float) -> list[list[Any]]:
+        view = run.view
+        size, value, places = int(view.size[arm]), float(view.value[arm]), run.streams.places
+        return longer(self._fixed.get("course"), due, arm, size, value, places)
 
     def _rebuild(self) -> None:
         """Bring this object to where the store is."""
@@ -337,7 +344,7 @@ class Streaming:
         return Shown(
             self.policy, self.guarantee, self._arms, self._plan.outcome_range, standing,
             list(self._store.assigned), status, self._failure, blocks=blocks,
-            ended=self._ended,
+            ended=self._ended, course=self._fixed.get("course"),
         )  # fmt: skip
 
 

@@ -133,7 +133,7 @@ class Trial(Streaming):
     ) -> None:
         self._arms = check_arms(arms)
         estimate, default = missing_as(missing, default, deadline)
-        self._plan: Plan = plan_for(
+        self._plan: Plan = self._planned(
             policy, len(self._arms), dimension=dimension, horizon=horizon, goal=goal,
             risk=one_risk(risk, delta), outcome_range=outcome_range, intervals=intervals,
             binary=binary, longest=longest, batch=batch, streams=streams, window=window,
@@ -173,6 +173,10 @@ class Trial(Streaming):
             self._fixed = self._settings()
             self._store = store if store is not None else FileStore(str(os.fspath(path or "")))
         self._store.create(self._document(self._run), len(self._arms), None if in_streams else "1")
+
+    def _planned(self, policy: Any, arms: int, **options: Any) -> Plan:
+        """The plan; its noise is secure."""
+        return plan_for(policy, arms, **options)
 
     # --- the two calls of every day ---------------------------------------------------------------
 

@@ -29,7 +29,15 @@ from ..progress import Bar
 from .loop import Curve, Study, compiled_loop, fresh_course
 from .own import OwnPolicy, OwnWork, own
 from .results import Comparison, Result
-from .work import Stage, Work, check_flag, check_room, check_threads, entropy_of
+from .work import (
+    Place,
+    Player,
+    RegretWork,
+    check_flag,
+    check_room,
+    check_threads,
+    entropy_of,
+)
 
 if TYPE_CHECKING:
     from .calendar import Delay, Drift, TrialResult
@@ -40,17 +48,8 @@ MOST_ROUNDS = 10**15
 """Beyond it, sums of rewards would no longer be exact in double precision."""
 
 
-class Served(Protocol):
-    """What a horizon depends on: a law of rewards, or a linear problem."""
-
-    @property
-    def arms(self) -> int: ...
-    @property
-    def limit(self) -> int | None: ...
-
-
 P = TypeVar("P")
-S = TypeVar("S", bound=Served)
+S = TypeVar("S", bound=Place)
 
 
 class Finishing(Protocol):
@@ -65,7 +64,7 @@ class Finishing(Protocol):
 @overload
 def simulate(
     policy: BasePolicy[Any] | Any,
-    law: Served,
+    law: Place,
     *,
     horizon: float,
     runs: int = 100,
@@ -78,7 +77,7 @@ def simulate(
 @overload
 def simulate(
     policy: BasePolicy[Any],
-    law: Served,
+    law: Place,
     *,
     horizon: float,
     runs: int = 100,
@@ -93,7 +92,7 @@ def simulate(
 ) -> TrialResult: ...
 def simulate(
     policy: BasePolicy[Any],
-    law: Served,
+    law: Place,
     *,
     horizon: float,
     runs: int = 100,
@@ -145,6 +144,10 @@ def _on_calendar(
     from .calendar import calendar, simulate_trials
 
     _known(late)
+    served(
+        policy, "outcomes that come late", Policy, "finite",
+        fix="use for example discreet.policy(\"dp-imed\", epsilon=1.0)",
+    )  # fmt: skip
     if check_flag("shuffle", shuffle):
         raise InvalidArgument(
             "shuffle", "be False with arrivals", shuffle, "arms run side by side: leave it out"
@@ -163,7 +166,7 @@ def _known(late: dict[str, Any]) -> None:
 
 def compare(
     policies: Iterable[BasePolicy[Any] | Any],
-    law: Served,
+    law: Place,
     *,
     horizon: float,
     runs: int = 100,
@@ -191,7 +194,10 @@ def compare(
     fix = 'build it: discreet.policy("ucb1"), or give an object with select() and update()'
     finite = [own(row) or served(row, "simulate", Policy, "finite", fix=fix) for row in rows]
     if not isinstance(law, Law):
-        raise InvalidArgument("law", "be a Law", law, "build it: discreet.Bernoulli([0.7, 0.5])")
+        raise InvalidArgument(
+            "law", "be a law of rewards for finite arms", f"a {type(law).__name__}",
+            "build it: discreet.Bernoulli([0.7, 0.5]); linear problems take linear policies",
+        )  # fmt: skip
     work = partial(_work, shuffle=check_flag("shuffle", shuffle))
     return compared(
         finite, law, check_law, work, horizon=horizon, runs=runs, seed=seed,
@@ -246,7 +252,7 @@ def listed(policies: Iterable[P]) -> list[P]:
     return found
 
 
-def check_horizon(horizon: Any, law: Served) -> int:
+def check_horizon(horizon: Any, law: Place) -> int:
     """A whole number of rounds, floats like 1e7 included, that the law can serve."""
     import numpy as np
 
@@ -316,7 +322,7 @@ class Begun(NamedTuple):
     """the arms in the order in which the run meets them; None for their own"""
 
 
-class Scene(Stage):
+class FinitePlayer(Player):
     """The arrays of one run of a policy."""
 
     def __init__(self, work: Simulation) -> None:
@@ -329,7 +335,7 @@ class Scene(Stage):
     def begin(self, number: int) -> Begun:
         """Set up a run from its own seed."""
         work = self.work
-        self.sweep()
+        self.reset()
         rng = work.generator(number)
         law, gaps, order = work.law, work.gaps, None
         if work.shuffle:  # drawn first: the same for every policy that is compared
@@ -362,7 +368,7 @@ class Scene(Stage):
         return False
 
 
-class Simulation(Work):
+class Simulation(RegretWork):
     """All runs of one policy on one law."""
 
     def __init__(
@@ -376,36 +382,14 @@ class Simulation(Work):
         *,
         shuffle: bool = False,
     ) -> None:
-        import numpy as np
-
-        super().__init__(policy.name, runs, entropy)
-        self.shuffle = shuffle
-        self.policy, self.law, self.horizon, self.grid = policy, law, horizon, grid
+        super().__init__(policy, law, horizon, runs, entropy, grid, shuffle=shuffle)
+        self.policy, self.law = policy, law
         self.setting = policy.setting(law.arms, horizon)
         self.parts = parts_of(policy, self.setting)
         self.gaps = law.standard(horizon)
-        self.regret = np.full((runs, len(grid)), np.nan)
-        self.pulls = np.zeros((runs, len(grid), law.arms), np.int64)
 
-    def stage(self) -> Stage:
-        return Scene(self)
-
-    def result(self) -> Result:
-        """The runs that were finished."""
-        return Result(
-            policy=self.policy.to_dict(),
-            law=self.law.to_dict(),
-            means=tuple(float(mean) for mean in self.law.means),
-            horizon=self.horizon,
-            shuffle=self.shuffle,
-            seed=self.entropy,
-            complete=self.complete,
-            seconds=self.seconds,
-            run=self.finished,
-            t=self.grid,
-            regret=self.regret[self.done],
-            pulls=self.pulls[self.done],
-        )
+    def player(self) -> Player:
+        return FinitePlayer(self)
 
 
 def do_all(
