@@ -43,6 +43,7 @@ LAYERS = [
     {"arms"},
     {"privacy"},
     {"compiled", "checks", "references"},
+    {"draws"},
     {"progress"},
     {"errors", "lazy", "plain", "version"},
 ]

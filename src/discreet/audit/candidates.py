@@ -278,6 +278,8 @@ def short_horizon(policy: Policy, arms: int = 2) -> int:
         except (IndexError, ValueError, ArithmeticError) as error:
             if before:  # what it releases until it fails must keep the claim as well
                 return rounds // 2
+            if isinstance(error, InvalidArgument):  # which says itself what to do
+                raise
             raise InvalidArgument(
                 "policy", f"play {rounds} rounds without an error", policy.name,
                 f"{type(error).__name__} in its own code: check the parts that it is made of",

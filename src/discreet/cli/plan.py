@@ -57,6 +57,14 @@ def command(
     delta: Annotated[
         float, typer.Option(help="The δ of an (ε, δ) budget.", metavar="NUMBER")
     ] = 0.0,
+    contexts: Annotated[
+        str,
+        typer.Option(
+            help="Features of participants: none, public or private. The plan says whether they "
+            "are likely to pay.",
+            metavar="NAME",
+        ),
+    ] = "none",
     arrivals: Annotated[
         float | None,
         typer.Option(
@@ -160,7 +168,7 @@ def command(
         if arrivals is not None:
             for name, value, usual in (
                 ("goal", goal, "regret"), ("trust", trust, "server"), ("delta", delta, 0.0),
-                ("rates", rates, None),
+                ("rates", rates, None), ("contexts", contexts, "none"),
             ):  # fmt: skip
                 if value != usual:
                     raise InvalidArgument(name, "be left out with arrivals", value, "leave it out")
@@ -172,7 +180,7 @@ def command(
             found = plan(
                 given, arms=count, rates=span, gap=gap, horizon=rounds, goal=goal, risk=risk,
                 trust=trust, epsilon=epsilon, epsilons=others, delta=delta, seed=seed,
-                threads=threads,
+                threads=threads, contexts=contexts,
             )  # fmt: skip
     except KeyboardInterrupt:
         typer.echo("interrupted: nothing was finished", err=True)

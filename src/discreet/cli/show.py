@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -38,7 +38,7 @@ def command(
     lines = {
         "policy": f"{name} ({entry['title']})",
         **{part: f"{entry[part]}: {entry['formulas'][part]}" for part in PARTS if part in entry},
-        "budget": " or ".join(entry["arguments"]) or "none: not private",
+        "budget": _budget(entry),
         "options": options,
         "guarantee": f"{entry['guarantee']['sentence']} (for the example budget)",
         "reference": f"{entry['reference']['short']}; see `discreet cite {name}`",
@@ -78,6 +78,16 @@ def show_report(path: Path, json: bool) -> None:
         if part is not None:
             print_text(str(part))
     print_text(str(report.get("guarantee", "")))
+
+
+def _budget(entry: dict[str, Any]) -> str:
+    """How to ask for one; what is pure keeps the other kinds too."""
+    from ..policies.registry import ARGUMENTS
+
+    own = " or ".join(entry["arguments"])
+    if "pure" in entry["budgets"] and len(entry["budgets"]) < len(ARGUMENTS):
+        return f"{own}; budgets of other kinds are kept by a pure one"
+    return own or "none: not private"
 
 
 def _option(name: str, default: object) -> str:

@@ -87,7 +87,12 @@ class Identifier(Policy):
         self, arms: int, horizon: int | None = None, source: Source = SIMULATED
     ) -> RiskSetting:
         """The row put to work; checks that every part can be."""
-        delta = math.nan if self.fixed_size else check_delta(self.delta)
+        if self.delta is None and not self.fixed_size:
+            raise InvalidArgument(
+                "risk", f"be set for {self.name}, which stops with an answer", None,
+                "policy.at(0.05) is the same policy for a risk of 0.05",
+            )  # fmt: skip
+        delta = math.nan if self.delta is None else self.delta
         if not isinstance(arms, int) or arms < 2:
             raise InvalidArgument("arms", "be at least 2", arms, "a choice needs two arms")
         setting = RiskSetting(arms, horizon, source, self.schedule, self.release, delta)
@@ -120,12 +125,12 @@ class Identifier(Policy):
 
     def batched(self) -> Identifier:
         """The row for a live trial, which plays one batch at a time."""
-        if not self.mixed or isinstance(self.schedule, EachRound):
-            return replace(self, mixed=False)
-        if isinstance(self.rule, PrivateTopTwo):
+        if not self.mixed:
+            return self
+        if isinstance(self.rule, PrivateTopTwo) and not isinstance(self.schedule, EachRound):
             rule, recipe = BatchedTopTwo(self.rule.cost, self.rule.beta), self._recipe
             return replace(self, rule=rule, mixed=False, recipe=recipe(sampling="batched"))
-        return replace(self, mixed=False)
+        return replace(self, mixed=False, recipe=self._recipe(mixed=False))
 
     def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | {

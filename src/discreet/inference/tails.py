@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..identify.chernoff import deviation, law_of
-from ..identify.evidence import GAUSSIAN, LAPLACE, Noise
+from ..policies.releases.entries import GAUSSIAN, LAPLACE, Noise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

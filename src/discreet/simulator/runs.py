@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
 
 from ..arms.base import Law
 from ..checks import MOST_RUNS, count
@@ -147,6 +147,10 @@ def _on_calendar(
     from .calendar import calendar, simulate_trials
 
     _known(late)
+    served(
+        policy, "outcomes that come late", Policy, "finite",
+        fix="use for example discreet.policy(\"dp-imed\", epsilon=1.0)",
+    )  # fmt: skip
     if check_flag("shuffle", shuffle):
         raise InvalidArgument(
             "shuffle", "be False with arrivals", shuffle, "arms run side by side: leave it out"
@@ -193,7 +197,10 @@ def compare(
     fix = 'build it: discreet.policy("ucb1"), or give an object with select() and update()'
     finite = [own(row) or served(row, "simulate", Policy, "finite", fix=fix) for row in rows]
     if not isinstance(law, Law):
-        raise InvalidArgument("law", "be a Law", law, "build it: discreet.Bernoulli([0.7, 0.5])")
+        raise InvalidArgument(
+            "law", "be a law of rewards for finite arms", f"a {type(law).__name__}",
+            "build it: discreet.Bernoulli([0.7, 0.5]); linear problems take linear policies",
+        )  # fmt: skip
     work = partial(_work, shuffle=check_flag("shuffle", shuffle))
     return compared(
         finite, law, check_law, work, horizon=horizon, runs=runs, seed=seed,
@@ -306,6 +313,18 @@ def log_grid(horizon: int, points: int) -> Any:
     return grid
 
 
+class Begun(NamedTuple):
+    """A run that is under way: call `loop(*arguments, pace, rng)` until it is finished."""
+
+    loop: Callable[..., int]
+    arguments: tuple[Any, ...]
+    rng: Any
+    refill: Callable[[], bool]
+    """more rewards of a law that has run out of them; False if there are none"""
+    order: Any = None
+    """the arms in the order in which the run meets them; None for their own"""
+
+
 class FinitePlayer(Player):
     """The arrays of one run of a policy."""
 
@@ -316,7 +335,8 @@ class FinitePlayer(Player):
         self.state, self.course = fresh_state(policy, setting), fresh_course()
         super().__init__(*self.state, self.course)
 
-    def play(self, number: int) -> bool:
+    def begin(self, number: int) -> Begun:
+        """Set up a run from its own seed."""
         work = self.work
         self.reset()
         rng = work.generator(number)
@@ -328,15 +348,25 @@ class FinitePlayer(Player):
         state = law.start(rng)
         pulls = work.pulls[number]
         study = Study(work.horizon, gaps, Curve(work.grid, work.regret[number], pulls))
-        arguments = (state, *work.parts, *self.state, self.course, study, DECISIONS, rng)
+        arguments = (state, *work.parts, *self.state, self.course, study)
+        every = (*arguments, DECISIONS, rng)
         loop = self.loop = self.loop or work.ready(
-            lambda: compiled_loop(work.policy, law, arguments), arguments
+            lambda: compiled_loop(work.policy, law, every), every
         )
-        while not work.stop.is_set():
-            status = loop(*arguments)
-            if status == FINISHED or (status == STARVED and not law.refill(state, rng)):
-                if order is not None:
-                    pulls[:, order] = pulls.copy()  # back to the arms' own numbers
+        return Begun(loop, arguments, rng, lambda: law.refill(state, rng), order)
+
+    def end(self, begun: Begun, number: int = 0) -> None:
+        """Enter what came out."""
+        if begun.order is not None:
+            pulls = self.work.pulls[number]
+            pulls[:, begun.order] = pulls.copy()  # back to the arms' own numbers
+
+    def play(self, number: int) -> bool:
+        begun = self.begin(number)
+        while not self.work.stop.is_set():
+            status = begun.loop(*begun.arguments, DECISIONS, begun.rng)
+            if status == FINISHED or (status == STARVED and not begun.refill()):
+                self.end(begun, number)
                 return True
         return False
 

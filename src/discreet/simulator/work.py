@@ -88,8 +88,9 @@ class Work:
         """The random numbers of one run; `more` names others of the same run."""
         import numpy as np
 
-        child = np.random.SeedSequence(self.entropy, spawn_key=(self.first + number, *more))
-        return np.random.Generator(np.random.SFC64(child))
+        from ..draws import draws
+
+        return draws(np.random.SeedSequence(self.entropy, spawn_key=(self.first + number, *more)))
 
     def ready(self, link: Callable[[], Function], arguments: tuple[Any, ...]) -> Function:
         """A kernel linked and compiled for such arguments, while the other threads wait.

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from ...errors import InvalidArgument
 from .canaries import rank
 from .data import cifar10, fashion_mnist, fashion_mnist_sample
-from .epochs import Epoch, places_of, play_epochs
+from .epochs import Epoch, attacker, places_of, play_epochs
 from .models import ConvNet, SoftmaxRegression
+from .prediction import Prediction, predicted_sum
 from .references import RIDGE, References, references_at
 
 if TYPE_CHECKING:
@@ -79,6 +80,20 @@ class Experiment:
             progress=progress,
         )  # fmt: skip
 
+    def predicted(self, seed: int = 1) -> dict[str, Prediction]:
+        """What the centred sum must reach, by target, without playing: one run for each."""
+        import numpy as np
+
+        streams = np.random.default_rng(seed).spawn(len(self.targets))
+        return {
+            name: predicted_sum(
+                self.game,
+                attacker(self.references, self.model, x, y, self.game.batch),
+                rng,
+            )
+            for (name, (x, y)), rng in zip(self.targets.items(), streams, strict=True)
+        }
+
 
 def prepare(
     images: Images,
@@ -126,6 +141,25 @@ def prepare(
     )
 
 
+def subject(data: str, path: str | Path | None = None) -> tuple[Images, Model, Array]:
+    """The images of a set by name, the model that is trained on them, and what it is fed with.
+
+    "fashion-mnist": softmax regression on all 784 pixels; "cifar-10": the small net; "sample", the
+    shipped one: softmax regression on 7 × 7 averages; "sample-net": a tiny net on its images.
+    """
+    images: Images
+    if data == "fashion-mnist":
+        images = fashion_mnist(path)
+        return images, SoftmaxRegression(784), images.features()
+    if data == "cifar-10":
+        images = cifar10(path)
+        return images, ConvNet(), images.scaled()
+    images = fashion_mnist_sample()
+    if data == "sample-net":
+        return images, ConvNet((28, 28, 1), (6, 8, 8)), images.scaled()[..., None]
+    return images, SoftmaxRegression(49), images.features(4)
+
+
 def fashion_experiment(
     path: str | Path | None = None,
     *,
@@ -134,8 +168,7 @@ def fashion_experiment(
     cache: bool | str | Path = True,
 ) -> Experiment:
     """Softmax regression on Fashion-MNIST, all 784 pixels."""
-    images = fashion_mnist(path)
-    return prepare(images, SoftmaxRegression(784), images.features(), scale, seed=seed, cache=cache)
+    return prepare(*subject("fashion-mnist", path), scale, seed=seed, cache=cache)
 
 
 def cifar_experiment(
@@ -146,14 +179,9 @@ def cifar_experiment(
     cache: bool | str | Path = True,
 ) -> Experiment:
     """The small net on CIFAR-10, attacked through its last layer."""
-    images = cifar10(path)
-    return prepare(images, ConvNet(), images.scaled(), scale, seed=seed, cache=cache)
+    return prepare(*subject("cifar-10", path), scale, seed=seed, cache=cache)
 
 
 def sample_experiment(*, scale: Scale = SAMPLE, seed: int = 1, net: bool = False) -> Experiment:
     """The shipped sample: softmax regression on 7 × 7 averages, or a tiny net on the images."""
-    images = fashion_mnist_sample()
-    if net:
-        model: Model = ConvNet((28, 28, 1), (6, 8, 8))
-        return prepare(images, model, images.scaled()[..., None], scale, seed=seed)
-    return prepare(images, SoftmaxRegression(49), images.features(4), scale, seed=seed)
+    return prepare(*subject("sample-net" if net else "sample"), scale, seed=seed)
