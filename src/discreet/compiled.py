@@ -260,7 +260,8 @@ def _link(
     """`classes` is None for code that is not cached; `inner` functions, which are part of their
     caller's code, never are."""
     function, parts = kernel.function, {**outer, **kernel.parts}
-    digest = hashlib.sha256(f"{_digest(kernel, outer)} {classes}{_bounds()}".encode()).hexdigest()
+    said = f"{_digest(kernel, outer)} {classes}{_bounds()} {_draws_digest()}"
+    digest = hashlib.sha256(said.encode()).hexdigest()
     if compiled and (digest, classes, inner) in _dispatchers:
         return _dispatchers[digest, classes, inner]
     filled = {
@@ -324,6 +325,13 @@ def _bounds() -> str:
     return "" if checked in ("", "0") else " bounds checked"
 
 
+@lru_cache(maxsize=1)
+def _draws_digest() -> str:
+    """How numbers are drawn is compiled into every kernel that draws, without being called by a
+    name that `_digest` could follow."""
+    return hashlib.sha256(Path(__file__).with_name("draws.py").read_bytes()).hexdigest()
+
+
 def _njit(function: types.FunctionType, cached: bool, inner: bool, inline: bool) -> Function:
     import numba
 
@@ -364,8 +372,19 @@ def _disk_cache(folder: Path) -> Function:
             return cls(py_file)
 
     saved = type("Saved", (caching.CompileResultCacheImpl,), {"_locator_classes": [Place]})
-    cache: Function = type("Cache", (caching.FunctionCache,), {"_impl_class": saved})
-    return cache
+
+    base: Any = caching.FunctionCache
+
+    def load(self: Any, signature: object, target: object) -> object:
+        """None, so that it is compiled again, for what cannot be read: a damaged file, or one that
+        names a class which this version does not have."""
+        try:
+            return base.load_overload(self, signature, target)
+        except Exception:  # whatever unpickling runs into
+            self.flush()
+            return None
+
+    return type("Cache", (base,), {"_impl_class": saved, "load_overload": load})
 
 
 def cache_folder() -> Path | None:

@@ -66,6 +66,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
     monkeypatch.setattr(secure, "_windows", {})
     monkeypatch.setattr(secure, "padded", getattr(secure.padded, "padded", secure.padded))
     monkeypatch.setattr(secure, "perf_counter_ns", watch)
+    monkeypatch.setattr(secure, "_spent", watch)
     monkeypatch.setattr(timing_attack, "CLOCKS", (watch,))
     return watch
 

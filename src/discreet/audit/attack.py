@@ -202,7 +202,7 @@ class _Work:
         for subject in subjects:
             if self.limit.share(4 * count) > 0.3 and not everyone:
                 break
-            told.append(self.promise(subject, count))
+            told.append(self.score(subject, count))
             bar.tell(f"searching, {len(subjects)} inputs")
         return told
 
@@ -213,7 +213,7 @@ class _Work:
         orders = [sorted(places, key=lambda place: -told[place][by]) for by in range(3)]
         return list(dict.fromkeys(place for best in zip(*orders, strict=True) for place in best))
 
-    def promise(self, subject: Subject, count: int) -> tuple[float, float, float]:
+    def score(self, subject: Subject, count: int) -> tuple[float, float, float]:
         """What a few transcripts suggest about an input, as the search ranks it:
         1. the best bound of events that were chosen on others of them;
         2. Jeffreys' divergence, as the best score estimates it: steadier than a bound;

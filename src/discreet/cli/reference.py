@@ -126,6 +126,9 @@ list of what `simulate` or `identify` prints, a cell each, with `differences`; `
 Parquet file is read again by `discreet.load`, or `discreet.identify.load_all`. Exit code 130 means
 that Ctrl-C came first: with `--folder` the same command goes on.
 """,
+    "choose": """\
+The JSON is an object: `policy`, `call`, `why` (a list of sentences) and `guarantee`.
+""",
     "explain": """\
 The JSON is an object: `budget`, `advantage` (the largest share of members found less innocents
 accused), `accuracy`, `power` (the largest share of members found, by the share of innocents

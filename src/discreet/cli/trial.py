@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InvalidArgument
+from ..checks import one_of
+from ..errors import DiscreetError, InvalidArgument
 from .options import Json
 from .output import print_json, print_text
 
@@ -27,6 +28,7 @@ NAME = "trial"
 SUMMARY = "Run a live trial in files: JSON in, JSON out."
 
 File = Annotated[Path, typer.Argument(help="The file of the trial.", metavar="FILE")]
+FORMATS = ("text", "json", "csv", "html")
 TRIAL_SETTINGS = (
     "horizon", "goal", "risk", "deadline", "missing", "outcome_range", "binary", "intervals",
     "contributions", "conflicts", "streams", "window", "share",
@@ -88,13 +90,65 @@ def record(file: File, json: Json = False) -> None:
     _print({"recorded": len(entries)}, json)
 
 
-def report(file: File, json: Json = False) -> None:
-    """What the trial shows: releases and public counts, as text or as JSON."""
+def report(
+    file: File,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="text (default), json, csv, or html: a page.", metavar="NAME"
+        ),
+    ] = None,
+    table: Annotated[
+        str,
+        typer.Option(help="With csv: one row per arm, or per release.", metavar="arms|releases"),
+    ] = "arms",
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Write it there, whole or not at all.", metavar="FILE", readable=False),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """What the trial shows: releases and public counts, as text, JSON, CSV or a page.
+
+    Without --format the ending of --output decides. Looking costs no privacy, however often.
+    """
+    from ..live.tables import TABLES
+    from ..report.page import check_path
+
+    endings = {".json": "json", ".csv": "csv", ".html": "html", ".htm": "html"}
+    usual = "text" if output is None else endings.get(output.suffix.lower(), "text")
+    kind = one_of("format", "json" if json and form is None else form or usual, *FORMATS)
+    one_of("table", table, *TABLES)
+    if table != "arms" and kind != "csv":
+        raise InvalidArgument("table", "come with csv", table, "add --format csv")
+    if output is not None:
+        check_path(output)
+        if output.resolve().parent == file.resolve().parent and output.name.startswith(file.name):
+            raise InvalidArgument(
+                "output", "be no file of the trial", str(output), "use for example report.html"
+            )
     with _opened(file) as trial:
-        if json:
-            print_json(trial.report())
-        else:
-            print_text(str(trial))
+        shown, words = trial.report(), str(trial)
+    text = _formed(kind, shown, words, table)
+    if output is None:
+        print_text(text.rstrip("\n"))
+    else:
+        write_whole(output, text)
+
+
+def _formed(kind: str, shown: dict[str, Any], words: str, table: str) -> str:
+    """The report in one of its forms; each ends with a line's end."""
+    if kind == "json":
+        return parser.dumps(shown, allow_nan=False) + "\n"
+    if kind == "csv":
+        from ..live.tables import as_csv
+
+        return as_csv(shown, table)
+    if kind == "html":
+        from ..report.live_page import trial_report
+
+        return trial_report(shown).html()
+    return words + "\n"
 
 
 def stop(
@@ -128,7 +182,7 @@ EXAMPLES = {
     " | discreet trial new trial.json",
     "assign": "discreet trial assign trial.json patient-1",
     "record": 'echo \'{"unit": "patient-1", "outcome": 1}\' | discreet trial record trial.json',
-    "report": "discreet trial report trial.json --json",
+    "report": "discreet trial report trial.json --output report.html",
     "stop": "discreet trial stop trial.json --by releases",
     "finish": "discreet trial finish trial.json",
 }
@@ -144,6 +198,17 @@ def _opened(file: Path) -> Iterator[Trial]:
 
     with Trial.load(file) as trial:
         yield trial
+
+
+def write_whole(path: Path, text: str) -> None:
+    """A file with that text, or none at all."""
+    from ..simulator.results import written_whole
+
+    try:
+        with written_whole(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DiscreetError(f"the report could not be written: {error}") from None
 
 
 def _ended(file: Path, end: Callable[[Trial], None], json: bool) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from ..errors import UnknownPolicy
 from .options import Delta, Epsilon, Json, Mu, Option, RenyiAlpha, Rho, Study, whole
 from .output import print_json, print_text
-from .policies import known
 from .study import policies_of
 
 NAME = "verify"
@@ -41,23 +39,11 @@ def command(
     study = Study(
         epsilon=epsilon, delta=delta, rho=rho, renyi_alpha=renyi_alpha, mu=mu, option=option
     )
-    found = _row(name, study).verify(arms=arms, horizon=whole("horizon", horizon), live=live)
+    (policy,) = policies_of([name.lower()], study)
+    found = policy.verify(arms=arms, horizon=whole("horizon", horizon), live=live)
     if json:
         print_json(found.to_dict())
     else:
         print_text(str(found))
     if found.holds is False:
         raise typer.Exit(1)
-
-
-def _row(name: str, study: Study) -> Any:
-    """A row of any catalogue."""
-    from ..identify import IDENTIFIERS, identifier
-
-    name = name.lower()
-    if name in IDENTIFIERS and name not in known():
-        return identifier(name, epsilon=study.epsilon, **study.policy_options())
-    if name not in known():
-        raise UnknownPolicy.near(name, [*known(), *IDENTIFIERS])
-    (row,) = policies_of([name], study)
-    return row

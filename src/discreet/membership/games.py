@@ -24,7 +24,7 @@ import numpy as np
 from ..checks import count
 from ..errors import InvalidArgument
 from ..progress import Bar
-from ..simulator.work import Stage, Work, check_threads, entropy_of
+from ..simulator.work import Player, Work, check_threads, entropy_of
 from .mechanisms import Mechanism
 from .result import Scores, check_scores
 
@@ -111,8 +111,8 @@ class Rounds(Work):
         self.members = np.full(rounds, np.nan)
         self.nonmembers = np.full(rounds, np.nan)
 
-    def stage(self) -> Stage:
-        return _Table(self)
+    def player(self) -> Player:
+        return _BlockPlayer(self)
 
     def part(self, number: int) -> slice:
         """The rounds of a block."""
@@ -150,8 +150,8 @@ class Rounds(Work):
         )  # fmt: skip
 
 
-class _Table(Stage):
-    """Where a thread plays one block after the other."""
+class _BlockPlayer(Player):
+    """Plays one block after the other."""
 
     def __init__(self, rounds: Rounds) -> None:
         super().__init__()

@@ -24,8 +24,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidArgument
+from .cache import CACHE
 from .measures import Measure
-from .shelf import SHELF
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -168,7 +168,7 @@ class Lab:
         rows = [replace(policy, name=label) for label, policy in curves.items()]
         about = json.dumps(law.to_dict(), sort_keys=True)
         keys = [(row, about, size, self.seed) for row in rows]
-        return Comparison(SHELF.filled(keys, run))
+        return Comparison(CACHE.filled(keys, run))
 
 
 @dataclass(frozen=True, kw_only=True)

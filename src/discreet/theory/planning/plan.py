@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DiscreetError, InvalidArgument
 from ...policies import CATALOGUE, Policy
+from ...privacy.budgets import Approximate, Budget, Pure
 from ...simulator.work import check_threads
+from ..choosing import contexts_pay, least_noise
 from ..regimes import free_epsilon, free_epsilon_identification
 from ..strength import Strength, strength
 from .candidates import Candidate, candidates
@@ -193,6 +195,7 @@ def plan(
     epsilon: float = 1.0,
     epsilons: Sequence[float] | None = None,
     delta: float = 0.0,
+    contexts: str = "none",
     seed: int = 1,
     threads: int | None = None,
     progress: bool | None = None,
@@ -203,12 +206,14 @@ def plan(
     that matters; the number of participants (`horizon`); the goal ("regret", or "identify" with the
     probability `risk` of a wrong answer); and whether participants trust the server ("server") or
     nobody ("none"). The recommendation is for `epsilon` (with `delta`); the costs are shown for
-    `epsilons`. Every simulated trial has a random order of the arms. Ctrl-C keeps what is finished:
-    `plan.complete` is then False.
+    `epsilons`. `contexts` says whether participants have features, "public" or "private" ones: they
+    are not simulated, but the plan says whether they are likely to pay. Every simulated trial has a
+    random order of the arms. Ctrl-C keeps what is finished: `plan.complete` is then False.
     """
     asked = question(
         means, arms=arms, rates=rates, gap=gap, horizon=horizon, goal=goal, risk=risk,
         trust=trust, epsilon=epsilon, epsilons=epsilons, delta=delta, seed=seed,
+        contexts=contexts,
     )  # fmt: skip
     check_threads(threads)
     if asked.goal == "identify":
@@ -355,6 +360,13 @@ def _why(
             f"Without privacy, {opened.label} has {number(opened.mean)}: here privacy multiplies "
             f"the cost by {best.mean / opened.mean:.2g}."
         )
+    if asked.goal == "regret" and asked.delta:
+        reasons.append(f"Noise: {least_noise(Approximate(asked.epsilon, asked.delta))[1]}.")
+    if asked.contexts != "none":
+        wanted: Budget = (
+            Approximate(asked.epsilon, asked.delta) if asked.delta else Pure(asked.epsilon)
+        )
+        reasons.append(f"Features: {contexts_pay(asked.contexts, asked.horizon, wanted)[1]}.")
     if asked.goal == "regret" and best.row in CATALOGUE:
         title = CATALOGUE[best.row].title
         guarantee = Candidate(best.row, best.options).policy(best.epsilon, asked.delta).guarantee
