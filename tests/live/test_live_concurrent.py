@@ -263,7 +263,7 @@ def test_top_two_gives_no_verdict_on_what_its_rule_has_not_seen(name: str, clock
         one.note = None if note is None else fails
     clock.now += 14.0
     assert trial.status == "stuck"
-    with pytest.raises(TrialError, match="ValueError: no|came before"):
+    with pytest.raises(TrialError, match=r"ValueError: no|came before"):
         trial.assign("another")
     for one in (run_of(trial), trial._plan.run):
         one.verdict, one.note = verdict, note
@@ -521,8 +521,8 @@ def test_an_attack_on_live_trials(kind: str, times: float, monkeypatch: pytest.M
     """The first participant answers 0 or 1; blocks wait together; whoever reads the reports bets
     on the first released sum of that arm, and on it less the other arm's. With Clopper-Pearson
     limits that all hold but for a probability of 1e-6, the claim of 1 stands with the noise as it
-    is, and is refuted with a fifth of it: sums above ½ have probability 1 - e^-2.5/2 = .959 and .041,
-    and it would take 34 of 200 in place of 8 to miss that (probability below 1e-10).
+    is, and is refuted with a fifth of it: sums above ½ have probability 1 - e^-2.5/2 = .959, or
+    .041, and it would take 34 of 200 in place of 8 to miss that (probability below 1e-10).
     Windows of time are left out: they have tests of their own."""
     monkeypatch.setattr(secure, "padded", lambda name, draw, value: draw(value))
     real, many, levels = secure.laplace, 200, (0.25, 0.5, 0.75)
