@@ -41,8 +41,6 @@ from discreet.identify import (
 )
 from discreet.identify.chernoff import deviation, gamma_level, law_of
 from discreet.identify.evidence import (
-    NOISELESS,
-    Noise,
     enter,
     fresh_books,
     least_pair,
@@ -52,6 +50,7 @@ from discreet.identify.evidence import (
 )
 from discreet.identify.halving import rounds_of
 from discreet.policies import ForgetLaplace, RunningLaplace
+from discreet.policies.releases.entries import NOISELESS, Noise
 from discreet.privacy import Approximate
 
 A = [0.95, 0.9, 0.9, 0.9, 0.5]

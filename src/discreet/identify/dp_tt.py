@@ -36,7 +36,7 @@ from ..policies.schedules import Growth
 from ..policies.view import View
 from .evidence_top_two import least_cost
 from .sampling import Tracking, first_unreleased
-from .setting import delta_of
+from .setting import risk_of
 from .stopping import Stopping
 
 STEPS = 64
@@ -175,7 +175,7 @@ class EnoughCost(Stopping):
                 "schedule", "be Doubling or Geometric for this stopping rule",
                 str(setting.schedule), "use Doubling()",
             )  # fmt: skip
-        log_risk = math.log(delta_of(setting, self.name) / (setting.arms - 1))
+        log_risk = math.log(risk_of(setting, self.name) / (setting.arms - 1))
         return Level(setting.pure_epsilon(self.name), log_risk, growth.first, growth.ratio)
 
     def covers(self, schedule: Schedule, release: Release) -> bool:

@@ -30,24 +30,20 @@ from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
 from ..policies import Phases, Release, Rule, Schedule, Setting
 from ..policies.divergences import private_divergence
+from ..policies.releases.entries import GAUSSIAN, LAPLACE, NONE, VARIANCE, Noise
 from ..policies.rules import clip01
 from ..policies.view import View
 from .evidence import (
     EFFECTS,
-    GAUSSIAN,
-    LAPLACE,
-    NONE,
-    VARIANCE,
-    Noise,
     Tilts,
     enter,
     fresh_books,
     least_pair,
     tilts_for,
 )
-from .noises import batch_noise, gap_factor, has_running_sums
+from .noises import batches_of, has_running_sums
 from .sampling import first_unreleased
-from .setting import delta_of
+from .setting import risk_of
 from .stopping import Stopping
 
 LEAST_BATCH = 16
@@ -298,8 +294,9 @@ class EvidenceTopTwo(Rule):
 
 def plan_for(setting: Setting, xi: float, meter: Callable[[Noise, float], Any] | None) -> Plan:
     """How to sample in a setting; `meter` makes what evidence is reckoned with."""
-    noise = batch_noise(setting)
-    level = math.log((setting.arms - 1) / delta_of(setting, "evidence"))
+    batches = batches_of(setting)
+    noise = batches.noise
+    level = math.log((setting.arms - 1) / risk_of(setting, "evidence"))
     epsilon = math.inf
     first, quiet = float(LEAST_BATCH), noise.kind == NONE
     if noise.kind == LAPLACE and not noise.each:
@@ -310,7 +307,7 @@ def plan_for(setting: Setting, xi: float, meter: Callable[[Noise, float], Any] |
     stretch, least = (0.5, 0.05) if quiet else (1.2, 0.3)
     return Plan(
         None if meter is None else meter(noise, level), level,
-        float(xi) * gap_factor(setting.release), epsilon,
+        float(xi) * batches.factor, epsilon,
         noise.scale**2 if noise.kind == GAUSSIAN else 0.0,
         max(LEAST_BATCH, math.ceil(first)), stretch, least,
     )  # fmt: skip

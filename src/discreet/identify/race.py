@@ -32,7 +32,7 @@ from ..policies.elimination import Race, count_active, fresh_race, next_active
 from ..policies.races import race_marks, threshold
 from ..policies.schedules import UNTIL_THE_END
 from ..policies.view import View
-from .setting import delta_of
+from .setting import risk_of
 from .stopping import Stopping
 
 FIRST_LOOK = 20.0
@@ -105,7 +105,7 @@ class Racing(Rule):
         import numpy as np
 
         epsilon = setting.pure_epsilon(self.name)
-        risk, arms = delta_of(setting, self.name), setting.arms
+        risk, arms = risk_of(setting, self.name), setting.arms
         marks = marks_for(arms, setting.horizon, epsilon)
         lengths = [mark - before for before, mark in zip((0, *marks), marks, strict=False)]
         limits = [

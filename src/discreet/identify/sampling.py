@@ -27,7 +27,7 @@ from ..policies import Rule, Setting, SuccessiveElimination
 from ..policies.elimination import Confidence
 from ..policies.view import View
 from .costs import SIGMA, GaussianCost, Scale, resistance
-from .setting import delta_of
+from .setting import risk_of
 from .thresholds import phase
 
 
@@ -252,4 +252,4 @@ class Elimination(SuccessiveElimination):
     """Successive elimination with β = δ."""
 
     def parameters(self, setting: Setting) -> Confidence:
-        return Confidence(setting.pure_epsilon(self.name), delta_of(setting, self.name))
+        return Confidence(setting.pure_epsilon(self.name), risk_of(setting, self.name))

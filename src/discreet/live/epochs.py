@@ -27,6 +27,7 @@ from ..policies.epochs import (
     epoch_size,
     plan_epoch,
 )
+from ..policies.releases.entries import Silence
 from ..policies.view import Setting
 from .rules import Action, Terms
 from .run import Blocks, Run
@@ -75,8 +76,11 @@ class EpochRun(StreamRun):
         self.epoch_plan = EpochPlan(
             first.pure_epsilon("epochs"), growth.first, growth.ratio, self.window
         )
-        # pooled means of arms whose shares follow a trend are means of nothing fixed
-        self.recorded = self.history = None
+        self.recorded = Silence(
+            "means of arms whose shares follow a trend are means of nothing fixed; the report has "
+            "the differences within epochs"
+        )
+        self.history = None
 
     # --- what is released, and when ---------------------------------------------------------------
 

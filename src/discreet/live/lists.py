@@ -62,12 +62,12 @@ def restored(name: str, fresh: Lists, data: Mapping[str, Any]) -> Any:
 
 def is_like(saved: Any, fresh: Any) -> bool:
     if type(fresh) is not list:
-        return _is_number(saved)
+        return is_number(saved)
     same = type(saved) is list and len(saved) == len(fresh)
-    return same and all(_is_number(value) for value in saved)
+    return same and all(is_number(value) for value in saved)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     return type(value) is int or type(value) is float
 
 

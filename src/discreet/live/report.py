@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..checks import Name
 from ..identify import Identifier
-from ..inference import Record, intervals
+from ..inference import Intervals, Record, intervals
 from ..linear.rules import Optimism
 from ..privacy.guarantees import Definition, Guarantee
 from . import course
@@ -101,13 +101,23 @@ def arm_entries(shown: Shown, run: FiniteRun, played: list[int]) -> dict[str, An
     if found is not None:
         for row, interval in zip(rows, found, strict=True):
             row["interval"] = [interval.low, interval.high]
+    if record is not None and record.estimand == "responders":
+        for row, interval in zip(rows, intervals(record, over="all"), strict=True):
+            row["interval_of_all"] = [interval.low, interval.high]
     return {
         "most_played": arms[max(range(len(arms)), key=played.__getitem__)],
         "recommendation": recommended(shown, run.answer),
         "arms": rows,
-        "intervals": None if found is None else {"kind": found.kind, "level": found.level},
+        "intervals": None if found is None else summary_of(found),
+        **({"silence": run.silence} if record is None else {}),
         "record": None if record is None else record.to_dict(),
     }
+
+
+def summary_of(found: Intervals) -> dict[str, Any]:
+    """Which intervals these are."""
+    about = {} if found.estimand == "mean" else {"estimand": found.estimand}
+    return {"kind": found.kind, "level": found.level, **about}
 
 
 def stream_entries(shown: Shown, run: StreamRun) -> dict[str, Any]:
@@ -240,6 +250,8 @@ def as_text(report: dict[str, Any]) -> str:
         confidence = answer["confidence"]
         held = "" if confidence is None else f", with confidence {confidence:g}"
         lines.append(f"recommends {answer['arm']}{held}")
+    if report.get("silence"):
+        lines.append(f"no intervals: {report['silence']}")
     return "\n".join([*lines, report["guarantee"], report["meaning"]])
 
 

@@ -15,6 +15,7 @@ generator, `SECURE` is handed none, and draws integers from OpenDP.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -25,13 +26,14 @@ from ..checks import Name
 from ..compiled import Function
 from ..errors import DamagedFile
 from ..identify.trials import verdict_of
-from ..inference.record import Record, Recording, frozen, note, recording
+from ..inference.record import History, Record, Recording, frozen, note, recording
 from ..policies import Policy
+from ..policies.releases.entries import Silence
 from ..policies.schedules import UNTIL_THE_END
 from ..policies.view import Setting, fresh_view
 from ..privacy.source import Source
 from . import rules
-from .lists import as_lists, count_in, is_like, restored
+from .lists import as_lists, count_in, is_like, is_number, restored
 from .rules import Action, Admission, Effect, Member, Place, Standing, Terms
 
 if TYPE_CHECKING:
@@ -333,9 +335,9 @@ class FiniteRun(Run):
     """its length; 0 once the horizon is reached"""
     memory: Any
     """the rule's own notes"""
-    recorded: Recording | None
-    """what the releases are; None where they do not speak of the mean outcome"""
-    history: list[list[list[float]]] | None
+    recorded: Recording | Silence
+    """what the releases are, or why they do not speak of a mean"""
+    history: History | None
     """the public record, by arm; None if it was not kept from the beginning"""
 
     def __init__(self, policy: Policy, setting: Setting, random: Any, noise: Any) -> None:
@@ -381,9 +383,8 @@ class FiniteRun(Run):
         value, size = before
         if view.size[arm] != size or view.value[arm] != value:
             self.releases[arm] += 1
-            if recorded and self.recorded is not None and self.history is not None:
-                size, value = int(view.size[arm]), float(view.value[arm])
-                note(self.recorded, self.history[arm], self.releases[arm], size, value)
+            if recorded and isinstance(self.recorded, Recording) and self.history is not None:
+                note(self.recorded, self.history, arm, self.releases, view, self.memory)
 
     def begin(self) -> None:
         if self.verdict is not None and not self.cut:
@@ -437,9 +438,16 @@ class FiniteRun(Run):
         self, arms: Sequence[Any], outcome_range: tuple[float, float], kind: str, binary: bool
     ) -> Record | None:
         """The public record, for inference."""
-        if self.recorded is None or self.history is None:
+        if not isinstance(self.recorded, Recording) or self.history is None:
             return None
         return Record(self.recorded, tuple(arms), frozen(self.history), outcome_range, kind, binary)
+
+    @property
+    def silence(self) -> str:
+        """Why there is no record; empty where there is one."""
+        if isinstance(self.recorded, Silence):
+            return self.recorded.reason
+        return "" if self.history is not None else "its history was not kept from the beginning"
 
     def public(self) -> dict[str, Any]:
         history = _copied_history(self.history)
@@ -453,11 +461,12 @@ class FiniteRun(Run):
             raise DamagedFile("the state of the run has no open block")
 
 
-def _copied_history(history: list[list[list[float]]] | None) -> list[list[list[float]]] | None:
-    return None if history is None else [[entry.copy() for entry in arm] for arm in history]
+def _copied_history(history: History | None) -> History | None:
+    """Entries are never changed, so that copies can share them."""
+    return None if history is None else [arm.copy() for arm in history]
 
 
-def _history_in(data: Mapping[str, Any], arms: int) -> list[list[list[float]]] | None:
+def _history_in(data: Mapping[str, Any], arms: int) -> History | None:
     """The saved record; None in files from before there was one."""
     history = data.get("history")
     if history is None:
@@ -465,13 +474,13 @@ def _history_in(data: Mapping[str, Any], arms: int) -> list[list[list[float]]] |
     fits = type(history) is list and len(history) == arms
     for arm in history if fits else ():
         fits = fits and type(arm) is list and all(
-            type(entry) is list and len(entry) == 2 and type(entry[0]) is int
-            and type(entry[1]) in (int, float)
+            type(entry) is list and 2 <= len(entry) <= 4 and type(entry[0]) is int
+            and all(is_number(value) and math.isfinite(value) for value in entry)
             for entry in arm
         )  # fmt: skip
     if not fits:
         raise DamagedFile("the state of the run has a damaged record of releases")
-    return [[[size, float(value)] for size, value in arm] for arm in history]
+    return [[entry.copy() for entry in arm] for arm in history]
 
 
 @lru_cache(maxsize=256)

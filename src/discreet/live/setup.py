@@ -160,7 +160,9 @@ def finite_plan(
         grown = with_arms
     else:
         run = FiniteRun(row, setting, drawn.random, drawn.noise)
-    settings["intervals"] = check_kind(intervals, run.recorded)
+    # trials with missing outcomes were stored with kinds that they never had
+    unheld = pairs and planned is not None and intervals in ("looks", "end")
+    settings["intervals"] = check_kind("auto" if unheld else intervals, run.recorded)
     return Plan(
         row,
         run,

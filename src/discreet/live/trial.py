@@ -18,9 +18,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from ..checks import Name, check_arms, check_unit, one_of
+from ..checks import Name, check_arms, check_unit, one_of, one_risk
 from ..errors import DamagedFile, InvalidArgument, TrialError
-from ..identify.setting import one_risk
 from . import report as reports
 from .curator import Curator
 from .rows import row_from_dict

@@ -35,6 +35,11 @@ class Rule(RulePart[Setting]):
     def check_release(self, release: Release) -> None:
         """Refuse a release on which the rule's own claim, or its formula, would not hold."""
 
+    def planned_rounds(self, setting: Setting) -> tuple[int, bool] | None:
+        """For rules that fix the sizes of all batches themselves: the most releases of an arm, and
+        whether all arms get them, whatever is released. Else None."""
+        return None
+
     @property
     def budget(self) -> Budget | None:
         """What one choice costs, for rules that are themselves the mechanism; else None."""

@@ -10,6 +10,7 @@ from ...privacy.guarantees import Guarantee
 from ..schedules import Schedule
 from ..view import Setting, View
 from .base import Release, zeros
+from .entries import LAST, NOISELESS, RUNNING, Entries, Silence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,6 +60,10 @@ class Exact(Release):
         from .noise_of_mean import MeanNoise
 
         return MeanNoise() if self._checked_sizes(sizes) else None
+
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Only the total matters, whatever the batches."""
+        return Entries(RUNNING, NOISELESS, LAST)
 
     def guarantee(self, schedule: Schedule, horizon: int | None = None) -> Guarantee:
         return Guarantee.none()
