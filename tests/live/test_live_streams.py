@@ -14,7 +14,8 @@ from test_live_interruptions import Injector
 import discreet
 from discreet.errors import ConflictingOutcome, DamagedFile, InvalidArgument, TrialError
 from discreet.live import Trial
-from discreet.live.streams import StreamRun, Streams, key_of, spread
+from discreet.live.stream_run import StreamRun
+from discreet.live.streams import Streams, key_of, spread
 from discreet.policies import CATALOGUE, policy
 from discreet.privacy import secure
 from discreet.privacy.source import SECURE
@@ -59,14 +60,14 @@ def test_nobody_is_treated_for_nothing(clock: Clock, noise: CountedNoise) -> Non
     """Blocks of both arms close and wait while others come; each is released once, in order."""
     trial = stream_trial(clock=clock, first=2, window=2)
     order: list[tuple[float, int]] = []
-    real = run_of(trial).__class__.publish_block
+    real = run_of(trial).__class__.publish
 
-    def spy(run: StreamRun, arm: int, *outcomes: Any) -> None:
-        order.append((clock.now, arm))
-        real(run, arm, *outcomes)
+    def spy(run: StreamRun, *block: Any) -> None:
+        order.append((clock.now, run.arm))
+        real(run, *block)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(StreamRun, "publish_block", spy)
+        patch.setattr(StreamRun, "publish", spy)
         for unit in range(60):
             clock.now += 0.5
             trial.assign(unit)
@@ -289,17 +290,17 @@ def test_neighbours_with_the_same_releases_look_the_same(monkeypatch: pytest.Mon
         monkeypatch.setattr(SystemRandomness, "below", lambda self, n: next(coins) * 7 % n)
         monkeypatch.setattr(SystemRandomness, "random", lambda self: next(coins) * 0.37 % 1.0)
         trial = stream_trial(clock=clock, horizon=120)
-        real = StreamRun.publish_block
+        real = StreamRun.publish
 
-        def publish(run: StreamRun, arm: int, outcomes: Any) -> None:
-            key = key_of(arm, run.streams.released[arm] + 1)
+        def publish(run: StreamRun, actions: Any, outcomes: Any) -> None:
+            key = key_of(run.arm, run.streams.released[run.arm] + 1)
             holds = any(place.unit == 17 for place in trial._store.blocks[key].places)
             shift = -round((private or 0.0) * SECURE.unit) if holds else 0
             monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 777 + shift)
-            real(run, arm, outcomes)
+            real(run, actions, outcomes)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(StreamRun, "publish_block", publish)
+            patch.setattr(StreamRun, "publish", publish)
             for unit in range(120):
                 clock.now += 0.7
                 shown.append(trial.assign(unit))
