@@ -45,7 +45,7 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
 
 
 HEAVY = (
-    "numpy", "numba", "opendp.prelude", "pytest", "scipy.stats", "scipy.special", "hypothesis",
+    "numpy", "numba", "opendp.prelude", "pytest", "scipy.stats", "scipy.special",
     "matplotlib", "typer", "rich.console",
 )  # fmt: skip
 

@@ -205,6 +205,8 @@ def audit(
     The event, the threshold and the number of guesses must have been fixed before counting. An
     audit never proves privacy. Exit code 1 means that a claim is violated.
     """
+    from ..privacy.budgets import budget_from
+
     given = {"--hits": hits, "--errors": errors, "--one-run": one_run}
     if sum(value is not None for value in given.values()) != 1:
         raise InvalidArgument(
@@ -217,7 +219,11 @@ def audit(
             "use --gaussian with --one-run, --bayesian with --errors",
         )  # fmt: skip
     kind = "gaussian" if gaussian else "bayesian" if bayesian else ""
-    found = _audited(hits, errors, one_run, runs, delta, confidence, kind, epsilon, mu)
+    claimed = budget_from(
+        epsilon=epsilon, delta=delta if epsilon is not None and delta else None, mu=mu
+    )
+    options = {"delta": delta, "confidence": confidence, "claimed": claimed}
+    found = _audited(hits, errors, one_run, runs, kind, options)
     if json:
         print_json(_audit_dict(found))
     else:
@@ -235,17 +241,12 @@ COMMANDS: dict[str, Callable[..., None]] = {"leakage": leakage, "play": play, "a
 
 
 def _audited(
-    hits: str | None, errors: str | None, one_run: str | None, runs: str | None, delta: float,
-    confidence: float, kind: str, epsilon: float | None, mu: float | None,
+    hits: str | None, errors: str | None, one_run: str | None, runs: str | None, kind: str,
+    options: dict[str, Any],
 ) -> Audit:  # fmt: skip
     from ..audit import counts
     from ..audit import one_run as single
-    from ..privacy import Budget, budget_from
 
-    claimed: Budget | None = budget_from(
-        epsilon=epsilon, delta=delta if epsilon is not None and delta else None, mu=mu
-    )
-    options: dict[str, Any] = {"delta": delta, "confidence": confidence, "claimed": claimed}
     if one_run is not None:
         if runs is not None:
             raise InvalidArgument("runs", "be left out with --one-run", runs, "drop it")

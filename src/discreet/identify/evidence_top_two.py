@@ -43,7 +43,7 @@ from .evidence import (
 )
 from .noises import batches_of, has_running_sums
 from .sampling import first_unreleased
-from .setting import delta_of
+from .setting import risk_of
 from .stopping import Stopping
 
 LEAST_BATCH = 16
@@ -208,14 +208,25 @@ def choose_by_evidence(rule: Plan, memory: Any, view: View, t: int, rng: Any) ->
     arm = memory.challenger[0]
     if memory.size[leader] <= memory.size[arm]:
         arm = leader
-    grown = MOST
-    missing = rule.stretch * (rule.level - memory.log[0])
-    if missing < 0.0:
-        grown = rule.least
-    elif missing < MOST * memory.cost[0]:
-        grown = max(missing / memory.cost[0], rule.least)
-    memory.length[0] = math.ceil(grown * memory.size[arm])
+    memory.length[0] = math.ceil(growth(rule, memory) * memory.size[arm])
     return int(arm)
+
+
+def growth(rule: Plan, memory: Any) -> float:
+    """By how much of its pulls an arm must grow for the evidence that is still missing."""
+    missing: float = rule.stretch * (rule.level - memory.log[0])
+    if missing < 0.0:
+        return rule.least
+    if missing < MOST * memory.cost[0]:
+        return float(max(missing / memory.cost[0], rule.least))
+    return MOST
+
+
+def evidence_pair(rule: Plan, memory: Any, view: View, t: int) -> tuple[int, int]:
+    """Leader and challenger; every arm has a release, and each was entered by itself."""
+    leader = find_best(memory)
+    appraise(rule, memory, leader)
+    return leader, int(memory.challenger[0])
 
 
 def enough_evidence(stopping: Any, rule: Plan, memory: Any, view: View, best: int, t: int) -> bool:
@@ -266,6 +277,16 @@ class EvidenceTopTwo(Rule):
 
         return plan_for(setting, self.xi, tables)
 
+    @property
+    def pair(self) -> Kernel:
+        """(rule, memory, view, t) -> leader and challenger, for runs in which both are played."""
+        return Kernel(evidence_pair, **Kernel(self.choose).parts)
+
+    @property
+    def note(self) -> Kernel:
+        """(rule, memory, view): enter a release, each before the next one comes."""
+        return Kernel(read, **Kernel(self.choose).parts)
+
     def memory(self, setting: Setting) -> EvidenceBooks:
         tilts = self.parameters(setting).tilts
         return fresh_notes(setting.arms, tilts.effects, tilts.classes)
@@ -275,7 +296,7 @@ def plan_for(setting: Setting, xi: float, meter: Callable[[Noise, float], Any] |
     """How to sample in a setting; `meter` makes what evidence is reckoned with."""
     batches = batches_of(setting)
     noise = batches.noise
-    level = math.log((setting.arms - 1) / delta_of(setting, "evidence"))
+    level = math.log((setting.arms - 1) / risk_of(setting, "evidence"))
     epsilon = math.inf
     first, quiet = float(LEAST_BATCH), noise.kind == NONE
     if noise.kind == LAPLACE and not noise.each:

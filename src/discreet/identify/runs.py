@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..arms.base import Law
-from ..checks import MOST_RUNS, count
+from ..checks import MOST_RUNS, count, one_risk
 from ..errors import InvalidArgument
 from ..policies.step import FINISHED, STARVED
 from ..policies.view import fresh_view
@@ -31,7 +31,7 @@ from .halving import Halving
 from .identifier import Identifier
 from .loop import compiled_loop, fresh_course
 from .results import IdentifyResult
-from .setting import check_delta, one_risk
+from .setting import check_risk
 
 MAX_SAMPLES = 10**8
 PATIENCE = 5_000_000
@@ -83,7 +83,7 @@ def prepared(
         if risk is not None:
             row = row.at(risk)  # refused, with the fix
     else:
-        row = row.at(check_delta(risk))
+        row = row.at(check_risk(risk))
         if participants is not None:
             row = row.among(participants)  # likewise
     if law.arms < 2:
