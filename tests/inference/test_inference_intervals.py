@@ -25,7 +25,7 @@ from discreet.inference import (
     recording,
 )
 from discreet.inference.best import log_likelihood
-from discreet.inference.intervals import books_of
+from discreet.inference.intervals import books_of, single_log
 from discreet.inference.record import Batch
 from discreet.inference.tails import (
     chernoff_limits,
@@ -182,6 +182,8 @@ def test_anytime_limits_are_where_the_evidence_is_enough() -> None:
         for end, up in ((one.low, True), (one.high, False)):
             if 0.0 < end < 1.0:
                 assert log_single(tilts, books, arm, end, up) == pytest.approx(math.log(20))
+            at = single_log(tilts, books, arm, up)(0.37)
+            assert at == pytest.approx(log_single(tilts, books, arm, 0.37, up), abs=1e-9)
 
 
 def test_widths_are_as_they_should_be() -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import binom
+from typer.testing import CliRunner
 
 import discreet
+from discreet.cli.app import app
 from discreet.errors import InvalidArgument
 from discreet.identify.evidence import tilts_for
 from discreet.inference import Record, differences, evidence, intervals, probability_of_best
@@ -184,7 +187,7 @@ def test_probability_of_best_of_pairs() -> None:
     assert np.exp(logs - logs[0]) == pytest.approx(naive / naive[0], rel=1e-9)
 
 
-def test_a_trial_with_missing_outcomes_says_what_it_knows() -> None:
+def test_a_trial_with_missing_outcomes_says_what_it_knows(tmp_path: Path) -> None:
     now = [0.0]
     trial = discreet.Trial(
         discreet.policy("dp-imed", epsilon=1.0), ["A", "B"], horizon=400, deadline=1.0,
@@ -208,4 +211,9 @@ def test_a_trial_with_missing_outcomes_says_what_it_knows() -> None:
     with pytest.raises(InvalidArgument, match="over must be"):
         intervals(trial, over="everybody")
     assert "interval" in str(trial)
+    (tmp_path / "report.json").write_text(json.dumps(trial.report()))
+    shown = CliRunner().invoke(app, ["show", str(tmp_path / "report.json")])
+    assert shown.exit_code == 0, shown.output
+    assert "whatever the missing outcomes were" in shown.output
+    assert found.plot().axes[0].get_xlabel().endswith("those who answer (anytime)")
     trial.close()

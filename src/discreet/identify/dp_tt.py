@@ -75,6 +75,11 @@ def choose_plain(rule: Share, memory: Tracking, view: View, t: int, rng: Any) ->
     if memory.own[leader] <= rule.beta * memory.led[leader]:
         memory.own[leader] += 1
         return leader
+    return challenger_of(rule, view, leader)
+
+
+def challenger_of(rule: Share, view: View, leader: int) -> int:
+    """argmin C + log N."""
     least, challenger = math.inf, -1
     weight = float(view.pulls[leader])
     for other in range(len(view.value)):
@@ -84,6 +89,12 @@ def choose_plain(rule: Share, memory: Tracking, view: View, t: int, rng: Any) ->
             if score < least:
                 least, challenger = score, other
     return challenger
+
+
+def plain_pair(rule: Share, memory: Tracking, view: View, t: int) -> tuple[int, int]:
+    """Leader and challenger; every arm has a release."""
+    leader = leader_of(view)
+    return leader, challenger_of(rule, view, leader)
 
 
 @dataclass(frozen=True)
@@ -105,6 +116,11 @@ class PlainTopTwo(Rule):
         import numpy as np
 
         return Tracking(np.zeros(setting.arms, np.int64), np.zeros(setting.arms, np.int64))
+
+    @property
+    def pair(self) -> Kernel:
+        """(rule, memory, view, t) -> leader and challenger, for runs in which both are played."""
+        return Kernel(plain_pair)
 
 
 class Level(NamedTuple):

@@ -208,14 +208,25 @@ def choose_by_evidence(rule: Plan, memory: Any, view: View, t: int, rng: Any) ->
     arm = memory.challenger[0]
     if memory.size[leader] <= memory.size[arm]:
         arm = leader
-    grown = MOST
-    missing = rule.stretch * (rule.level - memory.log[0])
-    if missing < 0.0:
-        grown = rule.least
-    elif missing < MOST * memory.cost[0]:
-        grown = max(missing / memory.cost[0], rule.least)
-    memory.length[0] = math.ceil(grown * memory.size[arm])
+    memory.length[0] = math.ceil(growth(rule, memory) * memory.size[arm])
     return int(arm)
+
+
+def growth(rule: Plan, memory: Any) -> float:
+    """By how much of its pulls an arm must grow for the evidence that is still missing."""
+    missing: float = rule.stretch * (rule.level - memory.log[0])
+    if missing < 0.0:
+        return rule.least
+    if missing < MOST * memory.cost[0]:
+        return float(max(missing / memory.cost[0], rule.least))
+    return MOST
+
+
+def evidence_pair(rule: Plan, memory: Any, view: View, t: int) -> tuple[int, int]:
+    """Leader and challenger; every arm has a release, and each was entered by itself."""
+    leader = find_best(memory)
+    appraise(rule, memory, leader)
+    return leader, int(memory.challenger[0])
 
 
 def enough_evidence(stopping: Any, rule: Plan, memory: Any, view: View, best: int, t: int) -> bool:
@@ -265,6 +276,16 @@ class EvidenceTopTwo(Rule):
             return tilts_for(noise, self.effects, interpreted=setting.source.secure)
 
         return plan_for(setting, self.xi, tables)
+
+    @property
+    def pair(self) -> Kernel:
+        """(rule, memory, view, t) -> leader and challenger, for runs in which both are played."""
+        return Kernel(evidence_pair, **Kernel(self.choose).parts)
+
+    @property
+    def note(self) -> Kernel:
+        """(rule, memory, view): enter a release, each before the next one comes."""
+        return Kernel(read, **Kernel(self.choose).parts)
 
     def memory(self, setting: Setting) -> EvidenceBooks:
         tilts = self.parameters(setting).tilts

@@ -151,6 +151,12 @@ def choose_for_a_batch(rule: TopTwoScale, memory: Any, view: View, t: int, rng: 
     return challenger
 
 
+def leader_and_challenger(rule: TopTwoScale, memory: Any, view: View, t: int) -> tuple[int, int]:
+    """The two arms of which one is played; every arm has a release."""
+    leader = find_leader(rule, view, t)
+    return leader, find_challenger(rule, view, leader)
+
+
 @dataclass(frozen=True)
 class TopTwo(Rule):
     """TTUCB's sampling, for a release after every round."""
@@ -180,6 +186,11 @@ class TopTwo(Rule):
         import numpy as np
 
         return Tracking(np.zeros(setting.arms, np.int64), np.zeros(setting.arms, np.int64))
+
+    @property
+    def pair(self) -> Kernel:
+        """(rule, memory, view, t) -> leader and challenger, for runs in which both are played."""
+        return Kernel(leader_and_challenger, **Kernel(self.choose).parts)
 
 
 @dataclass(frozen=True)

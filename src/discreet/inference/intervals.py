@@ -27,7 +27,6 @@ from ..identify.evidence import (
     enter_as,
     fresh_books,
     least_pair,
-    log_single,
     tilts_for,
 )
 from ..policies.releases.entries import AGAIN, PAIR, Noise
@@ -236,19 +235,40 @@ def _anytime(record: Record, alpha: float) -> list[tuple[float, float]]:
             found.append((0.0, 1.0))
             continue
         low = _low_end(tilts, books, arm, level)
-        centre = min(max(books.total[arm] / books.size[arm], 0.0), 1.0)
-        high = _bisect(lambda u, a=arm: log_single(tilts, books, a, u, False) < level, 1.0, centre)
+        high = _low_end(tilts, books, arm, level, upwards=False)
         # evidence both ways at once (drift, say) leaves no u: show the range that it speaks against
         found.append((min(low, high), max(low, high)))
     return found
 
 
-def _low_end(tilts: Tilts, books: Any, arm: int, level: float) -> float:
-    """U falls and D grows with u: what is refused is an end of [0, 1]."""
+def _low_end(tilts: Tilts, books: Any, arm: int, level: float, upwards: bool = True) -> float:
+    """U falls and D grows with u: what is refused is an end of [0, 1], the lower one (or upper)."""
+    outer = 0.0 if upwards else 1.0
     if books.size[arm] == 0:
-        return 0.0
+        return outer
     centre = min(max(books.total[arm] / books.size[arm], 0.0), 1.0)
-    return _bisect(lambda u: log_single(tilts, books, arm, u, True) < level, 0.0, centre)
+    log = single_log(tilts, books, arm, upwards)
+    return _bisect(lambda u: log(u) < level, outer, centre)
+
+
+def single_log(tilts: Tilts, books: Any, arm: int, upwards: bool) -> Callable[[float], float]:
+    """u -> log U(u), or log D(u): `identify.evidence.log_single`, all effects at once."""
+    import numpy as np
+
+    effects, at = tilts.effects, arm * tilts.classes
+    places = range(at, at + books.used[arm])
+    growth = tilts.rise if upwards else tilts.fall
+    grown = np.array([growth[(n := books.which[p]) * effects : (n + 1) * effects] for p in places])
+    weight = np.array([books.weight[p] for p in places])
+    fixed = (books.up if upwards else books.down)[arm * effects : (arm + 1) * effects]
+    base = np.array(fixed) + np.log(tilts.single)
+
+    def log(u: float) -> float:
+        logs = base - weight @ np.log1p(u * grown)
+        top = float(logs.max())
+        return top + math.log(float(np.exp(logs - top).sum()))
+
+    return log
 
 
 def _bisect(inside: Any, outer: float, inner: float) -> float:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..compiled import Function
 from ..inference.record import Recording, pair_recording
@@ -32,8 +32,13 @@ from ..policies.releases.base import noise
 from ..policies.releases.entries import Noise
 from ..privacy.budgets import Approximate
 from ..privacy.source import Source
-from .run import as_lists
-from .streams import StreamRun, Streams
+from .lists import as_lists
+from .rules import Action
+from .stream_run import StreamRun
+from .streams import Streams
+
+if TYPE_CHECKING:
+    from .stores import Block
 
 KINDS = (RunningLaplace, RunningGaussian, ForgetLaplace, ForgetGaussian)
 WIDER = 2.0 / math.sqrt(3.0) * (1.0 + 1e-12)
@@ -118,9 +123,15 @@ class PairRun(StreamRun):
         total, answers = (Noise(kind, x / unit) for x in (self.pair.total, self.pair.answers))
         return pair_recording(total, answers, 1.0 / unit if setting.source.secure else 0.0)
 
-    def publish_block(self, arm: int, outcomes: Sequence[Any]) -> None:
-        """Release the pair of a block; an outcome that did not come is None."""
-        half, places, view, pairs = self.pair.unit // 2, len(outcomes), self.view, self.pairs
+    def completed(self, block: Block, default: int) -> list[Any]:
+        """The outcomes of a block; one that did not come is None, and is estimated."""
+        return [block.outcomes.get(slot) for slot in range(len(block.places))]
+
+    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:
+        """Release the pair of a block."""
+        arm, half, places, view, pairs = (
+            self.arm, self.pair.unit // 2, len(outcomes), self.view, self.pairs,
+        )  # fmt: skip
         total = sum([0 if outcome is None else outcome - half for outcome in outcomes])
         answered = sum([outcome is not None for outcome in outcomes])
         full = places == self.length_after(arm, int(view.pulls[arm]))
@@ -136,7 +147,7 @@ class PairRun(StreamRun):
         if full and self.history is not None:
             block = (pairs.total[arm] - before[0], pairs.count[arm] - before[1])
             self.history[arm].append([places, *(value / self.pair.unit for value in block)])
-        self._released(arm)
+        self.streams = self.streams.released_one(arm)
 
     def answered(self, arm: int) -> float:
         """clip(R, 1, n): how many seem to have answered."""

@@ -10,10 +10,12 @@ from ..inference import Intervals, Record, intervals
 from ..linear.rules import Optimism
 from ..privacy.guarantees import Definition, Guarantee
 from . import course
+from .epochs import EpochRun
+from .looks import LookRun
 from .pairs import PairRun
 from .rules import Standing
 from .run import FiniteRun
-from .streams import StreamRun
+from .stream_run import StreamRun
 
 if TYPE_CHECKING:
     from .contexts import ContextRun
@@ -128,13 +130,36 @@ def stream_entries(shown: Shown, run: StreamRun) -> dict[str, Any]:
         row["active"] = streams.active[arm] and not streams.over
         if isinstance(run, PairRun):
             row |= missing_entries(shown, run, arm)
+    special: dict[str, Any] = {}
+    if isinstance(run, LookRun):
+        special["looks"] = run.looked
+    if isinstance(run, EpochRun):
+        special["trend"] = trend_entries(shown, run)
     low, high = shown.outcome_range
     mean_of = shown.policy.release.estimated_mean
     return {
         **entries,
+        **special,
         "blocks": shown.blocks,
         "ended": shown.ended or None,
         "course": course.entries(shown.course, shown.arms, low, high, mean_of),
+    }
+
+
+def trend_entries(shown: Shown, run: EpochRun) -> dict[str, Any] | None:
+    """The leader, and how far the others are behind it within epochs, in units of the outcomes."""
+    found = run.differences()
+    if found is None:
+        return None
+    leader, behind = found
+    low, high = shown.outcome_range
+    return {
+        "leader": shown.arms[leader],
+        "behind": [
+            {"arm": shown.arms[arm], "mean": (high - low) * gap[0], "error": (high - low) * gap[1]}
+            for arm, gap in enumerate(behind)
+            if gap is not None
+        ],
     }
 
 

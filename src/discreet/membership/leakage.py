@@ -245,10 +245,11 @@ def leakage(
 ) -> Any:
     """The `Leakage` of a target of the mean of n records, or a `Ranking` of many targets.
 
-    `noise` is the standard deviation on the released mean, `subsample` the share of records
-    it is taken over, `guess` what a mistaken attacker takes the target for. `exact` convolves Bernoulli columns,
-    and uses the χ² laws of Gaussian ones; `finite` keeps the factor 1 - 1/n of the variance. In the
-    place of a law a `Mean` may be given, which knows n, noise and sub-sample already.
+    `noise` is the standard deviation on the released mean, `subsample` the share of records it is
+    taken over, `guess` what a mistaken attacker takes the target for. `exact` convolves Bernoulli
+    columns, and uses the χ² laws of Gaussian ones; `finite` keeps the factor 1 - 1/n of the
+    variance. In the place of a law a `Mean` may be given, which knows n, noise and sub-sample
+    already.
     """
     mean = _mean(law, n, noise, subsample)
     columns, rows = mean.law, mean.rows

@@ -237,7 +237,8 @@ def arm_table(
     arm_word, mean_word = words
     header = [arm_word, "Assigned", "Used for learning", "Releases", mean_word]
     if held is not None:
-        header.append(f"{100.0 * held['level']:g} % interval ({held['kind']})")
+        about = ", of those who answer" if held.get("estimand") == "responders" else ""
+        header.append(f"{100.0 * held['level']:g} % interval ({held['kind']}){about}")
     rows = [
         [
             str(arm["arm"]).capitalize(), arm["assigned"], arm["used"], arm["releases"],

@@ -24,9 +24,9 @@ from ..checks import MOST_RUNS, count
 from ..errors import InvalidArgument
 from ..policies import CATALOGUE, Policy
 from ..policies.policy import BasePolicy, served
-from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
+from ..policies.step import FINISHED, STARVED, parts_of
 from ..progress import Bar
-from .loop import Curve, Study, compiled_loop, fresh_course
+from .loop import Curve, Study, compiled_loop, fresh_course, simulated_state
 from .own import OwnPolicy, OwnWork, own
 from .results import Comparison, Result
 from .work import (
@@ -100,6 +100,8 @@ def simulate(
     default: float | str = "estimate",
     drift: Drift | None = None,
     window: int = 1,
+    share: float | Sequence[float] = 0.0,
+    trend: bool = False,
 ) -> TrialResult: ...
 def simulate(
     policy: BasePolicy[Any],
@@ -125,8 +127,9 @@ def simulate(
     With `arrivals` (participants a day) outcomes come late, and arms run side by side in streams:
     `delay` (a deadline in days, or a `Delay`), `missing` (the share that never answers, or one per
     arm), `default` (what a missing outcome counts as; default: means of those who answered),
-    `drift` (a `Drift`) and `window` (places that are shuffled) say how; the result is then a
-    `TrialResult`: see `discreet.simulator.calendar`.
+    `drift` (a `Drift`), `window` (places that are shuffled), `share` (the least of every arm) and
+    `trend` (arms are compared within epochs alone) say how; the result is then a `TrialResult`: see
+    `discreet.simulator.calendar`.
 
     `progress=None` shows a bar on a terminal once the work has taken a second, and says anywhere
     that code is being compiled. Ctrl-C ends the work early and returns the runs that were finished:
@@ -150,7 +153,7 @@ def simulate(
     )[0]  # fmt: skip
 
 
-LATE = ("delay", "missing", "default", "drift", "window")
+LATE = ("delay", "missing", "default", "drift", "window", "share", "trend")
 
 
 def _on_calendar(policy: Any, law: Any, late: dict[str, Any], **size: Any) -> TrialResult:
@@ -327,7 +330,7 @@ class FinitePlayer(Player):
         policy, setting = work.policy, work.setting
         self.work = work
         self.loop: Callable[..., int] | None = None
-        self.state, self.course = fresh_state(policy, setting), fresh_course()
+        self.state, self.course = simulated_state(policy, setting), fresh_course()
         super().__init__(*self.state, self.course)
 
     def begin(self, number: int) -> Begun:
