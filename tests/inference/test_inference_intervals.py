@@ -377,3 +377,6 @@ def test_the_planner_says_how_wide_they_will_be() -> None:
     short, long = (interval_widths(row, [0.6, 0.4], n, trials=4) for n in (400, 4000))
     assert short.kind == "looks"
     assert 0.0 < long.widths[0] < short.widths[0] < 1.0
+    searched = interval_widths(identifier("evidence-tt", epsilon=1.0).at(0.05), [0.9, 0.4], 10**4)
+    assert searched.kind == "anytime"
+    assert 0.0 < searched.widths[0] < 1.0
