@@ -334,7 +334,9 @@ def test_a_trial_shows_its_intervals(tmp_path: Path) -> None:
     with discreet.Trial.load(path) as loaded:
         assert loaded.report() == report
         state = loaded._run.to_dict()
-        for damage in ([[]], "x", [[[1.5, 0.0]], []], [[[1]], []]):
+        endless = [[[1, math.inf]], []]
+        counted = ([[[1, 0.5, -1]], []], [[[1, 0.5, 1.5]], []], [[[1, 0.5, 1, 1]], []])
+        for damage in ([[]], "x", [[[1.5, 0.0]], []], [[[1]], []], endless, *counted):
             with pytest.raises(DamagedFile, match="damaged record"):
                 loaded._run.copy().restore(state | {"history": damage})
         older = loaded._run.copy()

@@ -327,6 +327,8 @@ class FiniteRun(Run):
 
     __slots__ = ("arm", "history", "memory", "recorded", "rounds", "verdict")
     PARTS: ClassVar[tuple[str, ...]] = ("view", "ledger", "memory")
+    NUMBERS: ClassVar[int] = 1
+    """numbers that a release adds to the record"""
     BEGUN: ClassVar[tuple[str, ...]] = ("arm", "rounds", "memory")
 
     arm: int
@@ -456,7 +458,7 @@ class FiniteRun(Run):
     def restore(self, data: Any) -> None:
         super().restore(data)
         self.arm, self.rounds = count_in(data, "arm"), count_in(data, "rounds")
-        self.history = _history_in(data, len(self.releases))
+        self.history = _history_in(data, len(self.releases), self.NUMBERS)
         if self.arm >= len(self.releases):
             raise DamagedFile("the state of the run has no open block")
 
@@ -466,21 +468,27 @@ def _copied_history(history: History | None) -> History | None:
     return None if history is None else [arm.copy() for arm in history]
 
 
-def _history_in(data: Mapping[str, Any], arms: int) -> History | None:
+def _history_in(data: Mapping[str, Any], arms: int, numbers: int) -> History | None:
     """The saved record; None in files from before there was one."""
     history = data.get("history")
     if history is None:
         return None
     fits = type(history) is list and len(history) == arms
     for arm in history if fits else ():
-        fits = fits and type(arm) is list and all(
-            type(entry) is list and 2 <= len(entry) <= 4 and type(entry[0]) is int
-            and all(is_number(value) and math.isfinite(value) for value in entry)
-            for entry in arm
-        )  # fmt: skip
+        fits = fits and type(arm) is list and all(_is_entry(entry, numbers) for entry in arm)
     if not fits:
         raise DamagedFile("the state of the run has a damaged record of releases")
     return [[entry.copy() for entry in arm] for arm in history]
+
+
+def _is_entry(entry: Any, numbers: int) -> bool:
+    """[size, number, ...], and how many noises are in it where that is not one."""
+    if type(entry) is not list or len(entry) - numbers not in (1, 2):
+        return False
+    counts = entry[:1] + entry[1 + numbers :]
+    return all(is_number(value) and math.isfinite(value) for value in entry) and all(
+        type(value) is int and value >= 0 for value in counts
+    )
 
 
 @lru_cache(maxsize=256)
