@@ -312,6 +312,25 @@ def test_discarding_erases_the_open_epoch(clock: Clock) -> None:
     assert sum(row["size"] for row in trial.report()["arms"]) < 6
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_nobody_is_taken_while_blocks_are_thrown_away(kind: str, clock: Clock) -> None:
+    """A crash in the middle of finish(discard=True) leaves one block erased and others open."""
+    trial = trial_of(kind, clock=clock)
+    found: list[int] = []
+    while not found:
+        trial.assign(trial.rounds)
+        run = run_of(trial)
+        keys = [key_of(arm, run.streams.block[arm]) for arm in range(2)]
+        found = [arm for arm in range(2) if keys[arm] in trial._store.blocks]
+    arm = found[0]
+    trial._change(run.without(arm), block=key_of(arm, run.streams.block[arm]))
+    with pytest.raises(TrialError, match="ended"):
+        trial.assign("another")
+    trial.finish(discard=True)
+    clock.now += 14.0
+    assert trial.status == "finished"
+
+
 def test_only_dp_imed_has_epochs() -> None:
     for row in (policy("dp-klucb", epsilon=1.0), policy("adap-klucb", epsilon=1.0)):
         with pytest.raises(InvalidArgument, match=f"trend must be left out for {row.name}"):
