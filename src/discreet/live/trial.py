@@ -284,6 +284,12 @@ class Trial(Streaming):
                     self._release(member.block, block)
                     self._begin()
 
+    def __contains__(self, unit: object) -> bool:
+        """Whether a unit was assigned an arm."""
+        with self._lock:
+            self._usable()
+            return self._store.member(check_unit(unit)) is not None
+
     def settle(self) -> bool:
         """Release what is due, as every other call does first; whether there was anything."""
         with self._lock:
