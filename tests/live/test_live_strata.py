@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from discreet.live.streaming import BOARD
+from discreet.live.terms import BOARD
 from typer.testing import CliRunner
 
 import discreet
