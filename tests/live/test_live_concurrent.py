@@ -288,6 +288,7 @@ def test_the_cells_of_an_epoch_are_released_together(clock: Clock, noise: Counte
         assert len(set(shown)) == 1
     report = trial.report()
     assert report["trend"]["leader"] in ("A", "B")
+    assert f"{report['trend']['leader']} leads within epochs" in str(trial)
     assert len(noise.drawn) == report["releases"]
     trial.drop("A")
     trial.add("C")
