@@ -10,7 +10,7 @@ from ..errors import InvalidArgument, UnsupportedBudget
 from ..identify import Identifier
 from ..identify.trials import row_for_goal
 from ..inference.record import Record, check_kind
-from ..policies import Policy, ShrinkingLaplace
+from ..policies import Policy
 from ..privacy.guarantees import Guarantee
 from ..privacy.source import SECURE, Source
 from .epochs import EpochRun, longest_epoch, serves_epochs
@@ -19,7 +19,7 @@ from .pairs import PairRun, serves_pairs
 from .randomness import SystemRandomness
 from .rows import protects_whole_run, rows_for_trials
 from .run import FiniteRun, Run
-from .stream_run import StreamRun, serves_streams
+from .stream_run import StreamRun, serves_streams, takes_any_block
 from .streams import check_window
 from .top_two import TopTwoRun, serves_top_two
 
@@ -101,8 +101,9 @@ def plan_for(policy: Any, arms: int, **options: Any) -> Plan:
 def finite_plan(
     policy: Policy, arms: int, *, horizon: float | None, goal: str, risk: float | None,
     outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
-    streams: bool | None, window: int | None, shares: Sequence[float], trend: bool,
-    planned: int | None, estimate: bool | None, chances: Chances | None = None, **contexts: Any,
+    streams: bool | None, window: int | None, shares: Sequence[float],
+    planned: int | None, estimate: bool | None, trend: bool = False,
+    chances: Chances | None = None, **contexts: Any,
 ) -> Plan:  # fmt: skip
     """Arms that are the same for everybody. `planned`: how many there were in the beginning;
     `estimate`: whether missing outcomes are estimated, None for where that can be; `chances`: those
@@ -220,7 +221,7 @@ def why_not(row: Policy) -> str:
     """Why a row is played in single batches."""
     if isinstance(row, Identifier) and row.fixed_size:
         return "has a number of participants that is fixed, and rounds that decide who goes on"
-    if not row.release.any_lengths or isinstance(row.release, ShrinkingLaplace):
+    if not takes_any_block(row):
         return "pays for its noise by batches of lengths that are fixed beforehand"
     return "has a rule that notes every batch in its turn, and decides after it"
 
