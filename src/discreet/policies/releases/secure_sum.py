@@ -32,6 +32,7 @@ from ...privacy.source import SIMULATED, Source
 from ..schedules import Schedule
 from ..view import Setting, View
 from .base import PureRelease, Release, noise, zeros
+from .entries import FRESH, LAPLACE, RUNNING, Entries, Noise, Silence
 from .remembering import Running
 
 if TYPE_CHECKING:
@@ -189,6 +190,16 @@ class SecureSum(DistributedRelease, PureRelease):
 
     def parameters(self, setting: Setting) -> Shares:
         return Shares(self.levels / self.epsilon, self._spare, self.levels)
+
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """As the running sum, or the last batch: discrete Laplace noise has smaller moments."""
+        if self.dropout:
+            return Silence(
+                f"{self.name!r} with dropout has more noise the more of a batch come, and how many "
+                "come is not released"
+            )
+        noise = Noise(LAPLACE, 1.0 / self.epsilon)
+        return Entries(FRESH if self.forget else RUNNING, noise)
 
 
 @dataclass(frozen=True)
