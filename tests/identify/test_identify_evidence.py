@@ -205,8 +205,10 @@ def test_errors_stay_below_the_risk() -> None:
         assert result.wrong <= 10
         assert result.unfinished == 0
         assert result.delta_correct
-    close = result_of(row, [0.5, 0.4999], risk=0.1, runs=300, seed=3, max_samples=200_000)
-    assert close.wrong <= binom.isf(FALSE_ALARM, 300, 0.1)
+    # of Gaussian noise 10,000 runs had 2 % wrong with means that nearly agree, else 1 at most
+    for each in (row, identifier("evidence-tt", rho=0.5 / 10.0**2)):
+        close = result_of(each, [0.5, 0.4999], risk=0.1, runs=300, seed=3, max_samples=200_000)
+        assert close.wrong <= binom.isf(FALSE_ALARM, 300, 0.1)
 
 
 def test_published_instances_need_as_few_as_they_should() -> None:

@@ -368,7 +368,8 @@ def _draw(experiment: Experiment, found: dict[Any, Any], path: Path) -> None:
     from ..membership.gradients.pictures import roc_picture
     from ..simulator.files import written_whole
 
-    figure = roc_picture(found, experiment.leakage)
+    predicted = {name: law.auc for name, law in experiment.predicted().items()}
+    figure = roc_picture(found, experiment.leakage, predicted)
     try:
         with written_whole(path) as temporary:
             figure.savefig(temporary, format=path.suffix[1:].lower(), dpi=110)

@@ -31,7 +31,7 @@ File = Annotated[Path, typer.Argument(help="The file of the trial.", metavar="FI
 FORMATS = ("text", "json", "csv", "html")
 TRIAL_SETTINGS = (
     "horizon", "goal", "risk", "deadline", "missing", "outcome_range", "binary", "intervals",
-    "contributions", "conflicts", "streams", "window", "share",
+    "contributions", "conflicts", "streams", "window", "share", "trend",
 )  # fmt: skip
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Self
 
 from ..errors import DamagedFile
+from ..inference.record import History
 
 
 class Lists:
@@ -77,3 +79,25 @@ def count_in(data: Mapping[str, Any], name: str) -> int:
     if type(count) is not int or count < 0:
         raise DamagedFile(f"the state of the run lacks its {name}")
     return count
+
+
+def copied_history(history: History | None) -> History | None:
+    """Entries are never changed, so that copies can share them."""
+    return None if history is None else [arm.copy() for arm in history]
+
+
+def history_in(data: Mapping[str, Any], arms: int) -> History | None:
+    """The saved record; None in files from before there was one."""
+    history = data.get("history")
+    if history is None:
+        return None
+    fits = type(history) is list and len(history) == arms
+    for arm in history if fits else ():
+        fits = fits and type(arm) is list and all(
+            type(entry) is list and 2 <= len(entry) <= 4 and type(entry[0]) is int
+            and all(is_number(value) and math.isfinite(value) for value in entry)
+            for entry in arm
+        )  # fmt: skip
+    if not fits:
+        raise DamagedFile("the state of the run has a damaged record of releases")
+    return [[entry.copy() for entry in arm] for arm in history]

@@ -15,7 +15,6 @@ generator, `SECURE` is handed none, and draws integers from OpenDP.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -33,7 +32,7 @@ from ..policies.schedules import UNTIL_THE_END
 from ..policies.view import Setting, fresh_view
 from ..privacy.source import Source
 from . import rules
-from .lists import as_lists, count_in, is_like, is_number, restored
+from .lists import as_lists, copied_history, count_in, history_in, is_like, restored
 from .rules import Action, Admission, Effect, Member, Place, Standing, Terms
 
 if TYPE_CHECKING:
@@ -431,7 +430,7 @@ class FiniteRun(Run):
 
     def copy(self) -> Self:
         other = super().copy()
-        other.history = _copied_history(self.history)
+        other.history = copied_history(self.history)
         return other
 
     def record(
@@ -450,37 +449,15 @@ class FiniteRun(Run):
         return "" if self.history is not None else "its history was not kept from the beginning"
 
     def public(self) -> dict[str, Any]:
-        history = _copied_history(self.history)
+        history = copied_history(self.history)
         return super().public() | {"arm": self.arm, "rounds": self.rounds, "history": history}
 
     def restore(self, data: Any) -> None:
         super().restore(data)
         self.arm, self.rounds = count_in(data, "arm"), count_in(data, "rounds")
-        self.history = _history_in(data, len(self.releases))
+        self.history = history_in(data, len(self.releases))
         if self.arm >= len(self.releases):
             raise DamagedFile("the state of the run has no open block")
-
-
-def _copied_history(history: History | None) -> History | None:
-    """Entries are never changed, so that copies can share them."""
-    return None if history is None else [arm.copy() for arm in history]
-
-
-def _history_in(data: Mapping[str, Any], arms: int) -> History | None:
-    """The saved record; None in files from before there was one."""
-    history = data.get("history")
-    if history is None:
-        return None
-    fits = type(history) is list and len(history) == arms
-    for arm in history if fits else ():
-        fits = fits and type(arm) is list and all(
-            type(entry) is list and 2 <= len(entry) <= 4 and type(entry[0]) is int
-            and all(is_number(value) and math.isfinite(value) for value in entry)
-            for entry in arm
-        )  # fmt: skip
-    if not fits:
-        raise DamagedFile("the state of the run has a damaged record of releases")
-    return [[entry.copy() for entry in arm] for arm in history]
 
 
 @lru_cache(maxsize=256)

@@ -101,8 +101,9 @@ def plan_for(policy: Any, arms: int, **options: Any) -> Plan:
 def finite_plan(
     policy: Policy, arms: int, *, horizon: float | None, goal: str, risk: float | None,
     outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
-    streams: bool | None, window: int | None, shares: Sequence[float], trend: bool,
-    planned: int | None, estimate: bool | None, chances: Chances | None = None, **contexts: Any,
+    streams: bool | None, window: int | None, shares: Sequence[float],
+    planned: int | None, estimate: bool | None, trend: bool = False,
+    chances: Chances | None = None, **contexts: Any,
 ) -> Plan:  # fmt: skip
     """Arms that are the same for everybody. `planned`: how many there were in the beginning;
     `estimate`: whether missing outcomes are estimated, None for where that can be; `chances`: those

@@ -16,25 +16,26 @@ that are taken: with b the places of closed blocks and n those released, growth 
     length = max(ceil((1 + g) n) - b, ceil(g_least b), 1).
 
 A release is entered in the books before the next one comes: two of them at once would count one
-noise for two. Should the rule fail in between, the trial gives no verdict any more. A block that
-was cut off at the end counts where any size does.
+noise for two. Should the rule fail in between, the trial says so and takes no more units. A block
+that was cut off counts where any size does; elsewhere it ends the verdicts, at the end of the
+trial, and for the same reason no arm is dropped by hand there.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from ..compiled import Function
-from ..errors import DamagedFile
+from ..errors import DamagedFile, TrialError
 from ..identify import Identifier
 from ..identify.evidence_top_two import EvidenceTopTwo, growth
 from ..policies import EachRound, Geometric, Policy
 from ..policies.schedules import LONGEST
 from ..policies.view import Setting, View
 from .rules import Action
-from .stream_run import StreamRun
+from .stream_run import RuleFailed, StreamRun
 from .streams import Streams
 
 
@@ -82,8 +83,8 @@ class TopTwoRun(StreamRun):
     # --- what is released -------------------------------------------------------------------------
 
     def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:
-        whole = self.sized or self.is_whole(self.arm, len(outcomes))
-        self.covered = self.covered and self.begun and whole
+        entered = self.begun or self.note is None
+        self.covered = self.covered and entered and self.is_whole(self.arm, len(outcomes))
         super().publish(actions, outcomes)
         self.begun = False
 
@@ -93,8 +94,12 @@ class TopTwoRun(StreamRun):
     def begin(self) -> None:
         """Enter the release; the verdict; and what the blocks that are open still need."""
         self.begun = True
-        if self.answer is not None or not self.covered or self.verdict is None:
+        if self.answer is not None or self.verdict is None:
             return
+        if not self.covered:
+            if self.streams.over:
+                return  # a block that was cut off: there is no verdict on it
+            raise RuleFailed("a release came before the one before it was entered")
         if self.note is not None:
             self.note(self.rule, self.memory, self.view)
         self.answer = self.verdict(self.rule, self.memory, self.view, self.t)
@@ -148,6 +153,14 @@ class TopTwoRun(StreamRun):
         others.sort(key=lambda arm: -streams.places[arm])
         leader, challenger = [*found, *others][:2]
         return leader, challenger
+
+    def dropped(self, arm: int) -> Self:
+        if not self.sized:
+            raise TrialError(
+                "drop() would leave a batch of a size that the risk of an answer does not count "
+                "on; use stop(), or plan with evidence-tt or race"
+            )
+        return super().dropped(arm)
 
     # --- as JSON ----------------------------------------------------------------------------------
 

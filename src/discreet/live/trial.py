@@ -42,8 +42,9 @@ class Trial(Curator):
     `assign(unit)` says which arm a unit gets, always the same one; `record(unit, outcome)` hands in
     what came of it. Every unit takes a place in the stream of its arm; a stream is cut into blocks
     beforehand, and a block is released once, `deadline` seconds after its last place was taken.
-    Policies whose rule has a memory, and those with contexts, play single batches instead: units
-    that arrive while one waits get an arm, and their outcomes are not used.
+    Races, elimination and top two compare their arms side by side. Policies with contexts, and a
+    few others, play single batches instead: units that arrive while one waits get an arm, and their
+    outcomes are not used.
 
     - `horizon`: how many assignments are used at most; some policies need it.
     - `goal`: "regret" to treat well on the way, or "identify", with an identifying policy, to
@@ -60,6 +61,9 @@ class Trial(Curator):
     - `window`: how many assignments are planned at once, and given out in a random order; default:
       two for each arm. A day's arrivals is a good choice.
     - `share`: the least share of an arm in every window, by name: `share={"control": 0.2}`.
+    - `trend`: whether to compare arms within epochs of fixed shares, so that a trend that all arms
+      share does not matter; for dp-imed. `window` is then the largest epoch, best as many as arrive
+      within the deadline.
     - `outcome_range`: the least and the largest outcome; default: (0, 1). `binary`: whether
       outcomes can only be one of these two.
     - `intervals`: the kind that the report shows, fixed here: "auto", "anytime", "looks" or "end".

@@ -24,9 +24,9 @@ from ..checks import MOST_RUNS, count
 from ..errors import InvalidArgument
 from ..policies import CATALOGUE, Policy
 from ..policies.policy import BasePolicy, served
-from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
+from ..policies.step import FINISHED, STARVED, parts_of
 from ..progress import Bar
-from .loop import Curve, Study, compiled_loop, fresh_course
+from .loop import Curve, Study, compiled_loop, fresh_course, simulated_state
 from .own import OwnPolicy, OwnWork, own
 from .results import Comparison, Result
 from .work import (
@@ -330,7 +330,7 @@ class FinitePlayer(Player):
         policy, setting = work.policy, work.setting
         self.work = work
         self.loop: Callable[..., int] | None = None
-        self.state, self.course = fresh_state(policy, setting), fresh_course()
+        self.state, self.course = simulated_state(policy, setting), fresh_course()
         super().__init__(*self.state, self.course)
 
     def begin(self, number: int) -> Begun:

@@ -51,6 +51,8 @@ class Release(ReleasePart[Setting]):
     """The range of rewards that the sensitivity rests on."""
     secure_noise: ClassVar[bool] = True
     """Whether all its noise has a secure twin."""
+    settles: ClassVar[bool] = False
+    """Whether a batch leaves all that is public of other arms as it was."""
     any_lengths: ClassVar[bool] = True
     """Whether batches of any length, in any order of arms, cost what the guarantee says."""
     budget: Budget

@@ -58,6 +58,7 @@ class Tree(PureRelease):
 
     name: ClassVar[str] = "tree"
     publish: ClassVar[Function] = staticmethod(publish_tree)
+    settles: ClassVar[bool] = True
 
     def touches(self, schedule: Schedule, horizon: int) -> int:
         return tree_levels(schedule.releases(horizon))
@@ -117,6 +118,7 @@ class Hybrid(PureRelease):
 
     name: ClassVar[str] = "hybrid"
     publish: ClassVar[Function] = staticmethod(publish_hybrid)
+    settles: ClassVar[bool] = True
 
     def mean_noise(
         self, setting: Setting, sizes: Sequence[int], steps: int | None = None
@@ -161,6 +163,7 @@ class IdleHybrid(Hybrid):
 
     name: ClassVar[str] = "hybrid, idle arms counted"
     publish: ClassVar[Function] = staticmethod(publish_hybrid_idle)
+    settles: ClassVar[bool] = False
 
     def _steps(self, sizes: Sequence[int], steps: int) -> int:
         """A counter goes on with every arm."""

@@ -46,6 +46,7 @@ class Exact(Release):
     name: ClassVar[str] = "exact"
     publish: ClassVar[Function] = staticmethod(publish_exact)
     bounds: ClassVar[tuple[float, float] | None] = None
+    settles: ClassVar[bool] = True
 
     def parameters(self, setting: Setting) -> Unit:
         return Unit(setting.source.unit)

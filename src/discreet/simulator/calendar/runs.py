@@ -296,12 +296,14 @@ def _play(
     """All trials, fifty at a time; the seconds they took, without compiling."""
     import numpy as np
 
+    from ...draws import draws
+
     runs = len(record.days)
     arms, blocks = len(world.rates), len(design.marks) + 1
 
     def arguments(chunk: int) -> tuple[Any, ...]:
         child = np.random.SeedSequence(entropy, spawn_key=(chunk,))
-        rng = np.random.Generator(np.random.SFC64(child))
+        rng = draws(child)
         own = _own(extra)
         first = chunk * CHUNK
         last = min(first + CHUNK, runs)
