@@ -11,10 +11,10 @@ Names are loaded when they are first used, so importing the package is cheap.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .lazy import lazily
 from .version import __version__
+
+TYPE_CHECKING = False  # type checkers take it for True; typing itself would be most of the import
 
 if TYPE_CHECKING:
     from .arms import (

@@ -114,6 +114,16 @@ def share(argument: str, value: object, *, below: float = 1.0, fix: str = "use 0
     return number(argument, value, low=0.0, high=below, strict=True, fix=fix)
 
 
+def one_risk(risk: float | None, other: float | None, older: str = "delta") -> float | None:
+    """The risk, under its own name or under the older one."""
+    if risk is not None and other is not None:
+        raise InvalidArgument(
+            older, "be left out: it is the older name of risk", other,
+            "give risk; the δ of a budget belongs to the policy",
+        )  # fmt: skip
+    return other if risk is None else risk
+
+
 def probability(argument: str, value: object, *, fix: str) -> float:
     """A failure probability in [0, 1)."""
     clean = real(value)

@@ -67,6 +67,7 @@ STALE_SECONDS = 60 * 24 * 3600.0
 """A cached kernel that was not built for so long is removed when the next one is built."""
 
 _lock = threading.RLock()
+_uncounted = threading.local()
 _dispatchers: dict[tuple[str, str | None, bool], Function] = {}
 
 
@@ -90,7 +91,7 @@ class Kernel:
             raise TypeError(f"a kernel needs a plain function without closure, got {function!r}")
         self.function: types.FunctionType = function
         self.parts: dict[str, Function | Kernel] = parts
-        self._linked: dict[tuple[bool, str | None], Function] = {}
+        self._linked: dict[tuple[bool, str | None, bool], Function] = {}
 
     def __repr__(self) -> str:
         inside = "".join(f", {name}={part!r}" for name, part in self.parts.items())
@@ -125,7 +126,7 @@ class Kernel:
         return self._link(True, _classes(arguments))
 
     def _link(self, compiled: bool, classes: str | None) -> Function:
-        key = (compiled, classes)
+        key = (compiled, classes, _counts())
         if key not in self._linked:
             with _lock:
                 self._linked[key] = _link(self, {}, compiled, classes, inner=False)
@@ -157,16 +158,21 @@ def _unfilled(*arguments: object) -> None:
 def compile_for(name: str, link: Callable[[], Function], arguments: tuple[Any, ...]) -> Function:
     """A kernel compiled for such arguments now, or loaded, rather than when it is first called.
 
-    What numba cannot compile is refused in the words of numba's own first complaint.
+    A kernel that makes no arrays is compiled without counting references to those that it was
+    given: the caller holds them, and counting costs more than most rounds. What numba cannot
+    compile is refused in the words of numba's own first complaint.
     """
     from numba.core.errors import NumbaError
 
+    function: Any
     try:
-        function: Any = link()
-        kinds = tuple(function.typeof_pyval(argument) for argument in arguments)
-        if kinds not in function.overloads:
-            with _one_process(function.py_func.__name__):
-                function.compile(kinds)
+        try:
+            with _without_counting(arguments):
+                function = _compiled_now(link, arguments)
+        except NumbaError as error:
+            if "NRT required" not in str(error):
+                raise
+            function = _compiled_now(link, arguments)  # it makes arrays
     except NumbaError as error:
         raise InvalidArgument(
             "policy", "be made of functions that numba can compile", name,
@@ -174,6 +180,34 @@ def compile_for(name: str, link: Callable[[], Function], arguments: tuple[Any, .
         ) from None  # fmt: skip
     compiled: Function = function
     return compiled
+
+
+def _compiled_now(link: Callable[[], Function], arguments: tuple[Any, ...]) -> Function:
+    function: Any = link()
+    kinds = tuple(function.typeof_pyval(argument) for argument in arguments)
+    if kinds not in function.overloads:
+        with _one_process(function.py_func.__name__):
+            function.compile(kinds)
+    compiled: Function = function
+    return compiled
+
+
+@contextmanager
+def _without_counting(arguments: tuple[Any, ...]) -> Iterator[None]:
+    """Kernels that this thread links now count no references, unless an argument wants that:
+    NumPy's own generators do."""
+    from numpy.random import Generator
+
+    _uncounted.asked = not any(type(argument) is Generator for argument in arguments)
+    try:
+        yield
+    finally:
+        _uncounted.asked = False
+
+
+def _counts() -> bool:
+    """Whether a kernel that is linked now counts references."""
+    return not getattr(_uncounted, "asked", False)
 
 
 LOCKS = 64
@@ -260,7 +294,7 @@ def _link(
     """`classes` is None for code that is not cached; `inner` functions, which are part of their
     caller's code, never are."""
     function, parts = kernel.function, {**outer, **kernel.parts}
-    said = f"{_digest(kernel, outer)} {classes}{_bounds()} {_draws_digest()}"
+    said = f"{_digest(kernel, outer)} {classes}{_bounds()} {_draws_digest()} {_counts()}"
     digest = hashlib.sha256(said.encode()).hexdigest()
     if compiled and (digest, classes, inner) in _dispatchers:
         return _dispatchers[digest, classes, inner]
@@ -336,7 +370,7 @@ def _njit(function: types.FunctionType, cached: bool, inner: bool, inline: bool)
     import numba
 
     njit: Callable[..., Callable[[Function], Function]] = numba.njit
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": _counts()}
     if inner:  # nobody calls it from Python, and the wrappers for that are a third of the compiling
         options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": inline}
     dispatcher: Any = njit(**options)(function)

@@ -22,8 +22,8 @@ def command(
     ],
     json: Json = False,
 ) -> None:
-    """Show the formulas, budgets, options and guarantee of one policy; or of a trial's report the
-    intervals, the differences and the guarantee."""
+    """Show the formulas, budgets, options and guarantee of a policy, or the intervals, differences
+    and guarantee of a trial's report."""
     if name.lower().endswith(".json"):
         show_report(Path(name), json)
         return
@@ -59,22 +59,27 @@ def show_report(path: Path, json: bool) -> None:
     except (OSError, UnicodeDecodeError, JSONDecodeError) as error:
         raise DamagedFile(f"{path}: not a saved report ({error})") from None
     if not isinstance(report, dict) or not isinstance(report.get("record"), dict):
+        why = report.get("silence") if isinstance(report, dict) else None
         raise DamagedFile(
-            f"{path}: holds no public record; save trial.report() of a trial whose releases speak "
-            "of mean outcomes"
+            f"{path}: holds no public record{f' ({why})' if isinstance(why, str) else ''}; save "
+            "trial.report() of a trial whose releases speak of mean outcomes"
         )
+    whole = None
     try:
         found = intervals(report)
         compared = None if report["record"]["recorded"]["kind"] == "again" else differences(report)
+        if found.estimand == "responders":
+            whole = intervals(report, over="all")
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, DiscreetError):
             raise
         raise DamagedFile(f"{path}: its record is damaged ({type(error).__name__})") from None
     if json:
         shown = None if compared is None else compared.to_dict()
-        print_json({"intervals": found.to_dict(), "differences": shown})
+        of_all = {} if whole is None else {"intervals_of_all": whole.to_dict()}
+        print_json({"intervals": found.to_dict(), "differences": shown, **of_all})
         return
-    for part in (found, compared):
+    for part in (found, whole, compared):
         if part is not None:
             print_text(str(part))
     print_text(str(report.get("guarantee", "")))

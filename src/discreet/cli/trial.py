@@ -35,7 +35,7 @@ File = Annotated[
 FORMATS = ("text", "json", "csv", "html")
 TRIAL_SETTINGS = (
     "horizon", "goal", "risk", "deadline", "missing", "outcome_range", "binary", "intervals",
-    "contributions", "conflicts", "streams", "window", "share",
+    "contributions", "conflicts", "streams", "window", "share", "trend",
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@
 | evidence-tt  | mixture evidence on running sums; any budget or none; `xi` for good within xi |
 | local-evidence-tt | the same on random bits |
 | chernoff-tt  | its simpler twin, on batches of fixed sizes |
+| race         | all arms side by side, the ones behind dropped at fixed looks; for live trials |
 | halving, classical-halving, uniform | a fixed number of `participants`, no risk promised |
 
 Options: `beta`, the leader's share; `threshold="public"`, for adap-tt, is what the authors' public
@@ -53,6 +54,7 @@ from .evidence import EFFECTS
 from .evidence_top_two import EnoughEvidence, EvidenceTopTwo, MissingEvidence
 from .halving import Halved, Halving, HalvingRounds
 from .identifier import Identifier
+from .race import Looks, RaceWon, Racing
 from .recommendation import BestActive
 from .sampling import Elimination, PrivateTopTwo, RandomTopTwo, SharedTopTwo, TopTwo
 from .stopping import Likelihood, OneLeft
@@ -255,6 +257,15 @@ def _chernoff_tt(budget: Budget | None = None, xi: float = 0.0, ratio: float = 1
     return Identifier(
         "chernoff-tt", FixedBatches(ratio), running(budget), ChernoffTopTwo(xi), "jourdan2025",
         stopping=EnoughChernoff(),
+    )  # fmt: skip
+
+
+@row("race", Pure, reference="maron1994")
+def _race(epsilon: float) -> Identifier:
+    """Race"""
+    return Identifier(
+        "race", Looks(), RunningLaplace(epsilon), Racing(), "maron1994",
+        stopping=RaceWon(), recommendation=BestActive(),
     )  # fmt: skip
 
 

@@ -36,7 +36,7 @@ from ..policies.schedules import Growth
 from ..policies.view import View
 from .evidence_top_two import least_cost
 from .sampling import Tracking, first_unreleased
-from .setting import delta_of
+from .setting import risk_of
 from .stopping import Stopping
 
 STEPS = 64
@@ -75,6 +75,11 @@ def choose_plain(rule: Share, memory: Tracking, view: View, t: int, rng: Any) ->
     if memory.own[leader] <= rule.beta * memory.led[leader]:
         memory.own[leader] += 1
         return leader
+    return challenger_of(rule, view, leader)
+
+
+def challenger_of(rule: Share, view: View, leader: int) -> int:
+    """argmin C + log N."""
     least, challenger = math.inf, -1
     weight = float(view.pulls[leader])
     for other in range(len(view.value)):
@@ -84,6 +89,12 @@ def choose_plain(rule: Share, memory: Tracking, view: View, t: int, rng: Any) ->
             if score < least:
                 least, challenger = score, other
     return challenger
+
+
+def plain_pair(rule: Share, memory: Tracking, view: View, t: int) -> tuple[int, int]:
+    """Leader and challenger; every arm has a release."""
+    leader = leader_of(view)
+    return leader, challenger_of(rule, view, leader)
 
 
 @dataclass(frozen=True)
@@ -105,6 +116,11 @@ class PlainTopTwo(Rule):
         import numpy as np
 
         return Tracking(np.zeros(setting.arms, np.int64), np.zeros(setting.arms, np.int64))
+
+    @property
+    def pair(self) -> Kernel:
+        """(rule, memory, view, t) -> leader and challenger, for runs in which both are played."""
+        return Kernel(plain_pair)
 
 
 class Level(NamedTuple):
@@ -159,7 +175,7 @@ class EnoughCost(Stopping):
                 "schedule", "be Doubling or Geometric for this stopping rule",
                 str(setting.schedule), "use Doubling()",
             )  # fmt: skip
-        log_risk = math.log(delta_of(setting, self.name) / (setting.arms - 1))
+        log_risk = math.log(risk_of(setting, self.name) / (setting.arms - 1))
         return Level(setting.pure_epsilon(self.name), log_risk, growth.first, growth.ratio)
 
     def covers(self, schedule: Schedule, release: Release) -> bool:

@@ -30,8 +30,8 @@ from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
 from ..policies import Phases, Release, Rule, Schedule, Setting
 from ..policies.elimination import Race, count_active, fresh_race, next_active
+from ..policies.releases.entries import Noise
 from ..policies.view import View
-from .evidence import Noise
 from .stopping import Stopping
 
 
@@ -125,6 +125,9 @@ class Halving(Rule):
         if setting.source.secure:
             return Rounds(lengths, stay)
         return Rounds(np.array(lengths), np.array(stay))
+
+    def planned_rounds(self, setting: Setting) -> tuple[int, bool] | None:
+        return len(self.lengths(setting.arms)[0]), not math.isfinite(self.cut)
 
     def memory(self, setting: Setting) -> Race:
         return fresh_race(setting.arms)

@@ -30,7 +30,7 @@ from ..privacy.source import SIMULATED, Source
 from .halving import Halving
 from .recommendation import BestActive, BestMean, Recommendation
 from .sampling import BatchedTopTwo, PrivateTopTwo
-from .setting import RiskSetting, check_delta
+from .setting import RiskSetting, check_risk
 from .stopping import OneLeft, Stopping
 
 
@@ -65,7 +65,7 @@ class Identifier(Policy):
                 "mixed", "be False where the rule sets the phases", True, "leave it out"
             )
         if self.delta is not None:
-            check_delta(self.delta)
+            check_risk(self.delta)
 
     @property
     def risk(self) -> float | None:
@@ -107,7 +107,7 @@ class Identifier(Policy):
                 "risk", f"be left out for {self.name}, which has a fixed size", risk,
                 "give participants instead, or take evidence-tt",
             )  # fmt: skip
-        return replace(self, delta=check_delta(risk), recipe=self._recipe(risk=risk))
+        return replace(self, delta=check_risk(risk), recipe=self._recipe(risk=risk))
 
     def among(self, participants: int) -> Identifier:
         """The row for a fixed number of participants."""
@@ -124,7 +124,7 @@ class Identifier(Policy):
         return {**self.recipe, **changes} if self.recipe else {}
 
     def batched(self) -> Identifier:
-        """The row for a live trial, which plays one batch at a time."""
+        """The row for a live trial, which decides between releases and not every round."""
         if not self.mixed:
             return self
         if isinstance(self.rule, PrivateTopTwo) and not isinstance(self.schedule, EachRound):

@@ -27,7 +27,7 @@ from ..policies import Rule, Setting, SuccessiveElimination
 from ..policies.elimination import Confidence
 from ..policies.view import View
 from .costs import SIGMA, GaussianCost, Scale, resistance
-from .setting import delta_of
+from .setting import risk_of
 from .thresholds import phase
 
 
@@ -151,6 +151,12 @@ def choose_for_a_batch(rule: TopTwoScale, memory: Any, view: View, t: int, rng: 
     return challenger
 
 
+def leader_and_challenger(rule: TopTwoScale, memory: Any, view: View, t: int) -> tuple[int, int]:
+    """The two arms of which one is played; every arm has a release."""
+    leader = find_leader(rule, view, t)
+    return leader, find_challenger(rule, view, leader)
+
+
 @dataclass(frozen=True)
 class TopTwo(Rule):
     """TTUCB's sampling, for a release after every round."""
@@ -180,6 +186,11 @@ class TopTwo(Rule):
         import numpy as np
 
         return Tracking(np.zeros(setting.arms, np.int64), np.zeros(setting.arms, np.int64))
+
+    @property
+    def pair(self) -> Kernel:
+        """(rule, memory, view, t) -> leader and challenger, for runs in which both are played."""
+        return Kernel(leader_and_challenger, **Kernel(self.choose).parts)
 
 
 @dataclass(frozen=True)
@@ -225,7 +236,7 @@ class RandomTopTwo(PrivateTopTwo):
 
 @dataclass(frozen=True)
 class BatchedTopTwo(PrivateTopTwo):
-    """The shared bonus, decided once a batch: a live trial plays one batch at a time."""
+    """The shared bonus, decided once a batch, as live trials in single batches do."""
 
     name: ClassVar[str] = "private top two, batch by batch"
     choose: ClassVar[Function | Kernel] = Kernel(
@@ -241,4 +252,4 @@ class Elimination(SuccessiveElimination):
     """Successive elimination with β = δ."""
 
     def parameters(self, setting: Setting) -> Confidence:
-        return Confidence(setting.pure_epsilon(self.name), delta_of(setting, self.name))
+        return Confidence(setting.pure_epsilon(self.name), risk_of(setting, self.name))

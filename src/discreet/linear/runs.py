@@ -21,7 +21,7 @@ from ..policies.policy import served
 from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
 from ..simulator.loop import Curve
 from ..simulator.results import Comparison, Result
-from ..simulator.runs import DECISIONS, compared, listed
+from ..simulator.runs import DECISIONS, Asked, compared, listed
 from ..simulator.work import Player, RegretWork
 from .algebra import of_known_length
 from .batches import RangedRelease
@@ -64,10 +64,8 @@ def compare(
             "problem", "be a LinearProblem", problem, "make one, such as LinearProblem.random()"
         )
     fitting = [fitted(policy, problem) for policy in listed(policies)]
-    return compared(
-        fitting, problem, check_problem, LinearWork, horizon=horizon, runs=runs, seed=seed,
-        threads=threads, points=points, progress=progress,
-    )  # fmt: skip
+    asked = Asked(horizon, runs, seed, threads, points, progress)
+    return compared(fitting, problem, check_problem, LinearWork, asked)
 
 
 SPREADS = 3.0

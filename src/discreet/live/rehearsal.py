@@ -300,7 +300,9 @@ class Rehearsal:
         `binary` says that rewards are 0 or 1; with a calendar, give it in the beginning."""
         if self._visits is not None:
             return self._visits.trial.public_record()
-        return self._run.record(self._arms, (0.0, 1.0), "auto", binary)
+        found = self._run.record(self._arms, (0.0, 1.0), "auto", binary)
+        bounded = binary or self.policy.bounds is not None
+        return found if found is None or bounded else replace(found, bounded=False)
 
     def report(self) -> dict[str, Any]:
         """What the policy has seen: counts and released means, ready for JSON; with a calendar,

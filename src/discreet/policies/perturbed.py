@@ -22,6 +22,7 @@ from ..compiled import Function, Kernel
 from ..errors import InvalidArgument, UnsupportedBudget
 from ..privacy.budgets import Approximate, Budget, Pure
 from ..privacy.mechanisms import TruncatedLaplace
+from .releases.entries import Entries, Silence
 from .releases.exact import Exact
 from .rules import Rule, choose_sampled, epsilon_delta
 from .starts import beta_start, check_start, gauss_start
@@ -226,3 +227,9 @@ class ExactBits(Exact):
         if not self._checked_sizes(sizes):
             return None
         return MeanNoise((Part("response", 0.5 / sum(sizes), sum(sizes)),))
+
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """None: its sums are exact and stay private, choices are all that is public."""
+        return Silence(
+            f"{self.name!r} keeps exact sums to itself: a perturbed leader shows its choices only"
+        )

@@ -28,6 +28,7 @@ from ..privacy.counters import tree_add
 from ..privacy.guarantees import Definition, Guarantee
 from .releases.base import laplace_parts, noise
 from .releases.counting import Tree
+from .releases.entries import AGAIN, SIZES, Entries, Silence
 from .rules import Rule, clip01
 from .schedules import UNTIL_THE_END, Phases, Schedule, check_length
 from .thompson import choose_beta
@@ -97,7 +98,7 @@ def best_two_differ(view: View) -> float:
 
 @dataclass(frozen=True)
 class GapThenTree(Tree):
-    """Noisy means of batches, then a tree an arm; a reward is in one of the two.
+    """Noisy means of batches, then a tree per arm; a reward is in one of the two.
 
     The node noise is Lap(h/ε), that of a batch Lap(1/ε). `divided`: 2K times both, as printed.
     """
@@ -144,6 +145,11 @@ class GapThenTree(Tree):
         return laplace_parts(
             setting, sizes, (self.parameters(setting).scale, sum(sizes).bit_count())
         )
+
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """The tree where it holds a power of two of rewards, one node; the batches of the gap's
+        estimation, which have other noise, are left out."""
+        return Entries(AGAIN, self.noise_of_sum(setting), SIZES, doubling=True)
 
     def guarantee(self, schedule: Schedule, horizon: int | None = None) -> Guarantee:
         """Table DP: the blocks are aligned as long as nobody replaces the arms that are chosen."""

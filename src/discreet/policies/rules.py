@@ -4,7 +4,7 @@ A rule's kernel `choose(rule, memory, view, t, rng)` sees releases and counts, n
 whatever it does is post-processing. `t` rounds are over; the papers' t is the next one, t + 1.
 
 Most rules are an index to maximise or a score to minimise: the templates below walk over the arms,
-and a family fills in one formula.
+and a family fills in one formula. `lazy.py` walks over fewer.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ class Rule(RulePart[Setting]):
     """Base of all rules of finite arms."""
 
     choose: ClassVar[Function | Kernel]
+    lazy: ClassVar[Kernel | None] = None
+    """The same choice with notes of earlier rounds, for simulations: see `lazy.py`."""
     bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     """The range of rewards that the formula is meant for; None for any."""
 
@@ -35,12 +37,21 @@ class Rule(RulePart[Setting]):
     def check_release(self, release: Release) -> None:
         """Refuse a release on which the rule's own claim, or its formula, would not hold."""
 
+    def planned_rounds(self, setting: Setting) -> tuple[int, bool] | None:
+        """For rules that fix the sizes of all batches themselves: the most releases of an arm, and
+        whether all arms get them, whatever is released. Else None."""
+        return None
+
     @property
     def budget(self) -> Budget | None:
         """What one choice costs, for rules that are themselves the mechanism; else None."""
         return None
 
 
+level: Callable[[Any, int], float] = open_slot("level")
+"""What an index takes from the round t + 1: it never falls."""
+bound: Callable[[Any, View, int, float], float] = open_slot("bound")
+"""The index of an arm at a level: it never falls with the level, rounding included."""
 index: Callable[[Any, View, int, int], float] = open_slot("index")
 """The index of an arm in round t + 1."""
 exceeds: Callable[[Any, View, int, int, float], bool] = open_slot("exceeds")
@@ -62,6 +73,19 @@ def choose_largest(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
         value = index(rule, view, arm, t)
         if value > level:
             best, level = arm, value
+    return best
+
+
+def choose_highest(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
+    """The same with `bound`, what depends on the round worked out once."""
+    now = level(rule, t)
+    best, largest = 0, -1e300
+    for arm in range(len(view.size)):
+        if view.size[arm] == 0:
+            return arm
+        value = bound(rule, view, arm, now)
+        if value > largest:
+            best, largest = arm, value
     return best
 
 

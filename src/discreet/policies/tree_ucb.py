@@ -19,7 +19,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
-from .rules import Rule
+from .lazy import lazily
+from .rules import Rule, choose_highest
 from .view import Setting, View
 
 
@@ -30,19 +31,15 @@ class TreeWidth(NamedTuple):
     noise: float
 
 
-def choose_dp_ucb(rule: TreeWidth, memory: Any, view: View, t: int, rng: Any) -> int:
-    """argmax of the DP-UCB index, the logarithm taken once a round."""
-    level = math.log(2.0) + rule.power * math.log(t + 1.0)  # log(2/δ')
-    noise = rule.noise * level
-    best, largest = 0, -1e300
-    for arm in range(len(view.size)):
-        size = view.size[arm]
-        if size == 0:
-            return arm
-        value = view.value[arm] + math.sqrt(2.0 * level / size) + noise / size
-        if value > largest:
-            best, largest = arm, value
-    return best
+def dp_ucb_level(rule: TreeWidth, t: int) -> float:
+    """log(2/δ')."""
+    return math.log(2.0) + rule.power * math.log(t + 1.0)
+
+
+def dp_ucb_bound(rule: TreeWidth, view: View, arm: int, level: float) -> float:
+    """r/N + sqrt(2 log(2/δ')/N) + sqrt(8) log^1.5 T log(2/δ')/(εN)."""
+    size = view.size[arm]
+    return view.value[arm] + math.sqrt(2.0 * level / size) + rule.noise * level / size
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,10 @@ class DPUCB(Rule):
 
     power: float = 4.0
     name: ClassVar[str] = "UCB index + tree width"
-    choose: ClassVar[Function | Kernel] = staticmethod(choose_dp_ucb)
+    choose: ClassVar[Function | Kernel] = Kernel(
+        choose_highest, level=dp_ucb_level, bound=dp_ucb_bound
+    )
+    lazy: ClassVar[Kernel | None] = lazily(dp_ucb_level, dp_ucb_bound)
 
     def __post_init__(self) -> None:
         if not 0.0 < self.power < math.inf:
@@ -69,18 +69,15 @@ class Slack(NamedTuple):
     noise: float
 
 
-def choose_private_ucb(rule: Slack, memory: Any, view: View, t: int, rng: Any) -> int:
-    """argmax of r/N + sqrt(2 log t/N) + Γ/N."""
-    level = 2.0 * math.log(t + 1.0)
-    best, largest = 0, -1e300
-    for arm in range(len(view.size)):
-        size = view.size[arm]
-        if size == 0:
-            return arm
-        value = view.value[arm] + math.sqrt(level / size) + rule.noise / size
-        if value > largest:
-            best, largest = arm, value
-    return best
+def private_level(rule: Slack, t: int) -> float:
+    """2 log t."""
+    return 2.0 * math.log(t + 1.0)
+
+
+def private_bound(rule: Slack, view: View, arm: int, level: float) -> float:
+    """r/N + sqrt(2 log t/N) + Γ/N."""
+    size = view.size[arm]
+    return view.value[arm] + math.sqrt(level / size) + rule.noise / size
 
 
 def check_gamma(gamma: float) -> None:
@@ -96,7 +93,10 @@ class PrivateUCB(Rule):
     gamma: float = 0.1
     divided: bool = False
     name: ClassVar[str] = "UCB index + Γ/N"
-    choose: ClassVar[Function | Kernel] = staticmethod(choose_private_ucb)
+    choose: ClassVar[Function | Kernel] = Kernel(
+        choose_highest, level=private_level, bound=private_bound
+    )
+    lazy: ClassVar[Kernel | None] = lazily(private_level, private_bound)
 
     def __post_init__(self) -> None:
         check_gamma(self.gamma)
@@ -109,19 +109,16 @@ class PrivateUCB(Rule):
         return Slack(slack * arms if self.divided else slack)
 
 
-def choose_experimental(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
-    """argmax of r/N + sqrt(r log t)/N + log t/N, r at least 0."""
-    level = math.log(t + 1.0)
-    best, largest = 0, -1e300
-    for arm in range(len(view.size)):
-        size = view.size[arm]
-        if size == 0:
-            return arm
-        total = max(view.value[arm] * size, 0.0)
-        value = view.value[arm] + (math.sqrt(total * level) + level) / size
-        if value > largest:
-            best, largest = arm, value
-    return best
+def log_level(rule: Any, t: int) -> float:
+    """log t."""
+    return math.log(t + 1.0)
+
+
+def experimental_bound(rule: Any, view: View, arm: int, level: float) -> float:
+    """r/N + sqrt(r log t)/N + log t/N, r at least 0."""
+    size = view.size[arm]
+    total = max(view.value[arm] * size, 0.0)
+    return view.value[arm] + (math.sqrt(total * level) + level) / size
 
 
 @dataclass(frozen=True)
@@ -129,23 +126,18 @@ class ExperimentalUCB(Rule):
     """r/N + sqrt(r log t)/N + log t/N."""
 
     name: ClassVar[str] = "UCB index, experimental width"
-    choose: ClassVar[Function | Kernel] = staticmethod(choose_experimental)
+    choose: ClassVar[Function | Kernel] = Kernel(
+        choose_highest, level=log_level, bound=experimental_bound
+    )
+    lazy: ClassVar[Kernel | None] = lazily(log_level, experimental_bound)
 
 
-def choose_bound(rule: Slack, memory: Any, view: View, t: int, rng: Any) -> int:
-    """argmax of r/N + sqrt(2 log t/N) + ν/N."""
-    log_t = math.log(t + 1.0)
-    noise = rule.noise * (math.log(4.0) + 4.0 * log_t)
-    best, largest = 0, -1e300
-    for arm in range(len(view.size)):
-        size = view.size[arm]
-        if size == 0:
-            return arm
-        between = 0.0 if size & (size - 1) == 0 else math.log(size)
-        value = view.value[arm] + math.sqrt(2.0 * log_t / size) + noise * (1.0 + between) / size
-        if value > largest:
-            best, largest = arm, value
-    return best
+def hybrid_bound(rule: Slack, view: View, arm: int, level: float) -> float:
+    """r/N + sqrt(2 log t/N) + ν/N."""
+    size = view.size[arm]
+    noise = rule.noise * (math.log(4.0) + 4.0 * level)
+    between = 0.0 if size & (size - 1) == 0 else math.log(size)
+    return view.value[arm] + math.sqrt(2.0 * level / size) + noise * (1.0 + between) / size
 
 
 @dataclass(frozen=True)
@@ -153,7 +145,10 @@ class DPUCBBound(Rule):
     """r/N + sqrt(2 log t/N) + ν/N, ν = (sqrt(8)/ε) log(4t⁴) (1 + log N 1{N no power of 2})."""
 
     name: ClassVar[str] = "UCB index + hybrid width"
-    choose: ClassVar[Function | Kernel] = staticmethod(choose_bound)
+    choose: ClassVar[Function | Kernel] = Kernel(
+        choose_highest, level=log_level, bound=hybrid_bound
+    )
+    lazy: ClassVar[Kernel | None] = lazily(log_level, hybrid_bound)
 
     def parameters(self, setting: Setting) -> Slack:
         return Slack(math.sqrt(8.0) / setting.pure_epsilon(self.name))

@@ -14,7 +14,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
-from .rules import Rule, choose_largest
+from .lazy import lazily
+from .rules import Rule, choose_highest
 from .view import Setting, View
 
 
@@ -37,12 +38,23 @@ def choose_ucb1(rule: Width, memory: Any, view: View, t: int, rng: Any) -> int:
     return best
 
 
+def ucb1_level(rule: Width, t: int) -> float:
+    """c log t."""
+    return rule.factor * math.log(t + 1.0)
+
+
+def ucb_bound(rule: Any, view: View, arm: int, level: float) -> float:
+    """mean + sqrt(level / N)."""
+    return view.value[arm] + math.sqrt(level / view.size[arm])
+
+
 @dataclass(frozen=True)
 class UCB1(Rule):
     """mean + sqrt(2 log t / N)."""
 
     name: ClassVar[str] = "UCB1 index"
     choose: ClassVar[Function | Kernel] = staticmethod(choose_ucb1)
+    lazy: ClassVar[Kernel | None] = lazily(ucb1_level, ucb_bound)
     bounds: ClassVar[tuple[float, float] | None] = None
 
     def parameters(self, setting: Setting) -> Width:
@@ -54,9 +66,9 @@ def log_f(t: int) -> float:
     return math.log(1.0 + (t + 1.0) * math.log(t + 1.0) ** 2)
 
 
-def asymptotic_index(rule: Width, view: View, arm: int, t: int) -> float:
-    """mean + sqrt(2 σ² log f(t) / N)."""
-    return float(view.value[arm] + math.sqrt(rule.factor * log_f(t) / view.size[arm]))
+def asymptotic_level(rule: Width, t: int) -> float:
+    """2 σ² log f(t)."""
+    return rule.factor * log_f(t)
 
 
 @dataclass(frozen=True)
@@ -65,7 +77,10 @@ class AsymptoticUCB(Rule):
 
     sigma: float = 0.5
     name: ClassVar[str] = "UCB index"
-    choose: ClassVar[Function | Kernel] = Kernel(choose_largest, index=asymptotic_index)
+    choose: ClassVar[Function | Kernel] = Kernel(
+        choose_highest, level=asymptotic_level, bound=ucb_bound
+    )
+    lazy: ClassVar[Kernel | None] = lazily(asymptotic_level, ucb_bound)
     bounds: ClassVar[tuple[float, float] | None] = None
 
     def __post_init__(self) -> None:

@@ -224,15 +224,15 @@ def _node_levels(step: int) -> tuple[int, int]:
     """
     level = 0
     rest = step
-    while rest % 2 == 0:
-        rest //= 2
+    while rest & 1 == 0:
+        rest >>= 1
         level += 1
     rest -= 1
     if rest == 0:
         return level, 0
     before = level
-    while rest % 2 == 0:
-        rest //= 2
+    while rest & 1 == 0:
+        rest >>= 1
         before += 1
     return level, before
 

@@ -15,17 +15,20 @@ from typing import Any, NamedTuple
 from ..arms.base import Law, lost_steadily
 from ..compiled import Floats, Function, Integers, Kernel
 from ..policies import Policy
+from ..policies.lazy import is_lazy, no_ceilings
 from ..policies.step import (
     FINISHED,
     PAUSED,
     STARVED,
+    State,
     close_batch,
     collect,
     collecting,
+    fresh_state,
     open_batch,
     slots_of,
 )
-from ..policies.view import View
+from ..policies.view import Setting, View
 from ..privacy.source import SIMULATED
 
 
@@ -124,12 +127,20 @@ def fresh_course() -> Course:
     return Course(zero(), zero(), zero(), zero(), zero(), np.zeros(1), np.zeros(1))
 
 
+def simulated_state(policy: Policy, setting: Setting) -> State:
+    """A run that has not begun, for `loop_kernel`."""
+    state = fresh_state(policy, setting)
+    return state._replace(memory=no_ceilings(setting.arms)) if is_lazy(policy) else state
+
+
 @lru_cache(maxsize=256)
 def loop_kernel(policy: Policy, draw: Function, lost: Function = lost_steadily) -> Kernel:
     """The loop with a policy and a law filled in, all in one: called functions that take the
     generator count a reference to it in every round."""
     gather = collecting(policy, draw, SIMULATED)
     slots = {name: part.inlined() for name, part in slots_of(policy, SIMULATED).items()}
+    if is_lazy(policy):
+        slots["choose"] = Kernel(policy.rule.lazy).inlined()  # type: ignore[arg-type]
     return Kernel(run, collect=gather.inlined(), lost=lost, **slots)
 
 

@@ -17,16 +17,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
 
 from ..arms.base import Law
 from ..checks import MOST_RUNS, count
 from ..errors import InvalidArgument
 from ..policies import CATALOGUE, Policy
 from ..policies.policy import BasePolicy, served
-from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
+from ..policies.step import FINISHED, STARVED, parts_of
 from ..progress import Bar
-from .loop import Curve, Study, compiled_loop, fresh_course
+from .loop import Curve, Study, compiled_loop, fresh_course, simulated_state
 from .own import OwnPolicy, OwnWork, own
 from .results import Comparison, Result
 from .work import (
@@ -61,6 +61,17 @@ class Finishing(Protocol):
     def result(self) -> Result: ...
 
 
+class Asked(NamedTuple):
+    """The size of a study, as it was asked for."""
+
+    horizon: float
+    runs: int
+    seed: int | None
+    threads: int | None
+    points: int
+    progress: bool | Bar | None
+
+
 @overload
 def simulate(
     policy: BasePolicy[Any] | Any,
@@ -89,6 +100,8 @@ def simulate(
     default: float | str = "estimate",
     drift: Drift | None = None,
     window: int = 1,
+    share: float | Sequence[float] = 0.0,
+    trend: bool = False,
 ) -> TrialResult: ...
 def simulate(
     policy: BasePolicy[Any],
@@ -114,15 +127,21 @@ def simulate(
     With `arrivals` (participants a day) outcomes come late, and arms run side by side in streams:
     `delay` (a deadline in days, or a `Delay`), `missing` (the share that never answers, or one per
     arm), `default` (what a missing outcome counts as; default: means of those who answered),
-    `drift` (a `Drift`) and `window` (places that are shuffled) say how; the result is then a
-    `TrialResult`: see `discreet.simulator.calendar`.
+    `drift` (a `Drift`), `window` (places that are shuffled), `share` (the least of every arm) and
+    `trend` (arms are compared within epochs alone) say how; the result is then a `TrialResult`: see
+    `discreet.simulator.calendar`.
 
     `progress=None` shows a bar on a terminal once the work has taken a second, and says anywhere
     that code is being compiled. Ctrl-C ends the work early and returns the runs that were finished:
     `result.complete` is then False.
     """
     if arrivals is not None:
-        return _on_calendar(policy, law, arrivals, late, horizon, runs, seed, threads, shuffle)
+        if check_flag("shuffle", shuffle):
+            raise InvalidArgument(
+                "shuffle", "be False with arrivals", shuffle, "arms run side by side: leave it out"
+            )
+        size = {"horizon": horizon, "runs": runs, "seed": seed, "threads": threads}
+        return _on_calendar(policy, law, {"arrivals": arrivals, **late}, **size)
     if late:
         _known(late)
         raise InvalidArgument(
@@ -134,13 +153,10 @@ def simulate(
     )[0]  # fmt: skip
 
 
-LATE = ("delay", "missing", "default", "drift", "window")
+LATE = ("delay", "missing", "default", "drift", "window", "share", "trend")
 
 
-def _on_calendar(
-    policy: Any, law: Any, arrivals: float, late: dict[str, Any], horizon: float, runs: int,
-    seed: int | None, threads: int | None, shuffle: bool,
-) -> TrialResult:  # fmt: skip
+def _on_calendar(policy: Any, law: Any, late: dict[str, Any], **size: Any) -> TrialResult:
     from .calendar import calendar, simulate_trials
 
     _known(late)
@@ -148,19 +164,12 @@ def _on_calendar(
         policy, "outcomes that come late", Policy, "finite",
         fix="use for example discreet.policy(\"dp-imed\", epsilon=1.0)",
     )  # fmt: skip
-    if check_flag("shuffle", shuffle):
-        raise InvalidArgument(
-            "shuffle", "be False with arrivals", shuffle, "arms run side by side: leave it out"
-        )
-    checked = calendar(getattr(law, "arms", 1), arrivals=arrivals, **late)
-    return simulate_trials(
-        policy, law, checked, horizon=horizon, runs=runs, seed=seed, threads=threads
-    )
+    return simulate_trials(policy, law, calendar(getattr(law, "arms", 1), **late), **size)
 
 
 def _known(late: dict[str, Any]) -> None:
     for name in late:
-        if name not in LATE:
+        if name not in ("arrivals", *LATE):
             raise TypeError(f"simulate() got an unexpected keyword argument {name!r}")
 
 
@@ -199,10 +208,8 @@ def compare(
             "build it: discreet.Bernoulli([0.7, 0.5]); linear problems take linear policies",
         )  # fmt: skip
     work = partial(_work, shuffle=check_flag("shuffle", shuffle))
-    return compared(
-        finite, law, check_law, work, horizon=horizon, runs=runs, seed=seed,
-        threads=threads, points=points, progress=progress,
-    )  # fmt: skip
+    asked = Asked(horizon, runs, seed, threads, points, progress)
+    return compared(finite, law, check_law, work, asked)
 
 
 def _work(policy: Policy | OwnPolicy, *study: Any, shuffle: bool) -> Simulation | OwnWork:
@@ -216,26 +223,20 @@ def compared(
     place: S,
     check: Callable[[P, S], None],
     work: Callable[[P, S, int, int, int, Any], Finishing],
-    *,
-    horizon: float,
-    runs: int,
-    seed: int | None,
-    threads: int | None,
-    points: int,
-    progress: bool | Bar | None,
+    asked: Asked,
 ) -> Comparison:
     """Check everything, then run every policy on a law or problem, each as `work` of its own."""
     policies = listed(policies)
     for policy in policies:
         check(policy, place)
-    rounds = check_horizon(horizon, place)
-    runs = count("runs", runs, most=MOST_RUNS)
-    points = count("points", points, least=2, most=MOST_RUNS)
-    workers, entropy = check_threads(threads), entropy_of(seed)
+    rounds = check_horizon(asked.horizon, place)
+    runs = count("runs", asked.runs, most=MOST_RUNS)
+    points = count("points", asked.points, least=2, most=MOST_RUNS)
+    workers, entropy = check_threads(asked.threads), entropy_of(asked.seed)
     check_room(runs, points, place.arms)
     grid = log_grid(rounds, points)
     works = [work(policy, place, rounds, runs, entropy, grid) for policy in policies]
-    return do_all(works, runs, workers, progress)
+    return do_all(works, runs, workers, asked.progress)
 
 
 def listed(policies: Iterable[P]) -> list[P]:
@@ -310,6 +311,18 @@ def log_grid(horizon: int, points: int) -> Any:
     return grid
 
 
+class Begun(NamedTuple):
+    """A run that is under way: call `loop(*arguments, pace, rng)` until it is finished."""
+
+    loop: Callable[..., int]
+    arguments: tuple[Any, ...]
+    rng: Any
+    refill: Callable[[], bool]
+    """more rewards of a law that has run out of them; False if there are none"""
+    order: Any = None
+    """the arms in the order in which the run meets them; None for their own"""
+
+
 class FinitePlayer(Player):
     """The arrays of one run of a policy."""
 
@@ -317,10 +330,11 @@ class FinitePlayer(Player):
         policy, setting = work.policy, work.setting
         self.work = work
         self.loop: Callable[..., int] | None = None
-        self.state, self.course = fresh_state(policy, setting), fresh_course()
+        self.state, self.course = simulated_state(policy, setting), fresh_course()
         super().__init__(*self.state, self.course)
 
-    def play(self, number: int) -> bool:
+    def begin(self, number: int) -> Begun:
+        """Set up a run from its own seed."""
         work = self.work
         self.reset()
         rng = work.generator(number)
@@ -332,15 +346,25 @@ class FinitePlayer(Player):
         state = law.start(rng)
         pulls = work.pulls[number]
         study = Study(work.horizon, gaps, Curve(work.grid, work.regret[number], pulls))
-        arguments = (state, *work.parts, *self.state, self.course, study, DECISIONS, rng)
+        arguments = (state, *work.parts, *self.state, self.course, study)
+        every = (*arguments, DECISIONS, rng)
         loop = self.loop = self.loop or work.ready(
-            lambda: compiled_loop(work.policy, law, arguments), arguments
+            lambda: compiled_loop(work.policy, law, every), every
         )
-        while not work.stop.is_set():
-            status = loop(*arguments)
-            if status == FINISHED or (status == STARVED and not law.refill(state, rng)):
-                if order is not None:
-                    pulls[:, order] = pulls.copy()  # back to the arms' own numbers
+        return Begun(loop, arguments, rng, lambda: law.refill(state, rng), order)
+
+    def end(self, begun: Begun, number: int = 0) -> None:
+        """Enter what came out."""
+        if begun.order is not None:
+            pulls = self.work.pulls[number]
+            pulls[:, begun.order] = pulls.copy()  # back to the arms' own numbers
+
+    def play(self, number: int) -> bool:
+        begun = self.begin(number)
+        while not self.work.stop.is_set():
+            status = begun.loop(*begun.arguments, DECISIONS, begun.rng)
+            if status == FINISHED or (status == STARVED and not begun.refill()):
+                self.end(begun, number)
                 return True
         return False
 

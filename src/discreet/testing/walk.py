@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..policies.policy import Policy
-from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
+from ..policies.step import FINISHED, STARVED, parts_of
 from ..policies.view import View
-from ..simulator.loop import Curve, Study, fresh_course, loop_kernel
+from ..simulator.loop import Curve, Study, fresh_course, loop_kernel, simulated_state
 from .case import generator
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Walk:
         self.law, self.horizon, self.arms = law, horizon, law.arms
         self.rng = generator(seed, number)
         self.state = law.start(self.rng)
-        run = fresh_state(row, setting)
+        run = simulated_state(row, setting)
         self.view: View = run.public
         self.course = fresh_course()
         grid = np.arange(1, horizon + 1)

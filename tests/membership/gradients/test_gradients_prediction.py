@@ -19,8 +19,7 @@ def test_the_variance_is_that_of_a_random_assignment() -> None:
     whole = experiment.game
     game = Epoch(whole.model, whole.start, whole.x[:40], whole.y[:40], 24, 6, 0.5)
     target = experiment.targets["median"]
-    attack = attacker(experiment.references, game.model, *target, game.batch)
-    found = predicted_sum(game, attack, np.random.default_rng(3), steps=4, points=40)
+    found = predicted_sum(game, target, experiment.references, seed=3, steps=4, points=40)
     # the same run once more, every gradient dense, one place of a batch after another
     parameters = game.run(np.random.default_rng(3)).parameters[:-1]
     known = experiment.references
@@ -60,7 +59,7 @@ def test_games_vary_as_predicted() -> None:
     attack = attacker(
         experiment.references, experiment.model, *target, game.batch, experiment.fresh
     )
-    predicted = predicted_sum(game, attack, np.random.default_rng(5))
+    predicted = predicted_sum(game, target, experiment.references, seed=5)
     sums = [
         attack.both(game.run(rng))[0].combined("centred sum")
         for rng in np.random.default_rng(6).spawn(300)

@@ -19,8 +19,16 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .epochs import attacker
+
 if TYPE_CHECKING:
-    from .epochs import Attacker, Epoch
+    from numpy.random import Generator
+    from numpy.typing import NDArray
+
+    from .epochs import Epoch
+    from .references import References
+
+    Array = NDArray[Any]
 
 STEPS = 12
 """Steps of the run at which gradients are looked at."""
@@ -46,11 +54,19 @@ class Prediction:
 
 
 def predicted_sum(
-    game: Epoch, attack: Attacker, rng: Any, *, steps: int = STEPS, points: int = POINTS
+    game: Epoch,
+    target: tuple[Array, int],
+    references: References,
+    *,
+    seed: int | Generator = 1,
+    steps: int = STEPS,
+    points: int = POINTS,
 ) -> Prediction:
-    """The centred sum's shift and deviation, from one run of the game without the target."""
+    """The centred sum's shift and deviation for a target, from one run of the game without it."""
     import numpy as np
 
+    attack = attacker(references, game.model, *target, game.batch)
+    rng = np.random.default_rng(seed)
     parameters = game.run(rng).parameters
     looked = np.unique(np.linspace(0, game.steps - 1, steps).astype(int))
     chosen = rng.permutation(len(game.x))[:points]

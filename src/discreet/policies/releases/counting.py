@@ -23,6 +23,7 @@ from ...privacy.counters import (
 from ..schedules import Schedule
 from ..view import Setting, View
 from .base import PureRelease, Scale, laplace_parts
+from .entries import AGAIN, POWERS, RUNNING, TOGETHER, Entries, Silence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,6 +58,7 @@ class Tree(PureRelease):
 
     name: ClassVar[str] = "tree"
     publish: ClassVar[Function] = staticmethod(publish_tree)
+    settles: ClassVar[bool] = True
 
     def touches(self, schedule: Schedule, horizon: int) -> int:
         return tree_levels(schedule.releases(horizon))
@@ -74,6 +76,10 @@ class Tree(PureRelease):
             return None
         scale = self.parameters(setting).scale
         return laplace_parts(setting, sizes, (scale, len(sizes).bit_count()))
+
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """At powers of two the prefix is one node, whose noise is in no other such read."""
+        return Entries(AGAIN, self.noise_of_sum(setting), POWERS)
 
     def ledger(self, setting: Setting) -> TreeLedger:
         levels = self.touches(setting.schedule, setting.needs_horizon(self.name))
@@ -112,6 +118,7 @@ class Hybrid(PureRelease):
 
     name: ClassVar[str] = "hybrid"
     publish: ClassVar[Function] = staticmethod(publish_hybrid)
+    settles: ClassVar[bool] = True
 
     def mean_noise(
         self, setting: Setting, sizes: Sequence[int], steps: int | None = None
@@ -128,6 +135,11 @@ class Hybrid(PureRelease):
     def _steps(self, sizes: Sequence[int], steps: int) -> int:
         """A counter goes on with its own arm alone."""
         return len(sizes)
+
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """At powers of two a sum of blocks, each with Lap(2/ε). Trees are read inside a block, but
+        its size is fixed beforehand."""
+        return Entries(RUNNING, self.noise_of_sum(setting, 2.0), POWERS)
 
     def ledger(self, setting: Setting) -> HybridLedger:
         return hybrid_ledger(setting.arms, exact=setting.source.secure)
@@ -151,10 +163,15 @@ class IdleHybrid(Hybrid):
 
     name: ClassVar[str] = "hybrid, idle arms counted"
     publish: ClassVar[Function] = staticmethod(publish_hybrid_idle)
+    settles: ClassVar[bool] = False
 
     def _steps(self, sizes: Sequence[int], steps: int) -> int:
         """A counter goes on with every arm."""
         return count("steps", steps, least=len(sizes), fix="give the releases of all arms so far")
+
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """The same, but blocks end at powers of two of all arms' releases."""
+        return Entries(TOGETHER, self.noise_of_sum(setting, 2.0), POWERS)
 
     def ledger(self, setting: Setting) -> TogetherLedger:  # type: ignore[override]
         return together_ledger(setting.arms, exact=setting.source.secure)

@@ -10,6 +10,7 @@ from ...privacy.guarantees import Guarantee
 from ..schedules import Schedule
 from ..view import Setting, View
 from .base import Release, zeros
+from .entries import LAST, NOISELESS, RUNNING, Entries, Silence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,7 @@ class Unit(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Exact sums, one an arm: private, unless the release is exact anyway."""
+    """Exact sums, one per arm: private, unless the release is exact anyway."""
 
     exact: Any
 
@@ -45,6 +46,7 @@ class Exact(Release):
     name: ClassVar[str] = "exact"
     publish: ClassVar[Function] = staticmethod(publish_exact)
     bounds: ClassVar[tuple[float, float] | None] = None
+    settles: ClassVar[bool] = True
 
     def parameters(self, setting: Setting) -> Unit:
         return Unit(setting.source.unit)
@@ -59,6 +61,10 @@ class Exact(Release):
         from .noise_of_mean import MeanNoise
 
         return MeanNoise() if self._checked_sizes(sizes) else None
+
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Only the total matters, whatever the batches."""
+        return Entries(RUNNING, NOISELESS, LAST)
 
     def guarantee(self, schedule: Schedule, horizon: int | None = None) -> Guarantee:
         return Guarantee.none()

@@ -12,6 +12,7 @@ from ...privacy.mechanisms import RandomisedResponse
 from ..schedules import Schedule
 from ..view import Setting
 from .base import PureRelease, laplace_parts, noise, response, squash, zeros
+from .entries import LAST, NOISELESS, RUNNING, Entries, Silence
 from .exact import Sums, publish_exact
 
 if TYPE_CHECKING:
@@ -75,6 +76,10 @@ class LocalLaplace(PureRelease):
             return None
         return laplace_parts(setting, sizes, (self.parameters(setting).scale, sum(sizes)))
 
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Sums of responses: only their total matters."""
+        return Entries(RUNNING, self.noise_of_sum(setting, each=True), LAST)
+
 
 @dataclass(frozen=True)
 class LocalBernoulli(LocalLaplace):
@@ -102,6 +107,10 @@ class LocalBernoulli(LocalLaplace):
         each = 0.5 / (answers * math.tanh(0.5 * self.epsilon))
         return MeanNoise((Part("response", each, answers),))
 
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Bits are rewards themselves, of mean 1/2 + (μ - 1/2) tanh(ε/2)."""
+        return Entries(RUNNING, NOISELESS, LAST, factor=math.tanh(0.5 * self.epsilon))
+
 
 class Squashed(PureRelease):
     """Base of the releases of sigmoids: their mean is no function of the mean reward."""
@@ -126,6 +135,10 @@ class SquashedLaplace(Squashed, LocalLaplace):
     name: ClassVar[str] = "sigmoid + local Laplace"
     respond: ClassVar[Function | None] = staticmethod(respond_squashed_laplace)
 
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Sums of sigmoids with noise."""
+        return Entries(RUNNING, self.noise_of_sum(setting, each=True), LAST, sigmoid=True)
+
 
 @dataclass(frozen=True)
 class SquashedBernoulli(Squashed, LocalBernoulli):
@@ -133,3 +146,8 @@ class SquashedBernoulli(Squashed, LocalBernoulli):
 
     name: ClassVar[str] = "sigmoid + local Bernoulli"
     respond: ClassVar[Function | None] = staticmethod(respond_squashed_bernoulli)
+
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Bits that lean towards sigmoids."""
+        lean = math.tanh(0.5 * self.epsilon)
+        return Entries(RUNNING, NOISELESS, LAST, factor=lean, sigmoid=True)

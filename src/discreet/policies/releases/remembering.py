@@ -14,6 +14,7 @@ from ...privacy.guarantees import Definition, Guarantee
 from ..schedules import Regular, Schedule
 from ..view import Setting, View
 from .base import PureRelease, Release, Scale, laplace_parts, noise, zeros
+from .entries import AGAIN, ALL, LAPLACE, POWERS, RUNNING, Entries, Noise, Silence
 from .exact import Sums
 from .forgetting import ForgetGaussian
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Running(NamedTuple):
-    """Noisy sums, one an arm: public, kept here only because the view holds means."""
+    """Noisy sums, one per arm: public, kept here only because the view holds means."""
 
     noisy: Any
 
@@ -58,6 +59,10 @@ class RunningLaplace(PureRelease):
         scale = self.scale(setting.schedule, setting.horizon, setting.source)
         return laplace_parts(setting, sizes, (scale, len(sizes)))
 
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Batches are the differences of running sums."""
+        return Entries(RUNNING, self.noise_of_sum(setting))
+
 
 @dataclass(frozen=True)
 class RunningGaussian(ForgetGaussian):
@@ -79,6 +84,10 @@ class RunningGaussian(ForgetGaussian):
             return None
         scale, unit = self.parameters(setting)
         return MeanNoise((Part("gaussian", scale / (unit * sum(sizes)), len(sizes)),))
+
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Batches are the differences of running sums."""
+        return Entries(RUNNING, self.noise_of_sum(setting))
 
 
 def publish_again(
@@ -121,6 +130,11 @@ class RememberLaplace(PureRelease):
             return None
         scale = self.scale(setting.schedule, setting.horizon, setting.source)
         return laplace_parts(setting, sizes, (scale, 1))
+
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Every number has fresh noise; where many come, those at powers of two are enough."""
+        reads = ALL if setting.schedule.grows else POWERS
+        return Entries(AGAIN, self.noise_of_sum(setting), reads)
 
 
 class Shrinking(NamedTuple):
@@ -182,6 +196,10 @@ class ShrinkingLaplace(Release):
             return None
         scale = setting.source.unit * float(sum(sizes)) ** (0.5 * self.power)
         return laplace_parts(setting, sizes, (scale, 1))
+
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Every number has fresh noise Lap(N^(v/2)) on the sum."""
+        return Entries(AGAIN, Noise(LAPLACE, 1.0), POWERS, power=0.5 * self.power)
 
     def check_composition(self, schedule: Schedule, rule: Rule | None = None) -> None:
         """The sum over releases rests on their being f rounds apart."""

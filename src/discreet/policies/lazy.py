@@ -1,0 +1,83 @@
+"""The arm of the highest index, without working out every index in every round.
+
+Indices of the form bound(arm, level(t)) only grow while an arm is not played: a *ceiling*, worked
+out for a round that is yet to come, stays above the index until that round. Most arms have a
+ceiling below the index of the arm that was played last and need not be looked at. Addition,
+division and square roots round monotonely, so the choice is the same to the last bit.
+
+For simulations alone, which choose every round: live trials and audits work out every index. A
+release must leave the view of all other arms alone (`Release.settles`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..compiled import Function, Kernel
+from .rules import bound, level
+from .schedules import EachRound
+from .view import View
+
+if TYPE_CHECKING:
+    from .policy import Policy
+
+AHEAD = 16
+"""Rounds that ceilings last. Late in a run the level hardly moves in so many, early it does not
+matter."""
+
+
+class Ceilings(NamedTuple):
+    """What is known of the indices without working them out."""
+
+    value: Any
+    """never below an arm's index ..."""
+    until: Any
+    """... up to this round; one entry, as the next two"""
+    level: Any
+    """the level of that round"""
+    played: Any
+    """the arm that was played last"""
+
+
+def choose_under_ceilings(rule: Any, memory: Ceilings, view: View, t: int, rng: Any) -> int:
+    """argmax of `bound`, the first of equals; an arm without release first."""
+    ceilings = memory.value
+    best = memory.played[0]
+    if t > memory.until[0]:
+        for arm in range(len(view.size)):
+            if view.size[arm] == 0:
+                return arm
+        memory.until[0] = t + AHEAD
+        memory.level[0] = level(rule, t + AHEAD)
+        for arm in range(len(view.size)):
+            ceilings[arm] = bound(rule, view, arm, memory.level[0])
+    else:
+        ceilings[best] = bound(rule, view, best, memory.level[0])
+    now = level(rule, t)
+    largest = bound(rule, view, best, now)
+    for arm in range(len(view.size)):
+        if ceilings[arm] < largest:
+            continue
+        value = bound(rule, view, arm, now)
+        if value > largest or (value == largest and arm < best):
+            best, largest = arm, value
+    memory.played[0] = best
+    return int(best)
+
+
+def lazily(level: Function, bound: Function) -> Kernel:
+    """The kernel for an index."""
+    return Kernel(choose_under_ceilings, level=level, bound=bound)
+
+
+def is_lazy(policy: Policy) -> bool:
+    """Whether a simulation may choose so."""
+    each_round = isinstance(policy.schedule, EachRound)
+    return policy.rule.lazy is not None and policy.release.settles and each_round
+
+
+def no_ceilings(arms: int) -> Ceilings:
+    """Before the first round."""
+    import numpy as np
+
+    return Ceilings(np.zeros(arms), np.full(1, -1, np.int64), np.zeros(1), np.zeros(1, np.int64))

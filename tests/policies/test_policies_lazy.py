@@ -1,0 +1,79 @@
+"""Choosing under ceilings is choosing: the same arm in every round, ties included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import discreet
+from discreet.compiled import Kernel
+from discreet.policies.lazy import AHEAD, is_lazy, no_ceilings
+from discreet.policies.policy import Policy
+from discreet.policies.step import fresh_state, interpreted_steps, parts_of
+from discreet.privacy.source import SIMULATED
+from discreet.testing.case import generator
+
+ROUNDS = 40 * AHEAD
+
+
+def lazy_rows() -> list[str]:
+    found = []
+    for entry in discreet.policies.CATALOGUE.values():
+        row = entry.example()
+        if isinstance(row, Policy) and is_lazy(row):
+            found.append(entry.name)
+    return found
+
+
+def arms_of(row: Policy, means: list[float], seed: int, lazy: bool) -> list[int]:
+    """The arms of a run, every kernel interpreted, choosing in the one way or the other."""
+    setting = row.setting(len(means), ROUNDS)
+    parts, state = parts_of(row, setting), fresh_state(row, setting)
+    choose: Any = row.choose_kernel.interpreted()
+    memory: Any = state.memory
+    if lazy:
+        assert row.rule.lazy is not None
+        choose, memory = Kernel(row.rule.lazy).interpreted(), no_ceilings(len(means))
+    close, rng, rewards = interpreted_steps(row, SIMULATED).close_batch, generator(seed, 0), []
+    arms = []
+    for t in range(ROUNDS):
+        arm = choose(parts.rule, memory, state.public, t, rng)
+        arms.append(arm)
+        rewards.append(1.0 if rng.random() < means[arm] else 0.0)
+        close(parts.release, state.ledger, state.public, arm, 1, rewards[-1], rng)
+    return arms
+
+
+@pytest.mark.parametrize("name", lazy_rows())
+@pytest.mark.parametrize("means", [[0.9, 0.5, 0.7, 0.7], [1.0, 1.0, 1.0], [0.0] * 5])
+def test_the_same_arm_in_every_round(name: str, means: list[float]) -> None:
+    entry = discreet.policies.CATALOGUE[name]
+    row = entry.example()
+    for seed in range(3):
+        assert arms_of(row, means, seed, lazy=True) == arms_of(row, means, seed, lazy=False)
+
+
+def test_rows_that_are_lazy() -> None:
+    """Among them those that decide every round by an index; a release that changes what is public
+    of other arms keeps a row from it."""
+    found = lazy_rows()
+    assert {"ucb1", "dp-ucb", "private-ucb", "dp-ucb-bound"} <= set(found)
+    idle = discreet.policy("dp-ucb-td", epsilon=1.0)
+    assert not idle.release.settles
+    assert not is_lazy(idle)
+
+
+def test_a_release_that_settles_leaves_other_arms_alone() -> None:
+    for entry in discreet.policies.CATALOGUE.values():
+        row = entry.example()
+        if not row.release.settles or row.release.respond is not None:
+            continue
+        setting = row.setting(3, 1000)
+        parts, state = parts_of(row, setting), fresh_state(row, setting)
+        close, rng = interpreted_steps(row, SIMULATED).close_batch, generator(1, 0)
+        view = state.public
+        for arm in (0, 1, 2, 0, 1, 0, 2, 2, 0):
+            others = [(view.value[a], view.size[a]) for a in range(3) if a != arm]
+            close(parts.release, state.ledger, view, arm, 1, 1.0, rng)
+            assert [(view.value[a], view.size[a]) for a in range(3) if a != arm] == others
