@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ...checks import amount, check_is
 from ...compiled import Function, Kernel
+from ...errors import InvalidArgument
 from ...privacy.budgets import Budget, Pure, Renyi
 from ...privacy.shares import SecureBatch, check_shares, skellam_epsilon, skellam_variance
 from ...privacy.source import SIMULATED, Source
@@ -159,6 +160,14 @@ class DistributedRelease(Release):
             f"{many} participants of a batch send an honest share, else the batch is refused",
         )
 
+    def _without_server(self, setting: Setting) -> None:
+        """A live trial counts outcomes in other units than devices do, and records them itself."""
+        if setting.source.secure:
+            raise InvalidArgument(
+                "release", "be one that a trusted server runs, in a live trial", self.name,
+                "devices send their shares of a SecureBatch instead",
+            )  # fmt: skip
+
     @property
     def _spare(self) -> float:
         """1/(1-γ) - 1: the noise that is there if all come."""
@@ -189,6 +198,7 @@ class SecureSum(DistributedRelease, PureRelease):
         return publish_last_shares if self.forget else publish_shares
 
     def parameters(self, setting: Setting) -> Shares:
+        self._without_server(setting)
         return Shares(self.levels / self.epsilon, self._spare, self.levels)
 
     def entries(self, setting: Setting) -> Entries | Silence:
@@ -229,4 +239,5 @@ class SkellamSum(DistributedRelease):
         return Renyi(alpha, skellam_epsilon(self.variance, self.levels, alpha))
 
     def parameters(self, setting: Setting) -> Shares:
+        self._without_server(setting)
         return Shares(math.sqrt(self.variance), self._spare, self.levels)
