@@ -228,3 +228,43 @@ def test_misuse_is_named() -> None:
         world.play(discreet.Bernoulli([0.5, 0.3, 0.2]))
     with pytest.raises(InvalidArgument, match="environment"):
         rehearsal(drift=Drift("season", 0.1)).play(lambda visit: 1.0)
+
+
+def test_the_course_of_a_trial_is_in_the_order_of_time() -> None:
+    """Blocks that `finish` closes were due long before, some of them; they are shown when they were
+    released, which nobody's response has a part in."""
+    world = rehearsal(arms=["A", "B"], seed=4)
+    for visit in world.participants():
+        world.answer(visit.unit, float(visit.arm == "A"))
+        if visit.unit == 250:
+            world.trial.finish()
+            ended = visit.day
+    course = world.report()["course"]
+    times = [entry["time"] for entry in course]
+    assert times == sorted(times)
+    assert len(course) == world.report()["releases"]
+    assert sum(course[-1]["assigned"].values()) == 251
+    closed = [entry for entry in course if entry["time"] >= ended]
+    assert {entry["arm"] for entry in closed} == {"A", "B"}
+
+
+def test_a_course_stays_short() -> None:
+    from discreet.live.course import MOST, longer
+
+    course: Any = None
+    for number in range(5 * MOST):
+        before, course = course, longer(course, float(number), 0, number + 1, 0.5, (number,))
+        assert before is not course
+    assert MOST / 2 < len(course) <= MOST
+    assert course[-1][0] == 5 * MOST - 1
+    assert [entry[0] for entry in course] == sorted(entry[0] for entry in course)
+
+
+def test_a_page_of_a_rehearsal_says_so_and_shows_trends() -> None:
+    from discreet.report.live_page import trial_report
+
+    world = rehearsal(arms=["A", "B"], trend=True, drift=Drift("linear", 0.2))
+    report = world.play(LAW)
+    page = trial_report(report, clock="days").html()
+    for words in ("This is a rehearsal", "Behind the leader", "Assignments over time", "day 3"):
+        assert words in page

@@ -7,12 +7,22 @@ when somebody responds is private.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .stores import Block
 
 MOST = 400
 """Entries that are kept; then every other one goes, so that a file stays small however many
 releases there are."""
+
+
+def public_moment(due: float, blocks: Mapping[str, Block]) -> float:
+    """When a block that was due then was released: then, or later if it was closed by hand, which
+    was not before the latest assignment. That one is in a block which is not released yet."""
+    places = (block.places[-1].at for block in blocks.values() if block.places)
+    return max([due, *(at or 0.0 for at in places)])
 
 
 def longer(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ..checks import Name, Unshown, check_clock, check_unit, read_clock
 from ..errors import ConflictingOutcome, InvalidArgument, TrialError, UnknownUnit
 from ..privacy.guarantees import Guarantee
+from .course import public_moment
 from .report import Shown
 from .rows import row_to_dict
 from .rules import Admission, Effect, Terms
@@ -175,7 +176,8 @@ class Curator:
                 run.publish(  # the noise is drawn here, on a copy of the run
                     [place.action for place in block.places], run.completed(block, self._missing)
                 )
-                course, fixed = run.course_after(self._fixed.get("course"), due), self._fixed
+                seen = due._replace(at=public_moment(due.at, self._store.blocks))
+                course, fixed = run.course_after(self._fixed.get("course"), seen), self._fixed
                 if course is not None:
                     fixed = {**fixed, "course": course}
                 self._stale = True

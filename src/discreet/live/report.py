@@ -248,8 +248,18 @@ def as_text(report: dict[str, Any]) -> str:
     if report["recommendation"] is not None:
         answer = report["recommendation"]
         confidence = answer["confidence"]
-        held = "" if confidence is None else f", with confidence {confidence:g}"
-        lines.append(f"recommends {answer['arm']}{held}")
+        sure = "" if confidence is None else f", with confidence {confidence:g}"
+        lines.append(f"recommends {answer['arm']}{sure}")
+    if report.get("trend") is not None:
+        behind = [
+            f"{row['arm']} is behind by {row['mean']:.4g} ± {row['error']:.2g}"
+            for row in report["trend"]["behind"]
+        ]
+        lines.append("; ".join([f"{report['trend']['leader']} leads within epochs", *behind]))
+    if held is not None and held.get("estimand") == "responders":
+        lines.append(
+            "intervals are for those who answer; of all, see interval_of_all in the report"
+        )
     if report.get("silence"):
         lines.append(f"no intervals: {report['silence']}")
     return "\n".join([*lines, report["guarantee"], report["meaning"]])

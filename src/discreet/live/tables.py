@@ -15,21 +15,24 @@ from ..errors import TrialError
 
 Rows = list[dict[str, Any]]
 ARM_COLUMNS = (
-    "arm", "assigned", "used", "waiting", "releases", "size", "mean", "low", "high", "answered",
-    "worst", "best", "active",
+    "arm", "assigned", "used", "waiting", "releases", "size", "mean", "low", "high", "low_of_all",
+    "high_of_all", "answered", "worst", "best", "active",
 )  # fmt: skip
 RELEASE_COLUMNS = ("release", "time", "arm", "size", "mean", "assigned", "assigned_total")
 
 
 def arm_rows(report: Mapping[str, Any]) -> Rows:
-    """What is known of every arm: `low` to `high` is its interval, where there is one; `worst` to
-    `best` its mean with the least and the largest outcome in place of missing ones."""
+    """What is known of every arm: `low` to `high` is its interval, where there is one, of those who
+    answered if missing outcomes are estimated, and `low_of_all` to `high_of_all` of everybody then;
+    `worst` to `best` its mean with the least and the largest outcome in place of missing ones."""
     rows = []
     for arm in _arms(report):
         low, high = arm.get("interval") or (None, None)
+        least, most = arm.get("interval_of_all") or (None, None)
         worst, best = arm.get("bounds") or (None, None)
-        row = {name: arm.get(name) for name in ARM_COLUMNS}
-        rows.append(row | {"low": low, "high": high, "worst": worst, "best": best})
+        row = {name: arm.get(name) for name in ARM_COLUMNS} | {"low": low, "high": high}
+        row |= {"low_of_all": least, "high_of_all": most, "worst": worst, "best": best}
+        rows.append(row)
     return rows
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -31,7 +31,7 @@ class LiveStory:
     events: Mapping[str, int]
     """What happened, and how often."""
     report: Mapping[str, Any]
-    """What the trial publishes: `Trial.report()`."""
+    """What the trial publishes: `Trial.report()`, of a clock that counts days."""
 
 
 def add_live(page: Page, story: LiveStory) -> Page:
@@ -47,7 +47,10 @@ def add_live(page: Page, story: LiveStory) -> Page:
         "These numbers are known only because the patients are simulated: who answered, and when, "
         "is private too. What follows is all that the trial itself publishes."
     )
-    return public_report(page, story.report)
+    public_report(page, story.report)
+    if story.report.get("course"):
+        add_course(page, story.report, Times("days", story.report), page.heading)
+    return page
 
 
 DAY = 86_400.0
@@ -116,8 +119,19 @@ def trial_report(report: Mapping[str, Any], clock: str = "utc") -> Page:
             "the others of their arm; these bounds assume nothing. All contain noise.",
             numeric=(1, 2, 3),
         )  # fmt: skip
+    if report.get("trend"):
+        page.table(
+            ["Arm", "Behind the leader", "Standard error"],
+            [
+                [str(arm["arm"]), decimal(arm["mean"], 3), decimal(arm["error"], 3)]
+                for arm in report["trend"]["behind"]
+            ],
+            caption=f"Differences to {report['trend']['leader']}, within epochs of fixed "
+            "allocation: a trend that all arms share cancels in them.",
+            numeric=(1, 2),
+        )  # fmt: skip
     if report.get("course"):
-        _add_course(page, report, times)
+        add_course(page, report, times, page.section)
     page.section("What happens next").items(next_steps(report, times))
     page.section("What is promised").text(report["guarantee"]).text(report["meaning"])
     return page.footer(
@@ -138,13 +152,16 @@ def _bounds(arm: Mapping[str, Any]) -> list[str]:
     return ["–", "–"] if arm["bounds"] is None else [decimal(x, 3) for x in arm["bounds"]]
 
 
-def _add_course(page: Page, report: Mapping[str, Any], times: Times) -> None:
+def add_course(
+    page: Page, report: Mapping[str, Any], times: Times, begin: Callable[[str], Page]
+) -> None:
+    """Assignments and released means over time, under headings that `begin` makes."""
     from .live_pictures import assignments_picture, means_picture
 
     course = report["course"]
     days = [times.day(entry["time"]) for entry in course]
     last = course[-1]["assigned"]
-    page.section("Assignments over time").figure(
+    begin("Assignments over time").figure(
         assignments_picture(report, days, times.across),
         caption="Participants of every arm, each time a block was released.",
         alt="Participants at the last release: "
@@ -156,7 +173,7 @@ def _add_course(page: Page, report: Mapping[str, Any], times: Times) -> None:
         for arm in report["arms"]
         if arm["mean"] is not None
     )
-    page.section("Released means").figure(
+    begin("Released means").figure(
         means_picture(report, days, times.across),
         caption=f"Means with the noise that protects participants, one point per release; at the "
         f"right {spans} now.",
@@ -219,7 +236,8 @@ def public_report(page: Page, report: Mapping[str, Any]) -> Page:
             f"{count(report['assigned'])} patients assigned, {count(report['rounds'])} of them "
             f"used for learning, {count(report['releases'])} releases",
             "Treatment given most often": str(report["most_played"]),
-            "Present blocks": "; ".join(f"{arm}, {words}" for arm, words in present.items()),
+            "Present blocks": "; ".join(f"{arm}, {words}" for arm, words in present.items())
+            or "none: everything is released",
         }
     )
     return arm_table(

@@ -27,7 +27,7 @@ def assignments_picture(report: Mapping[str, Any], days: list[float], across: st
             marker="o", markersize=3,
         )  # fmt: skip
     axes.set_ylim(bottom=0)
-    axes.legend(fontsize="small", frameon=False, loc="upper left")
+    figure.legend(fontsize="small", frameon=False, loc="outside lower center", ncols=2)
     return figure
 
 
@@ -51,7 +51,7 @@ def means_picture(report: Mapping[str, Any], days: list[float], across: str) -> 
         if arm["mean"] is not None and span is not None:
             axes.vlines(end + room * (1 + number), *span, color=colour, linewidth=2.4)
             axes.plot([end + room * (1 + number)], [arm["mean"]], "o", color=colour, markersize=4)
-    axes.legend(fontsize="small", frameon=False, loc="best")
+    figure.legend(fontsize="small", frameon=False, loc="outside lower center", ncols=2)
     return figure
 
 

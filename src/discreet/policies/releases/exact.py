@@ -15,6 +15,8 @@ from .entries import LAST, NOISELESS, RUNNING, Entries, Silence
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.random import Generator
+
     from .noise_of_mean import MeanNoise
 
 
@@ -25,13 +27,13 @@ class Unit(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Exact sums, one an arm: private, unless the release is exact anyway."""
+    """Exact sums, one per arm: private, unless the release is exact anyway."""
 
     exact: Any
 
 
 def publish_exact(
-    release: Any, ledger: Sums, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Any, ledger: Sums, view: View, arm: int, rounds: int, total: float, rng: Generator
 ) -> None:
     """value = mean of all rewards of the arm."""
     ledger.exact[arm] += total

@@ -114,7 +114,7 @@ class Epochs(Figure):
             Statement(f"the point of highest Mahalanobis score is easier to attack; {name}", WHERE),
             _verdict(holds),
             measured,
-            f"m of a batch: {' and '.join(shown(each.values['leakage']) for each in (easy, hard))}. "
+            f"m of a batch: {shown(easy.values['leakage'])} and {shown(hard.values['leakage'])}. "
             "Predicted: Φ(κ/√2) of the centred sum, from one run.",
         )
 
