@@ -310,6 +310,7 @@ def test_the_cells_of_an_epoch_are_released_together(clock: Clock, noise: Counte
 
 
 def test_discarding_erases_the_open_epoch(clock: Clock) -> None:
+    """Cells of the epoch that are full wait for their release; the others are erased."""
     trial = trial_of("epochs", clock=clock)
     play(trial, clock, range(5), lambda unit, arm: 0.5)  # the fifth is alone in a cell of two
     trial.finish(discard=True)
