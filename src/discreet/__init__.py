@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     )
     from .errors import DiscreetError, InvalidArgument
     from .front import policy
-    from .live import Rehearsal, Trial
+    from .live import Rehearsal, Strata, Trial
     from .policies import CATALOGUE, Policy
     from .privacy import (
         ZCDP,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         compose,
         parallel,
     )
-    from .simulator import Comparison, Result, compare, load, simulate
+    from .simulator import Comparison, Result, compare, load, simulate, simulate_strata
     from .sweeps import sweep
     from .theory import plan, plan_trial
 
@@ -62,14 +62,16 @@ _HOMES = {
         "law",
     ),
     "errors": ("DiscreetError", "InvalidArgument"),
-    "live": ("Rehearsal", "Trial"),
+    "live": ("Rehearsal", "Strata", "Trial"),
     "front": ("policy",),
     "policies": ("CATALOGUE", "Policy"),
     "privacy": (
         "ZCDP", "Approximate", "Budget", "Definition", "GaussianDP", "Guarantee", "Pure", "Renyi",
         "compose", "parallel",
     ),
-    "simulator": ("Comparison", "Result", "compare", "load", "simulate"),
+    "simulator": (
+        "Comparison", "Result", "compare", "load", "simulate", "simulate_strata",
+    ),
     "sweeps": ("sweep",),
     "theory": ("plan", "plan_trial"),
 }  # fmt: skip
@@ -101,6 +103,7 @@ __all__ = [
     "RewardList",
     "RewardTable",
     "Sampler",
+    "Strata",
     "Switching",
     "Trial",
     "TwoPoint",
@@ -116,6 +119,7 @@ __all__ = [
     "plan_trial",
     "policy",
     "simulate",
+    "simulate_strata",
     "sweep",
 ]
 

@@ -281,12 +281,30 @@ def check_arms(arms: int | Sequence[Name]) -> tuple[Name, ...]:
     names = tuple(range(int(arms))) if isinstance(arms, Integral) else tuple(arms)
     if len(names) < 2:
         raise InvalidArgument("arms", "be at least 2", arms, "a choice needs two arms")
+    return check_names("arms", names, fix)
+
+
+def check_names(argument: str, names: object, fix: str) -> tuple[Name, ...]:
+    """One name or more, all distinct: strings or whole numbers."""
+    if isinstance(names, str) or not isinstance(names, Sequence) or not names:
+        raise InvalidArgument(argument, "be a list of names", names, fix)
     for name in names:
         if type(name) not in (str, int):
-            raise InvalidArgument("arms", "be named by strings or whole numbers", name, fix)
+            raise InvalidArgument(argument, "be named by strings or whole numbers", name, fix)
     if len(set(names)) < len(names):
-        raise InvalidArgument("arms", "have distinct names", list(names), fix)
-    return names
+        raise InvalidArgument(argument, "have distinct names", list(names), fix)
+    return tuple(names)
+
+
+def by_name(argument: str, value: object, names: tuple[Name, ...]) -> dict[Name, Any]:
+    """The same value for every name, or one for each, as a mapping gives it."""
+    if not isinstance(value, Mapping):
+        return dict.fromkeys(names, value)
+    if set(value) != set(names):
+        raise InvalidArgument(
+            argument, f"be one for all, or one for each of {names}", list(value), "name each once"
+        )
+    return dict(value)
 
 
 def check_horizon(horizon: object) -> int | None:

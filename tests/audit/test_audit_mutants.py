@@ -114,7 +114,7 @@ def test_a_stopping_rule_that_reads_exact_means_is_caught() -> None:
 @pytest.mark.parametrize("kind", [Trial, mutants.RedrawingTrial])
 def test_a_trial_that_redraws_after_a_reload_is_caught(kind: type[Trial]) -> None:
     """Live noise has no seed: the mean of eight draws of one batch is 4 standard deviations apart
-    on the two inputs, so that 400 tested transcripts a side do not miss it."""
+    on the two inputs, so that 400 tested transcripts per side do not miss it."""
     files = mutants.Reloaded(kind)
     row = discreet.policy("adap-klucb", epsilon=2.0)
     runs = TrialRuns(row, (0.0,), (1.0,), make=files.make, between=files.reload, repeats=7)

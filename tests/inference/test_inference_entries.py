@@ -225,6 +225,15 @@ def test_many_batches_of_one_size_are_added_up() -> None:
         assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=1e-9)
 
 
+def test_records_of_earlier_versions_load() -> None:
+    record = played(discreet.policy("dp-imed", epsilon=1.0), 200, 1)
+    saved = record.to_dict()
+    del saved["bounded"]
+    for name in ("sigmoid", "doubling", "count"):
+        del saved["recorded"][name]
+    assert Record.from_dict(saved) == record
+
+
 def test_regular_batches_are_looked_at_often() -> None:
     """With a release every few rounds there are as many looks as releases, not their logarithm."""
     row = discreet.policy("dp-tsallis", epsilon=1.0)

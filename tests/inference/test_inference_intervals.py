@@ -334,7 +334,9 @@ def test_a_trial_shows_its_intervals(tmp_path: Path) -> None:
     with discreet.Trial.load(path) as loaded:
         assert loaded.report() == report
         state = loaded._run.to_dict()
-        for damage in ([[]], "x", [[[1.5, 0.0]], []], [[[1]], []]):
+        endless = [[[1, math.inf]], []]
+        counted = ([[[1, 0.5, -1]], []], [[[1, 0.5, 1.5]], []], [[[1, 0.5, 1, 1]], []])
+        for damage in ([[]], "x", [[[1.5, 0.0]], []], [[[1]], []], endless, *counted):
             with pytest.raises(DamagedFile, match="damaged record"):
                 loaded._run.copy().restore(state | {"history": damage})
         older = loaded._run.copy()
@@ -377,3 +379,6 @@ def test_the_planner_says_how_wide_they_will_be() -> None:
     short, long = (interval_widths(row, [0.6, 0.4], n, trials=4) for n in (400, 4000))
     assert short.kind == "looks"
     assert 0.0 < long.widths[0] < short.widths[0] < 1.0
+    searched = interval_widths(identifier("evidence-tt", epsilon=1.0).at(0.05), [0.9, 0.4], 10**4)
+    assert searched.kind == "anytime"
+    assert 0.0 < searched.widths[0] < 1.0

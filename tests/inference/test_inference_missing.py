@@ -210,7 +210,7 @@ def test_a_trial_with_missing_outcomes_says_what_it_knows(tmp_path: Path) -> Non
         intervals(trial, kind="looks")
     with pytest.raises(InvalidArgument, match="over must be"):
         intervals(trial, over="everybody")
-    assert "interval" in str(trial)
+    assert "intervals are for those who answer" in str(trial)
     (tmp_path / "report.json").write_text(json.dumps(trial.report()))
     shown = CliRunner().invoke(app, ["show", str(tmp_path / "report.json")])
     assert shown.exit_code == 0, shown.output

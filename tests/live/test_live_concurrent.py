@@ -12,6 +12,7 @@ import pytest
 from live_cases import Clock, CountedNoise
 from live_disk import Crash, Disk
 from scipy.stats import beta
+from test_live_interruptions import Injector
 
 from discreet.errors import InvalidArgument, TrialError
 from discreet.identify import IDENTIFIERS, identifier
@@ -303,12 +304,37 @@ def test_the_cells_of_an_epoch_are_released_together(clock: Clock, noise: Counte
 
 
 def test_discarding_erases_the_open_epoch(clock: Clock) -> None:
+    """Cells of the epoch that are full wait for their release; the others are erased."""
     trial = trial_of("epochs", clock=clock)
-    play(trial, clock, range(6), lambda unit, arm: 0.5)
+    units, erased = 4, 0
+    while not erased:  # the fifth unit or the sixth is in a cell that is not full
+        units += 1
+        play(trial, clock, range(units - 1 if units > 5 else 0, units), lambda unit, arm: 0.5)
+        streams = run_of(trial).streams
+        erased = sum(streams.places) - sum(streams.closed)
     trial.finish(discard=True)
     clock.now += 14.0
     assert trial.status == "finished"
-    assert sum(row["size"] for row in trial.report()["arms"]) < 6
+    assert sum(row["size"] for row in trial.report()["arms"]) == units - erased
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nobody_is_taken_while_blocks_are_thrown_away(kind: str, clock: Clock) -> None:
+    """A crash in the middle of finish(discard=True) leaves one block erased and others open."""
+    trial = trial_of(kind, clock=clock)
+    found: list[int] = []
+    while not found:
+        trial.assign(trial.rounds)
+        run = run_of(trial)
+        keys = [key_of(arm, run.streams.block[arm]) for arm in range(2)]
+        found = [arm for arm in range(2) if keys[arm] in trial._store.blocks]
+    arm = found[0]
+    trial._change(run.without(arm), block=key_of(arm, run.streams.block[arm]))
+    with pytest.raises(TrialError, match="ended"):
+        trial.assign("another")
+    trial.finish(discard=True)
+    clock.now += 14.0
+    assert trial.status == "finished"
 
 
 def test_only_dp_imed_has_epochs() -> None:
@@ -514,6 +540,33 @@ def test_a_crash_at_any_file_operation(
             calls.run(again)
         crash_at += every
     assert crash_at > 60, "too few operations to be a test"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_interrupt_at_any_line_draws_nothing_twice(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while a look, a verdict or an epoch is released: it happened or it did not, or the
+    trial refuses to go on."""
+    at = 0
+    while True:
+        noise, clock = CountedNoise(), Clock()
+        monkeypatch.setattr(secure, "laplace", noise)
+        trial = trial_of(kind, clock=clock)
+        play(trial, clock, range(8), lambda unit, arm: 0.5, step=0.0)
+        clock.now += 20.0
+        injector = Injector(at)
+        interrupted = injector.run(trial.settle)
+        try:
+            report = trial.report()
+            assert len(noise.drawn) == report["releases"], f"drawn again after {injector.where}"
+        except TrialError:
+            assert interrupted
+        trial.close()
+        if not interrupted:
+            break
+        at += 53 if kind == "adap-tt" else 23
+    assert at > 100
 
 
 @pytest.mark.parametrize(("kind", "times"), [("race", 1.0), ("race", 0.2), ("epochs", 0.2)])

@@ -380,6 +380,36 @@ def test_trials_that_were_saved_before_finish_under_the_old_rule(tmp_path: Path)
 
 
 @pytest.mark.usefixtures("no_sync")
+@pytest.mark.parametrize("kind", ["streams", "identify"])
+def test_trials_with_blocks_in_flight_that_were_saved_before_go_on(
+    kind: str, tmp_path: Path, clock: Clock
+) -> None:
+    """Files of format 3 as they were written before arms were compared side by side: a trial in
+    streams has four blocks, one that identifies is in the middle of its third batch."""
+    from shutil import copytree
+
+    copytree(Path(__file__).parent / "data" / "version3" / kind, tmp_path / kind)
+    clock.now = 1060.0
+    with Trial.load(tmp_path / kind / "trial.json", clock=clock) as trial:
+        assert isinstance(trial._run, StreamRun) == (kind == "streams")
+        report = trial.report()
+        assert report["assigned"] == (40 if kind == "streams" else 60)
+        assert report["releases"] == (9 if kind == "streams" else 2)
+        for unit in range(100, 110):
+            trial.assign(unit)
+            trial.record(unit, 1.0)
+        if kind == "streams":
+            trial.finish()
+            clock.now += 14.0
+            assert trial.status == "finished"
+            assert sum(row["size"] for row in trial.report()["arms"]) == 50
+        else:
+            assert trial.status == "settling"
+            clock.now += 2.0
+            assert trial.report()["releases"] == 3
+
+
+@pytest.mark.usefixtures("no_sync")
 def test_damaged_streams_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     with stream_trial(path=path, first=2, window=2) as trial:

@@ -41,7 +41,7 @@ def epoch(
     data: Data = "sample",
     path: Folder = None,
     games: Annotated[
-        str | None, typer.Option(help="Games a side; the data set's own.", metavar="COUNT")
+        str | None, typer.Option(help="Games per side; the data set's own.", metavar="COUNT")
     ] = None,
     size: Annotated[
         str | None,
@@ -100,7 +100,7 @@ def epoch(
         return
     print_text(
         f"{experiment.name}: {experiment.game.size:,} points, {experiment.game.steps} steps, "
-        f"{count} games a side, ridge {experiment.references.ridge:g}, seed {seed}"
+        f"{count} games per side, ridge {experiment.references.ridge:g}, seed {seed}"
     )
     rows = [
         [target, f"{experiment.leakage[target]:.1f}", attack, f"{scores.auc:.3f}",
@@ -127,7 +127,7 @@ def audit(
             help="The multiplier really used, if the code is to break its claim.", metavar="NUMBER"
         ),
     ] = None,
-    runs: Annotated[str, typer.Option(help="Runs a side of the games.", metavar="COUNT")] = "500",
+    runs: Annotated[str, typer.Option(help="Runs per side of the games.", metavar="COUNT")] = "500",
     canaries: Annotated[
         str, typer.Option(help="Canaries of the audit in one run.", metavar="COUNT")
     ] = "200",

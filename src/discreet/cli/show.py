@@ -22,8 +22,8 @@ def command(
     ],
     json: Json = False,
 ) -> None:
-    """Show the formulas, budgets, options and guarantee of one policy; or of a trial's report the
-    intervals, the differences and the guarantee."""
+    """Show the formulas, budgets, options and guarantee of a policy, or the intervals, differences
+    and guarantee of a trial's report."""
     if name.lower().endswith(".json"):
         show_report(Path(name), json)
         return

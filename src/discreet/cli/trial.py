@@ -7,6 +7,8 @@ up in the history of shells.
 
 from __future__ import annotations
 
+import csv
+import io
 import json as parser
 import sys
 from collections.abc import Callable, Iterator
@@ -22,12 +24,14 @@ from .options import Json
 from .output import print_json, print_text
 
 if TYPE_CHECKING:
-    from ..live import Trial
+    from ..live import Strata, Trial
 
 NAME = "trial"
 SUMMARY = "Run a live trial in files: JSON in, JSON out."
 
-File = Annotated[Path, typer.Argument(help="The file of the trial.", metavar="FILE")]
+File = Annotated[
+    Path, typer.Argument(help="The file of the trial; with strata, its folder.", metavar="FILE")
+]
 FORMATS = ("text", "json", "csv", "html")
 TRIAL_SETTINGS = (
     "horizon", "goal", "risk", "deadline", "missing", "outcome_range", "binary", "intervals",
@@ -39,10 +43,11 @@ def new(file: File, json: Json = False) -> None:
     """Start a trial, with its settings on standard input.
 
     An object with `policy` (a name), its budget and options (`epsilon`, `rho`, ...), `arms` (a
-    list), and what `Trial` takes: `deadline` in seconds, `missing`, `horizon`, `window`, ...
+    list), and what `Trial` takes: `deadline` in seconds, `missing`, `horizon`, `window`, ... With
+    `strata` (a list), every stratum has a copy of the policy, and FILE is a folder that is made.
     """
     from ..front import policy as row_named
-    from ..live import Trial
+    from ..live import Strata, Trial
 
     settings = _read("settings", dict)
     name, arms = settings.pop("policy", None), settings.pop("arms", None)
@@ -54,7 +59,14 @@ def new(file: File, json: Json = False) -> None:
     options = {key: settings.pop(key) for key in TRIAL_SETTINGS if key in settings}
     if isinstance(options.get("outcome_range"), list):
         options["outcome_range"] = tuple(options["outcome_range"])
-    with Trial(row_named(name, **settings), arms, path=file, **options) as trial:
+    strata = settings.pop("strata", None)
+    row = row_named(name, **settings)
+    opened: Trial | Strata
+    if strata is None:
+        opened = Trial(row, arms, path=file, **options)
+    else:
+        opened = Strata(row, strata, arms, path=file, **options)
+    with opened as trial:
         _print({"file": str(file), "guarantee": str(trial.guarantee), "status": trial.status}, json)
 
 
@@ -64,16 +76,29 @@ def assign(
         str | None,
         typer.Argument(help="The unit; without it, read from standard input.", metavar="[UNIT]"),
     ] = None,
+    stratum: Annotated[
+        str | None, typer.Option(help="The unit's stratum, if there are any.", metavar="NAME")
+    ] = None,
     json: Json = False,
 ) -> None:
     """The arm of a unit, or of each of a list of units on standard input.
 
     Asking again gives the same arm. On standard input `{"unit": "p1"}`, or a list of such objects:
-    there, whole numbers are units too, and 1 and "1" are different ones.
+    there, whole numbers are units too, and 1 and "1" are different ones. In a trial by stratum each
+    object has a `stratum` as well.
     """
-    asked = [{"unit": unit}] if unit is not None else _entries("unit")
+    names = ("unit", "stratum") if file.is_dir() else ("unit",)
+    given: dict[str, Any] = (
+        {"unit": unit} if stratum is None else {"unit": unit, "stratum": stratum}
+    )
+    if unit is not None and set(given) != set(names):
+        raise InvalidArgument(
+            "stratum", "be given in a trial by stratum, and in no other", stratum,
+            "use for example --stratum women",
+        )  # fmt: skip
+    asked: list[dict[str, Any]] = [given] if unit is not None else _entries(*names)
     with _opened(file) as trial:
-        found = [{"unit": one["unit"], "arm": trial.assign(one["unit"])} for one in asked]
+        found = [{**one, "arm": trial.assign(*(one[name] for name in names))} for one in asked]
     _print(found[0] if len(found) == 1 else found, json)
 
 
@@ -143,12 +168,30 @@ def _formed(kind: str, shown: dict[str, Any], words: str, table: str) -> str:
     if kind == "csv":
         from ..live.tables import as_csv
 
-        return as_csv(shown, table)
+        return as_csv(shown, table) if "strata" not in shown else _by_stratum(shown, table)
     if kind == "html":
+        if "strata" in shown:
+            raise InvalidArgument(
+                "format", "be text, json or csv in a trial by stratum", kind, "use --format csv"
+            )
         from ..report.live_page import trial_report
 
         return trial_report(shown).html()
     return words + "\n"
+
+
+def _by_stratum(shown: dict[str, Any], table: str) -> str:
+    """The tables of all strata in one, with a column for the stratum."""
+    from ..live.tables import as_csv
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for number, one in enumerate(shown["strata"]):
+        head, *rows = csv.reader(io.StringIO(as_csv(one, table)))
+        if number == 0:
+            writer.writerow(["stratum", *head])
+        writer.writerows([one["stratum"], *row] for row in rows)
+    return text.getvalue()
 
 
 def stop(
@@ -193,10 +236,10 @@ COMMANDS: dict[str, Callable[..., None]] = {
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[Trial]:
-    from ..live import Trial
+def _opened(file: Path) -> Iterator[Trial | Strata]:
+    from ..live import Strata, Trial
 
-    with Trial.load(file) as trial:
+    with Strata.load(file) if file.is_dir() else Trial.load(file) as trial:
         yield trial
 
 
@@ -211,7 +254,7 @@ def write_whole(path: Path, text: str) -> None:
         raise DiscreetError(f"the report could not be written: {error}") from None
 
 
-def _ended(file: Path, end: Callable[[Trial], None], json: bool) -> None:
+def _ended(file: Path, end: Callable[[Trial | Strata], None], json: bool) -> None:
     with _opened(file) as trial:
         end(trial)
         shown = trial.report()

@@ -124,7 +124,7 @@ class Identifier(Policy):
         return {**self.recipe, **changes} if self.recipe else {}
 
     def batched(self) -> Identifier:
-        """The row for a live trial, which plays one batch at a time."""
+        """The row for a live trial, which decides between releases and not every round."""
         if not self.mixed:
             return self
         if isinstance(self.rule, PrivateTopTwo) and not isinstance(self.schedule, EachRound):

@@ -100,13 +100,13 @@ def prepared(
 
 
 def check_samples(max_samples: Any, law: Law) -> int:
-    """A whole number of samples, floats like 1e7 included, at least one an arm."""
+    """A whole number of samples, floats like 1e7 included, at least one per arm."""
     fix = "use for example max_samples=1e8"
     if isinstance(max_samples, bool) or not isinstance(max_samples, int | float):
         raise InvalidArgument("max_samples", "be a whole number", max_samples, fix)
     if not law.arms <= max_samples <= MOST_ROUNDS or max_samples != int(max_samples):
         raise InvalidArgument(
-            "max_samples", f"be a whole number from {law.arms}, one an arm, to 1e15", max_samples,
+            "max_samples", f"be a whole number from {law.arms}, one per arm, to 1e15", max_samples,
             fix,
         )  # fmt: skip
     return int(max_samples)

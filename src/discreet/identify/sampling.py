@@ -236,7 +236,7 @@ class RandomTopTwo(PrivateTopTwo):
 
 @dataclass(frozen=True)
 class BatchedTopTwo(PrivateTopTwo):
-    """The shared bonus, decided once a batch: a live trial plays one batch at a time."""
+    """The shared bonus, decided once a batch, as live trials in single batches do."""
 
     name: ClassVar[str] = "private top two, batch by batch"
     choose: ClassVar[Function | Kernel] = Kernel(

@@ -1,7 +1,7 @@
 """What a live trial with the goal "identify" needs: its row, and the verdict of a release.
 
-A trial plays one batch at a time, so the row decides once a batch (`Identifier.batched`). After
-every release the verdict is the recommended arm if the evidence is enough: a function of releases
+A trial decides when it hears of releases, not every round (`Identifier.batched`). After every
+release the verdict is the recommended arm if the evidence is enough: a function of releases
 and counts, so it may be acted upon and shown.
 """
 

@@ -366,7 +366,7 @@ def record_of(source: Any, run: int = 0) -> Record:
         found = source.public_record()
     if isinstance(found, Mapping):
         found = Record.from_dict(found)
-    if found is None and hasattr(source, "run") and hasattr(source, "pulls"):
+    if found is None and all(hasattr(source, name) for name in ("run", "pulls", "law")):
         from .replay import replayed
 
         found = replayed(source, run)

@@ -24,21 +24,21 @@ from ..simulator.runs import DECISIONS, FinitePlayer, Simulation
 from .record import History, Record, frozen, note, recording
 
 
-def replayed(result: Any, run: int = 0) -> Record | None:
-    """The public record of the run in the `run`-th place of a result; None if it is of no kind that
-    has one."""
+def replayed(result: Any, run: int = 0, policy: Policy | None = None) -> Record:
+    """The public record of the run in the `run`-th place of a result. `policy` is needed for a row
+    that is not of the catalogue."""
     if not isinstance(result, Result | IdentifyResult):
-        return None
+        raise _not_finite(result)
     place = count("run", run, least=0, most=result.runs - 1, fix="number the runs from 0")
-    if not result.policy.get("recipe"):
+    if policy is None and not result.policy.get("recipe"):
         raise InvalidArgument(
             "source", "be of a row of the catalogue, which can be played again", result.name,
-            "play a row that you composed as a Rehearsal, and ask for its intervals",
+            "give a row that you composed to discreet.inference.replay.replayed",
         )  # fmt: skip
-    policy = row_from_recipe(result.policy["recipe"])
-    law = law_from_dict(result.law)
+    policy = row_from_recipe(result.policy["recipe"]) if policy is None else policy
     if not isinstance(policy, Policy):
-        return None
+        raise _not_finite(result)
+    law = law_from_dict(result.law)
     work: Any
     if isinstance(policy, Identifier):
         assert isinstance(result, IdentifyResult)
@@ -69,6 +69,13 @@ def replayed(result: Any, run: int = 0) -> Record | None:
         )  # fmt: skip
     arms = tuple(range(law.arms))
     return Record(recorded, arms, frozen(history), binary=binary, bounded=bounded)
+
+
+def _not_finite(result: Any) -> InvalidArgument:
+    return InvalidArgument(
+        "source", "be a result of simulate or identify on finite arms", type(result).__name__,
+        "for arms with features see `ellipsoid`; for late outcomes use a Trial or its report",
+    )  # fmt: skip
 
 
 def _simulated(work: Simulation, recorded: Any) -> History:

@@ -86,18 +86,24 @@ def copied_history(history: History | None) -> History | None:
     return None if history is None else [arm.copy() for arm in history]
 
 
-def history_in(data: Mapping[str, Any], arms: int) -> History | None:
-    """The saved record; None in files from before there was one."""
+def history_in(data: Mapping[str, Any], arms: int, numbers: int = 1) -> History | None:
+    """The saved record, of so many numbers a release; None in files from before there was one."""
     history = data.get("history")
     if history is None:
         return None
     fits = type(history) is list and len(history) == arms
     for arm in history if fits else ():
-        fits = fits and type(arm) is list and all(
-            type(entry) is list and 2 <= len(entry) <= 4 and type(entry[0]) is int
-            and all(is_number(value) and math.isfinite(value) for value in entry)
-            for entry in arm
-        )  # fmt: skip
+        fits = fits and type(arm) is list and all(_is_entry(entry, numbers) for entry in arm)
     if not fits:
         raise DamagedFile("the state of the run has a damaged record of releases")
     return [[entry.copy() for entry in arm] for arm in history]
+
+
+def _is_entry(entry: Any, numbers: int) -> bool:
+    """[size, number, ...], and how many noises are in it where that is not one."""
+    if type(entry) is not list or len(entry) - numbers not in (1, 2):
+        return False
+    counts = entry[:1] + entry[1 + numbers :]
+    return all(is_number(value) and math.isfinite(value) for value in entry) and all(
+        type(value) is int and value >= 0 for value in counts
+    )

@@ -97,6 +97,7 @@ class PairRun(StreamRun):
 
     __slots__ = ("pair", "pairs", "publish_pair")
     PARTS: ClassVar[tuple[str, ...]] = (*StreamRun.PARTS, "pairs")
+    NUMBERS: ClassVar[int] = 2
 
     pair: PairScale
     pairs: Any

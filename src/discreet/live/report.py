@@ -248,8 +248,12 @@ def as_text(report: dict[str, Any]) -> str:
     if report["recommendation"] is not None:
         answer = report["recommendation"]
         confidence = answer["confidence"]
-        held = "" if confidence is None else f", with confidence {confidence:g}"
-        lines.append(f"recommends {answer['arm']}{held}")
+        sure = "" if confidence is None else f", with confidence {confidence:g}"
+        lines.append(f"recommends {answer['arm']}{sure}")
+    if held is not None and held.get("estimand") == "responders":
+        lines.append(
+            "intervals are for those who answer; of all, see interval_of_all in the report"
+        )
     if report.get("silence"):
         lines.append(f"no intervals: {report['silence']}")
     return "\n".join([*lines, report["guarantee"], report["meaning"]])

@@ -326,6 +326,8 @@ class FiniteRun(Run):
 
     __slots__ = ("arm", "history", "memory", "recorded", "rounds", "verdict")
     PARTS: ClassVar[tuple[str, ...]] = ("view", "ledger", "memory")
+    NUMBERS: ClassVar[int] = 1
+    """numbers that a release adds to the record"""
     BEGUN: ClassVar[tuple[str, ...]] = ("arm", "rounds", "memory")
 
     arm: int
@@ -455,7 +457,7 @@ class FiniteRun(Run):
     def restore(self, data: Any) -> None:
         super().restore(data)
         self.arm, self.rounds = count_in(data, "arm"), count_in(data, "rounds")
-        self.history = history_in(data, len(self.releases))
+        self.history = history_in(data, len(self.releases), self.NUMBERS)
         if self.arm >= len(self.releases):
             raise DamagedFile("the state of the run has no open block")
 

@@ -10,7 +10,7 @@ from ..errors import InvalidArgument, UnsupportedBudget
 from ..identify import Identifier
 from ..identify.trials import row_for_goal
 from ..inference.record import Record, check_kind
-from ..policies import Policy, ShrinkingLaplace
+from ..policies import Policy
 from ..privacy.guarantees import Guarantee
 from ..privacy.source import SECURE, Source
 from .epochs import EpochRun, longest_epoch, serves_epochs
@@ -19,7 +19,7 @@ from .pairs import PairRun, serves_pairs
 from .randomness import SystemRandomness
 from .rows import protects_whole_run, rows_for_trials
 from .run import FiniteRun, Run
-from .stream_run import StreamRun, serves_streams
+from .stream_run import StreamRun, serves_streams, takes_any_block
 from .streams import check_window
 from .top_two import TopTwoRun, serves_top_two
 
@@ -221,7 +221,7 @@ def why_not(row: Policy) -> str:
     """Why a row is played in single batches."""
     if isinstance(row, Identifier) and row.fixed_size:
         return "has a number of participants that is fixed, and rounds that decide who goes on"
-    if not row.release.any_lengths or isinstance(row.release, ShrinkingLaplace):
+    if not takes_any_block(row):
         return "pays for its noise by batches of lengths that are fixed beforehand"
     return "has a rule that notes every batch in its turn, and decides after it"
 

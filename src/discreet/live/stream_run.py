@@ -39,15 +39,19 @@ FORGETTING = (ForgetLaplace, ForgetGaussian, ForgetExact)
 
 def serves_streams(policy: Policy, setting: Setting) -> bool:
     """Whether a row can be played in streams: marks that are fixed beforehand, and a rule without
-    a memory, which is told of single batches in their order. The noise of `ShrinkingLaplace` is
-    paid for by full blocks alone."""
+    a memory, which is told of single batches in their order."""
     return (
         not isinstance(policy, Identifier)
         and isinstance(policy.schedule, EachRound | Geometric | Regular)
-        and policy.release.any_lengths
-        and not isinstance(policy.release, ShrinkingLaplace)
+        and takes_any_block(policy)
         and type(policy.rule.memory(setting)) is Empty
     )
+
+
+def takes_any_block(policy: Policy) -> bool:
+    """Whether the noise of a block is paid for whatever its length; that of `ShrinkingLaplace` is
+    by full blocks alone."""
+    return policy.release.any_lengths and not isinstance(policy.release, ShrinkingLaplace)
 
 
 class RuleFailed(Exception):
@@ -160,9 +164,11 @@ class StreamRun(FiniteRun):
     # --- who gets which place, and what becomes of an outcome -------------------------------------
 
     def admit(self, member: Member | None, blocks: Blocks, terms: Terms, now: float) -> Admission:
-        if member is not None and (self.streams.over or not _returns(member, blocks, terms, now)):
+        # a block that was thrown away: the end was asked for, and perhaps a crash cut that short
+        over = self.streams.over or any(self.streams.erased)
+        if member is not None and (over or not _returns(member, blocks, terms, now)):
             return Admission.SAME
-        return Admission.OVER if self.streams.over else Admission.PLACE
+        return Admission.OVER if over else Admission.PLACE
 
     def seated(
         self, unit: Name, member: Member | None, context: Any, blocks: Blocks, terms: Terms,

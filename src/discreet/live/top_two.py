@@ -35,7 +35,7 @@ from ..policies import EachRound, Geometric, Policy
 from ..policies.schedules import LONGEST
 from ..policies.view import Setting, View
 from .rules import Action
-from .stream_run import RuleFailed, StreamRun
+from .stream_run import RuleFailed, StreamRun, takes_any_block
 from .streams import Streams
 
 
@@ -46,7 +46,7 @@ def serves_top_two(policy: Policy, setting: Setting) -> bool:
         isinstance(policy, Identifier)
         and hasattr(policy.rule, "pair")
         and (sized or isinstance(policy.schedule, EachRound | Geometric))
-        and policy.release.any_lengths
+        and takes_any_block(policy)
     )
 
 

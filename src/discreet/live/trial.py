@@ -155,6 +155,12 @@ class Trial(Curator):
                     )
                 self._change(run.dropped(number))
 
+    def __contains__(self, unit: object) -> bool:
+        """Whether a unit was assigned an arm."""
+        with self._lock:
+            self._usable()
+            return self._store.member(check_unit(unit)) is not None
+
     def add(self, arm: Name) -> None:
         """A new arm, with an empty stream: one in K of the places until its first release."""
         with self._lock:

@@ -1,6 +1,6 @@
 """The game: a crafter plays data with or without the target, an adversary scores the output.
 
-    fixed target:    z* is given; each round draws fresh data, in which z* replaces a row, or not.
+    fixed target:    z* is given; each round draws fresh data; z* replaces a record, or not.
     average target:  each round draws its own z* from the law of the data.
 The adversary sees (z*, output). Rounds are played in blocks; block i draws from the i-th child of
 one SeedSequence, so a seed fixes every score, whatever the number of threads.
@@ -131,7 +131,7 @@ class Rounds(Work):
             found: NDArray[float64] = check_scores("score", self.score(outputs, targets, rng))
             if len(found) != count:
                 raise InvalidArgument(
-                    "score", "be one number a round", f"{len(found)} for {count} rounds",
+                    "score", "be one number per round", f"{len(found)} for {count} rounds",
                     "return an array (rounds,)",
                 )  # fmt: skip
             scores[part] = found

@@ -98,7 +98,7 @@ def best_two_differ(view: View) -> float:
 
 @dataclass(frozen=True)
 class GapThenTree(Tree):
-    """Noisy means of batches, then a tree an arm; a reward is in one of the two.
+    """Noisy means of batches, then a tree per arm; a reward is in one of the two.
 
     The node noise is Lap(h/ε), that of a batch Lap(1/ε). `divided`: 2K times both, as printed.
     """

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from .tradeoff import Tradeoff
 
 
+PUBLIC_STRATUM = "everybody belongs to one stratum, which is public"
+"""What the guarantee of trials by stratum rests on."""
+
+
 class Definition(Enum):
     """Who sees what, and what is allowed to change."""
 

@@ -139,7 +139,7 @@ def test_the_curve_audit_has_its_confidence(repeated: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("sampling", [1.0, 0.5])
 def test_half_the_noise_is_found(sampling: float) -> None:
-    """Full batches: μ is 2 where 1 is claimed, so 16 % of 1500 runs a side err where the claim
+    """Full batches: μ is 2 where 1 is claimed, so 16 % of 1500 runs per side err where the claim
     needs 31 %, fifteen standard deviations more: missed with probability far below 1e-6."""
     claimed = mechanism(noise=math.sqrt(2.0), sampling=sampling)
     broken = claimed.with_noise(math.sqrt(2.0) / 2)

@@ -100,7 +100,7 @@ class FileStore(MemoryStore):
             raise
 
     def _create(self) -> None:
-        self._folder = folder = disk.Folder(self.path.parent)
+        self._folder = folder = self._open_folder()
         self._name, log = secrets.token_hex(8), f"{self.path.name}.assignments"
         if folder.has(self.path.name):
             raise InvalidArgument(
@@ -252,13 +252,17 @@ class FileStore(MemoryStore):
 
     # --- one owner --------------------------------------------------------------------------------
 
-    def _lock(self, log: str) -> None:
-        """A lock that ends with this process, on a file that is still the one of that name."""
+    def _open_folder(self) -> disk.Folder:
+        """The folder, on systems that have what is needed of it: before anything is touched."""
         if fcntl is None:
             raise TrialError(
                 "trials in files need a lock that this system does not have, and without one two "
                 "processes could release the same block; keep the trial in memory, or elsewhere"
             )
+        return disk.Folder(self.path.parent)
+
+    def _lock(self, log: str) -> None:
+        """A lock that ends with this process, on a file that is still the one of that name."""
         try:
             fcntl.flock(self._assignments, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -320,7 +324,7 @@ class FileStore(MemoryStore):
             raise DamagedFile(damage)
 
     def _load(self) -> None:
-        self._folder = folder = disk.Folder(self.path.parent)
+        self._folder = folder = self._open_folder()
         log = f"{self.path.name}.assignments"
         self._assignments = self._open_existing(log)
         self._lock(log)

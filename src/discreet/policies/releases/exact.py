@@ -25,7 +25,7 @@ class Unit(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Exact sums, one an arm: private, unless the release is exact anyway."""
+    """Exact sums, one per arm: private, unless the release is exact anyway."""
 
     exact: Any
 

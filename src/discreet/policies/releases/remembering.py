@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Running(NamedTuple):
-    """Noisy sums, one an arm: public, kept here only because the view holds means."""
+    """Noisy sums, one per arm: public, kept here only because the view holds means."""
 
     noisy: Any
 

@@ -241,17 +241,24 @@ def plan(
 
 
 def _widths(asked: Question, predictions: Sequence[Prediction]) -> Widths | None:
-    """Of the best candidate at the ε that was asked for, if its trials are quick to rehearse."""
+    """Of the best candidate at the ε that was asked for, if its trials are quick to play again."""
+    from ...identify import IDENTIFIERS, identifier
     from .widths import interval_widths
 
     best = next(p for p in predictions if p.epsilon == asked.epsilon)
-    horizon = asked.horizon
-    if asked.goal != "regret" or len(asked.scenarios) > 1 or horizon is None:
+    horizon = MOST_REHEARSED if asked.goal == "identify" else asked.horizon
+    if len(asked.scenarios) > 1 or horizon is None or horizon > MOST_REHEARSED:
         return None
-    candidate = Candidate(best.row, best.options)
-    if candidate.each_round or horizon > MOST_REHEARSED:
-        return None
-    row = candidate.policy(asked.epsilon, asked.delta)
+    row: Policy
+    if asked.goal == "identify":
+        if best.row not in IDENTIFIERS:
+            return None
+        row = identifier(best.row, epsilon=asked.epsilon).at(asked.risk)
+    else:
+        candidate = Candidate(best.row, best.options)
+        if candidate.each_round:
+            return None
+        row = candidate.policy(asked.epsilon, asked.delta)
     try:
         return interval_widths(row, asked.scenarios[0], horizon, trials=10, seed=asked.seed)
     except InvalidArgument:  # what it releases does not speak of means
