@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from discreet.live.streaming import BOARD
 from typer.testing import CliRunner
 
 import discreet
@@ -21,6 +20,7 @@ from discreet.cli import app
 from discreet.errors import DamagedFile, InvalidArgument, TrialError, UnknownUnit
 from discreet.live import strata as module
 from discreet.live.stores import disk
+from discreet.live.terms import BOARD
 
 NAMES = ["men", "women"]
 
