@@ -32,10 +32,12 @@ KINDS = {"batches": 1, "streams": 1, "pairs": 2}
 
 
 def made(kind: str, clock: Clock) -> Trial:
-    """A trial that releases the first outcome alone: in a batch, in a block, or as a pair."""
+    """A trial that releases the first outcome alone: in a batch, in a block, or as a pair. The
+    first arm comes first: no coin is tossed for a window of one."""
     missing: Any = "estimate" if kind == "pairs" else 0.0
+    options: dict[str, Any] = {"streams": False} if kind == "batches" else {"window": 1}
     row = policy("adap-klucb", epsilon=1.0)
-    return Trial(row, 2, deadline=10.0, clock=clock, streams=kind != "batches", missing=missing)
+    return Trial(row, 2, deadline=10.0, clock=clock, missing=missing, **options)
 
 
 @pytest.mark.parametrize("kind", KINDS)
