@@ -133,3 +133,20 @@ def test_a_trial_loads_no_simulator() -> None:
     )
     asked = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert asked.stdout == ""
+
+
+def test_the_package_itself_loads_hardly_anything() -> None:
+    """Names are looked up when they are used, so that importing takes some milliseconds."""
+    code = (
+        "import sys; before = set(sys.modules); import discreet; "
+        "print(*sorted(name for name in set(sys.modules) - before if '.' not in name or "
+        "name.startswith('discreet')), end='')"
+    )
+    asked = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"numpy", "numba", "scipy", "pyarrow", "matplotlib", "typer", "opendp"}
+    loaded = asked.stdout.split()
+    assert [name for name in loaded if name.startswith("discreet.")] == [
+        "discreet.lazy",
+        "discreet.version",
+    ]
+    assert not heavy & set(loaded)

@@ -24,9 +24,10 @@ from ..checks import MOST_RUNS, count
 from ..errors import InvalidArgument
 from ..policies import CATALOGUE, Policy
 from ..policies.policy import BasePolicy, served
-from ..policies.step import FINISHED, STARVED, parts_of
+from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
 from ..progress import Bar
-from .loop import Curve, Study, compiled_loop, fresh_course, simulated_state
+from .late import check_late, empty_post, late_kernel
+from .loop import Curve, Study, fresh_course, loop_kernel, simulated_state
 from .own import OwnPolicy, OwnWork, own
 from .results import Comparison, Result
 from .work import Stage, Work, check_flag, check_room, check_threads, entropy_of
@@ -145,6 +146,11 @@ def _on_calendar(
     from .calendar import calendar, simulate_trials
 
     _known(late)
+    if isinstance(law, Law) and law.late:
+        raise InvalidArgument(
+            "law", "give rewards at once with arrivals", type(law).__name__,
+            "say with delay= how late outcomes are, in days",
+        )  # fmt: skip
     if check_flag("shuffle", shuffle):
         raise InvalidArgument(
             "shuffle", "be False with arrivals", shuffle, "arms run side by side: leave it out"
@@ -278,6 +284,7 @@ def check_law(policy: Policy | OwnPolicy, law: Law) -> None:
         return
     if not isinstance(policy, Policy):
         raise InvalidArgument("policy", "be a Policy", policy, 'build it: discreet.policy("ucb1")')
+    check_late(policy, law)
     need, have = policy.bounds, law.bounds
     if need is None:
         return
@@ -311,8 +318,10 @@ class Scene(Stage):
         policy, setting = work.policy, work.setting
         self.work = work
         self.loop: Callable[..., int] | None = None
-        self.state, self.course = simulated_state(policy, setting), fresh_course()
-        super().__init__(*self.state, self.course)
+        fresh = fresh_state if work.law.late else simulated_state
+        self.state, self.course = fresh(policy, setting), fresh_course()
+        self.post = (empty_post(work.law),) if work.law.late else ()
+        super().__init__(*self.state, *self.post, self.course)
 
     def play(self, number: int) -> bool:
         work = self.work
@@ -326,9 +335,12 @@ class Scene(Stage):
         state = law.start(rng)
         pulls = work.pulls[number]
         study = Study(work.horizon, gaps, Curve(work.grid, work.regret[number], pulls))
-        arguments = (state, *work.parts, *self.state, self.course, study, DECISIONS, rng)
+        arguments = (
+            state, *work.parts, *self.state, *self.post, self.course, study, DECISIONS, rng,
+        )  # fmt: skip
+        kernel = late_kernel if law.late else loop_kernel
         loop = self.loop = self.loop or work.ready(
-            lambda: compiled_loop(work.policy, law, arguments), arguments
+            lambda: kernel(work.policy, law.draw, law.lost).cached(*arguments), arguments
         )
         while not work.stop.is_set():
             status = loop(*arguments)
