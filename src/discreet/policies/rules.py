@@ -4,7 +4,7 @@ A rule's kernel `choose(rule, memory, view, t, rng)` sees releases and counts, n
 whatever it does is post-processing. `t` rounds are over; the papers' t is the next one, t + 1.
 
 Most rules are an index to maximise or a score to minimise: the templates below walk over the arms,
-and a family fills in one formula. `lazy.py` walks over fewer.
+and a family fills in one formula. `ceilings.py` walks over fewer.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Rule(RulePart[Setting]):
     """Base of all rules of finite arms."""
 
     choose: ClassVar[Function | Kernel]
-    lazy: ClassVar[Kernel | None] = None
-    """The same choice with notes of earlier rounds, for simulations: see `lazy.py`."""
+    ceilings: ClassVar[Kernel | None] = None
+    """The same choice with notes of earlier rounds, for simulations: see `ceilings.py`."""
     bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     """The range of rewards that the formula is meant for; None for any."""
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
-from .lazy import lazily
+from .ceilings import under_ceilings
 from .rules import Rule, choose_highest
 from .view import Setting, View
 
@@ -57,7 +57,7 @@ class UCB1(Rule):
 
     name: ClassVar[str] = "UCB1 index"
     choose: ClassVar[Function | Kernel] = staticmethod(choose_ucb1)
-    lazy: ClassVar[Kernel | None] = lazily(ucb1_level, ucb_bound)
+    ceilings: ClassVar[Kernel | None] = under_ceilings(ucb1_level, ucb_bound)
     bounds: ClassVar[tuple[float, float] | None] = None
 
     def parameters(self, setting: Setting) -> Width:
@@ -83,7 +83,7 @@ class AsymptoticUCB(Rule):
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_highest, level=asymptotic_level, bound=ucb_bound
     )
-    lazy: ClassVar[Kernel | None] = lazily(asymptotic_level, ucb_bound)
+    ceilings: ClassVar[Kernel | None] = under_ceilings(asymptotic_level, ucb_bound)
     bounds: ClassVar[tuple[float, float] | None] = None
 
     def __post_init__(self) -> None:

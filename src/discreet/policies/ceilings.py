@@ -67,15 +67,15 @@ def choose_under_ceilings(rule: Any, memory: Ceilings, view: View, t: int, rng: 
     return int(best)
 
 
-def lazily(level: Function, bound: Function) -> Kernel:
+def under_ceilings(level: Function, bound: Function) -> Kernel:
     """The kernel for an index."""
     return Kernel(choose_under_ceilings, level=level, bound=bound)
 
 
-def is_lazy(policy: Policy) -> bool:
+def bears_ceilings(policy: Policy) -> bool:
     """Whether a simulation may choose so."""
     each_round = isinstance(policy.schedule, EachRound)
-    return policy.rule.lazy is not None and policy.release.settles and each_round
+    return policy.rule.ceilings is not None and policy.release.settles and each_round
 
 
 def no_ceilings(arms: int) -> Ceilings:
