@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check studies audits boundscheck timing mutants storm-sweeps benchmark clean
+.PHONY: demo test check studies audits boundscheck timing crashes mutants storm-sweeps benchmark clean
 
 demo: $(READY)
 	$(BIN)/python -m discreet.demo
@@ -16,6 +16,7 @@ check: $(READY)
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini tests
 
 studies: $(READY)
 	$(BIN)/discreet reproduce all --scale full --seed 1 --output out/studies
@@ -33,6 +34,10 @@ boundscheck: $(READY)
 # about ten minutes on a quiet machine: durations and releases of live trials, attacked together
 timing: $(READY)
 	$(BIN)/python benchmarks/timing.py
+
+# a quarter of an hour: a crash at every operation on files in the lives of trials, none left out
+crashes: $(READY)
+	DISCREET_CRASHES=all $(BIN)/python -m pytest -n 2 -k crash tests/live
 
 # about an hour: small changes in code that touches outcomes, each of which some test should notice
 mutants: $(READY)

@@ -159,14 +159,19 @@ def of_fixed_size(runs: int = 20_000) -> None:
 
 
 def at_risk(runs: int = 3000) -> None:
-    """Wrong answers at risk .1."""
+    """Wrong answers at risk .1, Laplace and Gaussian noise."""
+    budgets: list[tuple[str, dict[str, Any]]] = [
+        *((f"ε = {epsilon}", {"epsilon": epsilon}) for epsilon in (None, 1.0, 0.1)),
+        *((f"σ = {sigma}", {"rho": 0.5 / sigma**2}) for sigma in (10, 200)),
+    ]
     for means in ([0.6, 0.5, 0.5], [0.9, 0.8, 0.8], [0.5, 0.4999]):
-        for epsilon in (None, 1.0, 0.1):
+        for label, budget in budgets:
             result = identify(
-                identifier("evidence-tt", epsilon=epsilon), discreet.Bernoulli(means), risk=0.1,
-                runs=runs, seed=SEED, progress=False, max_samples=10**6,
+                identifier("evidence-tt", **budget), discreet.Bernoulli(means), risk=0.1,
+                runs=runs, seed=SEED, progress=False,
+                max_samples=10**7 if "rho" in budget else 10**6,
             )  # fmt: skip
-            print(f"{means}, ε = {epsilon}: {result.wrong} of {runs} wrong", flush=True)
+            print(f"{means}, {label}: {result.wrong} of {runs} wrong", flush=True)
 
 
 def main() -> None:

@@ -2,30 +2,33 @@
 
 A mutant is one module with one change: a comparison shifted or turned round, + for -, `and` for
 `or`, a constant moved, a statement or a refusal left out. A first pass of the tests learns which of
-them reach which line; a mutant is *killed* if one of those fails or takes far too long, and has
-*survived* otherwise. Survivors are printed with their line: each is a test that is missing, or a
-change that changes nothing anyone could see.
+them enter which function; a mutant is *killed* if one of those fails or takes far too long, and has
+*survived* otherwise. The quickest are tried first, so many seconds of them. Survivors are printed
+with their line: each is a test that is missing, or a change that changes nothing anyone could see.
+Functions are changed in memory, in a process of its own; what stands outside of them is not tried.
 
-    python benchmarks/mutants.py [--sample 300] [--seed 1] [--only live/run.py] [--seconds 20]
-        [--tests tests/live tests/privacy]
+    python benchmarks/mutants.py [--sample 300] [--seed 1] [--only live/run.py] [--seconds 10]
+        [--tests tests/live tests/privacy] [--all]
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import gc
 import json
 import os
 import random
-import shutil
+import resource
 import signal
 import sys
+import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from copy import deepcopy
-from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,6 +42,11 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
     ast.FloorDiv: ast.Mult, ast.And: ast.Or, ast.Or: ast.And,
 }  # fmt: skip
+
+
+QUIETLY = ("-q", "-p", "no:xdist", "-p", "no:cacheprovider", "--no-header")
+LONGEST = 1800.0
+"""Seconds after which whoever still waits is taken for killed."""
 
 
 class Mutant(NamedTuple):
@@ -109,8 +117,8 @@ def changes(node: ast.AST) -> Iterator[str]:
         yield "leave out"
 
 
-def changed(mutant: Mutant) -> str:
-    """The source of the mutated module."""
+def changed(mutant: Mutant) -> CodeType:
+    """The mutated module, compiled; lines keep their numbers."""
     tree = ast.parse(mutant.path.read_text())
     node = list(ast.walk(tree))[mutant.node]
     new: Any = deepcopy(node)
@@ -130,89 +138,133 @@ def changed(mutant: Mutant) -> str:
         def visit(self, at: ast.AST) -> Any:
             return ast.copy_location(new, at) if at is node else self.generic_visit(at)
 
-    return ast.unparse(ast.fix_missing_locations(Replace().visit(tree)))
+    whole = ast.fix_missing_locations(Replace().visit(tree))
+    return compile(whole, str(mutant.path), "exec", dont_inherit=True)
+
+
+Place = tuple[str, int]
+"""A file, and the first line of a function in it; 0 for what is outside of all functions."""
 
 
 class Reach:
-    """A plugin of pytest: which tests reach which lines, and how long they take."""
+    """A plugin of pytest: which tests enter which functions, and how long they take."""
 
     def __init__(self, files: set[str]) -> None:
         self.files = files
-        self.lines: dict[str, set[tuple[str, int]]] = {}
-        self.seconds: dict[str, float] = {}
-        self.seen: set[tuple[str, int]] = set()
+        self.table: dict[str, Any] = {}
+        self.seen: set[Any] = set()
 
-    def trace(self, frame: Any, event: str, argument: Any) -> Any:
-        if frame.f_code.co_filename not in self.files:
-            return None
-        self.seen.add((frame.f_code.co_filename, frame.f_lineno))
-        return self.trace
+    def trace(self, frame: Any, event: str, argument: Any) -> None:
+        self.seen.add(frame.f_code)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.seen = set()
-        self.begun = time.perf_counter()
+        self.begun = time.process_time()
         sys.settrace(self.trace)
+        threading.settrace(self.trace)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         sys.settrace(None)
-        self.lines[nodeid] = self.seen
-        self.seconds[nodeid] = time.perf_counter() - self.begun
-
-    def write(self, path: Path) -> None:
-        table = {
-            test: {
-                "seconds": self.seconds[test],
-                "lines": sorted((str(Path(file).relative_to(ROOT)), line) for file, line in seen),
-            }
-            for test, seen in self.lines.items()
-            if seen
+        threading.settrace(None)  # type: ignore[arg-type]  # none again
+        places = {
+            (str(Path(code.co_filename).relative_to(ROOT)), code.co_firstlineno)
+            for code in self.seen
+            if code.co_filename in self.files
         }
-        path.write_text(json.dumps(table))
+        if places:
+            seconds = time.process_time() - self.begun
+            self.table[nodeid] = {"seconds": seconds, "places": sorted(places)}
 
 
 def reach(path: Path, tests: list[str]) -> dict[str, Any]:
-    """The map from tests to lines, made anew if it is missing."""
+    """The map from tests to functions, made anew if it is missing."""
     if not path.exists():
         child = os.fork()
         if child == 0:
             import pytest
 
             plugin = Reach({str(file) for file in modules(None)})
-            pytest.main(
-                [*tests, "-q", "-p", "no:xdist", "-p", "no:cacheprovider"], plugins=[plugin]
-            )
-            plugin.write(path)
+            pytest.main([*tests, *QUIETLY], plugins=[plugin])
+            path.write_text(json.dumps(plugin.table))
             os._exit(0)
         os.waitpid(child, 0)
     table: dict[str, Any] = json.loads(path.read_text())
     return table
 
 
-def killed(mutant: Mutant, tests: list[str], seconds: float, copy: Path) -> bool:
-    """Whether a test notices the mutant."""
-    place = copy / mutant.path.relative_to(PACKAGE.parent)
-    place.write_text(changed(mutant))
-    try:
-        return fails(tests, seconds, copy)
-    finally:
-        place.write_text(mutant.path.read_text())
+def place_of(mutant: Mutant) -> Place:
+    """The outermost function that the change is in."""
+    file = str(mutant.path.relative_to(ROOT))
+    for node in ast.walk(ast.parse(mutant.path.read_text())):
+        inside = isinstance(node, ast.FunctionDef) and node.end_lineno is not None
+        if inside and node.lineno <= mutant.line <= node.end_lineno:
+            return file, min([node.lineno, *(mark.lineno for mark in node.decorator_list)])
+    return file, 0
 
 
-def fails(tests: list[str], seconds: float, copy: Path) -> bool:
-    """Whether a test fails or outlasts its time, in a process of its own that imports the copy."""
+def tests_of(mutant: Mutant, table: dict[str, Any], seconds: float) -> list[str]:
+    """The quickest tests that enter the function of a change, so many seconds of them; of one that
+    is outside of all functions, those that enter anything in its file."""
+    file, line = place_of(mutant)
+    found = [
+        test for test, row in table.items()
+        if any(where == file and line in (0, first) for where, first in row["places"])
+    ]  # fmt: skip
+    picked: list[str] = []
+    for test in sorted(found, key=lambda test: seconds_of(table, test)):
+        seconds -= seconds_of(table, test)
+        if seconds < 0.0 and picked:
+            break
+        picked.append(test)
+    return picked
+
+
+def functions() -> dict[Place, list[FunctionType]]:
+    """All functions of the modules, as they are in memory, by the line where they begin."""
+    files = {str(path): str(path.relative_to(ROOT)) for path in modules(None)}
+    found: dict[Place, list[FunctionType]] = {}
+    for thing in gc.get_objects():
+        if type(thing) is FunctionType and thing.__code__.co_filename in files:
+            code = thing.__code__
+            found.setdefault((files[code.co_filename], code.co_firstlineno), []).append(thing)
+    return found
+
+
+def codes_in(code: CodeType) -> Iterator[CodeType]:
+    """A code object and all in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes_in(constant)
+
+
+def swap(mutant: Mutant, known: dict[Place, list[FunctionType]]) -> None:
+    """Put the mutated code in place of the function's own: whoever has the function, has it."""
+    place = place_of(mutant)
+    new = {(code.co_qualname, code.co_firstlineno): code for code in codes_in(changed(mutant))}
+    for function in known[place]:
+        key = function.__code__.co_qualname, place[1]
+        function.__code__ = new[key]
+
+
+def fails(
+    tests: list[str], seconds: float, mutant: Mutant | None, known: dict[Place, list[FunctionType]]
+) -> bool:
+    """Whether a test fails or outlasts its processor time, in a process of its own."""
     child = os.fork()
     if child == 0:
         os.setsid()
-        os.environ["PYTHONPATH"] = str(copy)
-        sys.path.insert(0, str(copy))
+        resource.setrlimit(resource.RLIMIT_CPU, (round(seconds), round(seconds) + 1))
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 1)
         os.dup2(quiet, 2)
+        if mutant is not None:
+            swap(mutant, known)
         import pytest
 
-        arguments = ["-x", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "--no-header"]
-        os._exit(int(pytest.main([*tests, *arguments])))
-    end = time.monotonic() + seconds
+        # test modules are imported already, with their assertions rewritten
+        os._exit(int(pytest.main([*tests, "-x", "--assert=plain", *QUIETLY])))
+    end = time.monotonic() + LONGEST
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
@@ -228,48 +280,60 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only")
-    parser.add_argument("--seconds", type=float, default=20.0, help="of tests for a mutant")
+    parser.add_argument("--seconds", type=float, default=10.0, help="of tests for a mutant")
     parser.add_argument("--tests", nargs="+", default=["tests/live", "tests/privacy"])
     parser.add_argument("--map", type=Path, default=ROOT / ".venv" / "reach.json")
+    parser.add_argument("--all", action="store_true", help="no map: all tests for every mutant")
     options = parser.parse_args()
     os.chdir(ROOT)
-    for heavy in ("numpy", "opendp.prelude", "pytest", "scipy.stats"):
-        import_module(heavy)  # once, not in every process
+    table = {} if options.all else reach(options.map, options.tests)
+    import pytest
 
-    table = reach(options.map, options.tests)
-    every = [mutant for path in modules(options.only) for mutant in mutants(path)]
+    if pytest.main(["--collect-only", *options.tests, *QUIETLY]):
+        print("error: the tests cannot be collected")
+        return 1
+    known = functions()
+    every = [
+        mutant for path in modules(options.only) for mutant in mutants(path)
+        if place_of(mutant) in known
+    ]  # fmt: skip
     chosen = random.Random(options.seed).sample(every, min(options.sample, len(every)))
-    print(f"{len(every):,} mutants, {len(chosen):,} tried", flush=True)
-    counts = {"killed": 0, "survived": 0, "not reached": 0}
-    with TemporaryDirectory() as folder:
-        copy = Path(folder) / "src"
-        shutil.copytree(PACKAGE.parent, copy)
-        if fails(sorted(table, key=lambda test: float(table[test]["seconds"]))[:20], 120.0, copy):
-            print("error: tests fail without any mutant; make them pass first")
-            return 1
-        for mutant in sorted(chosen):
-            file = str(mutant.path.relative_to(ROOT))
-            tests = sorted(
-                (test for test, row in table.items() if [file, mutant.line] in row["lines"]),
-                key=lambda test: table[test]["seconds"],
-            )
-            budget, picked = options.seconds, []
-            for test in tests:
-                budget -= table[test]["seconds"]
-                if budget < 0.0 and picked:
-                    break
-                picked.append(test)
-            if not picked:
-                fate = "not reached"
-            elif killed(mutant, picked, 60.0 + 5.0 * options.seconds, copy):
-                fate = "killed"
-            else:
-                fate = "survived"
-            counts[fate] += 1
-            if fate != "killed":
-                print(f"{fate:<12} {file}:{mutant.line} {mutant.change}: {mutant.text}", flush=True)
-    print(", ".join(f"{name} {count}" for name, count in counts.items()))
+    print(f"{len(every):,} mutants in functions, {len(chosen):,} tried", flush=True)
+    counts: dict[str, Counter[str]] = {}
+    first = (
+        options.tests if options.all else sorted(table, key=lambda test: seconds_of(table, test))
+    )
+    if fails(first[:20], 600.0, None, known):
+        print("error: tests fail without any mutant; make them pass first")
+        return 1
+    for mutant in sorted(chosen):
+        file = str(mutant.path.relative_to(PACKAGE))
+        tests = options.tests if options.all else tests_of(mutant, table, options.seconds)
+        fate = "not reached"
+        if tests:
+            limit = 60.0 + 5.0 * options.seconds
+            fate = "killed" if fails(tests, limit, mutant, known) else "survived"
+        counts.setdefault(file, Counter())[fate] += 1
+        if fate != "killed":
+            print(f"{fate:<12} {file}:{mutant.line} {mutant.change}: {mutant.text}", flush=True)
+    print(f"{'':<28}{'mutants':>9}{'killed':>9}{'survived':>10}{'not reached':>13}")
+    total: Counter[str] = Counter()
+    for file, found in counts.items():
+        total += found
+        print(line_of(file, found))
+    print(line_of("all", total))
     return 0
+
+
+def seconds_of(table: dict[str, Any], test: str) -> float:
+    """How long a test took."""
+    return float(table[test]["seconds"])
+
+
+def line_of(name: str, found: Counter[str]) -> str:
+    """A line of the table."""
+    numbers = found.total(), found["killed"], found["survived"], found["not reached"]
+    return "{:<28}{:>9}{:>9}{:>10}{:>13}".format(name, *numbers)
 
 
 if __name__ == "__main__":

@@ -388,3 +388,35 @@ def test_cached_code_is_bound_to_the_classes_of_its_arguments() -> None:
     assert kernel.cached(One(1.0)) is not kernel.cached(Two(1.0))
     assert kernel.cached(One(1.0)) is kernel.cached(One(2.0))
     assert kernel.cached(One(1.0))(One(3.0)) == kernel.cached(Two(1.0))(Two(3.0)) == 3.0
+
+
+def doubled(x: float) -> float:
+    return x + x
+
+
+@pytest.mark.parametrize(
+    "index",
+    [b"", b"not a pickle", b"cdiscreet.not_there\nPlace\n.", b"cdiscreet.compiled\nNotThere\n."],
+    ids=["empty", "damaged", "a module of another version", "a class of another version"],
+)
+def test_machine_code_that_cannot_be_read_is_compiled_again(
+    index: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pickle
+
+    from numba import __version__ as numba_version
+
+    monkeypatch.setenv("DISCREET_CACHE", str(tmp_path))
+
+    def freshly() -> Any:
+        compiled._dispatchers.clear()
+        return compiled.compile_for("doubled", lambda: Kernel(doubled).cached(1.0), (1.0,))
+
+    monkeypatch.setattr(compiled, "_dispatchers", {})
+    assert freshly()(3.0) == 6.0
+    (file,) = tmp_path.glob("*.nbi")
+    file.write_bytes(pickle.dumps(numba_version) + index)
+    assert freshly()(3.0) == 6.0
+    again = freshly()
+    assert again(3.0) == 6.0
+    assert sum(again.stats.cache_hits.values()) == 1  # it was written anew

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 import discreet
+from discreet.identify import IDENTIFIERS
+from discreet.linear.catalogue import CATALOGUE as LINEAR
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -57,6 +59,8 @@ def test_readme_lists_the_whole_catalogue() -> None:
         example = row.example()
         cells = (name, str(example.schedule), str(example.release), str(example.rule))
         assert f"| {' | '.join(cells)} |" in text, name
+    named = set(re.findall(r"[a-z][a-z0-9-]+", text))
+    assert set(IDENTIFIERS) | set(LINEAR) <= named
 
 
 @pytest.mark.parametrize("name", MODULES)

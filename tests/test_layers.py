@@ -125,28 +125,26 @@ def test_upward_arrows_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert wrong(file) == []
 
 
-def test_a_trial_loads_no_simulator() -> None:
+def loaded(code: str) -> set[str]:
+    """The modules in memory after some code."""
+    code = f"import sys; before = set(sys.modules); {code}; print(*set(sys.modules) - before)"
+    asked = subprocess.run(
+        [sys.executable, "-I", "-c", f"import sys; sys.path[:0] = {sys.path!r}; {code}"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return set(asked.stdout.split())
+
+
+def test_importing_the_package_loads_next_to_nothing() -> None:
+    assert loaded("import discreet") <= {
+        "__future__", "discreet", "discreet.lazy", "discreet.version",
+    }  # fmt: skip
+
+
+def test_a_trial_loads_no_simulator_and_nothing_heavy() -> None:
     """A server that holds live trials neither needs it nor waits for it."""
-    code = (
-        "import sys; from discreet import Trial; "
-        "print(*(name for name in sys.modules if name.startswith('discreet.simulator')), end='')"
-    )
-    asked = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert asked.stdout == ""
-
-
-def test_the_package_itself_loads_hardly_anything() -> None:
-    """Names are looked up when they are used, so that importing takes some milliseconds."""
-    code = (
-        "import sys; before = set(sys.modules); import discreet; "
-        "print(*sorted(name for name in set(sys.modules) - before if '.' not in name or "
-        "name.startswith('discreet')), end='')"
-    )
-    asked = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    heavy = {"numpy", "numba", "scipy", "pyarrow", "matplotlib", "typer", "opendp"}
-    loaded = asked.stdout.split()
-    assert [name for name in loaded if name.startswith("discreet.")] == [
-        "discreet.lazy",
-        "discreet.version",
-    ]
-    assert not heavy & set(loaded)
+    tops = {".".join(name.split(".")[:2]) for name in loaded("from discreet import Trial")}
+    heavy = ("numpy", "numba", "scipy", "opendp", "pyarrow", "matplotlib", "typer", "rich")
+    assert "discreet.live" in tops
+    assert "discreet.simulator" not in tops
+    assert not {name.split(".")[0] for name in tops} & set(heavy)

@@ -11,10 +11,10 @@ Names are loaded when they are first used, so importing the package is cheap.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .lazy import lazily
 from .version import __version__
+
+TYPE_CHECKING = False  # type checkers take it for True; typing itself would be most of the import
 
 if TYPE_CHECKING:
     from .arms import (
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     )
     from .errors import DiscreetError, InvalidArgument
     from .front import policy
-    from .live import Rehearsal, Trial
+    from .live import Rehearsal, Strata, Trial
     from .policies import CATALOGUE, Policy
     from .privacy import (
         ZCDP,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
         compose,
         parallel,
     )
-    from .simulator import Comparison, Result, compare, load, simulate
+    from .simulator import Comparison, Result, compare, load, simulate, simulate_strata
     from .sweeps import sweep
     from .theory import plan, plan_trial
 
@@ -63,14 +63,16 @@ _HOMES = {
         "actg175", "law",
     ),
     "errors": ("DiscreetError", "InvalidArgument"),
-    "live": ("Rehearsal", "Trial"),
+    "live": ("Rehearsal", "Strata", "Trial"),
     "front": ("policy",),
     "policies": ("CATALOGUE", "Policy"),
     "privacy": (
         "ZCDP", "Approximate", "Budget", "Definition", "GaussianDP", "Guarantee", "Pure", "Renyi",
         "compose", "parallel",
     ),
-    "simulator": ("Comparison", "Result", "compare", "load", "simulate"),
+    "simulator": (
+        "Comparison", "Result", "compare", "load", "simulate", "simulate_strata",
+    ),
     "sweeps": ("sweep",),
     "theory": ("plan", "plan_trial"),
 }  # fmt: skip
@@ -103,6 +105,7 @@ __all__ = [
     "RewardList",
     "RewardTable",
     "Sampler",
+    "Strata",
     "Switching",
     "Trial",
     "TwoPoint",
@@ -118,6 +121,7 @@ __all__ = [
     "plan_trial",
     "policy",
     "simulate",
+    "simulate_strata",
     "sweep",
 ]
 

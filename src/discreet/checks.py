@@ -114,6 +114,16 @@ def share(argument: str, value: object, *, below: float = 1.0, fix: str = "use 0
     return number(argument, value, low=0.0, high=below, strict=True, fix=fix)
 
 
+def one_risk(risk: float | None, other: float | None, older: str = "delta") -> float | None:
+    """The risk, under its own name or under the older one."""
+    if risk is not None and other is not None:
+        raise InvalidArgument(
+            older, "be left out: it is the older name of risk", other,
+            "give risk; the δ of a budget belongs to the policy",
+        )  # fmt: skip
+    return other if risk is None else risk
+
+
 def probability(argument: str, value: object, *, fix: str) -> float:
     """A failure probability in [0, 1)."""
     clean = real(value)
@@ -271,12 +281,30 @@ def check_arms(arms: int | Sequence[Name]) -> tuple[Name, ...]:
     names = tuple(range(int(arms))) if isinstance(arms, Integral) else tuple(arms)
     if len(names) < 2:
         raise InvalidArgument("arms", "be at least 2", arms, "a choice needs two arms")
+    return check_names("arms", names, fix)
+
+
+def check_names(argument: str, names: object, fix: str) -> tuple[Name, ...]:
+    """One name or more, all distinct: strings or whole numbers."""
+    if isinstance(names, str) or not isinstance(names, Sequence) or not names:
+        raise InvalidArgument(argument, "be a list of names", names, fix)
     for name in names:
         if type(name) not in (str, int):
-            raise InvalidArgument("arms", "be named by strings or whole numbers", name, fix)
+            raise InvalidArgument(argument, "be named by strings or whole numbers", name, fix)
     if len(set(names)) < len(names):
-        raise InvalidArgument("arms", "have distinct names", list(names), fix)
-    return names
+        raise InvalidArgument(argument, "have distinct names", list(names), fix)
+    return tuple(names)
+
+
+def by_name(argument: str, value: object, names: tuple[Name, ...]) -> dict[Name, Any]:
+    """The same value for every name, or one for each, as a mapping gives it."""
+    if not isinstance(value, Mapping):
+        return dict.fromkeys(names, value)
+    if set(value) != set(names):
+        raise InvalidArgument(
+            argument, f"be one for all, or one for each of {names}", list(value), "name each once"
+        )
+    return dict(value)
 
 
 def check_horizon(horizon: object) -> int | None:

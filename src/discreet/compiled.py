@@ -404,8 +404,19 @@ def _disk_cache(folder: Path) -> Function:
             return cls(py_file)
 
     saved = type("Saved", (caching.CompileResultCacheImpl,), {"_locator_classes": [Place]})
-    cache: Function = type("Cache", (caching.FunctionCache,), {"_impl_class": saved})
-    return cache
+
+    base: Any = caching.FunctionCache
+
+    def load(self: Any, signature: object, target: object) -> object:
+        """None, so that it is compiled again, for what cannot be read: a damaged file, or one that
+        names a class which this version does not have."""
+        try:
+            return base.load_overload(self, signature, target)
+        except Exception:  # whatever unpickling runs into
+            self.flush()
+            return None
+
+    return type("Cache", (base,), {"_impl_class": saved, "load_overload": load})
 
 
 def cache_folder() -> Path | None:

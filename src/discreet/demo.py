@@ -46,14 +46,15 @@ EPSILON = 1.0
 
 RECEIVED = {
     "in time": "outcomes came in time",
-    "late": "outcomes came months late, and were dropped if their batch had been released",
+    "late": "outcomes came weeks late, after their deadline, and were dropped",
     "again": "outcomes came a second time, which changed nothing",
     "contrary": "outcomes contradicted one that was not needed any more, and were dropped",
 }
-DAY = 86_400.0
 DEADLINE = 14
-"""Days after which a batch of the live trial is released."""
-MOST_DAYS = 120.0
+"""Days for which an outcome of the live trial counts."""
+A_DAY = 12
+"""Patients of the live trial, on average."""
+MOST_DAYS = 30.0
 """How late a late outcome is."""
 
 PICTURE_MEANS = (0.375, 0.625, 0.75, 0.5, 0.25)
@@ -162,31 +163,36 @@ def live_trial(data: TrialData, patients: int, seed: int) -> LiveStory:
     rng = np.random.default_rng(seed)
     today = 0.0
     trial = Trial(
-        policy("dp-imed", epsilon=EPSILON), arms=data.arm_names,
-        deadline=DEADLINE * DAY, default=0.0, clock=lambda: today * DAY,
+        policy("dp-imed", epsilon=EPSILON, ratio=1.5), arms=data.arm_names,
+        deadline=float(DEADLINE), window=A_DAY, clock=lambda: today,  # which counts days
     )  # fmt: skip
     outcomes_of = dict(zip(data.arm_names, data.by_arm, strict=True))
     events = Counter[str]()
     post: list[Letter] = []
-    for patient in range(patients):
-        while post and post[0].day <= patient:
+    moments = rng.exponential(1.0 / A_DAY, patients).cumsum().tolist()
+    for patient, moment in enumerate(moments):
+        while post and post[0].day <= moment:
             letter = heappop(post)
             today = letter.day
             events[_received(trial, letter)] += 1
-        today = float(patient)
+        today = moment
         outcome = float(rng.choice(outcomes_of[str(trial.assign(patient))]))
         for letter in _letters(patient, outcome, today, rng):
             heappush(post, letter)
             events["outcomes never came"] += letter.day == math.inf
-    events["outcomes were still on their way at the end"] = sum(
-        letter.day < math.inf for letter in post
-    )
+    trial.finish()
+    while post and post[0].day < math.inf:
+        letter = heappop(post)
+        today = letter.day
+        events[_received(trial, letter)] += 1
+    today = max(today, moments[-1] + DEADLINE)
     return LiveStory(
         policy="dp-imed",
         patients=patients,
-        protocol="One patient was recruited a day, and the outcome came one to ten days later. "
-        f"A block of patients was released {DEADLINE} days after its last patient; an outcome "
-        "that was missing then counted as no success. As in life, not all went well:",
+        protocol=f"About {A_DAY} patients were recruited a day, and the outcome came one to ten "
+        f"days later. A block of patients was released {DEADLINE} days after its last patient, "
+        "with how many had answered beside what they answered; meanwhile later patients filled "
+        "further blocks, so that nobody was treated for nothing. As in life, not all went well:",
         events={words: number for words, number in events.most_common() if number},
         report=trial.report(),
     )

@@ -7,21 +7,31 @@
 ε = 1 (interactive)
 
 Where two kinds have a row of one name (dp-se), the goal tells them apart: "regret", which comes
-first, or "identify".
+first, or "identify". A row serves every budget that it can be proved to keep, and says so:
+
+>>> print(discreet.policy("dp-imed", mu=1.0).guarantee.short())
+ε = 0.806965 (interactive; keeps μ = 1)
+
+Without a name, the row with the least noise for the budget: `row.why` and `theory.choose`.
+
+>>> discreet.policy(epsilon=1.0, delta=1e-6).name, discreet.policy(mu=1.0).name
+('dp-imed', 'gauss-imed')
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from .errors import InvalidArgument
 from .policies.policy import BasePolicy
 from .policies.registry import entry
+from .privacy.budgets import Budget, budget_from
 
 if TYPE_CHECKING:
     from .identify import Identifier
     from .linear import LinearPolicy
     from .policies import Policy
-    from .privacy.budgets import Budget
 
 IdentifyName = Literal["ttucb", "adap-tt", "adap-tt-star", "dp-tt", "ctb-tt"]
 LinearName = Literal[
@@ -50,12 +60,13 @@ def policy(
 ) -> Identifier: ...  # fmt: skip
 @overload
 def policy(
-    name: str, *, epsilon: float | None = ..., delta: float | None = ..., rho: float | None = ...,
+    name: str | None = ..., *,
+    epsilon: float | None = ..., delta: float | None = ..., rho: float | None = ...,
     renyi_alpha: float | None = ..., mu: float | None = ..., budget: Budget | None = ...,
     goal: str | None = ..., label: str | None = ..., **options: Any,
 ) -> Policy: ...  # fmt: skip
 def policy(
-    name: str,
+    name: str | None = None,
     *,
     epsilon: float | None = None,
     delta: float | None = None,
@@ -69,13 +80,26 @@ def policy(
 ) -> BasePolicy[Any]:
     """A published policy by name, whatever its kind; `label` is what results call it.
 
+    Without a name: the one to take for the budget (and the goal), with the reasons in `why`.
+
     >>> policy("adac-ucb", rho=0.1, alpha=1.0).guarantee.budget
     ZCDP(rho=0.1)
     >>> policy("dp-se", epsilon=1.0, goal="identify").stopping.name
     'one arm left'
     """
+    why: tuple[str, ...] = ()
+    if name is None:
+        from .theory.choosing import choose
+
+        asked = budget_from(epsilon, delta, rho, renyi_alpha, mu) if budget is None else budget
+        if asked is None:
+            raise InvalidArgument(
+                "name", "be given without a budget", name, "give a name, or for example epsilon=1.0"
+            )
+        choice = choose(asked, goal=goal or "regret")
+        name, why = choice.name, choice.why
     made: BasePolicy[Any] = entry(name, goal).asked(
         budget=budget, epsilon=epsilon, delta=delta, rho=rho, renyi_alpha=renyi_alpha, mu=mu,
         label=label, **options,
     )  # fmt: skip
-    return made
+    return replace(made, why=why) if why else made

@@ -7,21 +7,24 @@ Homes are modules of the package, or with a leading dot for each step upwards.
 
 from __future__ import annotations
 
-import importlib
 import sys
-from collections.abc import Callable, Mapping
-from typing import Any
+
+TYPE_CHECKING = False  # type checkers take it for True
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 
 def lazily(
     package: str, homes: Mapping[str, tuple[str, ...]], *more: str
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a package whose names live in `homes`; `more` are its own."""
     home_of = {name: home for home, names in homes.items() for name in names}
 
-    def load(name: str) -> Any:
+    def load(name: str) -> object:
         if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        import importlib
+
         value = getattr(importlib.import_module(f".{home_of[name]}", package), name)
         setattr(sys.modules[package], name, value)
         return value

@@ -179,6 +179,12 @@ _ALL = (
         {"series": "Proceedings of Machine Learning Research", "volume": "28"},
     ),
     Reference(
+        "maron1994", "inproceedings", ("Maron, Oded", "Moore, Andrew W."),
+        "Hoeffding Races: Accelerating Model Selection Search for Classification and Function "
+        "Approximation",
+        "Advances in Neural Information Processing Systems 6", 1994,
+    ),
+    Reference(
         "lai1985", "article", ("Lai, Tze Leung", "Robbins, Herbert"),
         "Asymptotically Efficient Adaptive Allocation Rules",
         "Advances in Applied Mathematics", 1985,

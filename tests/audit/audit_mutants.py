@@ -18,7 +18,6 @@ from discreet.identify import Identifier, Stopping, identifier
 from discreet.live import Trial
 from discreet.live.stores import MemoryStore
 from discreet.policies import (
-    AdaPKLUCB,
     Doubling,
     ForgetGaussian,
     ForgetLaplace,
@@ -31,6 +30,7 @@ from discreet.policies.releases.base import Scale, noise, zeros
 from discreet.policies.releases.counting import TreeScale
 from discreet.policies.releases.exact import Sums
 from discreet.policies.releases.remembering import publish_again
+from discreet.policies.rules import Rule
 from discreet.policies.thompson import Start
 from discreet.policies.view import Setting, View
 from discreet.privacy.budgets import Approximate, Budget
@@ -135,14 +135,11 @@ class Unchecked(Policy):
         """Nothing is checked."""
 
 
-def doubling_trees(epsilon: float) -> Policy:
-    """Trees fed by doubling batches: a reward is under more nodes than their noise pays for."""
-    return Unchecked(
-        "doubling trees",
-        Doubling(),
-        GapThenTree(epsilon, gap_estimation=False),
-        AdaPKLUCB(alpha=3.1),
-    )
+def doubling_trees(epsilon: float, rule: Rule) -> Policy:
+    """Trees fed by doubling batches: a reward is under more nodes than their noise pays for, and
+    sooner or later beside the ledger."""
+    release = GapThenTree(epsilon, gap_estimation=False)
+    return Unchecked("doubling trees", Doubling(), release, rule)
 
 
 class OneNoise(NamedTuple):
@@ -301,5 +298,5 @@ class Reloaded:
         """What `Trial.load` does, on the same object: a new one costs 2 ms."""
         store: Any = getattr(trial, "stored", None) or trial._store
         store._now = json.loads(json.dumps(store.state)), dict(store.blocks)
-        trial._store, trial._open = store, None
+        trial._store, trial._stale = store, True
         return trial

@@ -12,8 +12,9 @@ import pytest
 
 import discreet
 from discreet.audit import Identifications, Runs, TrialRuns, attack, audit, candidates, lists
+from discreet.audit.candidates import short_horizon
 from discreet.live import Trial
-from discreet.policies import ForgetLaplace, Policy
+from discreet.policies import AdaPKLUCB, AdaPUCB, ForgetLaplace, Policy
 from discreet.privacy import ZCDP, GaussianDP, Pure, Renyi
 
 SURE = 1.0 - 1e-6
@@ -57,9 +58,19 @@ def test_the_candidates_reach_third_arms_fractions_and_long_batches(release: Any
 
 
 def test_a_composition_that_overclaims_is_caught() -> None:
-    row = mutants.doubling_trees(1.0)
+    row = mutants.doubling_trees(1.0, AdaPKLUCB(alpha=3.1))
     assert row.guarantee.budget == Pure(1.0)
     result = audit(row, transcripts=1_000_000, confidence=SURE, seed=1)
+    assert result.is_violation, result
+
+
+def test_a_composition_that_soon_leaves_its_ledger_is_caught_before_that() -> None:
+    """With two arms it fails within 16 rounds. Found by default in a minute; here, among the inputs
+    that the search has, those that prove it soonest."""
+    row = mutants.doubling_trees(1.0, AdaPUCB(1.0))
+    assert short_horizon(row) == 8
+    inputs = [pair for pair in candidates(row) if pair.arms == 3]
+    result = audit(row, inputs=inputs, transcripts=500_000, confidence=SURE, seed=1)
     assert result.is_violation, result
 
 
@@ -103,7 +114,7 @@ def test_a_stopping_rule_that_reads_exact_means_is_caught() -> None:
 @pytest.mark.parametrize("kind", [Trial, mutants.RedrawingTrial])
 def test_a_trial_that_redraws_after_a_reload_is_caught(kind: type[Trial]) -> None:
     """Live noise has no seed: the mean of eight draws of one batch is 4 standard deviations apart
-    on the two inputs, so that 400 tested transcripts a side do not miss it."""
+    on the two inputs, so that 400 tested transcripts per side do not miss it."""
     files = mutants.Reloaded(kind)
     row = discreet.policy("adap-klucb", epsilon=2.0)
     runs = TrialRuns(row, (0.0,), (1.0,), make=files.make, between=files.reload, repeats=7)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from discreet.cli import gradients, membership
@@ -42,6 +43,9 @@ def test_every_flag_is_on_the_page(call: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_examples_run(call: Callable[..., Any], example: str) -> None:
+    for name in re.findall(r"\w+\.npy", example):  # gradients of three parameters, in that folder
+        shape = (80, 3) if name == "references.npy" else (5, 3)
+        np.save(name, np.random.default_rng(1).normal(size=shape))
     result = call(*shlex.split(example))
     assert result.exit_code == 0
     assert result.stdout

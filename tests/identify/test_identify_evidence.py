@@ -41,8 +41,6 @@ from discreet.identify import (
 )
 from discreet.identify.chernoff import deviation, gamma_level, law_of
 from discreet.identify.evidence import (
-    NOISELESS,
-    Noise,
     enter,
     fresh_books,
     least_pair,
@@ -52,6 +50,7 @@ from discreet.identify.evidence import (
 )
 from discreet.identify.halving import rounds_of
 from discreet.policies import ForgetLaplace, RunningLaplace
+from discreet.policies.releases.entries import NOISELESS, Noise
 from discreet.privacy import Approximate
 
 A = [0.95, 0.9, 0.9, 0.9, 0.5]
@@ -206,8 +205,10 @@ def test_errors_stay_below_the_risk() -> None:
         assert result.wrong <= 10
         assert result.unfinished == 0
         assert result.delta_correct
-    close = result_of(row, [0.5, 0.4999], risk=0.1, runs=300, seed=3, max_samples=200_000)
-    assert close.wrong <= binom.isf(FALSE_ALARM, 300, 0.1)
+    # of Gaussian noise 10,000 runs had 2 % wrong with means that nearly agree, else 1 at most
+    for each in (row, identifier("evidence-tt", rho=0.5 / 10.0**2)):
+        close = result_of(each, [0.5, 0.4999], risk=0.1, runs=300, seed=3, max_samples=200_000)
+        assert close.wrong <= binom.isf(FALSE_ALARM, 300, 0.1)
 
 
 def test_published_instances_need_as_few_as_they_should() -> None:

@@ -110,7 +110,7 @@ def test_what_a_trial_refuses() -> None:
         discreet.Trial(discreet.policy("adap-klucb", epsilon=1.0), 2, goal="identify", delta=0.1)
     with pytest.raises(UnsupportedBudget, match="be private over the whole run"):
         discreet.Trial(identifier("ttucb"), 2, goal="identify", delta=0.1)
-    with pytest.raises(InvalidArgument, match="keep the risk δ"):
+    with pytest.raises(InvalidArgument, match="keep the risk that a trial states"):
         discreet.Trial(
             identifier("adap-tt", epsilon=1.0, threshold="heuristic"), 2, goal="identify", delta=0.1
         )

@@ -15,7 +15,7 @@ from scipy.stats import beta, binom, laplace
 import discreet
 from discreet.errors import DamagedFile, InvalidArgument
 from discreet.identify import identifier
-from discreet.identify.evidence import NOISELESS, Noise, log_single
+from discreet.identify.evidence import log_single
 from discreet.inference import (
     Record,
     differences,
@@ -25,7 +25,7 @@ from discreet.inference import (
     recording,
 )
 from discreet.inference.best import log_likelihood
-from discreet.inference.intervals import books_of
+from discreet.inference.intervals import books_of, single_log
 from discreet.inference.record import Batch
 from discreet.inference.tails import (
     chernoff_limits,
@@ -45,6 +45,7 @@ from discreet.policies import (
     RememberLaplace,
     Tree,
 )
+from discreet.policies.releases.entries import NOISELESS, Noise, Silence
 
 MEANS = [0.6, 0.5, 0.3]
 FALSE_ALARM = 1e-7
@@ -181,6 +182,8 @@ def test_anytime_limits_are_where_the_evidence_is_enough() -> None:
         for end, up in ((one.low, True), (one.high, False)):
             if 0.0 < end < 1.0:
                 assert log_single(tilts, books, arm, end, up) == pytest.approx(math.log(20))
+            at = single_log(tilts, books, arm, up)(0.37)
+            assert at == pytest.approx(log_single(tilts, books, arm, 0.37, up), abs=1e-9)
 
 
 def test_widths_are_as_they_should_be() -> None:
@@ -300,9 +303,10 @@ def test_equal_shares_may_look_once() -> None:
 
 
 def test_rows_that_cannot_be_read_say_so() -> None:
-    for name in ("ldp-ucb-bs", "dp-ftpl-gauss"):
-        row = discreet.policy(name, epsilon=1.0, **({"delta": 0.01} if "gauss" in name else {}))
-        assert recording(row, row.setting(2, 1000)) is None
+    for name in ("dp-ftpl-gauss",):
+        row = discreet.policy(name, epsilon=1.0, delta=0.01)
+        found = recording(row, row.setting(2, 1000))
+        assert isinstance(found, Silence)
     for rule in (DPIMED(), DPKLUCB()):
         assert rule.bounds == (0.0, 1.0)
 
@@ -330,7 +334,9 @@ def test_a_trial_shows_its_intervals(tmp_path: Path) -> None:
     with discreet.Trial.load(path) as loaded:
         assert loaded.report() == report
         state = loaded._run.to_dict()
-        for damage in ([[]], "x", [[[1.5, 0.0]], []], [[[1]], []]):
+        endless = [[[1, math.inf]], []]
+        counted = ([[[1, 0.5, -1]], []], [[[1, 0.5, 1.5]], []], [[[1, 0.5, 1, 1]], []])
+        for damage in ([[]], "x", [[[1.5, 0.0]], []], [[[1]], []], endless, *counted):
             with pytest.raises(DamagedFile, match="damaged record"):
                 loaded._run.copy().restore(state | {"history": damage})
         older = loaded._run.copy()
@@ -373,3 +379,6 @@ def test_the_planner_says_how_wide_they_will_be() -> None:
     short, long = (interval_widths(row, [0.6, 0.4], n, trials=4) for n in (400, 4000))
     assert short.kind == "looks"
     assert 0.0 < long.widths[0] < short.widths[0] < 1.0
+    searched = interval_widths(identifier("evidence-tt", epsilon=1.0).at(0.05), [0.9, 0.4], 10**4)
+    assert searched.kind == "anytime"
+    assert 0.0 < searched.widths[0] < 1.0

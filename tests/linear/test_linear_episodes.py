@@ -11,11 +11,11 @@ from scipy.stats import ks_2samp
 
 import discreet.linear as linear
 from discreet.linear import episodes
-from discreet.linear.episodes import EpisodeStage, episode_kernel, in_episodes
+from discreet.linear.episodes import EpisodePlayer, episode_kernel, in_episodes
 from discreet.linear.phased import clipped_law
 from discreet.linear.releases import ExactSum, collect_sum, collect_total
 from discreet.linear.rules import Optimism
-from discreet.linear.runs import LinearWork, RoundStage
+from discreet.linear.runs import LinearWork, RoundPlayer
 from discreet.linear.schedules import ENDLESS, Determinant, length_determinant
 from discreet.linear.view import LinearSetting, fresh_view
 from discreet.simulator.runs import log_grid
@@ -35,11 +35,11 @@ def both(
     """Results of the two ways to run a row, from the same seeds."""
     grid = log_grid(T, points)
     results = []
-    for kind in (EpisodeStage, RoundStage):
+    for kind in (EpisodePlayer, RoundPlayer):
         work = LinearWork(row, place, T, runs, 7, grid)
-        stage = kind(work, row)
+        player = kind(work, row)
         for number in range(runs):
-            work.done[number] = stage.play(number)
+            work.done[number] = player.play(number)
         results.append(work.result())
     return results[0], results[1]
 
@@ -113,10 +113,10 @@ def test_sums_drawn_at_once_have_the_law_of_single_rounds(
     row = linear.policy(name.split()[0], **options)
     grid = np.array([100, 500, 2000])
     regrets = []
-    for kind, seed in ((EpisodeStage, 1), (RoundStage, 2)):
+    for kind, seed in ((EpisodePlayer, 1), (RoundPlayer, 2)):
         work = LinearWork(row, place, 2000, 500, seed, grid)
-        stage = kind(work, row)
-        assert all(stage.play(number) for number in range(500))
+        player = kind(work, row)
+        assert all(player.play(number) for number in range(500))
         regrets.append(work.regret)
     for point in range(3):
         assert ks_2samp(regrets[0][:, point], regrets[1][:, point]).pvalue > 1e-8
@@ -177,12 +177,12 @@ def test_an_episode_that_is_cut_off_is_not_released(horizon: int, releases: int)
     row = linear.policy("adac-oful", rho=1.0, ridge=50.0)
     place = problem(linear.SignRewards(), SHORT)
     work = LinearWork(row, place, horizon, 1, 1, log_grid(horizon, 9))
-    stage = EpisodeStage(work, row)
-    assert stage.play(0)
+    player = EpisodePlayer(work, row)
+    assert player.play(0)
     assert work.pulls[0, -1].sum() == horizon
-    assert stage.state.public.public.releases[0] == releases
-    assert bool(stage.state.public.public.noisy.any()) is bool(releases)
-    assert not stage.state.ledger.total.any()
+    assert player.state.public.public.releases[0] == releases
+    assert bool(player.state.public.public.noisy.any()) is bool(releases)
+    assert not player.state.ledger.total.any()
 
 
 def test_the_first_episode_is_released_with_noise() -> None:
@@ -190,12 +190,12 @@ def test_the_first_episode_is_released_with_noise() -> None:
     row = linear.policy("adac-oful", rho=1e-3, ridge=50.0)
     place = problem(linear.SignRewards(), [[1.0], [0.5]], [1.0])
     work = LinearWork(row, place, 51, 200, 1, log_grid(51, 5))
-    stage = EpisodeStage(work, row)
+    player = EpisodePlayer(work, row)
     released = []
     for number in range(200):
-        assert stage.play(number)
+        assert player.play(number)
         assert work.pulls[number, -1].tolist() == [51, 0]
-        released.append(float(stage.state.public.public.noisy[0]) - 51.0)
+        released.append(float(player.state.public.public.noisy[0]) - 51.0)
     # 200 draws of N(0, 2000): (n - 1) s²/σ² beyond 6 sd of chi-square has probability < 1e-7
     assert np.var(released, ddof=1) == pytest.approx(2000.0, rel=6 * math.sqrt(2 / 199))
 
@@ -207,7 +207,7 @@ def test_long_batches_look_up_between_pieces(monkeypatch: pytest.MonkeyPatch) ->
     place = problem(linear.GaussianRewards())
     whole = linear.simulate(row, place, horizon=500, runs=1, seed=7, points=40)
     work = LinearWork(row, place, 500, 1, 7, log_grid(500, 40))
-    stage, calls = EpisodeStage(work, row), []
+    player, calls = EpisodePlayer(work, row), []
     monkeypatch.setattr(episodes, "PIECE", 7)
     episode_kernel.cache_clear()
     loop = episode_kernel(row, clipped_law(row, place).draw, True).interpreted()
@@ -217,8 +217,8 @@ def test_long_batches_look_up_between_pieces(monkeypatch: pytest.MonkeyPatch) ->
         calls.append(loop(*arguments))
         return calls[-1]
 
-    stage.loop = counted
-    assert stage.play(0)
+    player.loop = counted
+    assert player.play(0)
     assert len(calls) > 10
     np.testing.assert_array_equal(whole.pulls, work.pulls)
     np.testing.assert_allclose(whole.regret, work.regret, rtol=1e-12)

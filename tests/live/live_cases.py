@@ -37,6 +37,11 @@ def open_block(trial: Trial) -> Block:
     return block
 
 
+def run_of(trial: Trial) -> Any:
+    """The run of a trial, for a look at what was released."""
+    return trial._run
+
+
 def units_in(trial: Trial) -> list[Any]:
     """Who has a place in it."""
     return [place.unit for place in open_block(trial).places]

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 WORLDS = ["kill", "plug", "mixed"]
+THOROUGH = os.environ.get("DISCREET_CRASHES") == "all"
+"""Crash at every operation, where a test leaves some out: `make crashes`."""
 
 
 class Crash(BaseException):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 from pathlib import Path
@@ -72,3 +73,77 @@ def test_what_is_refused_shows_no_outcome() -> None:
     assert CliRunner().invoke(app, ["trial", "new", "u.json"], input="{}").exit_code != 0
     assert CliRunner().invoke(app, ["trial", "report", "none.json"]).exit_code != 0
     assert not Path("u.json").exists()
+
+
+def grown_trial(monkeypatch: pytest.MonkeyPatch, **settings: Any) -> None:
+    """A trial in t.json with a few releases, and blocks that wait."""
+    now = [1_790_000_000.0]
+    monkeypatch.setattr("time.time", lambda: now[0])
+    equal = {"window": 2, "share": {"A": 0.5, "B": 0.5}}
+    told("new", "t.json", given={**SETTINGS, "horizon": 400, **equal, **settings})
+    for day in range(4):
+        units = [{"unit": f"p{day}-{n}"} for n in range(50)]
+        told("assign", "t.json", given=units)
+        now[0] += 600.0
+        told("record", "t.json", given=[{**unit, "outcome": n % 2} for n, unit in enumerate(units)])
+        now[0] += 3000.0
+    told("assign", "t.json", given=[{"unit": n} for n in range(140)])
+
+
+@pytest.mark.parametrize("settings", [{}, {"missing": 0.0}])
+def test_reports_in_every_form(settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    grown_trial(monkeypatch, **settings)
+    shown = told("report", "t.json")
+    assert shown == json.loads(call("report", "t.json", "--format", "json").stdout)
+    table = list(csv.DictReader(call("report", "t.json", "--format", "csv").stdout.splitlines()))
+    assert [row["arm"] for row in table] == ["A", "B"]
+    for row, arm in zip(table, shown["arms"], strict=True):
+        assert int(row["assigned"]) == arm["assigned"]
+        assert float(row["mean"]) == arm["mean"]
+        has_interval, has_bounds = row["low"] != "", row["worst"] != ""
+        assert has_interval == ("interval" in arm)
+        assert has_bounds == (settings == {})
+    printed = call("report", "t.json", "--format", "csv", "--table", "releases").stdout
+    releases = list(csv.DictReader(printed.splitlines()))
+    assert len(releases) == shown["releases"]
+    assert releases[-1]["time"] == str(shown["course"][-1]["time"])
+    page = call("report", "t.json", "--format", "html").stdout
+    for words in ("Assignments over time", "Released means", "What happens next", "UTC: block"):
+        assert words in page
+    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org", "")
+
+
+def test_reports_are_written_whole_and_never_over_the_trial(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    grown_trial(monkeypatch)
+    before = {path.name: path.read_bytes() for path in Path().iterdir()}
+    for name in ("report.html", "arms.csv", "report.json", "report.txt"):
+        assert call("report", "t.json", "--output", name).stdout == ""
+    assert json.loads(Path("report.json").read_text())["assigned"] == 340
+    assert Path("arms.csv").read_text().startswith("arm,assigned")
+    assert "340 assigned" in Path("report.txt").read_text()
+    for wrong in ("t.json", "t.json.csv", "nowhere/report.html"):
+        call("report", "t.json", "--output", wrong, code=2)
+    call("report", "t.json", "--format", "pdf", code=2)
+    call("report", "t.json", "--table", "releases", code=2)
+    assert {name: Path(name).read_bytes() for name in before} == before
+
+
+def test_the_course_shows_due_moments_and_not_when_somebody_responded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two trials alike but for when outcomes are handed in, all before and after the due moment:
+    what is shown of times is the same."""
+
+    def times(late: float) -> list[float]:
+        now = [1_790_000_000.0]
+        monkeypatch.setattr("time.time", lambda: now[0])
+        file = f"t{late:g}.json"
+        told("new", file, given={**SETTINGS, "window": 2})
+        told("assign", file, given=[{"unit": n} for n in range(60)])
+        now[0] += 3600.0 + late
+        told("record", file, given=[{"unit": n, "outcome": 1} for n in range(60)])  # releases
+        return [entry["time"] for entry in told("report", file)["course"]]
+
+    assert times(10.0) == times(77.0) == [1_790_003_600.0] * 2

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from live_cases import CountedNoise, batch_trial, open_block, units_in
-from live_disk import WORLDS, Crash, Disk
+from live_disk import THOROUGH, WORLDS, Crash, Disk
 
 from discreet.errors import ConflictingOutcome
 from discreet.live import Trial
@@ -160,8 +160,8 @@ def test_a_crash_while_loading_after_a_crash_breaks_no_promise(
     noise: CountedNoise,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for crash_at in range(20, 76, every):
-        for again_at in range(0, 13, 1 if every > 1 else 4):
+    for crash_at in range(20, 76, 1 if THOROUGH else every):
+        for again_at in range(0, 13, 1 if THOROUGH or every > 1 else 4):
             folder = tmp_path / f"{crash_at}-{again_at}"
             folder.mkdir()
             witness = Witness(folder / "trial.json")

@@ -161,11 +161,26 @@ def test_a_folder_that_is_renamed_is_still_the_same(tmp_path: Path) -> None:
 
 
 def test_a_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows, which has neither the lock nor folders that can be opened; memory will do."""
+    path = tmp_path / "trial.json"
+    klucb_trial(path=path).close()
+    before = sorted((file.name, file.read_bytes()) for file in tmp_path.iterdir())
     monkeypatch.setattr(files, "fcntl", None)
+    for name in ("O_DIRECTORY", "O_CLOEXEC", "O_NOFOLLOW", "geteuid", "fchmod"):
+        monkeypatch.delattr(os, name)
     with pytest.raises(TrialError, match="need a lock"):
-        klucb_trial(path=tmp_path / "trial.json")
+        klucb_trial(path=tmp_path / "other.json")
+    with pytest.raises(TrialError, match="need a lock"):
+        Trial.load(path)
+    trial = klucb_trial()
+    trial.assign("x")
+    with pytest.raises(TrialError, match="need a lock"):
+        trial.save(tmp_path / "other.json")
+    trial.record("x", 1.0)
+    assert trial.report()["releases"] == 1
     monkeypatch.undo()
-    klucb_trial(path=tmp_path / "trial.json").close()
+    assert sorted((file.name, file.read_bytes()) for file in tmp_path.iterdir()) == before
+    Trial.load(path).close()
 
 
 # --- files of version 1 ---------------------------------------------------------------------------

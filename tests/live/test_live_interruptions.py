@@ -244,14 +244,14 @@ def test_a_linear_rule_that_fails_redraws_nothing(monkeypatch: pytest.MonkeyPatc
     kernels: Any = trial._plan.run.kernels
     broken = kernels._replace(update=lambda *arguments: 1 / 0)
     trial._plan.run.kernels = broken
-    trial._open = None
+    trial._stale = True
     trial.assign("x", [[0.9, 0.0], [0.0, 0.9]])
     trial.record("x", 1.0)
     assert trial.status == "stuck"
     assert trial.status == "stuck"
     assert len(drawn) == 2
     trial._plan.run.kernels = kernels
-    trial._open = None
+    trial._stale = True
     assert trial.status == "collecting"
     assert len(drawn) == 2
 

@@ -32,7 +32,7 @@ from discreet.errors import (
 )
 from discreet.live import Trial
 from discreet.live.run import FiniteRun
-from discreet.live.trial import CHECKED, EVERYBODY_RESPONDS
+from discreet.live.terms import CHECKED, EVERYBODY_RESPONDS
 from discreet.policies import CATALOGUE, Doubling, Exact, Policy, policy
 from discreet.policies.ucb import UCB1
 from discreet.privacy import ZCDP, Approximate, Pure
@@ -264,7 +264,7 @@ def test_a_batch_that_never_ends_keeps_no_outcomes() -> None:
     run.memory.epoch[0] = 0
     run.begin()
     trial._store.begin("1", run.public())
-    trial._open = None
+    trial._stale = True
     trial.assign("x")
     trial.record("x", 0.5)
     assert trial._run.cut

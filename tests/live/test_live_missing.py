@@ -149,12 +149,18 @@ def test_what_is_released_and_reported(clock: Clock, noise: CountedNoise) -> Non
     for row in report["arms"]:
         there = [y / 10 for y in answers[row["arm"]] if y is not None]
         total = sum(round(y * unit) - unit // 2 for y in there) + next(drawn)
-        count = min(max((len(there) * unit + next(drawn)) / unit, 1.0), 4.0)
+        noisy = (len(there) * unit + next(drawn)) / unit
+        count = min(max(noisy, 1.0), 4.0)
         assert row["mean"] == pytest.approx(10 * (0.5 + total / unit / count))
         assert row["answered"] == pytest.approx(count / 4)
         bounds = [10 * (total / unit + count / 2 + d * (4 - count)) / 4 for d in (0, 1)]
         assert row["bounds"] == pytest.approx(bounds)
-        assert "interval" not in row
+        history = report["record"]["history"][row["arm"]]
+        assert history == [[4, pytest.approx(total / unit), pytest.approx(noisy)]]
+        for name in ("interval", "interval_of_all"):
+            low, high = row[name]
+            assert 0.0 <= low <= high <= 10.0
+    assert report["intervals"] == {"kind": "anytime", "level": 0.95, "estimand": "responders"}
     json.dumps(report)
 
 

@@ -36,7 +36,7 @@ from discreet.policies import CATALOGUE, ForgetLaplace, Geometric, Policy, polic
 from discreet.policies.thompson import Thompson
 from discreet.privacy import noise as simulated_noise
 from discreet.privacy import secure, source
-from discreet.privacy.source import SECURE
+from discreet.privacy.source import SECURE, SIMULATED
 
 # --- only secure noise ---------------------------------------------------------------------------
 
@@ -116,7 +116,7 @@ def test_the_systems_chance_has_the_laws_that_rules_expect() -> None:
 @pytest.mark.parametrize("name", ROWS)
 def test_the_linked_noise_is_the_secure_one(name: str) -> None:
     secure_names = {kernel.__name__ for kernel in SECURE.kernels.values()}
-    kernels = linked_kernels(CATALOGUE[name].example(), True)
+    kernels = linked_kernels(CATALOGUE[name].example(), SECURE)
     inside: dict[int, Any] = {}
     for kernel in (kernels.publish, kernels.respond):
         if kernel is not None:
@@ -127,7 +127,7 @@ def test_the_linked_noise_is_the_secure_one(name: str) -> None:
     assert {f.__name__ for f in linked} <= secure_names
     for function in linked:
         assert function.__code__.co_code == getattr(source, function.__name__).__code__.co_code
-    simulated = linked_kernels(CATALOGUE[name].example(), False)
+    simulated = linked_kernels(CATALOGUE[name].example(), SIMULATED)
     inside = functions_in(simulated.respond or simulated.publish, {})
     assert [f for f in inside.values() if f.__module__ == simulated_noise.__name__]
 

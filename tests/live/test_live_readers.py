@@ -13,6 +13,7 @@ from live_cases import Clock, CountedNoise, batch_trial, klucb_trial, open_block
 from discreet.errors import ConflictingOutcome, InvalidArgument, UnknownUnit
 from discreet.identify import identifier
 from discreet.live import Trial
+from discreet.policies import policy
 
 READERS: dict[str, Callable[[Trial], Any]] = {
     "str": str,
@@ -21,28 +22,47 @@ READERS: dict[str, Callable[[Trial], Any]] = {
     "rounds": lambda trial: trial.rounds,
     "recommendation": lambda trial: trial.recommendation,
     "report": lambda trial: trial.report(),
+    "public record": lambda trial: trial.public_record(),
     "settle": lambda trial: trial.settle(),
     "assign": lambda trial: trial.assign("x"),
 }
 
+KINDS = {"batches": 1, "streams": 1, "pairs": 2}
+"""Noisy numbers of a release."""
 
+
+def made(kind: str, clock: Clock) -> Trial:
+    """A trial that releases the first outcome alone: in a batch, in a block, or as a pair. The
+    first arm comes first: no coin is tossed for a window of one."""
+    missing: Any = "estimate" if kind == "pairs" else 0.0
+    options: dict[str, Any] = {"streams": False} if kind == "batches" else {"window": 1}
+    row = policy("adap-klucb", epsilon=1.0)
+    return Trial(row, 2, deadline=10.0, clock=clock, missing=missing, **options)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("reader", READERS)
-def test_every_reader_settles_first(reader: str, clock: Clock, noise: CountedNoise) -> None:
-    trial = klucb_trial(deadline=10.0, clock=clock)
+def test_every_reader_settles_first(
+    reader: str, kind: str, clock: Clock, noise: CountedNoise
+) -> None:
+    trial = made(kind, clock)
     trial.assign("x")
     clock.now += 10.0
     assert not noise.drawn
     READERS[reader](trial)
-    assert len(noise.drawn) == 1
+    assert len(noise.drawn) == KINDS[kind]
 
 
-def test_a_late_outcome_steers_nothing_that_is_shown(clock: Clock, noise: CountedNoise) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_late_outcome_steers_nothing_that_is_shown(
+    kind: str, clock: Clock, noise: CountedNoise
+) -> None:
     """Whether somebody answers after the deadline must not decide what the next look shows."""
     shown = []
     for late in (True, False):
         clock.now = 0.0
         noise.drawn.clear()
-        trial = klucb_trial(deadline=10.0, clock=clock)
+        trial = made(kind, clock)
         trial.assign("x")
         clock.now += 10.0
         if late:

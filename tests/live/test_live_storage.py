@@ -18,7 +18,7 @@ from live_cases import ROWS, Clock, CountedNoise, batch_trial, klucb_trial, shor
 from discreet.compiled import Function
 from discreet.errors import DamagedFile, InvalidArgument, TrialError
 from discreet.live import Trial
-from discreet.live.stores.files import BODY, VERSION, _digest
+from discreet.live.stores.format import BODY, VERSION, digest_of
 from discreet.policies import AdaPKLUCB, ForgetLaplace, Geometric, Policy, policy
 from discreet.policies.rules import Rule
 from discreet.policies.view import View
@@ -206,7 +206,7 @@ def rewritten(change: Callable[[dict[str, Any]], None]) -> Callable[[Path], None
         data = json.loads(path.read_text())
         change(data)
         body = {key: data.get(key) for key in BODY[VERSION]}
-        path.write_text(json.dumps({**data, "digest": _digest(body)}))
+        path.write_text(json.dumps({**data, "digest": digest_of(body)}))
 
     return damage
 

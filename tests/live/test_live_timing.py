@@ -110,6 +110,31 @@ def test_a_window_that_is_disturbed_while_it_is_padded_fails_too(
     assert secure.padded("laplace", lambda value: next(drawn), 0) == 2
 
 
+@pytest.mark.parametrize(("lost", "window"), [(3, 1_000_000), (7, 1_000_000), (8, 2_000_000)])
+def test_a_busy_machine_makes_no_windows_longer(
+    lost: int, window: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A draw that loses the processor is drawn anew in a window of the same length; one whose
+    windows fail time after time gets a longer one, or it might never end."""
+    monkeypatch.setattr(secure, "_windows", {"laplace": 1_000_000})
+    now, drawn = [0], 0
+
+    def clock() -> int:
+        now[0] += 1_000
+        return now[0]
+
+    def draw(value: Any) -> int:
+        nonlocal drawn
+        drawn += 1
+        now[0] += 5_000_000 if drawn <= lost else 100_000
+        return drawn
+
+    monkeypatch.setattr(secure, "perf_counter_ns", clock)
+    monkeypatch.setattr(secure, "_spent", lambda: 0)
+    assert secure.padded("laplace", draw, 0) == lost + 1
+    assert secure._windows["laplace"] == window
+
+
 def test_a_draw_that_waits_for_another_does_not_show_its_length(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -44,5 +44,5 @@ def trial_of(name: str) -> Trial:
     for run in (trial._plan.run, trial._run):  # a record of thousands of releases takes its time
         run.recorded = run.history = None  # type: ignore[attr-defined]
     trial._store.create(trial._document(trial._run), 2, "1")
-    trial._open = None
+    trial._stale = True
     return trial

@@ -52,7 +52,7 @@ def test_complements_count() -> None:
 
 
 def test_perfect_attacks_prove_what_the_sheet_says() -> None:
-    """T perfect rounds a side give about log(T/log(2/γ))."""
+    """T perfect rounds per side give about log(T/log(2/γ))."""
     found = from_errors((0, 0), 10_000, confidence=0.95).epsilon_lower
     assert found == pytest.approx(math.log(10_000 / math.log(2 / 0.05)), abs=0.01)
 

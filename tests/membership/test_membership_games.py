@@ -290,7 +290,7 @@ def test_saved_and_loaded_and_drawn(tmp_path: Any) -> None:
         (lambda: membership.EmpiricalRatio(np.ones((9, 2))), "positive definite"),
         (lambda: membership.EmpiricalRatio([[math.nan, 1.0], [1.0, 2.0]]), "finite rows"),
         (lambda: Scores([1.0, math.nan], [0.0, 0.0]), "members must hold no NaN"),
-        (lambda: Scores([], [0.0]), "members must be one score a round"),
+        (lambda: Scores([], [0.0]), "members must be one score per round"),
         (lambda: Scores([1.0], [0.0]).audit(), "leave rounds to count"),
         (lambda: Scores([1.0, 2.0], [0.0, 1.0]).audit(delta=1.0), "delta must be a number in"),
         (lambda: Scores([1.0, 2.0], [0.0, 1.0]).audit(confidence=1.0), "confidence must lie"),

@@ -49,7 +49,7 @@ def test_average_outcomes_and_bad_input() -> None:
 
 
 def test_figure_6_2_and_table_6_1(tmp_path: Path) -> None:
-    """600 rounds a side, n = 200: orders and the printed mistakes are visible already."""
+    """600 rounds per side, n = 200: orders and the printed mistakes are visible already."""
     done = figure("thesis2024", "6.2").run(Size(600, 1, 2), seed=1)
     verdicts = {finding.statement.claim: finding.verdict for finding in done.findings}
     assert len(verdicts) == 7
@@ -65,7 +65,7 @@ def test_figure_6_2_and_table_6_1(tmp_path: Path) -> None:
     for share in ("0.5", "0.1"):
         gap = f"largest gap of power, ρ = {share}"
         assert measured[f"{gap}, corrected"] < 0.1 < measured[f"{gap}, as printed"]
-        # the total variation is at most ρ; 5.2 standard errors of 600 rounds a side
+        # the total variation is at most ρ; 5.2 standard errors of 600 rounds per side
         assert measured[f"advantage, ρ = {share}"] <= float(share) + 5.2 * 0.5 / np.sqrt(300)
     folder = save(done, tmp_path)
     table = pq.read_table(folder / "data.parquet")

@@ -47,14 +47,17 @@ def test_every_line_says_what_it_is(catalogue: dict[str, Entry[Any]]) -> None:
 
 
 @pytest.mark.parametrize(("named", "catalogue"), FINITE_AND_LINEAR)
-def test_a_line_serves_its_kinds_of_budget_and_no_other(
+def test_a_line_serves_its_kinds_of_budget_and_pure_lines_all(
     named: Named, catalogue: dict[str, Any]
 ) -> None:
     for entry in catalogue.values():
         for budget in BUDGETS:
-            if isinstance(budget, entry.budgets):
+            if isinstance(budget, entry.budgets) or Pure in entry.budgets:
                 made = named(entry.name, budget=budget)
                 assert made.is_private
+                assert made.guarantee.budget.implies(budget)
+                own = None if isinstance(budget, entry.budgets) else budget
+                assert made.guarantee.keeps == own
                 assert made.recipe == {"name": entry.name, "budget": budget.to_dict()}
                 assert type(entry).from_recipe(made.recipe) == made
                 continue

@@ -301,14 +301,16 @@ def test_promotion_of_mixed_kinds() -> None:
     assert compose() == Pure(0)
     assert parallel() == Pure(0)
     assert compose(Pure(1), Pure(2)) == Pure(3)
-    assert compose(Pure(1), ZCDP(0.5)) == ZCDP(1.0)
+    one = Pure(1).to_zcdp().rho
+    assert one == pytest.approx(math.tanh(0.5), rel=1e-9)
+    assert compose(Pure(1), ZCDP(0.5)) == ZCDP(one + 0.5)
     assert compose(GaussianDP(3), GaussianDP(4)) == GaussianDP(5)
     assert compose(GaussianDP(1), ZCDP(0.5)) == ZCDP(1.0)
     assert compose(Pure(1), Approximate(1, 0.1)) == Approximate(2, 0.1)
     assert compose(Renyi(2, 1), ZCDP(0.5)) == Renyi(2, 2)
-    assert compose(Approximate(1, 0), ZCDP(0.5)) == ZCDP(1.0)
+    assert compose(Approximate(1, 0), ZCDP(0.5)) == ZCDP(one + 0.5)
     assert parallel(Pure(1), Approximate(0.5, 0.1)) == Approximate(1, 0.1)
-    assert parallel(Pure(1), ZCDP(0.1)) == ZCDP(0.5)
+    assert parallel(Pure(1), ZCDP(0.1)) == ZCDP(one)
     for odd in (ZCDP(1), GaussianDP(1), Renyi(2, 1)):
         with pytest.raises(NoConversion, match="to_approximate"):
             compose(Approximate(1, 0.1), odd)

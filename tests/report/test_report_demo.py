@@ -16,8 +16,9 @@ from test_report_page import Outline
 
 import discreet
 from discreet import demo
-from discreet.report.live_page import LiveStory
+from discreet.report.live_page import LiveStory, add_live
 from discreet.report.numbers import Estimate
+from discreet.report.page import Page
 from discreet.report.pictures import Price, _apart, price_picture, regret_picture, save_picture
 from discreet.report.trial_page import Findings, price, price_in_words, trial_page, worse
 
@@ -47,7 +48,7 @@ def test_the_report_is_one_file_without_references(written: str) -> None:
             target = attributes.get(name) or "#"
             assert target.startswith(("#", "data:image/svg+xml;base64,"))
     assert "script" not in {tag for tag, _ in outline.tags}
-    assert len(outline.all("img")) == 2
+    assert len(outline.all("img")) == 4
     assert all(len(image["alt"] or "") > 40 for image in outline.all("img"))
 
 
@@ -130,6 +131,13 @@ def test_the_live_trial_handles_what_life_brings(findings: Findings) -> None:
     happened = " ".join(story.events)
     for word in ("in time", "second time", "never came", "late", "out of range", "contradicted"):
         assert word in happened
+    assert story.report["status"] == "finished"
+    assert sum(arm["used"] for arm in story.report["arms"]) == 600  # nobody for nothing
+    # six in a hundred do not answer in time; noise of some 130 has a probability below e^-50
+    assert sum(arm["answered"] * arm["used"] for arm in story.report["arms"]) > 0.7 * 600
+    page = add_live(Page("A story"), story).html()
+    for words in ("Assignments over time", "Released means", "day 6"):
+        assert words in page
 
 
 def test_ctrl_c_writes_nothing(

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from discreet.policies.epochs import Cells, EpochPlan, Room, difference, plan_epoch
+
 
 def bernoulli_kl(p: float, q: float) -> float:
     total = 0.0
@@ -96,3 +98,51 @@ def ks_distance(a: Any, b: Any) -> float:
 def ks_limit(n: int, m: int, alarm: float = 1e-7) -> float:
     """The Dvoretzky-Kiefer-Wolfowitz bound for each sample at half the alarm: exact for all n."""
     return math.sqrt(math.log(4 / alarm) / (2 * n)) + math.sqrt(math.log(4 / alarm) / (2 * m))
+
+
+def naive_epochs(
+    rates: list[float], answered: list[float], horizon: int, arrivals: float, deadline: float,
+    rule: EpochPlan, share: float, rng: Any,
+) -> tuple[list[int], float, float]:  # fmt: skip
+    """A trial in epochs, participant by participant: places, the last day, m_0 - m_1 adjusted.
+
+    The rule itself has a twin of its own; what happens when is written down here again."""
+    arms = len(rates)
+    people: list[tuple[float, int, int, float]] = []  # day, epoch, arm, outcome with 0 for missing
+    ends: list[float] = []
+    noises: dict[tuple[int, int], float] = {}
+
+    def cells(upto: int, day: float) -> Cells:
+        """What an onlooker knows of the first epochs on a day."""
+        known = Cells([], [], [])
+        for epoch in range(upto):
+            for arm in range(arms):
+                mine = [y for _, e, a, y in people if (e, a) == (epoch, arm)]
+                out = bool(mine) and ends[epoch] + deadline <= day
+                if out and (epoch, arm) not in noises:
+                    noises[epoch, arm] = rng.laplace(0.0, 1.0 / rule.epsilon)
+                known.places.append(len(mine))
+                known.total.append(sum(mine) + noises[epoch, arm] if out else 0.0)
+                known.released.append(int(out))
+        return known
+
+    day, wanted, epoch = 0.0, [0] * arms, -1
+    for taken in range(horizon):
+        day += rng.exponential(1.0 / arrivals)
+        if sum(wanted) == 0:
+            epoch += 1
+            ends.append(day)
+            grown = math.ceil((rule.ratio - 1.0) * taken)
+            size = min(max(arms * rule.first, min(grown, rule.most)), horizon - taken)
+            room = Room([0] * arms, [0] * arms, [0.0] * arms, [0.0] * arms)
+            least = [math.ceil(share * size)] * arms
+            plan_epoch(rule, cells(epoch, day), epoch, [1] * arms, least, size, room)
+            wanted = list(room.wanted)
+        arm = int(rng.choice([a for a in range(arms) for _ in range(wanted[a])]))
+        wanted[arm] -= 1
+        heard = rng.random() < answered[arm]
+        people.append((day, epoch, arm, float(heard and rng.random() < rates[arm])))
+        ends[epoch] = day
+    last = cells(epoch + 1, math.inf)
+    ahead, _ = difference(rule, last, epoch + 1, arms, 0, 1)
+    return [sum(a == arm for _, _, a, _ in people) for arm in range(arms)], day, ahead

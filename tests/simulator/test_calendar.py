@@ -11,10 +11,11 @@ import math
 
 import numpy as np
 import pytest
-from naive_calendar import ks_distance, ks_limit, naive_trial
+from naive_calendar import ks_distance, ks_limit, naive_epochs, naive_trial
 
 import discreet
 from discreet.errors import InvalidArgument
+from discreet.policies.epochs import EpochPlan
 from discreet.simulator.calendar import (
     Delay,
     Drift,
@@ -56,6 +57,57 @@ def test_strides_and_units_have_the_law_of_the_naive_loop(default: float | None)
         assert ks_distance([places[0] for places, _, _ in naive], own.pulls[:, 0]) < limit
         assert ks_distance([day + 5.0 for _, day, _ in naive], own.days) < limit
         assert ks_distance([named for _, _, named in naive], own.named) < limit
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_epochs_have_the_law_of_the_naive_loop(share: float) -> None:
+    row = discreet.policy("dp-imed", epsilon=1.0, ratio=1.5, first=4)
+    rng, rule = np.random.default_rng(6), EpochPlan(1.0, 4, 1.5, 15)
+    naive = [
+        naive_epochs([0.7, 0.3], [0.9, 0.8], 70, 3.0, 5.0, rule, share, rng) for _ in range(150)
+    ]
+    own = discreet.simulate(
+        row, discreet.Bernoulli([0.7, 0.3]), horizon=70, runs=4000, seed=2, arrivals=3, delay=5,
+        missing=[0.1, 0.2], default=0, trend=True, share=share,
+    )  # fmt: skip
+    limit = ks_limit(150, 4000)
+    assert limit < 0.3
+    assert ks_distance([places[0] for places, _, _ in naive], own.pulls[:, 0]) < limit
+    assert ks_distance([day + 5.0 for _, day, _ in naive], own.days) < limit
+    ahead = own.estimates[:, 0] - own.estimates[:, 1]
+    assert ks_distance([gap for _, _, gap in naive], ahead) < limit
+    assert (own.pulls.sum(axis=1) == 70).all()
+
+
+@pytest.mark.parametrize(
+    ("drift", "share", "regret", "error", "bias"),
+    [
+        (Drift("linear", 0.2), 0.0, 38.0, 1.0, 0.02),
+        (Drift("season", 0.1, 180.0), 0.1, 74.0, 0.5, 0.0),
+    ],
+)
+def test_epochs_do_not_follow_a_trend(
+    drift: Drift, share: float, regret: float, error: float, bias: float
+) -> None:
+    """Measured beforehand with 1,000 trials, of which both means have about that error; biases to
+    two digits."""
+    law = discreet.Bernoulli([0.5, 0.4])
+    own = late(law=law, horizon=5000, runs=250, drift=drift, trend=True, share=share)
+    assert abs(own.regret.mean() - regret) < 5.0 * math.hypot(error, 2.0 * error)
+    ahead = own.estimates[:, 0] - own.estimates[:, 1] - 0.09
+    assert abs(ahead.mean() - bias) < 0.005 + 5.0 * ahead.std() / math.sqrt(250)
+    pooled = late(law=law, horizon=5000, runs=250, drift=drift, window=24)
+    astray = pooled.estimates[:, 0] - pooled.estimates[:, 1] - 0.09
+    if drift.kind == "linear":
+        assert astray.mean() > 0.05
+
+
+def test_least_shares_are_kept_in_windows() -> None:
+    """A third of 20: 6 or 7 places, so that the share is a third on average, once the first few
+    hundred have come, who are shared out equally."""
+    own = late(runs=30, horizon=20_000, window=20, share=[0.0, 1 / 3])
+    assert own.pulls[:, 1].min() >= 20_000 * 6 / 20
+    assert 0.0 <= own.pulls[:, 1].mean() / 20_000 - 1 / 3 < 0.01
 
 
 def test_strides_and_units_agree_on_four_arms() -> None:
@@ -186,6 +238,9 @@ def test_answers_that_come_sooner_help_those_who_see_them() -> None:
         ({"default": 2}, "default"),
         ({"drift": "linear"}, "drift"),
         ({"window": 0}, "window"),
+        ({"share": [0.6, 0.6]}, "share"),
+        ({"share": [0.1, 0.1, 0.1]}, "share"),
+        ({"trend": True, "policy": discreet.policy("dp-klucb", epsilon=1.0)}, "trend"),
         ({"shuffle": True}, "shuffle"),
         ({"delay": Delay(5, "fixed", mean=6)}, "delay"),
         ({"law": discreet.Gaussian([0.5, 0.3])}, "law"),

@@ -194,17 +194,17 @@ def test_an_interruption_leaves_the_finished_runs(
     whole = simulate(ROWS["adap-klucb"], runs=50)
     calls = 0
     lock = threading.Lock()
-    play = runs_module.Scene.play
+    play = runs_module.FinitePlayer.play
 
-    def interrupted(stage: Any, number: int) -> bool:
+    def interrupted(player: Any, number: int) -> bool:
         nonlocal calls
         with lock:
             calls += 1
             if calls == 20:
                 raise KeyboardInterrupt
-        return play(stage, number)
+        return play(player, number)
 
-    monkeypatch.setattr(runs_module.Scene, "play", interrupted)
+    monkeypatch.setattr(runs_module.FinitePlayer, "play", interrupted)
     part = simulate(ROWS["adap-klucb"], runs=50, threads=threads)
     assert not part.complete
     assert 10 <= part.runs < 50
@@ -213,10 +213,10 @@ def test_an_interruption_leaves_the_finished_runs(
 
 
 def test_another_error_in_a_worker_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(stage: Any, number: int) -> bool:
+    def broken(player: Any, number: int) -> bool:
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr(runs_module.Scene, "play", broken)
+    monkeypatch.setattr(runs_module.FinitePlayer, "play", broken)
     for threads in (1, 2):
         with pytest.raises(ZeroDivisionError, match="a bug"):
             simulate(ROWS["ucb1"], threads=threads)
@@ -230,12 +230,12 @@ def test_a_real_ctrl_c_leaves_the_finished_runs() -> None:
         import os, signal, discreet
         signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background
         from discreet.simulator import runs
-        play = runs.Scene.play
-        def told(stage, number):
-            done = play(stage, number)
+        play = runs.FinitePlayer.play
+        def told(player, number):
+            done = play(player, number)
             os.write(1, b"run\\n")  # whole, whichever thread writes
             return done
-        runs.Scene.play = told
+        runs.FinitePlayer.play = told
         result = discreet.compare(
             [discreet.policy("ucb1"), discreet.policy("imed")],
             discreet.Bernoulli([0.7, 0.5]), horizon=2e5, runs=10**6, seed=1, threads=2,

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from discreet.cli import app
 from discreet.studies import Reproduction, Size, figure
+from discreet.studies.cache import CACHE
 from discreet.studies.files import save
-from discreet.studies.shelf import SHELF
 
 TINY = Size(horizon=20_000, runs=6, points=30)
 
@@ -20,7 +20,7 @@ TINY = Size(horizon=20_000, runs=6, points=30)
 @pytest.fixture(autouse=True)
 def empty_shelf() -> None:
     """No test is handed the runs of another."""
-    SHELF.clear()
+    CACHE.clear()
 
 
 @pytest.fixture(scope="session")

@@ -26,8 +26,8 @@ from discreet.studies import (
     study,
 )  # fmt: skip
 from discreet.studies.azize2022.instances import EPSILONS, INSTANCES, bernoulli, published_curves
+from discreet.studies.cache import CACHE
 from discreet.studies.files import check_folder, load_findings, save
-from discreet.studies.shelf import SHELF
 
 TINY = Size(horizon=20_000, runs=6, points=30)
 FILES = ["data.parquet", "figure.png", "figure.svg", "findings.json"]
@@ -74,7 +74,7 @@ def test_the_data_is_tidy_and_gives_the_measured_numbers(done: Reproduction, res
 def test_a_seed_fixes_every_byte_whatever_the_threads(
     done: Reproduction, results: Path, tmp_path: Path
 ) -> None:
-    SHELF.clear()
+    CACHE.clear()
     again = figure("azize2022", "8").run(TINY, seed=1, threads=1)
     folder = save(again, tmp_path)
     for name in FILES[:3]:

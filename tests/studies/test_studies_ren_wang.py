@@ -16,11 +16,11 @@ from discreet.policies import Policy
 from discreet.privacy.source import SIMULATED
 from discreet.simulator import Comparison, Result
 from discreet.studies import Finding, Lab, Panel, Size, Verdict, figure, study
+from discreet.studies.cache import CACHE
 from discreet.studies.excerpts import by_label, excerpt, in_how_many, nearest_round, regret_near
 from discreet.studies.files import save
 from discreet.studies.measures import Measure
 from discreet.studies.ren2020 import setting as ren
-from discreet.studies.shelf import SHELF
 from discreet.studies.wang2024 import setting as wang
 from discreet.studies.wang2024.figure4 import start_rounds
 from discreet.studies.wang2024.sweep import SYMBOLS, Part, extra
@@ -420,7 +420,7 @@ def test_small_real_runs(key: str, number: str, tmp_path: Path) -> None:
     entry = figure(key, number)
     done = entry.run(Size(3000, 2, 20), seed=1)
     assert len(done.findings) == 6
-    SHELF.clear()
+    CACHE.clear()
     again = entry.run(Size(3000, 2, 20), seed=1, threads=1)
     assert replace(again, seconds=0.0).to_dict() == replace(done, seconds=0.0).to_dict()
     assert (save(done, tmp_path) / "data.parquet").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 import discreet
 from discreet.cli import app
 from discreet.errors import InvalidArgument
+from discreet.simulator.calendar import Delay, Drift
 
 
 def test_plan_says_what_a_trial_costs(tmp_path: Path) -> None:
@@ -37,6 +39,49 @@ def test_plan_says_what_a_trial_costs(tmp_path: Path) -> None:
     assert "HOW WIDE THE INTERVALS WILL BE" in text
     page = own.write(tmp_path / "plan.html").read_text(encoding="utf-8")
     assert "Other deadlines" in page
+    assert page.count("<figure") == 3
+    assert "RECOMMENDED" in text
+    assert own.recommendation[0].startswith("Allocation: response-adaptive")
+    for probability in (one.best_named, one.declared, one.false_winners):
+        assert probability is not None
+        assert probability.low <= probability <= probability.high
+    assert one.width_figures is not None
+    assert one.width_figures[1].low <= one.width_figures[1].mean <= one.width_figures[1].high
+    first, second = own.prices
+    assert (first.epsilon, second.epsilon) == (1.0, 0.25)
+    assert second.noise.mean > first.noise.mean
+    assert first.privacy.mean == pytest.approx(one.regret.mean - seen.regret.mean)
+    assert first.privacy.error == pytest.approx(math.hypot(one.regret.error, seen.regret.error))
+
+
+def test_recommendations_follow_the_figures() -> None:
+    """No gain: equal allocation. Enough participants: the race. A trend: epochs."""
+    small = discreet.plan_trial(
+        [0.5, 0.45], horizon=100, arrivals=12, delay=14, epsilon=0.1, runs=50
+    )
+    assert small.recommendation[0].startswith("Allocation: equal")
+    assert "too few for a race" in " ".join(small.recommendation)
+    large = discreet.plan_trial(
+        [0.7, 0.3], days=100, arrivals=12, delay=Delay(14, "exponential", 5), missing=[0.1, 0.2],
+        drift=Drift("linear", 0.1), runs=50,
+    )  # fmt: skip
+    assert large.horizon == 1200
+    words = " ".join(large.recommendation)
+    assert "run the race" in words
+    assert "Secular trend" in words
+    assert "missing at random" in words
+    epochs = discreet.plan_trial(
+        [0.7, 0.3], horizon=600, arrivals=12, delay=14, trend=True, share=[0.0, 0.2], runs=50
+    )
+    assert "within epochs" in epochs.recommendation[0]
+    assert epochs.lines[0].worse.low >= 120
+    assert "Secular trend" not in " ".join(epochs.recommendation)
+
+
+@pytest.mark.parametrize("wrong", [{}, {"horizon": 100, "days": 10}, {"days": -1}])
+def test_the_size_is_said_once(wrong: dict[str, float]) -> None:
+    with pytest.raises(InvalidArgument):
+        discreet.plan_trial([0.5, 0.3], arrivals=12, **wrong)
 
 
 def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +89,7 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = [
         "plan", "--arrivals", "12", "--delay", "14", "--delay-law", "exponential",
         "--delay-mean", "5", "--missing", ".1,.2", "--means", ".5,.3", "--horizon", "200",
-        "--default", "0", "--deadlines", "7", "--drift", "linear:.1", "--json",
+        "--default", "0", "--deadlines", "7", "--drift", "linear:.1", "--share", ".1", "--json",
     ]  # fmt: skip
     result = CliRunner().invoke(app, arguments, prog_name="discreet")
     assert result.exit_code == 0, result.stderr
@@ -55,7 +100,14 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", ["--delay 14", "--arrivals 12 --drift up", "--arrivals 12 --trust none"]
+    "wrong",
+    [
+        "--delay 14",
+        "--trend",
+        "--arrivals 12 --drift up",
+        "--arrivals 12 --trust none",
+        "--arrivals 12 --days 30",
+    ],
 )
 def test_command_refuses(wrong: str) -> None:
     arguments = ["plan", "--means", ".5,.3", "--horizon", "100", *wrong.split()]

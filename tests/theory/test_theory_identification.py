@@ -120,7 +120,9 @@ def test_rates_of_zero_and_one() -> None:
         (lambda: characteristic_time([0.5, 0.4], beta=1.0), "beta"),
         (lambda: characteristic_time([0.5, 0.4], family="beta"), "family"),
         (lambda: characteristic_time([0.5, 0.4], family="gaussian", sd=0.0), "sd"),
-        (lambda: identification_samples([0.5, 0.4], 0.34), "delta"),
+        (lambda: identification_samples([0.5, 0.4], 0.34), "risk"),
+        (lambda: identification_samples([0.5, 0.4]), "risk"),
+        (lambda: identification_samples([0.5, 0.4], 0.1, delta=0.1), "delta"),
         (lambda: theory.adap_tt_samples([0.5, 0.4, 0.4], 1.0), "means"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Twins of the rows that play the largest of random draws, one an arm.
+"""Twins of the rows that play the largest of random draws, one per arm.
 
 A Beta draw is the quantile of a uniform: x with P(Beta(a, b) > x) = u. The package does without
 most of them, so a run is compared with a generator that draws Beta laws the same way, `Coupled`:

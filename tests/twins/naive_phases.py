@@ -93,7 +93,7 @@ class GDPElimNew(Twin):
 
 
 class PrivateThompson(Thompson):
-    """Estimate the gap, fill a tree an arm, then Beta draws. `divided`: ε/(2K) as printed.
+    """Estimate the gap, fill a tree per arm, then Beta draws. `divided`: ε/(2K) as printed.
 
     A tree is filled in as few blocks as the binary digits of its size have ones: what lies within
     a block is never asked for.

@@ -140,7 +140,7 @@ def test_gap_estimation_and_filling(epsilon: float, horizon: int, calibration: s
 
 @pytest.mark.parametrize("fill", [1, 6, 64, 1023])
 def test_a_tree_filled_in_blocks_has_the_nodes_that_are_read(fill: int) -> None:
-    """A whole run as released: one value a block, then one a round, as a tree with all nodes.
+    """A whole run as released: one value a block, then one per round, as a tree with all nodes.
 
     The generator's other draws are kept apart by hand: the noise is what the release draws.
     """

@@ -29,7 +29,7 @@ from ..errors import InvalidArgument
 from ..policies.view import View
 
 DECISIONS = 12
-"""Decisions that are played and written down, unless told otherwise."""
+"""Decisions that are played and written down, by default."""
 OWN_CHOICE = -1
 """In `forced`: the policy's own arm is played."""
 
@@ -49,7 +49,7 @@ class Adversary:
     arms: int
     horizon: int
     decisions: int = DECISIONS
-    """How many decisions of the policy are worth playing, unless told otherwise."""
+    """How many decisions of the policy are worth playing, by default."""
 
     def state(self, side: int) -> NamedTuple:
         """What the two functions get as their first argument, on either side."""

@@ -47,17 +47,17 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
 FIRST_SEARCH = 400
-"""Transcripts a side that every input gets first, where time is given; more if they are quick."""
+"""Transcripts per side that every input gets first, where time is given; more if they are quick."""
 KEPT = 3
 """One input in so many goes on to the next round of the search."""
 MOST_LEARNED = 200_000
-"""Transcripts a side to learn from, at most: more would not sharpen the scores."""
+"""Transcripts per side to learn from, at most: more would not sharpen the scores."""
 BLOCK = 50_000
-"""Transcripts a side that are counted at once."""
+"""Transcripts per side that are counted at once."""
 MOST_NUMBERS = 4_000_000
-"""Numbers a side that are held at once."""
+"""Numbers per side that are held at once."""
 FEWEST = 25
-"""Transcripts a side of an input that tell anything at all."""
+"""Transcripts per side of an input that tell anything at all."""
 CURVE = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)
 """The δ of the curve that is reported beside the one asked for."""
 
@@ -101,7 +101,7 @@ def attack(
 
 
 class _Counts(NamedTuple):
-    """Tested transcripts a side, and how many of them lie in every event and in every part.
+    """Tested transcripts per side, and how many of them lie in every event and in every part.
 
     One object, replaced as a whole: Ctrl-C may come between any two steps.
     """
@@ -184,7 +184,7 @@ class _Work:
         return subjects[0]
 
     def _first(self, subjects: list[Subject], rounds: int) -> int:
-        """Transcripts a side that every input gets in the first round."""
+        """Transcripts per side that every input gets in the first round."""
         if self.limit.transcripts is not None:
             count = self.limit.transcripts // (16 * len(subjects) * min(rounds, 2))
             return max(FEWEST, min(count, MOST_LEARNED))
@@ -202,7 +202,7 @@ class _Work:
         for subject in subjects:
             if self.limit.share(4 * count) > 0.3 and not everyone:
                 break
-            told.append(self.promise(subject, count))
+            told.append(self.score(subject, count))
             bar.tell(f"searching, {len(subjects)} inputs")
         return told
 
@@ -213,7 +213,7 @@ class _Work:
         orders = [sorted(places, key=lambda place: -told[place][by]) for by in range(3)]
         return list(dict.fromkeys(place for best in zip(*orders, strict=True) for place in best))
 
-    def promise(self, subject: Subject, count: int) -> tuple[float, float, float]:
+    def score(self, subject: Subject, count: int) -> tuple[float, float, float]:
         """What a few transcripts suggest about an input, as the search ranks it:
         1. the best bound of events that were chosen on others of them;
         2. Jeffreys' divergence, as the best score estimates it: steadier than a bound;
@@ -260,7 +260,7 @@ class _Work:
             self.partition = choose_partition(scores, first, second)
 
     def _count(self, share: float) -> int:
-        """Transcripts a side that take such a share of the work to play and to learn from."""
+        """Transcripts per side that take such a share of the work to play and to learn from."""
         limit, subject = self.limit, self.subject
         assert subject is not None
         if limit.transcripts is not None:
@@ -269,7 +269,7 @@ class _Work:
         return max(100, min(MOST_LEARNED, int(share * limit.seconds * speed / 2.0)))
 
     def _speed(self, work: Callable[[int], object]) -> float:
-        """Transcripts a side in a second of some work, tried until a fiftieth of the time."""
+        """Transcripts per side in a second of some work, tried until a fiftieth of the time."""
         count = 50
         while True:
             begun = time.perf_counter()
@@ -296,7 +296,7 @@ class _Work:
             bar.tell("testing")
 
     def _planned(self) -> tuple[int, int]:
-        """Transcripts a side to test, whatever they show, and how many of them at once."""
+        """Transcripts per side to test, whatever they show, and how many of them at once."""
         limit = self.limit
         if limit.transcripts is not None:
             return (limit.transcripts - limit.used) // 2, BLOCK

@@ -267,8 +267,8 @@ def covers(guarantee: Guarantee, definition: Definition) -> bool:
 
 def short_horizon(policy: Policy, arms: int = 2) -> int:
     """The shortest power of two in which a few batches are released: 3 an arm, or 1 an arm if
-    batches are long."""
-    rounds = 8
+    batches are long. Of a policy that fails in longer runs, the longest before that, if any."""
+    rounds, before = 8, 0
     while rounds < arms:
         rounds *= 2
     while rounds <= LONGEST:
@@ -276,12 +276,17 @@ def short_horizon(policy: Policy, arms: int = 2) -> int:
         try:
             released = len(walk(policy, arms, rounds, (), (high,) * arms, 4 * arms))
         except (IndexError, ValueError, ArithmeticError) as error:
+            if before:  # what it releases until it fails must keep the claim as well
+                return rounds // 2
+            if isinstance(error, InvalidArgument):  # which says itself what to do
+                raise
             raise InvalidArgument(
                 "policy", f"play {rounds} rounds without an error", policy.name,
                 f"{type(error).__name__} in its own code: check the parts that it is made of",
             ) from None  # fmt: skip
         if released >= 3 * arms or (rounds >= 2048 and released >= arms):
             return rounds
+        before = released
         rounds *= 2
     raise InvalidArgument(
         "horizon", f"be given: {policy.name} releases nothing within {LONGEST} rounds", None,

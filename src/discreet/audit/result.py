@@ -167,7 +167,7 @@ class Audit:
         if self.proof is not None:
             lines.append(f"event    {self.proof}")
         if not self.is_violation and self.claimed.is_private:
-            lines.append("A pass is no proof: another input or another event may tell more.")
+            lines.append("A pass is no proof: another input or another event may reveal more.")
         return "\n".join(lines)
 
 

@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 BINS = 64
 """Bins of one part, of equal frequency, at most."""
 IN_A_BIN = 40
-"""Transcripts a side in a bin, at least, on average."""
+"""Transcripts per side in a bin, at least, on average."""
 HUGE = 1e299
 """Beyond it there are no numbers, but the stand-ins for those that are absent or are none."""
 SPECIAL = (-2e300, -HUGE, HUGE, 1.5e300)
 """Edges between -inf, absent, all numbers, NaN (as `Transcripts.settled` writes it) and inf."""
 MOST_PROJECTED = 20_000
-"""Transcripts a side that the weights of a projection are learned from, at most."""
+"""Transcripts per side that the weights of a projection are learned from, at most."""
 MOST_PAIRED = 4_000
-"""Transcripts a side from which differences are chosen, at most."""
+"""Transcripts per side from which differences are chosen, at most."""
 NOTICEABLE = 1.7
 """Kolmogorov's statistic above which a part tells something: 0.6 % of those that do not."""
 

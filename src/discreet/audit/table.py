@@ -9,6 +9,7 @@ and writes docs/audits.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ import typer
 
 from ..identify import IDENTIFIERS
 from ..linear.catalogue import CATALOGUE as LINEAR
+from ..live import Trial
 from ..policies import CATALOGUE, Policy
 from ..privacy.source import SECURE
 from .attack import attack
@@ -27,6 +29,8 @@ from .trials import TrialRuns
 
 LIVE = ("adap-ucb", "adac-ucb", "dp-ucb", "dp-ucb-bound", "ldp-ucb-l")
 """Rows whose live noise is attacked: Laplace, Gaussian, trees, hybrid counters, local responses."""
+PAIRS = ("adap-ucb", "adac-ucb")
+"""Rows whose trials with late and missing answers are: several blocks wait, each for a pair."""
 
 HEAD = """\
 # Audits of the catalogue
@@ -91,17 +95,41 @@ def attacks(options: dict[str, Any]) -> Iterator[Audit]:
         yield attack(runs, policy.guarantee, name=f"{name} (live trial)", **options)
         release = grid_traces(policy, SECURE)
         yield attack([release], policy.guarantee, name=f"{name} (live release)", **options)
+    for name in PAIRS:
+        policy = CATALOGUE[name].example()
+        runs = late_trials(policy)
+        yield attack(runs, policy.guarantee, name=f"{name} (live trial, late answers)", **options)
+    race = IDENTIFIERS["adap-tt"].asked(epsilon=1.0)
+    runs = live_trials(race, make=partial(Trial, goal="identify", risk=0.1), horizon=None)
+    yield attack(runs, race.guarantee, name="adap-tt (live trial)", **options)
     for linear in (entry.example() for entry in LINEAR.values()):
         if linear.is_private and not linear.phased:
             yield audit(linear, **options)
 
 
-def live_trials(policy: Policy) -> list[TrialRuns]:
+def live_trials(policy: Any, **options: Any) -> list[TrialRuns]:
     """Live trials of four participants, the first or the third of whom answers 0 or 1."""
     return [
-        TrialRuns(policy, (0.0,) * 4, tuple(float(unit == place) for unit in range(4)), horizon=4)
+        TrialRuns(policy, (0.0,) * 4, one_of_four(place, 1.0), **{"horizon": 4, **options})
         for place in (0, 2)
     ]
+
+
+def late_trials(policy: Policy) -> list[TrialRuns]:
+    """Trials of four participants, all treated before the first answer counts: the first of them
+    answers 1 or 0, or one of these and not at all."""
+    return [
+        TrialRuns(
+            policy, one_of_four(0, first), one_of_four(0, second), horizon=4, deadline=1.0,
+            together=4,
+        )
+        for first, second in ((0.0, 1.0), (0.0, None), (1.0, None))
+    ]  # fmt: skip
+
+
+def one_of_four(place: int, outcome: float | None) -> tuple[float | None, ...]:
+    """Outcomes of four participants, all 0 but for one."""
+    return tuple(outcome if unit == place else 0.0 for unit in range(4))
 
 
 def main(

@@ -3,7 +3,7 @@
 After every unit the arm, the status and the report are written down, so the secure noise, the
 batches, the deadline and the files are audited as they run. A draw takes 0.1 ms: a few thousand
 transcripts a second at best, enough for gross faults. An outcome of None never comes; with a
-deadline it counts as the declared default, and whether somebody answers is itself protected.
+deadline it is estimated or counts as declared, and whether somebody answers is itself protected.
 
 >>> import discreet
 >>> runs = TrialRuns(discreet.policy("adap-klucb", epsilon=1.0), (0.0, 1.0), (1.0, 1.0))
@@ -45,7 +45,8 @@ class TrialRuns:
 
     `make` builds a trial from policy, arms and options; `between`, if given, is called with the
     trial after every unit, `repeats` times, and returns the one to go on with, for instance after
-    a reload; the reports before and after are all seen.
+    a reload; the reports before and after are all seen. With a deadline, time passes after every
+    `together` units: as many are treated while blocks wait for their release.
     """
 
     policy: Policy
@@ -57,6 +58,7 @@ class TrialRuns:
     make: Callable[..., Any] = Trial
     between: Callable[[Any], Any] | None = None
     repeats: int = 1
+    together: int = 1
 
     def __post_init__(self) -> None:
         if len(self.first) != len(self.second) or self.first == self.second:
@@ -91,11 +93,17 @@ class TrialRuns:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(
-            f"reported sum of arm {arm} after unit {unit + 1}" + (f", look {look}" if look else "")
+            f"{what} of arm {arm} after unit {unit + 1}" + (f", look {look}" if look else "")
             for unit in range(len(self.first))
             for look in range(self.looks)
             for arm in range(self.arms)
+            for what in self.seen
         )
+
+    @property
+    def seen(self) -> tuple[str, ...]:
+        """What of an arm enters a transcript; how many answered, if that is estimated."""
+        return ("reported sum",) if self.deadline is None else ("reported sum", "share answered")
 
     @property
     def looks(self) -> int:
@@ -136,7 +144,9 @@ class TrialRuns:
         arm = trial.assign(unit)
         if outcome is not None:
             trial.record(unit, outcome)
-        due = None if self.deadline is None else trial.report()["next_release"]
+        due = None
+        if self.deadline is not None and (unit + 1) % self.together == 0:
+            due = trial.report()["next_release"]
         if due is not None:
             clock.now = max(clock.now, due)
             trial.settle()
@@ -147,6 +157,10 @@ class TrialRuns:
         for look, report in enumerate(shown):
             start = (unit * len(shown) + look) * self.arms
             for row in report["arms"]:
-                if row["mean"] is not None:
-                    numbers[start + row["arm"]] = row["mean"] * row["size"]
+                if row["mean"] is None:
+                    continue
+                place = (start + row["arm"]) * len(self.seen)
+                numbers[place] = row["mean"] * row["size"]
+                if row.get("answered") is not None:
+                    numbers[place + 1] = row["answered"]
         return trial, arm * len(STATUSES) + STATUSES.index(shown[-1]["status"])

@@ -22,6 +22,7 @@ from ..version import __version__
 from . import (
     audit,
     bounds,
+    choose,
     cite,
     compare,
     explain,
@@ -163,8 +164,8 @@ def discreet(
 
 
 COMMANDS: tuple[Any, ...] = (
-    policies, show, simulate, compare, cite, reproduce, identify, bounds, plan, audit, verify,
-    explain, sweep,
+    policies, show, simulate, compare, cite, reproduce, identify, bounds, choose, plan, audit,
+    verify, explain, sweep,
 )  # fmt: skip
 
 for _command in COMMANDS:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InvalidArgument
+from .identify import DEFAULT_RISK
 from .options import Delta, Epsilon, Json, Mu, Option, RenyiAlpha, Rho, Study, whole
 from .output import print_json, print_text
 from .study import policies_of
@@ -32,6 +33,13 @@ def command(
     renyi_alpha: RenyiAlpha = None,
     mu: Mu = None,
     option: Option = None,
+    risk: Annotated[
+        float | None,
+        typer.Option(
+            help="Identifying policies: the risk that they stop at. Default: 0.05.",
+            metavar="NUMBER",
+        ),
+    ] = None,
     seconds: Annotated[
         float | None,
         typer.Option(
@@ -99,7 +107,7 @@ def command(
         from ..audit import attack
 
         given = {
-            "sees": sees, "arms": arms, "decisions": decisions, "option": option,
+            "sees": sees, "arms": arms, "decisions": decisions, "option": option, "risk": risk,
             "contributions": None if contributions == 1 else contributions,
         }  # fmt: skip
         subjects = own_mechanism(name, given, rounds)
@@ -107,10 +115,10 @@ def command(
     else:
         from ..audit import audit
 
-        (policy,) = policies_of([name], study)
+        (policy,) = policies_of([name.lower()], study)
         result = audit(
-            policy, sees=sees, contributions=contributions, arms=arms, horizon=rounds,
-            decisions=decisions, **limits,
+            at_risk(policy, risk), sees=sees, contributions=contributions, arms=arms,
+            horizon=rounds, decisions=decisions, **limits,
         )  # fmt: skip
     if json:
         print_json(result.to_dict())
@@ -121,6 +129,18 @@ def command(
         raise typer.Exit(130)
     if fail and result.is_violation:
         raise typer.Exit(1)
+
+
+def at_risk(policy: Any, risk: float | None) -> Any:
+    """An identifying policy for the risk that it stops at; the others as they are."""
+    if policy.kind == "identify" and not policy.fixed_size:
+        return policy.at(DEFAULT_RISK if risk is None else risk)
+    if risk is not None:
+        raise InvalidArgument(
+            "risk", f"be left out for {policy.name}, which does not stop at one", risk,
+            "leave it out",
+        )  # fmt: skip
+    return policy
 
 
 def claimed_by(name: str, study: Study) -> Budget:

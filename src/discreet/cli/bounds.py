@@ -35,7 +35,7 @@ def command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Print every bound on regret (and samples) that speaks about these arms.
+    """Print every bound on regret (and samples) that applies to these arms.
 
     Lower bounds hold for all policies of a kind of privacy, upper bounds for one policy with its
     published options.

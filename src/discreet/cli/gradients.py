@@ -15,6 +15,8 @@ from .options import Json, whole
 from .output import check_path, print_json, print_table, print_text
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ..membership.gradients.experiments import Experiment, Scale
 
 NAME = "gradients"
@@ -39,7 +41,7 @@ def epoch(
     data: Data = "sample",
     path: Folder = None,
     games: Annotated[
-        str | None, typer.Option(help="Games a side; the data set's own.", metavar="COUNT")
+        str | None, typer.Option(help="Games per side; the data set's own.", metavar="COUNT")
     ] = None,
     size: Annotated[
         str | None,
@@ -47,7 +49,7 @@ def epoch(
     ] = None,
     full: Annotated[
         bool,
-        typer.Option("--full", help="CIFAR-10 at the scale of Fashion-MNIST: about an hour."),
+        typer.Option("--full", help="CIFAR-10 at the scale of Fashion-MNIST: 90 minutes or more."),
     ] = False,
     seed: Seed = 1,
     plot: Annotated[
@@ -98,7 +100,7 @@ def epoch(
         return
     print_text(
         f"{experiment.name}: {experiment.game.size:,} points, {experiment.game.steps} steps, "
-        f"{count} games a side, ridge {experiment.references.ridge:g}, seed {seed}"
+        f"{count} games per side, ridge {experiment.references.ridge:g}, seed {seed}"
     )
     rows = [
         [target, f"{experiment.leakage[target]:.1f}", attack, f"{scores.auc:.3f}",
@@ -116,6 +118,8 @@ def audit(
     sampling: Annotated[
         float, typer.Option(help="Rate of Poisson batches; 1: all points.", metavar="NUMBER")
     ] = 1.0,
+    data: Data = "sample",
+    path: Folder = None,
     points: Annotated[str, typer.Option(help="Points of the data set.", metavar="COUNT")] = "64",
     actual_noise: Annotated[
         float | None,
@@ -123,7 +127,7 @@ def audit(
             help="The multiplier really used, if the code is to break its claim.", metavar="NUMBER"
         ),
     ] = None,
-    runs: Annotated[str, typer.Option(help="Runs a side of the games.", metavar="COUNT")] = "500",
+    runs: Annotated[str, typer.Option(help="Runs per side of the games.", metavar="COUNT")] = "500",
     canaries: Annotated[
         str, typer.Option(help="Canaries of the audit in one run.", metavar="COUNT")
     ] = "200",
@@ -134,22 +138,23 @@ def audit(
     seed: Seed = 1,
     json: Json = False,
 ) -> None:
-    """Audit DP-SGD on the shipped images: what is claimed, proved, by what, in how many runs.
+    """Audit DP-SGD on real images: what is claimed, proved, by what, in how many runs.
 
     Every line holds with the stated confidence on its own. Exit code 1 means that the claim is
     refuted.
     """
     import numpy as np
 
-    from ..membership.gradients import DPSGD, SoftmaxRegression, audit_dpsgd, fashion_mnist_sample
+    from ..membership.gradients import DPSGD, audit_dpsgd
+    from ..membership.gradients.experiments import subject
 
+    _check_data(data, path)
     _check_seed(seed)
-    images = fashion_mnist_sample()[: whole("points", points)]
-    features = images.features(4)
-    model = SoftmaxRegression(features.shape[1])
+    images, model, features = subject(data, path)
+    count = whole("points", points)
     claimed = DPSGD(
-        model, features, images.labels, model.start(np.random.default_rng(seed)), clip=clip,
-        noise=noise, steps=whole("steps", steps), sampling=sampling,
+        model, features[:count], images.labels[:count], model.start(np.random.default_rng(seed)),
+        clip=clip, noise=noise, steps=whole("steps", steps), sampling=sampling,
     )  # fmt: skip
     table = audit_dpsgd(
         claimed if actual_noise is None else claimed.with_noise(actual_noise),
@@ -219,11 +224,95 @@ def canaries(
     print_text(f"m of a batch of {scale.batch}, ridge {known.ridge:g}")
 
 
-COMMANDS: dict[str, Callable[..., None]] = {"epoch": epoch, "audit": audit, "canaries": canaries}
+def score(
+    references: Annotated[
+        Path, typer.Option(help="Gradients of references, one row per point.", metavar="FILE.npy")
+    ],
+    canary: Annotated[
+        Path,
+        typer.Option(help="The canary's gradient: one, or one per step.", metavar="FILE.npy"),
+    ],
+    updates: Annotated[
+        Path | None,
+        typer.Option(help="The gradient that each step showed, one row each.", metavar="FILE.npy"),
+    ] = None,
+    parameters: Annotated[
+        Path | None,
+        typer.Option(help="Or the parameters before, between and after steps.", metavar="FILE.npy"),
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option(help="With --parameters: the learning rate.", metavar="NUMBER")
+    ] = None,
+    batch: Annotated[str, typer.Option(help="Points of a batch.", metavar="COUNT")] = "64",
+    ridge: Annotated[
+        float,
+        typer.Option(help="Variance of the noise that is assumed.", metavar="NUMBER"),
+    ] = 1e-4,
+    classes: Annotated[
+        str | None,
+        typer.Option(help="Rows are a softmax layer's with so many classes.", metavar="COUNT"),
+    ] = None,
+    sampling: Annotated[
+        float | None, typer.Option(help="Rate of Poisson batches.", metavar="NUMBER")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Score a run of any framework from arrays of gradients: high for members.
+
+    A score of one run says little by itself: hold it against those of runs without the canary.
+    """
+    from ..membership.gradients import (
+        References,
+        Trace,
+        covariance_steps,
+        glir_steps,
+        scalar_steps,
+    )
+
+    if (updates is None) == (parameters is None) or (parameters is None) != (rate is None):
+        raise InvalidArgument(
+            "updates", "be given, or else parameters with their rate", str(updates),
+            "use --updates FILE.npy, or --parameters FILE.npy --rate 1e-3",
+        )  # fmt: skip
+    size = whole("batch", batch)
+    known = References.of(
+        read_array("references", references), ridge=ridge,
+        classes=None if classes is None else whole("classes", classes),
+    )  # fmt: skip
+    own = read_array("canary", canary)
+    if parameters is not None and rate is not None:
+        seen = Trace.of(read_array("parameters", parameters), rate).updates
+    elif updates is not None:
+        seen = read_array("updates", updates)
+    steps = covariance_steps(known, own, seen, size)
+    found = {
+        "covariance, sum": steps.combined("sum"),
+        "covariance, centred sum": steps.combined("centred sum"),
+        "covariance, log-mean-exp": steps.combined("log-mean-exp"),
+        "covariance, max": steps.combined("max"),
+    }
+    if sampling is not None:
+        found["covariance, poisson"] = steps.combined("poisson", sampling=sampling)
+    found["scalar product, sum"] = float(scalar_steps(own, seen).sum())
+    found["GLiR, sum"] = float(glir_steps(known, own, seen, size).sum())
+    leakage = float(steps.shift.mean())
+    if json:
+        print_json({"steps": len(seen), "leakage": leakage, "ridge": known.ridge, "scores": found})
+        return
+    print_text(f"{len(seen)} steps, leakage m = {leakage:.4g} of a batch, ridge {known.ridge:g}")
+    cells = [[name, f"{value:,.4g}"] for name, value in found.items()]
+    print_table(["score", "value"], cells, right=("value",))
+
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "epoch": epoch, "audit": audit, "canaries": canaries, "score": score,
+}  # fmt: skip
 EXAMPLES = {
     "epoch": "discreet membership gradients epoch --data sample --games 10 --json",
     "audit": "discreet membership gradients audit --noise 4 --steps 16 --runs 200",
     "canaries": "discreet membership gradients canaries --data sample",
+    "score": "discreet membership gradients score --references references.npy --canary canary.npy "
+    "--updates updates.npy",
 }
 NOTES = {
     "epoch": """\
@@ -238,6 +327,10 @@ JSON: `lines`, for each `claimed` (the accountant's ε at `delta`), `proved`, `b
 """,
     "canaries": """\
 JSON: a list of `canary`, `norm` (of its gradient), `leakage` (m of a batch).
+""",
+    "score": """\
+Files are NumPy's .npy, of numbers: references n × d, canary d or T × d, updates T × d, parameters
+(T + 1) × d. JSON: `steps`, `leakage` (m of a batch, on average), `ridge`, `scores` by name.
 """,
 }
 
@@ -256,8 +349,7 @@ def experiment_of(
     """The experiment on a data set by name."""
     from ..membership.gradients import experiments as known
 
-    if data not in SETS:
-        raise InvalidArgument("data", f"be one of {', '.join(SETS)}", data, "use --data sample")
+    _check_data(data, path)
     scales = {
         "fashion-mnist": known.FASHION,
         "cifar-10": known.CIFAR_FULL if full else known.CIFAR,
@@ -269,8 +361,6 @@ def experiment_of(
         return known.fashion_experiment(path, scale=scale, seed=seed), scale
     if data == "cifar-10":
         return known.cifar_experiment(path, scale=scale, seed=seed), scale
-    if path is not None:
-        raise InvalidArgument("path", "be left out: the sample is shipped", str(path), "drop it")
     return known.sample_experiment(scale=scale, seed=seed, net=data == "sample-net"), scale
 
 
@@ -278,12 +368,38 @@ def _draw(experiment: Experiment, found: dict[Any, Any], path: Path) -> None:
     from ..membership.gradients.pictures import roc_picture
     from ..simulator.files import written_whole
 
-    figure = roc_picture(found, experiment.leakage)
+    predicted = {name: law.auc for name, law in experiment.predicted().items()}
+    figure = roc_picture(found, experiment.leakage, predicted)
     try:
         with written_whole(path) as temporary:
             figure.savefig(temporary, format=path.suffix[1:].lower(), dpi=110)
     except OSError as error:
         raise DiscreetError(f"the picture could not be saved: {error}") from None
+
+
+def read_array(argument: str, path: Path) -> NDArray[Any]:
+    """The numbers in a .npy file; nothing in it is run."""
+    import numpy as np
+
+    try:
+        found = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise InvalidArgument(
+            argument, f"be a readable .npy file of numbers ({error})", str(path),
+            "write it with numpy.save",
+        ) from None  # fmt: skip
+    if not isinstance(found, np.ndarray) or found.dtype.kind not in "fiu":
+        raise InvalidArgument(
+            argument, "be one array of real numbers", str(path), "write it with numpy.save"
+        )
+    return found
+
+
+def _check_data(data: str, path: Path | None) -> None:
+    if data not in SETS:
+        raise InvalidArgument("data", f"be one of {', '.join(SETS)}", data, "use --data sample")
+    if path is not None and data.startswith("sample"):
+        raise InvalidArgument("path", "be left out: the sample is shipped", str(path), "drop it")
 
 
 def _check_seed(seed: int) -> None:

@@ -44,7 +44,7 @@ def command(
         str,
         typer.Argument(
             help="evidence-tt, local-evidence-tt, chernoff-tt, ttucb, adap-tt, adap-tt-star, "
-            "ctb-tt or dp-se; of a fixed size: halving, classical-halving or uniform.",
+            "dp-tt, ctb-tt, dp-se or race; of a fixed size: halving, classical-halving or uniform.",
             metavar="NAME",
         ),
     ],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InvalidArgument
-from .options import Json, numbers, value_of, whole
+from .options import Json, Seed, Threads, numbers, value_of, whole
 from .output import check_path, print_json, print_table, print_text, save_picture
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ Columns = Annotated[
         metavar="P:COUNT,...",
     ),
 ]
-Rows = Annotated[str, typer.Option("--n", help="Rows of the data set.", metavar="COUNT")]
+Records = Annotated[str, typer.Option("--n", help="Records in the data set.", metavar="COUNT")]
 Target = Annotated[
     str,
     typer.Option(help="easiest, hardest, draw, or 0 and 1 for every column.", metavar="NAME"),
@@ -38,7 +38,7 @@ Noise = Annotated[
     typer.Option(help="Standard deviation of the noise on the released mean.", metavar="NUMBER"),
 ]
 Subsample = Annotated[
-    float, typer.Option(help="Share of the rows that the mean is of.", metavar="NUMBER")
+    float, typer.Option(help="Share of the records that the mean is taken over.", metavar="NUMBER")
 ]
 Delta = Annotated[float, typer.Option(help="The δ of ε(δ).", metavar="NUMBER")]
 Confidence = Annotated[
@@ -56,7 +56,7 @@ Plot = Annotated[
 
 def leakage(
     columns: Columns,
-    n: Rows,
+    n: Records,
     target: Target = "easiest",
     noise: Noise = 0.0,
     subsample: Subsample = 1.0,
@@ -71,7 +71,7 @@ def leakage(
     plot: Plot = None,
     json: Json = False,
 ) -> None:
-    """What the best attacker reaches against a target of an empirical mean, without sampling.
+    """What the best attacker achieves against one target of an empirical mean, without sampling.
 
     Prints the leakage score, the largest advantage, the power at levels of false alarms, the area
     under the curve, and the ε(δ) that this game can show. None of it is a guarantee.
@@ -95,11 +95,11 @@ def leakage(
 
 def play(
     columns: Columns,
-    n: Rows,
+    n: Records,
     target: Annotated[
         str,
         typer.Option(
-            help="easiest, hardest, draw, average (anew each round), or 0 and 1 a column.",
+            help="easiest, hardest, draw, average (anew each round), or 0 and 1 per column.",
             metavar="NAME",
         ),
     ] = "easiest",
@@ -114,12 +114,8 @@ def play(
     delta: Delta = 1e-5,
     confidence: Confidence = 0.95,
     levels: Levels = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Fixes every number; random unless told.", metavar="COUNT")
-    ] = None,
-    threads: Annotated[
-        int | None, typer.Option(help="All cores unless told; changes no number.", metavar="COUNT")
-    ] = None,
+    seed: Seed = None,
+    threads: Threads = None,
     output: Annotated[
         Path | None,
         typer.Option(help="Save all scores as Parquet.", metavar="FILE.parquet", readable=False),
@@ -181,7 +177,7 @@ def audit(
     runs: Annotated[
         str | None,
         typer.Option(
-            help="Runs a side, with --hits or --errors; one number or two.", metavar="COUNT"
+            help="Runs per side, with --hits or --errors; one number or two.", metavar="COUNT"
         ),
     ] = None,
     delta: Annotated[float, typer.Option(help="The δ to bound ε at.", metavar="NUMBER")] = 0.0,
@@ -205,6 +201,8 @@ def audit(
     The event, the threshold and the number of guesses must have been fixed before counting. An
     audit never proves privacy. Exit code 1 means that a claim is violated.
     """
+    from ..privacy.budgets import budget_from
+
     given = {"--hits": hits, "--errors": errors, "--one-run": one_run}
     if sum(value is not None for value in given.values()) != 1:
         raise InvalidArgument(
@@ -217,7 +215,11 @@ def audit(
             "use --gaussian with --one-run, --bayesian with --errors",
         )  # fmt: skip
     kind = "gaussian" if gaussian else "bayesian" if bayesian else ""
-    found = _audited(hits, errors, one_run, runs, delta, confidence, kind, epsilon, mu)
+    claimed = budget_from(
+        epsilon=epsilon, delta=delta if epsilon is not None and delta else None, mu=mu
+    )
+    options = {"delta": delta, "confidence": confidence, "claimed": claimed}
+    found = _audited(hits, errors, one_run, runs, kind, options)
     if json:
         print_json(_audit_dict(found))
     else:
@@ -235,17 +237,12 @@ COMMANDS: dict[str, Callable[..., None]] = {"leakage": leakage, "play": play, "a
 
 
 def _audited(
-    hits: str | None, errors: str | None, one_run: str | None, runs: str | None, delta: float,
-    confidence: float, kind: str, epsilon: float | None, mu: float | None,
+    hits: str | None, errors: str | None, one_run: str | None, runs: str | None, kind: str,
+    options: dict[str, Any],
 ) -> Audit:  # fmt: skip
     from ..audit import counts
     from ..audit import one_run as single
-    from ..privacy import Budget, budget_from
 
-    claimed: Budget | None = budget_from(
-        epsilon=epsilon, delta=delta if epsilon is not None and delta else None, mu=mu
-    )
-    options: dict[str, Any] = {"delta": delta, "confidence": confidence, "claimed": claimed}
     if one_run is not None:
         if runs is not None:
             raise InvalidArgument("runs", "be left out with --one-run", runs, "drop it")

@@ -57,6 +57,14 @@ def command(
     delta: Annotated[
         float, typer.Option(help="The δ of an (ε, δ) budget.", metavar="NUMBER")
     ] = 0.0,
+    contexts: Annotated[
+        str,
+        typer.Option(
+            help="Features of participants: none, public or private. The plan says whether they "
+            "are likely to pay.",
+            metavar="NAME",
+        ),
+    ] = "none",
     arrivals: Annotated[
         float | None,
         typer.Option(
@@ -97,6 +105,24 @@ def command(
             help="With --arrivals: linear:SIZE, or season:SIZE:DAYS.", metavar="KIND:SIZE"
         ),
     ] = None,
+    days: Annotated[
+        float | None,
+        typer.Option(
+            help="With --arrivals, instead of --horizon: days of recruitment.", metavar="DAYS"
+        ),
+    ] = None,
+    share: Annotated[
+        str | None,
+        typer.Option(
+            help="With --arrivals: the least share of every arm, or one per arm.", metavar="P,..."
+        ),
+    ] = None,
+    trend: Annotated[
+        bool,
+        typer.Option(
+            "--trend", help="With --arrivals: compare arms within epochs alone, against trends."
+        ),
+    ] = False,
     deadlines: Annotated[
         str | None,
         typer.Option(help="With --arrivals: other deadlines to show.", metavar="DAYS,..."),
@@ -128,7 +154,8 @@ def command(
 
     late = {
         "delay": delay, "delay_law": delay_law, "delay_mean": delay_mean, "missing": missing,
-        "default": default, "drift": drift, "deadlines": deadlines,
+        "default": default, "drift": drift, "deadlines": deadlines, "days": days, "share": share,
+        "trend": trend or None,
     }  # fmt: skip
     for name, value in late.items():
         if value is not None and arrivals is None:
@@ -141,7 +168,7 @@ def command(
         if arrivals is not None:
             for name, value, usual in (
                 ("goal", goal, "regret"), ("trust", trust, "server"), ("delta", delta, 0.0),
-                ("rates", rates, None),
+                ("rates", rates, None), ("contexts", contexts, "none"),
             ):  # fmt: skip
                 if value != usual:
                     raise InvalidArgument(name, "be left out with arrivals", value, "leave it out")
@@ -153,7 +180,7 @@ def command(
             found = plan(
                 given, arms=count, rates=span, gap=gap, horizon=rounds, goal=goal, risk=risk,
                 trust=trust, epsilon=epsilon, epsilons=others, delta=delta, seed=seed,
-                threads=threads,
+                threads=threads, contexts=contexts,
             )  # fmt: skip
     except KeyboardInterrupt:
         typer.echo("interrupted: nothing was finished", err=True)
@@ -190,6 +217,10 @@ def _with_calendar(
     from ..theory.planning.calendar import plan_trial
     from ..theory.planning.question import question
 
+    if horizon is not None and late["days"] is not None:
+        raise InvalidArgument("days", "be left out with horizon", late["days"], "give one of them")
+    if late["days"] is not None:
+        horizon = max(2, round(arrivals * late["days"]))
     asked = question(means, arms=arms, gap=gap, horizon=horizon)
     deadline = late["delay"] or 0.0
     delay: float | Delay = deadline
@@ -204,6 +235,8 @@ def _with_calendar(
         missing=0.0 if late["missing"] is None else numbers("missing", late["missing"]),
         default="estimate" if default is None else default, drift=_drift(late["drift"]),
         deadlines=None if late["deadlines"] is None else numbers("deadlines", late["deadlines"]),
+        share=0.0 if late["share"] is None else numbers("share", late["share"]),
+        trend=bool(late["trend"]),
         **rest,
     )  # fmt: skip
 

@@ -17,7 +17,7 @@ PARTS = ("schedule", "release", "rule", "stopping", "recommendation")
 def command(json: Json = False) -> None:
     """List the published policies: schedule × release × rule.
 
-    Guarantees are derived for an example budget. `discreet show NAME` tells more of one.
+    Guarantees are derived for an example budget. `discreet show NAME` shows one in detail.
     """
     entries = [describe(name) for name in known()]
     if json:

@@ -30,9 +30,9 @@ of the same name. This page is written from the program by `python -m discreet.c
   argument is refused before anything is compiled, simulated or written); 130 interrupted by
   Ctrl-C, after printing and saving the runs that were finished (`"complete": false`); 141 nobody
   reads standard output any more, as in `discreet policies | head -1`.
-- A seed fixes every number, whatever the number of threads.
-- Tables become lists in a terminal of 40 columns, and Greek letters words where the encoding has
-  none (`PYTHONIOENCODING=ascii`).
+- The same seed gives the same results, whatever the number of threads.
+- Tables become lists in a terminal of 40 columns, and Greek letters become words where the
+  encoding has none (`PYTHONIOENCODING=ascii`).
 - Shell completion: `discreet --install-completion` sets it up for the shell that runs it (bash,
   zsh, fish, PowerShell), `discreet --show-completion` prints what would be installed.
 """
@@ -59,7 +59,7 @@ own numbers. Some policies try arms in the order in which they are listed, which
 the best one comes first.
 
 A budget is `--epsilon`; `--epsilon` and `--delta`; `--rho`; `--epsilon` and `--renyi-alpha`; or
-`--mu`. A private policy needs one of a kind that it serves, and a policy that is not private
+`--mu`. A private policy needs one of a kind that it takes, and a policy that is not private
 refuses it.
 """,
     "compare": """\
@@ -93,9 +93,9 @@ by `discreet.identify.load`.
 """,
     "bounds": """\
 The JSON is an object: `means`, `horizon`, `free_epsilon` (from which ε on the private lower bound
-is the open one; null if there is none) and `bounds`, a list of `name`, `side`, `quantity`, `form`,
-`summary` (the formula), `source`, `domain`, `coefficient` (of log T or log 1/δ, or null), `value`,
-`silent` (why there is no value) and `policy`.
+equals that without privacy; null if there is none) and `bounds`, a list of `name`, `side`,
+`quantity`, `form`, `summary` (the formula), `source`, `domain`, `coefficient` (of log T or log 1/δ,
+or null), `value`, `silent` (why there is no value) and `policy`.
 """,
     "plan": """\
 The JSON is an object: `question`, `serving` (policies you can use), `refused` (the others, and
@@ -117,14 +117,19 @@ violation exits 1. `--transcripts` and `--seed` together fix every number; a tim
 The JSON is an object: `policy`, `holds` (true, false, or null if nothing could be computed),
 `claimed`, `definition`, `computed`, `unspent` (share of the budget), `exact` (false: an upper
 bound), `scope` (which public paths), `arms`, `horizon`, `noise`, `paths`, `numbers`, `worst`
-(`arm`, `first` round, `rounds`, `noises`, `path`), `reason`, `breach`, `conditions`. Rows of
-`discreet identify` are known too. Exit code 1 means that the claim is exceeded.
+(`arm`, `first` round, `rounds`, `noises`, `path`), `reason`, `breach`, `conditions`. Policies of
+`discreet identify` are known too. Exit code 1 means that the claim is exceeded. Without a name it
+is a list of objects: `name`, `kind`, `claimed`, `computed`, `unspent` (null if nothing was
+computed), `exact`, `holds`, `why`.
 """,
     "sweep": """\
 A sweep in a file has the same names, and a table for every problem (docs/sweeps.md). The JSON is a
 list of what `simulate` or `identify` prints, a cell each, with `differences`; `seconds` are null. A
 Parquet file is read again by `discreet.load`, or `discreet.identify.load_all`. Exit code 130 means
 that Ctrl-C came first: with `--folder` the same command goes on.
+""",
+    "choose": """\
+The JSON is an object: `policy`, `call`, `why` (a list of sentences) and `guarantee`.
 """,
     "explain": """\
 The JSON is an object: `budget`, `advantage` (the largest share of members found less innocents

@@ -33,7 +33,9 @@ def command(
     listing: Annotated[bool, typer.Option("--list", help="List studies and figures.")] = False,
     scale: Annotated[
         str,
-        typer.Option(help="full: the paper's horizon and runs; quick: a look.", metavar="NAME"),
+        typer.Option(
+            help="full: the paper's horizon and runs; quick: a small version.", metavar="NAME"
+        ),
     ] = "quick",
     seed: Annotated[
         int, typer.Option(help="Random seed, for reproducible results.", metavar="COUNT")
@@ -44,7 +46,7 @@ def command(
     ] = Path("out/studies"),
     json: Json = False,
 ) -> None:
-    """Run published figures again and say what was found of every published statement.
+    """Run published figures again and say how every published statement fared.
 
     Each figure leaves a folder STUDY/figureNUMBER with figure.png, figure.svg, data.parquet and
     findings.json, whole or not at all. Runs are kept as pieces in the folder "pieces" as soon as

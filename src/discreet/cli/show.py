@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -22,8 +22,8 @@ def command(
     ],
     json: Json = False,
 ) -> None:
-    """Show the formulas, budgets, options and guarantee of one policy; or of a trial's report the
-    intervals, the differences and the guarantee."""
+    """Show the formulas, budgets, options and guarantee of a policy, or the intervals, differences
+    and guarantee of a trial's report."""
     if name.lower().endswith(".json"):
         show_report(Path(name), json)
         return
@@ -38,7 +38,7 @@ def command(
     lines = {
         "policy": f"{name} ({entry['title']})",
         **{part: f"{entry[part]}: {entry['formulas'][part]}" for part in PARTS if part in entry},
-        "budget": " or ".join(entry["arguments"]) or "none: not private",
+        "budget": _budget(entry),
         "options": options,
         "guarantee": f"{entry['guarantee']['sentence']} (for the example budget)",
         "reference": f"{entry['reference']['short']}; see `discreet cite {name}`",
@@ -59,25 +59,40 @@ def show_report(path: Path, json: bool) -> None:
     except (OSError, UnicodeDecodeError, JSONDecodeError) as error:
         raise DamagedFile(f"{path}: not a saved report ({error})") from None
     if not isinstance(report, dict) or not isinstance(report.get("record"), dict):
+        why = report.get("silence") if isinstance(report, dict) else None
         raise DamagedFile(
-            f"{path}: holds no public record; save trial.report() of a trial whose releases speak "
-            "of mean outcomes"
+            f"{path}: holds no public record{f' ({why})' if isinstance(why, str) else ''}; save "
+            "trial.report() of a trial whose releases speak of mean outcomes"
         )
+    whole = None
     try:
         found = intervals(report)
         compared = None if report["record"]["recorded"]["kind"] == "again" else differences(report)
+        if found.estimand == "responders":
+            whole = intervals(report, over="all")
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, DiscreetError):
             raise
         raise DamagedFile(f"{path}: its record is damaged ({type(error).__name__})") from None
     if json:
         shown = None if compared is None else compared.to_dict()
-        print_json({"intervals": found.to_dict(), "differences": shown})
+        of_all = {} if whole is None else {"intervals_of_all": whole.to_dict()}
+        print_json({"intervals": found.to_dict(), "differences": shown, **of_all})
         return
-    for part in (found, compared):
+    for part in (found, whole, compared):
         if part is not None:
             print_text(str(part))
     print_text(str(report.get("guarantee", "")))
+
+
+def _budget(entry: dict[str, Any]) -> str:
+    """How to ask for one; what is pure keeps the other kinds too."""
+    from ..policies.registry import ARGUMENTS
+
+    own = " or ".join(entry["arguments"])
+    if "pure" in entry["budgets"] and len(entry["budgets"]) < len(ARGUMENTS):
+        return f"{own}; budgets of other kinds are kept by a pure one"
+    return own or "none: not private"
 
 
 def _option(name: str, default: object) -> str:

@@ -23,7 +23,7 @@ def command(
 ) -> None:
     """Run one policy and report its regret.
 
-    Rewards come from a law with the given means, or from the data of a real trial. The simulated
-    participants are nobody, so the noise is fast and can be seeded.
+    Rewards come from a law with the given means, or from the data of a real trial. No real
+    person takes part, so the noise is fast and can be seeded.
     """
     run([name], study, one=True)

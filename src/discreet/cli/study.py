@@ -66,7 +66,7 @@ def run(names: Sequence[str], study: Study, one: bool = False) -> None:
 
 
 def order(study: Study, names: Sequence[str], one: bool) -> dict[str, bool]:
-    """Whether every run has a random order of the arms: when comparing, unless told otherwise."""
+    """Whether every run has a random order of the arms: when comparing, by default."""
     if linear.asked(names):
         linear.refuse(
             {"shuffle": study.shuffle}, "be left out for linear policies",

@@ -61,7 +61,9 @@ def command(
     ] = None,
     risk: Annotated[
         str | None,
-        typer.Option(help="Risks of a wrong answer, for rows of `identify`.", metavar="V,V,..."),
+        typer.Option(
+            help="Risks of a wrong answer, for policies of `discreet identify`.", metavar="V,V,..."
+        ),
     ] = None,
     runs: Annotated[
         str | None, typer.Option(help="Runs per cell. Default: 100.", metavar="COUNT")

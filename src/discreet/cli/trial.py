@@ -7,6 +7,8 @@ up in the history of shells.
 
 from __future__ import annotations
 
+import csv
+import io
 import json as parser
 import sys
 from collections.abc import Callable, Iterator
@@ -16,20 +18,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InvalidArgument
+from ..checks import one_of
+from ..errors import DiscreetError, InvalidArgument
 from .options import Json
 from .output import print_json, print_text
 
 if TYPE_CHECKING:
-    from ..live import Trial
+    from ..live import Strata, Trial
 
 NAME = "trial"
 SUMMARY = "Run a live trial in files: JSON in, JSON out."
 
-File = Annotated[Path, typer.Argument(help="The file of the trial.", metavar="FILE")]
+File = Annotated[
+    Path, typer.Argument(help="The file of the trial; with strata, its folder.", metavar="FILE")
+]
+FORMATS = ("text", "json", "csv", "html")
 TRIAL_SETTINGS = (
     "horizon", "goal", "risk", "deadline", "missing", "outcome_range", "binary", "intervals",
-    "contributions", "conflicts", "streams", "window", "share",
+    "contributions", "conflicts", "streams", "window", "share", "trend",
 )  # fmt: skip
 
 
@@ -37,10 +43,11 @@ def new(file: File, json: Json = False) -> None:
     """Start a trial, with its settings on standard input.
 
     An object with `policy` (a name), its budget and options (`epsilon`, `rho`, ...), `arms` (a
-    list), and what `Trial` takes: `deadline` in seconds, `missing`, `horizon`, `window`, ...
+    list), and what `Trial` takes: `deadline` in seconds, `missing`, `horizon`, `window`, ... With
+    `strata` (a list), every stratum has a copy of the policy, and FILE is a folder that is made.
     """
     from ..front import policy as row_named
-    from ..live import Trial
+    from ..live import Strata, Trial
 
     settings = _read("settings", dict)
     name, arms = settings.pop("policy", None), settings.pop("arms", None)
@@ -52,7 +59,14 @@ def new(file: File, json: Json = False) -> None:
     options = {key: settings.pop(key) for key in TRIAL_SETTINGS if key in settings}
     if isinstance(options.get("outcome_range"), list):
         options["outcome_range"] = tuple(options["outcome_range"])
-    with Trial(row_named(name, **settings), arms, path=file, **options) as trial:
+    strata = settings.pop("strata", None)
+    row = row_named(name, **settings)
+    opened: Trial | Strata
+    if strata is None:
+        opened = Trial(row, arms, path=file, **options)
+    else:
+        opened = Strata(row, strata, arms, path=file, **options)
+    with opened as trial:
         _print({"file": str(file), "guarantee": str(trial.guarantee), "status": trial.status}, json)
 
 
@@ -62,16 +76,29 @@ def assign(
         str | None,
         typer.Argument(help="The unit; without it, read from standard input.", metavar="[UNIT]"),
     ] = None,
+    stratum: Annotated[
+        str | None, typer.Option(help="The unit's stratum, if there are any.", metavar="NAME")
+    ] = None,
     json: Json = False,
 ) -> None:
     """The arm of a unit, or of each of a list of units on standard input.
 
     Asking again gives the same arm. On standard input `{"unit": "p1"}`, or a list of such objects:
-    there, whole numbers are units too, and 1 and "1" are different ones.
+    there, whole numbers are units too, and 1 and "1" are different ones. In a trial by stratum each
+    object has a `stratum` as well.
     """
-    asked = [{"unit": unit}] if unit is not None else _entries("unit")
+    names = ("unit", "stratum") if file.is_dir() else ("unit",)
+    given: dict[str, Any] = (
+        {"unit": unit} if stratum is None else {"unit": unit, "stratum": stratum}
+    )
+    if unit is not None and set(given) != set(names):
+        raise InvalidArgument(
+            "stratum", "be given in a trial by stratum, and in no other", stratum,
+            "use for example --stratum women",
+        )  # fmt: skip
+    asked: list[dict[str, Any]] = [given] if unit is not None else _entries(*names)
     with _opened(file) as trial:
-        found = [{"unit": one["unit"], "arm": trial.assign(one["unit"])} for one in asked]
+        found = [{**one, "arm": trial.assign(*(one[name] for name in names))} for one in asked]
     _print(found[0] if len(found) == 1 else found, json)
 
 
@@ -88,13 +115,83 @@ def record(file: File, json: Json = False) -> None:
     _print({"recorded": len(entries)}, json)
 
 
-def report(file: File, json: Json = False) -> None:
-    """What the trial shows: releases and public counts, as text or as JSON."""
+def report(
+    file: File,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="text (default), json, csv, or html: a page.", metavar="NAME"
+        ),
+    ] = None,
+    table: Annotated[
+        str,
+        typer.Option(help="With csv: one row per arm, or per release.", metavar="arms|releases"),
+    ] = "arms",
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Write it there, whole or not at all.", metavar="FILE", readable=False),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """What the trial shows: releases and public counts, as text, JSON, CSV or a page.
+
+    Without --format the ending of --output decides. Looking costs no privacy, however often.
+    """
+    from ..live.tables import TABLES
+    from ..report.page import check_path
+
+    endings = {".json": "json", ".csv": "csv", ".html": "html", ".htm": "html"}
+    usual = "text" if output is None else endings.get(output.suffix.lower(), "text")
+    kind = one_of("format", "json" if json and form is None else form or usual, *FORMATS)
+    one_of("table", table, *TABLES)
+    if table != "arms" and kind != "csv":
+        raise InvalidArgument("table", "come with csv", table, "add --format csv")
+    if output is not None:
+        check_path(output)
+        if output.resolve().parent == file.resolve().parent and output.name.startswith(file.name):
+            raise InvalidArgument(
+                "output", "be no file of the trial", str(output), "use for example report.html"
+            )
     with _opened(file) as trial:
-        if json:
-            print_json(trial.report())
-        else:
-            print_text(str(trial))
+        shown, words = trial.report(), str(trial)
+    text = _formed(kind, shown, words, table)
+    if output is None:
+        print_text(text.rstrip("\n"))
+    else:
+        write_whole(output, text)
+
+
+def _formed(kind: str, shown: dict[str, Any], words: str, table: str) -> str:
+    """The report in one of its forms; each ends with a line's end."""
+    if kind == "json":
+        return parser.dumps(shown, allow_nan=False) + "\n"
+    if kind == "csv":
+        from ..live.tables import as_csv
+
+        return as_csv(shown, table) if "strata" not in shown else _by_stratum(shown, table)
+    if kind == "html":
+        if "strata" in shown:
+            raise InvalidArgument(
+                "format", "be text, json or csv in a trial by stratum", kind, "use --format csv"
+            )
+        from ..report.live_page import trial_report
+
+        return trial_report(shown).html()
+    return words + "\n"
+
+
+def _by_stratum(shown: dict[str, Any], table: str) -> str:
+    """The tables of all strata in one, with a column for the stratum."""
+    from ..live.tables import as_csv
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for number, one in enumerate(shown["strata"]):
+        head, *rows = csv.reader(io.StringIO(as_csv(one, table)))
+        if number == 0:
+            writer.writerow(["stratum", *head])
+        writer.writerows([one["stratum"], *row] for row in rows)
+    return text.getvalue()
 
 
 def stop(
@@ -128,7 +225,7 @@ EXAMPLES = {
     " | discreet trial new trial.json",
     "assign": "discreet trial assign trial.json patient-1",
     "record": 'echo \'{"unit": "patient-1", "outcome": 1}\' | discreet trial record trial.json',
-    "report": "discreet trial report trial.json --json",
+    "report": "discreet trial report trial.json --output report.html",
     "stop": "discreet trial stop trial.json --by releases",
     "finish": "discreet trial finish trial.json",
 }
@@ -139,14 +236,25 @@ COMMANDS: dict[str, Callable[..., None]] = {
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[Trial]:
-    from ..live import Trial
+def _opened(file: Path) -> Iterator[Trial | Strata]:
+    from ..live import Strata, Trial
 
-    with Trial.load(file) as trial:
+    with Strata.load(file) if file.is_dir() else Trial.load(file) as trial:
         yield trial
 
 
-def _ended(file: Path, end: Callable[[Trial], None], json: bool) -> None:
+def write_whole(path: Path, text: str) -> None:
+    """A file with that text, or none at all."""
+    from ..simulator.results import written_whole
+
+    try:
+        with written_whole(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DiscreetError(f"the report could not be written: {error}") from None
+
+
+def _ended(file: Path, end: Callable[[Trial | Strata], None], json: bool) -> None:
     with _opened(file) as trial:
         end(trial)
         shown = trial.report()

@@ -13,6 +13,7 @@
 | evidence-tt  | mixture evidence on running sums; any budget or none; `xi` for good within xi |
 | local-evidence-tt | the same on random bits |
 | chernoff-tt  | its simpler twin, on batches of fixed sizes |
+| race         | all arms side by side, the ones behind dropped at fixed looks; for live trials |
 | halving, classical-halving, uniform | a fixed number of `participants`, no risk promised |
 
 Options: `beta`, the leader's share; `threshold="public"`, for adap-tt, is what the authors' public
@@ -53,6 +54,7 @@ from .evidence import EFFECTS
 from .evidence_top_two import EnoughEvidence, EvidenceTopTwo, MissingEvidence
 from .halving import Halved, Halving, HalvingRounds
 from .identifier import Identifier
+from .race import Looks, RaceWon, Racing
 from .recommendation import BestActive
 from .sampling import Elimination, PrivateTopTwo, RandomTopTwo, SharedTopTwo, TopTwo
 from .stopping import Likelihood, OneLeft
@@ -84,14 +86,15 @@ class IdentifierRow(Entry[Identifier]):
 
     def policy(self, budget: Budget | None = None, **options: Any) -> Identifier:
         self.check(budget, options)
-        budget = None if budget is None else self.served(budget)
-        epsilon = budget.epsilon if isinstance(budget, Pure) else None
-        recipe: dict[str, Any] = {"goal": "identify", "name": self.name, "epsilon": epsilon}
-        if budget is not None and epsilon is None:
-            recipe["budget"] = budget.to_dict()
-        given = {"budget": budget} if self.optional else {"epsilon": epsilon}
+        served = None if budget is None else self.served(budget)
+        epsilon = served.epsilon if isinstance(served, Pure) else None
+        given = {"budget": served} if self.optional else {"epsilon": epsilon}
         made: Identifier = self.build(**(given if self.private else {}), **options)
-        return replace(made, name=self.name, recipe=recipe | options)
+        made = self.stating(replace(made, name=self.name), budget)
+        recipe: dict[str, Any] = {"goal": "identify", "name": self.name, "epsilon": epsilon}
+        if budget is not None and (epsilon is None or made.keeps is not None):
+            recipe |= {"epsilon": None, "budget": budget.to_dict()}
+        return replace(made, recipe=recipe | options)
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> Identifier:
@@ -119,9 +122,11 @@ def identifier_from_recipe(recipe: Mapping[str, Any]) -> Identifier:
     options = dict(recipe)
     risk = options.pop("risk", options.pop("delta", None))
     options.pop("goal", None)
+    mixed = options.pop("mixed", True)
     if options.get("budget") is not None:
         options["budget"] = budget_from_dict(options["budget"])
     row = identifier(**options)
+    row = row if mixed else row.batched()
     return row if risk is None else row.at(risk)
 
 
@@ -252,6 +257,15 @@ def _chernoff_tt(budget: Budget | None = None, xi: float = 0.0, ratio: float = 1
     return Identifier(
         "chernoff-tt", FixedBatches(ratio), running(budget), ChernoffTopTwo(xi), "jourdan2025",
         stopping=EnoughChernoff(),
+    )  # fmt: skip
+
+
+@row("race", Pure, reference="maron1994")
+def _race(epsilon: float) -> Identifier:
+    """Race"""
+    return Identifier(
+        "race", Looks(), RunningLaplace(epsilon), Racing(), "maron1994",
+        stopping=RaceWon(), recommendation=BestActive(),
     )  # fmt: skip
 
 

@@ -24,8 +24,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..policies import Geometric, Release, Rule, Schedule, Setting
+from ..policies.releases.entries import GAUSSIAN, LAPLACE, Noise
 from ..policies.schedules import Growth
-from .evidence import GAUSSIAN, LAPLACE, Noise
 from .evidence_top_two import (
     EnoughEvidence,
     EvidenceBooks,

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
@@ -36,8 +36,12 @@ from ..policies.schedules import Growth
 from ..policies.view import View
 from .evidence_top_two import least_cost
 from .sampling import Tracking, first_unreleased
-from .setting import delta_of
+from .setting import risk_of
 from .stopping import Stopping
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
 
 STEPS = 64
 """The s that are tried are multiples of 1/64: each of them is sound."""
@@ -65,7 +69,7 @@ def cost_of(epsilon: float, view: View, leader: int, arm: int, n: float, m: floa
     return least_cost(best, n, other, m, epsilon, 0.0)[0]
 
 
-def choose_plain(rule: Share, memory: Tracking, view: View, t: int, rng: Any) -> int:
+def choose_plain(rule: Share, memory: Tracking, view: View, t: int, rng: Generator) -> int:
     """An arm without release first; then the leader, or argmin C + log N."""
     arm = first_unreleased(view)
     if arm >= 0:
@@ -75,6 +79,11 @@ def choose_plain(rule: Share, memory: Tracking, view: View, t: int, rng: Any) ->
     if memory.own[leader] <= rule.beta * memory.led[leader]:
         memory.own[leader] += 1
         return leader
+    return challenger_of(rule, view, leader)
+
+
+def challenger_of(rule: Share, view: View, leader: int) -> int:
+    """argmin C + log N."""
     least, challenger = math.inf, -1
     weight = float(view.pulls[leader])
     for other in range(len(view.value)):
@@ -84,6 +93,12 @@ def choose_plain(rule: Share, memory: Tracking, view: View, t: int, rng: Any) ->
             if score < least:
                 least, challenger = score, other
     return challenger
+
+
+def plain_pair(rule: Share, memory: Tracking, view: View, t: int) -> tuple[int, int]:
+    """Leader and challenger; every arm has a release."""
+    leader = leader_of(view)
+    return leader, challenger_of(rule, view, leader)
 
 
 @dataclass(frozen=True)
@@ -105,6 +120,11 @@ class PlainTopTwo(Rule):
         import numpy as np
 
         return Tracking(np.zeros(setting.arms, np.int64), np.zeros(setting.arms, np.int64))
+
+    @property
+    def pair(self) -> Kernel:
+        """(rule, memory, view, t) -> leader and challenger, for runs in which both are played."""
+        return Kernel(plain_pair)
 
 
 class Level(NamedTuple):
@@ -159,7 +179,7 @@ class EnoughCost(Stopping):
                 "schedule", "be Doubling or Geometric for this stopping rule",
                 str(setting.schedule), "use Doubling()",
             )  # fmt: skip
-        log_risk = math.log(delta_of(setting, self.name) / (setting.arms - 1))
+        log_risk = math.log(risk_of(setting, self.name) / (setting.arms - 1))
         return Level(setting.pure_epsilon(self.name), log_risk, growth.first, growth.ratio)
 
     def covers(self, schedule: Schedule, release: Release) -> bool:

@@ -17,7 +17,11 @@ the factor e^{κ(l)}. A release therefore multiplies e^{up_j(u)} by a factor of 
 most [(1-μ+μe^l)/(1-u+ue^l)]^b <= 1 where μ <= u; down mirrors it. A release of arm a or of c
 multiplies one of the two factors of a term of E, and a mixture of supermartingales is one. ∎
 Nothing else is used: rewards need not be Bernoulli, sizes need not be fixed, nor is there a union
-over phases. Nothing may be read inside a batch.
+over phases. Nothing may be read inside a batch whose size or tilt follows from what was read there.
+If the tilt l is fixed before the batch begins, something may be, and the size b may even depend on
+it: e^{lΣx} / (1-μ+μe^l)^b is then a supermartingale reward by reward, in what the curator knows,
+so its mean when the batch ends is at most 1 whenever that is, and the noise comes after it
+(`enter_as`; counters that run on while other arms are played).
 
 θ_j = 2·1.5^-j is a half gap in log-odds. The tilt solves κ'(l) = b v (θ_j - l), v = 0.2: it is θ_j
 where the batch outweighs its noise and small where the noise does, so noisy small batches cost
@@ -37,61 +41,17 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..errors import InvalidArgument
+from ..policies.releases.entries import NONE, Noise
 
 EFFECTS = 20
 """θ_19 = 9e-4: gaps down to about 2e-4 are met; smaller ones want more effects."""
 LARGEST, RATIO = 2.0, 1.5
-VARIANCE = 0.2
-"""v: the variance of a reward that tilts are meant for."""
 PER_OCTAVE = 2
 OCTAVES = 60
 STEPS = 40
 """More than any minimum needs: it is found in four to eight."""
 TOLERANCE = 1e-3
 """How far below the minimum of log E its bound may lie."""
-
-LAPLACE, GAUSSIAN, NONE = "laplace", "gaussian", "none"
-
-
-class Noise(NamedTuple):
-    """What is added to the sum of a batch, rewards in [0, 1]: its kind and its scale."""
-
-    kind: str
-    scale: float
-    """b of Lap(b), σ of N(0, σ²)"""
-    each: bool = False
-    """whether it is added to every reward by itself (the local model)"""
-
-    def log_moment(self, tilt: float, size: float = 1.0) -> float:
-        """κ(l). Discrete noise has no more: sinh x / x grows, and discrete Gaussians are
-        sub-Gaussian (Canonne, Kamath & Steinke 2020)."""
-        times = size if self.each else 1.0
-        if self.kind == LAPLACE:
-            return -times * math.log1p(-((tilt * self.scale) ** 2))
-        return times * 0.5 * (tilt * self.scale) ** 2
-
-    def tilt(self, effect: float, size: float) -> float:
-        """The l with κ'(l) = b v (θ - l)."""
-        if self.kind == NONE or self.scale == 0.0:
-            return effect
-        times, weight = (size if self.each else 1.0), size * VARIANCE
-        if self.kind == GAUSSIAN:
-            return effect * weight / (weight + times * self.scale**2)
-        low, high = 0.0, min(effect, 1.0 / self.scale)
-        for _ in range(40):
-            tilt = 0.5 * (low + high)
-            room = 1.0 - (tilt * self.scale) ** 2
-            if 2.0 * tilt * times * self.scale**2 < weight * (effect - tilt) * room:
-                low = tilt
-            else:
-                high = tilt
-        return low
-
-    def __str__(self) -> str:
-        return "no noise" if self.kind == NONE else f"{self.kind} noise of scale {self.scale:g}"
-
-
-NOISELESS = Noise(NONE, 0.0)
 
 
 class Tilts(NamedTuple):
@@ -185,7 +145,15 @@ def class_of(tilts: Tilts, size: int) -> int:
 
 def enter(tilts: Tilts, books: Any, arm: int, size: int, x: float) -> None:
     """A batch of b rewards, released as x: O(effects)."""
-    number = class_of(tilts, size)
+    times = float(size) if tilts.each == 1 else 1.0
+    enter_as(tilts, books, arm, class_of(tilts, size), size, x, times)
+    books.batches[arm] += 1
+
+
+def enter_as(
+    tilts: Tilts, books: Any, arm: int, number: int, size: int, x: float, times: float
+) -> None:
+    """Rewards that are released as x with the tilts of a size class; `times`: the noises in x."""
     at, last = arm * tilts.classes, books.used[arm]
     place = 0
     while place < last and books.which[at + place] != number:
@@ -194,7 +162,6 @@ def enter(tilts: Tilts, books: Any, arm: int, size: int, x: float) -> None:
         books.which[at + place] = number
         books.used[arm] += 1
     books.weight[at + place] += size
-    times = float(size) if tilts.each == 1 else 1.0
     for j in range(tilts.effects):
         entry = number * tilts.effects + j
         tilt, moment = tilts.tilt[entry], times * tilts.moment[entry]
@@ -202,7 +169,6 @@ def enter(tilts: Tilts, books: Any, arm: int, size: int, x: float) -> None:
         books.down[arm * tilts.effects + j] += -tilt * x - moment
     books.size[arm] += size
     books.total[arm] += x
-    books.batches[arm] += 1
 
 
 def fill_side(

@@ -24,31 +24,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
 from ..policies import Phases, Release, Rule, Schedule, Setting
 from ..policies.divergences import private_divergence
+from ..policies.releases.entries import GAUSSIAN, LAPLACE, NONE, VARIANCE, Noise
 from ..policies.rules import clip01
 from ..policies.view import View
 from .evidence import (
     EFFECTS,
-    GAUSSIAN,
-    LAPLACE,
-    NONE,
-    VARIANCE,
-    Noise,
     Tilts,
     enter,
     fresh_books,
     least_pair,
     tilts_for,
 )
-from .noises import batch_noise, gap_factor, has_running_sums
+from .noises import batches_of, has_running_sums
 from .sampling import first_unreleased
-from .setting import delta_of
+from .setting import risk_of
 from .stopping import Stopping
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
 
 LEAST_BATCH = 16
 MOST = 2.0
@@ -200,7 +200,7 @@ def appraise(rule: Plan, memory: Any, leader: int) -> None:
     memory.known[0] = 1
 
 
-def choose_by_evidence(rule: Plan, memory: Any, view: View, t: int, rng: Any) -> int:
+def choose_by_evidence(rule: Plan, memory: Any, view: View, t: int, rng: Generator) -> int:
     """An arm without release first; then of leader and challenger the one with fewer pulls."""
     read(rule, memory, view)
     arm = first_unreleased(view)
@@ -212,12 +212,25 @@ def choose_by_evidence(rule: Plan, memory: Any, view: View, t: int, rng: Any) ->
     arm = memory.challenger[0]
     if memory.size[leader] <= memory.size[arm]:
         arm = leader
-    grown = MOST
-    missing = rule.stretch * (rule.level - memory.log[0])
-    if missing < MOST * memory.cost[0]:
-        grown = max(missing / memory.cost[0], rule.least)
-    memory.length[0] = math.ceil(grown * memory.size[arm])
+    memory.length[0] = math.ceil(growth(rule, memory) * memory.size[arm])
     return int(arm)
+
+
+def growth(rule: Plan, memory: Any) -> float:
+    """By how much of its pulls an arm must grow for the evidence that is still missing."""
+    missing: float = rule.stretch * (rule.level - memory.log[0])
+    if missing < 0.0:
+        return rule.least
+    if missing < MOST * memory.cost[0]:
+        return float(max(missing / memory.cost[0], rule.least))
+    return MOST
+
+
+def evidence_pair(rule: Plan, memory: Any, view: View, t: int) -> tuple[int, int]:
+    """Leader and challenger; every arm has a release, and each was entered by itself."""
+    leader = find_best(memory)
+    appraise(rule, memory, leader)
+    return leader, int(memory.challenger[0])
 
 
 def enough_evidence(stopping: Any, rule: Plan, memory: Any, view: View, best: int, t: int) -> bool:
@@ -268,6 +281,16 @@ class EvidenceTopTwo(Rule):
 
         return plan_for(setting, self.xi, tables)
 
+    @property
+    def pair(self) -> Kernel:
+        """(rule, memory, view, t) -> leader and challenger, for runs in which both are played."""
+        return Kernel(evidence_pair, **Kernel(self.choose).parts)
+
+    @property
+    def note(self) -> Kernel:
+        """(rule, memory, view): enter a release, each before the next one comes."""
+        return Kernel(read, **Kernel(self.choose).parts)
+
     def memory(self, setting: Setting) -> EvidenceBooks:
         tilts = self.parameters(setting).tilts
         return fresh_notes(setting.arms, tilts.effects, tilts.classes)
@@ -275,8 +298,9 @@ class EvidenceTopTwo(Rule):
 
 def plan_for(setting: Setting, xi: float, meter: Callable[[Noise, float], Any] | None) -> Plan:
     """How to sample in a setting; `meter` makes what evidence is reckoned with."""
-    noise = batch_noise(setting)
-    level = math.log((setting.arms - 1) / delta_of(setting, "evidence"))
+    batches = batches_of(setting)
+    noise = batches.noise
+    level = math.log((setting.arms - 1) / risk_of(setting, "evidence"))
     epsilon = math.inf
     first, quiet = float(LEAST_BATCH), noise.kind == NONE
     if noise.kind == LAPLACE and not noise.each:
@@ -287,7 +311,7 @@ def plan_for(setting: Setting, xi: float, meter: Callable[[Noise, float], Any] |
     stretch, least = (0.5, 0.05) if quiet else (1.2, 0.3)
     return Plan(
         None if meter is None else meter(noise, level), level,
-        float(xi) * gap_factor(setting.release), epsilon,
+        float(xi) * batches.factor, epsilon,
         noise.scale**2 if noise.kind == GAUSSIAN else 0.0,
         max(LEAST_BATCH, math.ceil(first)), stretch, least,
     )  # fmt: skip

@@ -30,7 +30,7 @@ from ..privacy.source import SIMULATED, Source
 from .halving import Halving
 from .recommendation import BestActive, BestMean, Recommendation
 from .sampling import BatchedTopTwo, PrivateTopTwo
-from .setting import RiskSetting, check_delta
+from .setting import RiskSetting, check_risk
 from .stopping import OneLeft, Stopping
 
 
@@ -65,7 +65,7 @@ class Identifier(Policy):
                 "mixed", "be False where the rule sets the phases", True, "leave it out"
             )
         if self.delta is not None:
-            check_delta(self.delta)
+            check_risk(self.delta)
 
     @property
     def risk(self) -> float | None:
@@ -87,7 +87,12 @@ class Identifier(Policy):
         self, arms: int, horizon: int | None = None, source: Source = SIMULATED
     ) -> RiskSetting:
         """The row put to work; checks that every part can be."""
-        delta = math.nan if self.fixed_size else check_delta(self.delta)
+        if self.delta is None and not self.fixed_size:
+            raise InvalidArgument(
+                "risk", f"be set for {self.name}, which stops with an answer", None,
+                "policy.at(0.05) is the same policy for a risk of 0.05",
+            )  # fmt: skip
+        delta = math.nan if self.delta is None else self.delta
         if not isinstance(arms, int) or arms < 2:
             raise InvalidArgument("arms", "be at least 2", arms, "a choice needs two arms")
         setting = RiskSetting(arms, horizon, source, self.schedule, self.release, delta)
@@ -102,7 +107,7 @@ class Identifier(Policy):
                 "risk", f"be left out for {self.name}, which has a fixed size", risk,
                 "give participants instead, or take evidence-tt",
             )  # fmt: skip
-        return replace(self, delta=check_delta(risk), recipe=self._recipe(risk=risk))
+        return replace(self, delta=check_risk(risk), recipe=self._recipe(risk=risk))
 
     def among(self, participants: int) -> Identifier:
         """The row for a fixed number of participants."""
@@ -119,13 +124,13 @@ class Identifier(Policy):
         return {**self.recipe, **changes} if self.recipe else {}
 
     def batched(self) -> Identifier:
-        """The row for a live trial, which plays one batch at a time."""
-        if not self.mixed or isinstance(self.schedule, EachRound):
-            return replace(self, mixed=False)
-        if isinstance(self.rule, PrivateTopTwo):
+        """The row for a live trial, which decides between releases and not every round."""
+        if not self.mixed:
+            return self
+        if isinstance(self.rule, PrivateTopTwo) and not isinstance(self.schedule, EachRound):
             rule, recipe = BatchedTopTwo(self.rule.cost, self.rule.beta), self._recipe
             return replace(self, rule=rule, mixed=False, recipe=recipe(sampling="batched"))
-        return replace(self, mixed=False)
+        return replace(self, mixed=False, recipe=self._recipe(mixed=False))
 
     def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | {

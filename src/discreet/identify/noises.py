@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 from ..errors import InvalidArgument
-from ..policies import Exact, LocalBernoulli, LocalLaplace, Release, RunningLaplace, Setting
-from ..policies.releases import RunningGaussian, SquashedBernoulli
-from .evidence import GAUSSIAN, LAPLACE, NOISELESS, Noise
+from ..policies import (
+    Exact,
+    LocalBernoulli,
+    LocalLaplace,
+    Release,
+    RunningGaussian,
+    RunningLaplace,
+    Setting,
+)
+from ..policies.releases.entries import Entries, Noise, entries_of
 
 RUNNING = (Exact, RunningLaplace, RunningGaussian, LocalBernoulli, LocalLaplace)
 """Releases whose view holds the mean of all batches so far, each of them noisy once."""
@@ -19,28 +23,18 @@ def has_running_sums(release: Release) -> bool:
     return type(release) in RUNNING
 
 
-def batch_noise(setting: Setting) -> Noise:
-    """The noise of one batch, in rewards: from the scale that is really drawn with."""
-    release = setting.release
-    if not has_running_sums(release):
+def batches_of(setting: Setting) -> Entries:
+    """What the batches of a row are: their noise, from the scale that is really drawn with, and
+    what a difference of two means is multiplied by before it is seen."""
+    found = entries_of(setting.release, setting)
+    if not has_running_sums(setting.release) or not isinstance(found, Entries):
         raise InvalidArgument(
-            "release", "be a running sum, for evidence adds up batches", str(release),
+            "release", "be a running sum, for evidence adds up batches", str(setting.release),
             "use RunningLaplace, RunningGaussian, LocalBernoulli or Exact",
         )  # fmt: skip
-    if isinstance(release, Exact) or type(release) is LocalBernoulli:
-        return NOISELESS
-    parameters: Any = release.parameters(setting)
-    scale = parameters.scale / parameters.unit
-    if isinstance(release, RunningGaussian):
-        return Noise(GAUSSIAN, scale)
-    return Noise(LAPLACE, scale, each=isinstance(release, LocalLaplace))
+    return found
 
 
-def gap_factor(release: Release) -> float:
-    """What a difference of two means is multiplied by before it is seen.
-
-    Randomised responses have the mean 1/2 + (2μ-1)(e^ε-1)/(2(e^ε+1)).
-    """
-    if isinstance(release, LocalBernoulli) and not isinstance(release, SquashedBernoulli):
-        return math.tanh(0.5 * release.epsilon)
-    return 1.0
+def batch_noise(setting: Setting) -> Noise:
+    """The noise of one batch, in rewards."""
+    return batches_of(setting).noise

@@ -19,19 +19,19 @@ from collections.abc import Callable
 from typing import Any
 
 from ..arms.base import Law
-from ..checks import MOST_RUNS, count
+from ..checks import MOST_RUNS, count, one_risk
 from ..errors import InvalidArgument
 from ..policies.step import FINISHED, STARVED
 from ..policies.view import fresh_view
 from ..progress import Bar
-from ..simulator.runs import MOST_ROUNDS, check_law
-from ..simulator.work import Stage, Work, check_threads, entropy_of
+from ..simulator.runs import MOST_ROUNDS, Begun, check_law
+from ..simulator.work import Player, Work, check_threads, entropy_of
 from .filling import Batches, Ease
 from .halving import Halving
 from .identifier import Identifier
 from .loop import compiled_loop, fresh_course
 from .results import IdentifyResult
-from .setting import check_delta, one_risk
+from .setting import check_risk
 
 MAX_SAMPLES = 10**8
 PATIENCE = 5_000_000
@@ -83,7 +83,7 @@ def prepared(
         if risk is not None:
             row = row.at(risk)  # refused, with the fix
     else:
-        row = row.at(check_delta(risk))
+        row = row.at(check_risk(risk))
         if participants is not None:
             row = row.among(participants)  # likewise
     if law.arms < 2:
@@ -105,13 +105,13 @@ def prepared(
 
 
 def check_samples(max_samples: Any, law: Law) -> int:
-    """A whole number of samples, floats like 1e7 included, at least one an arm."""
+    """A whole number of samples, floats like 1e7 included, at least one per arm."""
     fix = "use for example max_samples=1e8"
     if isinstance(max_samples, bool) or not isinstance(max_samples, int | float):
         raise InvalidArgument("max_samples", "be a whole number", max_samples, fix)
     if not law.arms <= max_samples <= MOST_ROUNDS or max_samples != int(max_samples):
         raise InvalidArgument(
-            "max_samples", f"be a whole number from {law.arms}, one an arm, to 1e15", max_samples,
+            "max_samples", f"be a whole number from {law.arms}, one per arm, to 1e15", max_samples,
             fix,
         )  # fmt: skip
     return int(max_samples)
@@ -139,7 +139,7 @@ def warn_of_equals(law: Law) -> None:
         )
 
 
-class Scene(Stage):
+class IdentifyPlayer(Player):
     """The arrays of one identification."""
 
     def __init__(self, work: Identification) -> None:
@@ -150,34 +150,46 @@ class Scene(Stage):
         self.loop: Callable[..., int] | None = None
         self.course = fresh_course()
         self.view = fresh_view(setting.arms)
-        self.props = (
+        self.memory = row.rule.memory(setting)
+        self.state = (
             row.release.ledger(setting),
-            row.rule.memory(setting),
+            self.memory,
             self.view,
             Batches(np.zeros(setting.arms, np.int64), np.zeros(setting.arms, np.int64)),
             Ease(np.zeros(setting.arms), np.zeros(setting.arms)),
             self.course,
         )
-        super().__init__(*self.props)
+        super().__init__(*self.state)
 
-    def play(self, number: int) -> bool:
-        work, course = self.work, self.course
-        self.sweep()
+    def begin(self, number: int) -> Begun:
+        """Set up a run from its own seed."""
+        work = self.work
+        self.reset()
         rng = work.generator(number)
         state = work.law.start(rng)
-        arguments = (state, *work.parameters, *self.props, work.limit, PATIENCE, rng)
+        arguments = (state, *work.parameters, *self.state, work.limit)
+        every = (*arguments, PATIENCE, rng)
         loop = self.loop = self.loop or work.ready(
-            lambda: compiled_loop(work.row, work.law, arguments), arguments
+            lambda: compiled_loop(work.row, work.law, every), every
         )
-        while not work.stop.is_set():
-            status = loop(*arguments)
+        return Begun(loop, arguments, rng, lambda: work.law.refill(state, rng))
+
+    def end(self, number: int) -> None:
+        """Enter what came out."""
+        work, course = self.work, self.course
+        work.stopping_time[number] = course.t[0]
+        work.stopped[number] = course.stopped[0] == 1
+        work.recommendation[number] = course.answer[0]
+        work.pulls[number] = list(self.view.pulls)
+
+    def play(self, number: int) -> bool:
+        begun = self.begin(number)
+        while not self.work.stop.is_set():
+            status = begun.loop(*begun.arguments, PATIENCE, begun.rng)
             if status == STARVED:
-                work.law.refill(state, rng)
+                begun.refill()
             elif status == FINISHED:
-                work.stopping_time[number] = course.t[0]
-                work.stopped[number] = course.stopped[0] == 1
-                work.recommendation[number] = course.answer[0]
-                work.pulls[number] = list(self.view.pulls)
+                self.end(number)
                 return True
         return False
 
@@ -200,8 +212,8 @@ class Identification(Work):
         self.recommendation = np.zeros(runs, np.int64)
         self.pulls = np.zeros((runs, law.arms), np.int64)
 
-    def stage(self) -> Stage:
-        return Scene(self)
+    def player(self) -> Player:
+        return IdentifyPlayer(self)
 
     def result(self) -> IdentifyResult:
         """The runs that were finished."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel, open_slot
 from ..errors import InvalidArgument
@@ -27,8 +27,11 @@ from ..policies import Rule, Setting, SuccessiveElimination
 from ..policies.elimination import Confidence
 from ..policies.view import View
 from .costs import SIGMA, GaussianCost, Scale, resistance
-from .setting import delta_of
+from .setting import risk_of
 from .thresholds import phase
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 
 class TopTwoScale(NamedTuple):
@@ -115,7 +118,7 @@ def first_unreleased(view: View) -> int:
     return -1
 
 
-def choose_top_two(rule: TopTwoScale, memory: Tracking, view: View, t: int, rng: Any) -> int:
+def choose_top_two(rule: TopTwoScale, memory: Tracking, view: View, t: int, rng: Generator) -> int:
     """An arm without release first; then leader or challenger, as the leader's share says."""
     arm = first_unreleased(view)
     if arm >= 0:
@@ -128,7 +131,7 @@ def choose_top_two(rule: TopTwoScale, memory: Tracking, view: View, t: int, rng:
     return find_challenger(rule, view, leader)
 
 
-def choose_at_random(rule: TopTwoScale, memory: Any, view: View, t: int, rng: Any) -> int:
+def choose_at_random(rule: TopTwoScale, memory: Any, view: View, t: int, rng: Generator) -> int:
     """An arm without release first; then the leader with probability β, else the challenger."""
     arm = first_unreleased(view)
     if arm >= 0:
@@ -139,7 +142,7 @@ def choose_at_random(rule: TopTwoScale, memory: Any, view: View, t: int, rng: An
     return find_challenger(rule, view, leader)
 
 
-def choose_for_a_batch(rule: TopTwoScale, memory: Any, view: View, t: int, rng: Any) -> int:
+def choose_for_a_batch(rule: TopTwoScale, memory: Any, view: View, t: int, rng: Generator) -> int:
     """An arm without release first; then the leader, unless it is ahead of its share."""
     arm = first_unreleased(view)
     if arm >= 0:
@@ -149,6 +152,12 @@ def choose_for_a_batch(rule: TopTwoScale, memory: Any, view: View, t: int, rng: 
     if (1.0 - rule.beta) * view.pulls[leader] <= rule.beta * view.pulls[challenger]:
         return leader
     return challenger
+
+
+def leader_and_challenger(rule: TopTwoScale, memory: Any, view: View, t: int) -> tuple[int, int]:
+    """The two arms of which one is played; every arm has a release."""
+    leader = find_leader(rule, view, t)
+    return leader, find_challenger(rule, view, leader)
 
 
 @dataclass(frozen=True)
@@ -180,6 +189,11 @@ class TopTwo(Rule):
         import numpy as np
 
         return Tracking(np.zeros(setting.arms, np.int64), np.zeros(setting.arms, np.int64))
+
+    @property
+    def pair(self) -> Kernel:
+        """(rule, memory, view, t) -> leader and challenger, for runs in which both are played."""
+        return Kernel(leader_and_challenger, **Kernel(self.choose).parts)
 
 
 @dataclass(frozen=True)
@@ -225,7 +239,7 @@ class RandomTopTwo(PrivateTopTwo):
 
 @dataclass(frozen=True)
 class BatchedTopTwo(PrivateTopTwo):
-    """The shared bonus, decided once a batch: a live trial plays one batch at a time."""
+    """The shared bonus, decided once a batch, as live trials in single batches do."""
 
     name: ClassVar[str] = "private top two, batch by batch"
     choose: ClassVar[Function | Kernel] = Kernel(
@@ -241,4 +255,4 @@ class Elimination(SuccessiveElimination):
     """Successive elimination with β = δ."""
 
     def parameters(self, setting: Setting) -> Confidence:
-        return Confidence(setting.pure_epsilon(self.name), delta_of(setting, self.name))
+        return Confidence(setting.pure_epsilon(self.name), risk_of(setting, self.name))

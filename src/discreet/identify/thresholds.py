@@ -28,7 +28,7 @@ from typing import ClassVar, NamedTuple
 from ..compiled import Function
 from ..policies import Doubling, Exact, ForgetLaplace, LocalBernoulli, Release, Schedule, Setting
 from .costs import SIGMA, VERSIONS, PrivateCost
-from .setting import delta_of
+from .setting import risk_of
 from .special import calibration, lambert_bar
 
 ZETA_2 = math.pi**2 / 6.0
@@ -84,7 +84,7 @@ class GaussianThreshold(Threshold):
     value: ClassVar[Function] = staticmethod(gaussian_threshold)
 
     def level(self, setting: Setting) -> GaussianLevel:
-        delta = delta_of(setting, self.name)
+        delta = risk_of(setting, self.name)
         return GaussianLevel(2.0 * calibration(0.5 * math.log((setting.arms - 1) / delta)))
 
     def least(self, setting: Setting) -> float:
@@ -142,7 +142,7 @@ class PrivateThreshold(Threshold):
 
     def level(self, setting: Setting) -> PrivateLevel:
         epsilon = setting.pure_epsilon(self.name)
-        return PrivateLevel(setting.arms, delta_of(setting, self.name), epsilon, 0.0)
+        return PrivateLevel(setting.arms, risk_of(setting, self.name), epsilon, 0.0)
 
     def covers(self, schedule: Schedule, release: Release) -> bool:
         # the union over phases gives the n-th batch 1/(ζ(s) k^s), k = log2 of its size + 2: batches
@@ -230,10 +230,10 @@ class HeuristicThreshold(Threshold):
     delta_correct: ClassVar[bool] = False
 
     def level(self, setting: Setting) -> HeuristicLevel:
-        return HeuristicLevel(delta_of(setting, self.name))
+        return HeuristicLevel(risk_of(setting, self.name))
 
     def least(self, setting: Setting) -> float:
-        return -math.log(delta_of(setting, self.name))
+        return -math.log(risk_of(setting, self.name))
 
 
 def noisy_heuristic_threshold(

@@ -1,7 +1,7 @@
-"""What a live trial with the goal of identification needs: its row, and the verdict of a release.
+"""What a live trial with the goal "identify" needs: its row, and the verdict of a release.
 
-A trial plays one batch at a time, so the row decides once a batch (`Identifier.batched`). After
-every release the verdict is the recommended arm if the evidence is enough: a function of releases
+A trial decides when it hears of releases, not every round (`Identifier.batched`). After every
+release the verdict is the recommended arm if the evidence is enough: a function of releases
 and counts, so it may be acted upon and shown.
 """
 
@@ -21,21 +21,21 @@ Verdict = Callable[[Any, Any, Any, int], int | None]
 """(rule, memory, view, t) -> the recommended arm, or None to go on."""
 
 
-def row_for_goal(policy: Policy, goal: str, delta: float | None) -> Policy:
+def row_for_goal(policy: Policy, goal: str, risk: float | None) -> Policy:
     """The row as a trial plays it."""
     if goal not in GOALS:
         known = " or ".join(map(repr, GOALS))
-        raise InvalidArgument("goal", f"be {known}", goal, "use 'regret' unless told")
+        raise InvalidArgument("goal", f"be {known}", goal, "default: 'regret'")
     if goal == "regret":
-        if delta is not None:
+        if risk is not None:
             raise InvalidArgument(
-                "risk", "be left out unless the goal is to identify", delta,
+                "risk", "be left out unless the goal is to identify", risk,
                 "add goal='identify', or give the budget's δ to the policy",
             )  # fmt: skip
         if isinstance(policy, Identifier):
             raise InvalidArgument(
                 "goal", f"be 'identify' for {policy.name}, which stops with an answer", goal,
-                "add goal='identify', risk=0.05",
+                "add goal='identify'" + ("" if policy.fixed_size else ", risk=0.05"),
             )  # fmt: skip
         return policy
     if not isinstance(policy, Identifier):
@@ -43,12 +43,12 @@ def row_for_goal(policy: Policy, goal: str, delta: float | None) -> Policy:
             "policy", "be an identifier if the goal is to identify", str(policy),
             'use for example discreet.identify.identifier("evidence-tt", epsilon=1.0)',
         )  # fmt: skip
-    if policy.fixed_size and delta is None:
+    if policy.fixed_size and risk is None:
         return policy.batched()
-    row = policy.at(delta).batched()  # type: ignore[arg-type]  # None is refused, with the fix
+    row = policy.at(risk).batched()  # type: ignore[arg-type]  # None is refused, with the fix
     if not row.delta_correct:
         raise InvalidArgument(
-            "policy", "keep the risk δ that a trial states with its answer", str(row),
+            "policy", "keep the risk that a trial states with its answer", str(row),
             "take a row whose delta_correct is True, such as evidence-tt",
         )  # fmt: skip
     return row

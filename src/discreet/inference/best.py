@@ -8,7 +8,14 @@ For Bernoulli rewards a batch of b with noise Lap(1/ε), released as x, has the 
 for Σ_y C(b,y) u^y (1-u)^(b-y) e^{-ε|x-y|} splits at x, and e^{±εy} tilts the binomial. Other noise,
 and large ε²b, where the two halves are far tails: the sum over y itself, near x. The posterior is
 ∝ prior · Πℓ on a grid of u = sin² θ, uniform in θ (Jeffreys' prior) or in u; P(a is best) =
-Σ p_a Π_{c≠a} F_c. It answers "how likely" under the prior and says nothing about how often a rule
+Σ p_a Π_{c≠a} F_c. Discrete noise on a grid that holds the counts has the same likelihoods up to a
+constant. Of a pair with missing outcomes, R = m + noise answers of n and S = y - m/2 + noise,
+
+    ℓ(u, q) = Σ_m Bin(m; n, q) g_R(R - m) ℓ_m(u; x = S + m/2),
+
+q the probability of an answer, one for all blocks of an arm, uniform and integrated out.
+
+It answers "how likely" under the prior and says nothing about how often a rule
 that acts on it errs: for that take evidence or intervals.
 """
 
@@ -18,8 +25,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidArgument
-from ..identify.evidence import GAUSSIAN, NONE, Noise
-from .record import AGAIN, Batch, Record, record_of
+from ..policies.releases.entries import AGAIN, GAUSSIAN, NONE, PAIR, Noise
+from .record import Batch, PairBlock, Record, record_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,16 +34,25 @@ if TYPE_CHECKING:
 GRID = 400
 FAR = 400.0
 """ε²b from which on the sum is taken near x."""
+SHARES = 60
+"""Values of q."""
+ANSWERS = 100
+"""Values of m, at about so many of which the sum is taken: its terms are smooth on that scale."""
 PRIORS = ("uniform", "jeffreys")
 
 
 def probability_of_best(
-    source: Any, *, prior: str = "uniform", grid: int = GRID
+    source: Any, *, prior: str = "uniform", grid: int = GRID, run: int = 0
 ) -> dict[Any, float]:
     """P(arm has the highest mean | releases), by arm, for binary outcomes."""
     import numpy as np
 
-    record = record_of(source)
+    record = record_of(source, run)
+    if record.recorded.sigmoid:
+        raise InvalidArgument(
+            "source", "release outcomes and not their sigmoids", "a policy for rewards of any size",
+            "take intervals or differences, which hold for sigmoids too",
+        )  # fmt: skip
     if prior not in PRIORS:
         raise InvalidArgument("prior", "be 'uniform' or 'jeffreys'", prior, "use 'uniform'")
     posteriors = np.array([posterior(record, arm, prior, grid) for arm in range(len(record.arms))])
@@ -58,6 +74,8 @@ def posterior(record: Record, arm: int, prior: str, grid: int) -> NDArray[Any]:
     mean = np.sin(theta) ** 2
     logs = np.log(np.sin(2.0 * theta)) if prior == "uniform" else np.zeros(grid)
     seen = 0.5 + (mean - 0.5) * record.recorded.factor
+    if record.recorded.kind == PAIR:
+        return _normal(logs + pair_logs(seen, record, arm))
     if record.recorded.kind == AGAIN:
         size, total, _ = record.sums(arm)
         batches, noise = ([Batch(size, total)] if size else []), record.noise(arm)
@@ -65,8 +83,61 @@ def posterior(record: Record, arm: int, prior: str, grid: int) -> NDArray[Any]:
         batches, noise = record.batches(arm), record.recorded.noise
     for batch in batches:
         logs = logs + log_likelihood(seen, batch, noise)
+    return _normal(logs)
+
+
+def _normal(logs: NDArray[Any]) -> NDArray[Any]:
+    import numpy as np
+
     weights = np.exp(logs - logs.max())
     return np.asarray(weights / weights.sum())
+
+
+def pair_logs(u: NDArray[Any], record: Record, arm: int) -> NDArray[Any]:
+    """log ∫ Π ℓ(u, q) dq of an arm's blocks, up to a constant."""
+    import numpy as np
+    from scipy.special import logsumexp
+
+    noise, count = record.recorded.noise, record.recorded.count
+    assert count is not None
+    share = (np.arange(SHARES) + 0.5) / SHARES
+    logs = np.zeros((SHARES, len(u)))
+    for block in record.pairs(arm):
+        logs = logs + _block_logs(u, share, block, noise, count)
+    return np.asarray(logsumexp(logs, axis=0))
+
+
+def _block_logs(
+    u: NDArray[Any], share: NDArray[Any], block: PairBlock, noise: Noise, count: Noise
+) -> NDArray[Any]:
+    """log ℓ(u, q), by q and u."""
+    import numpy as np
+    from scipy.special import gammaln
+
+    n = block.size
+    reach = 45.0 * count.scale if count.kind != GAUSSIAN else 10.0 * count.scale
+    centre = min(max(block.answers, 0.0), float(n))
+    low, high = max(0, math.floor(centre - reach)), min(n, math.ceil(centre + reach))
+    answers = np.arange(low, high + 1, max(1, (high - low) // ANSWERS))
+    off = (block.answers - answers) / count.scale
+    drawn = -0.5 * off**2 if count.kind == GAUSSIAN else -np.abs(off)
+    drawn = drawn + gammaln(n + 1.0) - gammaln(answers + 1.0) - gammaln(n - answers + 1.0)
+    # whole sums: the constants of the likelihoods differ with m, so they are kept
+    given = np.array([_given(u, int(m), block.total + 0.5 * m, noise) for m in answers.tolist()])
+    of_share = answers * np.log(share)[:, None] + (n - answers) * np.log1p(-share)[:, None] + drawn
+    top, best = of_share.max(axis=1, keepdims=True), given.max()
+    with np.errstate(divide="ignore"):
+        return np.asarray(top + best + np.log(np.exp(of_share - top) @ np.exp(given - best)))
+
+
+def _given(u: NDArray[Any], answers: int, x: float, noise: Noise) -> NDArray[Any]:
+    """log of Σ_y Bin(y; m, u) g(x - y), with the constants of g left out: the same for every m."""
+    import numpy as np
+
+    if answers == 0:
+        off = x / noise.scale
+        return np.full(len(u), -0.5 * off**2 if noise.kind == GAUSSIAN else -abs(off))
+    return log_likelihood(u, Batch(answers, x), noise)
 
 
 def log_likelihood(u: NDArray[Any], batch: Batch, noise: Noise) -> NDArray[Any]:
@@ -74,10 +145,13 @@ def log_likelihood(u: NDArray[Any], batch: Batch, noise: Noise) -> NDArray[Any]:
     import numpy as np
 
     b, x = batch.size, batch.total
+    if b == 0:
+        return np.zeros(len(u))
     if noise.kind == NONE or noise.scale == 0.0:
         return np.asarray(x * np.log(u) + (b - x) * np.log1p(-u))
-    if noise.each:  # many small noises: their sum is nearly normal
-        spread = math.sqrt(2.0 * b) * noise.scale
+    draws = b if noise.each else batch.draws
+    if draws > 1:  # many small noises: their sum is nearly normal
+        spread = math.sqrt((1.0 if noise.kind == GAUSSIAN else 2.0) * draws) * noise.scale
         return _near(u, b, x, lambda y: -0.5 * ((x - y) / spread) ** 2, 10.0 * spread)
     if noise.kind == GAUSSIAN:
         return _near(u, b, x, lambda y: -0.5 * ((x - y) / noise.scale) ** 2, 10.0 * noise.scale)

@@ -15,18 +15,35 @@ The kind is chosen before the data: a second interval after the first was seen h
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import InvalidArgument
-from ..identify.evidence import Tilts, enter, fresh_books, least_pair, log_single, tilts_for
-from .record import AGAIN, Record, check_kind, record_of
+from ..identify.evidence import (
+    Tilts,
+    class_of,
+    enter_as,
+    fresh_books,
+    least_pair,
+    tilts_for,
+)
+from ..policies.releases.entries import AGAIN, PAIR, Noise
+from .missing import PairOfArms, bounded_batches, bounded_noise, responder_limits
+from .record import Batch, Record, check_kind, record_of
 from .tails import chernoff_limits, exact_limits
 
 LEVEL = 0.95
 HALVINGS = 40
+OVER = ("responders", "all")
+ABOUT = {
+    "mean": "",
+    "sigmoid": " for the mean of 1/(1+e^-y)",
+    "responders": " for the mean of those who answer",
+    "all": " for the mean of all, whatever the missing outcomes were",
+}
+"""What an interval may be about."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +81,8 @@ class Intervals:
     level: float
     together: bool
     rows: tuple[Interval, ...]
+    estimand: str = "mean"
+    """what they are about: see `ABOUT`"""
 
     def __iter__(self) -> Iterator[Interval]:
         return iter(self.rows)
@@ -89,7 +108,8 @@ class Intervals:
 
     def __str__(self) -> str:
         held = "all at once" if self.together else "each"
-        head = f"{100.0 * self.level:g} % intervals, {self.kind}, {held}"
+        about = ABOUT.get(self.estimand, "")
+        head = f"{100.0 * self.level:g} % intervals{about}, {self.kind}, {held}"
         return "\n".join([head, *map(str, self.rows)])
 
     def plot(self, path: Any = None) -> Any:
@@ -112,26 +132,64 @@ def intervals(
     kind: str | None = None,
     *,
     together: bool = False,
+    over: str = "responders",
+    run: int = 0,
 ) -> Intervals:
     """An interval for the mean outcome of every arm.
 
-    `source` is a trial, a rehearsal, a report or a `Record`; `kind` is the one that the trial was
-    created with, or the same again.
+    `source` is a trial, a rehearsal, a report, a `Record`, or a result of `simulate` or `identify`,
+    of which the `run`-th run is played again; `kind` is the one that the trial was created with, or
+    the same again. Where missing outcomes are estimated, `over="all"` asks for the mean of all,
+    whatever the missing ones were, instead of that of those who answer.
     """
-    record = record_of(source)
+    record = record_of(source, run)
     kind = _kind_of(record, kind)
     alpha = 1.0 - check_level(level)
     if together:
         alpha /= len(record.arms)
+    if over not in OVER:
+        raise InvalidArgument("over", "be 'responders' or 'all'", over, "use 'responders'")
+    if record.recorded.kind == PAIR:
+        return _with_missing(record, alpha, level, together, over)
     limits = _anytime(record, alpha) if kind == "anytime" else _planned(record, alpha, kind)
     rows = []
-    for arm, (low, high) in enumerate(limits):
+    for arm, ends in enumerate(limits):
         size, total, _ = record.sums(arm)
-        estimate = record.outcome(total / size, inside=False) if size else None
-        rows.append(
-            Interval(record.arms[arm], estimate, record.outcome(low), record.outcome(high), size)
-        )
-    return Intervals(kind, level, together, tuple(rows))
+        estimate = record.estimate(total / size) if size else None
+        rows.append(Interval(record.arms[arm], estimate, *record.limits(*ends), size))
+    return Intervals(kind, level, together, tuple(rows), record.estimand)
+
+
+def _with_missing(
+    record: Record, alpha: float, level: float, together: bool, over: str
+) -> Intervals:
+    """Where missing outcomes are estimated: of those who answer, or of all."""
+    rows = []
+    for arm, name in enumerate(record.arms):
+        estimate: float | None = None
+        if over == "responders":
+            ends = responder_limits(record, arm, alpha)
+            if record.history[arm]:
+                estimate = record.estimate(_answered_mean(record, arm))
+        else:
+            noise = bounded_noise(record)
+            lows = []
+            for worst in (True, False):
+                batches = [bounded_batches(block, noise, worst) for block in record.pairs(arm)]
+                tilts, books = _books([batches], noise)
+                lows.append(_low_end(tilts, books, 0, math.log(2.0 / alpha)))
+            ends = (lows[0], 1.0 - lows[1])
+        size = sum(block.size for block in record.pairs(arm))
+        rows.append(Interval(name, estimate, *record.limits(min(ends), max(ends)), size))
+    return Intervals("anytime", level, together, tuple(rows), over)
+
+
+def _answered_mean(record: Record, arm: int) -> float:
+    """1/2 + S / clip(R, 1, n)."""
+    blocks = record.pairs(arm)
+    places = sum(block.size for block in blocks)
+    answers = math.fsum(block.answers for block in blocks)
+    return 0.5 + math.fsum(block.total for block in blocks) / min(max(answers, 1.0), max(1, places))
 
 
 def _kind_of(record: Record, kind: str | None) -> str:
@@ -153,12 +211,18 @@ def books_of(record: Record) -> tuple[Tilts, Any]:
             "source", "release sums of disjoint batches for evidence that may be watched",
             "reads that share their rewards (a tree)", "take intervals of the kind 'looks'",
         )  # fmt: skip
-    tilts = tilts_for(record.recorded.noise, interpreted=True)
-    books = fresh_books(len(record.arms), tilts.effects, tilts.classes)
+    return _books([record.batches(arm) for arm in range(len(record.arms))], record.recorded.noise)
+
+
+def _books(batches: list[list[Batch]], noise: Noise) -> tuple[Tilts, Any]:
+    tilts = tilts_for(noise, interpreted=True)
+    books = fresh_books(len(batches), tilts.effects, tilts.classes)
     notes = SimpleNamespace(**{name: array.tolist() for name, array in books.items()})
-    for arm in range(len(record.arms)):
-        for batch in record.batches(arm):
-            enter(tilts, notes, arm, batch.size, batch.total)
+    for arm, own in enumerate(batches):
+        for batch in own:
+            number = class_of(tilts, batch.planned or max(1, batch.size // batch.draws))
+            times = float(batch.size if noise.each else batch.draws)
+            enter_as(tilts, notes, arm, number, batch.size, batch.total, times)
     return tilts, notes
 
 
@@ -170,13 +234,41 @@ def _anytime(record: Record, alpha: float) -> list[tuple[float, float]]:
         if books.size[arm] == 0:
             found.append((0.0, 1.0))
             continue
-        # U falls and D grows with u: what is refused is an end of [0, 1]
-        centre = min(max(books.total[arm] / books.size[arm], 0.0), 1.0)
-        low = _bisect(lambda u, a=arm: log_single(tilts, books, a, u, True) < level, 0.0, centre)
-        high = _bisect(lambda u, a=arm: log_single(tilts, books, a, u, False) < level, 1.0, centre)
+        low = _low_end(tilts, books, arm, level)
+        high = _low_end(tilts, books, arm, level, upwards=False)
         # evidence both ways at once (drift, say) leaves no u: show the range that it speaks against
         found.append((min(low, high), max(low, high)))
     return found
+
+
+def _low_end(tilts: Tilts, books: Any, arm: int, level: float, upwards: bool = True) -> float:
+    """U falls and D grows with u: what is refused is an end of [0, 1], the lower one (or upper)."""
+    outer = 0.0 if upwards else 1.0
+    if books.size[arm] == 0:
+        return outer
+    centre = min(max(books.total[arm] / books.size[arm], 0.0), 1.0)
+    log = single_log(tilts, books, arm, upwards)
+    return _bisect(lambda u: log(u) < level, outer, centre)
+
+
+def single_log(tilts: Tilts, books: Any, arm: int, upwards: bool) -> Callable[[float], float]:
+    """u -> log U(u), or log D(u): `identify.evidence.log_single`, all effects at once."""
+    import numpy as np
+
+    effects, at = tilts.effects, arm * tilts.classes
+    places = range(at, at + books.used[arm])
+    growth = tilts.rise if upwards else tilts.fall
+    grown = np.array([growth[(n := books.which[p]) * effects : (n + 1) * effects] for p in places])
+    weight = np.array([books.weight[p] for p in places])
+    fixed = (books.up if upwards else books.down)[arm * effects : (arm + 1) * effects]
+    base = np.array(fixed) + np.log(tilts.single)
+
+    def log(u: float) -> float:
+        logs = base - weight @ np.log1p(u * grown)
+        top = float(logs.max())
+        return top + math.log(float(np.exp(logs - top).sum()))
+
+    return log
 
 
 def _bisect(inside: Any, outer: float, inner: float) -> float:
@@ -222,42 +314,80 @@ def differences(
     *,
     against: Any = None,
     together: bool = True,
+    run: int = 0,
 ) -> Intervals:
     """Intervals for the difference of every arm and one other, at any time.
 
     `against` is the control, by name; without it the arm with the highest estimate. All hold at
-    once unless told: comparing with the best after looking takes that.
+    once unless told: comparing with the best after looking takes that. Where missing outcomes are
+    estimated, of the means of those who answer.
     """
-    record = record_of(source)
+    record = record_of(source, run)
     alpha = 1.0 - check_level(level)
     count = len(record.arms)
     if together:
         # any two arms may be the ones that are compared, unless the control is named beforehand
         alpha /= count - 1 if against is not None else count * (count - 1) / 2.0
-    tilts, books = books_of(record)
-    means = [books.total[a] / books.size[a] if books.size[a] else -math.inf for a in range(count)]
+    compared = _compared(record)
+    means, sizes = compared.means, compared.sizes
     other = place_of(record, against) if against is not None else means.index(max(means))
     level_log = math.log(2.0 / alpha)
     rows = []
     for arm in range(count):
         if arm == other:
             continue
-        low, high, estimate = -1.0, 1.0, None
-        if books.size[arm] and books.size[other]:
-            low = _least_gap(tilts, books, arm, other, level_log)
-            high = -_least_gap(tilts, books, other, arm, level_log)
+        ends, estimate = (-1.0, 1.0), None
+        if sizes[arm] and sizes[other]:
+            ends = (
+                compared.least_gap(arm, other, level_log),
+                -compared.least_gap(other, arm, level_log),
+            )
             estimate = record.gap(means[arm] - means[other])
         rows.append(
             Interval(
                 record.arms[arm],
                 estimate,
-                record.gap(low),
-                record.gap(high),
-                books.size[arm] + books.size[other],
+                *record.gaps(*ends),
+                sizes[arm] + sizes[other],
                 record.arms[other],
             )
         )
-    return Intervals("anytime", level, together, tuple(rows))
+    return Intervals("anytime", level, together, tuple(rows), record.estimand)
+
+
+class Compared(NamedTuple):
+    """What comparisons of two arms are made of, whatever was released."""
+
+    means: list[float]
+    """as they are released; -inf where there is none"""
+    sizes: list[int]
+    least_gap: Callable[[int, int, float], float]
+    """the largest d up to which μ_a - μ_c <= d is refused at a level"""
+    least_log: Callable[[int, int, float], float]
+    """min_u log E_{a,c}(u; d)"""
+
+
+def _compared(record: Record) -> Compared:
+    arms = range(len(record.arms))
+    if record.recorded.kind == PAIR:
+        sizes = [sum(block.size for block in record.pairs(arm)) for arm in arms]
+        return Compared(
+            [_answered_mean(record, arm) if sizes[arm] else -math.inf for arm in arms], sizes,
+            lambda a, c, level: PairOfArms(record, a, c).least_gap(level),
+            lambda a, c, d: PairOfArms(record, a, c).least(d, d),
+        )  # fmt: skip
+    tilts, books = books_of(record)
+
+    def least_log(better: int, worse: int, d: float) -> float:
+        start = min(max(books.total[worse] / books.size[worse], 0.0), 1.0)
+        return least_pair(tilts, books, better, worse, d, start, -math.inf)
+
+    return Compared(
+        [books.total[a] / books.size[a] if books.size[a] else -math.inf for a in arms],
+        books.size,
+        lambda a, c, level: _least_gap(tilts, books, a, c, level),
+        least_log,
+    )
 
 
 def place_of(record: Record, arm: Any) -> int:
@@ -300,18 +430,16 @@ class Evidence:
     p_value: float
 
 
-def evidence(source: Any, arm: Any, against: Any, *, margin: float = 0.0) -> Evidence:
+def evidence(source: Any, arm: Any, against: Any, *, margin: float = 0.0, run: int = 0) -> Evidence:
     """The evidence that an arm beats another by more than `margin`, to be watched at any time."""
-    record = record_of(source)
-    low, high = record.outcome_range
-    shift = margin / (high - low) * record.recorded.factor
+    record = record_of(source, run)
+    shift = min(record.shift(margin), 1.0)
     better, worse = place_of(record, arm), place_of(record, against)
     if better == worse:
         raise InvalidArgument("against", "be another arm", against, "name the control")
-    tilts, books = books_of(record)
-    if not (books.size[better] and books.size[worse]):
+    compared = _compared(record)
+    if not (compared.sizes[better] and compared.sizes[worse]):
         return Evidence(arm, against, 1.0, 1.0)
-    start = min(max(books.total[worse] / books.size[worse], 0.0), 1.0)
-    log = least_pair(tilts, books, better, worse, shift, start, -math.inf)
+    log = compared.least_log(better, worse, shift)
     value = math.exp(min(log, 700.0))
     return Evidence(arm, against, value, min(1.0, math.exp(-log)) if log < 700.0 else 0.0)

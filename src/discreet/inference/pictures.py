@@ -13,6 +13,8 @@ def plot_intervals(found: Intervals, path: str | Path | None = None) -> Any:
     """One line an arm, the estimate as a dot; saved if a path is given."""
     from matplotlib.figure import Figure
 
+    from .intervals import ABOUT
+
     rows = list(found)
     figure = Figure(figsize=(6.0, 0.6 + 0.4 * len(rows)), layout="constrained")
     axes = figure.subplots()
@@ -23,7 +25,7 @@ def plot_intervals(found: Intervals, path: str | Path | None = None) -> Any:
             axes.plot([row.estimate], [place], "o", color="C0")
     axes.set_yticks(range(len(rows)), names)
     axes.invert_yaxis()
-    axes.set_xlabel(f"{100.0 * found.level:g} % intervals ({found.kind})")
+    axes.set_xlabel(f"{100.0 * found.level:g} % intervals{ABOUT[found.estimand]} ({found.kind})")
     if any(row.against is not None for row in rows):
         axes.axvline(0.0, color="0.7", linewidth=0.8)
     if path is not None:

@@ -1,13 +1,17 @@
 """The public record of a trial: what was released, and what is known of the noise in it.
 
 Intervals are made of this record and of nothing else, so they cost no privacy. `recording` asks a
-row in its setting what its releases are; a trial appends to its history as they come.
+row in its setting what its releases are (`Release.entries`); a trial appends to its history as they
+come. An entry of an arm's history is [size, value] or [size, value, draws]:
 
-| kind     | an entry [size, value] of an arm's history is |
-|---|---|
-| running  | the rewards so far and the mean of their noisy batch sums: batches are differences |
-| fresh    | a batch and its noisy mean |
-| again    | the rewards so far and their mean with noise that later entries do not share |
+| kind     | size | value | draws (default: 1) |
+|---|---|---|---|
+| running  | rewards so far | mean of their noisy batch sums | batches since the last entry |
+| fresh    | rewards of a batch | its noisy mean | batches of equal size that it stands for |
+| again    | rewards so far | their mean, with noise of its own | |
+| together | rewards so far | as running, all arms at once | noises since the last entry |
+
+and for pairs [size, S, R, draws]: places of a block, Σ r (y - 1/2) and Σ r with noise.
 """
 
 from __future__ import annotations
@@ -17,159 +21,180 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from ..errors import InvalidArgument
-from ..identify.evidence import GAUSSIAN, LAPLACE, NOISELESS, Noise
-from ..identify.halving import Halving
-from ..identify.noises import gap_factor
-from ..policies import (
-    DividedTree,
-    Exact,
-    FillingLaplace,
-    ForgetExact,
-    ForgetGaussian,
-    ForgetLaplace,
-    ForgetTruncated,
-    Geometric,
-    Hybrid,
-    LocalBernoulli,
-    LocalLaplace,
-    Policy,
-    Regular,
-    RememberLaplace,
-    RunningGaussian,
-    RunningLaplace,
-    Setting,
-    ShrinkingLaplace,
-    Tree,
+from ..errors import DiscreetError, InvalidArgument
+from ..policies import Policy, Setting
+from ..policies.releases.entries import (
+    AGAIN,
+    ALL,
+    FRESH,
+    LAST,
+    PAIR,
+    POWERS,
+    RUNNING,
+    SIZES,
+    TOGETHER,
+    Entries,
+    Noise,
+    Silence,
+    entries_of,
+    says_itself,
 )
-from ..policies.schedules import EachRound
+from . import sigmoids
 
-RUNNING, FRESH, AGAIN = "running", "fresh", "again"
-ALL, LAST, POWERS = "all", "last", "powers"
 KINDS = ("auto", "anytime", "looks", "end")
+MOST_LOOKS = 64
+"""With more, evidence for all times at once is narrower."""
+LONGEST = 64
+"""Entries of an arm from which on batches of one size are added up."""
+
+History = list[list[list[float]]]
+"""The entries of every arm; an entry is never changed, only replaced."""
 
 
 @dataclass(frozen=True)
-class Recording:
-    """What the releases of a row are, and which of them belong in the record."""
+class Recording(Entries):
+    """What the releases of a row are, and how often they are read."""
 
-    kind: str
-    reads: str
-    """"all" releases of an arm, the "last", or those whose number is a "powers" of two"""
-    noise: Noise
-    """of a batch (running, fresh) or of a read (again), for rewards in [0, 1]"""
-    power: float = 0.0
-    """of a read: the scale is multiplied by size^power"""
-    factor: float = 1.0
-    """a difference of two means is seen multiplied by it (random bits)"""
     looks: int | None = None
     """reads of an arm at most, where their sizes are fixed beforehand; else None"""
     single: bool = False
     """whether nothing that is released changes how often an arm is played"""
     step: float = 0.0
     """of the grid that discrete noise lies on"""
+    count: Noise | None = None
+    """of a pair: the noise of the number of answers"""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
-        return asdict(self) | {"noise": self.noise._asdict()}
+        noises = {"noise": self.noise, "count": self.count}
+        return asdict(self) | {k: None if v is None else v._asdict() for k, v in noises.items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Recording:
-        """The inverse of `to_dict`."""
-        return cls(**{**data, "noise": Noise(**data["noise"])})
+        """The inverse of `to_dict`; earlier records have fewer fields."""
+        count = data.get("count")
+        given = {
+            "noise": Noise(**data["noise"]),
+            "count": None if count is None else Noise(**count),
+        }
+        return cls(**{**data, **given})
 
 
-def recording(policy: Policy, setting: Setting) -> Recording | None:
-    """What a row's releases are; None where they do not speak of the mean outcome."""
-    release, source = policy.release, setting.source
-    if policy.bounds != (0.0, 1.0):
+def recording(policy: Policy, setting: Setting) -> Recording | Silence:
+    """What a row's releases are, or why they do not speak of a mean."""
+    entries = entries_of(policy.release, setting)
+    if isinstance(entries, Silence):
+        return entries
+    planned = policy.rule.planned_rounds(setting)
+    looks, single = _looks(policy, setting, entries), False
+    fields = {name: getattr(entries, name) for name in Entries.__dataclass_fields__}
+    if planned is not None:
+        looks, single = planned
+        fields["reads"] = ALL if entries.reads == LAST else entries.reads
+    elif entries.reads == LAST:
+        looks = None
+    if entries.kind == AGAIN and looks is None:
+        return Silence(
+            f"{policy.release.name!r} releases the same rewards again and again: that takes sizes "
+            "that are fixed beforehand and a horizon, which limits how often it is read"
+        )
+    step = 1.0 / setting.source.unit if setting.source.secure else 0.0
+    return Recording(**fields, looks=looks, single=single, step=step)
+
+
+def _looks(policy: Policy, setting: Setting, entries: Entries) -> int | None:
+    """How often an arm is read at most, if the sizes at its reads are fixed beforehand."""
+    schedule = policy.schedule
+    if entries.kind == TOGETHER or setting.horizon is None or getattr(policy, "mixed", False):
         return None
-    step = 1.0 / source.unit if source.secure else 0.0
-    looks = _looks(policy, setting)
-    halving = policy.rule if isinstance(policy.rule, Halving) else None
-    single = halving is not None and not math.isfinite(halving.cut)
-    common: dict[str, Any] = {"looks": looks, "single": single, "step": step}
-
-    def scaled(kind: str, times: float = 1.0, each: bool = False) -> Noise:
-        parameters: Any = release.parameters(setting)
-        return Noise(kind, times * parameters.scale / parameters.unit, each)
-
-    # a subclass may release something else, so every kind is named
-    exactly = type(release)
-    if exactly in (LocalBernoulli, LocalLaplace, Exact):
-        # sums of responses: only their total matters, whatever the batches
-        noise = scaled(LAPLACE, each=True) if exactly is LocalLaplace else NOISELESS
-        fixed = looks if halving is not None else None
-        common |= {"looks": fixed, "factor": gap_factor(release)}
-        return Recording(RUNNING, ALL if fixed else LAST, noise, **common)
-    if exactly is RunningGaussian:
-        return Recording(RUNNING, ALL, scaled(GAUSSIAN), **common)
-    if exactly is RunningLaplace:
-        return Recording(RUNNING, ALL, scaled(LAPLACE), **common)
-    if exactly is ForgetGaussian:
-        return Recording(FRESH, ALL, scaled(GAUSSIAN), **common)
-    if exactly in (ForgetLaplace, FillingLaplace):
-        return Recording(FRESH, ALL, scaled(LAPLACE), **common)
-    if exactly is ForgetExact:
-        return Recording(FRESH, ALL, NOISELESS, **common)
-    if isinstance(release, ForgetTruncated):
-        # a symmetric law cut off on both sides has smaller moments
-        truncation: Any = release.parameters(setting)
-        if truncation.epsilon == 0.0:
-            return None
-        return Recording(FRESH, ALL, Noise(LAPLACE, 1.0 / truncation.epsilon), **common)
-    if exactly is Hybrid:
-        # at powers of two a sum of blocks, each with Lap(2/ε)
-        return Recording(RUNNING, POWERS, scaled(LAPLACE, 2.0), **common)
+    if entries.doubling and (entries.reads == SIZES or schedule.fixed_sizes):
+        return setting.horizon.bit_length()
+    looks = schedule.looks(setting) if says_itself(schedule, "fixed_sizes", "length") else None
     if looks is None:
         return None
-    if exactly in (Tree, DividedTree):
-        # at powers of two the prefix is one node
-        return Recording(AGAIN, POWERS, scaled(LAPLACE), **common)
-    if exactly is RememberLaplace:
-        reads = POWERS if isinstance(policy.schedule, EachRound | Regular) else ALL
-        return Recording(AGAIN, reads, scaled(LAPLACE), **common)
-    if isinstance(release, ShrinkingLaplace):
-        power = 0.5 * release.power
-        return Recording(AGAIN, POWERS, Noise(LAPLACE, 1.0), power=power, **common)
-    return None
+    return max(1, looks).bit_length() if entries.reads == POWERS else looks
 
 
-def _looks(policy: Policy, setting: Setting) -> int | None:
-    """How often an arm is read at most, if the sizes at its reads are fixed beforehand."""
-    if isinstance(policy.rule, Halving):
-        return len(policy.rule.lengths(setting.arms)[0])
-    if setting.horizon is None or getattr(policy, "mixed", False):
-        return None
-    if isinstance(policy.release, FillingLaplace):
-        return int(math.log2(setting.horizon)) + 1
-    if isinstance(policy.schedule, Geometric):
-        growth: Any = policy.schedule.parameters(setting)
-        pulls, looks = growth.first, 1
-        while (pulls := pulls + math.ceil((growth.ratio - 1.0) * pulls)) <= setting.horizon:
-            looks += 1
-        return looks
-    if isinstance(policy.schedule, EachRound | Regular):
-        releases = policy.schedule.releases(setting.horizon)
-        return int(math.log2(max(1, releases))) + 1
-    return None
+def pair_recording(noise: Noise, count: Noise, step: float) -> Recording:
+    """What blocks with missing outcomes release; their sizes may be anything."""
+    return Recording(PAIR, noise, step=step, count=count)
 
 
 def note(
-    recorded: Recording, history: list[list[float]], number: int, size: int, value: float
+    recorded: Recording, history: History, arm: int, releases: Sequence[int], view: Any, memory: Any
 ) -> None:
-    """Enter the `number`-th release of an arm into its history."""
-    if recorded.reads == LAST and history:
-        history[0] = [size, value]
-    elif recorded.reads != POWERS or number & (number - 1) == 0:
-        history.append([size, value])
+    """Enter the last release of an arm into the history; all of it is public."""
+    size, value, number = int(view.size[arm]), float(view.value[arm]), releases[arm]
+    own = history[arm]
+    if recorded.kind == TOGETHER:
+        _note_together(history, sum(releases), view)
+    elif recorded.reads == LAST:
+        own[:] = [[size, value]]
+    elif recorded.reads == POWERS:
+        if _is_power(number):
+            own.append([size, value])
+    elif recorded.reads == SIZES:
+        # a rule that estimates gaps first says so in its notes: phase 0
+        if _is_power(size) and getattr(memory, "phase", (1,))[0] != 0:
+            own.append([size, value])
+    else:
+        _note_batch(own, size, value, recorded.kind)
+
+
+def _note_batch(own: list[list[float]], size: int, value: float, kind: str) -> None:
+    """The next batch; where there are many of one size, they are added up: evidence of batches of
+    one size is a function of their sum."""
+    if len(own) >= LONGEST:
+        last, before = own[-1], own[-2][0] if kind == RUNNING else 0
+        draws = _draws(last)
+        each = (last[0] - before) / draws
+        if kind == RUNNING and size - last[0] == each:
+            own[-1] = [size, value, draws + 1]
+            return
+        if kind == FRESH and size == each:
+            whole = int(last[0]) + size
+            own[-1] = [whole, (last[0] * last[1] + size * value) / whole, draws + 1]
+            return
+    own.append([size, value])
+
+
+def _note_together(history: History, step: int, view: Any) -> None:
+    """At powers of two of all releases a block of every arm ends."""
+    if not _is_power(step):
+        return
+    for arm, own in enumerate(history):
+        size = int(view.size[arm])
+        if size > 0:
+            draws = step.bit_length() - sum(_draws(entry) for entry in own)
+            own.append([size, float(view.value[arm]), draws])
+
+
+def _draws(entry: Sequence[float]) -> int:
+    return int(entry[2]) if len(entry) > 2 else 1
+
+
+def _is_power(number: int) -> bool:
+    return number > 0 and number & (number - 1) == 0
 
 
 class Batch(NamedTuple):
-    """The rewards and the released sum of one batch."""
+    """The rewards and the released sum of one batch, or of several of one size."""
 
     size: int
     total: float
+    draws: int = 1
+    """noises in it"""
+    planned: int = 0
+    """the size that was foreseen before it began, where its own is not; 0 if it is"""
+
+
+class PairBlock(NamedTuple):
+    """A block with missing outcomes, or several of one size: places, S and R."""
+
+    size: int
+    total: float
+    answers: float
+    draws: int = 1
 
 
 @dataclass(frozen=True)
@@ -178,36 +203,56 @@ class Record:
 
     recorded: Recording
     arms: tuple[Any, ...]
-    history: tuple[tuple[tuple[int, float], ...], ...]
+    history: tuple[tuple[tuple[float, ...], ...], ...]
     outcome_range: tuple[float, float] = (0.0, 1.0)
     kind: str = "auto"
     """the kind of intervals, fixed when the trial was created"""
     binary: bool = False
     """whether outcomes are one of two values, as was declared then"""
+    bounded: bool = True
+    """whether outcomes are known to lie in the range"""
+
+    @property
+    def estimand(self) -> str:
+        """What its intervals are about."""
+        if self.recorded.kind == PAIR:
+            return "responders"
+        return "sigmoid" if self.recorded.sigmoid and not self.bounded else "mean"
 
     def batches(self, arm: int) -> list[Batch]:
         """The batches of an arm."""
         found, size, total = [], 0, 0.0
-        for entry, value in self.history[arm]:
+        together = self.recorded.kind == TOGETHER
+        for entry in self.history[arm]:
+            whole, draws = int(entry[0]), _draws(entry)
             if self.recorded.kind == FRESH:
-                found.append(Batch(int(entry), entry * value))
-            else:
-                found.append(Batch(int(entry) - size, entry * value - total))
-                size, total = int(entry), entry * value
+                found.append(Batch(whole, whole * entry[1], draws))
+                continue
+            # blocks that end together double, so that one is foreseen to bring what was there
+            planned = max(1, size) if together else 0
+            found.append(Batch(whole - size, whole * entry[1] - total, draws, planned))
+            size, total = whole, whole * entry[1]
         return found
+
+    def pairs(self, arm: int) -> list[PairBlock]:
+        """The blocks of an arm, where outcomes are missing."""
+        return [
+            PairBlock(int(entry[0]), entry[1], entry[2], int(entry[3]) if len(entry) > 3 else 1)
+            for entry in self.history[arm]
+        ]
 
     def sums(self, arm: int) -> tuple[int, float, int]:
         """Rewards, their noisy sum and the number of noises in it: n, s and k."""
         if self.recorded.kind == AGAIN:
             if not self.history[arm]:
                 return 0, 0.0, 0
-            size, value = self.history[arm][-1]
-            return int(size), size * value, 1
+            last = self.history[arm][-1]
+            return int(last[0]), last[0] * last[1], 1
         batches = self.batches(arm)
         size, total = sum(b.size for b in batches), math.fsum(b.total for b in batches)
         if self.recorded.noise.each:
             return size, total, size
-        return size, total, len(batches)
+        return size, total, sum(b.draws for b in batches)
 
     def noise(self, arm: int) -> Noise:
         """The noise of the last read of an arm, or of a batch."""
@@ -218,18 +263,68 @@ class Record:
             )
         return noise
 
-    def outcome(self, mean: float, *, inside: bool = True) -> float:
-        """A mean as it is released, in the units of the outcomes."""
-        low, high = self.outcome_range
+    # --- from means as they are released to the units of the outcomes -----------------------------
+
+    def limits(self, low: float, high: float) -> tuple[float, float]:
+        """Both ends of an interval."""
+        low, high = (0.5 + (end - 0.5) / self.recorded.factor for end in (low, high))
+        if self.recorded.sigmoid:
+            step = self.recorded.step  # sigmoids are rounded to the grid
+            low, high = low - step, high + step
+            if self.bounded:
+                low, high = sigmoids.least_mean(low, self.binary), sigmoids.largest_mean(high)
+        return self._outcome(min(max(low, 0.0), 1.0)), self._outcome(min(max(high, 0.0), 1.0))
+
+    def estimate(self, mean: float) -> float | None:
+        """The estimate itself, which noise may carry out of the range; None if there is none."""
         value = 0.5 + (mean - 0.5) / self.recorded.factor
-        if inside:
-            value = min(max(value, 0.0), 1.0)
+        if self.recorded.sigmoid and self.bounded:
+            if not self.binary:
+                return None
+            value = sigmoids.largest_mean(value)
+        return self._outcome(value)
+
+    def _outcome(self, value: float) -> float:
+        if self.estimand == "sigmoid":
+            return value
+        low, high = self.outcome_range
         return low + (high - low) * value
 
+    def gaps(self, low: float, high: float) -> tuple[float, float]:
+        """Both ends of an interval for a difference of two means."""
+        low, high = (self.gap(end) for end in (low, high))
+        slack = self._width() * self._slack()
+        most = self._width()
+        return max(low - slack, -most), min(high + slack, most)
+
     def gap(self, difference: float) -> float:
-        """A difference of two means, likewise."""
-        low, high = self.outcome_range
-        return (high - low) * min(max(difference / self.recorded.factor, -1.0), 1.0)
+        """A difference of two means in the units of the outcomes, as if the release were linear."""
+        scale = self.recorded.factor
+        if self.recorded.sigmoid and self.bounded:
+            scale *= sigmoids.SLOPE
+        return self._width() * min(max(difference / scale, -1.0), 1.0)
+
+    def shift(self, margin: float) -> float:
+        """A margin between two mean outcomes as the least difference of what is released that any
+        outcomes with at most that margin cannot have in the mean."""
+        scale = self.recorded.factor
+        if self.recorded.sigmoid and self.bounded:
+            scale *= sigmoids.SLOPE
+        return (margin / self._width() + self._slack()) * scale
+
+    def _width(self) -> float:
+        return 1.0 if self.estimand == "sigmoid" else self.outcome_range[1] - self.outcome_range[0]
+
+    def _slack(self) -> float:
+        """By how much a difference may be off because sigmoids bend, and are rounded."""
+        if not self.recorded.sigmoid:
+            return 0.0
+        if not self.bounded:
+            return 2.0 * self.recorded.step
+        rounded = 2.0 * self.recorded.step / sigmoids.SLOPE
+        return rounded + (0.0 if self.binary else sigmoids.BEND)
+
+    # --- as JSON ----------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -240,6 +335,7 @@ class Record:
             "outcome_range": list(self.outcome_range),
             "kind": self.kind,
             "binary": self.binary,
+            "bounded": self.bounded,
         }
 
     @classmethod
@@ -248,46 +344,85 @@ class Record:
         low, high = data["outcome_range"]
         return cls(
             Recording.from_dict(data["recorded"]), tuple(data["arms"]), frozen(data["history"]),
-            (low, high), data["kind"], data["binary"],
+            (low, high), data["kind"], data["binary"], data.get("bounded", True),
         )  # fmt: skip
 
 
 def frozen(history: Sequence[Sequence[Sequence[float]]]) -> tuple[Any, ...]:
     """A history as tuples."""
-    return tuple(tuple((int(size), float(value)) for size, value in arm) for arm in history)
+    return tuple(
+        tuple((int(entry[0]), *(float(value) for value in entry[1:])) for entry in arm)
+        for arm in history
+    )
 
 
-def record_of(source: Any) -> Record:
-    """The public record of a trial, of a rehearsal, of a report, or as it is."""
+def record_of(source: Any, run: int = 0) -> Record:
+    """The public record of a trial, of a rehearsal, of a report, of a run of a simulated result
+    (which is played again), or as it is. A source that has none says why."""
     if isinstance(source, Record):
-        return source
+        return checked(source)
     found = source.get("record") if isinstance(source, Mapping) else getattr(source, "record", None)
     if callable(getattr(source, "public_record", None)):
         found = source.public_record()
-    if isinstance(found, Record):
-        return found
     if isinstance(found, Mapping):
-        return Record.from_dict(found)
+        found = Record.from_dict(found)
+    if found is None and all(hasattr(source, name) for name in ("run", "pulls", "law")):
+        from .replay import replayed
+
+        found = replayed(source, run)
+    if isinstance(found, Record):
+        return checked(found)
     raise InvalidArgument(
-        "source", "be a trial, a rehearsal or a report whose releases speak of mean outcomes",
-        type(source).__name__, "pass a Trial, a Rehearsal, trial.report() or a Record",
+        "source", "be a trial, a rehearsal, a report or a simulated result whose releases speak of "
+        "mean outcomes", f"{type(source).__name__}{_why_silent(source)}",
+        "pass a Trial, a Rehearsal, trial.report(), a result of simulate or identify, or a Record",
     )  # fmt: skip
 
 
-def check_kind(kind: str, recorded: Recording | None) -> str:
+def checked(record: Record) -> Record:
+    """Refuse outcomes of any size: no interval for their mean holds."""
+    if record.bounded or record.recorded.sigmoid:
+        return record
+    raise InvalidArgument(
+        "source", "have outcomes in a known range", "rewards of any size, whose mean a few of them "
+        "can move as far as they like", "declare them binary, or take a policy for rewards in "
+        "[0, 1]; the sigmoids of ldp-ucb-bs and ldp-ucb-ls have intervals for any rewards",
+    )  # fmt: skip
+
+
+def _why_silent(source: Any) -> str:
+    """Why a trial, a rehearsal or a report has no record, by name."""
+    if isinstance(source, Mapping):
+        silence = source.get("silence")
+        return f" ({silence})" if isinstance(silence, str) else ""
+    policy, arms = getattr(source, "policy", None), getattr(source, "arms", None)
+    if not isinstance(policy, Policy) or not isinstance(arms, tuple):
+        return ""
+    try:
+        found = recording(policy, policy.setting(len(arms)))
+    except DiscreetError:
+        return ""
+    if isinstance(found, Silence):
+        return f" ({found.reason})"
+    return " (its history was not kept from the beginning)"
+
+
+def check_kind(kind: str, recorded: Recording | Silence | None) -> str:
     """The kind of intervals that a row can have: "auto" is the narrowest that holds."""
     if kind not in KINDS:
         raise InvalidArgument("kind", f"be one of {', '.join(KINDS)}", kind, "use 'auto'")
-    if recorded is None:
+    if not isinstance(recorded, Recording):
         return kind
     if kind == "auto":
         if recorded.single:
             return "end"
-        return "anytime" if recorded.looks is None and recorded.kind != AGAIN else "looks"
+        many = recorded.looks is None or (recorded.looks > MOST_LOOKS and recorded.kind != AGAIN)
+        return "anytime" if many else "looks"
     if kind == "looks" and recorded.looks is None:
         raise InvalidArgument(
-            "kind", "be 'anytime' where batch sizes depend on earlier releases or no horizon says "
-            "how many looks there are", kind, "use kind='anytime', or give a horizon",
+            "kind", "be 'anytime' where batch sizes depend on earlier releases, outcomes "
+            "are missing, or no horizon says how many looks there are", kind,
+            "use kind='anytime', or give a horizon",
         )  # fmt: skip
     if kind == "end" and not recorded.single:
         raise InvalidArgument(

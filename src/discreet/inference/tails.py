@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..identify.chernoff import deviation, law_of
-from ..identify.evidence import GAUSSIAN, LAPLACE, Noise
+from ..policies.releases.entries import GAUSSIAN, LAPLACE, Noise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -112,7 +112,7 @@ def _first(growing: Callable[[float], float], level: float) -> float:
     if growing(0.0) >= level:
         return 0.0
     low, high = 0.0, 1.0
-    for _ in range(50):
+    for _ in range(40):
         middle = 0.5 * (low + high)
         if growing(middle) < level:
             low = middle

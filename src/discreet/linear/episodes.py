@@ -28,7 +28,7 @@ from ..policies.view import Empty
 from ..privacy.source import SIMULATED
 from ..simulator import loop as finite
 from ..simulator.runs import DECISIONS
-from ..simulator.work import Stage
+from ..simulator.work import Player
 from .algebra import grow
 from .contexts import FixedActions
 from .loop import choose, collect, publish, update
@@ -121,13 +121,13 @@ def episode_kernel(policy: RoundPolicy, draw: Function, one_by_one: bool) -> Ker
     )
 
 
-class EpisodeStage(Stage):
+class EpisodePlayer(Player):
     """The arrays of one run in episodes."""
 
     def __init__(self, work: LinearWork, policy: RoundPolicy) -> None:
         import numpy as np
 
-        setting = work.place
+        setting = work.setting
         self.work, self.policy = work, policy
         self.loop: Callable[..., int] | None = None
         self.law = clipped_law(policy, work.problem)
@@ -144,7 +144,7 @@ class EpisodeStage(Stage):
 
     def play(self, number: int) -> bool:
         work = self.work
-        self.sweep()
+        self.reset()
         rng = work.generator(number)
         curve = finite.Curve(work.grid, work.regret[number], work.pulls[number])
         study = finite.Study(work.horizon, self.gaps, curve)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arms import Clipped, Law
 from ..compiled import Kernel
-from ..simulator.work import Stage
+from ..simulator.work import Player
 from .design import Design, optimal_design
 from .phases import interleaved
 from .problem import LinearProblem
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from .runs import LinearWork
 
 
-class PhasedStage(Stage):
-    """Where a thread plays runs of a phased policy."""
+class PhasedPlayer(Player):
+    """Plays runs of a phased policy."""
 
     def __init__(self, work: LinearWork, policy: PhasedPolicy) -> None:
         import numpy as np

@@ -77,14 +77,14 @@ class LinearPolicy(BasePolicy[LinearSetting]):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised if the conditions hold: whatever the rule does is post-processing."""
-        return self.release.guarantee()
+        return self.stated(self.release.guarantee())
 
     def guarantee_on(self, problem: LinearProblem) -> Guarantee:
         """The same on a given problem: void, with the reason, if that breaks an assumption."""
         broken = self.release.broken(problem.bounds, problem.contexts.longest)
         promised = self.release.guarantee(problem.contexts.dimension)
         if not broken:
-            return promised
+            return self.stated(promised)
         reason = f"void: {promised.budget} was asked for, but {broken}"
         return Guarantee(Pure(math.inf), Definition.NONE, conditions=(reason,))
 

@@ -21,16 +21,16 @@ from ..policies.policy import served
 from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
 from ..simulator.loop import Curve
 from ..simulator.results import Comparison, Result
-from ..simulator.runs import DECISIONS, compared, listed
-from ..simulator.work import Stage, Work
+from ..simulator.runs import DECISIONS, Asked, compared, listed
+from ..simulator.work import Player, RegretWork
 from .algebra import of_known_length
 from .batches import RangedRelease
 from .catalogue import LinearRow
 from .contexts import FixedActions
 from .design import Design
-from .episodes import EpisodeStage, in_episodes
+from .episodes import EpisodePlayer, in_episodes
 from .loop import fresh_course, loop_kernel
-from .phased import PhasedStage
+from .phased import PhasedPlayer
 from .problem import LinearProblem
 from .row import LinearPolicy, PhasedPolicy, RoundPolicy
 from .view import LinearSetting
@@ -64,10 +64,8 @@ def compare(
             "problem", "be a LinearProblem", problem, "make one, such as LinearProblem.random()"
         )
     fitting = [fitted(policy, problem) for policy in listed(policies)]
-    return compared(
-        fitting, problem, check_problem, LinearWork, horizon=horizon, runs=runs, seed=seed,
-        threads=threads, points=points, progress=progress,
-    )  # fmt: skip
+    asked = Asked(horizon, runs, seed, threads, points, progress)
+    return compared(fitting, problem, check_problem, LinearWork, asked)
 
 
 SPREADS = 3.0
@@ -123,11 +121,11 @@ def check_blocks(problem: LinearProblem) -> None:
         )  # fmt: skip
 
 
-class RoundStage(Stage):
+class RoundPlayer(Player):
     """The arrays of one run of a policy that decides every round."""
 
     def __init__(self, work: LinearWork, policy: RoundPolicy) -> None:
-        setting = work.place
+        setting = work.setting
         self.work, self.policy = work, policy
         self.loop: Callable[..., int] | None = None
         self.parts, self.state = parts_of(policy, setting), fresh_state(policy, setting)
@@ -136,7 +134,7 @@ class RoundStage(Stage):
 
     def play(self, number: int) -> bool:
         work = self.work
-        self.sweep()
+        self.reset()
         rng = work.generator(number)
         contexts = work.problem.contexts
         state = contexts.start(rng)
@@ -158,7 +156,7 @@ class RoundStage(Stage):
         return False
 
 
-class LinearWork(Work):
+class LinearWork(RegretWork):
     """All runs of one linear policy."""
 
     def __init__(
@@ -170,35 +168,15 @@ class LinearWork(Work):
         entropy: int,
         grid: Any,
     ) -> None:
-        import numpy as np
-
-        super().__init__(row.name, runs, entropy)
-        self.row, self.problem, self.horizon, self.grid = row, problem, horizon, grid
-        self.place = LinearSetting(problem.arms, problem.dimension, horizon)
+        super().__init__(row, problem, horizon, runs, entropy, grid)
+        self.described |= {"guarantee": row.guarantee_on(problem).to_dict()}
+        self.row, self.problem = row, problem
+        self.setting = LinearSetting(problem.arms, problem.dimension, horizon)
         self.designs: dict[bytes, Design] = {}
-        self.regret = np.full((runs, len(grid)), np.nan)
-        self.pulls = np.zeros((runs, len(grid), problem.arms), np.int64)
 
-    def stage(self) -> Stage:
+    def player(self) -> Player:
         row = self.row
         if isinstance(row, PhasedPolicy):
-            return PhasedStage(self, row)
+            return PhasedPlayer(self, row)
         assert isinstance(row, RoundPolicy)
-        return (EpisodeStage if in_episodes(row, self.problem) else RoundStage)(self, row)
-
-    def result(self) -> Result:
-        """The runs that were finished."""
-        guarantee = self.row.guarantee_on(self.problem)
-        return Result(
-            policy=self.row.to_dict() | {"guarantee": guarantee.to_dict()},
-            law=self.problem.to_dict(),
-            means=self.problem.means,
-            horizon=self.horizon,
-            seed=self.entropy,
-            complete=self.complete,
-            seconds=self.seconds,
-            run=self.finished,
-            t=self.grid,
-            regret=self.regret[self.done],
-            pulls=self.pulls[self.done],
-        )
+        return (EpisodePlayer if in_episodes(row, self.problem) else RoundPlayer)(self, row)

@@ -27,8 +27,9 @@ from ..linear.releases import RoundRelease
 from ..linear.row import LinearPolicy, RoundPolicy
 from ..linear.view import LinearSetting
 from ..privacy.source import SECURE
+from .lists import as_lists
 from .rules import Action
-from .run import Run, as_lists
+from .run import Run
 
 Features = Any
 """The features of every arm: nested lists of numbers, or an array."""

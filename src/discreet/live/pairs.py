@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..compiled import Function
+from ..inference.record import Recording, pair_recording
 from ..policies import (
     ForgetGaussian,
     ForgetLaplace,
@@ -28,10 +29,16 @@ from ..policies import (
     Setting,
 )
 from ..policies.releases.base import noise
+from ..policies.releases.entries import Noise
 from ..privacy.budgets import Approximate
 from ..privacy.source import Source
-from .run import as_lists
-from .streams import StreamRun, Streams
+from .lists import as_lists
+from .rules import Action
+from .stream_run import StreamRun
+from .streams import Streams
+
+if TYPE_CHECKING:
+    from .stores import Block
 
 KINDS = (RunningLaplace, RunningGaussian, ForgetLaplace, ForgetGaussian)
 WIDER = 2.0 / math.sqrt(3.0) * (1.0 + 1e-12)
@@ -90,6 +97,7 @@ class PairRun(StreamRun):
 
     __slots__ = ("pair", "pairs", "publish_pair")
     PARTS: ClassVar[tuple[str, ...]] = (*StreamRun.PARTS, "pairs")
+    NUMBERS: ClassVar[int] = 2
 
     pair: PairScale
     pairs: Any
@@ -104,18 +112,31 @@ class PairRun(StreamRun):
         self.publish_pair = policy.release.kernel(publish_pair, setting.source).interpreted()
         none = [0] * setting.arms
         self.pairs = as_lists(Pairs(none, none.copy(), none.copy()))
-        # intervals for a ratio of two noisy numbers are another matter
-        self.recorded = self.history = None
+        self.recorded = self._recording(policy, setting)
 
     def plan_as(self, policy: Policy, first: Setting) -> None:
         super().plan_as(policy, first)
-        self.recorded = None
+        self.recorded = self._recording(policy, first)
 
-    def publish_block(self, arm: int, outcomes: Sequence[Any]) -> None:
-        """Release the pair of a block; an outcome that did not come is None."""
-        half, places, view, pairs = self.pair.unit // 2, len(outcomes), self.view, self.pairs
+    def _recording(self, policy: Policy, setting: Setting) -> Recording:
+        """What blocks release, for intervals."""
+        kind, unit = policy.release.noise, self.pair.unit
+        total, answers = (Noise(kind, x / unit) for x in (self.pair.total, self.pair.answers))
+        return pair_recording(total, answers, 1.0 / unit if setting.source.secure else 0.0)
+
+    def completed(self, block: Block, default: int) -> list[Any]:
+        """The outcomes of a block; one that did not come is None, and is estimated."""
+        return [block.outcomes.get(slot) for slot in range(len(block.places))]
+
+    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:
+        """Release the pair of a block."""
+        arm, half, places, view, pairs = (
+            self.arm, self.pair.unit // 2, len(outcomes), self.view, self.pairs,
+        )  # fmt: skip
         total = sum([0 if outcome is None else outcome - half for outcome in outcomes])
         answered = sum([outcome is not None for outcome in outcomes])
+        full = places == self.length_after(arm, int(view.pulls[arm]))
+        before = tuple(self.pair.kept * sums[arm] for sums in (pairs.total, pairs.count))
         self.publish_pair(self.pair, pairs, arm, total, answered, self.noise)
         del total, answered
         pairs.places[arm] = self.pair.kept * pairs.places[arm] + places
@@ -124,7 +145,10 @@ class PairRun(StreamRun):
         view.size[arm] = pairs.places[arm]
         view.value[arm] = 0.5 + pairs.total[arm] / (self.answered(arm) * self.pair.unit)
         self.releases[arm] += 1
-        self._released(arm)
+        if full and self.history is not None:
+            block = (pairs.total[arm] - before[0], pairs.count[arm] - before[1])
+            self.history[arm].append([places, *(value / self.pair.unit for value in block)])
+        self.streams = self.streams.released_one(arm)
 
     def answered(self, arm: int) -> float:
         """clip(R, 1, n): how many seem to have answered."""
@@ -141,8 +165,3 @@ class PairRun(StreamRun):
         count, places = self.answered(arm), self.pairs.places[arm]
         total = self.pairs.total[arm] / self.pair.unit + 0.5 * count
         return float((total + value * (places - count)) / places)
-
-    def copy(self) -> Self:
-        other = super().copy()
-        other.recorded = other.history = None
-        return other

@@ -4,16 +4,25 @@
 >>> rehearsal = discreet.Rehearsal(discreet.policy("adap-klucb", epsilon=1.0), arms=3, seed=1)
 >>> arm = rehearsal.select()
 >>> rehearsal.update(arm, 1.0)
+
+With `arrivals` it is the live trial itself that is rehearsed, on days that are made up:
+
+>>> row = discreet.policy("dp-imed", epsilon=1.0, ratio=1.5)
+>>> rehearsal = discreet.Rehearsal(row, ["A", "B"], horizon=60, arrivals=12, delay=14, seed=1)
+>>> for visit in rehearsal.participants():
+...     rehearsal.answer(visit.unit, 1.0 if visit.arm == "A" else 0.0)
+>>> rehearsal.trial.status
+'finished'
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from sys import float_info
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..checks import Name, check_arms, check_horizon
 from ..errors import DamagedFile, InvalidArgument, TrialError
@@ -24,9 +33,14 @@ from ..privacy.guarantees import Guarantee
 from ..privacy.source import SIMULATED
 from .rows import row_from_dict, row_to_dict
 from .run import FiniteRun
+from .visits import CAVEAT, RehearsedTrial, Visit, Visits
+
+if TYPE_CHECKING:
+    from ..arms import Bernoulli
+    from ..simulator.calendar import Calendar, Delay, Drift
 
 FORMAT, VERSION = "discreet rehearsal", 1
-CAVEAT = "a live trial draws the noise: that of a rehearsal can be replayed and protects nobody"
+NOBODY = "nobody: a rehearsal draws simulated noise that can be replayed"
 
 
 class Rehearsal:
@@ -34,11 +48,22 @@ class Rehearsal:
 
     `select()` says which arm is next, `update(arm, reward)` what it brought. The arm stays the same
     until the batch is over; `remaining` rewards of it may be given at once by `update_many`.
+
+    With `arrivals`, participants a day, outcomes come late or never, and `trial` is a live trial in
+    everything but its noise and its clock: streams, windows, deadlines, estimates of what is
+    missing, `drop`, `add`, `stop`, `finish`. What the calendar says is what `simulate` takes:
+
+    - `delay`: the deadline in days, or a `Delay`, with the law of how late answers are;
+    - `missing`: the share that never answers, or one per arm; who answers after the deadline is
+      missing as well. An arm that is added is like the last one;
+    - `default`: what a missing outcome counts as, or "estimate"; default: as in `Trial`;
+    - `drift`: how the rates of a law move that is played, see `play`;
+    - and whatever else `Trial` takes: `window`, `share`, `goal`, `outcome_range`, ...
     """
 
     __slots__ = (
-        "_arms", "_high", "_label", "_left", "_low", "_respond", "_rng", "_run", "_total",
-        "policy",
+        "_arms", "_calendar", "_high", "_label", "_left", "_low", "_respond", "_rng", "_run",
+        "_total", "_visits", "policy",
     )  # fmt: skip
 
     def __init__(
@@ -48,6 +73,12 @@ class Rehearsal:
         *,
         horizon: float | None = None,
         seed: int | None = None,
+        arrivals: float | None = None,
+        delay: float | Delay | None = None,
+        missing: float | Sequence[float] | None = None,
+        default: float | str | None = None,
+        drift: Drift | None = None,
+        **trial: Any,
     ) -> None:
         import numpy as np
 
@@ -62,17 +93,120 @@ class Rehearsal:
             policy, "a rehearsal", Policy, "finite", "identify",
             fix="rehearse a policy with contexts by discreet.simulate, on made-up problems",
         )  # fmt: skip
-        setting = policy.setting(len(self._arms), check_horizon(horizon), SIMULATED)
         self._rng = np.random.Generator(np.random.PCG64(seed))
+        self._visits: Visits | None = None
+        self._calendar: Calendar | None = None
+        given = {"delay": delay, "missing": missing, "default": default, "drift": drift, **trial}
+        if arrivals is not None:
+            self._begin_calendar(arrivals, horizon, **given)
+            return
+        for name, value in given.items():
+            if value is not None:
+                raise InvalidArgument(
+                    name, "come with arrivals", value, "say how many participants come a day"
+                )
+        setting = policy.setting(len(self._arms), check_horizon(horizon), SIMULATED)
         self._run = FiniteRun(policy, setting, self._rng, self._rng)
         self._respond = self._run.kernels.respond
         self._low, self._high = policy.bounds or (-float_info.max, float_info.max)
         self._open()
 
+    # --- with a calendar --------------------------------------------------------------------------
+
+    def _begin_calendar(
+        self, arrivals: float, horizon: float | None, delay: Any, missing: Any, default: Any,
+        drift: Any, **trial: Any,
+    ) -> None:  # fmt: skip
+        from ..simulator.calendar import calendar
+        from ..simulator.calendar.setting import ESTIMATE
+
+        self._calendar = calendar(
+            len(self._arms), arrivals=arrivals, delay=0.0 if delay is None else delay,
+            missing=0.0 if missing is None else missing, drift=drift,
+            default=ESTIMATE if default is None else default,
+        )  # fmt: skip
+        self._visits = Visits(
+            self.policy, self._arms, self._calendar, self._rng, default, horizon=horizon, **trial
+        )
+        self.policy = self._visits.trial.policy
+        self._label: Name | None = None
+        self._left = 0
+
+    def _with_calendar(self) -> Visits:
+        if self._visits is None:
+            raise TrialError(
+                "this rehearsal has no calendar: its rewards come at once, by select() and "
+                "update(); give arrivals=12, for example, and delay=14"
+            )
+        return self._visits
+
+    @property
+    def trial(self) -> RehearsedTrial:
+        """The trial that is rehearsed, with all that a live one has but its protection."""
+        return self._with_calendar().trial
+
+    @property
+    def day(self) -> float:
+        """Days since the beginning."""
+        return self._with_calendar().day
+
+    def participants(self) -> Iterator[Visit]:
+        """Everybody who comes, with the arm they got, until the trial takes no more. Answers that
+        come in the meantime are handed in; in the end, what is open is waited for."""
+        return self._with_calendar().participants()
+
+    def answer(self, unit: int, outcome: float | None, after: float | None = None) -> None:
+        """What will come of a participant: so many days `after` they got an arm, or when, and if at
+        all, the calendar draws it; None for never."""
+        self._with_calendar().answer(unit, outcome, after)
+
+    def play(self, environment: Bernoulli | Callable[[Visit], float | None]) -> dict[str, Any]:
+        """Everybody who comes, with outcomes from a function of the visit, or from a law whose
+        rates drift as the calendar says; the report at the end."""
+        visits = self._with_calendar()
+        outcome = self._outcomes_of(environment)
+        for visit in visits.participants():
+            visits.answer(visit.unit, outcome(visit))
+        return self.report()
+
+    def _outcomes_of(self, environment: Any) -> Callable[[Visit], float | None]:
+        from ..arms import Bernoulli
+        from ..simulator.calendar.blocks import rate_at
+        from ..simulator.calendar.runs import world_of
+
+        calendar, trial, rng = self._calendar, self.trial, self._rng
+        assert calendar is not None
+        if not isinstance(environment, Bernoulli):
+            if callable(environment) and calendar.drift is None:
+                return environment  # type: ignore[no-any-return]
+            raise InvalidArgument(
+                "environment", "be a Bernoulli law, or, where no drift is given, a function",
+                environment, "let your own function look at visit.day",
+            )  # fmt: skip
+        if environment.arms != len(trial.arms):
+            raise InvalidArgument(
+                "environment", f"have {len(trial.arms)} arms", environment.arms,
+                "give one mean per arm of the trial",
+            )  # fmt: skip
+        horizon = trial.horizon
+        if horizon is None and calendar.drift is not None:
+            raise InvalidArgument(
+                "horizon", "be given where rates drift", None, "say how many participants come"
+            )
+        world, length = world_of(environment.means, calendar), (horizon or 1) / calendar.arrivals
+
+        def outcome(visit: Visit) -> float:
+            rate = rate_at(world, trial.arms.index(visit.arm), visit.day, length)
+            return float(rng.random() < rate)
+
+        return outcome
+
+    # --- without ----------------------------------------------------------------------------------
+
     def _open(self) -> None:
         self._total = 0.0
         self._left = self._run.rounds
-        self._label: Name | None = self._arms[self._run.arm] if self._left else None
+        self._label = self._arms[self._run.arm] if self._left else None
 
     def select(self) -> Name:
         """The arm to play next; asking twice changes nothing."""
@@ -143,33 +277,44 @@ class Rehearsal:
 
     @property
     def rounds(self) -> int:
-        """Rewards given so far."""
+        """Rewards given so far; with a calendar, assignments."""
+        if self._visits is not None:
+            return self._visits.trial.rounds
         return self._run.t + self._run.rounds - self._left
 
     @property
     def arms(self) -> tuple[Name, ...]:
         """The names of the arms."""
-        return self._arms
+        return self._arms if self._visits is None else self._visits.trial.arms
 
     @property
     def guarantee(self) -> Guarantee:
         """What a live trial of this policy would promise. The rehearsal itself protects nobody."""
+        if self._visits is not None:
+            return self._visits.trial.guarantee
         promised = self.policy.guarantee
         return replace(promised, conditions=(*promised.conditions, CAVEAT))
 
     def public_record(self, binary: bool = False) -> Record | None:
         """What was released, and what is known of the noise in it: all that intervals use.
-        `binary` says that rewards are 0 or 1."""
-        return self._run.record(self._arms, (0.0, 1.0), "auto", binary)
+        `binary` says that rewards are 0 or 1; with a calendar, give it in the beginning."""
+        if self._visits is not None:
+            return self._visits.trial.public_record()
+        found = self._run.record(self._arms, (0.0, 1.0), "auto", binary)
+        bounded = binary or self.policy.bounds is not None
+        return found if found is None or bounded else replace(found, bounded=False)
 
     def report(self) -> dict[str, Any]:
-        """What the policy has seen: counts and released means, ready for JSON."""
+        """What the policy has seen: counts and released means, ready for JSON; with a calendar,
+        the report of the trial, times in days."""
+        if self._visits is not None:
+            return {"protects": NOBODY, "day": self.day, **self.trial.report()}
         run = self._run
         view, played = run.view, list(run.view.pulls)
         played[run.arm] += run.rounds - self._left
         return {
             "policy": str(self.policy),
-            "protects": "nobody: a rehearsal draws simulated noise that can be replayed",
+            "protects": NOBODY,
             "a trial would promise": str(self.policy.guarantee),
             "rounds": self.rounds,
             "horizon": run.horizon,
@@ -187,12 +332,16 @@ class Rehearsal:
 
     def __repr__(self) -> str:
         return (
-            f"<Rehearsal of {self.policy.name}, {len(self._arms)} arms, {self.rounds} rounds: "
+            f"<Rehearsal of {self.policy.name}, {len(self.arms)} arms, {self.rounds} rounds: "
             "simulated noise, protects nobody>"
         )
 
     def to_dict(self) -> dict[str, Any]:
         """All that is needed to go on, ready for JSON, the generator's state included."""
+        if self._visits is not None:
+            raise TrialError(
+                "a rehearsal with a calendar is not stored; play it again with the same seed"
+            )
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -249,6 +398,11 @@ class Rehearsal:
         return rehearsal
 
     def _refuse_more(self) -> None:
+        if self._visits is not None:
+            raise TrialError(
+                "a rehearsal with a calendar has participants(), who answer() late or never; "
+                "leave out arrivals for rewards that come at once"
+            )
         raise TrialError(
             f"the horizon of {self._run.horizon} rounds is over, so no arm is selected; "
             "start another rehearsal, with a longer horizon"

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..checks import Name
 from ..identify import Identifier
-from ..inference import Record, intervals
+from ..inference import Intervals, Record, intervals
 from ..linear.rules import Optimism
 from ..privacy.guarantees import Definition, Guarantee
+from . import course
+from .epochs import EpochRun
+from .looks import LookRun
 from .pairs import PairRun
 from .rules import Standing
 from .run import FiniteRun
-from .streams import StreamRun
+from .stream_run import StreamRun
 
 if TYPE_CHECKING:
     from .contexts import ContextRun
@@ -36,6 +39,8 @@ class Shown(NamedTuple):
     """in streams: those that are open or wait"""
     ended: dict[str, Any] | None = None
     """how the trial was ended, if by hand"""
+    course: Any = None
+    """in streams: what was public at every release"""
 
 
 def report_of(shown: Shown, run: FiniteRun | ContextRun) -> dict[str, Any]:
@@ -96,13 +101,23 @@ def arm_entries(shown: Shown, run: FiniteRun, played: list[int]) -> dict[str, An
     if found is not None:
         for row, interval in zip(rows, found, strict=True):
             row["interval"] = [interval.low, interval.high]
+    if record is not None and record.estimand == "responders":
+        for row, interval in zip(rows, intervals(record, over="all"), strict=True):
+            row["interval_of_all"] = [interval.low, interval.high]
     return {
         "most_played": arms[max(range(len(arms)), key=played.__getitem__)],
         "recommendation": recommended(shown, run.answer),
         "arms": rows,
-        "intervals": None if found is None else {"kind": found.kind, "level": found.level},
+        "intervals": None if found is None else summary_of(found),
+        **({"silence": run.silence} if record is None else {}),
         "record": None if record is None else record.to_dict(),
     }
+
+
+def summary_of(found: Intervals) -> dict[str, Any]:
+    """Which intervals these are."""
+    about = {} if found.estimand == "mean" else {"estimand": found.estimand}
+    return {"kind": found.kind, "level": found.level, **about}
 
 
 def stream_entries(shown: Shown, run: StreamRun) -> dict[str, Any]:
@@ -115,7 +130,37 @@ def stream_entries(shown: Shown, run: StreamRun) -> dict[str, Any]:
         row["active"] = streams.active[arm] and not streams.over
         if isinstance(run, PairRun):
             row |= missing_entries(shown, run, arm)
-    return {**entries, "blocks": shown.blocks, "ended": shown.ended or None}
+    special: dict[str, Any] = {}
+    if isinstance(run, LookRun):
+        special["looks"] = run.looked
+    if isinstance(run, EpochRun):
+        special["trend"] = trend_entries(shown, run)
+    low, high = shown.outcome_range
+    mean_of = shown.policy.release.estimated_mean
+    return {
+        **entries,
+        **special,
+        "blocks": shown.blocks,
+        "ended": shown.ended or None,
+        "course": course.entries(shown.course, shown.arms, low, high, mean_of),
+    }
+
+
+def trend_entries(shown: Shown, run: EpochRun) -> dict[str, Any] | None:
+    """The leader, and how far the others are behind it within epochs, in units of the outcomes."""
+    found = run.differences()
+    if found is None:
+        return None
+    leader, behind = found
+    low, high = shown.outcome_range
+    return {
+        "leader": shown.arms[leader],
+        "behind": [
+            {"arm": shown.arms[arm], "mean": (high - low) * gap[0], "error": (high - low) * gap[1]}
+            for arm, gap in enumerate(behind)
+            if gap is not None
+        ],
+    }
 
 
 def missing_entries(shown: Shown, run: PairRun, arm: int) -> dict[str, Any]:
@@ -203,8 +248,20 @@ def as_text(report: dict[str, Any]) -> str:
     if report["recommendation"] is not None:
         answer = report["recommendation"]
         confidence = answer["confidence"]
-        held = "" if confidence is None else f", with confidence {confidence:g}"
-        lines.append(f"recommends {answer['arm']}{held}")
+        sure = "" if confidence is None else f", with confidence {confidence:g}"
+        lines.append(f"recommends {answer['arm']}{sure}")
+    if report.get("trend") is not None:
+        behind = [
+            f"{row['arm']} is behind by {row['mean']:.4g} ± {row['error']:.2g}"
+            for row in report["trend"]["behind"]
+        ]
+        lines.append("; ".join([f"{report['trend']['leader']} leads within epochs", *behind]))
+    if held is not None and held.get("estimand") == "responders":
+        lines.append(
+            "intervals are for those who answer; of all, see interval_of_all in the report"
+        )
+    if report.get("silence"):
+        lines.append(f"no intervals: {report['silence']}")
     return "\n".join([*lines, report["guarantee"], report["meaning"]])
 
 

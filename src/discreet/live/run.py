@@ -4,9 +4,13 @@ The two are apart on purpose: `publish` hands outcomes and noise to the release,
 was released to the rule. A trial stores the one before it calls the other, so that nothing that a
 rule does, or that goes wrong in it, can have a block drawn twice.
 
+A run has one block in flight, or several (`streams`). It says which block is due (`next_due`), who
+gets which place (`seated`) and what becomes of an outcome (`accept`), all of it by the `rules`; the
+trial does what it says: it draws, stores and erases.
+
 A run is stepped on a copy, and stored as JSON, without any random state. Rehearsals and trials
-differ in nothing but the source of noise: `SIMULATED` is handed a seeded generator, `SECURE` is
-handed none, and draws integers from OpenDP.
+differ in nothing but the source of noise: `SIMULATED` and `REHEARSED` are handed a seeded
+generator, `SECURE` is handed none, and draws integers from OpenDP.
 """
 
 from __future__ import annotations
@@ -14,21 +18,57 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple, Self
+from math import inf
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
+from ..checks import Name
 from ..compiled import Function
 from ..errors import DamagedFile
 from ..identify.trials import verdict_of
-from ..inference.record import Record, Recording, frozen, note, recording
+from ..inference.record import History, Record, Recording, frozen, note, recording
 from ..policies import Policy
+from ..policies.releases.entries import Silence
 from ..policies.schedules import UNTIL_THE_END
 from ..policies.view import Setting, fresh_view
-from ..privacy.source import SECURE, SIMULATED, Source
-from .rules import Action
+from ..privacy.source import Source
+from . import rules
+from .lists import as_lists, copied_history, count_in, history_in, is_like, restored
+from .rules import Action, Admission, Effect, Member, Place, Standing, Terms
+
+if TYPE_CHECKING:
+    from .stores import Block
+
+Blocks = Mapping[str, "Block"]
+"""Those that are not released yet, by key."""
+
+
+class Seat(NamedTuple):
+    """A unit is about to get an arm: what is then known of it, its place, and the run with it."""
+
+    run: Run
+    member: Member
+    place: Place | None
+    """None for a visitor, whose outcome is not used"""
+
+
+class Due(NamedTuple):
+    """A block to be released, and the public moment at which it was due."""
+
+    key: str
+    at: float
+
+
+class Whereabouts(NamedTuple):
+    """Where a run stands, in public counts."""
+
+    standing: Standing
+    status: str
+    blocks: list[dict[str, Any]] | None = None
+    """those that are open or wait, arms as numbers; None where there is one"""
 
 
 class Run(ABC):
-    """Base of the runs: the public view, the curator's ledger, and the open block.
+    """Base of the runs: the public view, the curator's ledger, and one block in flight.
 
     Noise draws on `noise`, the choices of sampling rules on `random`: both the seeded generator in
     a rehearsal, None and the system's randomness in a trial.
@@ -53,6 +93,8 @@ class Run(ABC):
     )  # fmt: skip
     PARTS: ClassVar[tuple[str, ...]]
     """what steps change in place; each is `Lists`"""
+    FIRST: ClassVar[str | None] = "1"
+    """the block that a trial begins with; None where blocks open when somebody comes"""
     BEGUN: ClassVar[tuple[str, ...]]
     """what `begin` changes, beside what all runs have"""
 
@@ -70,12 +112,16 @@ class Run(ABC):
     releases: list[int]
     """how many there were"""
     kernels: Any
+    rule: Any
     view: Any
     ledger: Any
 
+    def turn_to(self, key: str, now: float) -> None:  # noqa: B027 - there may be no other
+        """The block that is released next, and when."""
+
     @abstractmethod
-    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[int]) -> None:
-        """Release the open block: draw its noise. Nothing else looks at outcomes."""
+    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:
+        """Release that block: draw its noise. Nothing else looks at outcomes."""
 
     @abstractmethod
     def begin(self) -> None:
@@ -105,6 +151,97 @@ class Run(ABC):
     def is_full(self, filled: int) -> bool:
         """Whether the open block takes no more places."""
 
+    # --- by the rules: what is due, who gets which place, what becomes of an outcome --------------
+
+    @property
+    def latest(self) -> float:
+        """The latest time that was read, where that matters: clocks may be set back."""
+        return -inf
+
+    def replayed(self, blocks: Blocks) -> Self:
+        """The run, restored as of its last release, with the places that were taken since."""
+        _, block = only(blocks)
+        run = self
+        for slot, place in enumerate(block.places):
+            if run.is_full(slot) or not run.may_play(place.arm):
+                raise DamagedFile("the assignments since the last release are out of order")
+            run = run.joined(place.action, slot)
+        return run
+
+    def standing(self, blocks: Blocks) -> Standing:
+        """Where the block stands."""
+        key, block = only(blocks)
+        filled = len(block.places)
+        full, answered = self.is_full(filled), len(block.outcomes)
+        return Standing(key, filled, full, self.cut, answered, block.due, self.t + filled)
+
+    def next_due(self, blocks: Blocks, terms: Terms, now: float) -> Due | None:
+        """The block to be released now, if there is one."""
+        standing = self.standing(blocks)
+        return Due(standing.block, now) if rules.is_due(standing, terms, now) else None
+
+    def next_block(self, key: str) -> str | None:
+        """The block that the release of another opens."""
+        return str(int(key) + 1)
+
+    def course_after(self, course: Any, due: Due) -> list[list[Any]] | None:
+        """What was public at every release so far, this one included; None where nothing is
+        kept."""
+        return None
+
+    def noted_in(self, blocks: Blocks) -> str | None:
+        """The block with which it is stored what `begin` changed; None for the whole state."""
+        return only(blocks)[0]
+
+    def admit(self, member: Member | None, blocks: Blocks, terms: Terms, now: float) -> Admission:
+        """What a unit gets that asks for an arm."""
+        standing = self.standing(blocks)
+        return rules.admit(member, standing, terms, blocks[standing.block].outcomes)
+
+    def seated(
+        self, unit: Name, member: Member | None, context: Any, blocks: Blocks, terms: Terms,
+        now: float,
+    ) -> Seat:  # fmt: skip
+        """The arm of a unit that is admitted, and its place in the block if that has room."""
+        key, block = only(blocks)
+        arm, slot = self.arm_for(context), len(block.places)
+        if self.is_full(slot):
+            return Seat(self, Member(arm), None)
+        action = self.action_of(context, arm)
+        run = self.joined(action, slot)
+        due = rules.closes(run.cut, terms, now) if run.is_full(slot + 1) else None
+        used = 1 if member is None else member.used + 1
+        place = Place(unit, arm, due, action, run.private)
+        return Seat(run, Member(arm, used, key, slot), place)
+
+    def accept(
+        self, member: Member, value: int, blocks: Blocks, terms: Terms, now: float
+    ) -> Effect:
+        """What happens to an outcome of a unit that has an arm."""
+        standing = self.standing(blocks)
+        return rules.accept(member, standing, terms, blocks[standing.block].outcomes, value)
+
+    def completed(self, block: Block, default: int) -> list[Any]:
+        """The outcomes of a block; one that did not come counts as declared, randomised if all
+        are."""
+        outcomes = dict(block.outcomes)
+        for slot in rules.missing(len(block.places), outcomes):
+            outcomes[slot] = self.respond(default) if self.is_local else default
+        return [outcomes[slot] for slot in range(len(block.places))]
+
+    def gives_up(self, place: Place | None) -> bool:
+        """Whether the place that was taken last shows that the horizon cuts its block off."""
+        return self.cut and place is not None and place.action is not None
+
+    def whereabouts(self, blocks: Blocks, terms: Terms, failure: str) -> Whereabouts:
+        """For reports."""
+        standing, status = self.standing(blocks), "collecting"
+        if not self.begun:
+            status = "stuck"
+        elif standing.full:
+            status = "finished" if standing.cut else "settling"
+        return Whereabouts(standing, status)
+
     @property
     def is_local(self) -> bool:
         """Whether every reward is randomised on its own."""
@@ -114,11 +251,15 @@ class Run(ABC):
         """What a local release makes of one reward."""
         raise NotImplementedError
 
-    def copy(self) -> Self:
-        """The same place, to step on from without touching this one."""
+    def _shallow(self) -> Self:
         other = object.__new__(type(self))
         for name in _slots_of(type(self)):
             setattr(other, name, getattr(self, name))
+        return other
+
+    def copy(self) -> Self:
+        """The same place, to step on from without touching this one."""
+        other = self._shallow()
         for name in (*self.PARTS, "releases"):
             setattr(other, name, getattr(self, name).copy())
         return other
@@ -149,8 +290,8 @@ class Run(ABC):
         """Stand where `to_dict` was called."""
         if not isinstance(data, Mapping):
             raise DamagedFile("the state of the run is missing")
-        parts = {name: _restored(name, getattr(self, name), data) for name in self.PARTS}
-        if not _is_like(data.get("releases"), self.releases):
+        parts = {name: restored(name, getattr(self, name), data) for name in self.PARTS}
+        if not is_like(data.get("releases"), self.releases):
             raise DamagedFile("the state of the run lacks its counts of releases")
         begun = data.get("begun", True)  # files of version 1 hold no others
         if type(data.get("cut")) is not bool or type(begun) is not bool:
@@ -162,6 +303,12 @@ class Run(ABC):
         self.releases, self.answer = list(data["releases"]), answer
         for name, value in parts.items():
             setattr(self, name, value)
+
+
+def only(blocks: Blocks) -> tuple[str, Block]:
+    """The one block of a trial that has one at a time."""
+    ((key, block),) = blocks.items()
+    return key, block
 
 
 class Kernels(NamedTuple):
@@ -179,19 +326,23 @@ class FiniteRun(Run):
 
     __slots__ = ("arm", "history", "memory", "recorded", "rounds", "verdict")
     PARTS: ClassVar[tuple[str, ...]] = ("view", "ledger", "memory")
+    NUMBERS: ClassVar[int] = 1
+    """numbers that a release adds to the record"""
     BEGUN: ClassVar[tuple[str, ...]] = ("arm", "rounds", "memory")
 
     arm: int
     """arm of the open block"""
     rounds: int
     """its length; 0 once the horizon is reached"""
-    recorded: Recording | None
-    """what the releases are; None where they do not speak of the mean outcome"""
-    history: list[list[list[float]]] | None
+    memory: Any
+    """the rule's own notes"""
+    recorded: Recording | Silence
+    """what the releases are, or why they do not speak of a mean"""
+    history: History | None
     """the public record, by arm; None if it was not kept from the beginning"""
 
     def __init__(self, policy: Policy, setting: Setting, random: Any, noise: Any) -> None:
-        self.kernels: Kernels = linked_kernels(policy, setting.source.secure)
+        self.kernels: Kernels = linked_kernels(policy, setting.source)
         self.schedule = policy.schedule.parameters(setting)
         self.release = policy.release.parameters(setting)
         self.rule = policy.rule.parameters(setting)
@@ -233,9 +384,8 @@ class FiniteRun(Run):
         value, size = before
         if view.size[arm] != size or view.value[arm] != value:
             self.releases[arm] += 1
-            if recorded and self.recorded is not None and self.history is not None:
-                size, value = int(view.size[arm]), float(view.value[arm])
-                note(self.recorded, self.history[arm], self.releases[arm], size, value)
+            if recorded and isinstance(self.recorded, Recording) and self.history is not None:
+                note(self.recorded, self.history, arm, self.releases, view, self.memory)
 
     def begin(self) -> None:
         if self.verdict is not None and not self.cut:
@@ -282,54 +432,39 @@ class FiniteRun(Run):
 
     def copy(self) -> Self:
         other = super().copy()
-        other.history = _copied_history(self.history)
+        other.history = copied_history(self.history)
         return other
 
     def record(
         self, arms: Sequence[Any], outcome_range: tuple[float, float], kind: str, binary: bool
     ) -> Record | None:
         """The public record, for inference."""
-        if self.recorded is None or self.history is None:
+        if not isinstance(self.recorded, Recording) or self.history is None:
             return None
         return Record(self.recorded, tuple(arms), frozen(self.history), outcome_range, kind, binary)
 
+    @property
+    def silence(self) -> str:
+        """Why there is no record; empty where there is one."""
+        if isinstance(self.recorded, Silence):
+            return self.recorded.reason
+        return "" if self.history is not None else "its history was not kept from the beginning"
+
     def public(self) -> dict[str, Any]:
-        history = _copied_history(self.history)
+        history = copied_history(self.history)
         return super().public() | {"arm": self.arm, "rounds": self.rounds, "history": history}
 
     def restore(self, data: Any) -> None:
         super().restore(data)
         self.arm, self.rounds = count_in(data, "arm"), count_in(data, "rounds")
-        self.history = _history_in(data, len(self.releases))
+        self.history = history_in(data, len(self.releases), self.NUMBERS)
         if self.arm >= len(self.releases):
             raise DamagedFile("the state of the run has no open block")
 
 
-def _copied_history(history: list[list[list[float]]] | None) -> list[list[list[float]]] | None:
-    return None if history is None else [[entry.copy() for entry in arm] for arm in history]
-
-
-def _history_in(data: Mapping[str, Any], arms: int) -> list[list[list[float]]] | None:
-    """The saved record; None in files from before there was one."""
-    history = data.get("history")
-    if history is None:
-        return None
-    fits = type(history) is list and len(history) == arms
-    for arm in history if fits else ():
-        fits = fits and type(arm) is list and all(
-            type(entry) is list and len(entry) == 2 and type(entry[0]) is int
-            and type(entry[1]) in (int, float)
-            for entry in arm
-        )  # fmt: skip
-    if not fits:
-        raise DamagedFile("the state of the run has a damaged record of releases")
-    return [[[size, float(value)] for size, value in arm] for arm in history]
-
-
 @lru_cache(maxsize=256)
-def linked_kernels(policy: Policy, secure: bool) -> Kernels:
+def linked_kernels(policy: Policy, source: Source) -> Kernels:
     """A row's functions, interpreted, with the noise of one source."""
-    source: Source = SECURE if secure else SIMULATED
     respond = policy.release.respond_kernel(source)
     return Kernels(
         policy.choose_kernel.interpreted(),
@@ -342,73 +477,3 @@ def linked_kernels(policy: Policy, secure: bool) -> Kernels:
 @lru_cache(maxsize=16)
 def _slots_of(kind: type) -> tuple[str, ...]:
     return tuple(name for base in kind.__mro__ for name in getattr(base, "__slots__", ()))
-
-
-def count_in(data: Mapping[str, Any], name: str) -> int:
-    """A count of a saved run."""
-    count = data.get(name)
-    if type(count) is not int or count < 0:
-        raise DamagedFile(f"the state of the run lacks its {name}")
-    return count
-
-
-class Lists:
-    """A NamedTuple of arrays as an object of lists: the kernels read it twice as fast."""
-
-    __slots__ = ()
-
-    def __init__(self, **fields: Any) -> None:
-        for name, value in fields.items():
-            setattr(self, name, value)
-
-    def to_dict(self) -> dict[str, Any]:
-        """A copy, by field."""
-        fields: tuple[str, ...] = self.__slots__
-        return {name: _copied(getattr(self, name)) for name in fields}
-
-    def copy(self) -> Self:
-        """The same lists again."""
-        return type(self)(**self.to_dict())
-
-
-@lru_cache(maxsize=256)
-def _lists_of(kind: type) -> type[Lists]:
-    fields: tuple[str, ...] = getattr(kind, "_fields")  # noqa: B009 - a NamedTuple of some kind
-    return type(kind.__name__, (Lists,), {"__slots__": fields})
-
-
-def as_lists(state: Any) -> Lists:
-    """The arrays of a NamedTuple as lists; single numbers stay."""
-    fields = {
-        name: value.tolist() if hasattr(value, "tolist") else value
-        for name, value in state._asdict().items()
-    }
-    kind: type = type(state)
-    return _lists_of(kind)(**fields)
-
-
-def _copied(value: Any) -> Any:
-    return value.copy() if type(value) is list else value
-
-
-def _restored(name: str, fresh: Lists, data: Mapping[str, Any]) -> Any:
-    """The saved part of that name, if it has the shape of a fresh one."""
-    fields: tuple[str, ...] = fresh.__slots__
-    saved = data.get(name)
-    if not isinstance(saved, Mapping) or set(saved) != set(fields):
-        raise DamagedFile(f"the state of the run lacks its {name}")
-    for field in fields:
-        if not _is_like(saved[field], getattr(fresh, field)):
-            raise DamagedFile(f"the {name} of the run has a {field} of another shape")
-    return type(fresh)(**{field: _copied(value) for field, value in saved.items()})
-
-
-def _is_like(saved: Any, fresh: Any) -> bool:
-    if type(fresh) is not list:
-        return _is_number(saved)
-    same = type(saved) is list and len(saved) == len(fresh)
-    return same and all(_is_number(value) for value in saved)
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) is int or type(value) is float

@@ -7,19 +7,33 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..checks import Name, check_horizon, check_range, count, number_of, positive
 from ..errors import InvalidArgument, UnsupportedBudget
+from ..identify import Identifier
 from ..identify.trials import row_for_goal
 from ..inference.record import Record, check_kind
 from ..policies import Policy
 from ..privacy.guarantees import Guarantee
-from ..privacy.source import SECURE
+from ..privacy.source import SECURE, Source
+from .epochs import EpochRun, longest_epoch, serves_epochs
+from .looks import LookRun, serves_looks
 from .pairs import PairRun, serves_pairs
 from .randomness import SystemRandomness
 from .rows import protects_whole_run, rows_for_trials
 from .run import FiniteRun, Run
-from .streams import StreamRun, check_window, serves_streams
+from .stream_run import StreamRun, serves_streams, takes_any_block
+from .streams import check_window
+from .top_two import TopTwoRun, serves_top_two
 
 if TYPE_CHECKING:
     from .contexts import ContextRun
+
+
+class Chances(NamedTuple):
+    """Where noise comes from, and the choices of sampling rules."""
+
+    source: Source
+    random: Any
+    noise: Any
+    """what draws of the source are handed; None for secure ones"""
 
 
 class Plan(NamedTuple):
@@ -39,6 +53,11 @@ class Plan(NamedTuple):
     """what is stored of it"""
     grown: Callable[[int], Plan] | None = None
     """the same with so many arms; in streams"""
+
+    def with_arms(self, arms: int) -> Plan:
+        """The plan with arms that were added."""
+        assert self.grown is not None
+        return self.grown(arms)
 
     def context(self, actions: Any) -> Any:
         """The features of a unit that needs an arm, in the form that the run takes."""
@@ -82,59 +101,68 @@ def plan_for(policy: Any, arms: int, **options: Any) -> Plan:
 def finite_plan(
     policy: Policy, arms: int, *, horizon: float | None, goal: str, risk: float | None,
     outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
-    streams: bool | None, window: int | None, shares: Sequence[float], planned: int | None,
-    estimate: bool | None, **contexts: Any,
+    streams: bool | None, window: int | None, shares: Sequence[float],
+    planned: int | None, estimate: bool | None, trend: bool = False,
+    chances: Chances | None = None, **contexts: Any,
 ) -> Plan:  # fmt: skip
     """Arms that are the same for everybody. `planned`: how many there were in the beginning;
-    `estimate`: whether missing outcomes are estimated, None for where that can be."""
+    `estimate`: whether missing outcomes are estimated, None for where that can be; `chances`: those
+    of a rehearsal. A trial gives none, and gets secure ones."""
     for name, value in contexts.items():
         if value is not None:
             raise _no_contexts(name, policy)
     row = row_for_goal(policy, goal, risk)
-    if not protects_whole_run(row):
+    if chances is None and not (protects_whole_run(row) and row.release.is_live):
         raise UnsupportedBudget(
-            "policy", "be private over the whole run of a live trial",
+            "policy", "be private over the whole run of a live trial, by secure noise",
             f"{row.name}: {row.guarantee.short()}",
             f"policies you can use: {', '.join(rows_for_trials())}; "
             "Rehearsal runs any policy, on made-up outcomes",
         )  # fmt: skip
     low, high = check_range((0.0, 1.0) if outcome_range is None else outcome_range)
-    setting = row.setting(arms, check_horizon(horizon), SECURE)
-    chance = SystemRandomness()
+    drawn = chances or Chances(SECURE, SystemRandomness(), None)
+    setting = row.setting(arms, check_horizon(horizon), drawn.source)
     settings: dict[str, Any] = {"outcome_range": [low, high], "binary": bool(binary)}
     grown: Callable[[int], Plan] | None = None
     run: FiniteRun
-    in_streams = check_streams(streams, row, setting, window, shares)
-    pairs = in_streams and serves_pairs(row)
+    kind = kind_of_streams(streams, row, setting, window, shares, trend)
+    pairs = kind is StreamRun and serves_pairs(row)
     if estimate and not pairs:
         raise InvalidArgument(
-            "missing", "be a value for a policy that does not release sums of blocks", "estimate",
-            "use for example missing=0.0",
+            "missing",
+            "be a value for a policy that does not learn from sums of blocks, arm by arm",
+            "estimate", "use for example missing=0.0",
         )  # fmt: skip
     pairs = pairs and estimate is not False
-    if in_streams:
+    if kind is not None:
         first = arms if planned is None else planned
         places = check_window(window, first)
-        kind = PairRun if pairs else StreamRun
-        run = streaming = kind(row, setting, chance, None, places, shares)
+        if window is None and kind is EpochRun:
+            places = longest_epoch(row, row.setting(first, setting.horizon, drawn.source))
+        run = streaming = (PairRun if pairs else kind)(
+            row, setting, drawn.random, drawn.noise, places, shares
+        )
         if first < arms:
-            streaming.plan_as(row, row.setting(first, setting.horizon, SECURE))
+            streaming.plan_as(row, row.setting(first, setting.horizon, drawn.source))
         settings |= {
             "streams": True, "window": places, "shares": list(shares), "planned": first,
-            **({"missing": "estimate"} if pairs else {}),
+            **({"missing": "estimate"} if pairs else {}), **({"trend": True} if trend else {}),
         }  # fmt: skip
 
         def with_arms(more: int) -> Plan:
             return finite_plan(
                 policy, more, horizon=horizon, goal=goal, risk=risk, outcome_range=outcome_range,
                 intervals=intervals, binary=binary, streams=True, window=places,
-                shares=[*shares, *[0.0] * (more - len(shares))], planned=first, estimate=pairs,
+                shares=[*shares, *[0.0] * (more - len(shares))], trend=trend, planned=first,
+                estimate=pairs, chances=chances,
             )  # fmt: skip
 
         grown = with_arms
     else:
-        run = FiniteRun(row, setting, chance, None)
-    settings["intervals"] = check_kind(intervals, run.recorded)
+        run = FiniteRun(row, setting, drawn.random, drawn.noise)
+    # trials with missing outcomes were stored with kinds that they never had
+    unheld = pairs and planned is not None and intervals in ("looks", "end")
+    settings["intervals"] = check_kind("auto" if unheld else intervals, run.recorded)
     return Plan(
         row,
         run,
@@ -147,46 +175,71 @@ def finite_plan(
     )
 
 
-def check_streams(
-    streams: bool | None, row: Policy, setting: Any, window: int | None, shares: Sequence[float]
-) -> bool:
-    """Whether a trial is played in streams: if the row can, unless told otherwise."""
-    can = serves_streams(row, setting)
-    if streams and not can:
+def kind_of_streams(
+    streams: bool | None, row: Policy, setting: Any, window: int | None, shares: Sequence[float],
+    trend: bool,
+) -> type[StreamRun] | None:  # fmt: skip
+    """How a trial is played in streams: if the row can, unless told otherwise; None for single
+    batches."""
+    kind: type[StreamRun] | None = None
+    if serves_streams(row, setting):
+        kind = StreamRun
+    elif serves_looks(row, setting):
+        kind = LookRun
+    elif serves_top_two(row, setting):
+        kind = TopTwoRun
+    if streams and kind is None:
         raise InvalidArgument(
-            "streams", f"be left out: {row.name} decides after every batch", streams,
-            "take a row with an index and growing batches, such as dp-imed",
+            "streams", f"be left out: {row.name} {why_not(row)}", streams,
+            "take a policy with an index, a race or a top two, such as dp-imed or evidence-tt",
         )  # fmt: skip
-    if streams is False or not can:
+    if streams is False:
+        kind = None
+    if trend:
+        if kind is None or not serves_epochs(row):
+            raise InvalidArgument(
+                "trend", f"be left out for {row.name}: differences within epochs have an index "
+                "for dp-imed alone, in streams", trend, "take dp-imed; races compare arms side by "
+                "side as they are",
+            )  # fmt: skip
+        return EpochRun
+    if kind is LookRun and any(shares):
+        raise InvalidArgument(
+            "share", "be left out where arms are compared in equal shares", list(shares),
+            "leave it out",
+        )  # fmt: skip
+    if kind is None:
         for name, value in (("window", window), ("share", any(shares) or None)):
             if value is not None:
                 raise InvalidArgument(
                     name, "be left out where single batches are played", value, "leave it out"
                 )
-        return False
-    return True
+    return kind
 
 
-def grown_plan(plan: Plan, arms: Sequence[Name]) -> Plan:
-    """The plan with arms that were added."""
-    assert plan.grown is not None
-    return plan.grown(len(arms))
+def why_not(row: Policy) -> str:
+    """Why a row is played in single batches."""
+    if isinstance(row, Identifier) and row.fixed_size:
+        return "has a number of participants that is fixed, and rounds that decide who goes on"
+    if not takes_any_block(row):
+        return "pays for its noise by batches of lengths that are fixed beforehand"
+    return "has a rule that notes every batch in its turn, and decides after it"
 
 
 def context_plan(
     policy: Any, arms: int, *, dimension: int | None, horizon: float | None, goal: str,
     risk: float | None, outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     longest: float | None, batch: int | None, streams: bool | None, window: int | None,
-    shares: Sequence[float], planned: int | None, estimate: bool | None,
+    shares: Sequence[float], trend: bool, planned: int | None, estimate: bool | None,
 ) -> Plan:  # fmt: skip
     """Arms whose features every unit brings."""
     from ..linear.view import LinearSetting
     from .contexts import ContextRun, served_release
 
-    if streams or window is not None or any(shares) or estimate:
+    if streams or window is not None or any(shares) or estimate or trend:
         raise InvalidArgument(
             "streams", "be left out with contexts, whose batches are of all arms", streams,
-            "leave out streams, window and share, and give missing=0.0",
+            "leave out streams, window, share and trend, and give missing=0.0",
         )  # fmt: skip
     if goal != "regret" or risk is not None:
         raise InvalidArgument(
@@ -217,7 +270,7 @@ def context_plan(
     return Plan(
         policy,
         ContextRun(policy, setting, members, length, SystemRandomness()),
-        release.guarantee(size),
+        policy.stated(release.guarantee(size)),
         (grid.low, grid.high),
         units_of(grid.low, grid.high, grid.reward),
         "record what was measured, scaled to the range; adac-oful takes low=..., high=...",

@@ -7,7 +7,7 @@ With v = z* - μ, C_γ = k·noise²·I for the mean o of k rows, all high for me
     scalar product                (z* - reference)'o
     empirical                     the linear one with mean and centred covariance of references
 Sub-sampling makes the law with the target a mixture of vectors, (1-ρ)p_out + ρp_in, so a ratio ℓ of
-the drawn rows becomes log(1-ρ+ρe^ℓ). `PrintedSubsampling` is the product over columns of Theorem
+the drawn records becomes log(1-ρ+ρe^ℓ). `PrintedSubsampling` is the product over columns of Theorem
 6.6, Σ_j log(1-ρ+ρr_j): the same order of outputs to first order, but not a likelihood ratio.
 
 References: Azize (2024), chapter 6; Sankararaman et al. (2009); Dwork et al. (2015).
@@ -254,7 +254,7 @@ def score_targets(mechanism: Mean, output: ArrayLike, targets: ArrayLike) -> Mat
 
 
 def bernoulli_ratio(outputs: Matrix, p: Matrix, targets: Matrix) -> Matrix:
-    """Σ_j log of the share of rows that agree with the target, over its expectation."""
+    """Σ_j log of the share of records that agree with the target, over its expectation."""
     away = 1.0 - targets
     if targets.ndim == 1 or _is_fixed(targets):
         away = away.reshape(-1, outputs.shape[1])[:1]
@@ -353,6 +353,6 @@ def _vector_of(argument: str, values: ArrayLike, columns: int) -> Matrix:
     vector = np.asarray(values, float)
     if vector.shape != (columns,) or not np.isfinite(vector).all():
         raise InvalidArgument(
-            argument, f"be {columns} finite numbers", f"shape {vector.shape}", "one a column"
+            argument, f"be {columns} finite numbers", f"shape {vector.shape}", "one per column"
         )
     return vector

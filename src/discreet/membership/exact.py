@@ -63,8 +63,8 @@ class LossLaw:
 
 
 def bernoulli_loss(p: Vector, target: Vector, n: int) -> LossLaw:
-    """The law of ℓ for a target and n rows of Bernoulli columns."""
-    agree = np.abs(p - (1.0 - target))  # the probability that a row agrees with the target
+    """The law of ℓ for a target and n records of Bernoulli columns."""
+    agree = np.abs(p - (1.0 - target))  # the probability that a record agrees with the target
     kinds, counts = np.unique(agree, return_counts=True)
     columns = [
         _Column(float(kind), int(count), n) for kind, count in zip(kinds, counts, strict=True)

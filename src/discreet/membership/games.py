@@ -1,6 +1,6 @@
 """The game: a crafter plays data with or without the target, an adversary scores the output.
 
-    fixed target:    z* is given; each round draws fresh data, in which z* replaces a row, or not.
+    fixed target:    z* is given; each round draws fresh data; z* replaces a record, or not.
     average target:  each round draws its own z* from the law of the data.
 The adversary sees (z*, output). Rounds are played in blocks; block i draws from the i-th child of
 one SeedSequence, so a seed fixes every score, whatever the number of threads.
@@ -24,7 +24,7 @@ import numpy as np
 from ..checks import count
 from ..errors import InvalidArgument
 from ..progress import Bar
-from ..simulator.work import Stage, Work, check_threads, entropy_of
+from ..simulator.work import Player, Work, check_threads, entropy_of
 from .mechanisms import Mechanism
 from .result import Scores, check_scores
 
@@ -111,8 +111,8 @@ class Rounds(Work):
         self.members = np.full(rounds, np.nan)
         self.nonmembers = np.full(rounds, np.nan)
 
-    def stage(self) -> Stage:
-        return _Table(self)
+    def player(self) -> Player:
+        return _BlockPlayer(self)
 
     def part(self, number: int) -> slice:
         """The rounds of a block."""
@@ -131,7 +131,7 @@ class Rounds(Work):
             found: NDArray[float64] = check_scores("score", self.score(outputs, targets, rng))
             if len(found) != count:
                 raise InvalidArgument(
-                    "score", "be one number a round", f"{len(found)} for {count} rounds",
+                    "score", "be one number per round", f"{len(found)} for {count} rounds",
                     "return an array (rounds,)",
                 )  # fmt: skip
             scores[part] = found
@@ -150,8 +150,8 @@ class Rounds(Work):
         )  # fmt: skip
 
 
-class _Table(Stage):
-    """Where a thread plays one block after the other."""
+class _BlockPlayer(Player):
+    """Plays one block after the other."""
 
     def __init__(self, rounds: Rounds) -> None:
         super().__init__()

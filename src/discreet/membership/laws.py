@@ -1,7 +1,7 @@
-"""Laws of data: what one row of a data set is drawn from.
+"""Laws of data: what one record of a data set is drawn from.
 
 A law knows its mean μ and its covariance C, draws rows, and draws sums of n rows in one go where
-it can: the column sums of Bernoulli data are binomial, so a data set of n rows costs d draws and
+it can: the column sums of Bernoulli data are binomial, so a data set of n records costs d draws and
 not n·d. Columns are independent, or Gaussian with any covariance; `rotated` gives coordinates in
 which they are uncorrelated, with variances `spectrum`.
 
@@ -33,7 +33,7 @@ CELLS = 1 << 22
 
 
 class Law(ABC):
-    """A law of rows with `columns` entries, mean μ and covariance C."""
+    """A law of records with `columns` entries, mean μ and covariance C."""
 
     name: str
     mean: Matrix
@@ -78,12 +78,12 @@ class Law(ABC):
         return rows if self.rotation is None else np.asarray(rows @ self.rotation.T)
 
     def check_targets(self, targets: ArrayLike, argument: str = "target") -> Matrix:
-        """Targets as an array, one row a target, if they can be drawn from this law."""
+        """Targets as an array, one line per target, if they can be drawn from this law."""
         try:
             rows = np.asarray(targets, float)
         except (TypeError, ValueError):
             raise InvalidArgument(
-                argument, "be numbers, one a column", type(targets).__name__,
+                argument, "be numbers, one per column", type(targets).__name__,
                 "use law.easiest(), law.hardest() or law.draw(rng)",
             ) from None  # fmt: skip
         if rows.ndim not in (1, 2) or rows.shape[-1] != self.columns or not rows.size:
@@ -98,7 +98,10 @@ class Law(ABC):
         outside = self._outside(rows)
         if outside.any():
             raise InvalidArgument(
-                argument, self.support_rule, float(rows[outside][0]), "use a row of the data itself"
+                argument,
+                self.support_rule,
+                float(rows[outside][0]),
+                "use a record of the data itself",
             )
         return rows
 
@@ -184,7 +187,7 @@ class Gaussian(Law):
 class Independent(Law):
     """Any independent columns: `function(rng, rows)` draws an array (rows, columns).
 
-    `support` is (low, high), numbers or one a column: targets outside it are refused.
+    `support` is (low, high), numbers or one per column: targets outside it are refused.
     """
 
     name = "independent"
@@ -219,7 +222,7 @@ class Independent(Law):
         if drawn.shape != (1 if rows is None else rows, self.columns):
             raise InvalidArgument(
                 "function", f"return an array (rows, {self.columns})", f"shape {drawn.shape}",
-                "draw all columns of every row",
+                "draw all columns of every record",
             )  # fmt: skip
         return drawn[0] if rows is None else drawn
 
@@ -261,7 +264,7 @@ def _vector(argument: str, values: ArrayLike) -> Matrix:
         vector = np.empty(0)
     if vector.ndim != 1 or not len(vector) or not np.isfinite(vector).all():
         raise InvalidArgument(
-            argument, "be finite numbers, one a column", f"shape {vector.shape}",
+            argument, "be finite numbers, one per column", f"shape {vector.shape}",
             "give a list such as [0.1, 0.5]",
         )  # fmt: skip
     return vector

@@ -3,7 +3,7 @@
 With v = z* - μ the leakage score of a target is m*_n = ‖v‖²/n in the metric (C + C_γ)⁻¹. A linear
 score w'o has κ = w'v/sqrt(n w'(C + C_γ)w), at most sqrt(m*_n) with equality for w = (C + C_γ)⁻¹v,
     power Φ(Φ⁻¹(α) + κ),   advantage 2Φ(κ/2) - 1,   AUC Φ(κ/√2),   ε(δ) of κ-Gaussian DP.
-A target enters a sub-sample of k = ρn rows with all of its columns or with none, so then
+A target enters a sub-sample of k = ρn records with all of its columns or with none, so then
     power (1-ρ)α + ρΦ(Φ⁻¹(α) + κ),   κ² = m*/ρ,
 and not Φ(Φ⁻¹(α) + sqrt(ρm*)) as printed in Theorem 6.6: the total variation is at most ρ.
 
@@ -243,12 +243,13 @@ def leakage(
     exact: bool = False,
     finite: bool = False,
 ) -> Any:
-    """The `Leakage` of a target of the mean of n rows, or a `Ranking` of many targets.
+    """The `Leakage` of a target of the mean of n records, or a `Ranking` of many targets.
 
-    `noise` is the standard deviation on the released mean, `subsample` the share of rows that it is
-    of, `guess` what a mistaken attacker takes the target for. `exact` convolves Bernoulli columns,
-    and uses the χ² laws of Gaussian ones; `finite` keeps the factor 1 - 1/n of the variance. In the
-    place of a law a `Mean` may be given, which knows n, noise and sub-sample already.
+    `noise` is the standard deviation on the released mean, `subsample` the share of records it is
+    taken over, `guess` what a mistaken attacker takes the target for. `exact` convolves Bernoulli
+    columns, and uses the χ² laws of Gaussian ones; `finite` keeps the factor 1 - 1/n of the
+    variance. In the place of a law a `Mean` may be given, which knows n, noise and sub-sample
+    already.
     """
     mean = _mean(law, n, noise, subsample)
     columns, rows = mean.law, mean.rows

@@ -1,9 +1,9 @@
-"""What is attacked: mechanisms that turn a data set of n rows into an output.
+"""What is attacked: mechanisms that turn a data set of n records into an output.
 
 `Mean` is the empirical mean, with Gaussian noise and sub-sampling; its outputs are drawn from their
 law, without a data set. `Release` is any function from a data set to an output.
 
-Neighbours replace a row: with the target in the data, it stands in for one of the n rows.
+Neighbours replace a record: with the target in the data, it stands in for one of the n records.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ CELLS = 1 << 21
 
 
 class Mechanism(ABC):
-    """A crafter's half of the game: data of n rows, and what is released of them."""
+    """A crafter's half of the game: data of n records, and what is released of them."""
 
     name: str
     n: int
 
     @abstractmethod
     def targets(self, rng: Generator, rounds: int) -> Any:
-        """Targets drawn from the law of the data, one a round."""
+        """Targets drawn from the law of the data, one per round."""
 
     @abstractmethod
     def outputs(self, rng: Generator, targets: Any, member: bool) -> Any:
@@ -79,7 +79,7 @@ class Mean(Mechanism):
 
     @property
     def subsample(self) -> float:
-        """The probability ρ that a row is among those that the mean is of."""
+        """The probability ρ that a record is among those that the mean is taken over."""
         return self.rows / self.n
 
     @property
@@ -122,9 +122,9 @@ Draw = Callable[..., Any]
 
 
 class Release(Mechanism):
-    """Any mechanism: `function(data)` or `function(data, rng)` of an array of n rows.
+    """Any mechanism: `function(data)` or `function(data, rng)` of an array of n records.
 
-    `law` is a law of data, or a function (rng, rows) that draws rows.
+    `law` is a law of data, or a function (rng, count) that draws records.
     """
 
     def __init__(
@@ -178,16 +178,16 @@ def check_noise(noise: Any) -> float:
 
 
 def check_subsample(subsample: Any, n: int) -> int:
-    """How many of n rows a share of them is."""
+    """How many of n records a share of them is."""
     real = isinstance(subsample, int | float | np.floating) and not isinstance(subsample, bool)
     if not real or not 0.0 < subsample <= 1.0:
         raise InvalidArgument("subsample", "be a share in (0, 1]", subsample, "use for example 0.5")
     rows = round(float(subsample) * n)
     if rows < 1 or abs(rows - subsample * n) > 1e-9 * n:
         raise InvalidArgument(
-            "subsample", f"make a whole number of {n} rows", subsample,
+            "subsample", f"make a whole number of {n} records", subsample,
             f"use for example {max(1, rows) / n:g}",
         )  # fmt: skip
     if rows < 2:
-        raise InvalidArgument("subsample", "keep at least 2 rows", subsample, f"use {2 / n:g}")
+        raise InvalidArgument("subsample", "keep at least 2 records", subsample, f"use {2 / n:g}")
     return rows

@@ -47,7 +47,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """The scores of members and of non-members, one a round, in the order of the rounds."""
+    """The scores of members and of non-members, one per round, in the order of the rounds."""
 
     members: NDArray[float64]
     nonmembers: NDArray[float64]
@@ -180,7 +180,7 @@ class Scores:
         if min(self.rounds) < 2:
             raise InvalidArgument(
                 "rounds", "leave rounds to count after a threshold was chosen", self.rounds,
-                "play at least 2 rounds a side",
+                "play at least 2 rounds per side",
             )  # fmt: skip
         return self.members[1::2], self.nonmembers[1::2]
 
@@ -272,16 +272,19 @@ def load(path: str | Path) -> Scores:
 
 
 def check_scores(argument: str, values: ArrayLike) -> NDArray[float64]:
-    """One score a round, none of them NaN; read-only."""
+    """One score per round, none of them NaN; read-only."""
     try:
         scores = np.array(values, float)
     except (TypeError, ValueError):
         raise InvalidArgument(
-            argument, "be numbers, one a round", type(values).__name__, "return one score a round"
+            argument,
+            "be numbers, one per round",
+            type(values).__name__,
+            "return one score per round",
         ) from None
     if scores.ndim != 1 or not len(scores):
         raise InvalidArgument(
-            argument, "be one score a round", f"shape {scores.shape}", "return an array (rounds,)"
+            argument, "be one score per round", f"shape {scores.shape}", "return an array (rounds,)"
         )
     if np.isnan(scores).any():
         raise InvalidArgument(

@@ -31,9 +31,9 @@ class Spread(NamedTuple):
 
 def adac_ucb_index(rule: Spread, view: View, arm: int, t: int) -> float:
     """m + sqrt((1/(2n) + 2b/n²) L)."""
-    budget, size = rule.alpha * math.log(t + 1.0), view.size[arm]
+    L, size = rule.alpha * math.log(t + 1.0), view.size[arm]
     square = (0.5 + 2.0 * rule.variance / size) / size
-    return float(view.value[arm] + math.sqrt(square * budget))
+    return float(view.value[arm] + math.sqrt(square * L))
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ class Optimism(NamedTuple):
 
 def adap_ucb_index(rule: Optimism, view: View, arm: int, t: int) -> float:
     """m + sqrt(L/(2n)) + L/(εn)."""
-    budget, size = rule.alpha * math.log(t + 1.0), view.size[arm]
-    width = math.sqrt(budget / (2.0 * size)) + budget / (rule.epsilon * size)
+    L, size = rule.alpha * math.log(t + 1.0), view.size[arm]
+    width = math.sqrt(L / (2.0 * size)) + L / (rule.epsilon * size)
     return float(view.value[arm] + width)
 
 
@@ -46,24 +46,24 @@ class AdaPUCB(Exploring):
         return Optimism(self.alpha, setting.pure_epsilon(self.name))
 
 
-def lifted_mean(rule: Optimism, view: View, arm: int, budget: float) -> float:
+def lifted_mean(rule: Optimism, view: View, arm: int, L: float) -> float:
     """clip01(m + L/(εn)): the mean, moved above what the noise may have taken."""
-    return clip01(view.value[arm] + budget / (rule.epsilon * view.size[arm]))
+    return clip01(view.value[arm] + L / (rule.epsilon * view.size[arm]))
 
 
 def adap_klucb_index(rule: Optimism, view: View, arm: int, t: int) -> float:
     """max{q : kl(clip01(m + L/(εn)), q) <= L/n}."""
-    budget = rule.alpha * math.log(t + 1.0)
-    return kl_upper(lifted_mean(rule, view, arm, budget), budget / view.size[arm])
+    L = rule.alpha * math.log(t + 1.0)
+    return kl_upper(lifted_mean(rule, view, arm, L), L / view.size[arm])
 
 
 def adap_klucb_exceeds(rule: Optimism, view: View, arm: int, t: int, level: float) -> bool:
     """Whether that index is above a level."""
     if level >= 1.0:
         return False
-    budget = rule.alpha * math.log(t + 1.0)
-    mean = lifted_mean(rule, view, arm, budget)
-    return bool(mean > level or view.size[arm] * kl(mean, level) < budget)
+    L = rule.alpha * math.log(t + 1.0)
+    mean = lifted_mean(rule, view, arm, L)
+    return bool(mean > level or view.size[arm] * kl(mean, level) < L)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from .schedules import EachRound
 from .view import View
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from .policy import Policy
 
 AHEAD = 16
@@ -39,7 +41,7 @@ class Ceilings(NamedTuple):
     """the arm that was played last"""
 
 
-def choose_under_ceilings(rule: Any, memory: Ceilings, view: View, t: int, rng: Any) -> int:
+def choose_under_ceilings(rule: Any, memory: Ceilings, view: View, t: int, rng: Generator) -> int:
     """argmax of `bound`, the first of equals; an arm without release first."""
     ceilings = memory.value
     best = memory.played[0]

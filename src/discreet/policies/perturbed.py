@@ -22,6 +22,7 @@ from ..compiled import Function, Kernel
 from ..errors import InvalidArgument, UnsupportedBudget
 from ..privacy.budgets import Approximate, Budget, Pure
 from ..privacy.mechanisms import TruncatedLaplace
+from .releases.entries import Entries, Silence
 from .releases.exact import Exact
 from .rules import Rule, choose_sampled, epsilon_delta
 from .starts import beta_start, check_start, gauss_start
@@ -30,6 +31,8 @@ from .view import Setting, View
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.random import Generator
 
     from .releases import Release
     from .releases.noise_of_mean import MeanNoise
@@ -49,7 +52,7 @@ class Leader(NamedTuple):
     shift: float
 
 
-def choose_perturbed(rule: Leader, memory: Any, view: View, t: int, rng: Any) -> int:
+def choose_perturbed(rule: Leader, memory: Any, view: View, t: int, rng: Generator) -> int:
     """An arm without rewards first; then argmax of R/N + sqrt(log T/N) + (shift + Z)/N.
 
     The arm with most pulls is drawn first: it usually wins. To beat a level, another needs Z > z.
@@ -139,7 +142,7 @@ class PerturbedLeader(Rule):
         return Leader(1, epsilon, delta, math.log(horizon), shift)
 
 
-def gaussian_mean(rule: Start, view: View, arm: int, t: int, rng: Any) -> float:
+def gaussian_mean(rule: Start, view: View, arm: int, t: int, rng: Generator) -> float:
     """N(R/N, 2/N)."""
     return float(view.value[arm] + math.sqrt(2.0 / view.size[arm]) * rng.standard_normal())
 
@@ -197,7 +200,7 @@ class BetaLeader(StartedLeader):
         return Start(beta_start(self.asked, self.calibration))
 
 
-def respond_rounded(release: Any, reward: float, rng: Any) -> float:
+def respond_rounded(release: Any, reward: float, rng: Generator) -> float:
     """A bit with the mean of the reward; bits stay as they are."""
     if reward == 0.0 or reward == 1.0:
         return reward
@@ -226,3 +229,9 @@ class ExactBits(Exact):
         if not self._checked_sizes(sizes):
             return None
         return MeanNoise((Part("response", 0.5 / sum(sizes), sum(sizes)),))
+
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """None: its sums are exact and stay private, choices are all that is public."""
+        return Silence(
+            f"{self.name!r} keeps exact sums to itself: a perturbed leader shows its choices only"
+        )

@@ -9,12 +9,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from ..checks import check_is
 from ..compiled import Kernel
 from ..errors import InvalidArgument
+from ..privacy.budgets import Budget
 from ..privacy.guarantees import Definition, Guarantee
 from ..privacy.source import SIMULATED, Source
 from .parts import ReleasePart, RulePart, SchedulePart
@@ -46,6 +47,10 @@ class BasePolicy(Generic[S]):
     recipe: Mapping[str, Any] = field(default_factory=dict, compare=False)
     label: str = field(default="", compare=False, kw_only=True)
     """What results, tables and pictures call it; default: its name, and what sets it apart."""
+    keeps: Budget | None = field(default=None, compare=False, kw_only=True)
+    """A budget of another kind that was asked for; what the row guarantees must imply it."""
+    why: tuple[str, ...] = field(default=(), compare=False, kw_only=True, repr=False)
+    """Why this row, where `discreet.policy` was asked for a budget and no name."""
     kind: ClassVar[str]
     """"finite", "identify" or "linear": a key of `discreet.policies.registry.KINDS`."""
     made_of: ClassVar[dict[str, type]]
@@ -60,6 +65,12 @@ class BasePolicy(Generic[S]):
             raise InvalidArgument(
                 "label", "be text without spaces around it", self.label, 'for example label="ours"'
             )
+        if self.keeps is not None:
+            self.stated(self.guarantee)  # a budget that is not kept is refused
+
+    def stated(self, derived: Guarantee) -> Guarantee:
+        """A derived guarantee, with the budget that was asked for where that is of another kind."""
+        return derived if self.keeps is None else replace(derived, keeps=self.keeps)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -81,7 +92,7 @@ class BasePolicy(Generic[S]):
         raise InvalidArgument(
             "policy", "be a row that runs to a horizon",
             f"{self.name}, which is {WORDS[self.kind]}",
-            "discreet.identify.identify runs rows that stop",
+            "use discreet.identify.identify, or `discreet identify` on the command line",
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
@@ -128,11 +139,10 @@ class Policy(BasePolicy[Setting]):
         means and randomises the choice pays for every choice: instantaneous privacy.
         """
         released = self.release.guarantee(self.schedule)
-        if released.is_private or self.rule.budget is None:
-            return released
-        return Guarantee(
-            self.rule.budget, Definition.INSTANTANEOUS, conditions=("rewards lie in [0, 1]",)
-        )
+        if not released.is_private and self.rule.budget is not None:
+            conditions = ("rewards lie in [0, 1]",)
+            released = Guarantee(self.rule.budget, Definition.INSTANTANEOUS, conditions=conditions)
+        return self.stated(released)
 
     def verify(self, arms: int = 2, horizon: int = 300, *, live: bool = False) -> Verification:
         """The claim beside what the row's own kernels spend, computed by running them on symbols.

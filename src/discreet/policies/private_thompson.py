@@ -28,6 +28,7 @@ from ..privacy.counters import tree_add
 from ..privacy.guarantees import Definition, Guarantee
 from .releases.base import laplace_parts, noise
 from .releases.counting import Tree
+from .releases.entries import AGAIN, SIZES, Entries, Silence
 from .rules import Rule, clip01
 from .schedules import UNTIL_THE_END, Phases, Schedule, check_length
 from .thompson import choose_beta
@@ -35,6 +36,8 @@ from .view import Setting, View
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.random import Generator
 
     from .releases.noise_of_mean import MeanNoise
 
@@ -65,7 +68,13 @@ class GapLedger(NamedTuple):
 
 
 def publish_gap_or_tree(
-    release: GapScale, ledger: GapLedger, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: GapScale,
+    ledger: GapLedger,
+    view: View,
+    arm: int,
+    rounds: int,
+    total: float,
+    rng: Generator,
 ) -> None:
     """Phase 1: value = noisy mean of the batch. From phase 2 on: value = tree sum / N."""
     if release.phase == GAP and ledger.halvings[0] >= 0:
@@ -97,7 +106,7 @@ def best_two_differ(view: View) -> float:
 
 @dataclass(frozen=True)
 class GapThenTree(Tree):
-    """Noisy means of batches, then a tree an arm; a reward is in one of the two.
+    """Noisy means of batches, then a tree per arm; a reward is in one of the two.
 
     The node noise is Lap(h/ε), that of a batch Lap(1/ε). `divided`: 2K times both, as printed.
     """
@@ -145,6 +154,11 @@ class GapThenTree(Tree):
             setting, sizes, (self.parameters(setting).scale, sum(sizes).bit_count())
         )
 
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """The tree where it holds a power of two of rewards, one node; the batches of the gap's
+        estimation, which have other noise, are left out."""
+        return Entries(AGAIN, self.noise_of_sum(setting), SIZES, doubling=True)
+
     def guarantee(self, schedule: Schedule, horizon: int | None = None) -> Guarantee:
         """Table DP: the blocks are aligned as long as nobody replaces the arms that are chosen."""
         derived = super().guarantee(schedule, horizon)
@@ -183,7 +197,7 @@ class Progress(NamedTuple):
     gap: Any
 
 
-def choose_phased(rule: Phases3, memory: Progress, view: View, t: int, rng: Any) -> int:
+def choose_phased(rule: Phases3, memory: Progress, view: View, t: int, rng: Generator) -> int:
     """The next arm of phase 1 or 2, or a draw from the Beta laws."""
     arms = len(view.size)
     if memory.phase[0] == GAP:

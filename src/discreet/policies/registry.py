@@ -44,6 +44,7 @@ from ..privacy.budgets import (
     budget_from,
     budget_from_dict,
 )
+from ..privacy.budgets.serving import equivalent_pure
 
 KINDS = {
     "finite": "discreet.policies.catalogue",
@@ -133,7 +134,7 @@ class Entry(Generic[Built]):
 
     @classmethod
     def serving(cls, kind: type[Budget]) -> list[str]:
-        """The lines that can be calibrated to a kind of budget."""
+        """The lines that are calibrated to a kind of budget, without a conversion."""
         return [entry.name for entry in cls.catalogue.values() if kind in entry.budgets]
 
     @property
@@ -212,16 +213,24 @@ class Entry(Generic[Built]):
             )  # fmt: skip
 
     def served(self, budget: Budget) -> Budget:
-        """The budget, if it is of a kind that the builder takes."""
+        """A budget that the builder takes: the one asked for, or the pure one that keeps it."""
         if isinstance(budget, Approximate) and budget.delta == 0.0 and Pure in self.budgets:
             return budget.to_pure()
         if not isinstance(budget, self.budgets):
+            if Pure in self.budgets and isinstance(budget, Budget):
+                return equivalent_pure(budget)
             others = ", ".join(self.serving(type(budget)))
             raise UnsupportedBudget(
                 "budget", f"be {' or '.join(kind.kind for kind in self.budgets)} for {self.name}",
                 budget, f"{self.fix}; or take one of {others}" if others else self.fix,
             )  # fmt: skip
         return budget
+
+    def stating(self, made: Built, budget: Budget | None) -> Built:
+        """The row, with the budget that was asked for where it keeps that by another kind."""
+        if budget is None or budget.implies(self.served(budget)):
+            return made
+        return replace(made, keeps=budget)  # type: ignore[type-var]  # rows are dataclasses
 
     @property
     def fix(self) -> str:
@@ -239,7 +248,7 @@ class PolicyEntry(Entry[Built]):
             self.build(**options) if budget is None else self.build(self.served(budget), **options)
         )
         recipe = {"name": self.name, "budget": None if budget is None else budget.to_dict()}
-        return self.composed(parts, recipe | options)
+        return self.stating(self.composed(parts, recipe | options), budget)
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> Built:

@@ -19,6 +19,8 @@ from .parts import RulePart
 from .view import Setting, View, fresh_view
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from .releases import Release
 
 
@@ -36,6 +38,11 @@ class Rule(RulePart[Setting]):
 
     def check_release(self, release: Release) -> None:
         """Refuse a release on which the rule's own claim, or its formula, would not hold."""
+
+    def planned_rounds(self, setting: Setting) -> tuple[int, bool] | None:
+        """For rules that fix the sizes of all batches themselves: the most releases of an arm, and
+        whether all arms get them, whatever is released. Else None."""
+        return None
 
     @property
     def budget(self) -> Budget | None:
@@ -59,7 +66,7 @@ sample: Callable[[Any, View, int, int, Any], float] = open_slot("sample")
 """The sampled index of an arm."""
 
 
-def choose_largest(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
+def choose_largest(rule: Any, memory: Any, view: View, t: int, rng: Generator) -> int:
     """An arm without release first; then argmax of `index`, the first of equals."""
     best, level = 0, -1e300
     for arm in range(len(view.size)):
@@ -71,7 +78,7 @@ def choose_largest(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
     return best
 
 
-def choose_highest(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
+def choose_highest(rule: Any, memory: Any, view: View, t: int, rng: Generator) -> int:
     """The same with `bound`, what depends on the round worked out once."""
     now = level(rule, t)
     best, largest = 0, -1e300
@@ -84,7 +91,7 @@ def choose_highest(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
     return best
 
 
-def choose_exceeding(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
+def choose_exceeding(rule: Any, memory: Any, view: View, t: int, rng: Generator) -> int:
     """The same arm, but an index is solved for only if it is known to win so far.
 
     For indices defined by an equation: comparing one with a level takes one evaluation of the
@@ -101,7 +108,7 @@ def choose_exceeding(rule: Any, memory: Any, view: View, t: int, rng: Any) -> in
     return best
 
 
-def choose_smallest(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
+def choose_smallest(rule: Any, memory: Any, view: View, t: int, rng: Generator) -> int:
     """An arm without release first; then argmin of `score`, the first of equals."""
     for arm in range(len(view.size)):
         if view.size[arm] == 0:
@@ -115,7 +122,7 @@ def choose_smallest(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int
     return best
 
 
-def choose_sampled(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
+def choose_sampled(rule: Any, memory: Any, view: View, t: int, rng: Generator) -> int:
     """An arm with fewer than `start` rewards first; then argmax of a sample of every arm."""
     for arm in range(len(view.size)):
         if view.size[arm] < rule.start:

@@ -43,6 +43,17 @@ class Schedule(SchedulePart[Setting]):
     """Base of all schedules of finite arms."""
 
     length: ClassVar[Function]
+    fixed_sizes: ClassVar[bool] = False
+    """Whether the sizes at an arm's releases are fixed before the first outcome."""
+    grows: ClassVar[bool] = False
+    """Whether they also multiply, so that there are few of them."""
+
+    def looks(self, setting: Setting) -> int | None:
+        """The most releases of an arm within the horizon, where their sizes are fixed beforehand;
+        else None."""
+        if setting.horizon is None or not self.fixed_sizes:
+            return None
+        return self.releases(setting.horizon)
 
     def releases(self, horizon: int) -> int:
         """The most releases that one arm can see within the horizon."""
@@ -59,6 +70,7 @@ class EachRound(Schedule):
     """A release after every round."""
 
     name: ClassVar[str] = "each round"
+    fixed_sizes: ClassVar[bool] = True
     length: ClassVar[Function] = staticmethod(one_round)
 
 
@@ -91,6 +103,8 @@ class Geometric(Schedule):
     first: int = 1
     name: ClassVar[str] = "geometric"
     length: ClassVar[Function] = staticmethod(growing)
+    fixed_sizes: ClassVar[bool] = True
+    grows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         fix = "use for example ratio=2.0"
@@ -103,6 +117,15 @@ class Geometric(Schedule):
     def parameters(self, setting: Setting) -> Growth:
         cap = self.first if setting.horizon is None else setting.horizon // (10 * setting.arms)
         return Growth(max(1, min(self.first, cap)), float(self.ratio))
+
+    def looks(self, setting: Setting) -> int | None:
+        if setting.horizon is None or self.ratio - 1.0 < SLOWEST:
+            return None
+        pulls, ratio = self.parameters(setting)
+        looks = 1
+        while (pulls := pulls + math.ceil((ratio - 1.0) * pulls)) <= setting.horizon:
+            looks += 1
+        return looks
 
     def releases(self, horizon: int) -> int:
         # from 1 and not from `first`, which `parameters` may cut down: a smaller first batch leaves
@@ -146,6 +169,7 @@ class Regular(Schedule):
 
     every: int
     name: ClassVar[str] = "every f rounds"
+    fixed_sizes: ClassVar[bool] = True
     length: ClassVar[Function] = staticmethod(every_so_often)
 
     def __post_init__(self) -> None:

@@ -15,13 +15,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
 from .ceilings import under_ceilings
 from .rules import Rule, choose_highest
 from .view import Setting, View
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 
 class TreeWidth(NamedTuple):
@@ -161,7 +164,7 @@ class Kept(NamedTuple):
     size: Any
 
 
-def choose_kept(rule: Any, memory: Kept, view: View, t: int, rng: Any) -> int:
+def choose_kept(rule: Any, memory: Kept, view: View, t: int, rng: Generator) -> int:
     """argmax of mean + sqrt(2 log t/N), renewed only when the arm has a new release."""
     best, largest = 0, -1e300
     for arm in range(len(view.size)):

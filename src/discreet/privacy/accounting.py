@@ -176,7 +176,7 @@ def _closed(merged: dict[Budget | Laplace, int]) -> Curve:
     if all(isinstance(core, Pure) for core in cores):
         options.append(compose(*cores))
         rho = math.fsum(
-            k * e.epsilon**2 / 2.0
+            k * Pure(e.epsilon).to_zcdp().rho
             for e, k in zip(each, merged.values(), strict=True)
             if isinstance(e, Pure | Approximate)
         )

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from .tradeoff import Tradeoff
 
 
+PUBLIC_STRATUM = "everybody belongs to one stratum, which is public"
+"""What the guarantee of trials by stratum rests on."""
+
+
 class Definition(Enum):
     """Who sees what, and what is allowed to change."""
 
@@ -83,13 +87,15 @@ class Guarantee:
     """What a policy promises.
 
     `unit` is the number of outcomes of one user that are protected together; `conditions` are the
-    assumptions, in plain words, without which the promise is void.
+    assumptions, in plain words, without which the promise is void; `keeps` is a budget of another
+    kind that was asked for, and that `budget` implies.
     """
 
     budget: Budget
     definition: Definition
     unit: int = 1
     conditions: tuple[str, ...] = ()
+    keeps: Budget | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.budget, Budget):
@@ -107,6 +113,10 @@ class Guarantee:
         if not isinstance(given, tuple | list) or not all(isinstance(c, str) for c in given):
             raise InvalidArgument("conditions", "be a tuple of sentences", given, "write ('...',)")
         object.__setattr__(self, "conditions", tuple(given))
+        if self.keeps is not None and not self.budget.implies(self.keeps):
+            raise InvalidArgument(
+                "keeps", f"be a budget that {self.budget} implies", self.keeps, "leave it out"
+            )
 
     @classmethod
     def none(cls) -> Guarantee:
@@ -154,7 +164,7 @@ class Guarantee:
         rounds = count("rounds", rounds, fix="give the length of the run")
         if self.definition is not Definition.INSTANTANEOUS:
             return self
-        whole = replace(self, definition=Definition.VIEW)
+        whole = replace(self, definition=Definition.VIEW, keeps=None)
         try:
             basic: Budget = self.budget.times(rounds)
         except NoConversion:
@@ -180,11 +190,13 @@ class Guarantee:
             raise NoConversion(
                 "m", "be 1 for global DP, whose average is over single outcomes", m, "use view DP"
             )
-        return replace(self, budget=self.budget.group(m), unit=self.unit * m)
+        if m == 1:
+            return self
+        return replace(self, budget=self.budget.group(m), unit=self.unit * m, keeps=None)
 
     def as_approximate(self, delta: float) -> Guarantee:
         """The same promise stated as (ε, δ)-DP."""
-        return replace(self, budget=self.budget.to_approximate(delta))
+        return replace(self, budget=self.budget.to_approximate(delta), keeps=None)
 
     def tradeoff(self) -> Tradeoff:
         """What the promise means to a person: the power of the best attacker at every level.
@@ -214,23 +226,25 @@ class Guarantee:
         if delta >= 1:
             raise NoConversion("delta", "keep K^T δ below 1", self.budget.delta, "lower delta")
         budget = Approximate(self.budget.epsilon, max(delta, self.budget.delta))
-        return replace(self, budget=budget, definition=Definition.TABLE)
+        return replace(self, budget=budget, definition=Definition.TABLE, keeps=None)
 
     def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
-        return {
+        said: dict[str, object] = {
             "budget": self.budget.to_dict(),
             "definition": self.definition.value,
             "unit": self.unit,
             "conditions": list(self.conditions),
         }
+        return said if self.keeps is None else {**said, "keeps": self.keeps.to_dict()}
 
     def short(self) -> str:
-        """For a table: "ε = 1 (interactive)"."""
+        """For a table: "ε = 1 (interactive)", or "ε = 0.806 (interactive; keeps μ = 1)"."""
         if not self.is_private:
             return "not private"
         unit = "" if self.unit == 1 else f", {self.unit} outcomes each"
-        return f"{self.budget} ({self.definition.value}{unit})"
+        kept = "" if self.keeps is None else f"; keeps {self.keeps}"
+        return f"{self.budget} ({self.definition.value}{unit}{kept})"
 
     def __str__(self) -> str:
         """One sentence for a reader who has never met differential privacy."""
@@ -245,7 +259,8 @@ class Guarantee:
             if self.unit == 1
             else f"changing up to {self.unit} of one participant's outcomes"
         )
-        label = f"({self.budget}, {_KIND[self.budget.kind]}, {self.definition.value} DP)"
+        kept = "" if self.keeps is None else f", which keeps {self.keeps}"
+        label = f"({self.budget}, {_KIND[self.budget.kind]}, {self.definition.value} DP{kept})"
         parts = [_SETTING[self.definition], changed, " ", self._effect(), " ", label]
         if self.definition is Definition.INSTANTANEOUS:
             parts.append("; the whole run costs more, because every round pays again")
@@ -280,7 +295,7 @@ class Guarantee:
 def guarantee_from_dict(data: Mapping[str, object]) -> Guarantee:
     """The guarantee that to_dict() wrote."""
     keys = {"budget", "definition", "unit", "conditions"}
-    if not isinstance(data, Mapping) or set(data) != keys:
+    if not isinstance(data, Mapping) or set(data) - {"keeps"} != keys:
         raise InvalidArgument(
             "guarantee", f"have exactly the keys {', '.join(sorted(keys))}", data, "see to_dict()"
         )
@@ -292,9 +307,11 @@ def guarantee_from_dict(data: Mapping[str, object]) -> Guarantee:
     conditions = data["conditions"]
     if not isinstance(conditions, list | tuple):
         raise InvalidArgument("conditions", "be a list of sentences", conditions, "see to_dict()")
+    keeps = data.get("keeps")
     return Guarantee(
         budget_from_dict(cast("Mapping[str, object]", data["budget"])),
         Definition(data["definition"]),
         cast("int", data["unit"]),
         tuple(conditions),
+        None if keeps is None else budget_from_dict(cast("Mapping[str, object]", keeps)),
     )

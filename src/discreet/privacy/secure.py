@@ -18,7 +18,7 @@ import secrets
 import threading
 from collections.abc import Callable
 from functools import lru_cache
-from time import perf_counter_ns
+from time import get_clock_info, perf_counter_ns, thread_time_ns
 from typing import Any
 
 from discreet.errors import DiscreetError, InvalidArgument, UnsupportedBudget
@@ -33,6 +33,9 @@ MARGIN = 4
 SHORTEST_WINDOW = 400_000
 """Nanoseconds."""
 _DUMMIES = 50
+_IN_A_ROW = 8
+"""Windows that fail one after the other before they are made longer."""
+_FINE = get_clock_info("thread_time").resolution <= 1e-6
 _lock = threading.Lock()
 
 
@@ -72,21 +75,29 @@ def padded(law: str, draw: Callable[[Any], Any], value: Any) -> int:
     So every duration that differs belongs to noise that nobody uses, and whether a window fails
     does not depend on the noise (a draw alone would be hit the likelier the longer it is). An
     undisturbed draw fits with `MARGIN` to spare: noise of 40 scales, probability e^-40. Should one
-    outlast its window all the same, later windows of that law are longer.
+    outlast its window all the same, by the processor time that it took or time after time, later
+    windows of that law are longer; a busy machine alone does not make them so.
     """
     with _lock:
-        window = _windows.get(law) or _measured(law, draw, value)
+        window, failed = _windows.get(law) or _measured(law, draw, value), 0
         while True:
-            end = perf_counter_ns() + window
+            begun, end = _spent(), perf_counter_ns() + window
             drawn = _drawn(draw, value)
-            now = perf_counter_ns()
-            if now >= end:
+            now, taken = perf_counter_ns(), _spent() - begun
+            if now < end:
+                while now < end:
+                    now = perf_counter_ns()
+                if now - end < window >> 3:
+                    return drawn
+            failed += 1
+            if taken >= window or failed % _IN_A_ROW == 0:
                 _windows[law] = window = 2 * window
-                continue
-            while now < end:
-                now = perf_counter_ns()
-            if now - end < window >> 3:
-                return drawn
+
+
+def _spent() -> int:
+    """Nanoseconds of processor time, which a busy machine does not lengthen; of time, where a
+    system counts the former coarsely."""
+    return thread_time_ns() if _FINE else perf_counter_ns()
 
 
 _windows: dict[str, int] = {}
@@ -104,7 +115,7 @@ def _drawn(draw: Callable[[Any], Any], value: Any) -> int:
 def _measured(law: str, draw: Callable[[Any], Any], value: Any) -> int:
     """The window of a law, from draws about nobody.
 
-    Nine in ten of them count: the longest may have lost the processor. Responses are measured on
+    Nine in ten of them count: the longest may have been disturbed. Responses are measured on
     both bits with a fair coin, for a draw that outlasts its window is drawn anew: were flipped bits
     rare and slow, they might all outlast a window that was measured on the others.
     """
@@ -113,9 +124,9 @@ def _measured(law: str, draw: Callable[[Any], Any], value: Any) -> int:
         draw, publics = _response(math.ulp(1.0)), ((0, 1), (1, 1))
     durations = []
     for turn in range(2 * _DUMMIES):
-        begun = perf_counter_ns()
+        begun = _spent()
         _drawn(draw, publics[turn % len(publics)])
-        durations.append(perf_counter_ns() - begun)
+        durations.append(_spent() - begun)
     warm = sorted(durations[_DUMMIES:])
     _windows[law] = window = max(MARGIN * warm[9 * _DUMMIES // 10], SHORTEST_WINDOW)
     return window

@@ -1,9 +1,11 @@
-"""Two sources of noise, one law: a fast one for simulation, a secure one for real people.
+"""Sources of noise, one law: a fast one for simulation, a secure one for real people.
 
 A release is written once, with a `noise` to be filled in. A source says what is filled in, in
 which unit rewards are counted, and at which scale the noise keeps a budget:
 
 - `SIMULATED`: floats from the numpy Generator that the kernel is handed. Protects nobody.
+- `REHEARSED`: the same noise, on whole numbers of the same units as `SECURE`: for rehearsals of
+  live trials, which must differ from them in the noise alone. Protects nobody either.
 - `SECURE`: rewards are integers, a reward of 1 is `RESOLUTION` units; discrete noise from OpenDP,
   whose own privacy map proves the scale. Takes no generator, so it has no seed.
 """
@@ -20,6 +22,8 @@ from .mechanisms import Gaussian, Laplace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from numpy.random import Generator
 
 RESOLUTION = 1 << 20
 """Units in a reward of 1 on the secure path: fine enough that the discrete noise and the
@@ -38,7 +42,7 @@ class Source:
     def laplace_scale(self, epsilon: float) -> float:
         """Scale, in units, of Laplace noise that hides one reward in [0, 1] at ε."""
         if not self.secure:
-            return Laplace.calibrated(Pure(epsilon)).scale
+            return self.unit * Laplace.calibrated(Pure(epsilon)).scale
         from . import secure
 
         return secure.laplace_scale(epsilon, self.unit)
@@ -46,7 +50,7 @@ class Source:
     def gaussian_scale(self, budget: Budget, calibration: str = "exact") -> float:
         """Standard deviation, in units, of Gaussian noise that hides one reward in [0, 1]."""
         if not self.secure:
-            return Gaussian.calibrated(budget, calibration=calibration).scale
+            return self.unit * Gaussian.calibrated(budget, calibration=calibration).scale
         from . import secure
 
         scale = secure.gaussian_scale(budget, self.unit)
@@ -74,6 +78,12 @@ def _secure_response(reward: int, epsilon: float, rng: None) -> int:
     return secure.randomised_response(reward, RESOLUTION, epsilon)
 
 
+def _rehearsed_response(reward: int, epsilon: float, rng: Generator) -> int:
+    from .noise import randomised_response  # by name: `noise` is filled in where kernels are linked
+
+    return int(randomised_response(reward / RESOLUTION, epsilon, rng))
+
+
 def _squash(reward: float, unit: int) -> float:
     """1 / (1 + e^-r)."""
     return 1.0 / (1.0 + math.exp(-reward))
@@ -95,6 +105,18 @@ SIMULATED = Source(
         "response": noise.randomised_response,
         "truncated": noise.truncated_laplace,
         "squash": _squash,
+    },
+)
+
+REHEARSED = Source(
+    "rehearsed",
+    unit=RESOLUTION,
+    secure=False,
+    kernels={
+        "laplace": noise.laplace,
+        "gaussian": noise.gaussian,
+        "response": _rehearsed_response,
+        "squash": _secure_squash,
     },
 )
 

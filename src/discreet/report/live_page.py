@@ -1,18 +1,20 @@
-"""The section of a report that tells of a live trial."""
+"""Live trials on a page: the one that runs now, and the story of one in a longer report."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
+from ..checks import one_of
 from .html import joined, strong
 from .numbers import count, decimal
 from .page import Page
 from .pictures import title
 
 STATUS = {
-    "collecting": "collecting patients for the next release",
+    "collecting": "collecting",
     "settling": "waiting for the last outcomes",
     "finished": "finished",
 }
@@ -29,7 +31,7 @@ class LiveStory:
     events: Mapping[str, int]
     """What happened, and how often."""
     report: Mapping[str, Any]
-    """What the trial publishes: `Trial.report()`."""
+    """What the trial publishes: `Trial.report()`, of a clock that counts days."""
 
 
 def add_live(page: Page, story: LiveStory) -> Page:
@@ -45,7 +47,171 @@ def add_live(page: Page, story: LiveStory) -> Page:
         "These numbers are known only because the patients are simulated: who answered, and when, "
         "is private too. What follows is all that the trial itself publishes."
     )
-    return public_report(page, story.report)
+    public_report(page, story.report)
+    if story.report.get("course"):
+        add_course(page, story.report, Times("days", story.report), page.heading)
+    return page
+
+
+DAY = 86_400.0
+CLOCKS = ("utc", "days")
+
+
+class Times:
+    """Moments in words: of a clock that counts seconds since 1970, or of one that counts days."""
+
+    def __init__(self, clock: str, report: Mapping[str, Any]) -> None:
+        self.dates = one_of("clock", clock, *CLOCKS) == "utc"
+        course = report.get("course") or [{"time": 0.0}]
+        self.start = course[0]["time"] if self.dates else 0.0
+
+    def __call__(self, moment: float | None) -> str:
+        """ "2026-03-01 14:05 UTC", or "day 17.2"."""
+        if moment is None:
+            return "–"
+        if not self.dates:
+            return f"day {moment:.1f}"
+        return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+    def day(self, moment: float) -> float:
+        """Days since the first release, or since the beginning."""
+        return (moment - self.start) / (DAY if self.dates else 1.0)
+
+    @property
+    def across(self) -> str:
+        """What such days are called."""
+        return "days since the first release" if self.dates else "day"
+
+
+def trial_report(report: Mapping[str, Any], clock: str = "utc") -> Page:
+    """The page of one trial, from `Trial.report()`: where it stands, its assignments over time, the
+    released means, what happens next. Made of what is public, so anybody may see it.
+
+    `clock`: "utc" if its clock counts seconds since 1970, as it does by default; or "days".
+    """
+    times = Times(clock, report)
+    page = Page("A private adaptive trial", subtitle=_standing(report))
+    if "protects" in report:
+        page.note(f"This is a rehearsal. It protects {report['protects']}.", warning=True)
+    page.section("Where it stands").text(report["policy"])
+    if report.get("most_played") is not None:
+        arm_table(
+            page, report, ("Arm", "Mean, with noise"),
+            "All arms. The noise in the means protects participants: the more of them a release "
+            "covers, the less it matters.",
+        )  # fmt: skip
+    elif report.get("arms"):
+        page.table(
+            ["Arm", "Assigned"], [[str(arm["arm"]), arm["assigned"]] for arm in report["arms"]],
+            caption="All arms.",
+        )  # fmt: skip
+    if report.get("recommendation") is not None:
+        page.note(f"The trial has stopped, and recommends {report['recommendation']['arm']}.")
+    answered = [arm for arm in report.get("arms") or () if arm.get("answered") is not None]
+    if answered:
+        page.table(
+            ["Arm", "Answered", "Mean, if all others had the worst", "… or the best outcome"],
+            [
+                [str(arm["arm"]), decimal(arm["answered"], 2), *_bounds(arm)]
+                for arm in answered
+            ],
+            caption="Missing outcomes. The means above are of those who answered, taken to be like "
+            "the others of their arm; these bounds assume nothing. All contain noise.",
+            numeric=(1, 2, 3),
+        )  # fmt: skip
+    if report.get("trend"):
+        page.table(
+            ["Arm", "Behind the leader", "Standard error"],
+            [
+                [str(arm["arm"]), decimal(arm["mean"], 3), decimal(arm["error"], 3)]
+                for arm in report["trend"]["behind"]
+            ],
+            caption=f"Differences to {report['trend']['leader']}, within epochs of fixed "
+            "allocation: a trend that all arms share cancels in them.",
+            numeric=(1, 2),
+        )  # fmt: skip
+    if report.get("course"):
+        add_course(page, report, times, page.section)
+    page.section("What happens next").items(next_steps(report, times))
+    page.section("What is promised").text(report["guarantee"]).text(report["meaning"])
+    return page.footer(
+        "Everything on this page is made of releases and of public counts; looking at it, and "
+        "deciding by it, costs no privacy."
+    )
+
+
+def _standing(report: Mapping[str, Any]) -> str:
+    of = "" if report["horizon"] is None else f" of {count(report['horizon'])}"
+    return (
+        f"{STATUS.get(report['status'], report['status']).capitalize()}: "
+        f"{count(report['assigned'])}{of} participants, {count(report['releases'])} releases"
+    )
+
+
+def _bounds(arm: Mapping[str, Any]) -> list[str]:
+    return ["–", "–"] if arm["bounds"] is None else [decimal(x, 3) for x in arm["bounds"]]
+
+
+def add_course(
+    page: Page, report: Mapping[str, Any], times: Times, begin: Callable[[str], Page]
+) -> None:
+    """Assignments and released means over time, under headings that `begin` makes."""
+    from .live_pictures import assignments_picture, means_picture
+
+    course = report["course"]
+    days = [times.day(entry["time"]) for entry in course]
+    last = course[-1]["assigned"]
+    begin("Assignments over time").figure(
+        assignments_picture(report, days, times.across),
+        caption="Participants of every arm, each time a block was released.",
+        alt="Participants at the last release: "
+        + ", ".join(f"{arm} {count(places)}" for arm, places in last.items()) + ".",
+    )  # fmt: skip
+    spans = "their intervals" if report["intervals"] is not None else "worst-case bounds"
+    means = ", ".join(
+        f"{arm['arm']} {decimal(arm['mean'], 3)}"
+        for arm in report["arms"]
+        if arm["mean"] is not None
+    )
+    begin("Released means").figure(
+        means_picture(report, days, times.across),
+        caption=f"Means with the noise that protects participants, one point per release; at the "
+        f"right {spans} now.",
+        alt=f"Released means now: {means}.",
+    ).table(
+        ["Released", "Arm", "Places behind it", "Mean"],
+        [
+            [times(entry["time"]), str(entry["arm"]), entry["size"],
+             "–" if entry["mean"] is None else decimal(entry["mean"], 3)]
+            for entry in course[-12:]
+        ],
+        caption="The latest releases.", numeric=(2, 3),
+    )  # fmt: skip
+
+
+def next_steps(report: Mapping[str, Any], times: Times) -> list[str]:
+    """What will be released, and when; what is being filled; when it ends."""
+    steps = []
+    blocks = report.get("blocks") or ()
+    for block in sorted((b for b in blocks if b["due"] is not None), key=lambda b: b["due"]):
+        steps.append(
+            f"{times(block['due'])}: block {block['block']} of {block['arm']} "
+            f"({count(block['filled'])} participants) is released."
+        )
+    for block in (b for b in blocks if b["due"] is None):
+        size = "" if block["size"] is None else f" of {count(block['size'])}"
+        steps.append(
+            f"Block {block['block']} of {block['arm']} has {count(block['filled'])}{size} places "
+            "filled; once it is full, its outcomes are waited for and released together."
+        )
+    if report["status"] == "collecting" and report["horizon"] is not None:
+        left = report["horizon"] - report["assigned"]
+        steps.append(f"{count(max(left, 0))} more participants, then the trial ends.")
+    if report["status"] == "finished":
+        steps.append("Nothing: the trial is over, and everything is released.")
+    if report.get("ended"):
+        steps.append(f"It was ended by hand; the reason given: {report['ended'].get('by')}.")
+    return steps or ["It waits for participants."]
 
 
 def interval_text(arm: Mapping[str, Any]) -> str:
@@ -57,12 +223,11 @@ def interval_text(arm: Mapping[str, Any]) -> str:
 
 
 def public_report(page: Page, report: Mapping[str, Any]) -> Page:
-    """What a live trial publishes about itself."""
+    """What a live trial publishes about itself, in a longer report about treatments."""
     present = {}
     for block in report.get("blocks", [report["batch"]] if "batch" in report else []):
         size = "" if block["size"] is None else f" of {count(block['size'])}"
-        words = f"{count(block['filled'])}{size} patients assigned"
-        present[str(block["arm"])] = words
+        present[str(block["arm"])] = f"{count(block['filled'])}{size} patients assigned"
     page.heading("The public report of the trial").terms(
         {
             "Policy": report["policy"],
@@ -71,32 +236,32 @@ def public_report(page: Page, report: Mapping[str, Any]) -> Page:
             f"{count(report['assigned'])} patients assigned, {count(report['rounds'])} of them "
             f"used for learning, {count(report['releases'])} releases",
             "Treatment given most often": str(report["most_played"]),
-            "Present blocks": "; ".join(f"{arm}, {words}" for arm, words in present.items()),
+            "Present blocks": "; ".join(f"{arm}, {words}" for arm, words in present.items())
+            or "none: everything is released",
         }
     )
+    return arm_table(
+        page, report, ("Treatment", "Success rate, with noise"),
+        "Published by the live trial. The rates contain the noise that protects the patients: the "
+        "more patients a release covers, the less it matters.",
+    )  # fmt: skip
+
+
+def arm_table(
+    page: Page, report: Mapping[str, Any], words: tuple[str, str], caption: str
+) -> Page:  # fmt: skip
+    """Counts, means and intervals of the arms, which are called as `words` says."""
     held = report.get("intervals")
-    level = "Interval" if held is None else f"{100.0 * held['level']:g} % interval ({held['kind']})"
-    return page.table(
+    arm_word, mean_word = words
+    header = [arm_word, "Assigned", "Used for learning", "Releases", mean_word]
+    if held is not None:
+        about = ", of those who answer" if held.get("estimand") == "responders" else ""
+        header.append(f"{100.0 * held['level']:g} % interval ({held['kind']}){about}")
+    rows = [
         [
-            "Treatment",
-            "Assigned",
-            "Used for learning",
-            "Releases",
-            "Success rate, with noise",
-            level,
-        ],
-        [
-            [
-                str(arm["arm"]).capitalize(),
-                arm["assigned"],
-                arm["used"],
-                arm["releases"],
-                "–" if arm["mean"] is None else decimal(arm["mean"], 3),
-                interval_text(arm),
-            ]
-            for arm in report["arms"]
-        ],
-        caption="Published by the live trial. The rates contain the noise that protects the "
-        "patients: the more patients a release covers, the less it matters.",
-        numeric=(1, 2, 3, 4, 5),
-    )
+            str(arm["arm"]).capitalize(), arm["assigned"], arm["used"], arm["releases"],
+            "–" if arm["mean"] is None else decimal(arm["mean"], 3), interval_text(arm),
+        ][: len(header)]
+        for arm in report["arms"]
+    ]  # fmt: skip
+    return page.table(header, rows, caption=caption, numeric=range(1, len(header)))

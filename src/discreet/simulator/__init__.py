@@ -2,5 +2,6 @@
 
 from .results import Comparison, Result, load
 from .runs import compare, simulate
+from .strata import simulate_strata
 
-__all__ = ["Comparison", "Result", "compare", "load", "simulate"]
+__all__ = ["Comparison", "Result", "compare", "load", "simulate", "simulate_strata"]

@@ -39,8 +39,7 @@ from ..compiled import Kernel
 from ..errors import InvalidArgument
 from ..privacy.budgets import Pure
 from ..privacy.guarantees import Definition, Guarantee
-from .results import Result
-from .work import Stage, Work
+from .work import Player, RegretWork
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -93,7 +92,7 @@ def own(row: Any) -> OwnPolicy | None:
     return None
 
 
-class OwnStage(Stage):
+class OwnPlayer(Player):
     """Plays one run after the other, each with an object of its own."""
 
     def __init__(self, work: OwnWork) -> None:
@@ -160,7 +159,7 @@ def _arm(chosen: Any, arms: int, name: str) -> int:
     return arm
 
 
-class OwnWork(Work):
+class OwnWork(RegretWork):
     """All runs of an object on one law."""
 
     def __init__(
@@ -174,13 +173,8 @@ class OwnWork(Work):
         *,
         shuffle: bool = False,
     ) -> None:
-        import numpy as np
-
-        super().__init__(policy.name, runs, entropy)
-        self.policy, self.law, self.horizon, self.grid = policy, law, horizon, grid
-        self.shuffle, self.said = shuffle, False
-        self.regret = np.full((runs, len(grid)), np.nan)
-        self.pulls = np.zeros((runs, len(grid), law.arms), np.int64)
+        super().__init__(policy, law, horizon, runs, entropy, grid, shuffle=shuffle)
+        self.policy, self.law, self.said = policy, law, False
 
     def say(self, seconds: float) -> None:
         """How long all runs will take, once, if that is long."""
@@ -192,22 +186,5 @@ class OwnWork(Work):
             )
         self.said = True
 
-    def stage(self) -> Stage:
-        return OwnStage(self)
-
-    def result(self) -> Result:
-        """The runs that were finished."""
-        return Result(
-            policy=self.policy.to_dict(),
-            law=self.law.to_dict(),
-            means=tuple(float(mean) for mean in self.law.means),
-            horizon=self.horizon,
-            shuffle=self.shuffle,
-            seed=self.entropy,
-            complete=self.complete,
-            seconds=self.seconds,
-            run=self.finished,
-            t=self.grid,
-            regret=self.regret[self.done],
-            pulls=self.pulls[self.done],
-        )
+    def player(self) -> Player:
+        return OwnPlayer(self)

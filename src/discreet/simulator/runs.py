@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
 
 from ..arms.base import Law
 from ..checks import MOST_RUNS, count
@@ -30,7 +30,15 @@ from .late import check_late, empty_post, late_kernel
 from .loop import Curve, Study, fresh_course, loop_kernel, simulated_state
 from .own import OwnPolicy, OwnWork, own
 from .results import Comparison, Result
-from .work import Stage, Work, check_flag, check_room, check_threads, entropy_of
+from .work import (
+    Place,
+    Player,
+    RegretWork,
+    check_flag,
+    check_room,
+    check_threads,
+    entropy_of,
+)
 
 if TYPE_CHECKING:
     from .calendar import Delay, Drift, TrialResult
@@ -41,17 +49,8 @@ MOST_ROUNDS = 10**15
 """Beyond it, sums of rewards would no longer be exact in double precision."""
 
 
-class Served(Protocol):
-    """What a horizon depends on: a law of rewards, or a linear problem."""
-
-    @property
-    def arms(self) -> int: ...
-    @property
-    def limit(self) -> int | None: ...
-
-
 P = TypeVar("P")
-S = TypeVar("S", bound=Served)
+S = TypeVar("S", bound=Place)
 
 
 class Finishing(Protocol):
@@ -63,10 +62,21 @@ class Finishing(Protocol):
     def result(self) -> Result: ...
 
 
+class Asked(NamedTuple):
+    """The size of a study, as it was asked for."""
+
+    horizon: float
+    runs: int
+    seed: int | None
+    threads: int | None
+    points: int
+    progress: bool | Bar | None
+
+
 @overload
 def simulate(
     policy: BasePolicy[Any] | Any,
-    law: Served,
+    law: Place,
     *,
     horizon: float,
     runs: int = 100,
@@ -79,7 +89,7 @@ def simulate(
 @overload
 def simulate(
     policy: BasePolicy[Any],
-    law: Served,
+    law: Place,
     *,
     horizon: float,
     runs: int = 100,
@@ -91,10 +101,12 @@ def simulate(
     default: float | str = "estimate",
     drift: Drift | None = None,
     window: int = 1,
+    share: float | Sequence[float] = 0.0,
+    trend: bool = False,
 ) -> TrialResult: ...
 def simulate(
     policy: BasePolicy[Any],
-    law: Served,
+    law: Place,
     *,
     horizon: float,
     runs: int = 100,
@@ -116,15 +128,21 @@ def simulate(
     With `arrivals` (participants a day) outcomes come late, and arms run side by side in streams:
     `delay` (a deadline in days, or a `Delay`), `missing` (the share that never answers, or one per
     arm), `default` (what a missing outcome counts as; default: means of those who answered),
-    `drift` (a `Drift`) and `window` (places that are shuffled) say how; the result is then a
-    `TrialResult`: see `discreet.simulator.calendar`.
+    `drift` (a `Drift`), `window` (places that are shuffled), `share` (the least of every arm) and
+    `trend` (arms are compared within epochs alone) say how; the result is then a `TrialResult`: see
+    `discreet.simulator.calendar`.
 
     `progress=None` shows a bar on a terminal once the work has taken a second, and says anywhere
     that code is being compiled. Ctrl-C ends the work early and returns the runs that were finished:
     `result.complete` is then False.
     """
     if arrivals is not None:
-        return _on_calendar(policy, law, arrivals, late, horizon, runs, seed, threads, shuffle)
+        if check_flag("shuffle", shuffle):
+            raise InvalidArgument(
+                "shuffle", "be False with arrivals", shuffle, "arms run side by side: leave it out"
+            )
+        size = {"horizon": horizon, "runs": runs, "seed": seed, "threads": threads}
+        return _on_calendar(policy, law, {"arrivals": arrivals, **late}, **size)
     if late:
         _known(late)
         raise InvalidArgument(
@@ -136,13 +154,10 @@ def simulate(
     )[0]  # fmt: skip
 
 
-LATE = ("delay", "missing", "default", "drift", "window")
+LATE = ("delay", "missing", "default", "drift", "window", "share", "trend")
 
 
-def _on_calendar(
-    policy: Any, law: Any, arrivals: float, late: dict[str, Any], horizon: float, runs: int,
-    seed: int | None, threads: int | None, shuffle: bool,
-) -> TrialResult:  # fmt: skip
+def _on_calendar(policy: Any, law: Any, late: dict[str, Any], **size: Any) -> TrialResult:
     from .calendar import calendar, simulate_trials
 
     _known(late)
@@ -151,25 +166,22 @@ def _on_calendar(
             "law", "give rewards at once with arrivals", type(law).__name__,
             "say with delay= how late outcomes are, in days",
         )  # fmt: skip
-    if check_flag("shuffle", shuffle):
-        raise InvalidArgument(
-            "shuffle", "be False with arrivals", shuffle, "arms run side by side: leave it out"
-        )
-    checked = calendar(getattr(law, "arms", 1), arrivals=arrivals, **late)
-    return simulate_trials(
-        policy, law, checked, horizon=horizon, runs=runs, seed=seed, threads=threads
-    )
+    served(
+        policy, "outcomes that come late", Policy, "finite",
+        fix="use for example discreet.policy(\"dp-imed\", epsilon=1.0)",
+    )  # fmt: skip
+    return simulate_trials(policy, law, calendar(getattr(law, "arms", 1), **late), **size)
 
 
 def _known(late: dict[str, Any]) -> None:
     for name in late:
-        if name not in LATE:
+        if name not in ("arrivals", *LATE):
             raise TypeError(f"simulate() got an unexpected keyword argument {name!r}")
 
 
 def compare(
     policies: Iterable[BasePolicy[Any] | Any],
-    law: Served,
+    law: Place,
     *,
     horizon: float,
     runs: int = 100,
@@ -197,12 +209,13 @@ def compare(
     fix = 'build it: discreet.policy("ucb1"), or give an object with select() and update()'
     finite = [own(row) or served(row, "simulate", Policy, "finite", fix=fix) for row in rows]
     if not isinstance(law, Law):
-        raise InvalidArgument("law", "be a Law", law, "build it: discreet.Bernoulli([0.7, 0.5])")
+        raise InvalidArgument(
+            "law", "be a law of rewards for finite arms", f"a {type(law).__name__}",
+            "build it: discreet.Bernoulli([0.7, 0.5]); linear problems take linear policies",
+        )  # fmt: skip
     work = partial(_work, shuffle=check_flag("shuffle", shuffle))
-    return compared(
-        finite, law, check_law, work, horizon=horizon, runs=runs, seed=seed,
-        threads=threads, points=points, progress=progress,
-    )  # fmt: skip
+    asked = Asked(horizon, runs, seed, threads, points, progress)
+    return compared(finite, law, check_law, work, asked)
 
 
 def _work(policy: Policy | OwnPolicy, *study: Any, shuffle: bool) -> Simulation | OwnWork:
@@ -216,26 +229,20 @@ def compared(
     place: S,
     check: Callable[[P, S], None],
     work: Callable[[P, S, int, int, int, Any], Finishing],
-    *,
-    horizon: float,
-    runs: int,
-    seed: int | None,
-    threads: int | None,
-    points: int,
-    progress: bool | Bar | None,
+    asked: Asked,
 ) -> Comparison:
     """Check everything, then run every policy on a law or problem, each as `work` of its own."""
     policies = listed(policies)
     for policy in policies:
         check(policy, place)
-    rounds = check_horizon(horizon, place)
-    runs = count("runs", runs, most=MOST_RUNS)
-    points = count("points", points, least=2, most=MOST_RUNS)
-    workers, entropy = check_threads(threads), entropy_of(seed)
+    rounds = check_horizon(asked.horizon, place)
+    runs = count("runs", asked.runs, most=MOST_RUNS)
+    points = count("points", asked.points, least=2, most=MOST_RUNS)
+    workers, entropy = check_threads(asked.threads), entropy_of(asked.seed)
     check_room(runs, points, place.arms)
     grid = log_grid(rounds, points)
     works = [work(policy, place, rounds, runs, entropy, grid) for policy in policies]
-    return do_all(works, runs, workers, progress)
+    return do_all(works, runs, workers, asked.progress)
 
 
 def listed(policies: Iterable[P]) -> list[P]:
@@ -252,7 +259,7 @@ def listed(policies: Iterable[P]) -> list[P]:
     return found
 
 
-def check_horizon(horizon: Any, law: Served) -> int:
+def check_horizon(horizon: Any, law: Place) -> int:
     """A whole number of rounds, floats like 1e7 included, that the law can serve."""
     import numpy as np
 
@@ -311,7 +318,19 @@ def log_grid(horizon: int, points: int) -> Any:
     return grid
 
 
-class Scene(Stage):
+class Begun(NamedTuple):
+    """A run that is under way: call `loop(*arguments, pace, rng)` until it is finished."""
+
+    loop: Callable[..., int]
+    arguments: tuple[Any, ...]
+    rng: Any
+    refill: Callable[[], bool]
+    """more rewards of a law that has run out of them; False if there are none"""
+    order: Any = None
+    """the arms in the order in which the run meets them; None for their own"""
+
+
+class FinitePlayer(Player):
     """The arrays of one run of a policy."""
 
     def __init__(self, work: Simulation) -> None:
@@ -323,9 +342,10 @@ class Scene(Stage):
         self.post = (empty_post(work.law),) if work.law.late else ()
         super().__init__(*self.state, *self.post, self.course)
 
-    def play(self, number: int) -> bool:
+    def begin(self, number: int) -> Begun:
+        """Set up a run from its own seed."""
         work = self.work
-        self.sweep()
+        self.reset()
         rng = work.generator(number)
         law, gaps, order = work.law, work.gaps, None
         if work.shuffle:  # drawn first: the same for every policy that is compared
@@ -335,23 +355,31 @@ class Scene(Stage):
         state = law.start(rng)
         pulls = work.pulls[number]
         study = Study(work.horizon, gaps, Curve(work.grid, work.regret[number], pulls))
-        arguments = (
-            state, *work.parts, *self.state, *self.post, self.course, study, DECISIONS, rng,
-        )  # fmt: skip
+        arguments = (state, *work.parts, *self.state, *self.post, self.course, study)
+        every = (*arguments, DECISIONS, rng)
         kernel = late_kernel if law.late else loop_kernel
         loop = self.loop = self.loop or work.ready(
-            lambda: kernel(work.policy, law.draw, law.lost).cached(*arguments), arguments
+            lambda: kernel(work.policy, law.draw, law.lost).cached(*every), every
         )
-        while not work.stop.is_set():
-            status = loop(*arguments)
-            if status == FINISHED or (status == STARVED and not law.refill(state, rng)):
-                if order is not None:
-                    pulls[:, order] = pulls.copy()  # back to the arms' own numbers
+        return Begun(loop, arguments, rng, lambda: law.refill(state, rng), order)
+
+    def end(self, begun: Begun, number: int = 0) -> None:
+        """Enter what came out."""
+        if begun.order is not None:
+            pulls = self.work.pulls[number]
+            pulls[:, begun.order] = pulls.copy()  # back to the arms' own numbers
+
+    def play(self, number: int) -> bool:
+        begun = self.begin(number)
+        while not self.work.stop.is_set():
+            status = begun.loop(*begun.arguments, DECISIONS, begun.rng)
+            if status == FINISHED or (status == STARVED and not begun.refill()):
+                self.end(begun, number)
                 return True
         return False
 
 
-class Simulation(Work):
+class Simulation(RegretWork):
     """All runs of one policy on one law."""
 
     def __init__(
@@ -365,36 +393,14 @@ class Simulation(Work):
         *,
         shuffle: bool = False,
     ) -> None:
-        import numpy as np
-
-        super().__init__(policy.name, runs, entropy)
-        self.shuffle = shuffle
-        self.policy, self.law, self.horizon, self.grid = policy, law, horizon, grid
+        super().__init__(policy, law, horizon, runs, entropy, grid, shuffle=shuffle)
+        self.policy, self.law = policy, law
         self.setting = policy.setting(law.arms, horizon)
         self.parts = parts_of(policy, self.setting)
         self.gaps = law.standard(horizon)
-        self.regret = np.full((runs, len(grid)), np.nan)
-        self.pulls = np.zeros((runs, len(grid), law.arms), np.int64)
 
-    def stage(self) -> Stage:
-        return Scene(self)
-
-    def result(self) -> Result:
-        """The runs that were finished."""
-        return Result(
-            policy=self.policy.to_dict(),
-            law=self.law.to_dict(),
-            means=tuple(float(mean) for mean in self.law.means),
-            horizon=self.horizon,
-            shuffle=self.shuffle,
-            seed=self.entropy,
-            complete=self.complete,
-            seconds=self.seconds,
-            run=self.finished,
-            t=self.grid,
-            regret=self.regret[self.done],
-            pulls=self.pulls[self.done],
-        )
+    def player(self) -> Player:
+        return FinitePlayer(self)
 
 
 def do_all(

@@ -1,8 +1,8 @@
 """Many runs of one kind: seeds, threads, progress, Ctrl-C.
 
 Run i draws from the i-th child of one SeedSequence, so a seed fixes every number, whatever the
-number of threads. A `Work` says what there is to do; each thread plays runs on a `Stage` of its
-own. Ctrl-C ends the work; `done` marks the runs that were finished.
+number of threads. A `Work` says what there is to do; each thread has a `Player` of its own. Ctrl-C
+ends the work; `done` marks the runs that were finished.
 """
 
 from __future__ import annotations
@@ -10,30 +10,51 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..checks import count
 from ..compiled import Function, compile_for
 from ..errors import InvalidArgument
 from ..progress import Bar
+from .results import Result
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
 
-class Stage:
-    """Where a thread plays one run after the other: its arrays are made once and swept clean."""
+class Named(Protocol):
+    """What a result says of a policy."""
 
-    def __init__(self, *props: tuple[Any, ...]) -> None:
-        arrays = [array for prop in props for array in prop if hasattr(array, "copy")]
-        self.clean = [(array, array.copy()) for array in arrays]
+    @property
+    def name(self) -> str: ...
+    def to_dict(self) -> dict[str, Any]: ...
 
-    def sweep(self) -> None:
-        """Everything as it was at first."""
-        for array, copy in self.clean:
+
+class Place(Protocol):
+    """What a policy is run on: a law of rewards, or a linear problem."""
+
+    @property
+    def arms(self) -> int: ...
+    @property
+    def limit(self) -> int | None: ...
+    @property
+    def means(self) -> Sequence[float]: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+class Player:
+    """Plays one run after the other, for one thread: its arrays are made once and then reset."""
+
+    def __init__(self, *states: tuple[Any, ...]) -> None:
+        arrays = [array for state in states for array in state if hasattr(array, "copy")]
+        self.initial = [(array, array.copy()) for array in arrays]
+
+    def reset(self) -> None:
+        """All arrays as they were at first."""
+        for array, copy in self.initial:
             array[:] = copy
 
     def play(self, number: int) -> bool:
@@ -59,8 +80,8 @@ class Work:
         self.one_compiles = threading.Lock()
         self.bar = Bar(False)
 
-    def stage(self) -> Stage:
-        """A new stage, for one thread."""
+    def player(self) -> Player:
+        """A new player, for one thread."""
         raise NotImplementedError
 
     def generator(self, number: int, *more: int) -> Generator:
@@ -93,13 +114,13 @@ class Work:
         taking = threading.Lock()
 
         def worker() -> None:
-            stage = self.stage()
+            player = self.player()
             while not self.stop.is_set():
                 with taking:
                     number = next(upcoming, None)
                 if number is None:
                     return
-                self.done[number] = stage.play(number)
+                self.done[number] = player.play(number)
 
         def show() -> None:
             done = before + int(self.done.sum())
@@ -139,6 +160,39 @@ class Work:
             except BaseException:
                 self.stop.set()
                 raise
+
+
+class RegretWork(Work):
+    """All runs of one policy to a horizon: regret and pulls at the rounds of a grid."""
+
+    def __init__(
+        self, policy: Named, place: Place, horizon: int, runs: int, entropy: int, grid: Any,
+        *, shuffle: bool = False,
+    ) -> None:  # fmt: skip
+        import numpy as np
+
+        super().__init__(policy.name, runs, entropy)
+        self.horizon, self.grid, self.shuffle = horizon, grid, shuffle
+        self.described, self.place = policy.to_dict(), place
+        self.regret = np.full((runs, len(grid)), np.nan)
+        self.pulls = np.zeros((runs, len(grid), place.arms), np.int64)
+
+    def result(self) -> Result:
+        """The runs that were finished."""
+        return Result(
+            policy=self.described,
+            law=self.place.to_dict(),
+            means=tuple(float(mean) for mean in self.place.means),
+            horizon=self.horizon,
+            shuffle=self.shuffle,
+            seed=self.entropy,
+            complete=self.complete,
+            seconds=self.seconds,
+            run=self.finished,
+            t=self.grid,
+            regret=self.regret[self.done],
+            pulls=self.pulls[self.done],
+        )
 
 
 def available_cores() -> int:

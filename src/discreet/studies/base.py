@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidArgument
+from .cache import CACHE
 from .measures import Measure
-from .shelf import SHELF
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -180,7 +180,7 @@ class Lab:
         rows = [replace(policy, name=label) for label, policy in curves.items()]
         about = json.dumps(law.to_dict(), sort_keys=True)
         keys = [(row, about, size, self.seed) for row in rows]
-        return Comparison(SHELF.filled(keys, run))
+        return Comparison(CACHE.filled(keys, run))
 
     def swept(self, rows: Sequence[Any], law: Any, *, runs: int, **study: Any) -> Any:
         """The same runs, each curve in pieces that are kept as soon as they are finished."""

@@ -5,6 +5,7 @@ and reference), regimes (`free_epsilon`), the strength of a budget, and the plan
 """
 
 from .bound import BOUNDS, Bound
+from .choosing import Choice, choose
 from .distances import FiniteLaw, d_epsilon, gaussian_klinf, gaussian_tvinf, klinf, tvinf
 from .identification import (
     Allocation,
@@ -59,6 +60,7 @@ __all__ = [
     "BOUNDS",
     "Allocation",
     "Bound",
+    "Choice",
     "FiniteLaw",
     "Line",
     "LinearProgramme",
@@ -75,6 +77,7 @@ __all__ = [
     "bounds",
     "bounds_of",
     "characteristic_time",
+    "choose",
     "d_epsilon",
     "dp_ftpl_new",
     "dp_ucb",

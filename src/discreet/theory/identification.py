@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..checks import means_of, one_best, positive, share
+from ..checks import means_of, one_best, one_risk, positive, share
 from ..errors import InvalidArgument
 from ..policies.divergences import kl, private_divergence
 from .bound import RISK, SAMPLES, bound
@@ -185,16 +185,18 @@ def total_variation_time(
 )  # fmt: skip
 def identification_samples(
     means: Sequence[float],
-    delta: float,
+    risk: float | None = None,
     epsilon: float = math.inf,
     *,
+    delta: float | None = None,
     family: str = "bernoulli",
     sd: float = 1.0,
 ) -> float:
-    """T*(ε) log(1/(3δ)): samples that any δ-correct ε-DP procedure needs on average."""
-    delta = share("delta", delta, below=1.0 / 3.0)
+    """T*(ε) log(1/(3δ)): samples that any ε-DP procedure needs on average whose risk of a wrong
+    answer is δ. `delta` is the older name of `risk`."""
+    risk = share("risk", one_risk(risk, delta), below=1.0 / 3.0)
     return characteristic_time(means, epsilon, family=family, sd=sd).samples * math.log(
-        1.0 / (3.0 * delta)
+        1.0 / (3.0 * risk)
     )
 
 

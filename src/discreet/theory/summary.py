@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..checks import horizon_of, means_of, positive, probability, share
+from ..checks import horizon_of, means_of, one_risk, positive, probability, share
 from ..errors import DiscreetError, InvalidArgument
 from ..privacy.budgets import ZCDP, Approximate, Budget, Pure
 from ..privacy.guarantees import Definition
@@ -67,11 +67,7 @@ def bounds(
         epsilon = positive("epsilon", epsilon)
     delta = probability("delta", delta, fix="use for example delta=1e-6")
     _one_budget(epsilon, delta, rho)
-    if risk is not None and confidence is not None:
-        raise InvalidArgument(
-            "confidence", "be left out beside risk", confidence, "give risk alone"
-        )
-    risk = confidence if risk is None else risk
+    risk = one_risk(risk, confidence, older="confidence")
     if risk is not None:
         risk = share("risk", risk, below=1.0 / 3.0)
     lines = [_line("lai_robbins", rounds, lambda: regret_lower.lai_robbins(clean))]

@@ -43,3 +43,18 @@ def dp_sum(gradients: Any, clip: float) -> Any:
     for g in gradients:
         total += min(1.0, clip / np.linalg.norm(g)) * g
     return total
+
+
+def assignment_variance(f: Any, batch: int) -> float:
+    """Var of (1/B) Σ f_i(t_i) where points are put into the B places of every step at random.
+
+    Hoeffding: a matrix of points by places, empty places for those not drawn, each entry less its
+    row's and its column's mean plus the mean of all; Σ d²/(N - 1).
+    """
+    points, steps = f.shape
+    places = np.zeros((points, points))
+    for t in range(steps):
+        for b in range(batch):
+            places[:, t * batch + b] = f[:, t] / batch
+    centred = places - places.mean(axis=1)[:, None] - places.mean(axis=0)[None] + places.mean()
+    return float((centred**2).sum() / (points - 1))

@@ -166,6 +166,7 @@ def test_the_noncentral_law_where_it_underflows_and_where_not() -> None:
 def test_combinations() -> None:
     steps = Steps(np.array([1.0, -2.0, 0.5]), np.array([2.0, 2.0, 2.0]))
     assert steps.combined("sum") == pytest.approx(-0.5)
+    assert steps.combined("centred sum") == pytest.approx(2.5)  # half of each shift of 2 back
     twin = math.log((math.exp(1.0) + math.exp(-2.0) + math.exp(0.5)) / 3)
     assert steps.combined("log-mean-exp") == pytest.approx(twin)
     assert steps.combined("max") == 1.0

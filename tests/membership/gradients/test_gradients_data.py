@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import pickle
+import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -115,7 +116,7 @@ def batch() -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_the_three_forms_of_cifar10_agree(
-    tmp_path: Path, batch: tuple[np.ndarray, np.ndarray]
+    tmp_path: Path, batch: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pixels, labels = batch
     flat = pixels.transpose(0, 3, 1, 2).reshape(len(pixels), -1)
@@ -132,14 +133,24 @@ def test_the_three_forms_of_cifar10_agree(
         forms[2] / "test_batch.png", compress_level=0
     )
     (forms[2] / "test_lables.json").write_text(json.dumps(labels.tolist()))
-    for folder in forms:
-        found = cifar10(folder, part="test", check=False)
+    archive = tmp_path / "data" / "cifar-10" / "cifar-10-python.tar.gz"
+    archive.parent.mkdir(parents=True)
+    with tarfile.open(archive, "w:gz", compresslevel=0) as tar:
+        tar.add(inner, "cifar-10-batches-py")
+    monkeypatch.setenv("DISCREET_DATA", str(tmp_path / "data"))
+    for place in (*forms, archive, None):  # folders, the archive itself, and where it is looked for
+        found = cifar10(place, part="test", check=False)
         assert np.array_equal(found.pixels, pixels)
         assert np.array_equal(found.labels, labels)
     with pytest.raises(DamagedFile, match="SHA-256 digest"):
         cifar10(forms[1], part="test")
-    with pytest.raises(DamagedFile, match=r"must hold data_batch_1, .bin or .png"):
-        cifar10(forms[1], part="train")
+    for place in (forms[1], archive):
+        with pytest.raises(DamagedFile, match=r"must hold data_batch_1, .bin or .png"):
+            cifar10(place, part="train")
+    rows[7, 0] = 10
+    (forms[1] / "test_batch.bin").write_bytes(rows.tobytes())
+    with pytest.raises(DamagedFile, match="must hold labels from 0 to 9"):
+        cifar10(forms[1], part="test", check=False)
 
 
 class Trap:
@@ -162,3 +173,34 @@ def test_a_short_binary_batch_is_refused(tmp_path: Path) -> None:
     (tmp_path / "test_batch.bin").write_bytes(b"\0" * 100)
     with pytest.raises(DamagedFile, match="must hold 3073 bytes per image"):
         cifar10(tmp_path, part="test", check=False)
+
+
+def test_a_data_folder_without_the_set_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another set's files are not taken for it: a study then falls back on the shipped sample."""
+    write_fashion(tmp_path / "fashion-mnist", 3)
+    (tmp_path / "notes.txt").write_text("nothing")
+    monkeypatch.setenv("DISCREET_DATA", str(tmp_path))
+    with pytest.raises(InvalidArgument, match=r"DISCREET_DATA \(.*\) does not hold cifar-10"):
+        cifar10()
+
+
+def test_damaged_archives_and_pickles_are_refused(tmp_path: Path) -> None:
+    whole = pickle.dumps({b"data": np.zeros((2, 3072), np.uint8), b"labels": [0, 1]}, protocol=2)
+    rng = np.random.default_rng(5)
+    for at in range(60):  # cut short, or with one byte changed
+        broken = bytearray(whole[: rng.integers(1, 160)] if at % 2 else whole)
+        broken[rng.integers(0, min(len(broken), 160))] ^= int(rng.integers(1, 256))
+        (tmp_path / "test_batch").write_bytes(broken)
+        with pytest.raises(DamagedFile):
+            cifar10(tmp_path, part="test", check=False)
+    for data in (b"", b"not an archive", b"\x1f\x8b\x08\0 broken"):
+        (tmp_path / "x.tar.gz").write_bytes(data)
+        with pytest.raises(DamagedFile, match="must be a folder or a tar archive"):
+            cifar10(tmp_path / "x.tar.gz", part="test")
+    with tarfile.open(tmp_path / "two.tar", "w") as tar:
+        for folder in ("a", "b"):
+            tar.add(tmp_path / "test_batch", f"{folder}/test_batch")
+    with pytest.raises(DamagedFile, match="test_batch twice"):
+        cifar10(tmp_path / "two.tar", part="test")

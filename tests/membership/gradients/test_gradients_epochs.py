@@ -29,7 +29,7 @@ def found() -> Any:
 
 
 def test_the_easiest_image_is_traced_and_the_scalar_product_is_not_as_good(found: Any) -> None:
-    """24 games a side, seed fixed; AUC 1 for the ratio of the easiest (m = 200). An AUC above .95
+    """24 games per side, seed fixed; AUC 1 for the ratio of the easiest (m = 200). An AUC above .95
     has probability below 1e-6 for a blind attack (all but 5 % of 576 pairs ordered)."""
     assert found["easiest", LOG_MEAN_EXP].auc > 0.99
     assert found["easiest", SUM].auc > 0.9

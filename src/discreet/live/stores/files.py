@@ -17,19 +17,30 @@ ones. Numbers that are private take the same room whatever they are: a file's si
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import secrets
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...checks import Name
 from ...errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
 from ..rules import Member, Place
 from . import disk
 from .base import Block, Json, bare
+from .format import (
+    FORMAT,
+    VERSION,
+    Line,
+    digest_of,
+    line_of,
+    lines_of,
+    parsed,
+    read_snapshot,
+    room_for,
+    secret,
+    secret_lines,
+)
 from .memory import MemoryStore
 
 try:
@@ -37,37 +48,9 @@ try:
 except ImportError:  # pragma: no cover - Windows
     fcntl = None  # type: ignore[assignment]
 
-FORMAT, VERSION = "discreet trial", 3
-BODY = {
-    1: ("trial", "generation", "assignments", "state"),
-    2: ("trial", "generation", "assignments", "blocks", "state"),
-    3: ("trial", "generation", "assignments", "blocks", "state"),  # blocks may open in between
-}
-"""What the digest of a snapshot covers, by version of the format."""
-NUMBER, ROOM = 8, 24
-"""Characters of an outcome, and of a number of the ledger."""
 OPEN_AT_ONCE = 64
 """Logs that are kept open; a trial may have more blocks than a process may have open files."""
 FIX = "close the trial, make room or mend the disk, and load it again"
-
-
-class Line(NamedTuple):
-    """A line of the assignments."""
-
-    unit: Any
-    arm: Any
-    slot: Any
-    """None for a visitor"""
-    used: Any
-    due: Any = None
-    action: Any = None
-    """with public contexts"""
-    block: Any = None
-    """of version 1 the only one there was"""
-    at: Any = None
-    number: Any = None
-    left: Any = None
-    """of streams: when, which place of all, and what is left of the window"""
 
 
 class FileStore(MemoryStore):
@@ -117,7 +100,7 @@ class FileStore(MemoryStore):
             raise
 
     def _create(self) -> None:
-        self._folder = folder = disk.Folder(self.path.parent)
+        self._folder = folder = self._open_folder()
         self._name, log = secrets.token_hex(8), f"{self.path.name}.assignments"
         if folder.has(self.path.name):
             raise InvalidArgument(
@@ -138,10 +121,10 @@ class FileStore(MemoryStore):
             for unit, member in self._members.items()
             if unit not in counted
         ]
-        head = _lines([{"trial": self._name}, *before])
-        disk.append(self._assignments, head + _lines(since))
+        head = lines_of([{"trial": self._name}, *before])
+        disk.append(self._assignments, head + lines_of(since))
         for key, block in self.blocks.items():
-            disk.append(self._new_log(key, 1), _secret_lines(block))
+            disk.append(self._new_log(key, 1), secret_lines(block))
         self._write_snapshot({**self.state, "assigned": assigned}, len(head), 1, list(self.blocks))
 
     def _remove_unused(self, log: str) -> None:
@@ -162,14 +145,14 @@ class FileStore(MemoryStore):
 
     def _lines(self, key: str, block: Block) -> list[Line]:
         return [
-            _line(key, slot, place, self._members[place.unit].used)
+            line_of(key, slot, place, self._members[place.unit].used)
             for slot, place in enumerate(block.places)
         ]
 
     def _new_log(self, key: str, generation: int) -> int:
         assert self._folder is not None
         log = self._hold(key, self._folder.create(f"{self.path.name}.outcomes-{key}"))
-        disk.append(log, _lines([{"trial": self._name, "generation": generation}]))
+        disk.append(log, lines_of([{"trial": self._name, "generation": generation}]))
         return log
 
     def _log(self, key: str) -> int:
@@ -193,21 +176,21 @@ class FileStore(MemoryStore):
         if place is None:
             line = Line(unit, member.arm, None, member.used)
         else:
-            line = _line(member.block, member.slot, place, member.used)
+            line = line_of(member.block, member.slot, place, member.used)
             if member.block not in self.blocks:
                 # on disk before anything speaks of it
                 self._new_log(member.block, self._generation)
                 assert self._folder is not None
                 self._folder.sync()
             if place.private:
-                self._append(self._log(member.block), _secret([member.slot, place.action]))
-        self._append(self._assignments, _lines([line]))
+                self._append(self._log(member.block), secret([member.slot, place.action]))
+        self._append(self._assignments, lines_of([line]))
         super().assign(unit, member, place)
         self._unsure = False
 
     def record(self, block: str, slot: int, value: int) -> None:
         self._unsure = True
-        self._append(self._log(block), _secret([slot, value]))
+        self._append(self._log(block), secret([slot, value]))
         super().record(block, slot, value)
         self._unsure = False
 
@@ -232,7 +215,7 @@ class FileStore(MemoryStore):
 
     def begin(self, block: str, run: Json) -> None:
         self._unsure = True
-        self._append(self._log(block), _lines([{"run": run}]))
+        self._append(self._log(block), lines_of([{"run": run}]))
         super().begin(block, run)
         self._unsure = False
 
@@ -258,9 +241,9 @@ class FileStore(MemoryStore):
             "trial": self._name, "generation": generation, "assignments": mark, "blocks": blocks,
             "state": state,
         }  # fmt: skip
-        digest = _digest(body)
+        digest = digest_of(body)
         whole = {"format": FORMAT, "version": VERSION, "digest": digest, **body}
-        room = b" " * _room(state["protocol"]["ledger"])
+        room = b" " * room_for(state["protocol"]["ledger"])
         data = json.dumps(whole, indent=1).encode("ascii") + room + b"\n"
         self._check_lock()
         self._folder.sync()
@@ -269,13 +252,17 @@ class FileStore(MemoryStore):
 
     # --- one owner --------------------------------------------------------------------------------
 
-    def _lock(self, log: str) -> None:
-        """A lock that ends with this process, on a file that is still the one of that name."""
+    def _open_folder(self) -> disk.Folder:
+        """The folder, on systems that have what is needed of it: before anything is touched."""
         if fcntl is None:
             raise TrialError(
                 "trials in files need a lock that this system does not have, and without one two "
                 "processes could release the same block; keep the trial in memory, or elsewhere"
             )
+        return disk.Folder(self.path.parent)
+
+    def _lock(self, log: str) -> None:
+        """A lock that ends with this process, on a file that is still the one of that name."""
         try:
             fcntl.flock(self._assignments, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -303,7 +290,7 @@ class FileStore(MemoryStore):
         """The snapshot is the one that this object knows: nobody has released anything since."""
         assert self._folder is not None
         self._check_lock()
-        found = _read_snapshot(self._folder, self.path)
+        found = read_snapshot(self._folder, self.path)
         if found["digest"] != self._digest:
             raise TrialError(
                 f"{self.path} was replaced by another snapshot while the trial was open; nothing "
@@ -337,11 +324,11 @@ class FileStore(MemoryStore):
             raise DamagedFile(damage)
 
     def _load(self) -> None:
-        self._folder = folder = disk.Folder(self.path.parent)
+        self._folder = folder = self._open_folder()
         log = f"{self.path.name}.assignments"
         self._assignments = self._open_existing(log)
         self._lock(log)
-        body = _read_snapshot(folder, self.path)
+        body = read_snapshot(folder, self.path)
         self._name, self._generation, self._digest = (
             body["trial"], body["generation"], body["digest"],
         )  # fmt: skip
@@ -451,7 +438,7 @@ class FileStore(MemoryStore):
         lines: list[Any] = []
         size = 0
         for raw in whole.splitlines(keepends=True):
-            line = _parsed(raw)
+            line = parsed(raw)
             if line is None:
                 if length is None and size + len(raw) == len(whole):
                     break  # written by a call that never returned
@@ -480,80 +467,7 @@ def _closed(descriptor: int) -> int:
     return -1
 
 
-def _line(key: str, slot: int, place: Place, used: int) -> Line:
-    action = None if place.private else place.action
-    line = Line(place.unit, place.arm, slot, used, place.due, action, key)
-    return line._replace(at=place.at, number=place.number, left=place.left)
-
-
-def _secret_lines(block: Block) -> bytes:
-    features = [
-        _secret([slot, place.action]) for slot, place in enumerate(block.places) if place.private
-    ]
-    return b"".join([*features, *(_secret([*item]) for item in block.outcomes.items())])
-
-
-def _secret(entry: list[Any]) -> bytes:
-    """A line of the same length whatever the number in it is."""
-    slot, value = entry
-    numbers = value if type(value) is list else [value]
-    text = ",".join(f"{number:>{NUMBER}}" for number in numbers)
-    return f"[{slot},[{text}]]\n".encode() if value is numbers else f"[{slot},{text}]\n".encode()
-
-
-def _room(ledger: Json) -> int:
-    """How much shorter the numbers of a ledger are than the longest would be."""
-    fields = [value if type(value) is list else [value] for value in ledger.values()]
-    return sum(max(0, ROOM - len(json.dumps(number))) for field in fields for number in field)
-
-
-def _lines(entries: Iterable[Any]) -> bytes:
-    return b"".join(
-        json.dumps(_short(entry), separators=(",", ":")).encode("ascii") + b"\n"
-        for entry in entries
-    )
-
-
-def _short(entry: Any) -> Any:
-    """A line without what it does not say; those of single batches are as they were."""
-    return entry[:7] if isinstance(entry, Line) and entry.number is None else entry
-
-
-def _parsed(raw: bytes) -> Any:
-    """A line, or None. An error of the parser would hold the whole text, outcomes and all."""
-    try:
-        return json.loads(raw)
-    except (ValueError, RecursionError):
-        return None
-
-
 def _count(value: Any, what: str) -> int:
     if type(value) is not int or value < 0:
         raise DamagedFile(f"the {what} are damaged")
     return value
-
-
-def _digest(body: Json) -> str:
-    return hashlib.sha256(json.dumps(body, sort_keys=True).encode("ascii")).hexdigest()
-
-
-def _read_snapshot(folder: disk.Folder, path: Path) -> Json:
-    data = _parsed(folder.read(path.name))
-    if data is None:
-        raise DamagedFile(f"{path} is not JSON: foreign or truncated")
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise DamagedFile(f"{path} is not the file of a trial")
-    if data.get("version") not in BODY:
-        raise DamagedFile(
-            f"{path} has version {data.get('version')!r} of the format, this library reads up to "
-            f"{VERSION}; use a later version of discreet"
-        )
-    body = {key: data.get(key) for key in BODY[data["version"]]}
-    if _digest(body) != data.get("digest"):
-        raise DamagedFile(f"{path} was changed after it was written: its digest does not fit")
-    if type(body["generation"]) is not int or type(body["assignments"]) is not int:
-        raise DamagedFile(f"{path} has no generation or no length of its assignments")
-    blocks = body.get("blocks", [])
-    if type(blocks) is not list or not all(type(key) is str and key for key in blocks):
-        raise DamagedFile(f"{path} does not say which blocks are open")
-    return {**body, "digest": data["digest"]}

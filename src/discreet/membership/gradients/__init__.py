@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .experiments import cifar_experiment, fashion_experiment, sample_experiment
     from .models import ConvNet, Factors, SoftmaxRegression
     from .models.jax_model import per_sample_gradients
+    from .prediction import Prediction, predicted_sum
     from .references import References, references_at
     from .trainers import FullBatch, Poisson, Shuffled, Single, Trace, Trainer
 
@@ -47,6 +48,7 @@ _HOMES = {
     "experiments": ("cifar_experiment", "fashion_experiment", "sample_experiment"),
     "models": ("ConvNet", "Factors", "SoftmaxRegression"),
     "models.jax_model": ("per_sample_gradients",),
+    "prediction": ("Prediction", "predicted_sum"),
     "references": ("References", "references_at"),
     "trainers": ("FullBatch", "Poisson", "Shuffled", "Single", "Trace", "Trainer"),
 }  # fmt: skip
@@ -63,6 +65,7 @@ __all__ = [
     "Line",
     "PointCanary",
     "Poisson",
+    "Prediction",
     "Ranking",
     "References",
     "Shuffled",
@@ -91,6 +94,7 @@ __all__ = [
     "mislabelled",
     "per_sample_gradients",
     "play_epochs",
+    "predicted_sum",
     "random_direction",
     "rank",
     "references_at",

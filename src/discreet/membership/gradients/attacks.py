@@ -7,7 +7,9 @@ Three corrections to the printed attack:
 1. g_batch = (θ_t - θ_{t+1})/η: the print has the opposite sign.
 2. The sum over steps is the likelihood ratio only if the canary is in every step. In an epoch it is
    in one of T, unknown which, so the ratio is log (1/T) Σ e^{s_t}; under Poisson sampling
-   Σ log(1 - q + q e^{s_t}).
+   Σ log(1 - q + q e^{s_t}). To first order in small Δ both grow with the *centred* sum,
+   Σ (s_t - E_0 s_t). The printed one also holds -½ Σ Δ_t, T/2 times the shift to be found: the
+   canary's gradient follows θ_t, so this term differs from run to run and hides that shift.
 3. μ̂ of θ_0 is stale at θ_t and shifts s_t differently in every step: it is estimated again at
    θ_t on a few hundred references. Stale Ĉ and heavy tails make Var_0 s = V > Δ, so before
    anything is exponentiated, ℓ = (Δ/V)(s - e_0) - Δ²/(2V).
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-COMBINATIONS = ("sum", "log-mean-exp", "max", "poisson")
+COMBINATIONS = ("sum", "centred sum", "log-mean-exp", "max", "poisson")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,28 +49,34 @@ class Steps:
     centre: Array | None = None
     """(T,): E_0 s_t from references; None: -Δ/2"""
 
+    def centred(self) -> Array:
+        """s_t - E_0 s_t."""
+        return self.scores - (-self.shift / 2.0 if self.centre is None else self.centre)
+
     def recalibrated(self) -> Array:
         """ℓ_t = (Δ/V)(s_t - e_0) - Δ²/(2V); the scores as they are where V is unknown."""
         import numpy as np
 
         if self.variance is None:
             return self.scores
-        centre = -self.shift / 2.0 if self.centre is None else self.centre
         ratio = self.shift / np.maximum(self.variance, 1e-300)
-        return ratio * (self.scores - centre) - ratio * self.shift / 2.0
+        return ratio * self.centred() - ratio * self.shift / 2.0
 
     def combined(
         self, how: str, *, sampling: float | None = None, recalibrate: bool = True
     ) -> float:
         """One score of the whole run.
 
-        "sum" is the thesis' (of the scores as they are); "log-mean-exp" the likelihood ratio of an
-        epoch; "max" nearly as good; "poisson" that of Poisson batches of rate `sampling`.
+        "sum" is the thesis' (of the scores as they are); "centred sum" that of s_t - E_0 s_t;
+        "log-mean-exp" the likelihood ratio of an epoch; "max" nearly as good; "poisson" that of
+        Poisson batches of rate `sampling`.
         """
         import numpy as np
 
         if how == "sum":
             return float(self.scores.sum())
+        if how == "centred sum":
+            return float(self.centred().sum())
         single = self.recalibrated() if recalibrate else self.scores
         match how:
             case "log-mean-exp":
@@ -198,9 +206,7 @@ class SoftmaxTarget:
         cells = solved.reshape(classes + 1, classes, -1)
         self._self = cells[:, :, :-1] @ self.x[0] + cells[:, :, -1]
         self._mean = solved @ references.mean
-        if fresh is not None:
-            spread = np.tensordot(fresh[0], cells[:, :, :-1], (1, 2)) + cells[:, :, -1]
-            self._fresh = spread.astype(np.float32)
+        self._along = None if fresh is None else self._vectors_along(fresh[0])
 
     def residuals(self, parameters: Array) -> Array:
         """r*_t at every step: (T, classes)."""
@@ -211,14 +217,13 @@ class SoftmaxTarget:
         import numpy as np
 
         parameters = trace.parameters[:-1]
-        own = self.residuals(parameters)
-        weights = np.concatenate([own, np.full((len(own), 1), -1.0, own.dtype)], axis=1)
+        own, weights = self._weights(parameters)
         seen = np.einsum("tk,tk->t", trace.updates @ self.vectors.T, weights, dtype=float)
         itself = np.einsum("tk,kl,tl->t", weights, self._self, own, dtype=float, optimize=True)
-        if self.fresh is None:
+        if self.fresh is None or self._along is None:
             mean, variance = weights @ self._mean, None
         else:
-            projected = self._projected(parameters, weights)
+            projected = self._projected(parameters, weights, self._along, *self.fresh)
             mean = projected.mean(axis=1, dtype=float)
             variance = projected.var(axis=1, ddof=1, dtype=float) / self.batch
         shift = (itself - mean) / self.batch
@@ -237,17 +242,39 @@ class SoftmaxTarget:
         """The covariance scores and the scalar products of every step."""
         return self.steps(trace), self.scalar(trace)
 
-    def _projected(self, parameters: Array, weights: Array) -> Array:
-        """w_t'g_i(θ_t) of every fresh reference: (T, n)."""
+    def projections(self, parameters: Array, x: Array, y: Array) -> tuple[Array, Array]:
+        """w_t'g_i(θ_t) of the points given, (T, n), and w_t'g*_t of the canary itself, (T,)."""
         import numpy as np
 
-        assert self.fresh is not None
-        x, y = self.fresh
+        own, weights = self._weights(parameters)
+        itself = np.einsum("tk,kl,tl->t", weights, self._self, own, dtype=float, optimize=True)
+        return self._projected(parameters, weights, self._vectors_along(x), x, y), itself
+
+    def _weights(self, parameters: Array) -> tuple[Array, Array]:
+        """r*_t, and with a last -1 for the mean: the weights of `vectors` in w_t."""
+        import numpy as np
+
+        own = self.residuals(parameters)
+        return own, np.concatenate([own, np.full((len(own), 1), -1.0, own.dtype)], axis=1)
+
+    def _vectors_along(self, x: Array) -> Array:
+        """What `vectors` give for every class of every point: (n, classes + 1, classes)."""
+        import numpy as np
+
+        cells = self.vectors.reshape(len(self.vectors), self.model.classes, -1)
+        return np.tensordot(x, cells[:, :, :-1], (1, 2)) + cells[:, :, -1]
+
+    def _projected(
+        self, parameters: Array, weights: Array, along: Array, x: Array, y: Array
+    ) -> Array:
+        """w_t'g_i(θ_t) of every point: (T, n)."""
+        import numpy as np
+
         each = _residuals(self.model, parameters, x, y)
-        n, rows, classes = self._fresh.shape
-        turned = self._fresh.transpose(1, 0, 2).reshape(rows, n * classes)
-        along = (weights.astype(np.float32) @ turned).reshape(len(weights), n, classes)
-        return np.asarray(np.einsum("tnl,tnl->tn", each, along))
+        n, rows, classes = along.shape
+        turned = along.transpose(1, 0, 2).reshape(rows, n * classes)
+        found = (weights.astype(np.float32) @ turned).reshape(len(weights), n, classes)
+        return np.asarray(np.einsum("tnl,tnl->tn", each, found))
 
 
 def _residuals(model: Model, parameters: Array, x: Array, y: Array) -> Array:

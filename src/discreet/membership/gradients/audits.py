@@ -163,7 +163,9 @@ def audit_dpsgd(
     started = time.perf_counter()
     streams = dict(zip(METHODS, np.random.default_rng(seed).spawn(len(METHODS)), strict=True))
     add = promise.claim(delta)
-    quiet = np.eye(mechanism.model.size)[quiet_coordinates(mechanism)] * mechanism.clip
+    quiet = np.zeros((max(canaries, 1), mechanism.model.size))
+    diracs = quiet_coordinates(mechanism)[: len(quiet)]
+    quiet[np.arange(len(diracs)), diracs] = mechanism.clip
     lines: list[Line] = []
 
     def line(

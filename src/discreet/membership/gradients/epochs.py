@@ -21,6 +21,7 @@ from .attacks import SoftmaxTarget, Steps
 from .trainers import Shuffled, Trainer
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
     from numpy.typing import NDArray
 
     from ..result import Scores
@@ -30,9 +31,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-SUM, LOG_MEAN_EXP, MAX = "covariance, sum", "covariance, log-mean-exp", "covariance, max"
+SUM, CENTRED = "covariance, sum", "covariance, centred sum"
+LOG_MEAN_EXP, MAX = "covariance, log-mean-exp", "covariance, max"
 SCALAR, SCALAR_MAX = "scalar product, sum", "scalar product, max"
-ATTACKS = (SUM, LOG_MEAN_EXP, MAX, SCALAR, SCALAR_MAX)
+ATTACKS = (SUM, CENTRED, LOG_MEAN_EXP, MAX, SCALAR, SCALAR_MAX)
 """The attacks of an epoch; "covariance, sum" and "scalar product, sum" are the thesis'."""
 REFRESH = 10
 """Steps of a net between two estimates of the mean."""
@@ -43,6 +45,9 @@ class Attacker(Protocol):
 
     def both(self, trace: Trace) -> tuple[Steps, Array]:
         """The covariance scores and the scalar products of every step."""
+
+    def projections(self, parameters: Array, x: Array, y: Array) -> tuple[Array, Array]:
+        """w_t'g_i(θ_t) of the points given, (T, n), and w_t'g*_t of the canary itself, (T,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +76,7 @@ class Epoch:
         """Batches of an epoch."""
         return self.size // self.batch
 
-    def run(self, rng: Any, target: tuple[Array, int] | None = None) -> Trace:
+    def run(self, rng: Generator, target: tuple[Array, int] | None = None) -> Trace:
         """Train on a data set of its own, with the target in it if one is given."""
         drawn = rng.choice(len(self.x), self.size, replace=False)
         own = (None, None) if target is None else target
@@ -118,18 +123,30 @@ class HeadTarget:
         self.references, self.model, self.batch, self.fresh = references, model, batch, fresh
         self.x, self.y = np.asarray(x)[None], np.array([int(y)])
 
-    def canary(self, trace: Trace) -> Array:
+    def canary(self, parameters: Array) -> Array:
         """g*_t in the last layer: (T, d)."""
         import numpy as np
 
-        layers = [self.model.layer(theta, self.x, self.y) for theta in trace.parameters[:-1]]
+        layers = [self.model.layer(theta, self.x, self.y) for theta in parameters]
         return np.concatenate([layer.dense() for layer in layers]).astype(float)
+
+    def projections(self, parameters: Array, x: Array, y: Array) -> tuple[Array, Array]:
+        """w_t'g_i(θ_t) of the points given, (T, n), and w_t'g*_t of the canary itself, (T,)."""
+        import numpy as np
+
+        canary = self.canary(parameters)
+        directions = self.references.solve(canary - self.references.mean)
+        found = [
+            self.model.layer(theta, x, y).along(direction)
+            for theta, direction in zip(parameters, directions, strict=True)
+        ]
+        return np.array(found), np.einsum("ij,ij->i", directions, canary)
 
     def both(self, trace: Trace) -> tuple[Steps, Array]:
         """The covariance scores and the scalar products of every step."""
         import numpy as np
 
-        canary = self.canary(trace)
+        canary = self.canary(trace.parameters[:-1])
         updates = trace.updates[:, -self.model.head :]
         direction = self.references.solve(canary - self.references.mean)
         mean, spread = direction @ self.references.mean, None
@@ -168,6 +185,7 @@ def scores_of(attack: Attacker, trace: Trace) -> dict[str, float]:
     steps, products = attack.both(trace)
     return {
         SUM: steps.combined("sum"),
+        CENTRED: steps.combined("centred sum"),
         LOG_MEAN_EXP: steps.combined("log-mean-exp"),
         MAX: steps.combined("max"),
         SCALAR: float(products.sum()),

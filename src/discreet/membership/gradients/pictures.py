@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...simulator.plots import COLOURS
+from .epochs import CENTRED, LOG_MEAN_EXP, SCALAR, SUM
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,12 +15,21 @@ if TYPE_CHECKING:
     from ..result import Scores
     from .data import Images
 
-SHOWN = ("covariance, sum", "covariance, log-mean-exp", "scalar product, sum")
+SHOWN = (SUM, CENTRED, LOG_MEAN_EXP, SCALAR)
 
 
-def draw_roc(axes: Axes, scores: Mapping[str, Scores], attacks: Sequence[str] = SHOWN) -> None:
-    """Power against false alarms on log axes, down to half of one game, AUCs in the legend."""
+def draw_roc(
+    axes: Axes,
+    scores: Mapping[str, Scores],
+    attacks: Sequence[str] = SHOWN,
+    predicted: float | None = None,
+) -> None:
+    """Power against false alarms on log axes, down to half of one game, AUCs in the legend.
+
+    `predicted`, the AUC of the centred sum by theory, is drawn dotted: Φ(Φ⁻¹(α) + κ).
+    """
     import numpy as np
+    from scipy.special import ndtr, ndtri
 
     least = 1.0
     for attack, hue in zip(attacks, COLOURS, strict=False):
@@ -32,6 +42,14 @@ def draw_roc(axes: Axes, scores: Mapping[str, Scores], attacks: Sequence[str] = 
             where="post", color=hue, linewidth=1.4, label=f"{attack} ({found.auc:.2f})",
         )  # fmt: skip
     axes.plot([least, 1.0], [least, 1.0], color="#888888", linewidth=0.8, linestyle=":")
+    if predicted is not None:
+        level = np.geomspace(least / 2.0, 1.0, 200)[:-1]
+        power = ndtr(ndtri(level) + np.sqrt(2.0) * ndtri(min(predicted, 1.0 - 1e-12)))
+        hue = dict(zip(attacks, COLOURS, strict=False)).get(CENTRED, "#888888")
+        axes.plot(
+            level, power, color=hue, linewidth=1.2, linestyle=":",
+            label=f"centred sum, theory ({predicted:.2f})",
+        )  # fmt: skip
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(least * 0.8, 1.05)
@@ -39,15 +57,20 @@ def draw_roc(axes: Axes, scores: Mapping[str, Scores], attacks: Sequence[str] = 
     axes.legend(fontsize="x-small", frameon=False, loc="lower right")
 
 
-def roc_picture(found: Mapping[tuple[str, str], Scores], leakage: Mapping[str, float]) -> Figure:
-    """Trade-off curves of every target, side by side."""
+def roc_picture(
+    found: Mapping[tuple[str, str], Scores],
+    leakage: Mapping[str, float],
+    predicted: Mapping[str, float] | None = None,
+) -> Figure:
+    """Trade-off curves of every target, side by side; `predicted` as in `draw_roc`, by target."""
     from matplotlib.figure import Figure
 
     targets = list(dict.fromkeys(target for target, _ in found))
-    figure = Figure(figsize=(3.6 * len(targets), 3.4), layout="constrained")
+    figure = Figure(figsize=(3.8 * len(targets), 3.6), layout="constrained")
     for place, target in enumerate(targets):
         axes = figure.add_subplot(1, len(targets), place + 1)
-        draw_roc(axes, {attack: scores for (of, attack), scores in found.items() if of == target})
+        own = {attack: scores for (of, attack), scores in found.items() if of == target}
+        draw_roc(axes, own, predicted=None if predicted is None else predicted[target])
         axes.set_title(f"{target} (m = {shown(leakage[target])})", fontsize="medium")
         axes.set_xlabel("false alarms")
         if not place:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 RIDGE = 1e-4
-"""The variance that is added in every direction, unless told otherwise."""
+"""The variance that is added in every direction, by default."""
 CHUNK = 1024
 """References whose gradients are formed at a time."""
 FORMAT = 1

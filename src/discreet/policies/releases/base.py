@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..rules import Rule
+    from .entries import Entries, Noise, Silence
     from .noise_of_mean import MeanNoise
 
 NOMINAL_HORIZON = 1 << 20
@@ -116,6 +117,12 @@ class Release(ReleasePart[Setting]):
             return None
         return noise_of(released_noise(self, setting, list(sizes)))
 
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """What its numbers are, for intervals. Ask by `entries_of`: each must say it itself."""
+        from .entries import Silence
+
+        return Silence(f"{self.name!r} does not say what its numbers are: define entries(setting)")
+
     @staticmethod
     def _checked_sizes(sizes: Sequence[int]) -> bool:
         """Whether there was a batch at all; sizes that no batch has are refused."""
@@ -180,6 +187,13 @@ class PureRelease(Release):
 
     def mechanism_budget(self, schedule: Schedule, horizon: int) -> Budget:
         return Laplace(self.scale(schedule, horizon, SIMULATED)).budget
+
+    def noise_of_sum(self, setting: Setting, times: float = 1.0, each: bool = False) -> Noise:
+        """The Laplace noise of `parameters`, for rewards in [0, 1]."""
+        from .entries import LAPLACE, Noise
+
+        parameters: Any = self.parameters(setting)
+        return Noise(LAPLACE, times * parameters.scale / parameters.unit, each)
 
 
 def laplace_parts(setting: Setting, sizes: Sequence[int], *parts: tuple[float, int]) -> MeanNoise:

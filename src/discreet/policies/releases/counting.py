@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ...checks import count
 from ...compiled import Function
@@ -23,9 +23,12 @@ from ...privacy.counters import (
 from ..schedules import Schedule
 from ..view import Setting, View
 from .base import PureRelease, Scale, laplace_parts
+from .entries import AGAIN, POWERS, RUNNING, TOGETHER, Entries, Silence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.random import Generator
 
     from .noise_of_mean import MeanNoise
 
@@ -40,7 +43,7 @@ class TreeScale(NamedTuple):
 
 def publish_tree(
     release: TreeScale, ledger: TreeLedger, view: View, arm: int, rounds: int, total: float,
-    rng: Any,
+    rng: Generator,
 ) -> None:  # fmt: skip
     """value = noisy prefix sum of the arm's tree / N. A batch is one leaf."""
     view.size[arm] += rounds
@@ -76,6 +79,10 @@ class Tree(PureRelease):
         scale = self.parameters(setting).scale
         return laplace_parts(setting, sizes, (scale, len(sizes).bit_count()))
 
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """At powers of two the prefix is one node, whose noise is in no other such read."""
+        return Entries(AGAIN, self.noise_of_sum(setting), POWERS)
+
     def ledger(self, setting: Setting) -> TreeLedger:
         levels = self.touches(setting.schedule, setting.needs_horizon(self.name))
         return tree_ledger(setting.arms, levels, exact=setting.source.secure)
@@ -96,7 +103,13 @@ class DividedTree(Tree):
 
 
 def publish_hybrid(
-    release: Scale, ledger: HybridLedger, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Scale,
+    ledger: HybridLedger,
+    view: View,
+    arm: int,
+    rounds: int,
+    total: float,
+    rng: Generator,
 ) -> None:
     """value = noisy prefix sum of the arm's hybrid counter / N."""
     view.size[arm] += rounds
@@ -131,13 +144,18 @@ class Hybrid(PureRelease):
         """A counter goes on with its own arm alone."""
         return len(sizes)
 
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """At powers of two a sum of blocks, each with Lap(2/ε). Trees are read inside a block, but
+        its size is fixed beforehand."""
+        return Entries(RUNNING, self.noise_of_sum(setting, 2.0), POWERS)
+
     def ledger(self, setting: Setting) -> HybridLedger:
         return hybrid_ledger(setting.arms, exact=setting.source.secure)
 
 
 def publish_hybrid_idle(
     release: Scale, ledger: TogetherLedger, view: View, arm: int, rounds: int, total: float,
-    rng: Any,
+    rng: Generator,
 ) -> None:  # fmt: skip
     """Every arm's counter goes on, with a 0 where another arm was played."""
     view.size[arm] += rounds
@@ -158,6 +176,10 @@ class IdleHybrid(Hybrid):
     def _steps(self, sizes: Sequence[int], steps: int) -> int:
         """A counter goes on with every arm."""
         return count("steps", steps, least=len(sizes), fix="give the releases of all arms so far")
+
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """The same, but blocks end at powers of two of all arms' releases."""
+        return Entries(TOGETHER, self.noise_of_sum(setting, 2.0), POWERS)
 
     def ledger(self, setting: Setting) -> TogetherLedger:  # type: ignore[override]
         return together_ledger(setting.arms, exact=setting.source.secure)

@@ -10,9 +10,12 @@ from ...privacy.guarantees import Guarantee
 from ..schedules import Schedule
 from ..view import Setting, View
 from .base import Release, zeros
+from .entries import LAST, NOISELESS, RUNNING, Entries, Silence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.random import Generator
 
     from .noise_of_mean import MeanNoise
 
@@ -24,13 +27,13 @@ class Unit(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Exact sums, one an arm: private, unless the release is exact anyway."""
+    """Exact sums, one per arm: private, unless the release is exact anyway."""
 
     exact: Any
 
 
 def publish_exact(
-    release: Any, ledger: Sums, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Any, ledger: Sums, view: View, arm: int, rounds: int, total: float, rng: Generator
 ) -> None:
     """value = mean of all rewards of the arm."""
     ledger.exact[arm] += total
@@ -60,6 +63,10 @@ class Exact(Release):
         from .noise_of_mean import MeanNoise
 
         return MeanNoise() if self._checked_sizes(sizes) else None
+
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Only the total matters, whatever the batches."""
+        return Entries(RUNNING, NOISELESS, LAST)
 
     def guarantee(self, schedule: Schedule, horizon: int | None = None) -> Guarantee:
         return Guarantee.none()

@@ -24,16 +24,19 @@ from .base import (
     truncated,
     zeros,
 )
+from .entries import FRESH, GAUSSIAN, LAPLACE, NOISELESS, Entries, Noise, Silence
 from .exact import Unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.random import Generator
+
     from .noise_of_mean import MeanNoise
 
 
 def publish_forget(
-    release: Scale, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Scale, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Generator
 ) -> None:
     """value = (sum of this batch + noise) / n: mean + Lap(1/(εn)) or + N(0, b/n²)."""
     view.value[arm] = (total + noise(release.scale, rng)) / (rounds * release.unit)
@@ -54,6 +57,10 @@ class ForgetLaplace(PureRelease):
     name: ClassVar[str] = "forget + Laplace"
     publish: ClassVar[Function] = staticmethod(publish_forget)
     mean_noise = noise_of_last
+
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Of every batch by itself: what the rule forgets, inference may add up."""
+        return Entries(FRESH, self.noise_of_sum(setting))
 
 
 @dataclass(frozen=True)
@@ -100,9 +107,18 @@ class ForgetGaussian(Release):
             return Approximate(epsilon, min(delta * (1.0 + 1e-12), self.budget.delta))
         return in_kind(Gaussian(scale).budget, self.budget)
 
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Of every batch by itself."""
+        return Entries(FRESH, self.noise_of_sum(setting))
+
+    def noise_of_sum(self, setting: Setting) -> Noise:
+        """The noise of a batch, for rewards in [0, 1]."""
+        scale, unit = self.parameters(setting)
+        return Noise(GAUSSIAN, scale / unit)
+
 
 def publish_last(
-    release: Unit, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Unit, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Generator
 ) -> None:
     """value = mean of this batch."""
     view.value[arm] = total / (rounds * release.unit)
@@ -121,6 +137,10 @@ class ForgetExact(Release):
     def parameters(self, setting: Setting) -> Unit:
         return Unit(setting.source.unit)
 
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Of every batch by itself."""
+        return Entries(FRESH, NOISELESS)
+
     def guarantee(self, schedule: Schedule, horizon: int | None = None) -> Guarantee:
         return Guarantee.none()
 
@@ -134,7 +154,13 @@ class Truncation(NamedTuple):
 
 
 def publish_truncated(
-    release: Truncation, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Truncation,
+    ledger: Any,
+    view: View,
+    arm: int,
+    rounds: int,
+    total: float,
+    rng: Generator,
 ) -> None:
     """value = (sum of this batch + Z) / n, Z truncated Laplace for sensitivity 1."""
     noisy = total / release.unit + truncated(release.epsilon, release.delta, rng)
@@ -171,6 +197,14 @@ class ForgetTruncated(Release):
     def mechanism_budget(self, schedule: Schedule, horizon: int) -> Budget:
         return TruncatedLaplace.calibrated(self.budget).budget
 
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Of every batch by itself. A symmetric law cut off on both sides has smaller moments, so
+        the noise is reckoned as Laplace's."""
+        epsilon = self.parameters(setting).epsilon
+        if epsilon == 0.0:
+            return Silence(f"{self.name!r} at ε = 0 is uniform noise, which has no scale")
+        return Entries(FRESH, Noise(LAPLACE, 1.0 / epsilon))
+
 
 class Filling(NamedTuple):
     """The batch of every arm that is filling up: private."""
@@ -180,7 +214,7 @@ class Filling(NamedTuple):
 
 
 def publish_filling(
-    release: Scale, ledger: Filling, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Scale, ledger: Filling, view: View, arm: int, rounds: int, total: float, rng: Generator
 ) -> None:
     """When the arm's open batch has twice the rewards of the last: release it, begin another."""
     ledger.total[arm] += total
@@ -218,3 +252,7 @@ class FillingLaplace(PureRelease):
                 released, filled = filled, 0
         scale = self.scale(setting.schedule, setting.horizon, setting.source)
         return laplace_parts(setting, [released], (scale, 1))
+
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Of every full batch by itself; each has twice the rewards of the last."""
+        return Entries(FRESH, self.noise_of_sum(setting), doubling=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ...compiled import Function
 from ...privacy.budgets import Budget
@@ -12,10 +12,13 @@ from ...privacy.mechanisms import RandomisedResponse
 from ..schedules import Schedule
 from ..view import Setting
 from .base import PureRelease, laplace_parts, noise, response, squash, zeros
+from .entries import LAST, NOISELESS, RUNNING, Entries, Silence
 from .exact import Sums, publish_exact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.random import Generator
 
     from .noise_of_mean import MeanNoise
 
@@ -28,22 +31,22 @@ class LocalScale(NamedTuple):
     epsilon: float
 
 
-def respond_laplace(release: LocalScale, reward: float, rng: Any) -> float:
+def respond_laplace(release: LocalScale, reward: float, rng: Generator) -> float:
     """CTL: r + Lap(1/ε)."""
     return reward + noise(release.scale, rng)
 
 
-def respond_bernoulli(release: LocalScale, reward: float, rng: Any) -> float:
+def respond_bernoulli(release: LocalScale, reward: float, rng: Generator) -> float:
     """CTB: Bernoulli((r e^ε + 1 - r) / (1 + e^ε))."""
     return release.unit * response(reward, release.epsilon, rng)
 
 
-def respond_squashed_laplace(release: LocalScale, reward: float, rng: Any) -> float:
+def respond_squashed_laplace(release: LocalScale, reward: float, rng: Generator) -> float:
     """CTL-S: 1/(1+e^-r) + Lap(1/ε)."""
     return squash(reward, release.unit) + noise(release.scale, rng)
 
 
-def respond_squashed_bernoulli(release: LocalScale, reward: float, rng: Any) -> float:
+def respond_squashed_bernoulli(release: LocalScale, reward: float, rng: Generator) -> float:
     """CTB-S: CTB of 1/(1+e^-r)."""
     return release.unit * response(squash(reward, release.unit), release.epsilon, rng)
 
@@ -75,6 +78,10 @@ class LocalLaplace(PureRelease):
             return None
         return laplace_parts(setting, sizes, (self.parameters(setting).scale, sum(sizes)))
 
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Sums of responses: only their total matters."""
+        return Entries(RUNNING, self.noise_of_sum(setting, each=True), LAST)
+
 
 @dataclass(frozen=True)
 class LocalBernoulli(LocalLaplace):
@@ -102,6 +109,10 @@ class LocalBernoulli(LocalLaplace):
         each = 0.5 / (answers * math.tanh(0.5 * self.epsilon))
         return MeanNoise((Part("response", each, answers),))
 
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Bits are rewards themselves, of mean 1/2 + (μ - 1/2) tanh(ε/2)."""
+        return Entries(RUNNING, NOISELESS, LAST, factor=math.tanh(0.5 * self.epsilon))
+
 
 class Squashed(PureRelease):
     """Base of the releases of sigmoids: their mean is no function of the mean reward."""
@@ -126,6 +137,10 @@ class SquashedLaplace(Squashed, LocalLaplace):
     name: ClassVar[str] = "sigmoid + local Laplace"
     respond: ClassVar[Function | None] = staticmethod(respond_squashed_laplace)
 
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Sums of sigmoids with noise."""
+        return Entries(RUNNING, self.noise_of_sum(setting, each=True), LAST, sigmoid=True)
+
 
 @dataclass(frozen=True)
 class SquashedBernoulli(Squashed, LocalBernoulli):
@@ -133,3 +148,8 @@ class SquashedBernoulli(Squashed, LocalBernoulli):
 
     name: ClassVar[str] = "sigmoid + local Bernoulli"
     respond: ClassVar[Function | None] = staticmethod(respond_squashed_bernoulli)
+
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Bits that lean towards sigmoids."""
+        lean = math.tanh(0.5 * self.epsilon)
+        return Entries(RUNNING, NOISELESS, LAST, factor=lean, sigmoid=True)

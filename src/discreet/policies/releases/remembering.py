@@ -14,24 +14,27 @@ from ...privacy.guarantees import Definition, Guarantee
 from ..schedules import Regular, Schedule
 from ..view import Setting, View
 from .base import PureRelease, Release, Scale, laplace_parts, noise, zeros
+from .entries import AGAIN, ALL, LAPLACE, POWERS, RUNNING, Entries, Noise, Silence
 from .exact import Sums
 from .forgetting import ForgetGaussian
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.random import Generator
+
     from ..rules import Rule
     from .noise_of_mean import MeanNoise
 
 
 class Running(NamedTuple):
-    """Noisy sums, one an arm: public, kept here only because the view holds means."""
+    """Noisy sums, one per arm: public, kept here only because the view holds means."""
 
     noisy: Any
 
 
 def publish_running(
-    release: Scale, ledger: Running, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Scale, ledger: Running, view: View, arm: int, rounds: int, total: float, rng: Generator
 ) -> None:
     """S += batch total + Lap(1/ε); value = S / N."""
     ledger.noisy[arm] += total + noise(release.scale, rng)
@@ -58,6 +61,10 @@ class RunningLaplace(PureRelease):
         scale = self.scale(setting.schedule, setting.horizon, setting.source)
         return laplace_parts(setting, sizes, (scale, len(sizes)))
 
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Batches are the differences of running sums."""
+        return Entries(RUNNING, self.noise_of_sum(setting))
+
 
 @dataclass(frozen=True)
 class RunningGaussian(ForgetGaussian):
@@ -80,9 +87,13 @@ class RunningGaussian(ForgetGaussian):
         scale, unit = self.parameters(setting)
         return MeanNoise((Part("gaussian", scale / (unit * sum(sizes)), len(sizes)),))
 
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Batches are the differences of running sums."""
+        return Entries(RUNNING, self.noise_of_sum(setting))
+
 
 def publish_again(
-    release: Scale, ledger: Sums, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Scale, ledger: Sums, view: View, arm: int, rounds: int, total: float, rng: Generator
 ) -> None:
     """value = (sum of all rewards + fresh noise) / N."""
     ledger.exact[arm] += total
@@ -122,6 +133,11 @@ class RememberLaplace(PureRelease):
         scale = self.scale(setting.schedule, setting.horizon, setting.source)
         return laplace_parts(setting, sizes, (scale, 1))
 
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Every number has fresh noise; where many come, those at powers of two are enough."""
+        reads = ALL if setting.schedule.grows else POWERS
+        return Entries(AGAIN, self.noise_of_sum(setting), reads)
+
 
 class Shrinking(NamedTuple):
     """Half the power v that noise grows with, and the unit of rewards."""
@@ -131,7 +147,13 @@ class Shrinking(NamedTuple):
 
 
 def publish_shrinking(
-    release: Shrinking, ledger: Sums, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Shrinking,
+    ledger: Sums,
+    view: View,
+    arm: int,
+    rounds: int,
+    total: float,
+    rng: Generator,
 ) -> None:
     """value = mean of all rewards + Lap(N^-(1-v/2)): Lap(N^(v/2)) on the sum."""
     ledger.exact[arm] += total
@@ -182,6 +204,10 @@ class ShrinkingLaplace(Release):
             return None
         scale = setting.source.unit * float(sum(sizes)) ** (0.5 * self.power)
         return laplace_parts(setting, sizes, (scale, 1))
+
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """Every number has fresh noise Lap(N^(v/2)) on the sum."""
+        return Entries(AGAIN, Noise(LAPLACE, 1.0), POWERS, power=0.5 * self.power)
 
     def check_composition(self, schedule: Schedule, rule: Rule | None = None) -> None:
         """The sum over releases rests on their being f rounds apart."""

@@ -2,7 +2,7 @@
 
 >>> compose(Pure(1.0), Pure(2.0)), parallel(Pure(1.0), Pure(2.0))
 (Pure(epsilon=3.0), Pure(epsilon=2.0))
->>> compose(Pure(1.0), ZCDP(0.5))
+>>> compose(GaussianDP(1.0), ZCDP(0.5))
 ZCDP(rho=1.0)
 
 Budgets of several kinds are first turned into one kind that all of them imply. `accounting`

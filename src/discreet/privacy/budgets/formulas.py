@@ -20,6 +20,33 @@ def pure_epsilon(epsilon: float, delta: float) -> float:
     return max(0.0, epsilon + math.log(left)) if left > 0 else 0.0
 
 
+def pure_rho(epsilon: float) -> float:
+    """ρ with which ε-DP is ρ-zCDP: ε tanh(ε/2), proved at `Pure.to_zcdp`."""
+    half = epsilon / 2.0
+    return min(epsilon * half, epsilon * math.tanh(half) * (1.0 + 1e-12))
+
+
+def gaussian_pure(mu: float) -> float:
+    """The largest ε for which ε-DP implies μ-Gaussian DP: log(Φ(μ/2)/Φ(-μ/2)), rounded down.
+
+    The trade-off curve of ε-DP consists of two chords, which meet at the point
+    (1/(1+e^ε), 1/(1+e^ε)) on the diagonal; G_μ is convex and ends where they end, so it lies below
+    them if and only if it does at that point, where it is Φ(-μ/2).
+    """
+    x = mu / (2.0 * math.sqrt(2.0))
+    if x < 1.0:
+        exact = 2.0 * math.atanh(math.erf(x))
+    else:
+        tail = 0.5 * math.erfc(x)
+        exact = math.log1p(-tail) - math.log(tail) if tail > 0.0 else math.inf
+    return exact * (1.0 - 1e-12) if math.isfinite(exact) else _gaussian_far(x)
+
+
+def _gaussian_far(x: float) -> float:
+    """The same where erfc(x) underflows: erfc(x) <= e^(-x²)/(x sqrt(π))."""
+    return (x * x + math.log(2.0 * x * math.sqrt(math.pi))) * (1.0 - 1e-12)
+
+
 def pure_divergence(epsilon: float, alpha: float) -> float:
     """Rényi divergence of randomised response, the worst ε-DP mechanism at every order."""
     # log(p^α q^(1-α) + q^α p^(1-α)) with p = 1/(1+e^-ε), q = p e^-ε: ratio of the terms first

@@ -1,7 +1,10 @@
-"""Gaussian budgets: they convert into every other kind, and no other kind into them.
+"""Gaussian budgets: they convert into concentrated and approximate ones, and pure ones into them.
 
 >>> GaussianDP(1.0).to_zcdp()
 ZCDP(rho=0.5)
+>>> from discreet.privacy import Pure
+>>> Pure(0.806) <= GaussianDP(1.0), Pure(0.807) <= GaussianDP(1.0)
+(True, False)
 
 Reference: Dong, Roth & Su 2022.
 """
@@ -13,6 +16,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .. import curves
+from .formulas import gaussian_pure
 from .kinds import ZCDP, Budget, positive_delta
 from .parameters import parameter, records, shown, uses
 
@@ -37,6 +41,10 @@ class GaussianDP(Budget):
         if isinstance(other, GaussianDP):
             return self.mu <= other.mu
         return Budget._implies(self, other)
+
+    def _implied_by(self, other: Budget) -> bool:
+        """Pure budgets alone: `formulas.gaussian_pure`."""
+        return other.to_pure().epsilon <= gaussian_pure(self.mu)
 
     def group(self, m: int) -> GaussianDP:
         return GaussianDP(records(m) * self.mu)

@@ -1,9 +1,9 @@
 """The kinds of budget that convert into one another: pure, approximate, concentrated, Rényi.
 
-    ε-DP  ->  ρ-zCDP with ρ = ε²/2  ->  (α, αρ)-Rényi DP  ->  (ε', δ)-DP
+    ε-DP  ->  ρ-zCDP with ρ = ε tanh(ε/2)  ->  (α, αρ)-Rényi DP  ->  (ε', δ)-DP
 
->>> Pure(1.0).to_zcdp()
-ZCDP(rho=0.5)
+>>> round(Pure(1.0).to_zcdp().rho, 4)
+0.4621
 >>> ZCDP(0.5) <= Approximate(6.0, 1e-6), ZCDP(0.5) <= Pure(100.0)
 (True, False)
 
@@ -128,7 +128,11 @@ class Budget:
             case Renyi():
                 return self.to_renyi(other.alpha).epsilon <= other.epsilon
             case _:
-                return False
+                return other._implied_by(self)
+
+    def _implied_by(self, other: Budget) -> bool:
+        """For kinds that are defined on top of these."""
+        return False
 
     def __le__(self, other: Budget) -> bool:
         return self.implies(other) if isinstance(other, Budget) else NotImplemented
@@ -188,8 +192,16 @@ class Pure(Budget):
         return self
 
     def to_zcdp(self) -> ZCDP:
-        """ρ = ε²/2 (Bun & Steinke 2016, Proposition 1.4)."""
-        return ZCDP(self.epsilon * self.epsilon / 2.0)
+        """ρ = ε tanh(ε/2): the least there is, and below the ε²/2 of Bun & Steinke 2016.
+
+        Randomised response is the worst ε-DP mechanism. Its divergences, with u = α - 1/2, are
+        (α-1) D_α = log cosh(uε) - log cosh(ε/2) = f(u²) - f(1/4), f(w) = log cosh(ε sqrt(w)), and
+        f is concave, since f'(w) = (ε²/2) tanh(x)/x falls with x = ε sqrt(w). So
+        (α-1) D_α <= f'(1/4) (u² - 1/4) = ε tanh(ε/2) α(α-1), with equality as α falls to 1.
+        """
+        if not self.is_finite:
+            return ZCDP(self.epsilon)
+        return ZCDP(formulas.pure_rho(self.epsilon))
 
     def to_renyi(self, alpha: float) -> Renyi:
         """The divergence of randomised response, the worst ε-DP mechanism at every order."""

@@ -1,12 +1,13 @@
 """The pure budget with which a row keeps a budget of another kind, exactly.
 
-- μ-Gaussian DP: ε-DP implies it if and only if μ >= 2 Φ^-1(e^ε/(1 + e^ε)). The trade-off curve of
-  ε-DP consists of two chords, which meet at the point (1/(1+e^ε), 1/(1+e^ε)) on the diagonal; G_μ
-  is convex and ends where they end, so it lies below them as soon as it does at that point, where
-  it is Φ(-μ/2).
+- μ-Gaussian DP: ε = log(Φ(μ/2)/Φ(-μ/2)), see `formulas.gaussian_pure`.
 - (ε, δ): ε'-DP implies it if and only if δ >= (e^ε' - e^ε)/(1 + e^ε'), which is the δ of randomised
-  response: e^ε' = (e^ε + δ)/(1 - δ).
-- ρ-zCDP: ε-DP implies ε²/2-zCDP (Bun & Steinke 2016): ε = sqrt(2ρ), exact up to O(ε⁴).
+  response: e^ε' = (e^ε + δ)/(1 - δ). Laplace noise alone would allow ε' = ε - 2 log(1 - δ), 2δ more
+  instead of (1 + e^-ε)δ; other noises would not.
+- ρ-zCDP: ε tanh(ε/2) = ρ, see `Pure.to_zcdp`.
+- (α, ε')-Rényi DP: the divergence of randomised response at α is ε'.
+
+Each is the largest ε there is: randomised response with a larger one breaks the budget.
 """
 
 from __future__ import annotations
@@ -14,32 +15,47 @@ from __future__ import annotations
 import math
 
 from ...errors import UnsupportedBudget
+from .. import curves
+from .formulas import gaussian_pure
 from .gaussian import GaussianDP
-from .kinds import ZCDP, Approximate, Budget, Pure
+from .kinds import ZCDP, Approximate, Budget, Pure, Renyi
 
 
 def equivalent_pure(budget: Budget) -> Pure:
-    """The largest ε that keeps a budget.
+    """The largest ε that keeps a budget; rounding never makes it larger.
 
     >>> round(equivalent_pure(GaussianDP(1.0)).epsilon, 3)
     0.807
     """
     if isinstance(budget, Pure):
         return budget
+    if not budget.is_finite:
+        return Pure(math.inf)
+    if budget.is_perfect:
+        return Pure(0.0)
     if isinstance(budget, GaussianDP):
-        # log(Φ(μ/2)/Φ(-μ/2)), each tail by the complementary error function
-        tail = 0.5 * math.erfc(budget.mu / (2.0 * math.sqrt(2.0)))
-        if tail == 0.0:
-            return Pure(math.inf)
-        return Pure(math.log1p(-tail) - math.log(tail))
+        return Pure(gaussian_pure(budget.mu))
     if isinstance(budget, Approximate):
-        if budget.delta >= 1.0:
-            return Pure(math.inf)
         # log(e^ε + δ) = ε + log(1 + δ e^-ε)
         gained = math.log1p(budget.delta * math.exp(-budget.epsilon)) - math.log1p(-budget.delta)
-        return Pure(budget.epsilon + gained)
-    if isinstance(budget, ZCDP):
-        return Pure(math.sqrt(2.0 * budget.rho))
-    raise UnsupportedBudget(
-        "budget", "be pure, approximate, zCDP or Gaussian", budget, "give mu, rho, or epsilon"
-    )
+        return _rounded_down(budget.epsilon + gained, budget)
+    if not isinstance(budget, ZCDP | Renyi):
+        raise UnsupportedBudget(
+            "budget", "be a budget that pure ones are compared with", budget, "see Budget"
+        )
+    # ε tanh(ε/2) <= D_α <= min(ε, αε²/2), and ε tanh(ε/2) >= ε - 2 and >= ε²/(ε + 2)
+    order, most = (1.0, budget.rho) if isinstance(budget, ZCDP) else (budget.alpha, budget.epsilon)
+    least = math.sqrt(2.0 * most / order)
+    if isinstance(budget, Renyi):
+        least = max(least, most)
+    high = most + math.sqrt(2.0 * most) + 2.0
+    fits = curves.largest(lambda e: Pure(e).implies(budget), least * (1.0 - 1e-9), high)
+    return _rounded_down(fits, budget)
+
+
+def _rounded_down(epsilon: float, budget: Budget) -> Pure:
+    """The next ε below that is proved to keep the budget: what is computed may be an ulp above."""
+    step = math.ulp(epsilon)
+    while epsilon > 0.0 and not Pure(epsilon).implies(budget):
+        epsilon, step = max(0.0, epsilon - step), 2.0 * step
+    return Pure(epsilon)

@@ -14,6 +14,7 @@ import math
 from typing import Any, NamedTuple
 
 from ...policies.divergences import kl, private_upper
+from ...policies.epochs import keep_least
 from ...policies.rules import clip01
 from .blocks import (
     ALL,
@@ -32,10 +33,12 @@ IMED, KLUCB = 0, 1
 
 
 class Windows(NamedTuple):
-    """Which index, and how many places are planned at a time."""
+    """Which index, how many places are planned at a time, and the least share of every arm."""
 
     rule: int
     window: int
+    share: Any
+    least: Any
 
 
 class Answers(NamedTuple):
@@ -87,6 +90,20 @@ def plan_window(design: Design, book: Book, rule: int, window: int, taken: int, 
         rescore_planned(design, book, arm)
 
 
+def keep_shares(design: Design, book: Book, extra: Windows, rng: Any) -> None:
+    """No arm has less than its share of a window: on average exactly, rounded up or down."""
+    reached, before, some = rng.random(), 0, 0.0
+    for arm in range(len(book.places)):
+        some += extra.share[arm]
+        reached += extra.window * extra.share[arm]
+        extra.least[arm] = int(reached) - before
+        before = int(reached)
+    if some > 0.0:
+        keep_least(book.left, extra.least)
+        for arm in range(len(book.places)):
+            rescore_planned(design, book, arm)
+
+
 def unit_by_unit(
     world: World, design: Design, book: Book, extra: Windows, rng: Any
 ) -> tuple[float, float]:
@@ -111,6 +128,7 @@ def unit_by_unit(
                 rescore_planned(design, book, arm)
         if left == 0:
             plan_window(design, book, rule, window, taken, blind)
+            keep_shares(design, book, extra, rng)
             left = window
         arm = 0
         if window > 1:

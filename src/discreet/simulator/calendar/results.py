@@ -27,6 +27,27 @@ class Figure:
         return {"mean": self.mean, "error": self.error, "low": self.low, "high": self.high}
 
 
+class Probability(float):
+    """A share of trials, and the 95 % interval of the probability behind it (Clopper & Pearson)."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, hits: int, trials: int) -> Probability:
+        """From independent trials."""
+        from scipy.special import betaincinv
+
+        own = cls(hits / trials)
+        own.low = float(betaincinv(hits, trials - hits + 1, 0.025)) if hits > 0 else 0.0
+        own.high = float(betaincinv(hits + 1, trials - hits, 0.975)) if hits < trials else 1.0
+        return own
+
+    def to_dict(self) -> dict[str, float]:
+        """JSON-ready."""
+        return {"mean": float(self), "low": self.low, "high": self.high}
+
+
 def figure(values: NDArray[Any]) -> Figure:
     """Mean, standard error, 5 % and 95 % quantiles."""
     import numpy as np
@@ -94,20 +115,25 @@ class TrialResult:
         return np.asarray(self.pulls[:, self.gaps > 0.0].sum(axis=1))
 
     @property
-    def best_named(self) -> float:
+    def best_named(self) -> Probability:
         """Share of trials that end with a best arm on top."""
-        return float((self.gaps[self.named] == 0.0).mean())
+        return Probability.of(int((self.gaps[self.named] == 0.0).sum()), self.runs)
 
     def widths(self, risk: float = 0.05) -> tuple[float, ...]:
         """Mean widths of intervals that hold for all arms and looks together with 1 - risk, for a
         declared default or no missing outcomes; 1 before the first look."""
+        return tuple(each.mean for each in self.width_figures(risk))
+
+    def width_figures(self, risk: float = 0.05) -> tuple[Figure, ...]:
+        """The same, each with its error and what nine of ten trials see."""
         arms = len(self.means)
         by_look = [1.0]
         for look, mark in enumerate(self.marks, start=1):
             by_look.append(min(1.0, 2.0 * half_width(mark, look, arms, self.epsilon, risk)))
         import numpy as np
 
-        return tuple(float(width) for width in np.array(by_look)[self.looks].mean(axis=0))
+        widths = np.array(by_look)[np.minimum(self.looks, len(by_look) - 1)]
+        return tuple(figure(widths[:, arm]) for arm in range(arms))
 
     def summary(self) -> dict[str, Any]:
         """Figures for JSON."""
@@ -165,19 +191,19 @@ class RaceResult:
         return np.asarray(self.pulls.sum(axis=1))
 
     @property
-    def declared(self) -> float:
+    def declared(self) -> Probability:
         """Share of races with a winner."""
-        return float((self.winner >= 0).mean())
+        return Probability.of(int((self.winner >= 0).sum()), self.runs)
 
     @property
-    def false_winners(self) -> float:
+    def false_winners(self) -> Probability:
         """Share of races won by an arm that is not the only best: with equal arms every winner."""
         import numpy as np
 
         best = np.array(self.means) == max(self.means)
         if best.sum() > 1:
             best[:] = False
-        return float(((self.winner >= 0) & ~best[self.winner]).mean())
+        return Probability.of(int(((self.winner >= 0) & ~best[self.winner]).sum()), self.runs)
 
     def __repr__(self) -> str:
         """One line."""

@@ -19,12 +19,14 @@ from ...checks import MOST_RUNS, count, horizon_of, one_of, positive, share
 from ...compiled import Function, Kernel, compile_for, open_slot
 from ...errors import InvalidArgument
 from ...policies import Policy, imed
+from ...policies.epochs import EpochPlan
 from ...policies.private_kl import DPIMED, DPKLUCB
 from ...policies.releases import RunningLaplace
 from ...policies.schedules import Geometric
 from ...policies.view import Empty
 from ..work import check_threads, entropy_of
 from .blocks import Book, Design, World, fresh_book, marks_of, named
+from .epochs import fresh_epochs, in_epochs
 from .events import IMED, KLUCB, Answers, Windows, not_private, unit_by_unit
 from .races import race, race_marks, threshold
 from .results import RaceResult, TrialResult
@@ -104,7 +106,7 @@ def many_races(
 def _trial_kernel(loop: Function) -> Kernel:
     part = Kernel(loop)
     # every participant is a step: calls that hand on the book would cost as much as the step
-    return Kernel(many_trials, trial=part.inlined() if loop is unit_by_unit else part)
+    return Kernel(many_trials, trial=part.inlined() if loop in (unit_by_unit, in_epochs) else part)
 
 
 @lru_cache(maxsize=1)
@@ -250,15 +252,37 @@ def _loop_of(
     marks = marks_of(growth.first, growth.ratio, size)
     design = Design(marks, scale, epsilon, default, evidence, size)
     klucb = isinstance(policy.rule, DPKLUCB)
+    shares = calendar.share or (0.0,) * arms
+    if calendar.trend:
+        if klucb or flow != "streams":
+            raise InvalidArgument(
+                "trend", "be left out for dp-klucb and for one batch at a time", True,
+                "use dp-imed in streams",
+            )  # fmt: skip
+        most = calendar.window
+        if most == 1:
+            most = math.ceil(calendar.arrivals * calendar.delay.deadline)
+        plan = EpochPlan(epsilon, growth.first, growth.ratio, most)
+        # a trial in epochs counts missing outcomes as declared, and as 0 if nothing is
+        design = design._replace(default=0.0 if calendar.default is None else calendar.default)
+        return in_epochs, fresh_epochs(plan, shares, size), design
     if flow == "one batch":
-        if klucb or calendar.drift is not None or calendar.window > 1:
+        if klucb or calendar.drift is not None or calendar.window > 1 or any(shares):
             raise InvalidArgument(
                 "flow", "be streams for dp-klucb, drift and windows", flow, 'use flow="streams"'
             )
         return one_batch, Empty(), design
-    if klucb or calendar.drift is not None or calendar.window > 1:
-        return unit_by_unit, Windows(KLUCB if klucb else IMED, calendar.window), design
+    if klucb or calendar.drift is not None or calendar.window > 1 or any(shares):
+        rule, least = KLUCB if klucb else IMED, np.zeros(arms, np.int64)
+        return unit_by_unit, Windows(rule, calendar.window, np.array(shares), least), design
     return in_strides, Empty(), design
+
+
+def _own(extra: Any) -> Any:
+    """The same with arrays of its own: every thread writes into them."""
+    if isinstance(extra, tuple):
+        return type(extra)(*(_own(entry) for entry in extra))
+    return extra.copy() if hasattr(extra, "copy") else extra
 
 
 def _epsilon(design: Design) -> float:
@@ -280,7 +304,7 @@ def _play(
     def arguments(chunk: int) -> tuple[Any, ...]:
         child = np.random.SeedSequence(entropy, spawn_key=(chunk,))
         rng = draws(child)
-        own = type(extra)(*(x.copy() if hasattr(x, "copy") else x for x in extra))
+        own = _own(extra)
         first = chunk * CHUNK
         last = min(first + CHUNK, runs)
         return world, design, fresh_book(arms, blocks), own, record, first, last, rng

@@ -88,6 +88,11 @@ class Calendar:
     default: float | None
     drift: Drift | None
     window: int
+    share: tuple[float, ...] = ()
+    """the least share of every arm, in every window or epoch"""
+    trend: bool = False
+    """whether arms are compared within epochs alone; a window is then the largest epoch, 1 for a
+    deadline's arrivals"""
 
     @property
     def answered(self) -> tuple[float, ...]:
@@ -108,6 +113,8 @@ class Calendar:
             "drift_size": None if drift is None else drift.size,
             "drift_period": None if drift is None else drift.period,
             "window": self.window,
+            "share": list(self.share),
+            "trend": self.trend,
         }
 
 
@@ -120,6 +127,8 @@ def calendar(
     default: object = ESTIMATE,
     drift: Drift | None = None,
     window: object = 1,
+    share: float | Sequence[float] = 0.0,
+    trend: bool = False,
 ) -> Calendar:
     """Check everything; a number of days for `delay` is a deadline that all answers keep."""
     rate = positive("arrivals", arrivals, "say how many participants come a day")
@@ -143,5 +152,16 @@ def calendar(
     return Calendar(
         rate, late, shares * (arms // len(shares)), counted,
         None if drift is None or drift.kind == "none" else drift,
-        count("window", window, fix="use window=1", most=10**6),
+        count("window", window, fix="use window=1", most=10**6), _least(share, arms), bool(trend),
     )  # fmt: skip
+
+
+def _least(share: float | Sequence[float], arms: int) -> tuple[float, ...]:
+    fix = "say which share every arm has at least: one number, or one per arm"
+    given = numbers("share", share, low=0.0, high=1.0, fix=fix)
+    if len(given) not in (1, arms):
+        raise InvalidArgument("share", f"have 1 or {arms} entries", list(given), fix)
+    shares = given * (arms // len(given))
+    if sum(shares) > 1.0 + 1e-12:
+        raise InvalidArgument("share", "sum to at most 1", sum(shares), fix)
+    return shares

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LEVELS = (0.001, 0.01, 0.05, 0.1, 0.3)
 """Where powers are compared."""
 FULL, QUICK = Size(10_000, 1, 2), Size(2_000, 1, 2)
-"""Rounds a side; n = 1000 from 10,000 rounds on, 200 below."""
+"""Rounds per side; n = 1000 from 10,000 rounds on, 200 below."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Played:
 
     @property
     def horizon(self) -> int:
-        """Rounds a side."""
+        """Rounds per side."""
         return self.scores.rounds[0]
 
     @property

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ..base import Lab, Panel
+from ..cache import CACHE
 from ..measures import Measure, mean_of
-from ..shelf import SHELF
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,7 +79,7 @@ def identified(lab: Lab, setting: str, curves: Mapping[str, Identifier], **value
                 raise KeyboardInterrupt
             yield result
 
-    results = SHELF.filled([(row, means, size, lab.seed) for row in rows], run)
+    results = CACHE.filled([(row, means, size, lab.seed) for row in rows], run)
     # the base draws, saves and looks up by name: all of it holds for stopping times
     return Panel(setting, cast("Comparison", Stops(results)), values)
 

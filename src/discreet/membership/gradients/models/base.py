@@ -89,6 +89,14 @@ class Factors:
         inputs = np.einsum("ij,ij->i", self.inputs, self.inputs) + 1.0
         return np.asarray(np.sqrt(np.einsum("ij,ij->i", self.residuals, self.residuals) * inputs))
 
+    def along(self, direction: Array) -> Array:
+        """w'g_i of every point for one vector w, without forming the gradients."""
+        import numpy as np
+
+        rows = direction.reshape(self.residuals.shape[1], -1)
+        seen = self.inputs @ rows[:, :-1].T + rows[:, -1]
+        return np.asarray(np.einsum("ij,ij->i", self.residuals, seen))
+
     def total(self, clip: float | None = None) -> Array:
         """Σ_i g_i, each clipped to a norm if told: one matrix product."""
         import numpy as np

@@ -12,7 +12,7 @@ import pytest
 import discreet
 from discreet.policies import EachRound
 from discreet.studies import Lab, Panel, Size, all_figures, figure
-from discreet.studies.shelf import SHELF, Shelf, bytes_of
+from discreet.studies.cache import CACHE, Cache, bytes_of
 
 TINY = Size(2_000, 2, 10)
 
@@ -25,7 +25,7 @@ class Made:
     numbers: Any = field(default_factory=lambda: np.zeros(128))
 
 
-def made(shelf: Shelf, *keys: str) -> list[str]:
+def made(cache: Cache, *keys: str) -> list[str]:
     """What had to be run."""
     ran: list[str] = []
 
@@ -33,43 +33,43 @@ def made(shelf: Shelf, *keys: str) -> list[str]:
         ran.extend(keys[place] for place in missing)
         return [Made(keys[place]) for place in missing]
 
-    results = shelf.filled(keys, run)
+    results = cache.filled(keys, run)
     assert [result.name for result in results] == list(keys)
     return ran
 
 
 def test_only_what_is_missing_is_run_and_the_order_is_kept() -> None:
-    shelf = Shelf()
-    assert made(shelf, "a", "b") == ["a", "b"]
-    assert made(shelf, "c", "b", "d", "a") == ["c", "d"]
-    assert made(shelf, "a", "b", "c", "d") == []
-    shelf.clear()
-    assert made(shelf, "a") == ["a"]
+    cache = Cache()
+    assert made(cache, "a", "b") == ["a", "b"]
+    assert made(cache, "c", "b", "d", "a") == ["c", "d"]
+    assert made(cache, "a", "b", "c", "d") == []
+    cache.clear()
+    assert made(cache, "a") == ["a"]
 
 
 def test_the_oldest_go_first_and_large_ones_are_not_kept() -> None:
     assert bytes_of(Made("a")) == 1024
-    shelf = Shelf(most=2 * 1024)
-    made(shelf, "a", "b")
-    made(shelf, "a")
-    made(shelf, "c")
-    assert len(shelf) == 2
-    assert made(shelf, "a", "c") == []
-    assert made(shelf, "b") == ["b"]
-    small = Shelf(large=1023)
+    cache = Cache(most=2 * 1024)
+    made(cache, "a", "b")
+    made(cache, "a")
+    made(cache, "c")
+    assert len(cache) == 2
+    assert made(cache, "a", "c") == []
+    assert made(cache, "b") == ["b"]
+    small = Cache(large=1023)
     assert made(small, "a") == made(small, "a") == ["a"]
 
 
 def test_an_interrupted_run_leaves_nothing() -> None:
-    shelf = Shelf()
+    cache = Cache()
 
     def stopped(missing: list[int]) -> Any:
         yield Made("a")
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        shelf.filled(["a", "b"], stopped)
-    assert len(shelf) == 0
+        cache.filled(["a", "b"], stopped)
+    assert len(cache) == 0
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -117,7 +117,7 @@ def test_pieces_are_the_same_runs_and_are_played_once(
         return whole(piece, *more)
 
     def again(pieces: Path | None) -> Any:
-        SHELF.clear()
+        CACHE.clear()
         played.clear()
         return figure("azize2022", "2").run(TINY, seed=1, threads=1, progress=False, pieces=pieces)
 
@@ -146,7 +146,7 @@ def test_other_settings_are_other_runs() -> None:
         result(Size(2_001, 2, 10)), result(Size(2_000, 3, 10)), result(Size(2_000, 2, 11)),
     ]  # fmt: skip
     assert all(other is not base for other in others)
-    assert len(SHELF) == 7
+    assert len(CACHE) == 7
     assert others[1].name == "y"
 
 

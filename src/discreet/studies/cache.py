@@ -4,10 +4,10 @@ A seed fixes every number, so a curve that was run before, with the same policy,
 seed and grid, is the same curve: figure 2 of Azize & Basu (2022) is a panel of their figure 5 and
 figure 5.2 of Azize's thesis, and both halves of the linear figures have one twin.
 
->>> shelf = Shelf()
->>> shelf.filled(["ucb1", "imed"], lambda missing: [f"run {place}" for place in missing])
+>>> cache = Cache()
+>>> cache.filled(["ucb1", "imed"], lambda missing: [f"run {place}" for place in missing])
 ('run 0', 'run 1')
->>> shelf.filled(["imed", "kl-ucb"], lambda missing: [f"later {place}" for place in missing])
+>>> cache.filled(["imed", "kl-ucb"], lambda missing: [f"later {place}" for place in missing])
 ('run 1', 'later 1')
 """
 
@@ -19,12 +19,12 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 MOST_BYTES = 64 << 20
-"""What a shelf holds."""
+"""Bytes that a cache holds at most."""
 LARGE_BYTES = 1 << 20
 """A result above this is not kept: those with a hundred arms would drive out all others."""
 
 
-class Shelf:
+class Cache:
     """Results by what fixes them; the ones not asked for longest go first."""
 
     def __init__(self, most: int = MOST_BYTES, large: int = LARGE_BYTES) -> None:
@@ -77,5 +77,5 @@ def bytes_of(result: Any) -> int:
     return sum(getattr(part, "nbytes", 0) for part in getattr(result, "__dict__", {}).values())
 
 
-SHELF = Shelf()
+CACHE = Cache()
 """The one of this process."""

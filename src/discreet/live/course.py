@@ -1,0 +1,54 @@
+"""The course of a trial: what was public when each block was released.
+
+An entry is made of the public moment at which a block was due, of counts of assignments, and of the
+released mean. It is not the moment of the call that released it: that may have been a `record`, and
+when somebody responds is private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .stores import Block
+
+MOST = 400
+"""Entries that are kept; then every other one goes, so that a file stays small however many
+releases there are."""
+
+
+def public_moment(due: float, blocks: Mapping[str, Block]) -> float:
+    """When a block that was due then was released: then, or later if it was closed by hand, which
+    was not before the latest assignment. That one is in a block which is not released yet."""
+    places = (block.places[-1].at for block in blocks.values() if block.places)
+    return max([due, *(at or 0.0 for at in places)])
+
+
+def longer(
+    course: Any, due: float, arm: int, size: int, value: float, places: Sequence[int]
+) -> list[list[Any]]:
+    """The course with one more release; what it was made of stays as it is."""
+    known = list(course) if isinstance(course, list) else []
+    if len(known) >= MOST:
+        known = known[::2]
+    return [*known, [due, arm, size, float(value), list(places)]]
+
+
+def entries(
+    course: Any, arms: Sequence[Any], low: float, high: float, mean_of: Any
+) -> list[dict[str, Any]]:
+    """What the report shows of it: one entry per release, means in the units of the outcomes."""
+    found: list[dict[str, Any]] = []
+    for at, arm, size, value, places in course or ():
+        mean = mean_of(value) if size > 0 else None
+        found.append(
+            {
+                "time": at,
+                "arm": arms[arm],
+                "size": size,
+                "mean": None if mean is None else low + (high - low) * mean,
+                "assigned": {str(arms[number]): count for number, count in enumerate(places)},
+            }
+        )
+    return found

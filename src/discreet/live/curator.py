@@ -1,0 +1,330 @@
+"""The curator of a trial: it alone holds outcomes, and only until their block is released.
+
+All that it shows is made of releases and of public counts. A *run* says what is to be done, by the
+`rules`; a `Store` holds everything; this class has the order of things, from top to bottom: a unit
+is assigned, its outcome recorded; when a block is due its release is **drawn, stored** and its
+outcomes **erased**; the rule thinks; and only then is anything **shown**. A block in flight or
+several, index, race or contexts: this is the one path from an outcome to the noise.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ..checks import Name, Unshown, check_clock, check_unit, read_clock
+from ..errors import ConflictingOutcome, InvalidArgument, TrialError, UnknownUnit
+from ..privacy.guarantees import Guarantee
+from .course import public_moment
+from .report import Shown
+from .rows import row_to_dict
+from .rules import Admission, Effect, Terms
+from .setup import Plan
+from .stores import Store
+from .stores.base import bare
+from .stream_run import RuleFailed, StreamRun
+from .terms import CONFLICTS, stopped_by_a_board
+
+if TYPE_CHECKING:
+    from .contexts import Features
+    from .run import Run
+
+
+class Curator:
+    """Assigns, records, releases; see `Trial` for the class to use."""
+
+    def __init__(
+        self, arms: Sequence[Name], plan: Plan, terms: Terms, default: float,
+        guarantee: Guarantee, store: Store, clock: Callable[[], float],
+    ) -> None:  # fmt: skip
+        self._arms = tuple(arms)
+        self._plan, self.policy, self._terms = plan, plan.policy, terms
+        self._run: Run = plan.run
+        self.guarantee = guarantee
+        self._default, self._missing = default, plan.units(default) or 0
+        self._clock = check_clock(clock)
+        self._lock = threading.RLock()
+        self._process = os.getpid()
+        self._closed, self._failure = False, ""
+        self._ended: dict[str, Any] = {}
+        self._stale = False
+        """whether the run must be brought to where the store is"""
+        self._drawing: tuple[str, int | None] | None = None
+        """the block, or the place of a local release, whose noise is being drawn"""
+        self._fixed = self._settings()
+        self._store = store
+        store.create(self._document(self._run), len(self._arms), self._run.FIRST)
+
+    # --- the two calls of every day ---------------------------------------------------------------
+
+    def assign(self, unit: Name, actions: Features = None) -> Name:
+        """The arm of a unit; asking again gives the same one.
+
+        With contexts, given the features of every arm for this unit; whoever asks again need not
+        give them.
+        """
+        with self._lock:
+            now = self._settle()
+            unit = check_unit(unit)
+            member, run, blocks = self._store.member(unit), self._run, self._store.blocks
+            admission = run.admit(member, blocks, self._terms, now)
+            if member is not None and admission is Admission.SAME:
+                return self._arms[member.arm]
+            if admission is Admission.OVER or not run.begun or run.answer is not None:
+                self._refuse_newcomers()
+            context = self._plan.context(actions)
+            del actions
+            try:
+                seat = run.seated(unit, member, context, blocks, self._terms, now)
+            except RuleFailed as failure:
+                self._failure = str(failure)
+                self._refuse_newcomers()
+            del context
+            self._failure = ""
+            self._stale = True  # until the store and the run agree again
+            self._store.assign(unit, seat.member, seat.place)
+            self._run, self._stale = seat.run, False
+            if self._run.gives_up(seat.place):
+                self._abandon(seat.member.block)
+            return self._arms[seat.member.arm]
+
+    def record(self, unit: Name, outcome: float) -> None:
+        """The outcome of a unit.
+
+        Held until its block is released. A late one is dropped, and so is one that is not used. The
+        same outcome again changes nothing, another one is refused (or ignored, if the trial was
+        planned so); of a policy in the local model the first stands, for it was randomised at once
+        and cannot be compared.
+        """
+        with self._lock:
+            try:
+                now = self._settle()
+                unit = check_unit(unit)
+                member = self._store.member(unit)
+                value = self._plan.units(outcome)
+            except BaseException:
+                del outcome  # an error must not carry it, in no frame of ours
+                raise
+            if member is None:
+                del value, outcome
+                raise UnknownUnit(
+                    f"unit must have been assigned before an outcome is recorded, got {unit!r}; "
+                    "call assign(unit) first, and note that 1 and '1' are different participants"
+                )
+            if value is None:
+                kind = type(outcome).__name__
+                del outcome
+                self._refuse_outcome(kind)
+            del outcome
+            effect = self._run.accept(member, value, self._store.blocks, self._terms, now)
+            if effect is not Effect.KEPT:
+                del value
+                if effect is Effect.CONFLICT:
+                    raise ConflictingOutcome(
+                        "outcome must stay the same once it is recorded, got another one for unit "
+                        f"{unit!r} (neither is shown: outcomes are private); the first one stands"
+                    )
+                return
+            try:
+                if self._terms.local:
+                    self._drawing = member.block, member.slot
+                    value = self._run.respond(value)
+                self._store.record(member.block, member.slot, value)
+                self._drawing = None
+            except BaseException as error:
+                del value
+                raise bare(error)  # noqa: B904 - the same error
+            del value
+            if self._terms.deadline is None:
+                self._settle()
+
+    def settle(self) -> bool:
+        """Release what is due, as every other call does first; whether there was anything."""
+        with self._lock:
+            before = set(self._store.blocks)
+            self._settle()
+            return before != set(self._store.blocks)
+
+    # --- a release: draw, store, erase, and only then think ---------------------------------------
+
+    def _settle(self) -> float:
+        """Every call begins with this: release what is due, one block after the other, and hand
+        each release to the rule before the next. The time, which never goes back.
+
+        The release of a block is drawn on a copy of the run; storing it and erasing the outcomes
+        are one step of the store. If anything goes wrong before that step is done, this object
+        refuses to go on: it never draws a block a second time.
+        """
+        self._usable()
+        if self._stale:
+            self._rebuild()
+        clock = 0.0 if self._terms.deadline is None else read_clock(self._clock)
+        now = max(clock, self._run.latest)
+        while True:
+            if not self._run.begun:
+                self._begin()
+            due = self._run.next_due(self._store.blocks, self._terms, now)
+            if due is None:
+                return now
+            block = self._store.blocks[due.key]
+            self._drawing = due.key, None
+            run = self._run.copy()
+            run.turn_to(due.key, now)
+            try:
+                run.publish(  # the noise is drawn here, on a copy of the run
+                    [place.action for place in block.places], run.completed(block, self._missing)
+                )
+                seen = due._replace(at=public_moment(due.at, self._store.blocks))
+                course, fixed = run.course_after(self._fixed.get("course"), seen), self._fixed
+                if course is not None:
+                    fixed = {**fixed, "course": course}
+                self._stale = True
+                self._store.release(
+                    due.key, {**fixed, "protocol": run.to_dict()}, run.next_block(due.key)
+                )
+                self._run, self._fixed = run, fixed
+                self._stale, self._drawing = False, None
+            except BaseException as error:
+                del run, block
+                raise bare(error)  # noqa: B904 - the same error
+
+    def _begin(self) -> None:
+        """Hand what was released to the rule; what it makes of it is stored before it is shown.
+
+        A rule that fails leaves a trial that says so: the release stands, and nobody gets an arm.
+        """
+        run = self._run.copy()
+        try:
+            run.begin()
+        except Exception as error:
+            self._failure = f"{type(error).__name__}: {error}"
+            return
+        self._stale = True
+        key = run.noted_in(self._store.blocks)
+        if key is None:
+            self._store.release(None, self._document(run), None)
+        else:
+            self._store.begin(key, run.opening())
+        self._run, self._failure, self._stale = run, "", False
+
+    def _abandon(self, key: str) -> None:
+        """Erase what is known of a block of which it turns out that the horizon cuts it off."""
+        run = self._run.copy()
+        run.abandon(len(self._store.blocks[key].places))
+        self._stale = True
+        self._store.release(key, self._document(run), run.next_block(key))
+
+    # --- decisions of others, stored like releases ------------------------------------------------
+
+    def _change(
+        self, run: StreamRun, ended: dict[str, Any] | None = None, block: str | None = None
+    ) -> None:
+        """Store where the streams stand now, that they have ended, and erase a block."""
+        self._stale = True
+        if ended is not None:
+            self._fixed = {**self._fixed, "ended": ended}
+        self._store.release(block, self._document(run), None)
+        self._run = run
+        self._note_end(self._fixed.get("ended"))
+        self._stale = False
+
+    def _note_end(self, ended: Any) -> None:
+        self._ended = ended or {}
+        if self._ended.get("by") == "board":
+            self.guarantee = stopped_by_a_board(self.guarantee)
+
+    # --- what is shown: whatever is due is released first -----------------------------------------
+
+    def _shown(self) -> Shown:
+        with self._lock:
+            self._settle()
+            found = self._run.whereabouts(self._store.blocks, self._terms, self._failure)
+            blocks = found.blocks
+            if blocks is not None:
+                blocks = [{**block, "arm": self._arms[block["arm"]]} for block in blocks]
+            return Shown(
+                self.policy, self.guarantee, self._arms, self._plan.outcome_range, found.standing,
+                list(self._store.assigned), found.status, self._failure, blocks=blocks,
+                ended=self._ended, course=self._fixed.get("course"),
+            )  # fmt: skip
+
+    # --- where it stands --------------------------------------------------------------------------
+
+    def _rebuild(self) -> None:
+        """Bring this object to where the store is."""
+        state = self._store.state
+        arms = tuple(state.get("arms", self._arms))
+        if arms != self._arms:  # of one that was added, nothing more is known here
+            self._plan, self._arms = self._plan.with_arms(len(arms)), arms
+        run = self._plan.run.copy()
+        run.restore(state["protocol"])
+        self._run = run.replayed(self._store.blocks)
+        if "policy" in state:
+            self._fixed = {k: v for k, v in state.items() if k not in ("protocol", "assigned")}
+        self._note_end(state.get("ended"))
+        self._stale = False
+
+    def _usable(self) -> None:
+        if self._closed:
+            raise TrialError("the trial is closed; go on with Trial.load(path)")
+        if self._process != os.getpid():
+            raise TrialError(
+                "the trial belongs to the process that opened it, and this is a fork of it: both "
+                "could release the same block; open the trial after the fork, in one process"
+            )
+        self._store.ready()
+        if self._drawing is not None:
+            key, slot = self._drawing
+            block = self._store.blocks.get(key)
+            if block is not None and (slot is None or slot not in block.outcomes):
+                raise TrialError(
+                    "the trial was interrupted between drawing noise and storing what it hides, "
+                    "and noise is never drawn twice; a trial that has a path can be closed and "
+                    "loaded again, where nothing of that draw is known"
+                )
+            self._drawing = None
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "policy": row_to_dict(self.policy),
+            "guarantee": str(self.guarantee),
+            "arms": list(self._arms),
+            "horizon": self._terms.horizon,
+            "deadline": self._terms.deadline,
+            "default": self._default,
+            "contributions": self._terms.contributions,
+            "conflicts": CONFLICTS[not self._terms.refuses_conflicts],
+            **self._plan.settings,
+        }
+
+    def _document(self, run: Run) -> dict[str, Any]:
+        return {**self._fixed, "protocol": run.to_dict()}
+
+    # --- refusals ---------------------------------------------------------------------------------
+
+    def _refuse_newcomers(self) -> NoReturn:
+        decide = "decide for further units by what report() shows"
+        if self._run.answer is not None:
+            raise TrialError(
+                f"the trial has stopped and recommends {self._arms[self._run.answer]!r}; "
+                "give further units that arm"
+            )
+        if self._failure:
+            raise TrialError(
+                f"the rule of the policy fails on what was released ({self._failure}), so there is "
+                "no arm for further units; what was released stands, see report(), and nothing is "
+                "drawn again"
+            )
+        horizon = self._terms.horizon
+        standing = self._run.whereabouts(self._store.blocks, self._terms, "").standing
+        if horizon is not None and standing.rounds >= horizon:
+            raise TrialError(f"the horizon of {horizon} assignments is reached; {decide}")
+        raise TrialError(f"the trial has ended; {decide}")
+
+    def _refuse_outcome(self, kind: str) -> NoReturn:
+        low, high = self._plan.outcome_range
+        raise InvalidArgument(
+            "outcome", f"be a number from {low:g} to {high:g}", Unshown(kind), self._plan.range_fix
+        )

@@ -1,0 +1,231 @@
+"""`trend=True`: an index row in epochs, whose comparisons a shared trend cannot bend.
+
+The rule is `policies.epochs`: shares are fixed within an epoch, its order is random, and the places
+of one arm in one epoch are a *cell*: a block, released once. The cells of an epoch are released at
+one public moment, when the last of them is due; the next epoch fills meanwhile, planned on what is
+released, with the places of epochs in flight counted.
+
+**Private**, as all streams: an outcome is in one cell, and cells and moments are made of arrivals,
+the clock, coins and earlier releases. An epoch that is cut off at the end has the cells it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from math import inf, sqrt
+from typing import Any, Self
+
+from ..errors import DamagedFile
+from ..policies import DPIMED, Geometric, Policy, RunningLaplace
+from ..policies.epochs import (
+    Cells,
+    EpochPlan,
+    Room,
+    difference,
+    epoch_leader,
+    epoch_size,
+    plan_epoch,
+)
+from ..policies.releases.entries import Silence
+from ..policies.view import Setting
+from .rules import Action, Terms
+from .run import Blocks, Run
+from .stream_run import StreamRun
+from .streams import put, spread
+
+MOST_CELLS = 4
+"""An epoch has at most so many times its least size, unless told."""
+
+
+def serves_epochs(policy: Policy) -> bool:
+    """Whether there is an index for differences within epochs: DP-IMED's."""
+    return (
+        isinstance(policy.rule, DPIMED)
+        and type(policy.release) is RunningLaplace
+        and isinstance(policy.schedule, Geometric)
+    )
+
+
+def longest_epoch(policy: Policy, setting: Setting) -> int:
+    """The default of the largest epoch."""
+    growth: Any = policy.schedule.parameters(setting)
+    return MOST_CELLS * setting.arms * int(growth.first)
+
+
+class EpochRun(StreamRun):
+    """A run of DP-IMED in epochs; `window` is the largest of them."""
+
+    __slots__ = ("cells", "epoch_plan")
+
+    cells: tuple[tuple[tuple[int, float | None], ...], ...]
+    """by epoch and arm: its places, and its noisy sum once it is released"""
+    epoch_plan: EpochPlan
+
+    def __init__(
+        self, policy: Policy, setting: Setting, random: Any, noise: Any, window: int,
+        shares: Sequence[float],
+    ) -> None:  # fmt: skip
+        self.cells = ()
+        super().__init__(policy, setting, random, noise, window, shares)
+        self.plan_as(policy, setting)
+
+    def plan_as(self, policy: Policy, first: Setting) -> None:
+        super().plan_as(policy, first)
+        growth: Any = policy.schedule.parameters(first)
+        self.epoch_plan = EpochPlan(
+            first.pure_epsilon("epochs"), growth.first, growth.ratio, self.window
+        )
+        self.recorded = Silence(
+            "means of arms whose shares follow a trend are means of nothing fixed; the report has "
+            "the differences within epochs"
+        )
+        self.history = None
+
+    # --- what is released, and when ---------------------------------------------------------------
+
+    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:
+        arm, view = self.arm, self.view
+        before = view.value[arm] * view.size[arm]
+        super().publish(actions, outcomes)
+        total = float(view.value[arm] * view.size[arm] - before)
+        epoch = self._oldest()
+        cells = put(self.cells[epoch], arm, (len(outcomes), total))
+        self.cells = put(self.cells, epoch, cells)
+
+    def _oldest(self) -> int:
+        """The first epoch that is not released; as many as there are if all of them are."""
+        for epoch, cells in enumerate(self.cells):
+            if any(places and total is None for places, total in cells):
+                return epoch
+        return len(self.cells)
+
+    def due_of(self, arm: int, blocks: Blocks, terms: Terms, now: float) -> float | None:
+        """The cells of an epoch are due together, and epochs in their order."""
+        oldest, latest = self._oldest(), -inf
+        if oldest == len(self.cells) or not self._waits(arm, oldest):
+            return None
+        if oldest == len(self.cells) - 1 and any(self.streams.left):
+            return None  # the epoch is still open
+        for other in range(len(self.releases)):
+            if self._waits(other, oldest):
+                number = self.streams.released[other] + 1
+                due = self.own_due(other, number, blocks, terms, now)
+                if due is None:
+                    return None
+                latest = max(latest, due)
+        return latest
+
+    def _waits(self, arm: int, epoch: int) -> bool:
+        places, total = self.cells[epoch][arm]
+        return places > 0 and total is None
+
+    def shown_due(self, arm: int, number: int, blocks: Blocks, terms: Terms) -> float | None:
+        if terms.deadline is None or number > self.streams.released[arm] + 1:
+            return None  # nothing is fixed before the epoch is the oldest
+        return self.due_of(arm, blocks, terms, self.latest)
+
+    # --- what comes next: made of counts and releases ---------------------------------------------
+
+    def length_after(self, arm: int, places: int) -> int:
+        """None: a cell is opened by its epoch."""
+        return 0
+
+    def opened(self, left: tuple[int, ...]) -> Self:
+        """An epoch begins: a cell for every arm that has places in it."""
+        streams = self.streams
+        marks = tuple(closed + places for closed, places in zip(streams.closed, left, strict=True))
+        other = self.at(streams._replace(left=left, marks=marks))
+        other.cells = (*self.cells, tuple((places, None) for places in left))
+        return other
+
+    def planned(self, random: Any = None) -> tuple[int, ...]:
+        random = self.random if random is None else random
+        streams, arms = self.streams, len(self.releases)
+        size = epoch_size(self.epoch_plan, streams.total, sum(streams.active))
+        if self.horizon is not None:
+            size = min(size, self.horizon - streams.total)
+        shares = [size * share * on for share, on in zip(self.shares, streams.active, strict=True)]
+        room = Room([0] * arms, [0] * arms, [0.0] * arms, [0.0] * arms)
+        active: Any = [int(on) for on in streams.active]
+        least: Any = spread(shares, random.random())
+        plan_epoch(self.epoch_plan, self._flat(), len(self.cells), active, least, size, room)
+        return tuple(room.wanted)
+
+    def _flat(self) -> Cells:
+        cells: list[Any] = list(chain.from_iterable(self.cells))
+        return Cells(
+            [places for places, _ in cells],
+            [0.0 if total is None else total for _, total in cells],
+            [int(total is not None) for _, total in cells],
+        )
+
+    def differences(self) -> tuple[int, list[tuple[float, float] | None]] | None:
+        """The leader, and of every arm how far it is behind, with a standard error that takes the
+        variance of an outcome as ¼; None where arms were not released side by side."""
+        plan, cells, arms = self.epoch_plan, self._flat(), len(self.releases)
+        active: Any = [int(on) for on in self.streams.active]
+        leader = epoch_leader(plan, cells, len(self.cells), arms, active)
+        if leader < 0:
+            return None
+        found: list[tuple[float, float] | None] = []
+        for arm in range(arms):
+            behind, weights = difference(plan, cells, len(self.cells), arms, leader, arm)
+            known = arm != leader and weights > 0.0
+            found.append((behind, 1.0 / sqrt(weights)) if known else None)
+        return leader, found
+
+    # --- the life of a trial ----------------------------------------------------------------------
+
+    def _cut_epoch(self) -> Self:
+        """The epoch ends as it is: its cells are what they have come to be."""
+        other, streams = self.copy(), self.streams
+        if any(streams.left):
+            taken = [
+                0 if streams.erased[arm] else places - left
+                for arm, ((places, _), left) in enumerate(
+                    zip(self.cells[-1], streams.left, strict=True)
+                )
+            ]
+            other.cells = (*self.cells[:-1], tuple((places, None) for places in taken))
+        for arm in range(len(self.releases)):
+            streams = streams.cut(arm)
+        other.streams = streams._replace(left=(0,) * len(self.releases))
+        return other
+
+    def dropped(self, arm: int) -> Self:
+        return super(EpochRun, self._cut_epoch()).dropped(arm)
+
+    def ended(self) -> Self:
+        return super(EpochRun, self._cut_epoch()).ended()
+
+    def grown(self, fresh: Run) -> StreamRun:
+        assert isinstance(fresh, EpochRun)
+        other = super(EpochRun, self._cut_epoch()).grown(fresh)
+        assert isinstance(other, EpochRun)
+        more = len(other.releases) - len(self.releases)
+        cells = self._cut_epoch().cells
+        other.cells = tuple((*epoch, *[(0, None)] * more) for epoch in cells)
+        return other
+
+    # --- as JSON ----------------------------------------------------------------------------------
+
+    def public(self) -> dict[str, Any]:
+        cells = [[list(cell) for cell in epoch] for epoch in self.cells]
+        return super().public() | {"cells": cells}
+
+    def restore(self, data: Any) -> None:
+        super().restore(data)
+        try:
+            cells = tuple(
+                tuple(
+                    (int(places), None if total is None else float(total))
+                    for places, total in epoch
+                )
+                for epoch in data["cells"]
+            )
+        except (KeyError, TypeError, ValueError):
+            cells = ((),)
+        if any(len(epoch) != len(self.releases) for epoch in cells):
+            raise DamagedFile("the cells of the run are damaged")
+        self.cells = cells

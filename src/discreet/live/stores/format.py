@@ -1,0 +1,116 @@
+"""What stands in the files of a trial: lines of logs, and the snapshot with its digest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...errors import DamagedFile
+from ..rules import Place
+from . import disk
+from .base import Block, Json
+
+FORMAT, VERSION = "discreet trial", 3
+BODY = {
+    1: ("trial", "generation", "assignments", "state"),
+    2: ("trial", "generation", "assignments", "blocks", "state"),
+    3: ("trial", "generation", "assignments", "blocks", "state"),  # blocks may open in between
+}
+"""What the digest of a snapshot covers, by version of the format."""
+NUMBER, ROOM = 8, 24
+"""Characters of an outcome, and of a number of the ledger."""
+
+
+class Line(NamedTuple):
+    """A line of the assignments."""
+
+    unit: Any
+    arm: Any
+    slot: Any
+    """None for a visitor"""
+    used: Any
+    due: Any = None
+    action: Any = None
+    """with public contexts"""
+    block: Any = None
+    """of version 1 the only one there was"""
+    at: Any = None
+    number: Any = None
+    left: Any = None
+    """of streams: when, which place of all, and what is left of the window"""
+
+
+def line_of(key: str, slot: int, place: Place, used: int) -> Line:
+    action = None if place.private else place.action
+    line = Line(place.unit, place.arm, slot, used, place.due, action, key)
+    return line._replace(at=place.at, number=place.number, left=place.left)
+
+
+def secret_lines(block: Block) -> bytes:
+    features = [
+        secret([slot, place.action]) for slot, place in enumerate(block.places) if place.private
+    ]
+    return b"".join([*features, *(secret([*item]) for item in block.outcomes.items())])
+
+
+def secret(entry: list[Any]) -> bytes:
+    """A line of the same length whatever the number in it is."""
+    slot, value = entry
+    numbers = value if type(value) is list else [value]
+    text = ",".join(f"{number:>{NUMBER}}" for number in numbers)
+    return f"[{slot},[{text}]]\n".encode() if value is numbers else f"[{slot},{text}]\n".encode()
+
+
+def room_for(ledger: Json) -> int:
+    """How much shorter the numbers of a ledger are than the longest would be."""
+    fields = [value if type(value) is list else [value] for value in ledger.values()]
+    return sum(max(0, ROOM - len(json.dumps(number))) for field in fields for number in field)
+
+
+def lines_of(entries: Iterable[Any]) -> bytes:
+    return b"".join(
+        json.dumps(_short(entry), separators=(",", ":")).encode("ascii") + b"\n"
+        for entry in entries
+    )
+
+
+def _short(entry: Any) -> Any:
+    """A line without what it does not say; those of single batches are as they were."""
+    return entry[:7] if isinstance(entry, Line) and entry.number is None else entry
+
+
+def parsed(raw: bytes) -> Any:
+    """A line, or None. An error of the parser would hold the whole text, outcomes and all."""
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+
+
+def digest_of(body: Json) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode("ascii")).hexdigest()
+
+
+def read_snapshot(folder: disk.Folder, path: Path) -> Json:
+    data = parsed(folder.read(path.name))
+    if data is None:
+        raise DamagedFile(f"{path} is not JSON: foreign or truncated")
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise DamagedFile(f"{path} is not the file of a trial")
+    if data.get("version") not in BODY:
+        raise DamagedFile(
+            f"{path} has version {data.get('version')!r} of the format, this library reads up to "
+            f"{VERSION}; use a later version of discreet"
+        )
+    body = {key: data.get(key) for key in BODY[data["version"]]}
+    if digest_of(body) != data.get("digest"):
+        raise DamagedFile(f"{path} was changed after it was written: its digest does not fit")
+    if type(body["generation"]) is not int or type(body["assignments"]) is not int:
+        raise DamagedFile(f"{path} has no generation or no length of its assignments")
+    blocks = body.get("blocks", [])
+    if type(blocks) is not list or not all(type(key) is str and key for key in blocks):
+        raise DamagedFile(f"{path} does not say which blocks are open")
+    return {**body, "digest": data["digest"]}

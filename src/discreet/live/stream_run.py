@@ -1,0 +1,449 @@
+"""A run in streams: blocks of all arms fill and wait side by side (`streams`).
+
+This class plays rows with an index: the rule is asked for every place of a *window*, which is then
+given out in a random order. Runs that compare arms at looks (`looks`), by top two (`top_two`) or
+within epochs (`epochs`) plan otherwise, and share everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+from ..checks import Name
+from ..errors import DamagedFile, TrialError
+from ..identify import Identifier
+from ..inference.record import recording
+from ..policies import (
+    EachRound,
+    FillingLaplace,
+    ForgetExact,
+    ForgetGaussian,
+    ForgetLaplace,
+    Geometric,
+    Policy,
+    Regular,
+    RunningGaussian,
+    ShrinkingLaplace,
+)
+from ..policies.schedules import LONGEST
+from ..policies.view import Empty, Setting, View
+from . import rules
+from .course import longer
+from .rules import Action, Admission, Effect, Member, Place, Standing, Terms
+from .run import Blocks, Due, FiniteRun, Run, Seat, Whereabouts
+from .streams import Streams, arm_of, key_of, spread
+
+FORGETTING = (ForgetLaplace, ForgetGaussian, ForgetExact)
+
+
+def serves_streams(policy: Policy, setting: Setting) -> bool:
+    """Whether a row can be played in streams: marks that are fixed beforehand, and a rule without
+    a memory, which is told of single batches in their order."""
+    return (
+        not isinstance(policy, Identifier)
+        and isinstance(policy.schedule, EachRound | Geometric | Regular)
+        and takes_any_block(policy)
+        and type(policy.rule.memory(setting)) is Empty
+    )
+
+
+def takes_any_block(policy: Policy) -> bool:
+    """Whether the noise of a block is paid for whatever its length; that of `ShrinkingLaplace` is
+    by full blocks alone."""
+    return policy.release.any_lengths and not isinstance(policy.release, ShrinkingLaplace)
+
+
+class RuleFailed(Exception):
+    """The rule of the policy fails on what was released."""
+
+
+class StreamRun(FiniteRun):
+    """A run of a finite-armed row whose blocks fill and wait side by side."""
+
+    __slots__ = ("evidence", "shares", "streams", "window")
+    BEGUN: ClassVar[tuple[str, ...]] = ()
+    FIRST: ClassVar[str | None] = None
+    NO_NEWCOMERS: ClassVar[str] = ""
+    """why no arm can be added; empty if one can"""
+    FEWEST: ClassVar[int] = 1
+    """arms that cannot be dropped"""
+
+    streams: Streams
+    window: int
+    """places that are planned at once, and drawn in a random order"""
+    shares: tuple[float, ...]
+    """the least share of every arm"""
+
+    def __init__(
+        self, policy: Policy, setting: Setting, random: Any, noise: Any, window: int,
+        shares: Sequence[float],
+    ) -> None:  # fmt: skip
+        super().__init__(policy, setting, random, noise)
+        self.window, self.shares = window, tuple(shares)
+        self.evidence = _evidence_of(policy)
+        self.streams = Streams.fresh([self.length_after(arm, 0) for arm in range(setting.arms)])
+
+    def plan_as(self, policy: Policy, first: Setting) -> None:
+        """Play by what was fixed for the arms of the beginning, whatever was added since."""
+        self.schedule = policy.schedule.parameters(first)
+        self.rule = policy.rule.parameters(first)
+        self.recorded = recording(policy, first)
+        lengths = [self.length_after(arm, 0) for arm in range(len(self.releases))]
+        self.streams = Streams.fresh(lengths)
+
+    def _open(self) -> None:
+        """There is no block of all: choices are made when somebody comes."""
+
+    def begin(self) -> None:
+        """An index is asked when somebody comes, not when something was released."""
+        self.begun = True
+
+    # --- what is released -------------------------------------------------------------------------
+
+    def turn_to(self, key: str, now: float) -> None:
+        self.arm, self.streams = arm_of(key), self.streams._replace(latest=now)
+
+    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:
+        """Release the oldest closed block of the arm. Nothing else looks at outcomes."""
+        arm, rounds = self.arm, len(outcomes)
+        whole, before = self.is_whole(arm, rounds), self._counted(arm, rounds)
+        self.kernels.publish(
+            self.release, self.ledger, self.view, arm, rounds, sum(outcomes), self.noise
+        )
+        self._noted(arm, before, whole)
+        self.streams = self.streams.released_one(arm)
+
+    def is_whole(self, arm: int, rounds: int) -> bool:
+        """Whether the oldest closed block of an arm belongs in the record. One that was cut off
+        before its mark does not: its size may depend on releases, and intervals count on sizes
+        that do not."""
+        return rounds == self.length_after(arm, int(self.view.pulls[arm]))
+
+    @property
+    def latest(self) -> float:
+        return self.streams.latest
+
+    def next_due(self, blocks: Blocks, terms: Terms, now: float) -> Due | None:
+        """Of the blocks that are due, the first in the order (due, arm)."""
+        found: tuple[float, int] | None = None
+        for arm in range(len(self.releases)):
+            due = self.due_of(arm, blocks, terms, now)
+            if due is not None and due <= now and (found is None or (due, arm) < found):
+                found = due, arm
+        if found is None:
+            return None
+        at, arm = found
+        return Due(key_of(arm, self.streams.released[arm] + 1), at)
+
+    def due_of(self, arm: int, blocks: Blocks, terms: Terms, now: float) -> float | None:
+        """When the oldest closed block of an arm is due. An arm's blocks are released in order."""
+        if not self.streams.waiting(arm):
+            return None
+        return self.own_due(arm, self.streams.released[arm] + 1, blocks, terms, now)
+
+    def own_due(
+        self, arm: int, number: int, blocks: Blocks, terms: Terms, now: float
+    ) -> float | None:
+        """When a closed block of an arm is due, by itself."""
+        block = blocks[key_of(arm, number)]
+        last = block.places[-1].at or 0.0
+        return rules.due_at(len(block.places), last, len(block.outcomes), terms, now)
+
+    def next_block(self, key: str) -> str | None:
+        return None
+
+    def course_after(self, course: Any, due: Due) -> list[list[Any]] | None:
+        arm, view = self.arm, self.view
+        size, value = int(view.size[arm]), float(view.value[arm])
+        return longer(course, due.at, arm, size, value, self.streams.places)
+
+    def noted_in(self, blocks: Blocks) -> str | None:
+        return None
+
+    # --- who gets which place, and what becomes of an outcome -------------------------------------
+
+    def admit(self, member: Member | None, blocks: Blocks, terms: Terms, now: float) -> Admission:
+        # a block that was thrown away: the end was asked for, and perhaps a crash cut that short
+        over = self.streams.over or any(self.streams.erased)
+        if member is not None and (over or not _returns(member, blocks, terms, now)):
+            return Admission.SAME
+        return Admission.OVER if over else Admission.PLACE
+
+    def seated(
+        self, unit: Name, member: Member | None, context: Any, blocks: Blocks, terms: Terms,
+        now: float,
+    ) -> Seat:  # fmt: skip
+        run = self
+        if not any(self.streams.left):
+            try:
+                run = self.opened(self.planned())
+            except Exception as error:
+                raise RuleFailed(f"{type(error).__name__}: {error}") from None
+        before = run.streams
+        arm = _drawn(before.left, self.random)
+        key, slot = key_of(arm, before.block[arm]), before.places[arm] - before.closed[arm]
+        after = run.at(run.taken(before, arm, now))
+        used = 1 if member is None else member.used + 1
+        place = Place(unit, arm, at=now, number=before.total, left=after.streams.left)
+        return Seat(after, Member(arm, used, key, slot), place)
+
+    def accept(
+        self, member: Member, value: int, blocks: Blocks, terms: Terms, now: float
+    ) -> Effect:
+        block = blocks.get(member.block)
+        if block is None:
+            return Effect.DROPPED
+        at = block.places[member.slot].at or 0.0
+        return rules.accept_place(member, at, terms, block.outcomes, value, now)
+
+    def at(self, streams: Streams) -> Self:
+        """The run with other streams; it shares the rest, which no step changes in place but on
+        a `copy`."""
+        other = self._shallow()
+        other.streams = streams
+        return other
+
+    # --- what comes next: made of counts and releases ---------------------------------------------
+
+    def length_after(self, arm: int, places: int) -> int:
+        """Places of the block of an arm that begins after so many: the schedule's, on counts."""
+        none = [0] * len(self.releases)
+        pulls = none.copy()
+        pulls[arm] = places
+        view = View([0.0] * len(none), none, pulls)
+        length: int = self.kernels.length(self.schedule, self.memory, view, arm)
+        return min(length, LONGEST)
+
+    def opened(self, left: tuple[int, ...]) -> Self:
+        """The run with a window that was planned."""
+        return self.at(self.streams._replace(left=left))
+
+    def taken(self, before: Streams, arm: int, now: float) -> Streams:
+        """The streams with one more place; the horizon closes all blocks."""
+        after = before.taken(arm, self.length_after)._replace(latest=now)
+        if self.horizon is not None and after.total >= self.horizon:
+            return after.ended()
+        return after
+
+    def evidence_of(self, streams: Streams, arm: int) -> float:
+        """C: how many outcomes stand behind m, those that wait included."""
+        if self.evidence == "all":
+            return streams.places[arm]
+        if self.evidence == "newest":
+            return streams.newest[arm]
+        if self.evidence == "filled":  # doubling batches of single places: 1, 2, 4, ...
+            return 1 << ((streams.closed[arm] + 1).bit_length() - 2)
+        return streams.closed[arm]
+
+    def planned(self, random: Any = None) -> tuple[int, ...]:
+        """How many places of the next window every arm gets.
+
+        By the rule, place by place; an arm without a release gets one in K of the places (before
+        any has one, all get the same), and no arm less than its share.
+        """
+        random = self.random if random is None else random
+        streams, arms = self.streams, range(len(self.releases))
+        left = [0] * len(self.releases)
+        active = [arm for arm in arms if streams.active[arm]]
+        blind = [arm for arm in active if self.view.size[arm] == 0]
+        seen = [arm for arm in active if self.view.size[arm] > 0]
+        if not seen:
+            for _ in range(self.window):
+                arm = min(blind, key=lambda arm: (streams.places[arm] + left[arm], arm))
+                left[arm] += 1
+            self._keep_shares(left, active, random)
+            return tuple(left)
+        for arm, places in zip(
+            blind, spread([self.window / len(active)] * len(blind), random.random()), strict=True
+        ):
+            left[arm] = places
+        for arm in arms:
+            for _ in range(left[arm]):
+                streams = streams.taken(arm, self.length_after)
+        for _ in range(self.window - sum(left)):
+            arm = seen[0] if len(seen) == 1 else self._best(seen, streams)
+            left[arm] += 1
+            streams = streams.taken(arm, self.length_after)
+        self._keep_shares(left, active, random)
+        return tuple(left)
+
+    def _best(self, seen: list[int], streams: Streams) -> int:
+        """The rule's choice among the arms that have a release."""
+        evidence: Any = [self.evidence_of(streams, arm) for arm in seen]  # whole but for pairs
+        view = View(
+            [self.view.value[arm] for arm in seen], evidence, [streams.places[arm] for arm in seen]
+        )
+        choice = self.kernels.choose(self.rule, self.memory, view, streams.total, self.random)
+        return seen[choice]
+
+    def _keep_shares(self, left: list[int], active: list[int], random: Any) -> None:
+        """Move places to arms that have less than their share, from those with most to spare."""
+        wanted = spread([self.window * self.shares[arm] for arm in active], random.random())
+        least = dict(zip(active, wanted, strict=True))
+        for arm in active:
+            while left[arm] < least[arm]:
+                giver = max(active, key=lambda other: left[other] - least[other])
+                if left[giver] <= least[giver]:
+                    return  # shares that sum to more than 1 by rounding
+                left[giver] -= 1
+                left[arm] += 1
+
+    # --- the life of a trial ----------------------------------------------------------------------
+
+    def dropped(self, arm: int) -> Self:
+        """No more places for an arm, from the next window on."""
+        other = self.copy()
+        none = (0,) * len(self.releases)
+        other.streams = self.streams.without_arm(arm)._replace(left=none)
+        return other
+
+    def ended(self) -> Self:
+        """No more units: open blocks close, and are released when they are due."""
+        other = self.copy()
+        other.streams = self.streams.ended()
+        return other
+
+    def without(self, arm: int) -> Self:
+        """The open block of an arm is thrown away."""
+        other = self.copy()
+        other.streams = self.streams.without(arm)
+        return other
+
+    def grown(self, fresh: Run) -> StreamRun:
+        """This run with the arms of `fresh`, which has more."""
+        assert isinstance(fresh, StreamRun)
+        if self.NO_NEWCOMERS:
+            raise TrialError(self.NO_NEWCOMERS)
+        other, arms = fresh.copy(), len(self.releases)
+        for name in self.PARTS:
+            old, new = getattr(self, name), getattr(other, name)
+            for field in old.__slots__:
+                values = getattr(old, field)
+                if type(values) is not list:
+                    continue
+                if len(values) != arms:
+                    raise TrialError(
+                        "add() is for policies that release blocks of one arm; this one counts "
+                        "in trees, whose noise is shared out beforehand"
+                    )
+                setattr(new, field, values + getattr(new, field)[arms:])
+        other.t, other.releases = self.t, self.releases + other.releases[arms:]
+        other.history = None
+        if self.history is not None:
+            other.history = [*self.history, *([] for _ in other.releases[arms:])]
+        old_streams, more = self.streams.to_dict(), other.streams.to_dict()
+        joined = {
+            name: value + more[name][arms:] if type(value) is list else value
+            for name, value in old_streams.items()
+        }
+        joined["left"] = [0] * len(other.releases)
+        other.streams = Streams.from_dict(joined, len(other.releases))
+        return other
+
+    def whereabouts(self, blocks: Blocks, terms: Terms, failure: str) -> Whereabouts:
+        streams, found = self.streams, []
+        for arm in range(len(self.releases)):
+            for number in range(streams.released[arm] + 1, streams.block[arm] + 1):
+                block = blocks.get(key_of(arm, number))
+                if block is None:
+                    continue
+                closed, filled = number < streams.block[arm], len(block.places)
+                size = filled if closed else streams.marks[arm] - streams.closed[arm]
+                due = self.shown_due(arm, number, blocks, terms) if closed else None
+                found.append(
+                    {
+                        "arm": arm, "block": number, "size": None if size >= LONGEST else size,
+                        "filled": filled, "due": due,
+                    }
+                )  # fmt: skip
+        status = "collecting"
+        if streams.over:
+            status = "settling" if any(map(streams.waiting, range(len(self.releases)))) else ""
+            status = status or "finished"
+        elif failure or not self.begun:
+            status = "stuck"
+        due = min((entry["due"] for entry in found if entry["due"] is not None), default=None)
+        standing = Standing("", 0, streams.over, False, 0, due, streams.total)
+        return Whereabouts(standing, status, found)
+
+    def shown_due(self, arm: int, number: int, blocks: Blocks, terms: Terms) -> float | None:
+        """When a closed block is due, if that is known: without a deadline nobody is told who
+        has responded."""
+        if terms.deadline is None:
+            return None
+        return self.own_due(arm, number, blocks, terms, self.latest)
+
+    # --- as JSON, and back ------------------------------------------------------------------------
+
+    def replayed(self, blocks: Blocks) -> Self:
+        run, counted = self, self.streams.total
+        places = [place for block in blocks.values() for place in block.places]
+        for place in sorted(places, key=lambda place: place.number or 0):
+            if place.number is not None and place.number >= counted:
+                run = run.again(place)
+        run.check_blocks({key: len(block.places) for key, block in blocks.items()})
+        return run
+
+    def again(self, place: Place) -> Self:
+        """The run with a place that was stored since the last release."""
+        streams, arms, arm, left = self.streams, len(self.releases), place.arm, place.left
+        fits = (
+            place.number == streams.total and 0 <= arm < arms and type(place.at) in (int, float)
+            and type(left) is tuple and len(left) == arms
+            and all(type(places) is int and places >= 0 for places in left)
+        )  # fmt: skip
+        if not fits or streams.over or left is None or place.at is None:
+            raise DamagedFile("the assignments since the last release are out of order")
+        run = self
+        if not any(streams.left):
+            run = self.opened(tuple(n + (i == arm) for i, n in enumerate(left)))
+        return run.at(run.taken(run.streams, arm, place.at)._replace(left=left))
+
+    def check_blocks(self, filled: Mapping[str, int]) -> None:
+        """The blocks of the store are those that are open or wait, with as many places."""
+        streams, known = self.streams, 0
+        for arm, places in enumerate(streams.places):
+            numbers = range(streams.released[arm] + 1, streams.block[arm] + 1)
+            found = [filled.get(key_of(arm, number), 0) for number in numbers]
+            known += sum(count > 0 for count in found)
+            last = 0 if streams.erased[arm] else places - streams.closed[arm]
+            if found[-1] != last or not all(found[:-1]):
+                raise DamagedFile("the blocks of the trial do not fit its streams")
+        if known != len(filled):
+            raise DamagedFile("there are blocks that no stream has")
+
+    def public(self) -> dict[str, Any]:
+        return super().public() | {"streams": self.streams.to_dict()}
+
+    def restore(self, data: Any) -> None:
+        super().restore(data)
+        self.streams = Streams.from_dict(data.get("streams"), len(self.releases))
+
+
+def _returns(member: Member, blocks: Blocks, terms: Terms, now: float) -> bool:
+    """Whether a unit that has an arm may take another place."""
+    block, settled = blocks.get(member.block), True
+    if block is not None:
+        at = block.places[member.slot].at or 0.0
+        settled = rules.is_settled(member, at, terms, block.outcomes, now)
+    return rules.readmits(member, settled, terms)
+
+
+def _drawn(left: tuple[int, ...], random: Any) -> int:
+    """An arm with probability left/Σ left: a random order of the window, never written down."""
+    number = random.below(sum(left))
+    for arm, places in enumerate(left):
+        if number < places:
+            return arm
+        number -= places
+    raise AssertionError("the window is empty")
+
+
+def _evidence_of(policy: Policy) -> str:
+    release = policy.release
+    if isinstance(release, FillingLaplace):
+        return "filled"
+    if isinstance(release, FORGETTING) and not isinstance(release, RunningGaussian):
+        return "newest"
+    return "all" if isinstance(policy.schedule, EachRound) else "closed"

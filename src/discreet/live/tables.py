@@ -1,0 +1,80 @@
+"""The report of a trial as tables, for pandas, R and spreadsheets: one row per arm, or per release.
+
+A cell that has no value is empty. Everything is taken from `Trial.report()`, so it is public.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..checks import one_of
+from ..errors import TrialError
+
+Rows = list[dict[str, Any]]
+ARM_COLUMNS = (
+    "arm", "assigned", "used", "waiting", "releases", "size", "mean", "low", "high", "low_of_all",
+    "high_of_all", "answered", "worst", "best", "active",
+)  # fmt: skip
+RELEASE_COLUMNS = ("release", "time", "arm", "size", "mean", "assigned", "assigned_total")
+
+
+def arm_rows(report: Mapping[str, Any]) -> Rows:
+    """What is known of every arm: `low` to `high` is its interval, where there is one, of those who
+    answered if missing outcomes are estimated, and `low_of_all` to `high_of_all` of everybody then;
+    `worst` to `best` its mean with the least and the largest outcome in place of missing ones."""
+    rows = []
+    for arm in _arms(report):
+        low, high = arm.get("interval") or (None, None)
+        least, most = arm.get("interval_of_all") or (None, None)
+        worst, best = arm.get("bounds") or (None, None)
+        row = {name: arm.get(name) for name in ARM_COLUMNS} | {"low": low, "high": high}
+        row |= {"low_of_all": least, "high_of_all": most, "worst": worst, "best": best}
+        rows.append(row)
+    return rows
+
+
+def release_rows(report: Mapping[str, Any]) -> Rows:
+    """What was public at every release, in the order of time."""
+    if "course" not in report:
+        raise TrialError(
+            "this trial plays single batches and keeps no course of its releases; "
+            "take its table of arms"
+        )
+    return [
+        {
+            "release": number,
+            **{name: entry[name] for name in ("time", "arm", "size", "mean")},
+            "assigned": entry["assigned"][str(entry["arm"])],
+            "assigned_total": sum(entry["assigned"].values()),
+        }
+        for number, entry in enumerate(report["course"], start=1)
+    ]
+
+
+TABLES: dict[str, tuple[Callable[[Mapping[str, Any]], Rows], tuple[str, ...]]] = {
+    "arms": (arm_rows, ARM_COLUMNS),
+    "releases": (release_rows, RELEASE_COLUMNS),
+}
+
+
+def as_csv(report: Mapping[str, Any], table: str = "arms") -> str:
+    """A table as comma-separated values, with a header."""
+    make, columns = TABLES[one_of("table", table, *TABLES)]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(make(report))
+    return text.getvalue()
+
+
+def _arms(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    if report.get("arms") is None:
+        raise TrialError(
+            "this trial shows no counts of its arms: they would give away who got which; "
+            "take its report as text or JSON"
+        )
+    arms: list[dict[str, Any]] = report["arms"]
+    return arms

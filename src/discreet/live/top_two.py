@@ -1,0 +1,174 @@
+"""Top two, side by side: leader and challenger share the windows, and all blocks wait together.
+
+Leader L and challenger C are made of what is released. Of the places of a window L gets the next
+one if (1 - β) N_L <= β N_C, else C, N all their places, those that wait included (β = 1/2 for rows
+that have none); before every arm has a release, all get the same. Blocks of all arms fill and wait
+side by side, each is released once, and after every release the row is asked for its verdict.
+
+**Why the risk holds.** Risks of these rows hold whatever arm is played when, as long as nothing is
+read inside a batch and its size is a function of releases: `evidence` multiplies a martingale at
+every release by a factor whose mean is at most 1 given *all else that has been released*, and the
+outcomes of a block are independent of that, also if other blocks were released while it was open.
+Sizes are the schedule's (doubling, geometric, one), on counts alone; where they are sized by the
+missing evidence they are set when a block opens, and anew at every release, never below the places
+that are taken: with b the places of closed blocks and n those released, growth g,
+
+    length = max(ceil((1 + g) n) - b, ceil(g_least b), 1).
+
+A release is entered in the books before the next one comes: two of them at once would count one
+noise for two. Should the rule fail in between, the trial says so and takes no more units. A block
+that was cut off counts where any size does; elsewhere it ends the verdicts, at the end of the
+trial, and for the same reason no arm is dropped by hand there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+from ..compiled import Function
+from ..errors import DamagedFile, TrialError
+from ..identify import Identifier
+from ..identify.evidence_top_two import EvidenceTopTwo, growth
+from ..policies import EachRound, Geometric, Policy
+from ..policies.schedules import LONGEST
+from ..policies.view import Setting, View
+from .rules import Action
+from .stream_run import RuleFailed, StreamRun, takes_any_block
+from .streams import Streams
+
+
+def serves_top_two(policy: Policy, setting: Setting) -> bool:
+    """Whether a row names a leader and a challenger, and its blocks may have any order."""
+    sized = isinstance(policy.rule, EvidenceTopTwo)
+    return (
+        isinstance(policy, Identifier)
+        and hasattr(policy.rule, "pair")
+        and (sized or isinstance(policy.schedule, EachRound | Geometric))
+        and takes_any_block(policy)
+    )
+
+
+class TopTwoRun(StreamRun):
+    """A run of a row that identifies by leader and challenger."""
+
+    __slots__ = ("beta", "covered", "note", "pair", "sized")
+    NO_NEWCOMERS: ClassVar[str] = (
+        "add() is for policies with an index; the risk of an answer counts the arms beforehand"
+    )
+    FEWEST: ClassVar[int] = 2
+
+    pair: Function
+    note: Function | None
+    """enters a release in the books"""
+    sized: bool
+    """whether blocks are sized by the missing evidence"""
+    covered: bool
+    """whether the risk covers a verdict on what was released"""
+
+    def __init__(
+        self, policy: Policy, setting: Setting, random: Any, noise: Any, window: int,
+        shares: Sequence[float],
+    ) -> None:  # fmt: skip
+        rule: Any = policy.rule
+        self.sized = not isinstance(policy.schedule, EachRound | Geometric)
+        self.covered = True
+        self.beta = float(getattr(rule, "beta", 0.5))
+        self.pair = rule.pair.interpreted()
+        note = getattr(rule, "note", None)
+        self.note = None if note is None else note.interpreted()
+        super().__init__(policy, setting, random, noise, window, shares)
+
+    # --- what is released -------------------------------------------------------------------------
+
+    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:
+        entered = self.begun or self.note is None
+        self.covered = self.covered and entered and self.is_whole(self.arm, len(outcomes))
+        super().publish(actions, outcomes)
+        self.begun = False
+
+    def is_whole(self, arm: int, rounds: int) -> bool:
+        return self.sized or super().is_whole(arm, rounds)
+
+    def begin(self) -> None:
+        """Enter the release; the verdict; and what the blocks that are open still need."""
+        self.begun = True
+        if self.answer is not None or self.verdict is None:
+            return
+        if not self.covered:
+            if self.streams.over:
+                return  # a block that was cut off: there is no verdict on it
+            raise RuleFailed("a release came before the one before it was entered")
+        if self.note is not None:
+            self.note(self.rule, self.memory, self.view)
+        self.answer = self.verdict(self.rule, self.memory, self.view, self.t)
+        streams = self.streams
+        if self.answer is not None:
+            self.streams = streams.ended()
+        elif self.sized and not streams.over:
+            for arm in range(len(self.releases)):
+                if streams.active[arm]:
+                    streams = streams.marked(arm, self.length_after)
+            self.streams = streams
+
+    # --- what comes next: made of counts and releases ---------------------------------------------
+
+    def length_after(self, arm: int, places: int) -> int:
+        if not self.sized:
+            return super().length_after(arm, places)
+        if places == 0:
+            return min(int(self.rule.first), LONGEST)
+        released, grown = int(self.memory.size[arm]), 2.0
+        if self.memory.known[0] == 1:
+            grown = growth(self.rule, self.memory)
+        wanted = math.ceil((1.0 + grown) * released) - places
+        least: int = math.ceil(self.rule.least * places)
+        return min(max(wanted, least, 1), LONGEST)
+
+    def planned(self, random: Any = None) -> tuple[int, ...]:
+        random = self.random if random is None else random
+        streams, left = self.streams, [0] * len(self.releases)
+        active = [arm for arm, on in enumerate(streams.active) if on]
+        if any(self.view.size[arm] == 0 for arm in active):
+            for _ in range(self.window):
+                arm = min(active, key=lambda arm: (streams.places[arm] + left[arm], arm))
+                left[arm] += 1
+        else:
+            leader, challenger = self._pair(streams, active)
+            for _ in range(self.window):
+                ahead = streams.places[leader] + left[leader]
+                behind = streams.places[challenger] + left[challenger]
+                lead = (1.0 - self.beta) * ahead <= self.beta * behind
+                left[leader if lead else challenger] += 1
+        self._keep_shares(left, active, random)
+        return tuple(left)
+
+    def _pair(self, streams: Streams, active: list[int]) -> tuple[int, int]:
+        """Leader and challenger; of arms that were dropped, the two others with most places."""
+        view = View(self.view.value, self.view.size, list(streams.places))
+        pair = self.pair(self.rule, self.memory.copy(), view, streams.total)
+        found = [arm for arm in pair if streams.active[arm]]
+        others = [arm for arm in active if arm not in found]
+        others.sort(key=lambda arm: -streams.places[arm])
+        leader, challenger = [*found, *others][:2]
+        return leader, challenger
+
+    def dropped(self, arm: int) -> Self:
+        if not self.sized:
+            raise TrialError(
+                "drop() would leave a batch of a size that the risk of an answer does not count "
+                "on; use stop(), or plan with evidence-tt or race"
+            )
+        return super().dropped(arm)
+
+    # --- as JSON ----------------------------------------------------------------------------------
+
+    def public(self) -> dict[str, Any]:
+        return super().public() | {"covered": self.covered}
+
+    def restore(self, data: Any) -> None:
+        super().restore(data)
+        if type(data.get("covered")) is not bool:
+            raise DamagedFile("the state of the run does not say whether its risk is kept")
+        self.covered = data["covered"]

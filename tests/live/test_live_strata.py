@@ -1,0 +1,303 @@
+"""Trials by stratum: nobody is in two, one guarantee, stored and loaded, intervals by stratum."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pickle
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import discreet
+from discreet.cli import app
+from discreet.errors import DamagedFile, InvalidArgument, TrialError, UnknownUnit
+from discreet.live import strata as module
+from discreet.live.stores import disk
+from discreet.live.terms import BOARD
+
+NAMES = ["men", "women"]
+
+
+def row(**options: Any) -> discreet.Policy:
+    return discreet.policy("dp-imed", epsilon=1.0, first=2, **options)
+
+
+def made(path: Path | None = None, **options: Any) -> discreet.Strata:
+    settings: dict[str, Any] = {"missing": 0.0, "deadline": 5.0, "clock": Clock()} | options
+    return discreet.Strata(row(), NAMES, ["A", "B"], path=path, **settings)
+
+
+class Clock:
+    """Seconds that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def fill(trial: discreet.Strata, clock: Clock, units: int = 40) -> None:
+    for unit in range(units):
+        trial.assign(unit, NAMES[unit % 2])
+        trial.record(unit, float(unit % 3 == 0))
+        clock.now += 1.0
+    clock.now += 100.0
+    trial.settle()
+
+
+def test_nobody_is_in_two_strata(tmp_path: Path) -> None:
+    trial = made(tmp_path / "t")
+    arm = trial.assign("p1", "men")
+    assert trial.assign("p1", "men") == arm
+    with pytest.raises(InvalidArgument, match="'men', got 'women'"):
+        trial.assign("p1", "women")
+    trial.close()
+    with discreet.Strata.load(tmp_path / "t", clock=Clock()) as again:  # nor after a restart
+        assert again.stratum_of("p1") == "men"
+        assert again.stratum_of("p2") is None
+        with pytest.raises(InvalidArgument, match="stratum"):
+            again.assign("p1", "women")
+        counts = [one["assigned"] for one in again.report()["strata"]]
+        assert counts == [1, 0]
+
+
+def test_two_threads_cannot_put_one_unit_into_two_strata() -> None:
+    trial = made()
+    placed: list[str] = []
+
+    def ask(stratum: str) -> None:
+        for unit in range(50):
+            try:
+                trial.assign(unit, stratum)
+                placed.append(f"{unit}")
+            except InvalidArgument:
+                pass
+
+    threads = [threading.Thread(target=ask, args=(name,)) for name in NAMES]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(placed) == sorted({f"{unit}" for unit in range(50)})
+    assert trial.report()["assigned"] == 50
+
+
+def test_the_guarantee_is_that_of_one_stratum() -> None:
+    trial = made()
+    alone = discreet.Trial(row(), ["A", "B"], missing=0.0, deadline=5.0)
+    assert trial.guarantee.budget == alone.guarantee.budget
+    assert trial.guarantee.unit == 1
+    assert trial.guarantee.conditions == (*alone.guarantee.conditions, module.PUBLIC_STRATUM)
+    trial.stop("board", "women")  # one stratum's board makes it a condition of all
+    assert BOARD in trial.guarantee.conditions
+
+
+def test_outcomes_go_to_their_own_stratum_alone() -> None:
+    """What women's outcomes are changes nothing that is stored or released of men."""
+    clock = Clock()
+    trial = made(clock=clock)
+    fill(trial, clock)
+    reports = {one["stratum"]: one for one in trial.report()["strata"]}
+    assert {one["assigned"] for one in reports.values()} == {20}
+    assert all(one["releases"] > 0 for one in reports.values())
+    for name in NAMES:
+        sizes = sum(arm["size"] for arm in reports[name]["arms"])
+        assert 0 < sizes <= 20  # of its own twenty, and of nobody else
+    with pytest.raises(UnknownUnit, match="assign"):
+        trial.record("stranger", 1.0)
+    with pytest.raises(InvalidArgument, match="outcome"):
+        trial.record(1, 7.0)
+
+
+def test_intervals_share_the_error() -> None:
+    from discreet.inference import intervals
+
+    clock = Clock()
+    trial = made(clock=clock)
+    fill(trial, clock)
+    report = trial.report()
+    for one in report["strata"]:
+        assert one["intervals"]["level"] == pytest.approx(1.0 - 0.05 / 2)
+        wide = intervals(one, 0.975)
+        for arm, interval in zip(one["arms"], wide, strict=True):
+            assert arm["interval"] == [interval.low, interval.high]
+            narrow = intervals(one, 0.95).of(arm["arm"])
+            assert interval.low <= narrow.low <= narrow.high <= interval.high
+    by_stratum = trial.intervals(0.9)
+    assert by_stratum["men"].level == pytest.approx(0.95)  # type: ignore[union-attr]
+    effects = trial.differences(0.9, against="A")
+    assert set(effects) == set(NAMES)
+    assert effects["women"].level == pytest.approx(0.95)  # type: ignore[union-attr]
+    assert json.loads(json.dumps(report)) == report
+    assert "stratum women" in str(trial)
+
+
+def test_the_risk_is_shared_and_horizons_are_by_name() -> None:
+    identifier = discreet.policy("evidence-tt", epsilon=1.0)
+    trial = discreet.Strata(
+        identifier, NAMES, 2, goal="identify", risk=0.1, horizon={"men": 50, "women": 70}
+    )
+    assert trial.policy.risk == 0.05
+    assert [one["horizon"] for one in trial.report()["strata"]] == [50, 70]
+    assert trial.recommendation == {"men": None, "women": None}
+
+
+def test_stored_loaded_and_locked(tmp_path: Path) -> None:
+    clock = Clock()
+    with made(tmp_path / "t", clock=clock, horizon={"men": 100, "women": 200}) as trial:
+        fill(trial, clock)
+        report = trial.report()
+        with pytest.raises(TrialError, match="open"):
+            discreet.Strata.load(tmp_path / "t")
+        with pytest.raises(TrialError, match="copied or pickled"):
+            pickle.dumps(trial)
+    for _ in range(2):  # closed and loaded: nothing is drawn again
+        with discreet.Strata.load(tmp_path / "t", clock=clock) as again:
+            assert again.report() == report
+            assert repr(again) == "<Strata men, women of dp-imed: ε = 1 (interactive)>"
+    files = sorted(os.listdir(tmp_path / "t"))
+    assert [name for name in files if name.endswith(".json")] == [
+        "strata.json", "stratum-1.json", "stratum-2.json",
+    ]  # fmt: skip
+    assert oct((tmp_path / "t").stat().st_mode & 0o777) == "0o700"
+    with pytest.raises(InvalidArgument, match=r"Strata\.load"):
+        made(tmp_path / "t")
+
+
+class Crash(BaseException):
+    """The machine stops."""
+
+
+def test_a_crash_during_the_creation_leaves_no_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At every write: the folder cannot be loaded, or it is whole; nobody is lost."""
+    monkeypatch.setattr(shutil, "rmtree", lambda *a, **k: None)  # a crash does not clean up
+    create, replace = disk.Folder.create, disk.Folder.replace
+    finished = False
+    for stop in range(1, 40):
+        steps = iter(range(1, 1000))
+
+        def counted(work: Any, steps: Any = steps, stop: int = stop) -> Any:
+            def step(*arguments: Any) -> Any:
+                if next(steps) == stop:
+                    raise Crash
+                return work(*arguments)
+
+            return step
+
+        monkeypatch.setattr(disk.Folder, "create", counted(create))
+        monkeypatch.setattr(disk.Folder, "replace", counted(replace))
+        path = tmp_path / f"t{stop}"
+        try:
+            made(path).close()
+            finished = True
+        except Crash:
+            pass
+        monkeypatch.setattr(disk.Folder, "create", create)
+        monkeypatch.setattr(disk.Folder, "replace", replace)
+        if finished:
+            break
+        with pytest.raises(InvalidArgument, match="never finished"):
+            discreet.Strata.load(path)
+        with pytest.raises(InvalidArgument, match="remove it"):
+            made(path)
+    assert finished
+    assert stop > 6  # there were as many places to crash at
+    with discreet.Strata.load(path, clock=Clock()) as whole:
+        assert whole.report()["assigned"] == 0
+
+
+def test_a_creation_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    for wrong in ({"outcome_range": (1.0, 0.0)}, {"store": object()}, {"horizon": {"men": 5}}):
+        with pytest.raises(InvalidArgument):
+            made(path, **wrong)
+        assert not path.exists()
+    for names in ([], ["men", "men"], "men", [1.5], None):
+        with pytest.raises(InvalidArgument, match="strata"):
+            discreet.Strata(row(), names, 2)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="path"):
+        made(tmp_path / "no" / "t")
+    with pytest.raises(InvalidArgument, match="risk"):
+        made(risk=2.0)
+    trial = made()
+    for stratum in ("children", True, None, ["men"]):
+        with pytest.raises(InvalidArgument, match="stratum"):
+            trial.assign("p", stratum)  # type: ignore[arg-type]
+    assert trial.report()["assigned"] == 0
+
+
+@pytest.mark.parametrize("damage", ["lost", "extra", "index", "version", "names"])
+def test_damaged_folders_are_refused(tmp_path: Path, damage: str) -> None:
+    made(tmp_path / "t").close()
+    index = tmp_path / "t" / "strata.json"
+    if damage == "lost":  # its people would look like strangers
+        (tmp_path / "t" / "stratum-2.json").unlink()
+    elif damage == "extra":
+        shutil.copy(tmp_path / "t" / "stratum-2.json", tmp_path / "t" / "stratum-3.json")
+    elif damage == "index":
+        index.write_text("{")
+    else:
+        data = json.loads(index.read_text())
+        data |= {"version": 9} if damage == "version" else {"strata": ["men", "men"]}
+        index.write_text(json.dumps(data))
+    with pytest.raises(DamagedFile):
+        discreet.Strata.load(tmp_path / "t")
+
+
+def test_strata_in_simulation() -> None:
+    laws = {"men": discreet.Bernoulli([0.9, 0.1]), "women": discreet.Bernoulli([0.1, 0.9])}
+    found = discreet.simulate_strata(
+        row(), laws, horizon={"men": 500, "women": 300}, runs=20, seed=1, progress=False
+    )
+    parts = [result.final_regret for result in found.strata.values()]
+    assert (found.final_regret == parts[0] + parts[1]).all()
+    assert found.guarantee.conditions[-1] == module.PUBLIC_STRATUM
+    assert [result.horizon for result in found.strata.values()] == [500, 300]
+    again = discreet.simulate_strata(
+        row(), laws, horizon={"men": 500, "women": 300}, runs=20, seed=1, progress=False
+    )
+    assert (again.final_regret == found.final_regret).all()
+    assert "together" in str(found)
+    # copies for strata with opposite best arms regret far less than any single arm: 0.8 · 300
+    assert found.final_regret.mean() < 120.0
+    for wrong in ({"laws": laws["men"]}, {"horizon": {"men": 3}}):
+        with pytest.raises(InvalidArgument):
+            discreet.simulate_strata(row(), **({"laws": laws, "horizon": 500, "runs": 1} | wrong))  # type: ignore[arg-type]
+
+
+def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str, given: object = None, code: int = 0) -> Any:
+        text = None if given is None else json.dumps(given)
+        result = CliRunner().invoke(app, ["trial", *arguments], input=text, prog_name="discreet")
+        assert result.exit_code == code, result.stderr
+        return result
+
+    settings = {"policy": "dp-imed", "epsilon": 1, "arms": ["A", "B"], "strata": NAMES}
+    call("new", "t", given=settings)
+    call("assign", "t", "p1", "--stratum", "men")
+    assert "stratum" in call("assign", "t", "p1", code=2).stderr
+    assert "stratum" in call("assign", "t", "p1", "--stratum", "women", code=2).stderr
+    many = [{"unit": "p2", "stratum": "women"}, {"unit": "p3", "stratum": "men"}]
+    assert len(json.loads(call("assign", "t", "--json", given=many).stdout)) == 2
+    call("record", "t", given={"unit": "p2", "outcome": 1})
+    report = json.loads(call("report", "t", "--json").stdout)
+    assert [one["assigned"] for one in report["strata"]] == [2, 1]
+    table = list(csv.DictReader(io.StringIO(call("report", "t", "--format", "csv").stdout)))
+    assert [(line["stratum"], line["arm"]) for line in table] == [
+        ("men", "A"), ("men", "B"), ("women", "A"), ("women", "B"),
+    ]  # fmt: skip
+    assert "csv" in call("report", "t", "--format", "html", code=2).stderr
+    call("finish", "t", "--discard")
+    assert json.loads(call("report", "t", "--json").stdout)["status"] == "finished"

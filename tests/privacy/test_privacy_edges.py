@@ -1,0 +1,96 @@
+"""Edges of the calculus that small changes of the code would move unseen elsewhere (see
+`make mutants`): boundaries, constants, the far ends of series, and noise that is centred."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import math
+from decimal import Decimal, getcontext
+
+import pytest
+from scipy.integrate import quad
+
+from discreet.errors import DiscreetError, InvalidArgument, NoConversion
+from discreet.privacy import Approximate, Definition, Guarantee, Laplace, Pure, Renyi, secure
+from discreet.privacy.mechanisms import TruncatedLaplace
+from discreet.privacy.verification.forms import Form
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 0.5, 2.0])
+def test_the_delta_of_a_group_is_rounded_upwards_whatever_epsilon(epsilon: float) -> None:
+    getcontext().prec = 40
+    exact = Decimal("1e-9") * sum((Decimal(epsilon) * k).exp() for k in range(4))
+    found = Decimal(Approximate(epsilon, 1e-9).group(4).delta)
+    assert exact <= found <= exact * (1 + Decimal("1e-11"))
+
+
+def test_uses_whose_deltas_add_up_to_one_are_refused() -> None:
+    assert Approximate(0.1, 0.25).times(3) == Approximate(pytest.approx(0.3), 0.75)  # type: ignore[arg-type]
+    with pytest.raises(NoConversion):
+        Approximate(0.1, 0.25).times(4)
+
+
+def test_renyi_groups_end_where_the_proposition_does() -> None:
+    assert Renyi(8.0, 0.1).group(3).alpha == 2.0
+    assert Renyi(4.0, 0.1).group(2).alpha == 2.0
+    assert Renyi(1.5, 0.1).group(1) == Renyi(1.5, 0.1)
+    with pytest.raises(NoConversion):
+        Renyi(7.9, 0.1).group(3)
+
+
+def test_a_renyi_budget_far_above_epsilon_promises_nothing_there() -> None:
+    assert Renyi(2.0, 100.0).delta_at(0.0) == 1.0
+
+
+def test_global_promises_hold_for_single_outcomes_alone() -> None:
+    promise = Guarantee(Pure(1.0), Definition.GLOBAL)
+    assert promise.for_user(1) == promise
+    with pytest.raises(NoConversion):
+        promise.for_user(2)
+
+
+def test_noise_on_what_cannot_move_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="sensitivity"):
+        Laplace(1.0, sensitivity=0.0)
+
+
+@pytest.mark.parametrize("length", [0.0099, 0.0101, 0.5])
+def test_the_variance_of_truncated_noise_is_its_integral(length: float) -> None:
+    """On both sides of the point at which a series takes over."""
+    epsilon = 1e-3
+    noise = TruncatedLaplace(epsilon, math.expm1(epsilon) / (2.0 * math.expm1(length)))
+    assert noise.bound == pytest.approx(length / epsilon)
+    mass, second = (
+        quad(lambda x, p=p: x**p * math.exp(-epsilon * x), 0.0, noise.bound)[0] for p in (0, 2)
+    )
+    assert noise.variance == pytest.approx(second / mass, rel=2e-7)
+
+
+def test_the_bound_of_truncated_noise_does_not_overflow() -> None:
+    below, above = (TruncatedLaplace(e, 1e-6).bound * e for e in (699.999999, 700.000001))
+    assert above == pytest.approx(below, abs=1e-5)
+    assert TruncatedLaplace(1e4, 1e-6).bound == pytest.approx((1e4 - math.log(2e-6)) / 1e4)
+
+
+def test_live_noise_is_centred() -> None:
+    # at a hundredth of a unit both laws are 0 with probability 1 - 2e-43 or more
+    assert {secure.laplace(0.01) for _ in range(20)} == {0}
+    assert {secure.gaussian(0.01) for _ in range(20)} == {0}
+
+
+@pytest.mark.parametrize(("found", "sound"), [("0.14.1", False), ("0.14.2", True), ("1.0", True)])
+def test_samplers_that_are_biased_are_refused(
+    found: str, sound: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.metadata, "version", lambda package: found)
+    if sound:
+        secure._opendp.__wrapped__()
+    else:
+        with pytest.raises(DiscreetError, match=r"0\.14\.2"):
+            secure._opendp.__wrapped__()
+
+
+def test_a_number_minus_a_form() -> None:
+    left = 5.0 - (2.0 + Form.symbol(1, 3.0))
+    assert left.constant == 3.0
+    assert left.padded(2).tolist() == [0.0, -3.0]

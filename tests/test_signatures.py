@@ -1,0 +1,105 @@
+"""No function takes more than seven parameters that are not options of the user."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCE = Path(__file__).parent.parent / "src" / "discreet"
+MOST = 7
+
+OPTIONS = {
+    "arms/trial.py": {"__init__"},
+    "audit/attack.py": {"attack"},
+    "audit/counts.py": {"from_errors"},
+    "audit/search.py": {"audit"},
+    "checks.py": {"number"},
+    "front.py": {"policy"},
+    "identify/runs.py": {"identify"},
+    "linear/catalogue.py": {
+        "_adac_gope", "_adac_oful", "_jdp_ts", "_blocks_ts", "_jdp_blocks_ts",
+    },
+    "linear/runs.py": {"compare"},
+    "live/rehearsal.py": {"__init__"},
+    "live/trial.py": {"__init__"},
+    "membership/gradients/audits.py": {"audit_dpsgd"},
+    "membership/gradients/canaries.py": {"canife"},
+    "membership/leakage.py": {"leakage"},
+    "report/pictures.py": {"regret_picture"},
+    "simulator/calendar/runs.py": {"simulate_trials", "simulate_races"},
+    "simulator/calendar/setting.py": {"calendar"},
+    "simulator/runs.py": {"simulate", "compare"},
+    "sweeps/sweep.py": {"sweep"},
+    "theory/bound.py": {"bound"},
+    "theory/planning/calendar.py": {"plan_trial"},
+    "theory/planning/plan.py": {"plan"},
+    "theory/planning/widths.py": {"interval_widths"},
+}  # fmt: skip
+"""What users call, each parameter a choice of theirs; `cli` is made of such."""
+
+HANDED_ON = {
+    "live/setup.py": {"finite_plan", "context_plan"},
+    "theory/planning/question.py": {"question"},
+}
+"""The same options, checked in one place for what users call."""
+
+RESULTS = {"audit/counts.py": {"audited"}, "audit/result.py": {"of"}}
+"""Make a result, with a parameter per field."""
+
+KERNELS = {
+    "audit/contexts.py": {"play_stream"},
+    "audit/identification.py": {"identify_often"},
+    "audit/transcripts.py": {"play"},
+    "identify/filling.py": {"fill_whole", "fill_mixed", "fill_ahead", "stride"},
+    "identify/loop.py": {"run"},
+    "linear/loop.py": {"run"},
+    "simulator/calendar/runs.py": {"many_trials", "many_races", "_play"},
+    "simulator/loop.py": {"run"},
+}
+"""Compiled loops: a policy and a run are plain tuples of arrays there, one per part."""
+
+NAMED = [OPTIONS, HANDED_ON, RESULTS, KERNELS]
+
+
+def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """How many it names, but for self and cls."""
+    given = function.args
+    names = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    return sum(name not in ("self", "cls") for name in names)
+
+
+def long_ones(folder: Path) -> Iterator[tuple[str, str]]:
+    """File and name of every function with more than seven parameters."""
+    for file in sorted(folder.rglob("*.py")):
+        path = file.relative_to(folder).as_posix()
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and parameters(node) > MOST:
+                yield path, node.name
+
+
+def named(path: str) -> set[str]:
+    return set().union(*(names.get(path, set()) for names in NAMED))
+
+
+def test_functions_take_at_most_seven_parameters() -> None:
+    found = {
+        f"{path}: {name}"
+        for path, name in long_ones(SOURCE)
+        if not path.startswith("cli/") and name not in named(path)
+    }
+    assert found == set()
+
+
+def test_the_exceptions_are_needed() -> None:
+    there = set(long_ones(SOURCE))
+    for names in NAMED:
+        assert {(path, name) for path in names for name in names[path]} <= there
+
+
+def test_long_signatures_are_seen(tmp_path: Path) -> None:
+    file = tmp_path / "some.py"
+    file.write_text("def f(a, b, c, d, *, e, g, h): ...\n")
+    assert list(long_ones(tmp_path)) == []
+    file.write_text("class C:\n    def f(self, a, b, /, c, d, *, e, g, h, i=1): ...\n")
+    assert list(long_ones(tmp_path)) == [("some.py", "f")]
