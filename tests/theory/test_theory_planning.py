@@ -243,7 +243,7 @@ def test_identification() -> None:
     found = plan(
         [0.9, 0.5], goal="identify", risk=0.05, epsilon=2.0, epsilons=[0.5], progress=False
     )
-    published = {"adap-tt", "adap-tt-star", "ctb-tt", "dp-se"}
+    published = {"adap-tt", "adap-tt-star", "ctb-tt", "dp-se", "race"}
     assert {p.row for p in found.at(2.0)} == published | {"evidence-tt", "local-evidence-tt"}
     assert found.recommended.row == "evidence-tt"
     for p in found.predictions:
