@@ -16,6 +16,7 @@ check: $(READY)
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini tests
 
 studies: $(READY)
 	$(BIN)/discreet reproduce all --scale full --seed 1 --output out/studies

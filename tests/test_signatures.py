@@ -28,6 +28,7 @@ OPTIONS = {
     "membership/leakage.py": {"leakage"},
     "report/pictures.py": {"regret_picture"},
     "simulator/calendar/runs.py": {"simulate_trials", "simulate_races"},
+    "simulator/calendar/setting.py": {"calendar"},
     "simulator/runs.py": {"simulate", "compare"},
     "sweeps/sweep.py": {"sweep"},
     "theory/bound.py": {"bound"},

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Bernoulli,
         Beta,
         Clipped,
+        Delayed,
         Drifting,
         FunctionLaw,
         Gaussian,
@@ -57,9 +58,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "arms": (
-        "Bernoulli", "Beta", "Clipped", "Drifting", "FunctionLaw", "Gaussian", "Law", "Mixed",
-        "RewardList", "RewardTable", "Sampler", "Switching", "TwoPoint", "Uniform", "actg175",
-        "law",
+        "Bernoulli", "Beta", "Clipped", "Delayed", "Drifting", "FunctionLaw", "Gaussian", "Law",
+        "Mixed", "RewardList", "RewardTable", "Sampler", "Switching", "TwoPoint", "Uniform",
+        "actg175", "law",
     ),
     "errors": ("DiscreetError", "InvalidArgument"),
     "live": ("Rehearsal", "Strata", "Trial"),
@@ -86,6 +87,7 @@ __all__ = [
     "Clipped",
     "Comparison",
     "Definition",
+    "Delayed",
     "DiscreetError",
     "Drifting",
     "FunctionLaw",

@@ -169,10 +169,8 @@ def compile_for(name: str, link: Callable[[], Function], arguments: tuple[Any, .
         try:
             with _without_counting(arguments):
                 function = _compiled_now(link, arguments)
-        except NumbaError as error:
-            if "NRT required" not in str(error):
-                raise
-            function = _compiled_now(link, arguments)  # it makes arrays
+        except (NumbaError, AssertionError):  # it makes arrays, or has a mistake
+            function = _compiled_now(link, arguments)
     except NumbaError as error:
         raise InvalidArgument(
             "policy", "be made of functions that numba can compile", name,

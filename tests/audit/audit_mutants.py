@@ -262,12 +262,15 @@ class RedrawingTrial(Trial):
 
     stored: Any = None
 
-    def _release(self, key: str, block: Any) -> None:
-        self.stored = store = self._store
-        self._store = copy = MemoryStore()
-        copy._now = store.state, dict(store.blocks)
-        copy._assigned = store.assigned
-        super()._release(key, block)
+    def _settle(self) -> float:
+        if self._stale:
+            self._rebuild()
+        if self._run.next_due(self._store.blocks, self._terms, 0.0) is not None:
+            self.stored = store = self._store
+            self._store = copy = MemoryStore()
+            copy._now = store.state, dict(store.blocks)
+            copy._assigned = store.assigned
+        return super()._settle()
 
 
 def with_release(name: str, release: Any, **budget: Any) -> Policy:

@@ -92,7 +92,9 @@ def test_no_violation_in_evidence() -> None:
     [((0.0, 0.0), (1.0, 0.0), None), ((None, 0.0), (1.0, 0.0), 5.0)],
     ids=["outcome", "whether somebody answers"],
 )
-def test_live_trials_keep_their_claim(first: tuple, second: tuple, deadline: float | None) -> None:
+def test_live_trials_keep_their_claim(
+    first: tuple[object, ...], second: tuple[object, ...], deadline: float | None
+) -> None:
     row = discreet.policy("adap-klucb", epsilon=1.0)
     runs = TrialRuns(row, first, second, deadline=deadline)
     result = attack([runs], row.guarantee, transcripts=1_600, confidence=SURE, seed=1)

@@ -26,7 +26,7 @@ from typer.testing import CliRunner
 
 import discreet
 from discreet.cli.app import app
-from discreet.errors import InvalidArgument, UnsupportedBudget
+from discreet.errors import InvalidArgument
 from discreet.identify import (
     EnoughEvidence,
     EvidenceTopTwo,
@@ -51,7 +51,7 @@ from discreet.identify.evidence import (
 from discreet.identify.halving import rounds_of
 from discreet.policies import ForgetLaplace, RunningLaplace
 from discreet.policies.releases.entries import NOISELESS, Noise
-from discreet.privacy import Approximate
+from discreet.privacy import ZCDP, Approximate, Pure
 
 A = [0.95, 0.9, 0.9, 0.9, 0.5]
 FALSE_ALARM = 1e-7
@@ -255,8 +255,10 @@ def test_budgets_and_recipes() -> None:
         {"goal": "identify", "name": "adap-tt", "epsilon": 1.0, "delta": 0.05}
     )
     assert old.risk == 0.05
-    with pytest.raises(UnsupportedBudget, match="pure for local-evidence-tt"):
-        identifier("local-evidence-tt", rho=1.0)
+    # a pure row keeps zCDP by the smaller ε that implies it
+    kept = identifier("local-evidence-tt", rho=1.0).guarantee.budget
+    assert kept == Pure(kept.epsilon)  # type: ignore[attr-defined]
+    assert kept.implies(ZCDP(1.0))
     with pytest.raises(InvalidArgument, match="xi must lie in"):
         identifier("evidence-tt", epsilon=1.0, xi=-0.1)
     with pytest.raises(InvalidArgument, match="release must be a running sum"):

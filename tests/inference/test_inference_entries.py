@@ -15,7 +15,16 @@ from discreet.compiled import Function
 from discreet.errors import InvalidArgument
 from discreet.inference import Recording, differences, evidence, intervals, recording, sigmoids
 from discreet.inference.record import LONGEST, Record, check_kind, note
-from discreet.policies import CATALOGUE, UCB1, EachRound, ForgetLaplace, Policy, RunningLaplace
+from discreet.policies import (
+    CATALOGUE,
+    UCB1,
+    EachRound,
+    ForgetLaplace,
+    Geometric,
+    Policy,
+    RunningLaplace,
+    SecureSum,
+)
 from discreet.policies.releases.entries import AGAIN, FRESH, TOGETHER, Noise, Silence, entries_of
 from discreet.policies.releases.exact import publish_exact
 from discreet.policies.view import View
@@ -223,6 +232,18 @@ def test_many_batches_of_one_size_are_added_up() -> None:
         assert short.sums(0) == pytest.approx(full.sums(0))
         one, other = intervals(short)[0], intervals(full)[0]
         assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=1e-9)
+
+
+def test_secure_sums() -> None:
+    """Coverage of 45 trials, as above; with dropout the noise is not known."""
+    row = Policy("secure", Geometric(2.0), SecureSum(1.0, levels=1), UCB1())
+    missed = 0
+    for seed in range(45):
+        record = played(row, 300, seed)
+        missed += MEANS[seed % 3] not in intervals(record, kind="anytime")[seed % 3]
+    assert missed <= binom.isf(FALSE_ALARM, 45, 0.05)
+    loose = Policy("secure", Geometric(2.0), SecureSum(1.0, levels=1, dropout=0.1), UCB1())
+    assert isinstance(recording(loose, loose.setting(2, 100)), Silence)
 
 
 def test_records_of_earlier_versions_load() -> None:

@@ -36,7 +36,9 @@ ROWS = {
 # --- sensitivities ------------------------------------------------------------------------------
 
 
-def cost(x: list, r: object, y: list, s: object, kappa: object, apart: bool = False) -> object:
+def cost(
+    x: list[object], r: object, y: list[object], s: object, kappa: object, apart: bool = False
+) -> object:
     """||xx' - yy'||_F²/κ + |xr - ys|², entry by entry; `apart`: in different blocks."""
     d = len(x)
     both = [(x, r), (y, s)] if apart else []

@@ -100,6 +100,7 @@ def test_reports_in_every_form(settings: dict[str, Any], monkeypatch: pytest.Mon
     for row, arm in zip(table, shown["arms"], strict=True):
         assert int(row["assigned"]) == arm["assigned"]
         assert float(row["mean"]) == arm["mean"]
+        assert row["active"] == "true"
         has_interval, has_bounds = row["low"] != "", row["worst"] != ""
         assert has_interval == ("interval" in arm)
         assert has_bounds == (settings == {})

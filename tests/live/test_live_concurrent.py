@@ -170,6 +170,7 @@ def test_who_arrives_between_two_phases_is_in_the_next(
     trial = Trial(row, ["A", "B"], deadline=14.0, default=0.0, clock=clock)
     run = run_of(trial)
     first = int(run.memory.length[0])
+    assert first % 2 == 0, "a permuted block would be cut"
     play(trial, clock, range(2 * first), lambda unit, arm: 0.5, step=0.0)
     assert [b["size"] for b in trial.report()["blocks"]] == [first, first]
     clock.now += 1.0
@@ -237,10 +238,13 @@ def test_top_two_enters_every_release_by_itself(
     run = run_of(trial)
     assert isinstance(run, TopTwoRun)
     entered, released = list(run.memory.batches), list(run.releases)
-    assert entered == released
-    assert sum(entered) >= 4
+    assert min(entered) >= 1
     clock.now += 20.0
     report = trial.report()
+    for number, arm in enumerate(trial.arms):  # each with the size that it had when it came
+        sizes = [entry["size"] for entry in report["course"] if entry["arm"] == arm]
+        assert run.memory.size[number] == sizes[entered[number] - 1]
+    assert sum(entered) <= sum(released), "blocks that were due with the last one come after it"
     assert report["recommendation"] == {"arm": "A", "confidence": 1.0 - 1e-6}
     assert sum(row["size"] for row in report["arms"]) == report["assigned"]
     assert report["releases"] > sum(released), "what was open is released in the end"
@@ -250,8 +254,9 @@ def test_top_two_enters_every_release_by_itself(
 @pytest.mark.parametrize("name", ["adap-tt", "evidence-tt"])
 def test_top_two_gives_no_verdict_on_what_its_rule_has_not_seen(name: str, clock: Clock) -> None:
     trial = Trial(
-        identifier(name, epsilon=9.0), 2, deadline=14.0, default=0.0, clock=clock, **IDENTIFY
-    )
+        identifier(name, epsilon=9.0), 2, deadline=14.0, default=0.0, clock=clock, goal="identify",
+        risk=1e-6,
+    )  # fmt: skip
     play(trial, clock, range(40), lambda unit, arm: 1.0, step=0.1)
     run = run_of(trial)
     verdict, note = run.verdict, run.note
@@ -288,6 +293,7 @@ def test_the_cells_of_an_epoch_are_released_together(clock: Clock, noise: Counte
         assert len(set(shown)) == 1
     report = trial.report()
     assert report["trend"]["leader"] in ("A", "B")
+    assert f"{report['trend']['leader']} leads within epochs" in str(trial)
     assert len(noise.drawn) == report["releases"]
     trial.drop("A")
     trial.add("C")
@@ -306,16 +312,11 @@ def test_the_cells_of_an_epoch_are_released_together(clock: Clock, noise: Counte
 def test_discarding_erases_the_open_epoch(clock: Clock) -> None:
     """Cells of the epoch that are full wait for their release; the others are erased."""
     trial = trial_of("epochs", clock=clock)
-    units, erased = 4, 0
-    while not erased:  # the fifth unit or the sixth is in a cell that is not full
-        units += 1
-        play(trial, clock, range(units - 1 if units > 5 else 0, units), lambda unit, arm: 0.5)
-        streams = run_of(trial).streams
-        erased = sum(streams.places) - sum(streams.closed)
+    play(trial, clock, range(5), lambda unit, arm: 0.5)  # the fifth is alone in a cell of two
     trial.finish(discard=True)
     clock.now += 14.0
     assert trial.status == "finished"
-    assert sum(row["size"] for row in trial.report()["arms"]) == units - erased
+    assert sum(row["size"] for row in trial.report()["arms"]) == 4
 
 
 @pytest.mark.parametrize("kind", KINDS)

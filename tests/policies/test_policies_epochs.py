@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -20,11 +21,11 @@ from discreet.policies.epochs import (
 )
 
 
-def kl(p, q):
+def kl(p: Any, q: Any) -> Any:
     return sum(a * math.log(a / b) for a, b in ((p, q), (1 - p, 1 - q)) if a > 0)
 
 
-def d_eps(x, y, eps):
+def d_eps(x: Any, y: Any, eps: Any) -> Any:
     """inf over z of ε|z - x| + kl(z, y), for x <= y, on a fine grid between them."""
     if x >= y:
         return 0.0
@@ -35,10 +36,10 @@ def d_eps(x, y, eps):
 class Twin:
     """Epochs as a list of {arm: (places, noisy sum or None)}."""
 
-    def __init__(self, eps, first, ratio, most):
+    def __init__(self, eps: Any, first: Any, ratio: Any, most: Any) -> None:
         self.eps, self.first, self.ratio, self.most = eps, first, ratio, most
 
-    def delta(self, epochs, b, a):
+    def delta(self, epochs: Any, b: Any, a: Any) -> Any:
         above = below = 0.0
         for cells in epochs:
             (n, s), (m, r) = cells.get(b, (0, None)), cells.get(a, (0, None))
@@ -47,11 +48,11 @@ class Twin:
                 above, below = above + w * (s / n - r / m), below + w
         return None if below == 0 else above / below
 
-    def pooled(self, epochs, a):
+    def pooled(self, epochs: Any, a: Any) -> Any:
         seen = [cells[a] for cells in epochs if cells.get(a, (0, None))[1] is not None]
         return sum(s for _, s in seen) / sum(n for n, _ in seen) if seen else None
 
-    def plan(self, epochs, arms, size, least):
+    def plan(self, epochs: Any, arms: Any, size: Any, least: Any) -> Any:
         seen = [a for a in range(arms) if self.pooled(epochs, a) is not None]
         wanted = [size // arms + (a < size % arms) for a in range(arms)]
         if seen:
@@ -62,7 +63,7 @@ class Twin:
             v = {a: 0 if deltas[a] is not None else wanted[a] for a in range(arms)}
             compared = [a for a in range(arms) if deltas[a] is not None]
 
-            def index(a):
+            def index(a: Any) -> Any:
                 pairs = [(c.get(a, (0,))[0], c.get(b, (0,))[0]) for c in epochs]
                 worth = sum(n * m / (n + m) for n, m in pairs if n and m) + v[a]
                 x = min(max(mean - deltas[a], 0.0), 1.0)
@@ -86,7 +87,7 @@ class Twin:
         return wanted
 
 
-def flat(epochs, arms):
+def flat(epochs: Any, arms: Any) -> Any:
     """The same epochs for the kernels."""
     cells = Cells([], [], [])
     for epoch in epochs:
@@ -98,7 +99,7 @@ def flat(epochs, arms):
     return cells
 
 
-def some_epochs(world, arms, released):
+def some_epochs(world: Any, arms: Any, released: Any) -> Any:
     epochs = []
     for number in range(world.randrange(1, 6)):
         epoch = {}
@@ -111,12 +112,12 @@ def some_epochs(world, arms, released):
     return epochs
 
 
-def room_for(arms):
+def room_for(arms: Any) -> Any:
     return Room([0] * arms, [0] * arms, [0.0] * arms, [0.0] * arms)
 
 
 @pytest.mark.parametrize("case", range(40))
-def test_an_epoch_is_planned_as_the_formulas_say(case):
+def test_an_epoch_is_planned_as_the_formulas_say(case: Any) -> None:
     world = Random(case)
     arms, released = world.choice([2, 3, 4]), world.randrange(0, 5)
     epochs = some_epochs(world, arms, released)
@@ -138,7 +139,7 @@ def test_an_epoch_is_planned_as_the_formulas_say(case):
     assert all(abs(a - b) <= 1 for a, b in zip(room.wanted, expected, strict=True)), case
 
 
-def test_by_hand():
+def test_by_hand() -> None:
     plan = EpochPlan(1.0, 20, 1.5, 168)
     assert [epoch_size(plan, taken, 2) for taken in (0, 40, 100, 200, 5000)] == [
         40, 40, 50, 100, 168,
@@ -149,7 +150,7 @@ def test_by_hand():
     assert overlap(cells, 2, 2, 0, 1) == pytest.approx(10.0 + 7.5)
 
 
-def test_a_shared_trend_leaves_the_difference_alone():
+def test_a_shared_trend_leaves_the_difference_alone() -> None:
     """Cells far apart in time, means moved by .5 for all arms: pooled means disagree by .3, the
     difference within epochs is what it was."""
     plan = EpochPlan(1.0, 20, 1.5, 168)
@@ -158,7 +159,7 @@ def test_a_shared_trend_leaves_the_difference_alone():
     assert epoch_leader(plan, cells, 2, 2, [1, 1]) == 0  # though it has 46/120, the other 74/120
 
 
-def test_arms_that_are_out_get_nothing_and_newcomers_one_of_as_many():
+def test_arms_that_are_out_get_nothing_and_newcomers_one_of_as_many() -> None:
     plan, room = EpochPlan(1.0, 10, 1.5, 100), room_for(3)
     cells = Cells([40, 40, 0], [20.0, 10.0, 0.0], [1, 1, 0])
     assert plan_epoch(plan, cells, 1, [1, 1, 1], [0, 0, 0], 60, room) == 0

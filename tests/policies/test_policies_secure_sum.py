@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import inspect
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import discreet
-from discreet.errors import DiscreetError, InvalidArgument
-from discreet.policies import Geometric, Policy, SecureSum, SkellamSum
+from discreet.errors import DiscreetError, InvalidArgument, UnsupportedBudget
+from discreet.live.rows import serves_trials
+from discreet.policies import UCB1, Geometric, Policy, SecureSum, SkellamSum
+from discreet.policies.gauss_imed import noise_variance
 from discreet.policies.private_kl import DPIMED
 from discreet.policies.releases import secure_sum
 from discreet.privacy import shares
 from discreet.privacy.budgets import Pure, Renyi
 from discreet.privacy.shares import SecureBatch
+from discreet.privacy.source import SECURE
 
 ALARM = 6.0
 """Standard errors: a false alarm has a probability of 2e-9."""
@@ -192,3 +196,32 @@ def test_same_regret_as_with_a_trusted_curator() -> None:
     # and the forgetting version runs as well
     forgetful = Policy("mine too", trusted.schedule, SecureSum(1.0, forget=True), DPIMED())
     assert forgetful.verify().holds
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+def test_a_live_trial_refuses_what_devices_must_do(dropout: float) -> None:
+    """It counts outcomes in fixed point: noise in steps of 1/g would hide next to nothing."""
+    row = discreet.policy("dp-imed", epsilon=1.0)
+    for release in (SecureSum(1.0, dropout=dropout), SkellamSum(Renyi(8.0, 0.5), dropout=dropout)):
+        far = Policy("far", row.schedule, release, UCB1())
+        with pytest.raises(UnsupportedBudget, match="by secure noise"):
+            discreet.Trial(far, arms=2, horizon=100)
+        with pytest.raises(InvalidArgument, match="SecureBatch"):
+            far.setting(2, 100, SECURE)
+        assert not serves_trials(far)
+
+
+def test_gauss_imed_on_skellam_shares() -> None:
+    """Any batch row becomes distributed: the rule discounts the noise that the shares make."""
+    budget = Renyi(2.0, 1.0)
+    trusted = discreet.policy("gauss-imed", budget=budget)
+    far = replace(trusted, release=SkellamSum(budget, levels=4), recipe={})
+    assert noise_variance(far.release) == pytest.approx(far.release.variance / 16)
+    assert noise_variance(trusted.release) == pytest.approx(1.0)
+    law = discreet.Bernoulli([0.8, 0.3])
+    both = [
+        discreet.simulate(row, law, horizon=2000, runs=60, seed=3, progress=False).final_regret
+        for row in (trusted, far)
+    ]
+    error = math.hypot(*(float(x.std(ddof=1)) / math.sqrt(60) for x in both))
+    assert abs(both[0].mean() - both[1].mean()) < ALARM * error + 0.15 * both[0].mean()

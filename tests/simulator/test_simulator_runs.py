@@ -284,7 +284,10 @@ BAD = {
         {"policy": "ucb1"},
         r"policy must be a finite-armed row for simulate, got 'ucb1'; .*policy\(",
     ),
-    "law as means": ({"law": [0.7, 0.5]}, r"law must be a Law, got \[0.7, 0.5\]; .*Bernoulli"),
+    "law as means": (
+        {"law": [0.7, 0.5]},
+        r"law must be a law of rewards for finite arms, got 'a list'; .*Bernoulli",
+    ),
     "unbounded law": (
         {"law": discreet.Gaussian([0.5, 0.2, 0.1], 1.0)},
         r"law must keep rewards in \[0, 1\] for adap-klucb, got 'unbounded rewards'; .*Clipped",

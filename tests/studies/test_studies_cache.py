@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,36 @@ def test_figures_share_their_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     names.clear()
     figure("thesis2024", "5.5").run(TINY, seed=1, progress=False)
     assert names.count("not private") == 1
+
+
+def test_pieces_are_the_same_runs_and_are_played_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A restart plays only what is missing, and every number is the one without pieces."""
+    from discreet.sweeps import pool
+
+    whole = pool.play
+    played: list[str] = []
+
+    def noted(piece: Any, *more: Any) -> Any:
+        played.append(piece.cell.policy.name)
+        return whole(piece, *more)
+
+    def again(pieces: Path | None) -> Any:
+        CACHE.clear()
+        played.clear()
+        return figure("azize2022", "2").run(TINY, seed=1, threads=1, progress=False, pieces=pieces)
+
+    monkeypatch.setattr(pool, "play", noted)
+    plain, kept = again(None), again(tmp_path)
+    assert len(played) == 5 * 2  # five curves of two runs each
+    next(iter(sorted(tmp_path.glob("*.parquet")))).unlink()
+    restarted = again(tmp_path)
+    assert len(played) == 1
+    for other in (kept, restarted):
+        assert [f.to_dict() for f in other.findings] == [f.to_dict() for f in plain.findings]
+        for curve in plain.panels[0].comparison:
+            np.testing.assert_array_equal(curve.regret, other.panels[0][curve.name].regret)
 
 
 def test_other_settings_are_other_runs() -> None:

@@ -17,6 +17,7 @@ from discreet.studies.gallery import (
     main,
     measured_tables,
     small_png,
+    updated_page,
     write_gallery,
 )
 
@@ -55,6 +56,20 @@ def test_another_finding_makes_another_page(done: Reproduction) -> None:
     found["findings"][0]["verdict"] = "wonderful"
     with pytest.raises(DamagedFile, match="wonderful"):
         gallery_page([found])
+
+
+def test_some_figures_alone_are_written_anew(done: Reproduction) -> None:
+    found = done.to_dict()
+    other = json.loads(json.dumps(found)) | {"figure": "2", "title": "Another one"}
+    page = gallery_page([other, found])
+    assert updated_page(page, [found]) == page
+    found["findings"][0] |= {"verdict": "not reproduced", "why": "why not"}
+    changed = updated_page(page, [found])
+    assert changed == gallery_page([other, found])
+    assert updated_page(gallery_page([found, other]), [found]) == gallery_page([found, other])
+    found["figure"] = "9"
+    with pytest.raises(InvalidArgument, match="azize2022 figure 9"):
+        updated_page(page, [found])
 
 
 @pytest.mark.parametrize("damage", ["no json", "cut", "later", "lacking", "no picture"])

@@ -74,6 +74,24 @@ class Here(Executor):
         return future
 
 
+class Sent(Executor):
+    """What every cluster does: the call and its result travel as bytes, and so do errors."""
+
+    def submit(self, call: Any, /, *given: Any, **named: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        work, arguments = pickle.loads(pickle.dumps((call, given)))
+        try:
+            future.set_result(pickle.loads(pickle.dumps(work(*arguments, **named))))
+        except Exception as error:
+            future.set_exception(pickle.loads(pickle.dumps(error)))
+        return future
+
+
+def test_pieces_and_results_travel_as_bytes(whole: Any, tmp_path: Path) -> None:
+    found = swept(executor=Sent(), folder=tmp_path)
+    assert saved(found, tmp_path / "a.tmp.parquet") == saved(whole, tmp_path / "b.tmp.parquet")
+
+
 def test_a_sweep_is_what_compare_finds(whole: Any) -> None:
     assert len(whole) == 3 * 2 * 2
     for name, law in LAWS.items():
@@ -223,6 +241,28 @@ def test_digests_name_everything_that_numbers_depend_on(monkeypatch: pytest.Monk
     before = piece_of().digest
     monkeypatch.setattr(pieces, "source_digest", lambda: "another formula")
     assert piece_of().digest != before
+
+
+def test_an_edited_rule_of_ones_own_has_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its file is none of ours, so no digest of ours knows of the edit."""
+    from discreet.policies.ucb import UCB1
+
+    def chosen(rule: Any, memory: Any, view: Any, t: int, rng: Any) -> int:
+        return 0
+
+    def edited(rule: Any, memory: Any, view: Any, t: int, rng: Any) -> int:
+        return 1
+
+    class Own(UCB1):
+        ceilings = None
+        choose = staticmethod(chosen)
+
+    row = discreet.Policy("own", discreet.policy("ucb1").schedule,
+                          discreet.policy("ucb1").release, Own())  # fmt: skip
+    before = pieces.cell_digest(Cell(row, LAWS["two"], "two", 100))
+    monkeypatch.setattr(Own, "choose", staticmethod(edited))
+    pieces.loop_kernel.cache_clear()
+    assert pieces.cell_digest(Cell(row, LAWS["two"], "two", 100)) != before
 
 
 def test_linear_problems_are_named_by_their_numbers() -> None:

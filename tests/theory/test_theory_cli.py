@@ -111,3 +111,22 @@ def test_choose(call: Call) -> None:
     assert found["policy"] == "gauss-imed"
     assert "budget" in call("choose", code=2).stderr
     assert "trust" in call("choose", "--epsilon", "1", "--trust", "me", code=2).stderr
+
+
+def test_verify_lists_every_private_row_and_nothing_is_left_over(call: Call) -> None:
+    """But for one that claims for all horizons at once; leaders' costs are not sums."""
+    lines = {(line["kind"], line["name"]): line
+             for line in json.loads(call("verify", "--json").stdout)}  # fmt: skip
+    assert len(lines) > 40
+    for (_, name), line in lines.items():
+        if name.startswith("dp-ftpl"):
+            assert line["computed"] is None
+            assert "the rule is the mechanism" in line["why"]
+            continue
+        assert line["holds"] is True, name
+        if name == "dp-ucb-int":
+            assert 0.5 < line["unspent"] < 0.7
+            assert "every horizon" in line["why"]
+        else:
+            assert (line["unspent"], line["why"]) == (0.0, ""), name
+    assert "name" in call("verify", "--epsilon", "1", code=2).stderr

@@ -6,6 +6,7 @@ from discreet.arms.beta import Beta
 from discreet.arms.capped import Capped, clipping_bias, pareto
 from discreet.arms.catalogue import LAWS, law, law_from_dict
 from discreet.arms.clipped import Clipped
+from discreet.arms.delayed import Delayed
 from discreet.arms.embedded import actg175
 from discreet.arms.function import FunctionLaw
 from discreet.arms.gaussian import Gaussian
@@ -23,6 +24,7 @@ __all__ = [
     "Beta",
     "Capped",
     "Clipped",
+    "Delayed",
     "Drifting",
     "FunctionLaw",
     "Gaussian",

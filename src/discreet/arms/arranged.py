@@ -23,13 +23,13 @@ class ArrangedState(NamedTuple):
     inside: Any
 
 
-def draw_inside(state: Any, arm: int, rounds: int, t: int, rng: Any) -> tuple[float, int]:
+def draw_inside(state: Any, arm: int, rounds: int, t: int, rng: Generator) -> tuple[float, int]:
     """Filled in by the law inside."""
     raise RuntimeError("no law was filled in")
 
 
 def draw_arranged(
-    state: ArrangedState, arm: int, rounds: int, t: int, rng: Any
+    state: ArrangedState, arm: int, rounds: int, t: int, rng: Generator
 ) -> tuple[float, int]:
     """What arm order[arm] of the law inside gives."""
     return draw_inside(state.inside, state.order[arm], rounds, t, rng)

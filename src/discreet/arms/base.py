@@ -37,6 +37,8 @@ class Law(ABC):
     """The most rounds that one run can be served; None if endless."""
     draw: Kernel
     """Plain function that draws the sum of a batch."""
+    late: ClassVar[bool] = False
+    """Whether rewards arrive later than they are earned: see `Delayed`."""
     steady: bool = True
     """Whether every arm's rewards have one law in all rounds."""
     lost: Callable[[Any, int, int, int], float] = staticmethod(lost_steadily)

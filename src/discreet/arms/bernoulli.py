@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.arms.base import TWO_POINT, Parametric, Part
 from discreet.checks import numbers
@@ -22,7 +22,7 @@ class BernoulliState(NamedTuple):
 
 
 def draw_bernoulli(
-    state: BernoulliState, arm: int, rounds: int, t: int, rng: Any
+    state: BernoulliState, arm: int, rounds: int, t: int, rng: Generator
 ) -> tuple[float, int]:
     """Sum of n rewards ~ Binomial(n, p)."""
     if rounds == 1:

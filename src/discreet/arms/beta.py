@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.arms.base import BETA, Parametric, Part
 from discreet.checks import number, numbers, stretch
@@ -22,7 +22,7 @@ class BetaState(NamedTuple):
     b: NDArray[float64]
 
 
-def draw_beta(state: BetaState, arm: int, rounds: int, t: int, rng: Any) -> tuple[float, int]:
+def draw_beta(state: BetaState, arm: int, rounds: int, t: int, rng: Generator) -> tuple[float, int]:
     """Sum of n draws of Beta(a, b); no closed law, so n draws."""
     total = 0.0
     for _ in range(rounds):

@@ -12,6 +12,7 @@ from discreet.arms.bernoulli import Bernoulli
 from discreet.arms.beta import Beta
 from discreet.arms.capped import Capped
 from discreet.arms.clipped import Clipped
+from discreet.arms.delayed import Delayed
 from discreet.arms.gaussian import Gaussian
 from discreet.arms.mixed import Mixed
 from discreet.arms.moving import Drifting, Switching
@@ -51,6 +52,7 @@ _ALL: dict[str, type[Law]] = {
         Replay,
         Drifting,
         Switching,
+        Delayed,
     )
 }
 

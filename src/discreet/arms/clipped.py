@@ -30,7 +30,9 @@ class ClippedState(NamedTuple):
     high: float
 
 
-def draw_clipped(state: ClippedState, arm: int, rounds: int, t: int, rng: Any) -> tuple[float, int]:
+def draw_clipped(
+    state: ClippedState, arm: int, rounds: int, t: int, rng: Generator
+) -> tuple[float, int]:
     """Sum of min(max(reward, low), high) over n rewards."""
     family, x, y = state.family[arm], state.x[arm], state.y[arm]
     total = 0.0

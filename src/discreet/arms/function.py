@@ -36,7 +36,9 @@ class NoState(NamedTuple):
     nothing: Any
 
 
-def draw_function(state: NoState, arm: int, rounds: int, t: int, rng: Any) -> tuple[float, int]:
+def draw_function(
+    state: NoState, arm: int, rounds: int, t: int, rng: Generator
+) -> tuple[float, int]:
     """The function's rewards, round by round."""
     total = 0.0
     for played in range(rounds):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.arms.base import GAUSSIAN, Parametric, Part
 from discreet.checks import numbers, stretch
@@ -24,7 +24,7 @@ class GaussianState(NamedTuple):
 
 
 def draw_gaussian(
-    state: GaussianState, arm: int, rounds: int, t: int, rng: Any
+    state: GaussianState, arm: int, rounds: int, t: int, rng: Generator
 ) -> tuple[float, int]:
     """Sum of n rewards ~ N(n μ, n σ²)."""
     return rng.normal(rounds * state.mean[arm], state.sd[arm] * math.sqrt(rounds)), rounds

@@ -25,7 +25,9 @@ class MixedState(NamedTuple):
     z: NDArray[float64]
 
 
-def draw_mixed(state: MixedState, arm: int, rounds: int, t: int, rng: Any) -> tuple[float, int]:
+def draw_mixed(
+    state: MixedState, arm: int, rounds: int, t: int, rng: Generator
+) -> tuple[float, int]:
     """Sum of n rewards by the rule of the arm's family."""
     family, x, y = state.family[arm], state.x[arm], state.y[arm]
     if family == TWO_POINT:

@@ -55,7 +55,9 @@ def stretch_of(since: Any, t: int) -> int:
     return low
 
 
-def draw_moving(state: MovingState, arm: int, rounds: int, t: int, rng: Any) -> tuple[float, int]:
+def draw_moving(
+    state: MovingState, arm: int, rounds: int, t: int, rng: Generator
+) -> tuple[float, int]:
     """A binomial draw for every stretch that the batch meets."""
     place, now, end, total = stretch_of(state.since, t), t, t + rounds, 0.0
     while now < end:

@@ -30,7 +30,7 @@ class Buffer(NamedTuple):
     used: NDArray[int64]
 
 
-def draw_buffer(state: Buffer, arm: int, rounds: int, t: int, rng: Any) -> tuple[float, int]:
+def draw_buffer(state: Buffer, arm: int, rounds: int, t: int, rng: Generator) -> tuple[float, int]:
     """Sum of the next rewards of the arm; fewer than asked for when its buffer is empty."""
     first = state.used[arm]
     served = min(rounds, state.values.shape[1] - first)

@@ -29,7 +29,7 @@ class TableState(NamedTuple):
     rewards: NDArray[float64]
 
 
-def draw_list(state: ListState, arm: int, rounds: int, t: int, rng: Any) -> tuple[float, int]:
+def draw_list(state: ListState, arm: int, rounds: int, t: int, rng: Generator) -> tuple[float, int]:
     """rewards[t] + … + rewards[t + n - 1], as far as the list goes."""
     served = max(0, min(rounds, state.rewards.size - t))
     total = 0.0
@@ -38,7 +38,9 @@ def draw_list(state: ListState, arm: int, rounds: int, t: int, rng: Any) -> tupl
     return total, served
 
 
-def draw_table(state: TableState, arm: int, rounds: int, t: int, rng: Any) -> tuple[float, int]:
+def draw_table(
+    state: TableState, arm: int, rounds: int, t: int, rng: Generator
+) -> tuple[float, int]:
     """table[t, arm] + … + table[t + n - 1, arm], as far as the table goes."""
     served = max(0, min(rounds, state.rewards.shape[0] - t))
     total = 0.0

@@ -100,7 +100,9 @@ class ReplayState(NamedTuple):
     read: NDArray[int64]
 
 
-def draw_replay(state: ReplayState, arm: int, rounds: int, t: int, rng: Any) -> tuple[float, int]:
+def draw_replay(
+    state: ReplayState, arm: int, rounds: int, t: int, rng: Generator
+) -> tuple[float, int]:
     """Read on; patients who were given another arm are passed over."""
     total, served, i = 0.0, 0, state.read[0]
     while served < rounds and i < state.assigned.size:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.arms.base import TWO_POINT, Parametric, Part
 from discreet.checks import numbers, ordered, stretch
@@ -24,7 +24,7 @@ class TwoPointState(NamedTuple):
 
 
 def draw_two_point(
-    state: TwoPointState, arm: int, rounds: int, t: int, rng: Any
+    state: TwoPointState, arm: int, rounds: int, t: int, rng: Generator
 ) -> tuple[float, int]:
     """Sum of n rewards = low (n - N) + high N with N ~ Binomial(n, p)."""
     hits = rng.binomial(rounds, state.p[arm])

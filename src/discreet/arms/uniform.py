@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.arms.base import UNIFORM, Parametric, Part
 from discreet.checks import number, numbers, ordered, stretch
@@ -22,7 +22,9 @@ class UniformState(NamedTuple):
     high: NDArray[float64]
 
 
-def draw_uniform(state: UniformState, arm: int, rounds: int, t: int, rng: Any) -> tuple[float, int]:
+def draw_uniform(
+    state: UniformState, arm: int, rounds: int, t: int, rng: Generator
+) -> tuple[float, int]:
     """Sum of n rewards = n low + (high - low) (U₁ + … + Uₙ)."""
     total = 0.0
     for _ in range(rounds):

@@ -49,7 +49,7 @@ def epoch(
     ] = None,
     full: Annotated[
         bool,
-        typer.Option("--full", help="CIFAR-10 at the scale of Fashion-MNIST: about an hour."),
+        typer.Option("--full", help="CIFAR-10 at the scale of Fashion-MNIST: 90 minutes or more."),
     ] = False,
     seed: Seed = 1,
     plot: Annotated[

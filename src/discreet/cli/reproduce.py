@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 NAME = "reproduce"
 EXAMPLE = "discreet reproduce azize2022 2 --scale quick --output results"
 ALL = "all"
+PIECES = "pieces"
 
 
 def command(
@@ -48,7 +49,9 @@ def command(
     """Run published figures again and say how every published statement fared.
 
     Each figure leaves a folder STUDY/figureNUMBER with figure.png, figure.svg, data.parquet and
-    findings.json, whole or not at all. Ctrl-C keeps the figures that were finished.
+    findings.json, whole or not at all. Runs are kept as pieces in the folder "pieces" as soon as
+    they are finished, so that the same command after Ctrl-C, or after a crash, plays only what is
+    missing; that folder may be deleted at any time.
     """
     if listing:
         _list(json)
@@ -65,7 +68,7 @@ def command(
         if sys.stderr.isatty():
             typer.echo(f"{entry.name}: {entry.title} ({place + 1} of {len(chosen)})", err=True)
         try:
-            reproduction = entry.run(scale, seed=seed, threads=threads)
+            reproduction = entry.run(scale, seed=seed, threads=threads, pieces=output / PIECES)
             folder = save(reproduction, output)
         except KeyboardInterrupt:
             stopped = True

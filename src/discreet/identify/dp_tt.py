@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
@@ -38,6 +38,10 @@ from .evidence_top_two import least_cost
 from .sampling import Tracking, first_unreleased
 from .setting import risk_of
 from .stopping import Stopping
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
 
 STEPS = 64
 """The s that are tried are multiples of 1/64: each of them is sound."""
@@ -65,7 +69,7 @@ def cost_of(epsilon: float, view: View, leader: int, arm: int, n: float, m: floa
     return least_cost(best, n, other, m, epsilon, 0.0)[0]
 
 
-def choose_plain(rule: Share, memory: Tracking, view: View, t: int, rng: Any) -> int:
+def choose_plain(rule: Share, memory: Tracking, view: View, t: int, rng: Generator) -> int:
     """An arm without release first; then the leader, or argmin C + log N."""
     arm = first_unreleased(view)
     if arm >= 0:

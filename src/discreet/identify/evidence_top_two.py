@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
@@ -45,6 +45,10 @@ from .noises import batches_of, has_running_sums
 from .sampling import first_unreleased
 from .setting import risk_of
 from .stopping import Stopping
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
 
 LEAST_BATCH = 16
 MOST = 2.0
@@ -196,7 +200,7 @@ def appraise(rule: Plan, memory: Any, leader: int) -> None:
     memory.known[0] = 1
 
 
-def choose_by_evidence(rule: Plan, memory: Any, view: View, t: int, rng: Any) -> int:
+def choose_by_evidence(rule: Plan, memory: Any, view: View, t: int, rng: Generator) -> int:
     """An arm without release first; then of leader and challenger the one with fewer pulls."""
     read(rule, memory, view)
     arm = first_unreleased(view)

@@ -14,13 +14,17 @@ the batch was opened, and only then are its rewards drawn, summed and released. 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..compiled import Floats, Integers
 from ..policies.step import choose, length, open_batch
 from ..policies.view import View
 from .costs import resistance
 from .sampling import TopTwoScale, Tracking, find_leader, first_unreleased
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
 
 SHORTEST = 8
 """Strides that are not longer are walked."""
@@ -46,7 +50,7 @@ class Ease(NamedTuple):
 
 def fill_whole(
     schedule: Any, rule: Any, memory: Any, view: View, batches: Batches, ease: Ease, t: int,
-    limit: int, pause: int, rng: Any,
+    limit: int, pause: int, rng: Generator,
 ) -> tuple[int, int]:  # fmt: skip
     """The arm whose batch is full, and the rounds so far; arm -1 if the limit cuts it off."""
     arm, played, rounds = open_batch(schedule, rule, memory, view, t, limit, rng)
@@ -66,7 +70,7 @@ def open_batches(schedule: Any, memory: Any, view: View, batches: Batches) -> No
 
 def fill_mixed(
     schedule: Any, rule: Any, memory: Any, view: View, batches: Batches, ease: Ease, t: int,
-    limit: int, pause: int, rng: Any,
+    limit: int, pause: int, rng: Generator,
 ) -> tuple[int, int]:  # fmt: skip
     """Likewise; -1 also at the next pause."""
     open_batches(schedule, memory, view, batches)
@@ -82,7 +86,7 @@ def fill_mixed(
 
 def fill_ahead(
     schedule: Any, rule: TopTwoScale, memory: Tracking, view: View, batches: Batches, ease: Ease,
-    t: int, limit: int, pause: int, rng: Any,
+    t: int, limit: int, pause: int, rng: Generator,
 ) -> tuple[int, int]:  # fmt: skip
     """Likewise, in strides."""
     open_batches(schedule, memory, view, batches)

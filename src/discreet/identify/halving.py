@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
@@ -33,6 +33,9 @@ from ..policies.elimination import Race, count_active, fresh_race, next_active
 from ..policies.releases.entries import Noise
 from ..policies.view import View
 from .stopping import Stopping
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 
 class Rounds(NamedTuple):
@@ -60,7 +63,7 @@ def rounds_of(
     return lengths, stay
 
 
-def choose_halving(rule: Rounds, memory: Race, view: View, t: int, rng: Any) -> int:
+def choose_halving(rule: Rounds, memory: Race, view: View, t: int, rng: Generator) -> int:
     """The next active arm of the round."""
     arms = len(view.size)
     arm = next_active(memory, memory.next[0], arms)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..arms.base import Law
 from ..compiled import Floats, Function, Integers, Kernel, open_slot
@@ -28,6 +28,9 @@ from ..privacy.source import SIMULATED
 from .filling import Batches, Ease, fill_ahead, fill_mixed, fill_whole
 from .identifier import Identifier
 from .sampling import PrivateTopTwo, SharedTopTwo, first_unreleased
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 
 class Course(NamedTuple):
@@ -66,7 +69,8 @@ enough: Callable[[Any, Any, Any, View, int, int], bool] = open_slot("enough")
 
 def run(
     law: Any, schedule: Any, release: Any, rule: Any, stopping: Any, ledger: Any, memory: Any,
-    view: View, batches: Batches, ease: Ease, course: Course, limit: int, patience: int, rng: Any,
+    view: View, batches: Batches, ease: Ease, course: Course, limit: int, patience: int,
+    rng: Generator,
 ) -> int:  # fmt: skip
     """Play until the evidence is enough, the limit, a pause, or the law is out of rewards."""
     t, arm, left, total = course.t[0], course.arm[0], course.left[0], course.total[0]

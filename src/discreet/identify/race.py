@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
@@ -34,6 +34,10 @@ from ..policies.schedules import UNTIL_THE_END
 from ..policies.view import View
 from .setting import risk_of
 from .stopping import Stopping
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
 
 FIRST_LOOK = 20.0
 """Participants per arm at the first look, times ε."""
@@ -59,7 +63,7 @@ def marks_for(arms: int, horizon: int | None, epsilon: float) -> tuple[int, ...]
     return tuple(marks)
 
 
-def choose_racing(rule: RacePlan, memory: Race, view: View, t: int, rng: Any) -> int:
+def choose_racing(rule: RacePlan, memory: Race, view: View, t: int, rng: Generator) -> int:
     """The next arm of the look; after the last look the race goes on without another."""
     arms = len(view.size)
     arm = next_active(memory, memory.next[0], arms)

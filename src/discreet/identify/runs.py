@@ -88,6 +88,11 @@ def prepared(
             row = row.among(participants)  # likewise
     if law.arms < 2:
         raise InvalidArgument("law", "have at least 2 arms", law.arms, "a choice needs two arms")
+    if law.late:
+        raise InvalidArgument(
+            "law", f"give rewards at once for {row.name}, which stops by itself",
+            type(law).__name__, "take the law inside it",
+        )  # fmt: skip
     limit = check_samples(max_samples, law)
     check_law(row, law)
     check_endless(law)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel, open_slot
 from ..errors import InvalidArgument
@@ -29,6 +29,9 @@ from ..policies.view import View
 from .costs import SIGMA, GaussianCost, Scale, resistance
 from .setting import risk_of
 from .thresholds import phase
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 
 class TopTwoScale(NamedTuple):
@@ -115,7 +118,7 @@ def first_unreleased(view: View) -> int:
     return -1
 
 
-def choose_top_two(rule: TopTwoScale, memory: Tracking, view: View, t: int, rng: Any) -> int:
+def choose_top_two(rule: TopTwoScale, memory: Tracking, view: View, t: int, rng: Generator) -> int:
     """An arm without release first; then leader or challenger, as the leader's share says."""
     arm = first_unreleased(view)
     if arm >= 0:
@@ -128,7 +131,7 @@ def choose_top_two(rule: TopTwoScale, memory: Tracking, view: View, t: int, rng:
     return find_challenger(rule, view, leader)
 
 
-def choose_at_random(rule: TopTwoScale, memory: Any, view: View, t: int, rng: Any) -> int:
+def choose_at_random(rule: TopTwoScale, memory: Any, view: View, t: int, rng: Generator) -> int:
     """An arm without release first; then the leader with probability β, else the challenger."""
     arm = first_unreleased(view)
     if arm >= 0:
@@ -139,7 +142,7 @@ def choose_at_random(rule: TopTwoScale, memory: Any, view: View, t: int, rng: An
     return find_challenger(rule, view, leader)
 
 
-def choose_for_a_batch(rule: TopTwoScale, memory: Any, view: View, t: int, rng: Any) -> int:
+def choose_for_a_batch(rule: TopTwoScale, memory: Any, view: View, t: int, rng: Generator) -> int:
     """An arm without release first; then the leader, unless it is ahead of its share."""
     arm = first_unreleased(view)
     if arm >= 0:

@@ -250,6 +250,12 @@ def as_text(report: dict[str, Any]) -> str:
         confidence = answer["confidence"]
         sure = "" if confidence is None else f", with confidence {confidence:g}"
         lines.append(f"recommends {answer['arm']}{sure}")
+    if report.get("trend") is not None:
+        behind = [
+            f"{row['arm']} is behind by {row['mean']:.4g} ± {row['error']:.2g}"
+            for row in report["trend"]["behind"]
+        ]
+        lines.append("; ".join([f"{report['trend']['leader']} leads within epochs", *behind]))
     if held is not None and held.get("estimand") == "responders":
         lines.append(
             "intervals are for those who answer; of all, see interval_of_all in the report"

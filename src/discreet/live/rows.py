@@ -34,7 +34,7 @@ def protects_whole_run(policy: Policy) -> bool:
 
 def serves_trials(policy: Policy) -> bool:
     """Whether it also has secure noise for that."""
-    if not protects_whole_run(policy):
+    if not protects_whole_run(policy) or not policy.release.is_live:
         return False
     try:
         policy.setting(2, NOMINAL_HORIZON, SECURE)

@@ -112,9 +112,9 @@ def finite_plan(
         if value is not None:
             raise _no_contexts(name, policy)
     row = row_for_goal(policy, goal, risk)
-    if chances is None and not protects_whole_run(row):
+    if chances is None and not (protects_whole_run(row) and row.release.is_live):
         raise UnsupportedBudget(
-            "policy", "be private over the whole run of a live trial",
+            "policy", "be private over the whole run of a live trial, by secure noise",
             f"{row.name}: {row.guarantee.short()}",
             f"policies you can use: {', '.join(rows_for_trials())}; "
             "Rehearsal runs any policy, on made-up outcomes",

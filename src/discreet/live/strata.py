@@ -76,6 +76,11 @@ class Strata:
         **options: Any,
     ) -> None:
         names = check_names("strata", strata, 'use names such as ["men", "women"]')
+        if "delta" in options or getattr(policy, "risk", None) is not None:
+            raise InvalidArgument(
+                "risk", "be given here, by that name: the strata share it",
+                "in the policy" if "delta" not in options else "as delta", "use risk=0.05",
+            )  # fmt: skip
         if "store" in options:
             raise InvalidArgument(
                 "store", "be left out: a store holds one trial", options["store"], "give path"

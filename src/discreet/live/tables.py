@@ -66,7 +66,8 @@ def as_csv(report: Mapping[str, Any], table: str = "arms") -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(make(report))
+    for row in make(report):  # "true" and not "True": R reads the former as logical
+        writer.writerow({k: str(v).lower() if isinstance(v, bool) else v for k, v in row.items()})
     return text.getvalue()
 
 

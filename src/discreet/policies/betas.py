@@ -10,7 +10,11 @@ every arm, at a fraction of the cost.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
 
 TINY = 1e-300
 SIXTH = 1.0 / 6.0
@@ -75,7 +79,7 @@ def beta_upper_quantile(a: float, b: float, probability: float, above: float) ->
     return x
 
 
-def beta_beyond(a: float, b: float, level: float, rng: Any) -> float:
+def beta_beyond(a: float, b: float, level: float, rng: Generator) -> float:
     """A draw of Beta(a, b) if it is above the level; else something that is not."""
     gap = level - a / (a + b)
     exponent = 2.0 * (a + b + 1.0) * gap * gap

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
@@ -30,6 +30,9 @@ from ..privacy.budgets import Budget
 from .rules import Rule, epsilon_delta
 from .schedules import UNTIL_THE_END
 from .view import Setting, View
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 
 class Confidence(NamedTuple):
@@ -52,7 +55,7 @@ class Race(NamedTuple):
     """pulls of every active arm in this epoch"""
 
 
-def choose_eliminating(rule: Confidence, memory: Race, view: View, t: int, rng: Any) -> int:
+def choose_eliminating(rule: Confidence, memory: Race, view: View, t: int, rng: Generator) -> int:
     """The next active arm of the epoch; at its end, drop the clearly worse and begin another."""
     arms = len(view.size)
     if memory.epoch[0] == 0:
@@ -164,7 +167,7 @@ def noise_reach(epsilon: float, delta: float, horizon: int) -> float:
     return math.log1p(grown * (1.0 - few) / (few * grown + slack)) / epsilon
 
 
-def choose_leading(rule: Lead, memory: Race, view: View, t: int, rng: Any) -> int:
+def choose_leading(rule: Lead, memory: Race, view: View, t: int, rng: Generator) -> int:
     """The next arm of the phase; at its end, an arm that leads by Δ for ever, or another phase."""
     arms = len(view.size)
     if memory.epoch[0] == 0:

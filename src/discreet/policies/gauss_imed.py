@@ -22,7 +22,7 @@ from ..privacy.budgets import Budget
 from ..privacy.source import SIMULATED
 from .divergences import kl
 from .imed import best_mean
-from .releases import RunningGaussian
+from .releases import RunningGaussian, SkellamSum
 from .rules import Rule, choose_smallest, clip01
 from .schedules import LONGEST, Geometric
 from .view import Setting, View
@@ -72,14 +72,23 @@ class GaussIMED(Rule):
 
     def parameters(self, setting: Setting) -> Batches:
         release, schedule = setting.release, setting.schedule
-        if not isinstance(release, RunningGaussian) or not isinstance(schedule, Geometric):
+        served = isinstance(release, RunningGaussian | SkellamSum)
+        if not served or not isinstance(schedule, Geometric):
             raise InvalidArgument(
-                "rule", "go with geometric batches and the running sum + Gaussian",
-                f"{schedule} × {release}", "compose it with Geometric and RunningGaussian",
+                "rule", "go with geometric batches and the running sum + Gaussian or Skellam noise",
+                f"{schedule} × {release}",
+                "compose it with Geometric and RunningGaussian or SkellamSum",
             )  # fmt: skip
         growth = schedule.parameters(setting)
-        scale = SIMULATED.gaussian_scale(release.budget, release.calibration)
-        return Batches(scale**2, growth.first, growth.ratio)
+        return Batches(noise_variance(release), growth.first, growth.ratio)
+
+
+def noise_variance(release: object) -> float:
+    """Of the noise of one batch: σ²; shares are counted in steps of 1/g."""
+    if isinstance(release, SkellamSum):
+        return release.variance / release.levels**2
+    assert isinstance(release, RunningGaussian)
+    return float(SIMULATED.gaussian_scale(release.budget, release.calibration) ** 2)
 
 
 def first_gaussian_batch(budget: Budget, calibration: str = "exact") -> int:

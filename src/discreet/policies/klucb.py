@@ -13,13 +13,16 @@ Garivier & Cappé (2011); Lattimore & Szepesvári (2020), ch. 10.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from .divergences import kl, kl_upper
 from .rules import Rule, clip01
 from .ucb import log_f
 from .view import Setting, View
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 
 class Ceilings(NamedTuple):
@@ -35,7 +38,7 @@ class Ceilings(NamedTuple):
     """1 once every arm has a release, so that nobody has to look again"""
 
 
-def choose_klucb(rule: Any, memory: Ceilings, view: View, t: int, rng: Any) -> int:
+def choose_klucb(rule: Any, memory: Ceilings, view: View, t: int, rng: Generator) -> int:
     """argmax of the KL-UCB index."""
     if memory.begun[0] == 0:
         for arm in range(len(view.size)):

@@ -11,15 +11,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..compiled import Function, Kernel
 from .private_kl import Epsilon
 from .rules import Rule
 from .view import Setting, View
 
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
-def choose_ldp_ucb_l(rule: Epsilon, memory: Any, view: View, t: int, rng: Any) -> int:
+
+def choose_ldp_ucb_l(rule: Epsilon, memory: Any, view: View, t: int, rng: Generator) -> int:
     """An arm that was played too rarely, else argmax of the widened index."""
     rare = 4.0 * math.log(t + 2.0)
     level = math.log(t + 1.0)

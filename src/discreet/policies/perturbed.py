@@ -32,6 +32,8 @@ from .view import Setting, View
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.random import Generator
+
     from .releases import Release
     from .releases.noise_of_mean import MeanNoise
 
@@ -50,7 +52,7 @@ class Leader(NamedTuple):
     shift: float
 
 
-def choose_perturbed(rule: Leader, memory: Any, view: View, t: int, rng: Any) -> int:
+def choose_perturbed(rule: Leader, memory: Any, view: View, t: int, rng: Generator) -> int:
     """An arm without rewards first; then argmax of R/N + sqrt(log T/N) + (shift + Z)/N.
 
     The arm with most pulls is drawn first: it usually wins. To beat a level, another needs Z > z.
@@ -140,7 +142,7 @@ class PerturbedLeader(Rule):
         return Leader(1, epsilon, delta, math.log(horizon), shift)
 
 
-def gaussian_mean(rule: Start, view: View, arm: int, t: int, rng: Any) -> float:
+def gaussian_mean(rule: Start, view: View, arm: int, t: int, rng: Generator) -> float:
     """N(R/N, 2/N)."""
     return float(view.value[arm] + math.sqrt(2.0 / view.size[arm]) * rng.standard_normal())
 
@@ -198,7 +200,7 @@ class BetaLeader(StartedLeader):
         return Start(beta_start(self.asked, self.calibration))
 
 
-def respond_rounded(release: Any, reward: float, rng: Any) -> float:
+def respond_rounded(release: Any, reward: float, rng: Generator) -> float:
     """A bit with the mean of the reward; bits stay as they are."""
     if reward == 0.0 or reward == 1.0:
         return reward

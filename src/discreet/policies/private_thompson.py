@@ -37,6 +37,8 @@ from .view import Setting, View
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.random import Generator
+
     from .releases.noise_of_mean import MeanNoise
 
 GAP, FILL, SAMPLE = 0, 1, 2
@@ -66,7 +68,13 @@ class GapLedger(NamedTuple):
 
 
 def publish_gap_or_tree(
-    release: GapScale, ledger: GapLedger, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: GapScale,
+    ledger: GapLedger,
+    view: View,
+    arm: int,
+    rounds: int,
+    total: float,
+    rng: Generator,
 ) -> None:
     """Phase 1: value = noisy mean of the batch. From phase 2 on: value = tree sum / N."""
     if release.phase == GAP and ledger.halvings[0] >= 0:
@@ -189,7 +197,7 @@ class Progress(NamedTuple):
     gap: Any
 
 
-def choose_phased(rule: Phases3, memory: Progress, view: View, t: int, rng: Any) -> int:
+def choose_phased(rule: Phases3, memory: Progress, view: View, t: int, rng: Generator) -> int:
     """The next arm of phase 1 or 2, or a draw from the Beta laws."""
     arms = len(view.size)
     if memory.phase[0] == GAP:

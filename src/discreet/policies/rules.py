@@ -4,7 +4,7 @@ A rule's kernel `choose(rule, memory, view, t, rng)` sees releases and counts, n
 whatever it does is post-processing. `t` rounds are over; the papers' t is the next one, t + 1.
 
 Most rules are an index to maximise or a score to minimise: the templates below walk over the arms,
-and a family fills in one formula. `lazy.py` walks over fewer.
+and a family fills in one formula. `ceilings.py` walks over fewer.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from .parts import RulePart
 from .view import Setting, View, fresh_view
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from .releases import Release
 
 
@@ -26,8 +28,8 @@ class Rule(RulePart[Setting]):
     """Base of all rules of finite arms."""
 
     choose: ClassVar[Function | Kernel]
-    lazy: ClassVar[Kernel | None] = None
-    """The same choice with notes of earlier rounds, for simulations: see `lazy.py`."""
+    ceilings: ClassVar[Kernel | None] = None
+    """The same choice with notes of earlier rounds, for simulations: see `ceilings.py`."""
     bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     """The range of rewards that the formula is meant for; None for any."""
 
@@ -64,7 +66,7 @@ sample: Callable[[Any, View, int, int, Any], float] = open_slot("sample")
 """The sampled index of an arm."""
 
 
-def choose_largest(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
+def choose_largest(rule: Any, memory: Any, view: View, t: int, rng: Generator) -> int:
     """An arm without release first; then argmax of `index`, the first of equals."""
     best, level = 0, -1e300
     for arm in range(len(view.size)):
@@ -76,7 +78,7 @@ def choose_largest(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
     return best
 
 
-def choose_highest(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
+def choose_highest(rule: Any, memory: Any, view: View, t: int, rng: Generator) -> int:
     """The same with `bound`, what depends on the round worked out once."""
     now = level(rule, t)
     best, largest = 0, -1e300
@@ -89,7 +91,7 @@ def choose_highest(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
     return best
 
 
-def choose_exceeding(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
+def choose_exceeding(rule: Any, memory: Any, view: View, t: int, rng: Generator) -> int:
     """The same arm, but an index is solved for only if it is known to win so far.
 
     For indices defined by an equation: comparing one with a level takes one evaluation of the
@@ -106,7 +108,7 @@ def choose_exceeding(rule: Any, memory: Any, view: View, t: int, rng: Any) -> in
     return best
 
 
-def choose_smallest(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
+def choose_smallest(rule: Any, memory: Any, view: View, t: int, rng: Generator) -> int:
     """An arm without release first; then argmin of `score`, the first of equals."""
     for arm in range(len(view.size)):
         if view.size[arm] == 0:
@@ -120,7 +122,7 @@ def choose_smallest(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int
     return best
 
 
-def choose_sampled(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
+def choose_sampled(rule: Any, memory: Any, view: View, t: int, rng: Generator) -> int:
     """An arm with fewer than `start` rewards first; then argmax of a sample of every arm."""
     for arm in range(len(view.size)):
         if view.size[arm] < rule.start:

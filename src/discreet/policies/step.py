@@ -19,6 +19,8 @@ from ..compiled import Function, Kernel, open_slot
 from ..privacy.source import Source
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from .policy import BasePolicy, Policy
     from .view import View
 
@@ -59,7 +61,7 @@ collect: Callable[[Any, Any, int, int, int, Any], tuple[float, int]] = open_slot
 
 
 def open_batch(
-    schedule: Any, rule: Any, memory: Any, view: View, t: int, horizon: int, rng: Any
+    schedule: Any, rule: Any, memory: Any, view: View, t: int, horizon: int, rng: Generator
 ) -> tuple[int, int, int]:
     """After t rounds: the arm to play, for how long, and the length of the batch that this makes:
     0 if the horizon cuts it off."""
@@ -71,7 +73,7 @@ def open_batch(
 
 
 def close_batch(
-    release: Any, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Any, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Generator
 ) -> None:
     """Release a batch whose rewards sum to `total`; not if it was cut off."""
     if rounds > 0:
@@ -79,14 +81,14 @@ def close_batch(
 
 
 def collect_batch(
-    law: Any, release: Any, arm: int, rounds: int, t: int, rng: Any
+    law: Any, release: Any, arm: int, rounds: int, t: int, rng: Generator
 ) -> tuple[float, int]:
     """A trusted curator is handed the sum of the batch."""
     return draw(law, arm, rounds, t, rng)
 
 
 def collect_each(
-    law: Any, release: Any, arm: int, rounds: int, t: int, rng: Any
+    law: Any, release: Any, arm: int, rounds: int, t: int, rng: Generator
 ) -> tuple[float, int]:
     """Every user's device answers for one reward; the curator sums the answers."""
     total = 0.0

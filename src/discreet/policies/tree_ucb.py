@@ -15,13 +15,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
-from .lazy import lazily
+from .ceilings import under_ceilings
 from .rules import Rule, choose_highest
 from .view import Setting, View
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 
 class TreeWidth(NamedTuple):
@@ -51,7 +54,7 @@ class DPUCB(Rule):
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_highest, level=dp_ucb_level, bound=dp_ucb_bound
     )
-    lazy: ClassVar[Kernel | None] = lazily(dp_ucb_level, dp_ucb_bound)
+    ceilings: ClassVar[Kernel | None] = under_ceilings(dp_ucb_level, dp_ucb_bound)
 
     def __post_init__(self) -> None:
         if not 0.0 < self.power < math.inf:
@@ -96,7 +99,7 @@ class PrivateUCB(Rule):
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_highest, level=private_level, bound=private_bound
     )
-    lazy: ClassVar[Kernel | None] = lazily(private_level, private_bound)
+    ceilings: ClassVar[Kernel | None] = under_ceilings(private_level, private_bound)
 
     def __post_init__(self) -> None:
         check_gamma(self.gamma)
@@ -129,7 +132,7 @@ class ExperimentalUCB(Rule):
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_highest, level=log_level, bound=experimental_bound
     )
-    lazy: ClassVar[Kernel | None] = lazily(log_level, experimental_bound)
+    ceilings: ClassVar[Kernel | None] = under_ceilings(log_level, experimental_bound)
 
 
 def hybrid_bound(rule: Slack, view: View, arm: int, level: float) -> float:
@@ -148,7 +151,7 @@ class DPUCBBound(Rule):
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_highest, level=log_level, bound=hybrid_bound
     )
-    lazy: ClassVar[Kernel | None] = lazily(log_level, hybrid_bound)
+    ceilings: ClassVar[Kernel | None] = under_ceilings(log_level, hybrid_bound)
 
     def parameters(self, setting: Setting) -> Slack:
         return Slack(math.sqrt(8.0) / setting.pure_epsilon(self.name))
@@ -161,7 +164,7 @@ class Kept(NamedTuple):
     size: Any
 
 
-def choose_kept(rule: Any, memory: Kept, view: View, t: int, rng: Any) -> int:
+def choose_kept(rule: Any, memory: Kept, view: View, t: int, rng: Generator) -> int:
     """argmax of mean + sqrt(2 log t/N), renewed only when the arm has a new release."""
     best, largest = 0, -1e300
     for arm in range(len(view.size)):

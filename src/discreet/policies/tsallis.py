@@ -14,11 +14,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from .rules import Rule
 from .view import Setting, View
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
 
 SPREAD = math.sqrt(6.0)
 """σ: a noisy loss has a second moment of at most σ²."""
@@ -70,7 +74,7 @@ def tsallis_level(loss: Any, scale: float) -> float:
     return float(level)
 
 
-def choose_tsallis(rule: Sigma, memory: Weights, view: View, t: int, rng: Any) -> int:
+def choose_tsallis(rule: Sigma, memory: Weights, view: View, t: int, rng: Generator) -> int:
     """Take in the release of the last batch, then draw an arm for the next."""
     batch, last = memory.batch[0], memory.arm[0]
     if batch > 0:

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
-from .lazy import lazily
+from .ceilings import under_ceilings
 from .rules import Rule, choose_highest
 from .view import Setting, View
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 
 class Width(NamedTuple):
@@ -25,7 +28,7 @@ class Width(NamedTuple):
     factor: float
 
 
-def choose_ucb1(rule: Width, memory: Any, view: View, t: int, rng: Any) -> int:
+def choose_ucb1(rule: Width, memory: Any, view: View, t: int, rng: Generator) -> int:
     """argmax of mean + sqrt(c log t / N), the logarithm taken once a round."""
     level = rule.factor * math.log(t + 1.0)
     best, largest = 0, -1e300
@@ -54,7 +57,7 @@ class UCB1(Rule):
 
     name: ClassVar[str] = "UCB1 index"
     choose: ClassVar[Function | Kernel] = staticmethod(choose_ucb1)
-    lazy: ClassVar[Kernel | None] = lazily(ucb1_level, ucb_bound)
+    ceilings: ClassVar[Kernel | None] = under_ceilings(ucb1_level, ucb_bound)
     bounds: ClassVar[tuple[float, float] | None] = None
 
     def parameters(self, setting: Setting) -> Width:
@@ -80,7 +83,7 @@ class AsymptoticUCB(Rule):
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_highest, level=asymptotic_level, bound=ucb_bound
     )
-    lazy: ClassVar[Kernel | None] = lazily(asymptotic_level, ucb_bound)
+    ceilings: ClassVar[Kernel | None] = under_ceilings(asymptotic_level, ucb_bound)
     bounds: ClassVar[tuple[float, float] | None] = None
 
     def __post_init__(self) -> None:

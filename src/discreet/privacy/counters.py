@@ -128,7 +128,7 @@ def together_ledger(arms: int, levels: int = HYBRID_LEVELS, exact: bool = False)
     )
 
 
-def tree_add(ledger: Any, levels: int, scale: float, arm: int, reward: Any, rng: Any) -> Any:
+def tree_add(ledger: Any, levels: int, scale: float, arm: int, reward: Any, rng: Generator) -> Any:
     """Count one reward and return the noisy prefix sum; node noise `scale` = h/ε.
 
     The ledger is a TreeLedger, or has its fields.
@@ -145,7 +145,7 @@ def tree_add(ledger: Any, levels: int, scale: float, arm: int, reward: Any, rng:
 
 
 def hybrid_add(
-    ledger: HybridLedger, levels: int, scale: float, arm: int, reward: Any, rng: Any
+    ledger: HybridLedger, levels: int, scale: float, arm: int, reward: Any, rng: Generator
 ) -> Any:
     """Count one reward of a stream of unknown length; `scale` = 1/ε.
 
@@ -172,7 +172,9 @@ def hybrid_add(
     )
 
 
-def together_add(ledger: TogetherLedger, scale: float, arm: int, reward: Any, rng: Any) -> None:
+def together_add(
+    ledger: TogetherLedger, scale: float, arm: int, reward: Any, rng: Generator
+) -> None:
     """`hybrid_add` for all arms at once, a 0 for all but one; the sums are in `ledger.prefix`.
 
     The same releases with the same noise, an arm after the other: only what they share, the count

@@ -23,6 +23,8 @@ from .mechanisms import Gaussian, Laplace
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from numpy.random import Generator
+
 RESOLUTION = 1 << 20
 """Units in a reward of 1 on the secure path: fine enough that the discrete noise and the
 continuous one of the simulations agree to about one part in a million."""
@@ -76,7 +78,7 @@ def _secure_response(reward: int, epsilon: float, rng: None) -> int:
     return secure.randomised_response(reward, RESOLUTION, epsilon)
 
 
-def _rehearsed_response(reward: int, epsilon: float, rng: Any) -> int:
+def _rehearsed_response(reward: int, epsilon: float, rng: Generator) -> int:
     from .noise import randomised_response  # by name: `noise` is filled in where kernels are linked
 
     return int(randomised_response(reward / RESOLUTION, epsilon, rng))

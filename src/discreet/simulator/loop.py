@@ -12,10 +12,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..arms.base import Law, lost_steadily
+from ..arms.base import lost_steadily
 from ..compiled import Floats, Function, Integers, Kernel
 from ..policies import Policy
-from ..policies.lazy import is_lazy, no_ceilings
+from ..policies.ceilings import bears_ceilings, no_ceilings
 from ..policies.step import (
     FINISHED,
     PAUSED,
@@ -130,7 +130,7 @@ def fresh_course() -> Course:
 def simulated_state(policy: Policy, setting: Setting) -> State:
     """A run that has not begun, for `loop_kernel`."""
     state = fresh_state(policy, setting)
-    return state._replace(memory=no_ceilings(setting.arms)) if is_lazy(policy) else state
+    return state._replace(memory=no_ceilings(setting.arms)) if bears_ceilings(policy) else state
 
 
 @lru_cache(maxsize=256)
@@ -139,11 +139,6 @@ def loop_kernel(policy: Policy, draw: Function, lost: Function = lost_steadily) 
     generator count a reference to it in every round."""
     gather = collecting(policy, draw, SIMULATED)
     slots = {name: part.inlined() for name, part in slots_of(policy, SIMULATED).items()}
-    if is_lazy(policy):
-        slots["choose"] = Kernel(policy.rule.lazy).inlined()  # type: ignore[arg-type]
+    if bears_ceilings(policy):
+        slots["choose"] = Kernel(policy.rule.ceilings).inlined()  # type: ignore[arg-type]
     return Kernel(run, collect=gather.inlined(), lost=lost, **slots)
-
-
-def compiled_loop(policy: Policy, law: Law, arguments: tuple[Any, ...]) -> Function:
-    """The loop for a policy and a law, compiled for such arguments, cached on disk."""
-    return loop_kernel(policy, law.draw, law.lost).cached(*arguments)

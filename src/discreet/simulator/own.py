@@ -33,6 +33,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ..arms import Delayed
 from ..arms.base import Law
 from ..compiled import Kernel
 from ..errors import InvalidArgument
@@ -116,19 +117,26 @@ class OwnPlayer(Player):
             )  # fmt: skip
         standard, lost = law.standard(work.horizon), law.lost
         regret, pulls = 0.0, np.zeros(law.arms, np.int64)
+        under_way: dict[int, list[tuple[int, float]]] = {}
         recorded, started = 0, time.perf_counter()
         for t in range(work.horizon):
             if t % LOOK == LOOK - 1:
                 if work.stop.is_set():
                     return False
                 work.say((time.perf_counter() - started) / t)
-            arm = int(order[_arm(agent.select(), law.arms, work.name)])
+            for place, came in under_way.pop(t, ()):
+                agent.update(place, came)
+            chosen = _arm(agent.select(), law.arms, work.name)
+            arm = int(order[chosen])
             reward, served = draw(state, arm, 1, t, rng)
             if served == 0:
                 if not law.refill(state, rng):
                     break
                 reward, _ = draw(state, arm, 1, t, rng)
-            agent.update(int(np.flatnonzero(order == arm)[0]), float(reward))
+            if isinstance(law, Delayed):
+                under_way.setdefault(law.due(t + 1, rng), []).append((chosen, float(reward)))
+            else:
+                agent.update(chosen, float(reward))
             regret += lost(standard, arm, t, 1)
             pulls[arm] += 1
             if work.grid[recorded] == t + 1:

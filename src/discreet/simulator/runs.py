@@ -24,9 +24,10 @@ from ..checks import MOST_RUNS, count
 from ..errors import InvalidArgument
 from ..policies import CATALOGUE, Policy
 from ..policies.policy import BasePolicy, served
-from ..policies.step import FINISHED, STARVED, parts_of
+from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
 from ..progress import Bar
-from .loop import Curve, Study, compiled_loop, fresh_course, simulated_state
+from .late import check_late, empty_post, late_kernel
+from .loop import Curve, Study, fresh_course, loop_kernel, simulated_state
 from .own import OwnPolicy, OwnWork, own
 from .results import Comparison, Result
 from .work import (
@@ -160,6 +161,11 @@ def _on_calendar(policy: Any, law: Any, late: dict[str, Any], **size: Any) -> Tr
     from .calendar import calendar, simulate_trials
 
     _known(late)
+    if isinstance(law, Law) and law.late:
+        raise InvalidArgument(
+            "law", "give rewards at once with arrivals", type(law).__name__,
+            "say with delay= how late outcomes are, in days",
+        )  # fmt: skip
     served(
         policy, "outcomes that come late", Policy, "finite",
         fix="use for example discreet.policy(\"dp-imed\", epsilon=1.0)",
@@ -285,6 +291,7 @@ def check_law(policy: Policy | OwnPolicy, law: Law) -> None:
         return
     if not isinstance(policy, Policy):
         raise InvalidArgument("policy", "be a Policy", policy, 'build it: discreet.policy("ucb1")')
+    check_late(policy, law)
     need, have = policy.bounds, law.bounds
     if need is None:
         return
@@ -330,8 +337,10 @@ class FinitePlayer(Player):
         policy, setting = work.policy, work.setting
         self.work = work
         self.loop: Callable[..., int] | None = None
-        self.state, self.course = simulated_state(policy, setting), fresh_course()
-        super().__init__(*self.state, self.course)
+        fresh = fresh_state if work.law.late else simulated_state
+        self.state, self.course = fresh(policy, setting), fresh_course()
+        self.post = (empty_post(work.law),) if work.law.late else ()
+        super().__init__(*self.state, *self.post, self.course)
 
     def begin(self, number: int) -> Begun:
         """Set up a run from its own seed."""
@@ -346,10 +355,11 @@ class FinitePlayer(Player):
         state = law.start(rng)
         pulls = work.pulls[number]
         study = Study(work.horizon, gaps, Curve(work.grid, work.regret[number], pulls))
-        arguments = (state, *work.parts, *self.state, self.course, study)
+        arguments = (state, *work.parts, *self.state, *self.post, self.course, study)
         every = (*arguments, DECISIONS, rng)
+        kernel = late_kernel if law.late else loop_kernel
         loop = self.loop = self.loop or work.ready(
-            lambda: compiled_loop(work.policy, law, every), every
+            lambda: kernel(work.policy, law.draw, law.lost).cached(*every), every
         )
         return Begun(loop, arguments, rng, lambda: law.refill(state, rng), order)
 

@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidArgument
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from ..simulator import Comparison, Result
 
 SCALES = ("full", "quick")
+PIECES = 16
+"""Pieces that a curve is cut into, where they are kept."""
 
 
 class Verdict(StrEnum):
@@ -131,6 +134,8 @@ class Lab:
     seed: int = 1
     threads: int | None = None
     progress: bool | None = None
+    pieces: Path | None = None
+    """where finished runs are kept, so that a restart plays only what is missing; else nowhere"""
 
     def compare(
         self,
@@ -157,10 +162,17 @@ class Lab:
         from ..simulator import Comparison
 
         def run(missing: list[int]) -> Comparison:
-            comparison = compare(
-                [rows[place] for place in missing], law, horizon=size.horizon, runs=size.runs,
-                seed=self.seed, threads=self.threads, points=size.points, progress=self.progress,
-            )  # fmt: skip
+            wanted = [rows[place] for place in missing]
+            if self.pieces is None:
+                comparison = compare(
+                    wanted, law, horizon=size.horizon, runs=size.runs, seed=self.seed,
+                    threads=self.threads, points=size.points, progress=self.progress,
+                )  # fmt: skip
+            else:
+                comparison = self.swept(
+                    wanted, law, runs=size.runs, horizon=size.horizon, points=size.points,
+                    shuffle=False,
+                )  # fmt: skip
             if not comparison.complete:
                 raise KeyboardInterrupt
             return comparison
@@ -169,6 +181,15 @@ class Lab:
         about = json.dumps(law.to_dict(), sort_keys=True)
         keys = [(row, about, size, self.seed) for row in rows]
         return Comparison(CACHE.filled(keys, run))
+
+    def swept(self, rows: Sequence[Any], law: Any, *, runs: int, **study: Any) -> Any:
+        """The same runs, each curve in pieces that are kept as soon as they are finished."""
+        from ..sweeps import sweep
+
+        return sweep(
+            rows, law, runs=runs, seed=self.seed, threads=self.threads, progress=self.progress,
+            folder=self.pieces, piece=-(-runs // PIECES), **study,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,11 +240,12 @@ class Figure(ABC):
         seed: int = 1,
         threads: int | None = None,
         progress: bool | None = None,
+        pieces: Path | None = None,
     ) -> Reproduction:
-        """Simulate and judge; nothing is written."""
+        """Simulate and judge; nothing is written but the runs themselves, to `pieces`."""
         size = self.size(scale)
         started = time.perf_counter()
-        panels = self.panels(Lab(size, seed, threads, progress))
+        panels = self.panels(Lab(size, seed, threads, progress, pieces))
         findings = self.judge(panels)
         return Reproduction(
             figure=self,

@@ -73,6 +73,38 @@ def write_gallery(folder: str | Path, docs: str | Path = "docs") -> Path:
     return target
 
 
+def update_gallery(folder: str | Path, docs: str | Path = "docs") -> Path:
+    """Write anew what the gallery says of the figures in a folder; the others stay as they are."""
+    target = Path(docs) / "gallery.md"
+    found = list(findings_in(folder))
+    page = updated_page(target.read_text(encoding="utf-8"), [entry for _, entry in found])
+    pictures = {_picture_name(entry): small_png(place / PNG) for place, entry in found}
+    for name, data in pictures.items():
+        with written_whole(Path(docs) / "gallery" / name) as temporary:
+            temporary.write_bytes(data)
+    with written_whole(target) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+    return target
+
+
+def updated_page(page: str, entries: Sequence[dict[str, Any]]) -> str:
+    """The page with the lines and sections of some figures written anew."""
+    for entry in entries:
+        fresh = gallery_page([entry])
+        line = re.escape(f"| [{entry['study']} {entry['figure']}](#") + r".*\n"
+        section = re.escape(f"### {_heading(entry)}\n") + r".*?(?=\n##|\Z)"
+        for pattern, flags in ((line, 0), (section, re.DOTALL)):
+            new, old = re.search(pattern, fresh, flags), re.search(pattern, page, flags)
+            assert new is not None
+            if old is None:
+                raise InvalidArgument(
+                    "folder", "hold figures that the gallery shows", _heading(entry),
+                    "write the whole gallery, without --update",
+                )  # fmt: skip
+            page = page[: old.start()] + new.group() + page[old.end() :]
+    return page
+
+
 def findings_in(folder: str | Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     """The figures that a folder holds, in the order of the registry."""
     for key in STUDIES:
@@ -231,9 +263,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("folder", metavar="FOLDER", help="what discreet reproduce wrote")
     parser.add_argument("--docs", default="docs", help="where the page goes (default: docs)")
+    parser.add_argument(
+        "--update", action="store_true", help="leave figures that FOLDER lacks as they are"
+    )
     asked = parser.parse_args(arguments)
     try:
-        written = write_gallery(asked.folder, asked.docs)
+        write = update_gallery if asked.update else write_gallery
+        written = write(asked.folder, asked.docs)
     except (DiscreetError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 2

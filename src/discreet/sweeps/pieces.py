@@ -26,12 +26,16 @@ from ..linear.runs import LinearWork
 from ..policies.fingerprints import fingerprint
 from ..progress import Bar
 from ..simulator.files import open_table, save_table
+from ..simulator.loop import loop_kernel
 from ..simulator.results import Comparison, Result, from_table
 from ..simulator.runs import Simulation, log_grid
 from .grid import Cell
 
 ROOMS = ("arms", "policies", "privacy", "identify", "linear")
-FILES = ("compiled.py", "draws.py", "simulator/loop.py", "simulator/runs.py", "simulator/work.py")
+FILES = (
+    "compiled.py", "draws.py", "simulator/late.py", "simulator/loop.py", "simulator/runs.py",
+    "simulator/work.py",
+)  # fmt: skip
 """The code that a run's numbers depend on."""
 NEWEST = 9
 """Formats of results are checked where they are read."""
@@ -129,6 +133,8 @@ def cell_digest(cell: Cell) -> str:
         "problem": problem.to_dict(),
         "horizon": cell.horizon,
     }
+    if policy.kind == "finite":  # parts of one's own stand in files that `source_digest` misses
+        said["kernel"] = loop_kernel(policy, problem.draw, problem.lost).digest
     if isinstance(problem, LinearProblem):  # its settings may be short: a seed and two numbers
         said |= {"theta": problem.theta.tolist(), "contexts": problem.contexts.to_dict()}
     return json.dumps(said, sort_keys=True)

@@ -92,7 +92,7 @@ REPEATS, SIDE = 200, 60
 
 
 @pytest.fixture(scope="module")
-def repeated() -> dict[str, Any]:
+def repeated() -> dict[float, Any]:
     """Scores of 200 small games on the true mechanism, by sampling."""
     found = {}
     for sampling in (1.0, 0.5):
@@ -107,7 +107,7 @@ def repeated() -> dict[str, Any]:
 
 @pytest.mark.parametrize("sampling", [1.0, 0.5])
 def test_two_hundred_audits_are_never_above_the_accountant(
-    repeated: dict[str, Any], sampling: float
+    repeated: dict[float, Any], sampling: float
 ) -> None:
     """Each is wrong with probability at most 1 - confidence: at 1e-6/200 none of 200 may be, and
     at 5 % no more than the binomial quantile of 1e-6."""
@@ -128,7 +128,7 @@ def test_two_hundred_audits_are_never_above_the_accountant(
     assert above <= binom.isf(1e-6, REPEATS, 0.05)
 
 
-def test_the_curve_audit_has_its_confidence(repeated: dict[str, Any]) -> None:
+def test_the_curve_audit_has_its_confidence(repeated: dict[float, Any]) -> None:
     subject, members, nonmembers = repeated[1.0]
     wrong = sum(
         curve_audit(Scores(inside, outside, threshold=0.0), subject, 1e-5, 0.95).is_violation

@@ -125,7 +125,9 @@ def test_claims() -> None:
         ((1.0, 3), {"neighbours": "near"}, "neighbours must be add-or-remove or replace"),
     ],
 )
-def test_bad_claims_are_refused(arguments: tuple, options: dict, message: str) -> None:
+def test_bad_claims_are_refused(
+    arguments: tuple[object, ...], options: dict[str, object], message: str
+) -> None:
     with pytest.raises(InvalidArgument, match=message):
         claim(*arguments, **options)
 

@@ -7,9 +7,9 @@ Three corrections to the printed attack:
 1. g_batch = (θ_t - θ_{t+1})/η: the print has the opposite sign.
 2. The sum over steps is the likelihood ratio only if the canary is in every step. In an epoch it is
    in one of T, unknown which, so the ratio is log (1/T) Σ e^{s_t}; under Poisson sampling
-   Σ log(1 - q + q e^{s_t}). To first order in small Δ that is Σ (s_t - E_0 s_t), the *centred* sum.
-   The printed one also holds -½ Σ Δ_t, T times what one step moves: the canary's gradient follows
-   θ_t, so this term differs from run to run and hides the shift.
+   Σ log(1 - q + q e^{s_t}). To first order in small Δ both grow with the *centred* sum,
+   Σ (s_t - E_0 s_t). The printed one also holds -½ Σ Δ_t, T/2 times the shift to be found: the
+   canary's gradient follows θ_t, so this term differs from run to run and hides that shift.
 3. μ̂ of θ_0 is stale at θ_t and shifts s_t differently in every step: it is estimated again at
    θ_t on a few hundred references. Stale Ĉ and heavy tails make Var_0 s = V > Δ, so before
    anything is exponentiated, ℓ = (Δ/V)(s - e_0) - Δ²/(2V).

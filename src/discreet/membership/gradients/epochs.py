@@ -21,6 +21,7 @@ from .attacks import SoftmaxTarget, Steps
 from .trainers import Shuffled, Trainer
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
     from numpy.typing import NDArray
 
     from ..result import Scores
@@ -75,7 +76,7 @@ class Epoch:
         """Batches of an epoch."""
         return self.size // self.batch
 
-    def run(self, rng: Any, target: tuple[Array, int] | None = None) -> Trace:
+    def run(self, rng: Generator, target: tuple[Array, int] | None = None) -> Trace:
         """Train on a data set of its own, with the target in it if one is given."""
         drawn = rng.choice(len(self.x), self.size, replace=False)
         own = (None, None) if target is None else target

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ...checks import count
 from ...compiled import Function
@@ -28,6 +28,8 @@ from .entries import AGAIN, POWERS, RUNNING, TOGETHER, Entries, Silence
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.random import Generator
+
     from .noise_of_mean import MeanNoise
 
 
@@ -41,7 +43,7 @@ class TreeScale(NamedTuple):
 
 def publish_tree(
     release: TreeScale, ledger: TreeLedger, view: View, arm: int, rounds: int, total: float,
-    rng: Any,
+    rng: Generator,
 ) -> None:  # fmt: skip
     """value = noisy prefix sum of the arm's tree / N. A batch is one leaf."""
     view.size[arm] += rounds
@@ -101,7 +103,13 @@ class DividedTree(Tree):
 
 
 def publish_hybrid(
-    release: Scale, ledger: HybridLedger, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Scale,
+    ledger: HybridLedger,
+    view: View,
+    arm: int,
+    rounds: int,
+    total: float,
+    rng: Generator,
 ) -> None:
     """value = noisy prefix sum of the arm's hybrid counter / N."""
     view.size[arm] += rounds
@@ -147,7 +155,7 @@ class Hybrid(PureRelease):
 
 def publish_hybrid_idle(
     release: Scale, ledger: TogetherLedger, view: View, arm: int, rounds: int, total: float,
-    rng: Any,
+    rng: Generator,
 ) -> None:  # fmt: skip
     """Every arm's counter goes on, with a 0 where another arm was played."""
     view.size[arm] += rounds

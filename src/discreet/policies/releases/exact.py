@@ -15,6 +15,8 @@ from .entries import LAST, NOISELESS, RUNNING, Entries, Silence
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.random import Generator
+
     from .noise_of_mean import MeanNoise
 
 
@@ -31,7 +33,7 @@ class Sums(NamedTuple):
 
 
 def publish_exact(
-    release: Any, ledger: Sums, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Any, ledger: Sums, view: View, arm: int, rounds: int, total: float, rng: Generator
 ) -> None:
     """value = mean of all rewards of the arm."""
     ledger.exact[arm] += total

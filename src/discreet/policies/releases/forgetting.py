@@ -30,11 +30,13 @@ from .exact import Unit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.random import Generator
+
     from .noise_of_mean import MeanNoise
 
 
 def publish_forget(
-    release: Scale, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Scale, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Generator
 ) -> None:
     """value = (sum of this batch + noise) / n: mean + Lap(1/(εn)) or + N(0, b/n²)."""
     view.value[arm] = (total + noise(release.scale, rng)) / (rounds * release.unit)
@@ -116,7 +118,7 @@ class ForgetGaussian(Release):
 
 
 def publish_last(
-    release: Unit, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Unit, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Generator
 ) -> None:
     """value = mean of this batch."""
     view.value[arm] = total / (rounds * release.unit)
@@ -152,7 +154,13 @@ class Truncation(NamedTuple):
 
 
 def publish_truncated(
-    release: Truncation, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Truncation,
+    ledger: Any,
+    view: View,
+    arm: int,
+    rounds: int,
+    total: float,
+    rng: Generator,
 ) -> None:
     """value = (sum of this batch + Z) / n, Z truncated Laplace for sensitivity 1."""
     noisy = total / release.unit + truncated(release.epsilon, release.delta, rng)
@@ -206,7 +214,7 @@ class Filling(NamedTuple):
 
 
 def publish_filling(
-    release: Scale, ledger: Filling, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Scale, ledger: Filling, view: View, arm: int, rounds: int, total: float, rng: Generator
 ) -> None:
     """When the arm's open batch has twice the rewards of the last: release it, begin another."""
     ledger.total[arm] += total

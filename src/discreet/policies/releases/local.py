@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ...compiled import Function
 from ...privacy.budgets import Budget
@@ -18,6 +18,8 @@ from .exact import Sums, publish_exact
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.random import Generator
+
     from .noise_of_mean import MeanNoise
 
 
@@ -29,22 +31,22 @@ class LocalScale(NamedTuple):
     epsilon: float
 
 
-def respond_laplace(release: LocalScale, reward: float, rng: Any) -> float:
+def respond_laplace(release: LocalScale, reward: float, rng: Generator) -> float:
     """CTL: r + Lap(1/ε)."""
     return reward + noise(release.scale, rng)
 
 
-def respond_bernoulli(release: LocalScale, reward: float, rng: Any) -> float:
+def respond_bernoulli(release: LocalScale, reward: float, rng: Generator) -> float:
     """CTB: Bernoulli((r e^ε + 1 - r) / (1 + e^ε))."""
     return release.unit * response(reward, release.epsilon, rng)
 
 
-def respond_squashed_laplace(release: LocalScale, reward: float, rng: Any) -> float:
+def respond_squashed_laplace(release: LocalScale, reward: float, rng: Generator) -> float:
     """CTL-S: 1/(1+e^-r) + Lap(1/ε)."""
     return squash(reward, release.unit) + noise(release.scale, rng)
 
 
-def respond_squashed_bernoulli(release: LocalScale, reward: float, rng: Any) -> float:
+def respond_squashed_bernoulli(release: LocalScale, reward: float, rng: Generator) -> float:
     """CTB-S: CTB of 1/(1+e^-r)."""
     return release.unit * response(squash(reward, release.unit), release.epsilon, rng)
 

@@ -21,6 +21,8 @@ from .forgetting import ForgetGaussian
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.random import Generator
+
     from ..rules import Rule
     from .noise_of_mean import MeanNoise
 
@@ -32,7 +34,7 @@ class Running(NamedTuple):
 
 
 def publish_running(
-    release: Scale, ledger: Running, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Scale, ledger: Running, view: View, arm: int, rounds: int, total: float, rng: Generator
 ) -> None:
     """S += batch total + Lap(1/ε); value = S / N."""
     ledger.noisy[arm] += total + noise(release.scale, rng)
@@ -91,7 +93,7 @@ class RunningGaussian(ForgetGaussian):
 
 
 def publish_again(
-    release: Scale, ledger: Sums, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Scale, ledger: Sums, view: View, arm: int, rounds: int, total: float, rng: Generator
 ) -> None:
     """value = (sum of all rewards + fresh noise) / N."""
     ledger.exact[arm] += total
@@ -145,7 +147,13 @@ class Shrinking(NamedTuple):
 
 
 def publish_shrinking(
-    release: Shrinking, ledger: Sums, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Shrinking,
+    ledger: Sums,
+    view: View,
+    arm: int,
+    rounds: int,
+    total: float,
+    rng: Generator,
 ) -> None:
     """value = mean of all rewards + Lap(N^-(1-v/2)): Lap(N^(v/2)) on the sum."""
     ledger.exact[arm] += total

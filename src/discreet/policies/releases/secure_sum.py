@@ -22,17 +22,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ...checks import amount, check_is
 from ...compiled import Function, Kernel
+from ...errors import InvalidArgument
 from ...privacy.budgets import Budget, Pure, Renyi
 from ...privacy.shares import SecureBatch, check_shares, skellam_epsilon, skellam_variance
 from ...privacy.source import SIMULATED, Source
 from ..schedules import Schedule
 from ..view import Setting, View
 from .base import PureRelease, Release, noise, zeros
+from .entries import FRESH, LAPLACE, RUNNING, Entries, Noise, Silence
 from .remembering import Running
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
 
 AGGREGATED = "nobody sees a share: devices send them to secure aggregation, which opens sums alone"
 
@@ -45,13 +51,13 @@ class Shares(NamedTuple):
     levels: int
 
 
-def discrete_laplace(scale: float, rng: Any) -> float:
+def discrete_laplace(scale: float, rng: Generator) -> float:
     """P[k] proportional to e^(-|k|/b): floor(b E) of an exponential variable is geometric."""
     up, down = scale * rng.standard_exponential(), scale * rng.standard_exponential()
     return float(math.floor(up) - math.floor(down))
 
 
-def spare_laplace(scale: float, spare: float, rng: Any) -> float:
+def spare_laplace(scale: float, spare: float, rng: Generator) -> float:
     """The Pólya shares beyond those that were reckoned with: shape `spare` in all."""
     if spare <= 0.0:
         return 0.0
@@ -61,26 +67,26 @@ def spare_laplace(scale: float, spare: float, rng: Any) -> float:
     return float(up - down)
 
 
-def skellam(scale: float, rng: Any) -> float:
+def skellam(scale: float, rng: Generator) -> float:
     """The difference of two Poisson variables, of variance scale²."""
     half = 0.5 * scale * scale
     return float(rng.poisson(half) - rng.poisson(half))
 
 
-def spare_skellam(scale: float, spare: float, rng: Any) -> float:
+def spare_skellam(scale: float, spare: float, rng: Generator) -> float:
     """The same for the shares beyond those that were reckoned with."""
     half = 0.5 * scale * scale * spare
     return float(rng.poisson(half) - rng.poisson(half)) if spare > 0.0 else 0.0
 
 
-def unknown_cost(scale: float, rng: Any) -> float:
+def unknown_cost(scale: float, rng: Generator) -> float:
     """Skellam noise has a proved bound and no exact cost: nothing to verify by execution."""
     from ...privacy.verification import NotAffine
 
     raise NotAffine("Skellam noise costs what its bound says, which is not computed here")
 
 
-def no_spare(scale: float, spare: float, rng: Any) -> float:
+def no_spare(scale: float, spare: float, rng: Generator) -> float:
     """What a proof must not count on."""
     return 0.0
 
@@ -90,7 +96,13 @@ spare_noise = no_spare
 
 
 def publish_shares(
-    release: Shares, ledger: Running, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Shares,
+    ledger: Running,
+    view: View,
+    arm: int,
+    rounds: int,
+    total: float,
+    rng: Generator,
 ) -> None:
     """S += sum of the batch's shares, in steps of 1/g; value = S / N."""
     added = noise(release.scale, rng) + spare_noise(release.scale, release.spare, rng)
@@ -100,7 +112,13 @@ def publish_shares(
 
 
 def publish_last_shares(
-    release: Shares, ledger: Running, view: View, arm: int, rounds: int, total: float, rng: Any
+    release: Shares,
+    ledger: Running,
+    view: View,
+    arm: int,
+    rounds: int,
+    total: float,
+    rng: Generator,
 ) -> None:
     """value = sum of the last batch's shares / n."""
     added = noise(release.scale, rng) + spare_noise(release.scale, release.spare, rng)
@@ -142,6 +160,14 @@ class DistributedRelease(Release):
             f"{many} participants of a batch send an honest share, else the batch is refused",
         )
 
+    def _without_server(self, setting: Setting) -> None:
+        """A live trial counts outcomes in other units than devices do, and records them itself."""
+        if setting.source.secure:
+            raise InvalidArgument(
+                "release", "be one that a trusted server runs, in a live trial", self.name,
+                "devices send their shares of a SecureBatch instead",
+            )  # fmt: skip
+
     @property
     def _spare(self) -> float:
         """1/(1-γ) - 1: the noise that is there if all come."""
@@ -172,7 +198,18 @@ class SecureSum(DistributedRelease, PureRelease):
         return publish_last_shares if self.forget else publish_shares
 
     def parameters(self, setting: Setting) -> Shares:
+        self._without_server(setting)
         return Shares(self.levels / self.epsilon, self._spare, self.levels)
+
+    def entries(self, setting: Setting) -> Entries | Silence:
+        """As the running sum, or the last batch: discrete Laplace noise has smaller moments."""
+        if self.dropout:
+            return Silence(
+                f"{self.name!r} with dropout has more noise the more of a batch come, and how many "
+                "come is not released"
+            )
+        noise = Noise(LAPLACE, 1.0 / self.epsilon)
+        return Entries(FRESH if self.forget else RUNNING, noise)
 
 
 @dataclass(frozen=True)
@@ -202,4 +239,5 @@ class SkellamSum(DistributedRelease):
         return Renyi(alpha, skellam_epsilon(self.variance, self.levels, alpha))
 
     def parameters(self, setting: Setting) -> Shares:
+        self._without_server(setting)
         return Shares(math.sqrt(self.variance), self._spare, self.levels)

@@ -98,6 +98,8 @@ class Epochs(Figure):
         return findings
 
     def _easier(self, name: str, easy: Panel, hard: Panel) -> Finding:
+        from ...membership.gradients.pictures import shown
+
         pairs = {a: (auc_of(scores_in(easy)[a]), auc_of(scores_in(hard)[a])) for a in SHOWN[:3]}
         holds = [clearly_above(*pair) for pair in pairs.values()]
         measured = {
@@ -112,7 +114,7 @@ class Epochs(Figure):
             Statement(f"the point of highest Mahalanobis score is easier to attack; {name}", WHERE),
             _verdict(holds),
             measured,
-            f"m of a batch: {easy.values['leakage']:.0f} and {hard.values['leakage']:.0f}. "
+            f"m of a batch: {shown(easy.values['leakage'])} and {shown(hard.values['leakage'])}. "
             "Predicted: Φ(κ/√2) of the centred sum, from one run.",
         )
 

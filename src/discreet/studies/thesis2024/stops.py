@@ -61,6 +61,15 @@ def identified(lab: Lab, setting: str, curves: Mapping[str, Identifier], **value
     means, size = INSTANCES[setting], lab.size
 
     def run(missing: list[int]) -> Iterator[IdentifyResult]:
+        if lab.pieces is not None:
+            found = lab.swept(
+                [rows[place] for place in missing], Bernoulli(means), runs=size.runs, risk=DELTA,
+                max_samples=size.horizon,
+            )  # fmt: skip
+            if not all(result.complete for result in found):
+                raise KeyboardInterrupt
+            yield from found
+            return
         for place in missing:
             result = identify(
                 rows[place], Bernoulli(means), delta=DELTA, runs=size.runs, seed=lab.seed,

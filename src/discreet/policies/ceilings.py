@@ -19,6 +19,8 @@ from .schedules import EachRound
 from .view import View
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from .policy import Policy
 
 AHEAD = 16
@@ -39,7 +41,7 @@ class Ceilings(NamedTuple):
     """the arm that was played last"""
 
 
-def choose_under_ceilings(rule: Any, memory: Ceilings, view: View, t: int, rng: Any) -> int:
+def choose_under_ceilings(rule: Any, memory: Ceilings, view: View, t: int, rng: Generator) -> int:
     """argmax of `bound`, the first of equals; an arm without release first."""
     ceilings = memory.value
     best = memory.played[0]
@@ -65,15 +67,15 @@ def choose_under_ceilings(rule: Any, memory: Ceilings, view: View, t: int, rng: 
     return int(best)
 
 
-def lazily(level: Function, bound: Function) -> Kernel:
+def under_ceilings(level: Function, bound: Function) -> Kernel:
     """The kernel for an index."""
     return Kernel(choose_under_ceilings, level=level, bound=bound)
 
 
-def is_lazy(policy: Policy) -> bool:
+def bears_ceilings(policy: Policy) -> bool:
     """Whether a simulation may choose so."""
     each_round = isinstance(policy.schedule, EachRound)
-    return policy.rule.lazy is not None and policy.release.settles and each_round
+    return policy.rule.ceilings is not None and policy.release.settles and each_round
 
 
 def no_ceilings(arms: int) -> Ceilings:

@@ -8,7 +8,7 @@ import pytest
 
 import discreet
 from discreet.compiled import Kernel
-from discreet.policies.lazy import AHEAD, is_lazy, no_ceilings
+from discreet.policies.ceilings import AHEAD, bears_ceilings, no_ceilings
 from discreet.policies.policy import Policy
 from discreet.policies.step import fresh_state, interpreted_steps, parts_of
 from discreet.privacy.source import SIMULATED
@@ -17,24 +17,24 @@ from discreet.testing.case import generator
 ROUNDS = 40 * AHEAD
 
 
-def lazy_rows() -> list[str]:
+def rows_with_ceilings() -> list[str]:
     found = []
     for entry in discreet.policies.CATALOGUE.values():
         row = entry.example()
-        if isinstance(row, Policy) and is_lazy(row):
+        if isinstance(row, Policy) and bears_ceilings(row):
             found.append(entry.name)
     return found
 
 
-def arms_of(row: Policy, means: list[float], seed: int, lazy: bool) -> list[int]:
+def arms_of(row: Policy, means: list[float], seed: int, ceilings: bool) -> list[int]:
     """The arms of a run, every kernel interpreted, choosing in the one way or the other."""
     setting = row.setting(len(means), ROUNDS)
     parts, state = parts_of(row, setting), fresh_state(row, setting)
     choose: Any = row.choose_kernel.interpreted()
     memory: Any = state.memory
-    if lazy:
-        assert row.rule.lazy is not None
-        choose, memory = Kernel(row.rule.lazy).interpreted(), no_ceilings(len(means))
+    if ceilings:
+        assert row.rule.ceilings is not None
+        choose, memory = Kernel(row.rule.ceilings).interpreted(), no_ceilings(len(means))
     close, rng, rewards = interpreted_steps(row, SIMULATED).close_batch, generator(seed, 0), []
     arms = []
     for t in range(ROUNDS):
@@ -45,23 +45,23 @@ def arms_of(row: Policy, means: list[float], seed: int, lazy: bool) -> list[int]
     return arms
 
 
-@pytest.mark.parametrize("name", lazy_rows())
+@pytest.mark.parametrize("name", rows_with_ceilings())
 @pytest.mark.parametrize("means", [[0.9, 0.5, 0.7, 0.7], [1.0, 1.0, 1.0], [0.0] * 5])
 def test_the_same_arm_in_every_round(name: str, means: list[float]) -> None:
     entry = discreet.policies.CATALOGUE[name]
     row = entry.example()
     for seed in range(3):
-        assert arms_of(row, means, seed, lazy=True) == arms_of(row, means, seed, lazy=False)
+        assert arms_of(row, means, seed, ceilings=True) == arms_of(row, means, seed, ceilings=False)
 
 
-def test_rows_that_are_lazy() -> None:
+def test_rows_with_ceilings_are_known() -> None:
     """Among them those that decide every round by an index; a release that changes what is public
     of other arms keeps a row from it."""
-    found = lazy_rows()
+    found = rows_with_ceilings()
     assert {"ucb1", "dp-ucb", "private-ucb", "dp-ucb-bound"} <= set(found)
     idle = discreet.policy("dp-ucb-td", epsilon=1.0)
     assert not idle.release.settles
-    assert not is_lazy(idle)
+    assert not bears_ceilings(idle)
 
 
 def test_a_release_that_settles_leaves_other_arms_alone() -> None:
