@@ -309,7 +309,6 @@ def test_sums_do_not_mind_long_actions() -> None:
         ("adac-oful", {"epsilon": 1.0}),
         ("adac-oful", {}),
         ("oful", {"rho": 1.0}),
-        ("private-linucb", {"rho": 1.0}),
         ("jdp-linucb", {"epsilon": 1.0}),
     ],
 )
