@@ -96,12 +96,13 @@ def updated_page(page: str, entries: Sequence[dict[str, Any]]) -> str:
         for pattern, flags in ((line, 0), (section, re.DOTALL)):
             new = re.search(pattern, fresh, flags)
             assert new is not None
-            page, places = re.subn(pattern, lambda _, new=new: new.group(), page, flags=flags)
-            if places != 1:
+            places = list(re.finditer(pattern, page, flags))
+            if len(places) != 1:
                 raise InvalidArgument(
                     "folder", "hold figures that the gallery shows", _heading(entry),
                     "write the whole gallery, without --update",
                 )  # fmt: skip
+            page = page[: places[0].start()] + new.group() + page[places[0].end() :]
     return page
 
 

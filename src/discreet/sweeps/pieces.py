@@ -32,8 +32,10 @@ from ..simulator.runs import Simulation, log_grid
 from .grid import Cell
 
 ROOMS = ("arms", "policies", "privacy", "identify", "linear")
-FILES = ("compiled.py", "draws.py", "simulator/late.py", "simulator/loop.py")
-FILES += ("simulator/runs.py", "simulator/work.py")
+FILES = (
+    "compiled.py", "draws.py", "simulator/late.py", "simulator/loop.py", "simulator/runs.py",
+    "simulator/work.py",
+)  # fmt: skip
 """The code that a run's numbers depend on."""
 NEWEST = 9
 """Formats of results are checked where they are read."""
