@@ -24,7 +24,7 @@ def walked(row: Any, law: Any, horizon: int, seed: int) -> tuple[Any, Any]:
     setting = row.setting(law.arms, horizon)
     rng = generator(seed, 0)
     state, post = law.start(rng), (empty_post(law),) if law.late else ()
-    run = (fresh_state if law.late else simulated_state)(row, setting)
+    run = fresh_state(row, setting) if law.late else simulated_state(row, setting)
     kernel = late_kernel if law.late else loop_kernel
     curve = Curve(
         np.arange(1, horizon + 1), np.zeros(horizon), np.zeros((horizon, law.arms), np.int64)

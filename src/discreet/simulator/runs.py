@@ -337,9 +337,10 @@ class FinitePlayer(Player):
         policy, setting = work.policy, work.setting
         self.work = work
         self.loop: Callable[..., int] | None = None
-        fresh = fresh_state if work.law.late else simulated_state
-        self.state, self.course = fresh(policy, setting), fresh_course()
-        self.post = (empty_post(work.law),) if work.law.late else ()
+        late = work.law.late
+        self.state = fresh_state(policy, setting) if late else simulated_state(policy, setting)
+        self.post: tuple[Any, ...] = (empty_post(work.law),) if late else ()
+        self.course = fresh_course()
         super().__init__(*self.state, *self.post, self.course)
 
     def begin(self, number: int) -> Begun:
