@@ -55,6 +55,7 @@ KERNELS = {
     "identify/loop.py": {"run"},
     "linear/loop.py": {"run"},
     "simulator/calendar/runs.py": {"many_trials", "many_races", "_play"},
+    "simulator/late.py": {"run_late"},
     "simulator/loop.py": {"run"},
 }
 """Compiled loops: a policy and a run are plain tuples of arrays there, one per part."""
