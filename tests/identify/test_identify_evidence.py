@@ -255,10 +255,7 @@ def test_budgets_and_recipes() -> None:
         {"goal": "identify", "name": "adap-tt", "epsilon": 1.0, "delta": 0.05}
     )
     assert old.risk == 0.05
-    # a pure row keeps zCDP by the smaller ε that implies it
-    kept = identifier("local-evidence-tt", rho=1.0).guarantee.budget
-    assert kept == Pure(kept.epsilon)  # type: ignore[attr-defined]
-    assert kept.implies(ZCDP(1.0))
+    assert identifier("local-evidence-tt", rho=1.0).guarantee.keeps == discreet.ZCDP(1.0)
     with pytest.raises(InvalidArgument, match="xi must lie in"):
         identifier("evidence-tt", epsilon=1.0, xi=-0.1)
     with pytest.raises(InvalidArgument, match="release must be a running sum"):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.errors import DiscreetError, InvalidArgument, UnsupportedBudget
+from discreet.errors import DiscreetError, InvalidArgument
 from discreet.live.rows import serves_trials
 from discreet.policies import UCB1, Geometric, Policy, SecureSum, SkellamSum
 from discreet.policies.gauss_imed import noise_variance
@@ -204,7 +204,7 @@ def test_a_live_trial_refuses_what_devices_must_do(dropout: float) -> None:
     row = discreet.policy("dp-imed", epsilon=1.0)
     for release in (SecureSum(1.0, dropout=dropout), SkellamSum(Renyi(8.0, 0.5), dropout=dropout)):
         far = Policy("far", row.schedule, release, UCB1())
-        with pytest.raises(UnsupportedBudget, match="by secure noise"):
+        with pytest.raises(InvalidArgument, match="SecureBatch"):
             discreet.Trial(far, arms=2, horizon=100)
         with pytest.raises(InvalidArgument, match="SecureBatch"):
             far.setting(2, 100, SECURE)

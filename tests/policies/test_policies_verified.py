@@ -712,7 +712,7 @@ def test_the_command_fails_on_a_claim_that_is_exceeded(monkeypatch: pytest.Monke
     from discreet.cli import verify as command
 
     row = Policy("bug", Doubling(), Twice(1.0), UCB1())
-    monkeypatch.setattr(command, "_row", lambda name, study: row)
+    monkeypatch.setattr(command, "policies_of", lambda names, study: [row])
     done = run("bug")
     assert done.exit_code == 1
     assert "the claim is exceeded" in done.stdout

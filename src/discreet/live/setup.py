@@ -112,9 +112,9 @@ def finite_plan(
         if value is not None:
             raise _no_contexts(name, policy)
     row = row_for_goal(policy, goal, risk)
-    if chances is None and not (protects_whole_run(row) and row.release.is_live):
+    if chances is None and not protects_whole_run(row):
         raise UnsupportedBudget(
-            "policy", "be private over the whole run of a live trial, by secure noise",
+            "policy", "be private over the whole run of a live trial",
             f"{row.name}: {row.guarantee.short()}",
             f"policies you can use: {', '.join(rows_for_trials())}; "
             "Rehearsal runs any policy, on made-up outcomes",
@@ -122,6 +122,11 @@ def finite_plan(
     low, high = check_range((0.0, 1.0) if outcome_range is None else outcome_range)
     drawn = chances or Chances(SECURE, SystemRandomness(), None)
     setting = row.setting(arms, check_horizon(horizon), drawn.source)
+    if chances is None and not row.release.is_live:
+        raise InvalidArgument(
+            "policy", "have secure noise for a live trial", str(row.release),
+            f"policies you can use: {', '.join(rows_for_trials())}",
+        )  # fmt: skip
     settings: dict[str, Any] = {"outcome_range": [low, high], "binary": bool(binary)}
     grown: Callable[[int], Plan] | None = None
     run: FiniteRun

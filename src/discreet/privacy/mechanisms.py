@@ -209,7 +209,7 @@ class TruncatedLaplace:
         return 2.0 * (self.sensitivity / e) ** 2 * shape
 
     def _log_half(self) -> float:
-        if self.epsilon > 700.0:
+        if self.epsilon > 50.0:  # e^-50 is below the rounding of what is added
             return self.epsilon - math.log(2.0 * self.delta)
         return math.log1p(math.expm1(self.epsilon) / (2.0 * self.delta))
 
