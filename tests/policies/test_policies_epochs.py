@@ -63,12 +63,14 @@ class Twin:
             v = {a: 0 if deltas[a] is not None else wanted[a] for a in range(arms)}
             compared = [a for a in range(arms) if deltas[a] is not None]
 
+            costs = {
+                a: d_eps(min(max(mean - deltas[a], 0.0), 1.0), mean, self.eps) for a in compared
+            }
+
             def index(a: Any) -> Any:
                 pairs = [(c.get(a, (0,))[0], c.get(b, (0,))[0]) for c in epochs]
                 worth = sum(n * m / (n + m) for n, m in pairs if n and m) + v[a]
-                x = min(max(mean - deltas[a], 0.0), 1.0)
-                cost = 0.0 if a == b else worth * d_eps(x, mean, self.eps)
-                return cost + math.log(max(sum(n for n, _ in pairs), 1) + v[a])
+                return worth * costs[a] + math.log(max(sum(n for n, _ in pairs), 1) + v[a])
 
             for _ in range(size - sum(v.values())):
                 v[min(compared, key=index)] += 1
