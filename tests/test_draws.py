@@ -10,7 +10,6 @@ import pytest
 
 from discreet import draws
 from discreet.compiled import Kernel
-from discreet.errors import DiscreetError
 
 EACH = 30_000
 """Draws of each law. The rare branches (one in 100 for the rims of strips, one in 3,700 for the
@@ -58,7 +57,17 @@ def test_children_are_such_generators_too() -> None:
     assert isinstance(child, draws.Draws)
 
 
-def test_an_unknown_layout_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_an_unknown_layout_numbers_are_drawn_by_numpy_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert draws._is_known()
+    seed = np.random.SeedSequence(1)
+    known = draws.draws(seed)
     monkeypatch.setattr(draws, "WORDS", 3)
-    with pytest.raises(DiscreetError, match="lays out the state of SFC64"):
-        draws._check_state()
+    draws._is_known.cache_clear()
+    try:
+        plain = draws.draws(seed)
+    finally:
+        draws._is_known.cache_clear()
+    assert type(plain) is np.random.Generator
+    assert plain.random() == known.random()

@@ -14,7 +14,7 @@ Only the simulator draws from here. It imports numba, so nothing imports it befo
 from __future__ import annotations
 
 import ctypes
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -45,11 +45,8 @@ from numba.np.random._constants import (
 )
 from numba.np.random.generator_core import next_double, next_uint32, next_uint64
 
-from .errors import DiscreetError
-
 WORDS = 4
 """Words of 64 bits in the state of SFC64: a, b, c and a counter."""
-
 
 HAS_HALF, HALF = 2 * WORDS, 2 * WORDS + 1
 """Behind them, in half words: whether half a word is kept for the next draw of 32 bits, and it."""
@@ -67,25 +64,21 @@ class Draws(np.random.Generator):
 
 
 def draws(seed: np.random.SeedSequence) -> np.random.Generator:
-    """The random numbers of a run."""
-    return Draws(np.random.SFC64(seed))
+    """The random numbers of a run; the same ones, more slowly, from a NumPy that is not known."""
+    bits = np.random.SFC64(seed)
+    return Draws(bits) if _is_known() else np.random.Generator(bits)
 
 
-def _check_state() -> None:
-    """Refuse to draw from a state that is not laid out as the steps below take it."""
+@lru_cache(maxsize=1)
+def _is_known() -> bool:
+    """Whether NumPy lays out the state of SFC64 as the steps below take it."""
     made = Draws(np.random.SFC64(1))
     made.integers(0, 10, dtype=np.uint32)  # so that half a word is kept
     said: Any = made.bit_generator.state
     words = (ctypes.c_uint64 * WORDS).from_address(made.address)
     kept = (ctypes.c_uint32 * 2).from_address(made.address + 8 * WORDS)
-    if list(words) != [int(word) for word in said["state"]["state"]] or list(kept) != [
-        said["has_uint32"],
-        said["uinteger"],
-    ]:
-        raise DiscreetError(
-            f"NumPy {np.__version__} lays out the state of SFC64 in another way than known; "
-            "install an earlier version of NumPy"
-        )
+    own = [int(word) for word in said["state"]["state"]]
+    return list(words) == own and list(kept) == [said["has_uint32"], said["uinteger"]]
 
 
 class BitsType(types.Type):
@@ -320,6 +313,3 @@ def _standard_exponential(inst: Any) -> Any:
         return exponential(inst.bit_generator)
 
     return drawn
-
-
-_check_state()
