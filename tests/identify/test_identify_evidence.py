@@ -51,7 +51,7 @@ from discreet.identify.evidence import (
 from discreet.identify.halving import rounds_of
 from discreet.policies import ForgetLaplace, RunningLaplace
 from discreet.policies.releases.entries import NOISELESS, Noise
-from discreet.privacy import ZCDP, Approximate, Pure
+from discreet.privacy import Approximate
 
 A = [0.95, 0.9, 0.9, 0.9, 0.5]
 FALSE_ALARM = 1e-7

@@ -181,7 +181,8 @@ def test_what_cannot_serve_a_kind_refuses_it_by_name() -> None:
         ("ucb1, which is finite-armed", lambda: discreet.compare(
             [flat, discreet.policy("ucb1")], problem, horizon=100)),
         ("be a LinearProblem", lambda: discreet.simulate(flat, law, horizon=100)),
-        ("be a law of rewards", lambda: discreet.simulate(discreet.policy("ucb1"), problem, horizon=100)),
+        ("be a law of rewards", lambda: discreet.simulate(
+            discreet.policy("ucb1"), problem, horizon=100)),
     ]  # fmt: skip
     for said, asked in refused:
         with pytest.raises(InvalidArgument, match=said):
