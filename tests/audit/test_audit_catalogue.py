@@ -12,6 +12,7 @@ import discreet
 import discreet.linear as linear
 from discreet.audit import Identifications, TrialRuns, attack, audit, candidates
 from discreet.audit.candidates import short_horizon
+from discreet.audit.contexts import streams
 from discreet.audit.table import page
 from discreet.audit.transcripts import ABSENT
 from discreet.identify import identifier
@@ -56,6 +57,24 @@ def test_intact_linear_rows() -> None:
     assert result.epsilon_lower > 0.5
     with pytest.raises(discreet.InvalidArgument, match="adac-gope"):
         audit(linear.policy("adac-gope", rho=0.5))
+
+
+@pytest.mark.parametrize(
+    ("name", "budget"),
+    [
+        ("jdp-ts", {"rho": 0.5}),
+        ("blocks-ts", {"epsilon": 1.0, "first": 4}),
+        ("jdp-blocks-ts", {"rho": 0.5, "first": 4}),
+    ],
+)
+def test_rows_whose_first_batch_is_long_are_seen_to_release(
+    name: str, budget: dict[str, float]
+) -> None:
+    subjects = streams(linear.policy(name, **budget))[:2]
+    row = subjects[0].policy
+    result = attack(subjects, row.guarantee, name=name, transcripts=60_000, seed=1, confidence=SURE)
+    assert not result.is_violation, result
+    assert result.epsilon_lower > 0.25
 
 
 def test_trees_behind_a_start_phase() -> None:

@@ -2,7 +2,8 @@
 
 Two actions of two features a round, and a reward a round whichever is taken. With public contexts
 the sides differ in one reward; with private ones in a whole participant, features and reward, whose
-own arm is then not seen (joint privacy).
+own arm is then not seen (joint privacy). Where each arm has a block of features of its own, a block
+is one feature. A stream is as long as it takes until something is released.
 
 >>> import discreet.linear as linear
 >>> runs = LinearRuns(linear.policy("adac-oful", rho=0.5))
@@ -13,11 +14,12 @@ own arm is then not seen (joint privacy).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..compiled import Kernel
 from ..errors import InvalidArgument
+from ..linear.batches import PrivateBatches
 from ..linear.loop import choose, collect, follow, publish, update
 from ..linear.row import LinearPolicy, RoundPolicy
 from ..linear.view import LinearSetting, LinearView
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
 ARMS, DIMENSION = 2, 2
+SEEN = 8
+"""Arms of a transcript, the last ones: what was released stands before them."""
 Participant = tuple[tuple[float, float], float]
 """Features, the same for both arms, and a reward."""
 PUBLIC: tuple[tuple[Participant, Participant], ...] = (
@@ -47,6 +51,8 @@ class Stream(NamedTuple):
     actions: Any
     rewards: Any
     hidden: int
+    entries: Any
+    """of the released matrix, those that are written down"""
 
 
 def play_stream(
@@ -54,8 +60,7 @@ def play_stream(
     buffers: Buffers, arms: int, codes: Any, numbers: Any, rng: Any,
 ) -> None:  # fmt: skip
     """As many transcripts as `codes` has room for: the loop of `linear.loop`, written down."""
-    rounds, width = len(stream.rewards), numbers.shape[2]
-    dimension = len(view.noisy)
+    rounds, dimension, codes_in_all = len(stream.rewards), len(view.noisy), arms**SEEN
     for number in range(len(codes)):
         for i in range(len(buffers.floats)):
             buffers.floats[i] = buffers.clean_floats[i]
@@ -66,7 +71,7 @@ def play_stream(
             actions = stream.actions[t]
             arm = choose(rule, view, actions, arms, dimension, rng)
             if t != stream.hidden:
-                code = code * arms + arm
+                code = (code * arms + arm) % codes_in_all
             start = arm * dimension
             collect(release, ledger, actions, start, stream.rewards[t], dimension)
             if follow(schedule, view, actions, start, dimension):
@@ -74,16 +79,12 @@ def play_stream(
                 update(rule, view, dimension)
                 for i in range(dimension):
                     numbers[number, released, i] = view.noisy[i]
-                place = dimension
-                for i in range(dimension):
-                    for j in range(i, dimension):
-                        if place < width:
-                            numbers[number, released, place] = view.matrix[i * dimension + j]
-                            place += 1
+                for i in range(len(stream.entries)):
+                    numbers[number, released, dimension + i] = view.matrix[stream.entries[i]]
                 released += 1
         codes[number] = code
-        for later in range(released, rounds):
-            for i in range(width):
+        for later in range(released, numbers.shape[1]):
+            for i in range(numbers.shape[2]):
                 numbers[number, later, i] = ABSENT
 
 
@@ -122,23 +123,47 @@ class LinearRuns:
 
     @property
     def codes(self) -> int:
-        return int(ARMS**self.horizon)
+        return int(ARMS ** min(self.horizon, SEEN))
+
+    @property
+    def entries(self) -> list[int]:
+        """Of Σ a a', which is released where contexts are private: its upper triangle, or with
+        blocks of one feature all that there is."""
+        if not self.policy.release.private_contexts:
+            return []
+        if is_in_blocks(self.policy):
+            return list(range(ARMS))
+        return [i * DIMENSION + j for i in range(DIMENSION) for j in range(i, DIMENSION)]
 
     @property
     def width(self) -> int:
         """Numbers of one release: Σ a r, and with private contexts the noisy Σ a a'."""
-        private = self.policy.release.private_contexts
-        return DIMENSION + (DIMENSION * (DIMENSION + 1) // 2 if private else 0)
+        return DIMENSION + len(self.entries)
+
+    @cached_property
+    def releases(self) -> int:
+        """How often something is released at most: of batches with known ends, as in one walk."""
+        if not isinstance(self.policy.schedule, PrivateBatches):
+            return self.horizon
+        import numpy as np
+
+        seen = self._played(0, 1, np.random.Generator(np.random.SFC64(0)), self.horizon)[1][0]
+        return int((seen[:, 0] != ABSENT).sum())
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(
             f"entry {entry + 1} of release {number + 1}"
-            for number in range(self.horizon)
+            for number in range(self.releases)
             for entry in range(self.width)
         )
 
     def sample(self, side: int, count: int, rng: Generator) -> Transcripts:
+        codes, numbers = self._played(side, count, rng, self.releases)
+        return Transcripts(codes, numbers.reshape(count, -1))
+
+    def _played(self, side: int, count: int, rng: Generator, room: int) -> tuple[Any, Any]:
+        """Arms and releases of so many transcripts, with room for so many releases in each."""
         import numpy as np
 
         policy = self.policy
@@ -147,20 +172,29 @@ class LinearRuns:
         actions = np.tile(np.array(others), (self.horizon, 1))
         rewards = np.zeros(self.horizon)
         features, rewards[self.place] = self.pair[side]
-        actions[self.place] = [*features, *features]
+        own = [*features, *features]
+        if is_in_blocks(policy):
+            own = [features[0], 0.0, 0.0, features[0]]
+        actions[self.place] = own
         private = policy.release.private_contexts
         (ledger, view), buffers = in_buffers(
             policy.release.ledger(setting), policy.rule.first_view(setting)
         )
         codes = np.zeros(count, np.int64)
-        numbers = np.zeros((count, self.horizon, self.width))
+        numbers = np.zeros((count, room, self.width))
+        hidden, entries = self.place if private else -1, np.array(self.entries, np.int64)
         arguments = (
-            Stream(actions, rewards, self.place if private else -1),
+            Stream(actions, rewards, hidden, entries),
             policy.schedule.parameters(setting), policy.release.parameters(setting),
             policy.rule.parameters(setting), ledger, view, buffers, ARMS, codes, numbers, rng,
         )  # fmt: skip
         stream_kernel(policy).cached(*arguments)(*arguments)
-        return Transcripts(codes, numbers.reshape(count, -1))
+        return codes, numbers
+
+
+def is_in_blocks(policy: RoundPolicy) -> bool:
+    """Whether every arm has a block of features of its own."""
+    return getattr(policy.schedule, "blocks", None) == "disjoint"
 
 
 def streams(policy: LinearPolicy, horizon: int | None = None) -> list[LinearRuns]:
@@ -172,9 +206,15 @@ def streams(policy: LinearPolicy, horizon: int | None = None) -> list[LinearRuns
             "private-lints or jdp-linucb",
         )  # fmt: skip
     pairs = PRIVATE if policy.release.private_contexts else PUBLIC
+    if is_in_blocks(policy):  # the one feature of a block is the first
+        pairs = tuple(pair for pair in pairs if all(not person[0][1] for person in pair))
+    lengths: tuple[int, ...] = (1, 4, 8) if horizon is None else (horizon,)
+    if isinstance(policy.schedule, PrivateBatches):  # of lengths that are known beforehand
+        first = policy.schedule.parameters(LinearSetting(ARMS, DIMENSION, SEEN)).first
+        lengths = (first, 2 * first) if horizon is None else lengths
     return [
         LinearRuns(policy, pair, place, rounds)
-        for rounds in ((1, 4, 8) if horizon is None else (horizon,))
+        for rounds in lengths
         for place in sorted({0, rounds // 2})
         for pair in pairs
     ]
