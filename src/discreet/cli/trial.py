@@ -50,10 +50,11 @@ def new(file: File, json: Json = False) -> None:
     from ..live import Strata, Trial
 
     settings = _read("settings", dict)
+    given = sorted(settings)
     name, arms = settings.pop("policy", None), settings.pop("arms", None)
     if not isinstance(name, str) or arms is None:
         raise InvalidArgument(
-            "settings", 'have "policy" and "arms"', sorted(settings),
+            "settings", 'have "policy", a name, and "arms"', given,
             'for example {"policy": "dp-imed", "epsilon": 1.0, "arms": ["A", "B"]}',
         )  # fmt: skip
     options = {key: settings.pop(key) for key in TRIAL_SETTINGS if key in settings}
