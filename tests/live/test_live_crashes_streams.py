@@ -170,6 +170,9 @@ class Life:
         for unit, arms in self.arms.items():
             member = store.member(unit)
             assert member is not None
+            if member.used > len(arms):  # stored, and the call never returned
+                assert member.used == len(arms) + 1
+                continue
             assert trial.arms[member.arm] == arms[-1], "an assignment was lost"
             block = store.blocks.get(member.block)
             if block is not None and unit in self.outcomes and len(arms) == 1:
@@ -256,6 +259,7 @@ def test_a_crash_while_loading_after_a_crash(
                 return
             disk.after_crash(first)
             again = Disk(folder, again_at, disk if first == "kill" else None)
-            assert crashes(life, again, monkeypatch)
+            if not crashes(life, again, monkeypatch):
+                continue  # the trial ended before so many operations
             again.after_crash(second)
             assert not crashes(life, Disk(folder), monkeypatch)
