@@ -45,7 +45,7 @@ LAYERS = [
     {"compiled", "checks", "references"},
     {"draws"},
     {"progress"},
-    {"errors", "lazy", "plain", "version"},
+    {"errors", "lazy", "plain", "types", "version"},
 ]
 RANK = {name: len(LAYERS) - rank for rank, names in enumerate(LAYERS) for name in names}
 EXCEPTIONS = {

@@ -1,0 +1,12 @@
+"""Names of the arrays that kernels pass around; imported for annotations alone."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Json = Mapping[str, object]
+"""An object as JSON has it, before its contents are checked."""
