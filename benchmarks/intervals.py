@@ -7,7 +7,9 @@ here; one look and the normal approximation do not, for shares follow outcomes: 
 be compared. "raw" is the width of Clopper and Pearson's interval for as many rewards as were
 played, without noise. P is the number of looks that the schedule allows within the trial.
 
-Top two is `chernoff-tt`, whose sizes are fixed beforehand, at ratio 1.5 (its default) and 2.
+Top two is `evidence-tt`, whose sizes follow the evidence, so that planned looks are not for it (at
+risk 1e-6, at which hardly any trial stops, and at .01, at which about half of them do), and
+`chernoff-tt`, whose sizes are fixed beforehand, at ratio 1.5 (its default) and 2.
 """
 
 from __future__ import annotations
@@ -41,16 +43,16 @@ class Case(NamedTuple):
     horizon: int
 
 
-def top_two(epsilon: float, ratio: float) -> Any:
-    return identifier("chernoff-tt", epsilon=epsilon, ratio=ratio).at(0.01)
-
-
+TOP_TWO = [
+    *(("evidence-tt", risk, {}) for risk in (1e-6, 0.01)),
+    *(("chernoff-tt", 0.01, {"ratio": ratio}) for ratio in (1.5, 2.0)),
+]
 CASES = [
     *(
-        Case(f"A, ε {epsilon:g}, T {horizon}, top two, ratio {ratio:g}",
-             top_two(epsilon, ratio), A, horizon)
+        Case(f"A, ε {epsilon:g}, T {horizon}, {name}, risk {risk:g} {options or ''}",
+             identifier(name, epsilon=epsilon, **options).at(risk), A, horizon)
         for epsilon, horizon in ((1.0, 5000), (0.1, 20_000))
-        for ratio in (1.5, 2.0)
+        for name, risk, options in TOP_TWO
     ),
     *(
         Case(f".55 .5 .5 .45, ε {epsilon:g}, T {horizon}, IMED",
@@ -60,14 +62,14 @@ CASES = [
 ]  # fmt: skip
 
 
-def records(case: Case, trials: int) -> tuple[Any, Any, int]:
-    """A simulated result, the pulls of its trials, and P."""
+def records(case: Case, trials: int) -> tuple[Any, Any, int | None]:
+    """A simulated result, the pulls of its trials, and P where sizes are fixed."""
     law = discreet.Bernoulli(case.means)
     options: dict[str, Any] = {"runs": trials, "seed": SEED, "progress": False}
     setting = case.row.setting(len(case.means), case.horizon)
     looks = case.row.schedule.looks(setting)
     if hasattr(case.row, "at"):
-        result: Any = identify(case.row, law, risk=0.01, max_samples=case.horizon, **options)
+        result: Any = identify(case.row, law, risk=case.row.delta, max_samples=case.horizon, **options)
         return result, result.pulls, looks
     result = discreet.simulate(case.row, law, horizon=case.horizon, **options)
     return result, result.pulls[:, -1], looks
@@ -104,7 +106,7 @@ def measured(case: Case, trials: int) -> None:
         assert isinstance(recorded, Recording)
         record = replace(record, recorded=recorded, binary=True)
         found: dict[str, list[tuple[float, float]]] = {}
-        for kind in ("anytime", "looks"):
+        for kind in ("anytime", "looks") if looks else ("anytime",):
             found[kind] = [(row.low, row.high) for row in intervals(record, 1 - ALPHA, kind)]
         for arm in range(len(case.means)):
             for kind, ends in limits(record, arm).items():
@@ -118,8 +120,9 @@ def measured(case: Case, trials: int) -> None:
     cells = [
         f"{kind} {np.mean(held[kind]):.3f}/{np.mean(wide[kind]):.4f}"
         for kind in ("anytime", "looks", "one look", "normal")
+        if kind in wide
     ]
-    error = np.std(wide["looks"]) / math.sqrt(trials)
+    error = np.std(wide["anytime"]) / math.sqrt(trials)
     print(f"{case.name}: P = {looks}; ", "; ".join(cells),
           f"; raw width {np.mean(wide['raw']):.4f}; standard error of a width {error:.4f}",
           flush=True)  # fmt: skip
