@@ -69,7 +69,9 @@ def records(case: Case, trials: int) -> tuple[Any, Any, int | None]:
     setting = case.row.setting(len(case.means), case.horizon)
     looks = case.row.schedule.looks(setting)
     if hasattr(case.row, "at"):
-        result: Any = identify(case.row, law, risk=case.row.delta, max_samples=case.horizon, **options)
+        result: Any = identify(
+            case.row, law, risk=case.row.delta, max_samples=case.horizon, **options
+        )
         return result, result.pulls, looks
     result = discreet.simulate(case.row, law, horizon=case.horizon, **options)
     return result, result.pulls[:, -1], looks
