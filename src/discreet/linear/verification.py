@@ -59,7 +59,7 @@ from ..privacy.verification import (
 )
 from ..privacy.verification.forms import REWARD
 from ..privacy.verification.result import main_number
-from .batches import BatchMatrices, LaplaceBlocks, RangedRelease, add_row
+from .batches import BatchMatrices, BatchView, LaplaceBlocks, RangedRelease, add_row
 from .design import optimal_design
 from .grid import ENTRY
 from .phases import Elimination, PhaseRelease
@@ -302,8 +302,9 @@ def _trees(
                 entries[i, j] = tape.symbol(Symbol(REWARD, 1.0, first=t + 1, rounds=1), unit)
                 kind = "vector" if j == d else "diagonal" if i == j else "other"
                 kinds[len(tape.symbols) - 1] = kind
+        row = cast("list[Feature]", ledger.row)  # its cells take any symbol
         for i in range(d + 1):
-            ledger.row[i] = Feature(i, entries)
+            row[i] = Feature(i, entries)
         publish(parameters, ledger, view, d, tape)
         t += 1
     _, found = losses(tape, whole)
@@ -344,6 +345,7 @@ def _batches(
     tape = Tape(None, 2 * MOST_NUMBERS)
     ledger = cells(tape, "ledger", release.ledger(setting))
     view = cells(tape, "view", rule.first_view(setting))
+    assert isinstance(view, BatchView)
     view = view._replace(
         matrix=PublicCells(tape, "view.matrix", [0.0] * len(view.matrix)),
         noisy=PublicCells(tape, "view.noisy", [0.0] * len(view.noisy)),
@@ -357,8 +359,9 @@ def _batches(
                 entries[i, j] = tape.symbol(Symbol(REWARD, 1.0, first=t + 1, rounds=1), unit)
                 kind = "vector" if j == size else "diagonal" if i == j else "other"
                 kinds[len(tape.symbols) - 1] = kind
+        row = cast("list[Feature]", ledger.row)  # its cells take any symbol
         for i in range(size + 1):
-            ledger.row[i] = Feature(i, entries)
+            row[i] = Feature(i, entries)
         ledger.block[0] = t % parameters.blocks
         add_row(ledger, size)
         t += 1
