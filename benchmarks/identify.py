@@ -122,9 +122,9 @@ def cell(row: Identifier, means: list[float], risk: float, runs: int) -> str:
 def by_evidence(runs: int) -> None:
     """Every instance at every ε and risk; zCDP; local."""
     for risk in (0.01, 1e-6):
-        print(f"\nevidence-tt, risk {risk:g}, {runs} runs; ε = ∞, 10, 1, .1, .02, .005")
+        some = runs if risk == 0.01 else max(1, runs // 5)
+        print(f"\nevidence-tt, risk {risk:g}, {some} runs; ε = ∞, 10, 1, .1, .02, .005")
         for name, means in NAMED.items():
-            some = runs if risk == 0.01 else max(1, runs // 5)
             rows = [identifier("evidence-tt", epsilon=epsilon) for epsilon in EPSILONS]
             print(name, *(f"{cell(row, means, risk, some):>12}" for row in rows), flush=True)
     print("\nevidence-tt, risk .01, zCDP with σ = 1, 10, 50, 200")
