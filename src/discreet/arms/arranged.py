@@ -1,4 +1,4 @@
-"""Any law with its arms under other numbers."""
+"""A law with its arms under other numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any law made bounded: each reward is clipped to [low, high]."""
+"""A law made bounded: each reward is clipped to [low, high]."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ What is private stays so: a reward enters the same releases, once each, in anoth
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from ..arms.delayed import Delayed
     from ..policies.view import View
 
-lost: Function = lost_steadily
+lost: Callable[..., float] = lost_steadily
 
 
 class Post(NamedTuple):

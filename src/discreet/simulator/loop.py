@@ -9,6 +9,7 @@ a law has run out of rewards and Python must refill it. Everything it needs to g
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -73,7 +74,7 @@ class Study(NamedTuple):
     curve: Curve
 
 
-lost: Function = lost_steadily
+lost: Callable[..., float] = lost_steadily
 
 
 def run(

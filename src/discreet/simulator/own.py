@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Never, Protocol, TypeAlias, TypeGuard
 
 from ..arms import Delayed
 from ..arms.base import Law
-from ..compiled import Function, Kernel
+from ..compiled import Kernel
 from ..errors import InvalidArgument
 from ..privacy.budgets import Pure
 from ..privacy.guarantees import Definition, Guarantee
@@ -106,8 +106,10 @@ class OwnPlayer(Player):
     def __init__(self, work: OwnWork) -> None:
         self.work = work
         draw = work.law.draw
-        self.draw: Function = draw.interpreted() if isinstance(draw, Kernel) else draw
-        self.lost: Function = work.law.lost
+        self.draw: Callable[..., tuple[float, int]] = (
+            draw.interpreted() if isinstance(draw, Kernel) else draw
+        )
+        self.lost: Callable[..., float] = work.law.lost
         super().__init__()
 
     def play(self, number: int) -> bool:
