@@ -62,6 +62,9 @@ FATES = ("killed", "survived", "out of time", "not reached")
 LONGEST = 1800.0
 """Seconds after which whoever still waits is taken to be out of time."""
 
+FOLLOWED = 10_000
+"""Calls of one function that are followed in one test."""
+
 BROKEN = 70
 """How a process ends that did not come as far as its tests."""
 
@@ -180,10 +183,16 @@ class Reach:
         self.files = files
         self.table: Table = {}
         self.seen: set[tuple[str, int]] = set()
+        self.calls: Counter[CodeType] = Counter()
         self.begun = 0.0
 
     def enter(self, frame: FrameType, event: str, argument: object) -> Tracer | None:
-        return self.line if frame.f_code.co_filename in self.files else None
+        """Whether to follow a call: not the ten-thousandth of the same function in one test."""
+        code = frame.f_code
+        if code.co_filename not in self.files:
+            return None
+        self.calls[code] += 1
+        return self.line if self.calls[code] <= FOLLOWED else None
 
     def line(self, frame: FrameType, event: str, argument: object) -> Tracer:
         self.seen.add((frame.f_code.co_filename, frame.f_lineno))
@@ -209,6 +218,7 @@ class Reach:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.seen = set()
+        self.calls.clear()
         self.begun = time.process_time()
         sys.settrace(self.enter)
         threading.settrace(self.enter)
@@ -252,9 +262,10 @@ def reach(path: Path, tests: list[str]) -> Table:
     return table
 
 
-def sound(table: Table) -> Table:
-    """The tests that pass here without a mutant, in an order that is nobody's."""
-    order = sorted(table)
+def sound(table: Table, chosen: list[Mutant], seconds: float) -> Table:
+    """Without the tests that fail here although nothing was changed, in an order that is nobody's,
+    of those that the mutants are to be tried by."""
+    order = sorted({test for mutant in chosen for test in tests_of(mutant, table, seconds)})
     random.Random(1).shuffle(order)
 
     def walk() -> str:
@@ -447,7 +458,7 @@ def main() -> int:
     if pytest.main(["--collect-only", *options.tests, *QUIETLY]):
         print("error: the tests cannot be collected")
         return 1
-    table = sound(reach(options.map, options.tests))
+    table = reach(options.map, options.tests)
     known = functions()
     every = [
         mutant for path in modules(options.only) for mutant in mutants(path)
@@ -458,6 +469,7 @@ def main() -> int:
     else:
         chosen = random.Random(options.seed).sample(every, min(options.sample, len(every)))
     print(f"{len(every):,} mutants in functions, {len(chosen):,} tried", flush=True)
+    table = sound(table, chosen, options.seconds)
     counts: dict[str, Counter[str]] = {}
     for mutant in sorted(chosen):
         tests = tests_of(mutant, table, options.seconds)

@@ -122,6 +122,12 @@ def test_every_source_scales_its_noise_to_its_own_unit(source: Source) -> None:
     assert source.gaussian_scale(budget, "paper") == pytest.approx(paper, rel=1e-9)
 
 
+def test_live_scales_are_proved_and_not_rounded_to_less() -> None:
+    """1/.7 in floating point is a little too small: sensitivity / scale exceeds .7."""
+    assert SIMULATED.laplace_scale(0.7) == 1.0 / 0.7
+    assert SECURE.laplace_scale(0.7) == math.nextafter(SECURE.unit / 0.7, math.inf)
+
+
 def test_sigmoids_in_units_and_without() -> None:
     whole, plain = SECURE.kernels["squash"], SIMULATED.kernels["squash"]
     unit = SECURE.unit
