@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from .errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from .types import Floats
 
 T = TypeVar("T")
 Name = str | int
@@ -251,7 +253,7 @@ def one_best(means: Sequence[float]) -> tuple[int, tuple[float, ...]]:
     return gaps.index(0.0), gaps
 
 
-def action_array(argument: str, values: ArrayLike, dimensions: int = 2) -> NDArray[Any]:
+def action_array(argument: str, values: ArrayLike, dimensions: int = 2) -> Floats:
     """A copy as a finite float array: actions × features, or rounds × actions × features."""
     import numpy as np
 
@@ -296,7 +298,7 @@ def check_names(argument: str, names: object, fix: str) -> tuple[Name, ...]:
     return tuple(names)
 
 
-def by_name(argument: str, value: object, names: tuple[Name, ...]) -> dict[Name, Any]:
+def by_name(argument: str, value: T | Mapping[Name, T], names: tuple[Name, ...]) -> dict[Name, T]:
     """The same value for every name, or one for each, as a mapping gives it."""
     if not isinstance(value, Mapping):
         return dict.fromkeys(names, value)
@@ -365,16 +367,16 @@ class Unshown:
         return f"a {self.kind} (not shown: {self.what} are private)"
 
 
-def number_of(outcome: Any) -> float | None:
+def number_of(outcome: object) -> float | None:
     """An outcome as a float, NaN included; None if it is no real number."""
     if type(outcome) is float:
         return outcome
     if not isinstance(outcome, Real):
         if hasattr(outcome, "mask"):  # an array that says of itself that its value is missing
             return None
-        if getattr(outcome, "shape", None) != ():  # numpy's booleans are not Real
+        if getattr(outcome, "shape", None) != () or not hasattr(outcome, "item"):
             return None
-        outcome = outcome.item()
+        outcome = outcome.item()  # numpy's booleans are not Real
         if not isinstance(outcome, Real):
             return None
     try:

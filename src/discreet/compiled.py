@@ -33,7 +33,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from .errors import InvalidArgument
 
@@ -97,7 +97,7 @@ class Kernel:
         inside = "".join(f", {name}={part!r}" for name, part in self.parts.items())
         return f"Kernel({self.function.__name__}{inside})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Travels without what was linked: the other process links it again."""
         return _restored, (self.function, self.parts, self.inline)
 
@@ -140,7 +140,7 @@ def _restored(
     return kernel.inlined() if inline else kernel
 
 
-def open_slot(name: str) -> Any:
+def open_slot(name: str) -> Function:
     """Stands in a template for a function that a kernel fills in by name; calling it is an error.
 
     >>> open_slot("index")(0.5)
@@ -155,7 +155,7 @@ def _unfilled(*arguments: object) -> None:
     raise RuntimeError(MISSING)  # type: ignore[name-defined]  # noqa: F821 - `open_slot` sets it
 
 
-def compile_for(name: str, link: Callable[[], Function], arguments: tuple[Any, ...]) -> Function:
+def compile_for(name: str, link: Callable[[], Function], arguments: tuple[object, ...]) -> Function:
     """A kernel compiled for such arguments now, or loaded, rather than when it is first called.
 
     A kernel that makes no arrays is compiled without counting references to those that it was
@@ -164,34 +164,41 @@ def compile_for(name: str, link: Callable[[], Function], arguments: tuple[Any, .
     """
     from numba.core.errors import NumbaError
 
-    function: Any
     try:
         try:
             with _without_counting(arguments):
-                function = _compiled_now(link, arguments)
+                return _compiled_now(link, arguments)
         except (NumbaError, AssertionError):  # it makes arrays, or has a mistake
-            function = _compiled_now(link, arguments)
+            return _compiled_now(link, arguments)
     except NumbaError as error:
         raise InvalidArgument(
             "policy", "be made of functions that numba can compile", name,
             f"correct this: {_complaint(error)}",
         ) from None  # fmt: skip
-    compiled: Function = function
-    return compiled
 
 
-def _compiled_now(link: Callable[[], Function], arguments: tuple[Any, ...]) -> Function:
-    function: Any = link()
+class Dispatcher(Protocol):
+    """What is used of numba's own, which has no types."""
+
+    overloads: Mapping[object, object]
+    py_func: types.FunctionType
+
+    def __call__(self, *arguments: object) -> Any: ...
+    def typeof_pyval(self, value: object) -> object: ...
+    def compile(self, kinds: tuple[object, ...]) -> object: ...
+
+
+def _compiled_now(link: Callable[[], Function], arguments: tuple[object, ...]) -> Function:
+    function = cast("Dispatcher", link())
     kinds = tuple(function.typeof_pyval(argument) for argument in arguments)
     if kinds not in function.overloads:
         with _one_process(function.py_func.__name__):
             function.compile(kinds)
-    compiled: Function = function
-    return compiled
+    return function
 
 
 @contextmanager
-def _without_counting(arguments: tuple[Any, ...]) -> Iterator[None]:
+def _without_counting(arguments: tuple[object, ...]) -> Iterator[None]:
     """Kernels that this thread links now count no references, unless an argument wants that:
     NumPy's own generators do."""
     from numpy.random import Generator
@@ -374,7 +381,7 @@ def _njit(function: types.FunctionType, cached: bool, inner: bool, inline: bool)
     import numba
 
     njit: Callable[..., Callable[[Function], Function]] = numba.njit
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": _counts()}
+    options: dict[str, object] = {"nogil": True, "error_model": "numpy", "_nrt": _counts()}
     if inner:  # nobody calls it from Python, and the wrappers for that are a third of the compiling
         options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": inline}
     dispatcher: Any = njit(**options)(function)

@@ -21,7 +21,7 @@ Without a name, the row with the least noise for the budget: `row.why` and `theo
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, overload
 
 from .errors import InvalidArgument
 from .policies.policy import BasePolicy
@@ -76,8 +76,8 @@ def policy(
     budget: Budget | None = None,
     goal: str | None = None,
     label: str | None = None,
-    **options: Any,
-) -> BasePolicy[Any]:
+    **options: object,
+) -> BasePolicy[Never]:
     """A published policy by name, whatever its kind; `label` is what results call it.
 
     Without a name: the one to take for the budget (and the goal), with the reasons in `why`.
@@ -98,7 +98,7 @@ def policy(
             )
         choice = choose(asked, goal=goal or "regret")
         name, why = choice.name, choice.why
-    made: BasePolicy[Any] = entry(name, goal).asked(
+    made = entry(name, goal).asked(
         budget=budget, epsilon=epsilon, delta=delta, rho=rho, renyi_alpha=renyi_alpha, mu=mu,
         label=label, **options,
     )  # fmt: skip

@@ -7,7 +7,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn, TaskID
 
 PATIENCE = 1.0
 """Seconds after which the bar, or the word, appears."""
@@ -27,8 +30,8 @@ class Bar:
         self.started = time.perf_counter()
         self.estimates = True
         """Whether the bar says how long it will take; False where what is shown says so itself."""
-        self.bar: Any = None
-        self.task: Any = None
+        self.bar: Progress | None = None
+        self.task: TaskID | None = None
 
     @classmethod
     def of(cls, progress: bool | Bar | None) -> Bar:
@@ -50,7 +53,7 @@ class Bar:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 
-            columns: list[Any] = [BarColumn(), TaskProgressColumn()]
+            columns: list[ProgressColumn] = [BarColumn(), TaskProgressColumn()]
             if self.estimates:
                 columns.append(TimeRemainingColumn())
             self.bar = Progress(
@@ -59,6 +62,7 @@ class Bar:
             )  # fmt: skip
             self.task = self.bar.add_task(what, total=total)
             self.bar.start()
+        assert self.task is not None
         self.bar.update(self.task, completed=min(done, total), total=total, description=what)
 
     @contextmanager

@@ -13,7 +13,6 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
 
 from .version import __version__
 
@@ -60,7 +59,7 @@ class Reference:
         lines = [f"  {name:<{width}} = {{{_ascii(value)}}}," for name, value in entries.items()]
         return "\n".join([f"@{self.kind}{{{self.key},", *lines, "}"])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         return {
             "key": self.key,

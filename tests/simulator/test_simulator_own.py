@@ -96,8 +96,9 @@ def test_arms_that_do_not_exist_are_refused(arm: Any) -> None:
 
 
 def test_what_makes_no_agent_is_refused() -> None:
+    number: Any = lambda rng: 3  # noqa: E731
     with pytest.raises(InvalidArgument, match="make an object with select"):
-        discreet.simulate(lambda rng: 3, LAW, horizon=10, runs=1)
+        discreet.simulate(number, LAW, horizon=10, runs=1)
 
 
 def test_slowness_is_said(capsys: pytest.CaptureFixture[str]) -> None:

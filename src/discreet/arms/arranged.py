@@ -5,25 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from discreet.arms.base import Law, taken
-from discreet.compiled import Kernel
+from discreet.compiled import Function, Kernel
 
 if TYPE_CHECKING:
     from numpy import int64
     from numpy.random import Generator
     from numpy.typing import NDArray
 
+    from ..types import Json
+
 
 class ArrangedState(NamedTuple):
     """The law's own number of every arm, and its state."""
 
     order: NDArray[int64]
-    inside: Any
+    inside: NamedTuple
 
 
-def draw_inside(state: Any, arm: int, rounds: int, t: int, rng: Generator) -> tuple[float, int]:
+def draw_inside(
+    state: NamedTuple, arm: int, rounds: int, t: int, rng: Generator
+) -> tuple[float, int]:
     """Filled in by the law inside."""
     raise RuntimeError("no law was filled in")
 
@@ -36,7 +40,7 @@ def draw_arranged(
 
 
 @lru_cache(maxsize=64)
-def _kernel(draw: Any) -> Any:
+def _kernel(draw: Function) -> Kernel:
     """One kernel for one law's draw, so that its loop is linked once."""
     return Kernel(draw_arranged, draw_inside=draw)
 
@@ -61,17 +65,19 @@ class Arranged(Law):
 
         return ArrangedState(np.array(self.order, np.int64), self.law.start(rng))
 
-    def refill(self, state: ArrangedState, rng: Generator) -> bool:
+    def refill(self, state: NamedTuple, rng: Generator) -> bool:
         """The law's own."""
+        assert isinstance(state, ArrangedState)
         return self.law.refill(state.inside, rng)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The law and the order."""
         return {"law": self.name, "of": self.law.to_dict(), "order": list(self.order)}
 
     @classmethod
-    def from_settings(cls, settings: dict[str, Any]) -> Arranged:
+    def from_settings(cls, settings: Json) -> Arranged:
         """The law with these settings."""
         from discreet.arms.catalogue import law_from_dict
 
-        return cls(law_from_dict(settings["of"]), settings["order"])
+        order = cast("Sequence[int]", settings["order"])  # as `to_dict` wrote it
+        return cls(law_from_dict(settings["of"]), order)

@@ -6,20 +6,25 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Never, Self, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-Kernel = Callable[[Any, int, int, int, Any], tuple[float, int]]
+    from ..types import Floats, Ints, Json
+
+Kernel: TypeAlias = "Callable[[Never, int, int, int, Generator], tuple[float, int]]"
 """`draw(state, arm, rounds, t, rng) -> (total, served)`, in numba's nopython subset.
 
 `total` is the sum of `served` rewards of `arm` in rounds t, t+1, …; `served < rounds` only when
-the state has run out, and then `refill` decides whether there is more.
+the state has run out, and then `refill` decides whether there is more. (Every law has a class of
+states of its own: no other can be handed to its kernel.)
 """
 
+T = TypeVar("T")
 
-def lost_steadily(gaps: Any, arm: int, t: int, rounds: int) -> float:
+
+def lost_steadily(gaps: Floats, arm: int, t: int, rounds: int) -> float:
     """Pseudo-regret of an arm whose mean stays what it is."""
     lost: float = gaps[arm] * rounds
     return lost
@@ -41,7 +46,7 @@ class Law(ABC):
     """Whether rewards arrive later than they are earned: see `Delayed`."""
     steady: bool = True
     """Whether every arm's rewards have one law in all rounds."""
-    lost: Callable[[Any, int, int, int], float] = staticmethod(lost_steadily)
+    lost: Callable[[Never, int, int, int], float] = staticmethod(lost_steadily)
     """`lost(standard, arm, t, rounds)`: what rounds t, t+1, … of an arm cost, beside the best."""
 
     @property
@@ -50,21 +55,22 @@ class Law(ABC):
         return len(self.means)
 
     @abstractmethod
-    def start(self, rng: Generator) -> Any:
+    def start(self, rng: Generator) -> NamedTuple:
         """Fresh state of one run: a NamedTuple of arrays for `draw`."""
 
-    def refill(self, state: Any, rng: Generator) -> bool:
+    def refill(self, state: NamedTuple, rng: Generator) -> bool:
         """Give a starved `draw` more rewards; False if nothing is left and the run ends."""
         return False
 
-    def standard(self, horizon: int) -> Any:
+    def standard(self, horizon: int) -> Floats | NamedTuple:
         """What `lost` holds an arm against: every arm's gap to the best."""
         import numpy as np
 
         means = np.array(self.means)
-        return means.max() - means
+        gaps: Floats = means.max() - means
+        return gaps
 
-    def ahead(self, t: Any, horizon: int) -> Any:
+    def ahead(self, t: Ints, horizon: int) -> Floats:
         """How far the best arm of every round is ahead of the best fixed one, after t rounds."""
         import numpy as np
 
@@ -79,7 +85,7 @@ class Law(ABC):
 
         return Arranged(self, order)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Settings as JSON-ready values; `law_from_dict` is the inverse."""
         return {"law": self.name} | {
             field.name: _plain(getattr(self, field.name))
@@ -87,7 +93,7 @@ class Law(ABC):
         }
 
     @classmethod
-    def from_settings(cls, settings: dict[str, Any]) -> Self:
+    def from_settings(cls, settings: Json) -> Self:
         """The law with these settings (those of `to_dict`, without the name)."""
         return cls(**settings)
 
@@ -137,7 +143,7 @@ class Parametric(Law):
         )
 
 
-def taken(values: Sequence[Any], order: Sequence[int]) -> tuple[Any, ...]:
+def taken(values: Sequence[T], order: Sequence[int]) -> tuple[T, ...]:
     """values[order[0]], values[order[1]], …"""
     return tuple(values[arm] for arm in order)
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.arms.base import Law, taken
 from discreet.arms.sampler import Buffer, Sampler, draw_buffer
@@ -26,6 +26,8 @@ from discreet.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ..types import Json
 
 
 def pareto(means: Sequence[float], shape: float) -> Sampler:
@@ -80,8 +82,9 @@ class Capped(Law):
             self._see(buffer, arm)
         return buffer
 
-    def refill(self, state: Any, rng: Generator) -> bool:
+    def refill(self, state: NamedTuple, rng: Generator) -> bool:
         """More of them."""
+        assert isinstance(state, Buffer)
         used = [arm for arm in range(self.arms) if state.used[arm] == self.law.buffer]
         more = self.law.refill(state, rng)
         for arm in used:  # the others are as the row sees them already
@@ -95,15 +98,15 @@ class Capped(Law):
         """The law inside, rearranged."""
         return self._changed(law=self.law.arranged(order), means=taken(self.means, order))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The bound and the settings of the law inside."""
         return {"law": self.name, "of": self.law.to_dict(), "at": self.at}
 
     @classmethod
-    def from_settings(cls, settings: dict[str, Any]) -> Capped:
+    def from_settings(cls, settings: Json) -> Capped:
         """The law with these settings."""
         from discreet.arms.catalogue import law_from_dict
 
         inner = law_from_dict(settings["of"])
         assert isinstance(inner, Sampler)
-        return cls(inner, settings["at"])
+        return cls(inner, number("at", settings["at"]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
 
 from discreet.arms.arranged import Arranged
 from discreet.arms.base import Law
@@ -57,7 +56,7 @@ _ALL: dict[str, type[Law]] = {
 }
 
 
-def law(name: str, means: Sequence[float], **options: Any) -> Law:
+def law(name: str, means: Sequence[float], **options: object) -> Law:
     """A law from its name and the means of at least two arms.
 
     bernoulli; gaussian (sd = 1); beta (concentration = 2: a = 2m, b = 2 - 2m); two-point (even
@@ -75,7 +74,7 @@ def law(name: str, means: Sequence[float], **options: Any) -> Law:
     return make(values, **options)
 
 
-def law_from_dict(settings: Mapping[str, Any]) -> Law:
+def law_from_dict(settings: object) -> Law:
     """The law whose `to_dict` gave these settings."""
     fix = "pass what Law.to_dict returned"
     if not isinstance(settings, Mapping) or "law" not in settings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.arms.base import BETA, GAUSSIAN, TWO_POINT, Law, Parametric, Part, taken
 from discreet.arms.mixed import table_of
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from numpy import float64, int64
     from numpy.random import Generator
     from numpy.typing import NDArray
+
+    from ..types import Json
 
 
 class ClippedState(NamedTuple):
@@ -79,14 +81,16 @@ class Clipped(Law):
         if isinstance(self.law, Parametric):
             parts = (_clip_points(part, self.low, self.high) for part in self.law.parts())
             return ClippedState(*table_of(parts), self.low, self.high)
-        buffer: Buffer = self.law.start(rng)
+        assert isinstance(self.law, Sampler)
+        buffer = self.law.start(rng)
         buffer.values.clip(self.low, self.high, out=buffer.values)
         return buffer
 
-    def refill(self, state: Any, rng: Generator) -> bool:
+    def refill(self, state: NamedTuple, rng: Generator) -> bool:
         """More clipped rewards."""
         more = self.law.refill(state, rng)
         if more:
+            assert isinstance(state, Buffer)
             state.values.clip(self.low, self.high, out=state.values)
         return more
 
@@ -94,16 +98,17 @@ class Clipped(Law):
         """The law inside, rearranged."""
         return self._changed(law=self.law.arranged(order), means=taken(self.means, order))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The range and the settings of the law inside."""
         return {"law": self.name, "of": self.law.to_dict(), "low": self.low, "high": self.high}
 
     @classmethod
-    def from_settings(cls, settings: dict[str, Any]) -> Clipped:
+    def from_settings(cls, settings: Json) -> Clipped:
         """The law with these settings."""
         from discreet.arms.catalogue import law_from_dict
 
-        return cls(law_from_dict(settings["of"]), settings["low"], settings["high"])
+        low, high = number("low", settings["low"]), number("high", settings["high"])
+        return cls(law_from_dict(settings["of"]), low, high)
 
 
 def clipped_mean(part: Part, low: float, high: float) -> float:

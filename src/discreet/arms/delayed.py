@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from discreet.arms.base import Law, taken
 from discreet.checks import count
@@ -24,6 +24,8 @@ from discreet.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ..types import Floats, Ints, Json
 
 LONGEST = 10**7
 """Rounds that a reward can be on its way: so many are remembered."""
@@ -58,7 +60,7 @@ class Delayed(Law):
             every=count("every", every, most=LONGEST, fix="use for example every=100"),
         )  # fmt: skip
 
-    def due(self, t: int, rng: Any) -> int:
+    def due(self, t: int, rng: Generator) -> int:
         """After how many rounds the reward of the t-th round is known."""
         least, most = self.rounds
         due = t + least
@@ -66,19 +68,19 @@ class Delayed(Law):
             due += int(rng.random() * (most - least + 1))
         return -(-due // self.every) * self.every
 
-    def start(self, rng: Generator) -> Any:
+    def start(self, rng: Generator) -> NamedTuple:
         """The law's own."""
         return self.law.start(rng)
 
-    def refill(self, state: Any, rng: Generator) -> bool:
+    def refill(self, state: NamedTuple, rng: Generator) -> bool:
         """The law's own."""
         return self.law.refill(state, rng)
 
-    def standard(self, horizon: int) -> Any:
+    def standard(self, horizon: int) -> Floats | NamedTuple:
         """The law's own."""
         return self.law.standard(horizon)
 
-    def ahead(self, t: Any, horizon: int) -> Any:
+    def ahead(self, t: Ints, horizon: int) -> Floats:
         """The law's own."""
         return self.law.ahead(t, horizon)
 
@@ -87,7 +89,7 @@ class Delayed(Law):
         inside = self.law.arranged(order)
         return self._changed(law=inside, draw=inside.draw, means=taken(self.means, order))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The delays and the settings of the law inside."""
         return {
             "law": self.name, "of": self.law.to_dict(), "rounds": list(self.rounds),
@@ -95,8 +97,10 @@ class Delayed(Law):
         }  # fmt: skip
 
     @classmethod
-    def from_settings(cls, settings: dict[str, Any]) -> Delayed:
+    def from_settings(cls, settings: Json) -> Delayed:
         """The law with these settings."""
         from discreet.arms.catalogue import law_from_dict
 
-        return cls(law_from_dict(settings["of"]), settings["rounds"], settings["every"])
+        rounds = cast("Sequence[int]", settings["rounds"])  # checked, like `every`, by the law
+        every = cast("int", settings["every"])
+        return cls(law_from_dict(settings["of"]), rounds, every)

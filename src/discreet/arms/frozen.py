@@ -4,23 +4,41 @@ from __future__ import annotations
 
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Protocol, TypeGuard, cast
 
 from discreet.errors import InvalidArgument
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def is_frozen(sampler: object) -> bool:
+    from numpy.random import Generator
+
+    from ..types import Json
+
+
+class Frozen(Protocol):
+    """A distribution as scipy freezes one; what clips it may ask for more, as scipy has it."""
+
+    def rvs(self, *, size: int, random_state: Generator) -> object: ...
+    def mean(self) -> float: ...
+    def support(self) -> tuple[float, float]: ...
+    def ppf(self, q: float) -> float: ...
+    def sf(self, x: float) -> float: ...
+    def expect(self, func: Callable[[float], float]) -> float: ...
+
+
+def is_frozen(sampler: object) -> TypeGuard[Frozen]:
     """Has it `rvs`, `mean` and `support`?"""
     return all(callable(getattr(sampler, name, None)) for name in ("rvs", "mean", "support"))
 
 
-def support(sampler: Any) -> tuple[float, float]:
+def support(sampler: Frozen) -> tuple[float, float]:
     """Both ends of the support."""
     low, high = sampler.support()
     return float(low), float(high)
 
 
-def clipped_mean(sampler: Any, low: float, high: float) -> float:
+def clipped_mean(sampler: Frozen, low: float, high: float) -> float:
     """E min(max(X, low), high) = low + ∫ P(X > x) dx over [low, high].
 
     The integral is split at quantiles, so that a narrow law in a wide range is not overlooked;
@@ -43,7 +61,7 @@ def clipped_mean(sampler: Any, low: float, high: float) -> float:
     return min(max(mean, low), high)
 
 
-def to_dict(sampler: Any) -> dict[str, Any]:
+def to_dict(sampler: object) -> dict[str, object]:
     """Name and parameters of a scipy distribution; of anything else, its repr."""
     dist = getattr(sampler, "dist", None)
     name, args, kwds = (
@@ -62,7 +80,7 @@ def to_dict(sampler: Any) -> dict[str, Any]:
     return {"opaque": repr(sampler)}
 
 
-def from_dict(settings: dict[str, Any]) -> Any:
+def from_dict(settings: Json) -> Frozen:
     """The frozen scipy distribution with these settings."""
     import scipy.stats
 
@@ -70,8 +88,10 @@ def from_dict(settings: dict[str, Any]) -> Any:
     dist = getattr(scipy.stats, str(settings.get("scipy")), None)
     if not isinstance(dist, scipy.stats.rv_continuous | scipy.stats.rv_discrete):
         raise InvalidArgument("sampler", "be a scipy distribution", settings, fix)
-    return dist(*settings["args"], **settings["kwds"])
+    args, named = cast("list[float]", settings["args"]), cast("dict[str, float]", settings["kwds"])
+    frozen: Frozen = dist(*args, **named)
+    return frozen
 
 
-def _plain(value: Any) -> float | int:
+def _plain(value: Real) -> float | int:
     return int(value) if isinstance(value, Integral) else float(value)

@@ -17,7 +17,7 @@ import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.arms.base import Law
 from discreet.checks import interval, numbers
@@ -27,13 +27,15 @@ from discreet.errors import InvalidArgument
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-reward_of: Callable[[int, int, Any], float] = open_slot("reward_of")
+    from ..types import Floats
+
+reward_of: Callable[[int, int, Generator], float] = open_slot("reward_of")
 
 
 class NoState(NamedTuple):
     """Everything is in the function."""
 
-    nothing: Any
+    nothing: Floats
 
 
 def draw_function(
@@ -56,13 +58,13 @@ class FunctionLaw(Law):
     """The reward of arm a in round t is `reward(a, t, rng)`; means and bounds are declared."""
 
     name = "function"
-    reward: Callable[[int, int, Any], float]
+    reward: Callable[[int, int, Generator], float]
     means: tuple[float, ...]
     bounds: tuple[float, float] | None
 
     def __init__(
         self,
-        reward: Callable[[int, int, Any], float],
+        reward: Callable[[int, int, Generator], float],
         means: Sequence[float],
         bounds: tuple[float, float] | None = (0.0, 1.0),
     ) -> None:
@@ -83,7 +85,7 @@ class FunctionLaw(Law):
 
         return NoState(np.zeros(1))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Means, bounds, and the digest of the code: a function cannot be read back."""
         return {
             "law": self.name,

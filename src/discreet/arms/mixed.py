@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from discreet.arms.base import BETA, GAUSSIAN, TWO_POINT, Parametric, Part, taken
 from discreet.errors import InvalidArgument
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from numpy import float64, int64
     from numpy.random import Generator
     from numpy.typing import NDArray
+
+    from ..types import Json
 
 
 class MixedState(NamedTuple):
@@ -86,16 +88,16 @@ class Mixed(Parametric):
         single = [law.arranged([arm]) for law in self.laws for arm in range(law.arms)]
         return self._changed(laws=taken(single, order), means=taken(self.means, order))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The settings of every law."""
         return {"law": self.name, "laws": [law.to_dict() for law in self.laws]}
 
     @classmethod
-    def from_settings(cls, settings: dict[str, Any]) -> Mixed:
+    def from_settings(cls, settings: Json) -> Mixed:
         """The law with these settings."""
         from discreet.arms.catalogue import law_from_dict
 
-        laws = [law_from_dict(law) for law in settings["laws"]]
+        laws = [law_from_dict(law) for law in cast("Sequence[Json]", settings["laws"])]
         return cls(laws)  # type: ignore[arg-type]  # the constructor refuses what is not parametric
 
 

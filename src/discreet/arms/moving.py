@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.arms.base import Law, taken
 from discreet.checks import count, numbers
@@ -43,7 +43,7 @@ class MovingStandard(NamedTuple):
     best: NDArray[float64]
 
 
-def stretch_of(since: Any, t: int) -> int:
+def stretch_of(since: NDArray[int64], t: int) -> int:
     """The stretch that round t lies in."""
     low, high = 0, len(since)
     while high - low > 1:
@@ -122,7 +122,7 @@ class Moving(Law):
         since, means = self._arrays()
         return MovingStandard(since, means, means[:, self.best_fixed(horizon)].copy())
 
-    def ahead(self, t: Any, horizon: int) -> NDArray[float64]:
+    def ahead(self, t: NDArray[int64], horizon: int) -> NDArray[float64]:
         import numpy as np
 
         _, means = self._arrays()

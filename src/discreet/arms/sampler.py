@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from discreet.arms.base import Law, taken
-from discreet.arms.frozen import clipped_mean, from_dict, is_frozen, support, to_dict
+from discreet.arms.frozen import Frozen, clipped_mean, from_dict, is_frozen, support, to_dict
 from discreet.checks import count, interval, number, numbers
 from discreet.errors import InvalidArgument
 
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from numpy import float64, int64
     from numpy.random import Generator
     from numpy.typing import NDArray
+
+    from ..types import Json
+
+Sample: TypeAlias = "Frozen | Callable[[Generator, int], object]"
+"""What draws the rewards of an arm."""
 
 # A distribution is shared by all runs and may hold the caller's generator while it draws (scipy's
 # rvs restores an attribute): in parallel, runs could draw from each other's generators.
@@ -52,14 +57,14 @@ class Sampler(Law):
 
     name = "sampler"
     draw = staticmethod(draw_buffer)
-    samplers: tuple[Any, ...]
+    samplers: tuple[Sample, ...]
     means: tuple[float, ...]
     bounds: tuple[float, float] | None
     buffer: int
 
     def __init__(
         self,
-        samplers: Iterable[Any],
+        samplers: Iterable[Sample],
         means: float | Sequence[float] | None = None,
         bounds: tuple[float, float] | None = None,
         buffer: int = 1024,
@@ -86,8 +91,9 @@ class Sampler(Law):
         self.refill(state, rng)
         return state
 
-    def refill(self, state: Buffer, rng: Generator) -> bool:
+    def refill(self, state: NamedTuple, rng: Generator) -> bool:
         """Draw a new buffer for every arm that has used up its own."""
+        assert isinstance(state, Buffer)
         for arm, sampler in enumerate(self.samplers):
             if state.used[arm] == self.buffer:
                 state.values[arm] = self._checked(arm, sampler, rng)
@@ -106,13 +112,13 @@ class Sampler(Law):
                     sampler,
                     "clip inside the function and pass the means after clipping",
                 )
-        return tuple(clipped_mean(sampler, low, high) for sampler in self.samplers)
+        return tuple(clipped_mean(each, low, high) for each in self.samplers if is_frozen(each))
 
     def arranged(self, order: Sequence[int]) -> Sampler:
         """The samplers in another order."""
         return self._changed(samplers=taken(self.samplers, order), means=taken(self.means, order))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Scipy distributions by name and parameters; other samplers by description only."""
         return {
             "law": self.name,
@@ -123,20 +129,21 @@ class Sampler(Law):
         }
 
     @classmethod
-    def from_settings(cls, settings: dict[str, Any]) -> Sampler:
+    def from_settings(cls, settings: Json) -> Sampler:
         """The law with these settings, if all its samplers are scipy's."""
-        samplers = [from_dict(sampler) for sampler in settings["samplers"]]
-        return cls(samplers, settings["means"], settings["bounds"], settings["buffer"])
+        samplers = [from_dict(sampler) for sampler in cast("list[Json]", settings["samplers"])]
+        means, bounds = numbers("means", settings["means"]), interval("bounds", settings["bounds"])
+        return cls(samplers, means, bounds, cast("int", settings["buffer"]))
 
-    def _checked(self, arm: int, sampler: Any, rng: Generator) -> NDArray[float64]:
+    def _checked(self, arm: int, sampler: Sample, rng: Generator) -> NDArray[float64]:
         import numpy as np
 
-        drawn: Any
+        drawn: object
         if is_frozen(sampler):
             with _ONE_AT_A_TIME:
                 drawn = sampler.rvs(size=self.buffer, random_state=rng)
         else:
-            drawn = sampler(rng, self.buffer)
+            drawn = cast("Callable[[Generator, int], object]", sampler)(rng, self.buffer)
         argument = f"samplers[{arm}]"
         rule = f"return {self.buffer} finite numbers"
         try:
@@ -160,7 +167,7 @@ class Sampler(Law):
         return values.clip(low, high)
 
 
-def _samplers(samplers: object) -> tuple[Any, ...]:
+def _samplers(samplers: object) -> tuple[Sample, ...]:
     fix = "pass for instance [scipy.stats.beta(2, 3), scipy.stats.uniform()]"
     if not isinstance(samplers, Iterable) or isinstance(samplers, str):
         raise InvalidArgument("samplers", "be a sequence of samplers", samplers, fix)
@@ -174,7 +181,7 @@ def _samplers(samplers: object) -> tuple[Any, ...]:
     return each
 
 
-def _mean(arm: int, sampler: Any) -> float:
+def _mean(arm: int, sampler: Sample) -> float:
     fix = "pass means=[...], one true mean per arm"
     try:
         mean = sampler.mean() if is_frozen(sampler) else None
@@ -185,7 +192,7 @@ def _mean(arm: int, sampler: Any) -> float:
     return number(f"mean of samplers[{arm}]", mean, fix=fix)
 
 
-def _hull(samplers: tuple[Any, ...]) -> tuple[float, float] | None:
+def _hull(samplers: tuple[Sample, ...]) -> tuple[float, float] | None:
     """The smallest range that holds every support; None if there is none."""
     ends = [support(sampler) for sampler in samplers if is_frozen(sampler)]
     low, high = min((e[0] for e in ends), default=0.0), max((e[1] for e in ends), default=0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.arms.base import Law
 from discreet.checks import count, interval
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from numpy import float64
     from numpy.random import Generator
     from numpy.typing import ArrayLike, NDArray
+
+    from ..types import Ints
 
 
 class ListState(NamedTuple):
@@ -101,7 +103,7 @@ class RewardList(Law):
         """Itself: all arms are alike."""
         return self
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """All rewards, the number of arms and the bounds."""
         settings = super().to_dict()
         del settings["means"]
@@ -150,7 +152,7 @@ class RewardTable(Law):
     def standard(self, horizon: int) -> TableStandard:
         return TableStandard(self._array, self._array[:, self.best_fixed(horizon)].copy())
 
-    def ahead(self, t: Any, horizon: int) -> NDArray[float64]:
+    def ahead(self, t: Ints, horizon: int) -> NDArray[float64]:
         import numpy as np
 
         gain = self._array.max(axis=1) - self._array[:, self.best_fixed(horizon)]

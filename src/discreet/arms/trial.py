@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from discreet.arms.base import Law, taken
 from discreet.arms.bernoulli import Bernoulli
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from numpy import float64, int64
     from numpy.random import Generator
     from numpy.typing import NDArray
+
+    from ..types import Json
 
 
 @dataclass(frozen=True, init=False)
@@ -148,7 +150,7 @@ class Replay(Law):
         object.__setattr__(data, "assigned", tuple(number[arm] for arm in data.assigned))
         return self._changed(data=data, means=taken(self.means, order))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The embedded trial by name, another one in full."""
         from discreet.arms.embedded import OUTCOMES, actg175
 
@@ -162,11 +164,11 @@ class Replay(Law):
         return {"law": self.name, "data": full}
 
     @classmethod
-    def from_settings(cls, settings: dict[str, Any]) -> Replay:
+    def from_settings(cls, settings: Json) -> Replay:
         """The law with these settings."""
         from discreet.arms.embedded import NAME, actg175
 
-        data = settings["data"]
+        data = cast("dict[str, Any]", settings["data"])  # JSON; the constructors check it
         if set(data) == {"name", "outcome"} and data["name"] == NAME:
             return cls(actg175(data["outcome"]))
         return cls(TrialData(**data))

@@ -21,12 +21,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..arms.tables import RewardTable, draw_table
 from ..compiled import Function
 from ..errors import InvalidArgument
 from ..policies.view import View
+
+if TYPE_CHECKING:
+    from ..types import Floats, Ints
 
 DECISIONS = 12
 """Decisions that are played and written down, by default."""
@@ -34,7 +37,7 @@ OWN_CHOICE = -1
 """In `forced`: the policy's own arm is played."""
 
 
-def follow(state: Any, view: View, arm: int, t: int) -> int:
+def follow(state: object, view: View, arm: int, t: int) -> int:
     """The arm that the policy recommends."""
     return arm
 
@@ -59,8 +62,8 @@ class Adversary:
 class Plan(NamedTuple):
     """Rewards of every round and arm, and the arm that is forced in a round, or OWN_CHOICE."""
 
-    rewards: Any
-    forced: Any
+    rewards: Floats
+    forced: Ints
 
 
 def feed_plan(plan: Plan, view: View, arm: int, rounds: int, t: int) -> float:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import InvalidArgument
 from ..privacy.budgets import Budget, GaussianDP, Renyi
@@ -45,6 +45,8 @@ from .transcripts import Subject, Transcripts
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ..types import Floats, Ints
 
 FIRST_SEARCH = 400
 """Transcripts per side that every input gets first, where time is given; more if they are quick."""
@@ -107,8 +109,8 @@ class _Counts(NamedTuple):
     """
 
     tested: int
-    hits: Any
-    parts: Any
+    hits: Ints
+    parts: Ints
 
 
 class _Work:
@@ -291,7 +293,9 @@ class _Work:
         block = max(FEWEST, min(block, MOST_NUMBERS // max(1, len(self.subject.names))))
         while left > 0:
             before, more = self.counts, self._counted(min(left, block))
-            self.counts = _Counts(*(old + new for old, new in zip(before, more, strict=True)))
+            self.counts = _Counts(
+                before.tested + more.tested, before.hits + more.hits, before.parts + more.parts
+            )
             left -= more.tested
             bar.tell("testing")
 
@@ -316,7 +320,7 @@ class _Work:
             [int((side >= event.threshold).sum()) for side in scored[id(event.score)]]
             for event in self.events
         ]
-        parts: list[Any] = [
+        parts: list[Ints | list[int]] = [
             [] if self.partition is None else self.partition.counts(side) for side in sides
         ]
         return _Counts(count, np.array(hits, np.int64).reshape(-1, 2), np.array(parts, np.int64))
@@ -355,7 +359,7 @@ class _Work:
             complete=complete,
         )
 
-    def _limits(self, error: float) -> tuple[Any, Any, list[Proof]]:
+    def _limits(self, error: float) -> tuple[Floats, Floats, list[Proof]]:
         import numpy as np
 
         p, q, proofs = [], [], []
@@ -377,7 +381,7 @@ class _Work:
         return np.array(p), np.array(q), proofs
 
     def _parameter(
-        self, p: Any, q: Any, error: float
+        self, p: Floats, q: Floats, error: float
     ) -> tuple[tuple[str, float, float], Proof | None]:
         """The number that the claim is stated by, what was proved of it, and by which partition."""
         name, claimed = limits.own_parameter(self.budget)
@@ -398,7 +402,7 @@ class _Work:
         best, side = max(found)
         return (name, claimed, best), self._part(side, low[side], high[1 - side])
 
-    def _part(self, side: int, low: Any, high: Any) -> Proof:
+    def _part(self, side: int, low: Floats, high: Floats) -> Proof:
         """The part of the partition that tells most, for the record."""
         import numpy as np
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..arms.tables import RewardTable
 from ..errors import InvalidArgument
@@ -253,7 +253,7 @@ class Maker:
         batches = self._walk(arms, horizon, (), rest)
         if not batches:
             return None
-        tables: list[Any] = [
+        tables: list[list[Sequence[float]]] = [
             [[side[t]] * arms if t in side else rest for t in range(horizon)] for side in sides
         ]
         first, second = (RewardTable(table, self.policy.bounds) for table in tables)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..compiled import Kernel
 from ..errors import InvalidArgument
@@ -22,8 +22,12 @@ from .transcripts import Transcripts
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+    from ..types import Ints
 
-def choose_often(rule: Any, memory: Any, view: View, t: int, codes: Any, rng: Any) -> None:
+
+def choose_often(
+    rule: object, memory: object, view: View, t: int, codes: Ints, rng: Generator
+) -> None:
     """The next arm, again and again from the same history."""
     for number in range(len(codes)):
         codes[number] = choose(rule, memory, view, t, rng)

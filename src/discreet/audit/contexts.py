@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..compiled import Kernel
 from ..errors import InvalidArgument
@@ -28,6 +28,8 @@ from .transcripts import ABSENT, Buffers, Transcripts, in_buffers
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ..types import Floats, Ints
 
 ARMS, DIMENSION = 2, 2
 SEEN = 8
@@ -48,16 +50,17 @@ PRIVATE: tuple[tuple[Participant, Participant], ...] = (
 class Stream(NamedTuple):
     """The actions of every round, flat, its reward, and the round whose arm is not seen, or -1."""
 
-    actions: Any
-    rewards: Any
+    actions: Floats
+    rewards: Floats
     hidden: int
-    entries: Any
+    entries: Ints
     """of the released matrix, those that are written down"""
 
 
 def play_stream(
-    stream: Stream, schedule: Any, release: Any, rule: Any, ledger: Any, view: LinearView,
-    buffers: Buffers, arms: int, codes: Any, numbers: Any, rng: Any,
+    stream: Stream, schedule: object, release: object, rule: object, ledger: object,
+    view: LinearView,
+    buffers: Buffers, arms: int, codes: Ints, numbers: Floats, rng: Generator,
 ) -> None:  # fmt: skip
     """As many transcripts as `codes` has room for: the loop of `linear.loop`, written down."""
     rounds, dimension, codes_in_all = len(stream.rewards), len(view.noisy), arms**SEEN
@@ -162,7 +165,7 @@ class LinearRuns:
         codes, numbers = self._played(side, count, rng, self.releases)
         return Transcripts(codes, numbers.reshape(count, -1))
 
-    def _played(self, side: int, count: int, rng: Generator, room: int) -> tuple[Any, Any]:
+    def _played(self, side: int, count: int, rng: Generator, room: int) -> tuple[Ints, Floats]:
         """Arms and releases of so many transcripts, with room for so many releases in each."""
         import numpy as np
 

@@ -22,8 +22,8 @@ Bayes: with Jeffreys' priors the error rates are Beta(½ + wrong, ½ + right), a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any
 
 from ..errors import InvalidArgument
 from ..privacy.budgets import Budget, GaussianDP
@@ -147,13 +147,15 @@ def guarantee_of(claimed: Claim) -> Guarantee:
     return Guarantee(claimed, Definition.VIEW)
 
 
-def settled_delta(delta: Any, claimed: Claim) -> float:
+def settled_delta(delta: object, claimed: Claim) -> float:
     """The δ to bound ε at: the one given, else the claim's own; bound and claim share one δ."""
     delta, promise = check_delta(delta), guarantee_of(claimed)
     return limits.delta_of(promise.budget, delta or None) if promise.is_private else delta
 
 
-def check_counts(argument: str, counts: Any, runs: Any) -> tuple[tuple[int, int], tuple[int, int]]:
+def check_counts(
+    argument: str, counts: object, runs: object
+) -> tuple[tuple[int, int], tuple[int, int]]:
     """Two counts, each of at most as many as its runs."""
     fix = f"give two whole numbers, for example {argument}=(50, 300)"
     both = _pair(argument, counts, fix)
@@ -166,27 +168,34 @@ def check_counts(argument: str, counts: Any, runs: Any) -> tuple[tuple[int, int]
     return both, of
 
 
-def _pair(argument: str, values: Any, fix: str) -> tuple[int, int]:
+def _pair(argument: str, values: object, fix: str) -> tuple[int, int]:
+    pair: Iterable[object] = values if isinstance(values, Iterable) else ()
     try:
-        first, second = values
+        first, second = pair
     except (TypeError, ValueError):
         raise InvalidArgument(argument, "be two whole numbers", values, fix) from None
-    for value in (first, second):
-        if isinstance(value, bool) or not isinstance(value, Integral):
-            raise InvalidArgument(argument, "be two whole numbers", values, fix)
-    return int(first), int(second)
+    whole = [
+        int(value)
+        for value in (first, second)
+        if not isinstance(value, bool) and isinstance(value, Integral)
+    ]
+    if len(whole) < 2:
+        raise InvalidArgument(argument, "be two whole numbers", values, fix)
+    return whole[0], whole[1]
 
 
-def check_delta(delta: Any) -> float:
+def check_delta(delta: object) -> float:
     """δ in [0, 1)."""
     if isinstance(delta, bool) or not isinstance(delta, Real) or not 0.0 <= float(delta) < 1.0:
         raise InvalidArgument("delta", "be a number in [0, 1)", delta, "use a value such as 1e-5")
     return float(delta)
 
 
-def check_confidence(confidence: Any) -> float:
+def check_confidence(confidence: object) -> float:
     """A confidence strictly between 0 and 1."""
-    real = isinstance(confidence, Real) and not isinstance(confidence, bool)
-    if not real or not 0.0 < float(confidence) < 1.0:
+    level = 0.0
+    if not isinstance(confidence, bool) and isinstance(confidence, Real):
+        level = float(confidence)
+    if not 0.0 < level < 1.0:
         raise InvalidArgument("confidence", "lie between 0 and 1", confidence, "use 0.95")
-    return float(confidence)
+    return level

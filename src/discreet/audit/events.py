@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..privacy.budgets import ZCDP, Budget, GaussianDP, Renyi
 from . import limits
@@ -19,6 +19,8 @@ from .transcripts import Transcripts
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
+
+    from ..types import Floats, Ints
 
 PARTS = 24
 """Parts of the partition that Rényi divergences are bounded on."""
@@ -49,7 +51,7 @@ class Partition:
     score: Score
     edges: NDArray[float64]
 
-    def counts(self, seen: Transcripts) -> NDArray[Any]:
+    def counts(self, seen: Transcripts) -> Ints:
         """How many transcripts lie in each part."""
         import numpy as np
 
@@ -70,7 +72,7 @@ def choose_events(
     delta: float, error: float, most: int = 4,
 ) -> list[Event]:  # fmt: skip
     """The events that prove most on these transcripts, in each of the measures that count."""
-    found: list[tuple[Any, Score, Any, int]] = []
+    found: list[tuple[list[Floats], Score, Floats, int]] = []
     for score in scores:
         values = [score(first), score(second)]
         thresholds = _thresholds(values)
@@ -116,7 +118,7 @@ def choose_partition(scores: Sequence[Score], first: Transcripts, second: Transc
     return max(map(partition, scores), key=divergence)
 
 
-def measures_of(p: Any, q: Any, budget: Budget, delta: float) -> list[Any]:
+def measures_of(p: Floats, q: Floats, budget: Budget, delta: float) -> list[Floats]:
     """What events are ranked by: the bound on ε at δ, how much the claim is exceeded, and μ."""
     import numpy as np
 
@@ -128,7 +130,7 @@ def measures_of(p: Any, q: Any, budget: Budget, delta: float) -> list[Any]:
     return measures
 
 
-def _thresholds(values: Sequence[Any]) -> Any:
+def _thresholds(values: Sequence[Floats]) -> Floats:
     """Quantiles of both sides, dense in the tails; every value where there are few."""
     import numpy as np
 
@@ -139,7 +141,7 @@ def _thresholds(values: Sequence[Any]) -> Any:
     return np.unique(pooled[places])
 
 
-def _hits(values: Any, thresholds: Any) -> Any:
+def _hits(values: Floats, thresholds: Floats) -> Ints:
     import numpy as np
 
     return len(values) - np.searchsorted(np.sort(values), thresholds, side="left")

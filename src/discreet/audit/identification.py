@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..compiled import Kernel, open_slot
 from ..errors import InvalidArgument
@@ -29,6 +29,8 @@ from .transcripts import Buffers, Transcripts, in_buffers
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+    from ..types import Floats, Ints
+
 
 RELEASES = 4
 """How many releases are written down."""
@@ -37,15 +39,15 @@ RELEASES = 4
 class Tape(NamedTuple):
     """The rewards of every arm in the order of its pulls: all `base`, but for one."""
 
-    base: Any
+    base: Floats
     arm: int
     pull: int
     reward: float
-    taken: Any
+    taken: Ints
     """pulls of every arm whose reward was handed out"""
 
 
-def draw_tape(tape: Tape, arm: int, rounds: int, t: int, rng: Any) -> tuple[float, int]:
+def draw_tape(tape: Tape, arm: int, rounds: int, t: int, rng: Generator) -> tuple[float, int]:
     """The next rewards of an arm, as the loop asks a law for them."""
     total = tape.base[arm] * rounds
     place = tape.pull - tape.taken[arm]
@@ -59,9 +61,10 @@ run: Callable[..., int] = open_slot("run")
 
 
 def identify_often(
-    tape: Tape, schedule: Any, release: Any, rule: Any, stopping: Any, ledger: Any, memory: Any,
-    view: View, batches: Any, ease: Any, course: Course, buffers: Buffers, limit: int, codes: Any,
-    numbers: Any, rng: Any,
+    tape: Tape, schedule: object, release: object, rule: object, stopping: object, ledger: object,
+    memory: object,
+    view: View, batches: Batches, ease: Ease, course: Course, buffers: Buffers, limit: int,
+    codes: Ints, numbers: Floats, rng: Generator,
 ) -> None:  # fmt: skip
     """As many identifications as `codes` has room for."""
     arms = len(view.size)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import InvalidArgument
 from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
@@ -30,6 +30,8 @@ from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
+
+    from ..types import Floats, Ints
 
 ORDERS = (1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0)
 """Rényi orders at which a zCDP claim is tested."""
@@ -40,7 +42,7 @@ DEFAULT_DELTA = 1e-3
 """The δ at which claims without one, such as zCDP, are shown as an ε."""
 
 
-def clopper_pearson_lower(hits: Any, trials: Any, error: float) -> NDArray[float64]:
+def clopper_pearson_lower(hits: int | Ints, trials: int, error: float) -> NDArray[float64]:
     """The p at which so many hits or more have probability `error`; 0 for no hits.
 
     P(p < lower) <= error for every p. Arrays are taken element by element.
@@ -53,7 +55,7 @@ def clopper_pearson_lower(hits: Any, trials: Any, error: float) -> NDArray[float
     return np.where(hits > 0, inside, 0.0)
 
 
-def clopper_pearson_upper(hits: Any, trials: Any, error: float) -> NDArray[float64]:
+def clopper_pearson_upper(hits: int | Ints, trials: int, error: float) -> NDArray[float64]:
     """The p at which so many hits or fewer have probability `error`; 1 for nothing but hits."""
     return 1.0 - clopper_pearson_lower(trials - hits, trials, error)
 
@@ -72,7 +74,7 @@ def epsilon_lower(
     return float(epsilon_bound(p, q, delta))
 
 
-def epsilon_bound(p: Any, q: Any, delta: float) -> Any:
+def epsilon_bound(p: float | Floats, q: float | Floats, delta: float) -> Floats:
     """The largest ε that is ruled out: max{log((p-δ)/q), log((1-q-δ)/(1-p)), 0}."""
     import numpy as np
 
@@ -80,10 +82,11 @@ def epsilon_bound(p: Any, q: Any, delta: float) -> Any:
         inside = np.log(np.maximum(p - delta, 0.0) / q)
         outside = np.log(np.maximum(1.0 - q - delta, 0.0) / (1.0 - p))
     both = np.maximum(np.nan_to_num(inside, nan=0.0), np.nan_to_num(outside, nan=0.0))
-    return np.maximum(both, 0.0)
+    bound: Floats = np.maximum(both, 0.0)
+    return bound
 
 
-def mu_bound(p: Any, q: Any) -> Any:
+def mu_bound(p: float | Floats, q: float | Floats) -> Floats:
     """Φ⁻¹(p) - Φ⁻¹(q), at least 0."""
     import numpy as np
     from scipy.special import ndtri
@@ -108,7 +111,7 @@ def rho_bound(p: NDArray[float64], q: NDArray[float64]) -> float:
     return max(renyi_bound(p, q, order) / order for order in ORDERS)
 
 
-def allowed(budget: Budget, q: Any) -> Any:
+def allowed(budget: Budget, q: Floats) -> Floats:
     """The largest p that a budget allows where the neighbour has q: never too small."""
     import numpy as np
     from scipy.special import ndtr, ndtri
@@ -119,11 +122,12 @@ def allowed(budget: Budget, q: Any) -> Any:
     levels, deltas = _curve(budget)
     inside = np.exp(levels) * q + deltas
     outside = 1.0 - np.exp(-levels) * (1.0 - q - deltas)
-    return np.minimum(np.minimum(inside, outside).min(axis=-1), 1.0)
+    least: Floats = np.minimum(np.minimum(inside, outside).min(axis=-1), 1.0)
+    return least
 
 
 @lru_cache(maxsize=64)
-def _curve(budget: Budget) -> tuple[Any, Any]:
+def _curve(budget: Budget) -> tuple[Floats, Floats]:
     import numpy as np
 
     own = (budget.epsilon,) if isinstance(budget, Pure | Approximate) else ()

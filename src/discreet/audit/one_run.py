@@ -19,7 +19,7 @@ fixed before the run, and canaries must not crowd each other out (take them orth
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from ..errors import InvalidArgument
 from ..privacy.curves import gaussian_epsilon, largest
@@ -101,7 +101,7 @@ def rejected(canaries: int, guesses: int, right: int, mu: float, error: float) -
     return hit + wrong > guesses / canaries
 
 
-def _largest(ruled_out: Any, most: float) -> float:
+def _largest(ruled_out: Callable[[float], bool], most: float) -> float:
     """The largest value that is ruled out, 0 if none is."""
     if not ruled_out(0.0):
         return 0.0
@@ -109,7 +109,7 @@ def _largest(ruled_out: Any, most: float) -> float:
     return largest(ruled_out, low, most) if ruled_out(low) else 0.0
 
 
-def _check(canaries: Any, guesses: Any, right: Any) -> None:
+def _check(canaries: int, guesses: int, right: int) -> None:
     for name, value in (("canaries", canaries), ("guesses", guesses), ("right", right)):
         if isinstance(value, bool) or not isinstance(value, int):
             raise InvalidArgument(name, "be a whole number", value, "use 1000, 100 and 95")

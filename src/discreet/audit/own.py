@@ -16,13 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ..errors import InvalidArgument
 from .transcripts import ABSENT, MOST_CODES, Transcripts
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ..types import Floats
 
 OTHER = 0
 """The code of all outputs that came after there were too many different ones to tell apart."""
@@ -75,7 +77,7 @@ class Each:
             codes[number] = self._written(seen, numbers[number])
         return Transcripts(codes, numbers)
 
-    def _written(self, seen: list[object], numbers: Any) -> int:
+    def _written(self, seen: list[object], numbers: Floats) -> int:
         """Write the numbers down, and return the code of the rest."""
         rest: list[object] = []
         for place, item in enumerate(seen):
@@ -90,7 +92,7 @@ class Each:
 
 def _add(output: object, seen: list[object]) -> None:
     """Flatten an output into floats and things that can be told apart."""
-    plain: Any = output.tolist() if hasattr(output, "tolist") else output
+    plain: object = output.tolist() if hasattr(output, "tolist") else output
     if isinstance(plain, list | tuple):
         for item in plain:
             _add(item, seen)
@@ -110,11 +112,14 @@ class Agent(Protocol):
         """Learn what came of it."""
 
 
+A = TypeVar("A", bound=Agent)
+
+
 def played(
-    make: Callable[[Generator], Agent],
+    make: Callable[[Generator], A],
     first: Sequence[float],
     second: Sequence[float],
-    shows: Callable[[Any], Iterable[float]] | None = None,
+    shows: Callable[[A], Iterable[float]] | None = None,
 ) -> Each:
     """Transcripts of an object with `select()` and `update(arm, reward)` on two lists of rewards.
 
@@ -149,8 +154,8 @@ def played(
 
 
 def agents(
-    make: Callable[[Generator], Agent], horizon: int = 8,
-    shows: Callable[[Any], Iterable[float]] | None = None,
+    make: Callable[[Generator], A], horizon: int = 8,
+    shows: Callable[[A], Iterable[float]] | None = None,
 ) -> list[Each]:  # fmt: skip
     """`played` on lists of rewards in [0, 1] that differ early, in the middle or late."""
     if isinstance(horizon, bool) or not isinstance(horizon, int) or horizon < 1:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from ..errors import InvalidArgument
 from ..privacy.mechanisms import Gaussian, Laplace, Mechanism, RandomisedResponse, TruncatedLaplace
@@ -21,6 +21,9 @@ from .transcripts import Transcripts
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+    from numpy.typing import ArrayLike
+
+    from ..types import Floats
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Plain:
     A draw that may raise is one for `Each`, which runs a mechanism once at a time and counts that.
     """
 
-    draw: Callable[[int, int, Generator], Any]
+    draw: Callable[[int, int, Generator], ArrayLike]
     names: tuple[str, ...] = ("output",)
     inputs: str = "0 or 1"
     codes: int = 1
@@ -49,14 +52,14 @@ class Plain:
 
         width = len(self.names)
         drawn = self.draw(side, count, rng)
-        numbers: Any = np.zeros((count, 0))
-        codes: Any = np.zeros(count, np.int64)
+        numbers: ArrayLike = np.zeros((count, 0))
+        codes: ArrayLike = np.zeros(count, np.int64)
         if self.codes == 1:
             numbers = drawn
         elif width == 0:
             codes = drawn
         else:
-            codes, numbers = drawn
+            codes, numbers = cast("tuple[ArrayLike, ArrayLike]", drawn)  # as it is to be
         codes = np.asarray(codes)
         if codes.dtype.kind not in "iub" or codes.size != count:
             raise InvalidArgument(
@@ -72,7 +75,7 @@ class Plain:
         return Transcripts(codes.reshape(count).astype(np.int64), shaped)
 
 
-def _drawn(mechanism: Mechanism, side: int, count: int, rng: Generator) -> Any:
+def _drawn(mechanism: Mechanism, side: int, count: int, rng: Generator) -> Floats:
     """Whole arrays of the laws that `mechanism.draw` draws from one by one."""
     import numpy as np
 
@@ -82,7 +85,7 @@ def _drawn(mechanism: Mechanism, side: int, count: int, rng: Generator) -> Any:
         case Gaussian(scale=scale, sensitivity=sensitivity):
             return side * sensitivity + scale * rng.standard_normal(count)
         case RandomisedResponse(epsilon=epsilon):
-            truth = 1.0 / (1.0 + np.exp(-epsilon))
+            truth = float(1.0 / (1.0 + np.exp(-epsilon)))
             return (rng.random(count) < (truth if side else 1.0 - truth)).astype(float)
         case TruncatedLaplace(sensitivity=sensitivity):
             noise = np.array([mechanism.draw(rng) for _ in range(count)])

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 from ..privacy.guarantees import Guarantee
 from .limits import claimed_epsilon, delta_of
@@ -34,7 +33,7 @@ class Proof:
     hits: tuple[int, int]
     of: int
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         return {
             "event": self.event,
@@ -121,7 +120,7 @@ class Audit:
             return "nothing was claimed"
         return f"no violation found with {self.transcripts:,} {self.runs}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """What `discreet audit --json` prints."""
         name, claimed, lower = self.parameter
         return {

@@ -21,13 +21,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from .transcripts import Subject, Transcripts
 
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
+
+    from ..types import Floats, Ints
 
 BINS = 64
 """Bins of one part, of equal frequency, at most."""
@@ -146,12 +148,12 @@ def learn(subject: Subject, first: Transcripts, second: Transcripts, parts: int 
     return scores
 
 
-def _varies(first: Any, second: Any) -> bool:
+def _varies(first: Floats, second: Floats) -> bool:
     least = min(first.min(), second.min())
     return bool(least < max(first.max(), second.max()))
 
 
-def _code_ratio(codes: int, first: Any, second: Any, what: str) -> CodeRatio:
+def _code_ratio(codes: int, first: Ints, second: Ints, what: str) -> CodeRatio:
     import numpy as np
 
     seen = [np.bincount(side, minlength=codes) + 0.5 for side in (first, second)]
@@ -205,18 +207,20 @@ def _projection(columns: list[int], first: Transcripts, second: Transcripts) -> 
     )
     means = means / seen
     centred = [np.where(mask, side - means, 0.0) for mask, side in zip(there, both, strict=True)]
-    spread = sum(_covariance(side[:MOST_PROJECTED]) for side in centred)
+    one, other = (_covariance(side[:MOST_PROJECTED]) for side in centred)
+    spread = one + other
     hair = 1e-9 * max(float(np.trace(spread)) / len(spread), 1e-12)
     difference = centred[1].mean(axis=0) - centred[0].mean(axis=0)
     weights = np.linalg.solve(spread + hair * np.eye(len(spread)), difference)
     return Projection(weights, means, tuple(columns))
 
 
-def _covariance(numbers: Any) -> Any:
+def _covariance(numbers: Floats) -> Floats:
     import numpy as np
 
     centred = numbers - numbers.mean(axis=0)
-    return np.einsum("ni,nj->ij", centred, centred) / max(len(numbers) - 1, 1)
+    spread: Floats = np.einsum("ni,nj->ij", centred, centred)
+    return spread / max(len(numbers) - 1, 1)
 
 
 def _totals(parts: Sequence[Part], first: Transcripts, second: Transcripts) -> list[Score]:
@@ -231,16 +235,17 @@ def _totals(parts: Sequence[Part], first: Transcripts, second: Transcripts) -> l
     for part in parts:
         one, other = part(first), part(second)
         edges, low = _edges(one, other)
-        counts = [
+        counts: list[Ints] = [
             np.bincount(np.searchsorted(edges, side, side="right"), minlength=len(edges) + 1)
             for side in (one, other)
         ]
-        ratios = np.log((counts[1] + 1.0) / (counts[0] + 1.0))
+        zero, more = (side.astype(np.float64) + 1.0 for side in counts)
+        ratios = np.log(more / zero)
         # whether a number was published at all follows from the numbers before it
         ratios[1] = 0.0
         smooth = ratios.copy()
         inside = slice(low, len(edges) - 1)
-        smooth[inside] = _monotone(counts[0][inside] + 1.0, counts[1][inside] + 1.0)
+        smooth[inside] = _monotone(zero[inside], more[inside])
         all_edges.append(edges)
         all_ratios.append(ratios)
         all_smooth.append(smooth)
@@ -249,7 +254,7 @@ def _totals(parts: Sequence[Part], first: Transcripts, second: Transcripts) -> l
     return [*found, Total(tuple(parts), tuple(all_edges), tuple(all_smooth), name)]
 
 
-def _edges(one: Any, other: Any) -> tuple[Any, int]:
+def _edges(one: Floats, other: Floats) -> tuple[Floats, int]:
     """Edges of equal frequency among the numbers, and those around what is none; the first bin of
     numbers."""
     import numpy as np
@@ -264,7 +269,7 @@ def _edges(one: Any, other: Any) -> tuple[Any, int]:
     return np.concatenate([SPECIAL[:2], inner, SPECIAL[2:]]), 2
 
 
-def _monotone(zero: Any, one: Any) -> Any:
+def _monotone(zero: Floats, one: Floats) -> Floats:
     """Log ratios one/zero that rise, or fall, from bin to bin: neighbours in the wrong order are
     pooled (Ayer et al. 1955)."""
     import numpy as np

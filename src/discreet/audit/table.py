@@ -8,10 +8,10 @@ and writes docs/audits.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, TypedDict
 
 import typer
 
@@ -77,7 +77,15 @@ def _line(row: Audit) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def attacks(options: dict[str, Any]) -> Iterator[Audit]:
+class Effort(TypedDict):
+    """What every row is given."""
+
+    seconds: float
+    seed: int
+    confidence: float
+
+
+def attacks(options: Effort) -> Iterator[Audit]:
     """All private policies, identifiers, live noise, linear rows."""
     for entry in CATALOGUE.values():
         policy = entry.example()
@@ -85,8 +93,10 @@ def attacks(options: dict[str, Any]) -> Iterator[Audit]:
             yield audit(policy, **options)
     for name, row in IDENTIFIERS.items():
         if row.private:
-            size: dict[str, Any] = {"participants": 64} if "participants" in row.options else {}
-            identifier = row.asked(epsilon=1.0, **size)
+            sized = "participants" in row.options
+            identifier = (
+                row.asked(epsilon=1.0, participants=64) if sized else row.asked(epsilon=1.0)
+            )
             subjects = identifications(identifier)
             yield attack(subjects, identifier.guarantee, name=f"{name} (identify)", **options)
     for name in LIVE:
@@ -107,10 +117,12 @@ def attacks(options: dict[str, Any]) -> Iterator[Audit]:
             yield audit(linear, **options)
 
 
-def live_trials(policy: Any, **options: Any) -> list[TrialRuns]:
+def live_trials(
+    policy: Policy, make: Callable[..., Trial] = Trial, horizon: int | None = 4
+) -> list[TrialRuns]:
     """Live trials of four participants, the first or the third of whom answers 0 or 1."""
     return [
-        TrialRuns(policy, (0.0,) * 4, one_of_four(place, 1.0), **{"horizon": 4, **options})
+        TrialRuns(policy, (0.0,) * 4, one_of_four(place, 1.0), horizon=horizon, make=make)
         for place in (0, 2)
     ]
 
@@ -139,7 +151,7 @@ def main(
     confidence: Annotated[float, typer.Option(help="Confidence of every row.")] = 0.99,
 ) -> None:
     """Audit all private rows and write the page."""
-    options: dict[str, Any] = {"seconds": seconds, "seed": seed, "confidence": confidence}
+    options = Effort(seconds=seconds, seed=seed, confidence=confidence)
     done: list[Audit] = []
     for attacked in attacks(options):
         if not attacked.complete:

@@ -17,7 +17,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import InvalidArgument
 from ..policies import Policy
@@ -27,9 +27,12 @@ from .plain import Plain
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+    from numpy.typing import ArrayLike
+
+    from ..types import Floats
 
 
-def lowest_bit(values: Any) -> Any:
+def lowest_bit(values: ArrayLike) -> Floats:
     """The exponent of the lowest set bit: x is an odd multiple of 2^result. 0 for x = 0."""
     import numpy as np
 
@@ -39,7 +42,7 @@ def lowest_bit(values: Any) -> Any:
     return np.where(whole == 0, 0.0, exponent - 53 + trailing)
 
 
-def releaser(policy: Policy, source: Source) -> Callable[[float, Any], float]:
+def releaser(policy: Policy, source: Source) -> Callable[[float, Generator], float]:
     """`release(reward, rng)`: the noisy sum of a batch of one reward, from a fresh curator."""
     setting = policy.setting(2, 1 << 10, source)
     release = policy.release
@@ -48,11 +51,11 @@ def releaser(policy: Policy, source: Source) -> Callable[[float, Any], float]:
     respond = None if kernel is None else kernel.interpreted()
     parameters = release.parameters(setting)
 
-    def one(reward: float, rng: Any) -> float:
+    def one(reward: float, rng: Generator) -> float:
         ledger, view = release.ledger(setting), fresh_view(2)
         view.pulls[0] = 1
         # the secure source counts in whole units and takes no generator
-        total: Any = round(reward * source.unit) if source.secure else reward
+        total: float = round(reward * source.unit) if source.secure else reward
         drawn = None if source.secure else rng
         if respond is not None:
             total = respond(parameters, total, drawn)
@@ -68,7 +71,7 @@ def grid_traces(policy: Policy, source: Source, rewards: tuple[float, float] = (
 
     release = releaser(policy, source)
 
-    def draw(side: int, count: int, rng: Generator) -> Any:
+    def draw(side: int, count: int, rng: Generator) -> Floats:
         values = np.array([release(rewards[side], rng) for _ in range(count)])
         near = np.abs(values - 0.5) < 0.5  # where the two grids differ and both are likely
         return np.stack([values, lowest_bit(values), np.where(near, lowest_bit(values), 99)], 1)
@@ -97,7 +100,7 @@ def release_timing(
     rewards: tuple[float, float] = (0.0, 1.0),
     pairs: int = 2000,
     confidence: float = 0.99,
-    release: Callable[[float, Any], float] | None = None,
+    release: Callable[[float, Generator], float] | None = None,
     seed: int | None = None,
 ) -> Timing:
     """Time releases of two rewards in random order; `release` replaces the policy's own."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..compiled import Function, Kernel, open_slot
 from ..errors import InvalidArgument
@@ -28,6 +28,8 @@ from .adversaries import DECISIONS, Adversary
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ..types import Floats, Ints
 
 MOST_CODES = 20_000
 """Action sequences are told apart exactly as long as there are no more of them."""
@@ -43,8 +45,8 @@ class Transcripts(NamedTuple):
     A number that was not published is `ABSENT`. NaN and infinities are outputs like any other.
     """
 
-    codes: Any
-    numbers: Any
+    codes: Ints
+    numbers: Floats
 
     def cut(self, start: int, end: int) -> Transcripts:
         """Some of them."""
@@ -82,33 +84,33 @@ class Subject(Protocol):
 class Buffers(NamedTuple):
     """All arrays of a run, and how they were at the beginning."""
 
-    floats: Any
-    integers: Any
-    clean_floats: Any
-    clean_integers: Any
+    floats: Floats
+    integers: Ints
+    clean_floats: Floats
+    clean_integers: Ints
 
 
 class Seen(NamedTuple):
     """Scratch: how often a number of every arm was published, and the last one."""
 
-    releases: Any
-    last: Any
+    releases: Ints
+    last: Floats
 
 
-feed: Callable[[Any, View, int, int, int], float] = open_slot("feed")
-steer: Callable[[Any, View, int, int], int] = open_slot("steer")
-respond: Callable[[Any, float, Any], float] = open_slot("respond")
+feed: Callable[[object, View, int, int, int], float] = open_slot("feed")
+steer: Callable[[object, View, int, int], int] = open_slot("steer")
+respond: Callable[[object, float, Generator], float] = open_slot("respond")
 
 
 def collect_sum(
-    adversary: Any, release: Any, view: View, arm: int, rounds: int, t: int, rng: Any
+    adversary: object, release: object, view: View, arm: int, rounds: int, t: int, rng: Generator
 ) -> float:
     """A trusted curator is handed the sum of the batch."""
     return feed(adversary, view, arm, rounds, t)
 
 
 def collect_answers(
-    adversary: Any, release: Any, view: View, arm: int, rounds: int, t: int, rng: Any
+    adversary: object, release: object, view: View, arm: int, rounds: int, t: int, rng: Generator
 ) -> float:
     """Every user's device answers for one reward; the curator sums the answers."""
     total = 0.0
@@ -117,13 +119,13 @@ def collect_answers(
     return total
 
 
-collect: Callable[[Any, Any, View, int, int, int, Any], float] = open_slot("collect")
+collect: Callable[[object, object, View, int, int, int, Generator], float] = open_slot("collect")
 
 
 def play(
-    adversary: Any, schedule: Any, release: Any, rule: Any, ledger: Any, memory: Any, view: View,
-    buffers: Buffers, seen: Seen, start: int, horizon: int, decisions: int, digits: int, codes: Any,
-    sums: Any, rng: Any,
+    adversary: object, schedule: object, release: object, rule: object, ledger: object,
+    memory: object, view: View, buffers: Buffers, seen: Seen, start: int, horizon: int,
+    decisions: int, digits: int, codes: Ints, sums: Floats, rng: Generator,
 ) -> None:  # fmt: skip
     """As many transcripts as `codes` has room for.
 
@@ -187,28 +189,26 @@ def transcript_kernel(policy: Policy, feeding: Function, steering: Function) -> 
     )
 
 
-def in_buffers(*states: Any) -> tuple[list[Any], Buffers]:
+def in_buffers(*states: NamedTuple) -> tuple[list[NamedTuple], Buffers]:
     """The same states with all their arrays in two buffers."""
     import numpy as np
 
     arrays = [array for state in states for array in state if isinstance(array, np.ndarray)]
-    kinds: dict[bool, Any] = {}
-    for is_float in (True, False):
-        mine = [array for array in arrays if (array.dtype.kind == "f") is is_float]
-        kind = np.float64 if is_float else np.int64
-        kinds[is_float] = np.concatenate([*mine, np.zeros(0, kind)]).astype(kind)
+    real = [array for array in arrays if array.dtype.kind == "f"]
+    whole = [array for array in arrays if array.dtype.kind != "f"]
+    floats: Floats = np.concatenate([*real, np.zeros(0)]).astype(np.float64)
+    integers: Ints = np.concatenate([*whole, np.zeros(0, np.int64)]).astype(np.int64)
     taken = {True: 0, False: 0}
 
-    def moved(value: Any) -> Any:
+    def moved(value: object) -> object:
         if not isinstance(value, np.ndarray):
             return value
         is_float = value.dtype.kind == "f"
         start = taken[is_float]
         taken[is_float] = start + value.size
-        return kinds[is_float][start : start + value.size]
+        return (floats if is_float else integers)[start : start + value.size]
 
-    inside = [type(state)(*map(moved, state)) for state in states]
-    floats, integers = kinds[True], kinds[False]
+    inside = [state._make(map(moved, state)) for state in states]
     return inside, Buffers(floats, integers, floats.copy(), integers.copy())
 
 
@@ -278,7 +278,7 @@ class Runs:
             return Transcripts(codes, np.zeros((count, 0)))
         return Transcripts(codes, sums.reshape(count, -1))
 
-    def fill(self, side: int, codes: Any, sums: Any, rng: Generator) -> None:
+    def fill(self, side: int, codes: Ints, sums: Floats, rng: Generator) -> None:
         """Play as many transcripts as there is room for."""
         import numpy as np
 

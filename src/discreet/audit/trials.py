@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import InvalidArgument
 from ..live import Trial
@@ -24,6 +24,8 @@ from .transcripts import ABSENT, MOST_CODES, Transcripts
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ..types import Floats
 
 Outcomes = tuple[float | None, ...]
 STATUSES = ("collecting", "settling", "finished")
@@ -55,8 +57,8 @@ class TrialRuns:
     arms: int = 2
     horizon: int | None = None
     deadline: float | None = None
-    make: Callable[..., Any] = Trial
-    between: Callable[[Any], Any] | None = None
+    make: Callable[..., Trial] = Trial
+    between: Callable[[Trial], Trial] | None = None
     repeats: int = 1
     together: int = 1
 
@@ -120,7 +122,7 @@ class TrialRuns:
             codes[number] = self._play(outcomes, numbers[number])
         return Transcripts(codes, numbers)
 
-    def _play(self, outcomes: Outcomes, numbers: Any) -> int:
+    def _play(self, outcomes: Outcomes, numbers: Floats) -> int:
         clock, code, entered = Clock(), 0, 0
         trial = self.make(
             self.policy, self.arms, horizon=self.horizon, deadline=self.deadline, clock=clock
@@ -138,10 +140,10 @@ class TrialRuns:
         return int(code * self._kinds ** (self.digits - entered))
 
     def _step(
-        self, trial: Any, clock: Clock, unit: int, outcome: float | None, numbers: Any
-    ) -> tuple[Any, int]:
+        self, trial: Trial, clock: Clock, unit: int, outcome: float | None, numbers: Floats
+    ) -> tuple[Trial, int]:
         """One unit: the trial to go on with, and the arm and status as one number."""
-        arm = trial.assign(unit)
+        arm = int(trial.assign(unit))  # a number: arms have no names here
         if outcome is not None:
             trial.record(unit, outcome)
         due = None

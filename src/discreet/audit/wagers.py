@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import InvalidArgument
 from .counts import Claim, audited, check_confidence, check_delta, settled_delta
@@ -30,6 +30,8 @@ from .result import Audit
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
+
+    from ..types import Floats, Ints
 
 STEP = 0.02
 """Distance of the ε that `wagers` tests, from 0 upwards."""
@@ -97,9 +99,7 @@ def wagers(
     )  # fmt: skip
 
 
-def _log_wealth(
-    outcomes: NDArray[Any], past: NDArray[float64], epsilon: float, delta: float
-) -> float:
+def _log_wealth(outcomes: Ints, past: NDArray[float64], epsilon: float, delta: float) -> float:
     """The largest log-wealth on the way."""
     import numpy as np
 
@@ -113,7 +113,7 @@ def _gains(epsilon: float, delta: float) -> tuple[float, float, float, float]:
     return -delta, 1.0 - delta, -factor - delta, 1.0 - factor - delta
 
 
-def _stake(seen: NDArray[float64], epsilon: float, delta: float) -> Any:
+def _stake(seen: NDArray[float64], epsilon: float, delta: float) -> Floats:
     """About the λ that maximises Σ seen·log(1 + λx) on [0, most], by Newton's steps; any is valid.
 
     `seen` counts the four outcomes, (4,) or (4, pairs).
@@ -122,7 +122,7 @@ def _stake(seen: NDArray[float64], epsilon: float, delta: float) -> Any:
 
     gains = np.array(_gains(epsilon, delta)).reshape(4, *([1] * (seen.ndim - 1)))
     most = KEPT / (math.exp(epsilon) + delta)
-    stake = np.clip((seen * gains).sum(axis=0) / (seen * gains**2).sum(axis=0), 0.0, most)
+    stake: Floats = np.clip((seen * gains).sum(axis=0) / (seen * gains**2).sum(axis=0), 0.0, most)
     for _ in range(3):
         over = gains / (1.0 + stake * gains)
         stake = np.clip(stake + (seen * over).sum(axis=0) / (seen * over**2).sum(axis=0), 0.0, most)

@@ -31,7 +31,7 @@ import inspect
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from ..checks import one_of
 from ..policies import (
@@ -68,6 +68,9 @@ from .thresholds import (
     Threshold,
 )
 
+if TYPE_CHECKING:
+    from ..types import Json
+
 
 class IdentifierRow(Entry[Identifier]):
     """A line of the catalogue; a private one takes an ε, or a budget of several kinds."""
@@ -81,23 +84,23 @@ class IdentifierRow(Entry[Identifier]):
         return "budget" in inspect.signature(self.build).parameters
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, object]:
         return {name: value for name, value in super().options.items() if name != "budget"}
 
-    def policy(self, budget: Budget | None = None, **options: Any) -> Identifier:
+    def policy(self, budget: Budget | None = None, **options: object) -> Identifier:
         self.check(budget, options)
         served = None if budget is None else self.served(budget)
         epsilon = served.epsilon if isinstance(served, Pure) else None
         given = {"budget": served} if self.optional else {"epsilon": epsilon}
         made: Identifier = self.build(**(given if self.private else {}), **options)
         made = self.stating(replace(made, name=self.name), budget)
-        recipe: dict[str, Any] = {"goal": "identify", "name": self.name, "epsilon": epsilon}
+        recipe: dict[str, object] = {"goal": "identify", "name": self.name, "epsilon": epsilon}
         if budget is not None and (epsilon is None or made.keeps is not None):
             recipe |= {"epsilon": None, "budget": budget.to_dict()}
         return replace(made, recipe=recipe | options)
 
     @classmethod
-    def from_recipe(cls, recipe: Mapping[str, Any]) -> Identifier:
+    def from_recipe(cls, recipe: Mapping[str, object]) -> Identifier:
         return identifier_from_recipe(recipe)
 
 
@@ -106,7 +109,7 @@ IDENTIFIERS = IdentifierRow.catalogue
 row = IdentifierRow.enter
 
 
-def identifier(name: str, **budget_and_options: Any) -> Identifier:
+def identifier(name: str, *, budget: Budget | None = None, **options: object) -> Identifier:
     """An identification policy by name; `discreet.policy` knows all kinds.
 
     >>> identifier("adap-tt-star", epsilon=0.1, version="thesis-k2").delta_correct
@@ -114,20 +117,21 @@ def identifier(name: str, **budget_and_options: Any) -> Identifier:
     >>> print(identifier("evidence-tt", rho=0.1).guarantee.short())
     ρ = 0.1 (interactive)
     """
-    return IdentifierRow.named(name).asked(**budget_and_options)
+    return IdentifierRow.named(name).asked(budget=budget, **options)
 
 
-def identifier_from_recipe(recipe: Mapping[str, Any]) -> Identifier:
+def identifier_from_recipe(recipe: Mapping[str, object]) -> Identifier:
     """The identifier that a saved recipe names; older ones call the risk delta."""
-    options = dict(recipe)
+    options = dict(recipe)  # JSON, which the rows check
+    name = str(options.pop("name"))
+    said = options.pop("budget", None)
+    budget = None if said is None else budget_from_dict(cast("Json", said))
     risk = options.pop("risk", options.pop("delta", None))
     options.pop("goal", None)
     mixed = options.pop("mixed", True)
-    if options.get("budget") is not None:
-        options["budget"] = budget_from_dict(options["budget"])
-    row = identifier(**options)
+    row = identifier(name, budget=budget, **options)
     row = row if mixed else row.batched()
-    return row if risk is None else row.at(risk)
+    return row if risk is None else row.at(cast("float", risk))
 
 
 def _threshold(asked: str, proved: Threshold) -> Threshold:

@@ -20,12 +20,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..policies import Geometric, Release, Rule, Schedule, Setting
 from ..policies.releases.entries import GAUSSIAN, LAPLACE, Noise
 from ..policies.schedules import Growth
+from .evidence import Sums
 from .evidence_top_two import (
     EnoughEvidence,
     EvidenceBooks,
@@ -92,13 +93,13 @@ def deviation(law: Law, s: float, n: float, k: float, u: float) -> tuple[float, 
     return low * s - n * math.log(mean) - k * log_moment(law, low), -n * growth / mean
 
 
-def times_noisy(law: Law, books: Any, arm: int) -> float:
+def times_noisy(law: Law, books: Sums, arm: int) -> float:
     """How many draws of noise are in the sum."""
     return float(books.size[arm] if law.each == 1 else books.batches[arm])
 
 
 def chernoff_pair(
-    law: Law, books: Any, better: int, worse: int, u: float, shift: float
+    law: Law, books: Sums, better: int, worse: int, u: float, shift: float
 ) -> tuple[float, float]:
     """J⁺_a(u + d) + J⁻_c(u) less what c exceeds log((K-1)/δ) by; and the slope in u."""
     n, m = float(books.size[better]), float(books.size[worse])
@@ -124,7 +125,7 @@ def gamma_level(y: float) -> float:
     return c
 
 
-def note_sum(law: Law, books: Any, arm: int, size: int, x: float) -> None:
+def note_sum(law: Law, books: Sums, arm: int, size: int, x: float) -> None:
     """A batch of b rewards, released as x."""
     books.size[arm] += size
     books.total[arm] += x

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
@@ -146,7 +146,9 @@ def log_tail(x: float, k: int, other: int) -> float:
     return least + math.log(float(k) * (k + 1.0) * other * (other + 1.0))
 
 
-def enough_cost(stopping: Level, rule: Any, memory: Any, view: View, best: int, t: int) -> bool:
+def enough_cost(
+    stopping: Level, rule: object, memory: object, view: View, best: int, t: int
+) -> bool:
     """Every other arm is beaten by more than chance and the noise of its phases explain."""
     leader = leader_of(view)
     k = batches_in(view.size[leader], stopping.first, stopping.ratio)

@@ -37,11 +37,18 @@ Robbins (1970); Kaufmann & Koolen (2021); Howard et al. (2021); Waudby-Smith & R
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from ..errors import InvalidArgument
 from ..policies.releases.entries import NONE, Noise
+
+if TYPE_CHECKING:
+    from numpy import float64, int64
+    from numpy.typing import NDArray
+
+    from ..compiled import Floats, Integers
 
 EFFECTS = 20
 """θ_19 = 9e-4: gaps down to about 2e-4 are met; smaller ones want more effects."""
@@ -54,20 +61,58 @@ TOLERANCE = 1e-3
 """How far below the minimum of log E its bound may lie."""
 
 
+Table: TypeAlias = "NDArray[float64] | tuple[float, ...]"
+"""Constants: arrays for compiled kernels, tuples for interpreted ones."""
+
+
+class Sums(Protocol):
+    """What is known of every arm's releases, whatever the evidence is reckoned with."""
+
+    @property
+    def size(self) -> Integers: ...
+    @property
+    def total(self) -> Floats: ...
+    @property
+    def batches(self) -> Integers: ...
+
+
+class Books(Sums, Protocol):
+    """The fields that are described in `EvidenceBooks`."""
+
+    @property
+    def up(self) -> Floats: ...
+    @property
+    def down(self) -> Floats: ...
+    @property
+    def used(self) -> Integers: ...
+    @property
+    def which(self) -> Integers: ...
+    @property
+    def weight(self) -> Floats: ...
+    @property
+    def a(self) -> Floats: ...
+    @property
+    def b(self) -> Floats: ...
+    @property
+    def c(self) -> Floats: ...
+    @property
+    def d(self) -> Floats: ...
+
+
 class Tilts(NamedTuple):
     """By size class and effect, flat: l, κ(l) of a batch, e^l - 1 and e^-l - 1; and the mixture."""
 
     effects: int
     classes: int
-    tilt: Any
-    moment: Any
+    tilt: Table
+    moment: Table
     """κ(l) of a whole batch; of one reward where noise is added to each"""
     each: int
-    rise: Any
-    fall: Any
-    joint: Any
+    rise: Table
+    fall: Table
+    joint: Table
     """P_ij, flat"""
-    single: Any
+    single: Table
     """w_j"""
 
 
@@ -106,7 +151,7 @@ def tilts_for(noise: Noise, effects: int = EFFECTS, *, interpreted: bool = False
         raise InvalidArgument(
             "effects", "be a whole number from 2 to 200", effects, f"use effects={EFFECTS}"
         )
-    tables: tuple[Any, ...] = _tables(noise, effects)
+    tables: Sequence[Table] = _tables(noise, effects)
     classes = len(tables[0]) // effects
     if not interpreted:
         import numpy as np
@@ -116,7 +161,9 @@ def tilts_for(noise: Noise, effects: int = EFFECTS, *, interpreted: bool = False
     return Tilts(effects, classes, tilt, moment, int(noise.each), rise, fall, joint, single)
 
 
-def fresh_books(arms: int, effects: int, classes: int) -> dict[str, Any]:
+def fresh_books(
+    arms: int, effects: int, classes: int
+) -> dict[str, NDArray[int64] | NDArray[float64]]:
     """Empty books of all arms, as the fields that are described in `EvidenceBooks`."""
     import numpy as np
 
@@ -143,7 +190,7 @@ def class_of(tilts: Tilts, size: int) -> int:
     return int(min(math.floor(PER_OCTAVE * math.log2(size)), tilts.classes - 1))
 
 
-def enter(tilts: Tilts, books: Any, arm: int, size: int, x: float) -> None:
+def enter(tilts: Tilts, books: Books, arm: int, size: int, x: float) -> None:
     """A batch of b rewards, released as x: O(effects)."""
     times = float(size) if tilts.each == 1 else 1.0
     enter_as(tilts, books, arm, class_of(tilts, size), size, x, times)
@@ -151,7 +198,7 @@ def enter(tilts: Tilts, books: Any, arm: int, size: int, x: float) -> None:
 
 
 def enter_as(
-    tilts: Tilts, books: Any, arm: int, number: int, size: int, x: float, times: float
+    tilts: Tilts, books: Books, arm: int, number: int, size: int, x: float, times: float
 ) -> None:
     """Rewards that are released as x with the tilts of a size class; `times`: the noises in x."""
     at, last = arm * tilts.classes, books.used[arm]
@@ -172,7 +219,7 @@ def enter_as(
 
 
 def fill_side(
-    tilts: Tilts, books: Any, arm: int, u: float, upwards: bool, logs: Any, slopes: Any
+    tilts: Tilts, books: Books, arm: int, u: float, upwards: bool, logs: Floats, slopes: Floats
 ) -> float:
     """up_j(u) or down_j(u) of all effects, with their slopes in u; the largest of them."""
     effects = tilts.effects
@@ -195,7 +242,7 @@ def fill_side(
 
 
 def log_pair(
-    tilts: Tilts, books: Any, better: int, worse: int, u: float, shift: float
+    tilts: Tilts, books: Books, better: int, worse: int, u: float, shift: float
 ) -> tuple[float, float]:
     """log E_{a,c}(u; d) and its slope in u."""
     effects = tilts.effects
@@ -219,7 +266,7 @@ def log_pair(
 
 
 def least_pair(
-    tilts: Tilts, books: Any, better: int, worse: int, shift: float, start: float, needed: float
+    tilts: Tilts, books: Books, better: int, worse: int, shift: float, start: float, needed: float
 ) -> float:
     """min over u of log E_{a,c}(u; d), from below by tangents.
 
@@ -265,7 +312,7 @@ def least_pair(
     return bound
 
 
-def log_single(tilts: Tilts, books: Any, arm: int, u: float, upwards: bool) -> float:
+def log_single(tilts: Tilts, books: Books, arm: int, u: float, upwards: bool) -> float:
     """log U(u), or log D(u)."""
     effects = tilts.effects
     logs = books.a

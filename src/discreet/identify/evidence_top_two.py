@@ -49,6 +49,8 @@ from .stopping import Stopping
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+    from ..compiled import Floats, Integers
+
 
 LEAST_BATCH = 16
 MOST = 2.0
@@ -63,7 +65,8 @@ class Plan(NamedTuple):
     """The tables of the evidence, and how to sample by it."""
 
     tilts: Any
-    """what evidence is reckoned with: `Tilts`, or the law of the noise"""
+    """what evidence is reckoned with, as `enter` and `log_pair` of the row take it: `Tilts`, or the
+    law of the noise"""
     level: float
     """x0 = log((K-1)/δ)"""
     margin: float
@@ -80,38 +83,38 @@ class Plan(NamedTuple):
 class EvidenceBooks(NamedTuple):
     """The evidence of every arm, flat, and what was made of it last: all of it from releases."""
 
-    size: Any
+    size: Integers
     """rewards behind what is in the books"""
-    total: Any
+    total: Floats
     """sum of the releases"""
-    batches: Any
+    batches: Integers
     """how many there were"""
-    up: Any
+    up: Floats
     """Σ l x - κ(l), by arm and effect"""
-    down: Any
+    down: Floats
     """Σ -l x - κ(l)"""
-    used: Any
+    used: Integers
     """how many size classes an arm has met"""
-    which: Any
+    which: Integers
     """these classes, by arm"""
-    weight: Any
+    weight: Floats
     """rewards in batches of that class"""
-    a: Any
+    a: Floats
     """scratch of one reckoning, by effect, as are b, c and d"""
-    b: Any
-    c: Any
-    d: Any
-    known: Any
+    b: Floats
+    c: Floats
+    d: Floats
+    known: Integers
     """1 while the next three are of the books as they stand"""
-    challenger: Any
-    cost: Any
+    challenger: Integers
+    cost: Floats
     """W_C"""
-    log: Any
+    log: Floats
     """log E_{L,C}"""
-    length: Any
+    length: Integers
 
 
-def read(rule: Plan, memory: Any, view: View) -> None:
+def read(rule: Plan, memory: EvidenceBooks, view: View) -> None:
     """Enter what was released since: the running sum of an arm less what is in the books."""
     for arm in range(len(view.size)):
         rounds = view.size[arm] - memory.size[arm]
@@ -121,7 +124,7 @@ def read(rule: Plan, memory: Any, view: View) -> None:
             memory.known[0] = 0
 
 
-def counted(rule: Plan, memory: Any, arm: int) -> float:
+def counted(rule: Plan, memory: EvidenceBooks, arm: int) -> float:
     """N, or under Gaussian noise what it is worth: N²v/(Nv + kσ²)."""
     pulls = float(memory.size[arm])
     if rule.variance == 0.0:
@@ -147,7 +150,7 @@ def distance(x: float, y: float, epsilon: float) -> float:
     return private_divergence(x, y, epsilon)
 
 
-def transport(rule: Plan, memory: Any, leader: int, arm: int) -> tuple[float, float]:
+def transport(rule: Plan, memory: EvidenceBooks, leader: int, arm: int) -> tuple[float, float]:
     """W_a and the u where it is reached: both distances are convex in u."""
     best = clip01(memory.total[leader] / memory.size[leader])
     other = clip01(memory.total[arm] / memory.size[arm])
@@ -175,7 +178,7 @@ def least_cost(
     return cost + m * distance(other, u, epsilon), u
 
 
-def find_best(memory: Any) -> int:
+def find_best(memory: EvidenceBooks) -> int:
     """argmax S/N, the first of equals."""
     best = 0
     for arm in range(1, len(memory.size)):
@@ -184,7 +187,7 @@ def find_best(memory: Any) -> int:
     return best
 
 
-def appraise(rule: Plan, memory: Any, leader: int) -> None:
+def appraise(rule: Plan, memory: EvidenceBooks, leader: int) -> None:
     """Challenger, its cost, and the evidence against it."""
     if memory.known[0] == 1:
         return
@@ -200,7 +203,9 @@ def appraise(rule: Plan, memory: Any, leader: int) -> None:
     memory.known[0] = 1
 
 
-def choose_by_evidence(rule: Plan, memory: Any, view: View, t: int, rng: Generator) -> int:
+def choose_by_evidence(
+    rule: Plan, memory: EvidenceBooks, view: View, t: int, rng: Generator
+) -> int:
     """An arm without release first; then of leader and challenger the one with fewer pulls."""
     read(rule, memory, view)
     arm = first_unreleased(view)
@@ -216,7 +221,7 @@ def choose_by_evidence(rule: Plan, memory: Any, view: View, t: int, rng: Generat
     return int(arm)
 
 
-def growth(rule: Plan, memory: Any) -> float:
+def growth(rule: Plan, memory: EvidenceBooks) -> float:
     """By how much of its pulls an arm must grow for the evidence that is still missing."""
     missing: float = rule.stretch * (rule.level - memory.log[0])
     if missing < 0.0:
@@ -226,14 +231,16 @@ def growth(rule: Plan, memory: Any) -> float:
     return MOST
 
 
-def evidence_pair(rule: Plan, memory: Any, view: View, t: int) -> tuple[int, int]:
+def evidence_pair(rule: Plan, memory: EvidenceBooks, view: View, t: int) -> tuple[int, int]:
     """Leader and challenger; every arm has a release, and each was entered by itself."""
     leader = find_best(memory)
     appraise(rule, memory, leader)
     return leader, int(memory.challenger[0])
 
 
-def enough_evidence(stopping: Any, rule: Plan, memory: Any, view: View, best: int, t: int) -> bool:
+def enough_evidence(
+    stopping: object, rule: Plan, memory: EvidenceBooks, view: View, best: int, t: int
+) -> bool:
     """min_u E_{L,a}(u; -ξ) >= (K-1)/δ for all a: the challenger first."""
     read(rule, memory, view)
     leader = find_best(memory)
@@ -296,7 +303,9 @@ class EvidenceTopTwo(Rule):
         return fresh_notes(setting.arms, tilts.effects, tilts.classes)
 
 
-def plan_for(setting: Setting, xi: float, meter: Callable[[Noise, float], Any] | None) -> Plan:
+def plan_for(
+    setting: Setting, xi: float, meter: Callable[[Noise, float], NamedTuple] | None
+) -> Plan:
     """How to sample in a setting; `meter` makes what evidence is reckoned with."""
     batches = batches_of(setting)
     noise = batches.noise
@@ -321,7 +330,7 @@ def fresh_notes(arms: int, effects: int, classes: int) -> EvidenceBooks:
     """Nothing is known yet."""
     import numpy as np
 
-    def zero() -> Any:
+    def zero() -> Integers:
         return np.zeros(1, np.int64)
 
     return EvidenceBooks(

@@ -14,7 +14,7 @@ the batch was opened, and only then are its rewards drawn, summed and released. 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..compiled import Floats, Integers
 from ..policies.step import choose, length, open_batch
@@ -49,8 +49,8 @@ class Ease(NamedTuple):
 
 
 def fill_whole(
-    schedule: Any, rule: Any, memory: Any, view: View, batches: Batches, ease: Ease, t: int,
-    limit: int, pause: int, rng: Generator,
+    schedule: object, rule: object, memory: object, view: View, batches: Batches, ease: Ease,
+    t: int, limit: int, pause: int, rng: Generator,
 ) -> tuple[int, int]:  # fmt: skip
     """The arm whose batch is full, and the rounds so far; arm -1 if the limit cuts it off."""
     arm, played, rounds = open_batch(schedule, rule, memory, view, t, limit, rng)
@@ -61,7 +61,7 @@ def fill_whole(
     return arm, t + rounds
 
 
-def open_batches(schedule: Any, memory: Any, view: View, batches: Batches) -> None:
+def open_batches(schedule: object, memory: object, view: View, batches: Batches) -> None:
     """Open a batch for every arm that has none."""
     for arm in range(len(view.pulls)):
         if batches.full[arm] <= view.pulls[arm]:
@@ -69,8 +69,8 @@ def open_batches(schedule: Any, memory: Any, view: View, batches: Batches) -> No
 
 
 def fill_mixed(
-    schedule: Any, rule: Any, memory: Any, view: View, batches: Batches, ease: Ease, t: int,
-    limit: int, pause: int, rng: Generator,
+    schedule: object, rule: object, memory: object, view: View, batches: Batches, ease: Ease,
+    t: int, limit: int, pause: int, rng: Generator,
 ) -> tuple[int, int]:  # fmt: skip
     """Likewise; -1 also at the next pause."""
     open_batches(schedule, memory, view, batches)
@@ -85,7 +85,7 @@ def fill_mixed(
 
 
 def fill_ahead(
-    schedule: Any, rule: TopTwoScale, memory: Tracking, view: View, batches: Batches, ease: Ease,
+    schedule: object, rule: TopTwoScale, memory: Tracking, view: View, batches: Batches, ease: Ease,
     t: int, limit: int, pause: int, rng: Generator,
 ) -> tuple[int, int]:  # fmt: skip
     """Likewise, in strides."""

@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
@@ -37,12 +37,14 @@ from .stopping import Stopping
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+    from ..compiled import Integers
+
 
 class Rounds(NamedTuple):
     """Batch of every arm in a round, and the arms that stay after it; one entry a round."""
 
-    length: Any
-    stay: Any
+    length: Integers
+    stay: Integers
 
 
 def rounds_of(
@@ -74,7 +76,9 @@ def choose_halving(rule: Rounds, memory: Race, view: View, t: int, rng: Generato
     return arm
 
 
-def enough_halved(stopping: Any, rule: Rounds, memory: Race, view: View, best: int, t: int) -> bool:
+def enough_halved(
+    stopping: object, rule: Rounds, memory: Race, view: View, best: int, t: int
+) -> bool:
     """At the end of a round: keep the arms with the highest running means; stop with one."""
     arms = len(view.size)
     if next_active(memory, memory.next[0], arms) < arms:

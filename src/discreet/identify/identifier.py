@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..errors import InvalidArgument
 from ..policies import EachRound, Phases, Policy, SuccessiveElimination
@@ -119,7 +119,7 @@ class Identifier(Policy):
         rule = replace(self.rule, participants=participants)
         return replace(self, rule=rule, recipe=self._recipe(participants=participants))
 
-    def _recipe(self, **changes: Any) -> dict[str, Any]:
+    def _recipe(self, **changes: object) -> dict[str, object]:
         """The recipe of a row of the catalogue with a change; a composed row has none."""
         return {**self.recipe, **changes} if self.recipe else {}
 
@@ -132,7 +132,7 @@ class Identifier(Policy):
             return replace(self, rule=rule, mixed=False, recipe=recipe(sampling="batched"))
         return replace(self, mixed=False, recipe=self._recipe(mixed=False))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return super().to_dict() | {
             "stopping": str(self.stopping),
             "recommendation": str(self.recommendation),

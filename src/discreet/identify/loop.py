@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..arms.base import Law
 from ..compiled import Floats, Function, Integers, Kernel, open_slot
@@ -56,20 +56,21 @@ def fresh_course() -> Course:
     """A run that has not begun."""
     import numpy as np
 
-    def zero() -> Any:
+    def zero() -> Integers:
         return np.zeros(1, np.int64)
 
     return Course(zero(), zero(), zero(), np.zeros(1), zero(), zero(), zero())
 
 
 fill: Callable[..., tuple[int, int]] = open_slot("fill")
-recommend: Callable[[Any, View], int] = open_slot("recommend")
-enough: Callable[[Any, Any, Any, View, int, int], bool] = open_slot("enough")
+recommend: Callable[[object, View], int] = open_slot("recommend")
+enough: Callable[[object, object, object, View, int, int], bool] = open_slot("enough")
 
 
 def run(
-    law: Any, schedule: Any, release: Any, rule: Any, stopping: Any, ledger: Any, memory: Any,
-    view: View, batches: Batches, ease: Ease, course: Course, limit: int, patience: int,
+    law: object, schedule: object, release: object, rule: object, stopping: object,
+    ledger: object, memory: object, view: View, batches: Batches, ease: Ease, course: Course,
+    limit: int, patience: int,
     rng: Generator,
 ) -> int:  # fmt: skip
     """Play until the evidence is enough, the limit, a pause, or the law is out of rewards."""
@@ -133,6 +134,6 @@ def loop_kernel(row: Identifier, draw: Function) -> Kernel:
     )
 
 
-def compiled_loop(row: Identifier, law: Law, arguments: tuple[Any, ...]) -> Function:
+def compiled_loop(row: Identifier, law: Law, arguments: tuple[object, ...]) -> Function:
     """The loop for a row and a law, compiled for such arguments, cached on disk."""
     return loop_kernel(row, law.draw).cached(*arguments)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
@@ -38,6 +38,8 @@ from .stopping import Stopping
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+    from ..compiled import Floats, Integers
+
 
 FIRST_LOOK = 20.0
 """Participants per arm at the first look, times ε."""
@@ -48,8 +50,8 @@ LONGEST_RACE = 10**12
 class RacePlan(NamedTuple):
     """Batch of an arm, and how far it may be behind; one entry a look."""
 
-    length: Any
-    limit: Any
+    length: Integers
+    limit: Floats
 
 
 def marks_for(arms: int, horizon: int | None, epsilon: float) -> tuple[int, ...]:
@@ -77,7 +79,7 @@ def choose_racing(rule: RacePlan, memory: Race, view: View, t: int, rng: Generat
 
 
 def enough_raced(
-    stopping: Any, rule: RacePlan, memory: Race, view: View, best: int, t: int
+    stopping: object, rule: RacePlan, memory: Race, view: View, best: int, t: int
 ) -> bool:
     """At a look: drop who is too far behind, and see whether one is left."""
     arms = len(view.size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..compiled import Function
 from ..policies.elimination import Race
@@ -20,7 +20,7 @@ class Recommendation:
         return self.name
 
 
-def recommend_best(memory: Any, view: View) -> int:
+def recommend_best(memory: object, view: View) -> int:
     """argmax of the released means."""
     best = 0
     for arm in range(1, len(view.value)):
@@ -37,7 +37,7 @@ class BestMean(Recommendation):
     recommend: ClassVar[Function] = staticmethod(recommend_best)
 
 
-def recommend_most_pulled(memory: Any, view: View) -> int:
+def recommend_most_pulled(memory: object, view: View) -> int:
     """argmax of the pulls."""
     best = 0
     for arm in range(1, len(view.pulls)):

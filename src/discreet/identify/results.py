@@ -29,7 +29,8 @@ from ..version import __version__
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from numpy.typing import NDArray
+
+    from ..types import Flags, Floats, Ints
 
 FORMAT = 2
 """2 holds several results, with settings as columns; 1 holds one."""
@@ -47,9 +48,9 @@ class IdentifyResult(Record):
 
     delta: float
     max_samples: int
-    stopping_time: NDArray[Any]
-    stopped: NDArray[Any]
-    recommendation: NDArray[Any]
+    stopping_time: Ints
+    stopped: Flags
+    recommendation: Ints
 
     def __repr__(self) -> str:
         """One line: the arrays would fill pages."""
@@ -68,7 +69,7 @@ class IdentifyResult(Record):
         return html_table((self,))
 
     @property
-    def outcome(self) -> tuple[str, NDArray[Any]]:
+    def outcome(self) -> tuple[str, Floats | Ints]:
         return "samples", self.stopping_time
 
     @property
@@ -87,7 +88,7 @@ class IdentifyResult(Record):
         return self.max_samples
 
     @property
-    def regret(self) -> NDArray[Any]:
+    def regret(self) -> Floats:
         """Pseudo-regret of every run when it ended: what the search cost its participants."""
         import numpy as np
 
@@ -130,7 +131,7 @@ class IdentifyResult(Record):
         """Standard deviation of the stopping time."""
         return spread(self.stopping_time)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """Figures for JSON."""
         some = self.runs > 0
         return {
@@ -173,7 +174,7 @@ class IdentifyResult(Record):
 class Identifications(Collection[IdentifyResult]):
     """Identifications by several rows, on one problem or several."""
 
-    def _figures(self) -> list[dict[str, Any]]:
+    def _figures(self) -> list[dict[str, object]]:
         return [result.summary() for result in self.results]
 
     def table(self) -> pa.Table:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 from ..arms.base import Law
 from ..checks import MOST_RUNS, count, one_risk
@@ -104,7 +103,7 @@ def prepared(
     return row, limit
 
 
-def check_samples(max_samples: Any, law: Law) -> int:
+def check_samples(max_samples: object, law: Law) -> int:
     """A whole number of samples, floats like 1e7 included, at least one per arm."""
     fix = "use for example max_samples=1e8"
     if isinstance(max_samples, bool) or not isinstance(max_samples, int | float):
@@ -203,7 +202,7 @@ class Identification(Work):
         super().__init__(row.name, runs, entropy)
         self.row, self.law, self.limit = row, law, limit
         self.setting = row.setting(law.arms)
-        self.parameters: tuple[Any, ...] = tuple(
+        self.parameters = tuple(
             part.parameters(self.setting)
             for part in (row.schedule, row.release, row.rule, row.stopping)
         )

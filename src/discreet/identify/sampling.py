@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel, open_slot
 from ..errors import InvalidArgument
@@ -33,6 +33,8 @@ from .thresholds import phase
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+    from ..compiled import Integers
+
 
 class TopTwoScale(NamedTuple):
     """Cost, share of the leader, and the constant of the bonus (2σ²α(1+s), or ε)."""
@@ -45,9 +47,9 @@ class TopTwoScale(NamedTuple):
 class Tracking(NamedTuple):
     """One entry an arm."""
 
-    led: Any
+    led: Integers
     """how often it was the leader"""
-    own: Any
+    own: Integers
     """how often it was played while it led"""
 
 
@@ -131,7 +133,7 @@ def choose_top_two(rule: TopTwoScale, memory: Tracking, view: View, t: int, rng:
     return find_challenger(rule, view, leader)
 
 
-def choose_at_random(rule: TopTwoScale, memory: Any, view: View, t: int, rng: Generator) -> int:
+def choose_at_random(rule: TopTwoScale, memory: object, view: View, t: int, rng: Generator) -> int:
     """An arm without release first; then the leader with probability β, else the challenger."""
     arm = first_unreleased(view)
     if arm >= 0:
@@ -142,7 +144,9 @@ def choose_at_random(rule: TopTwoScale, memory: Any, view: View, t: int, rng: Ge
     return find_challenger(rule, view, leader)
 
 
-def choose_for_a_batch(rule: TopTwoScale, memory: Any, view: View, t: int, rng: Generator) -> int:
+def choose_for_a_batch(
+    rule: TopTwoScale, memory: object, view: View, t: int, rng: Generator
+) -> int:
     """An arm without release first; then the leader, unless it is ahead of its share."""
     arm = first_unreleased(view)
     if arm >= 0:
@@ -154,7 +158,7 @@ def choose_for_a_batch(rule: TopTwoScale, memory: Any, view: View, t: int, rng: 
     return challenger
 
 
-def leader_and_challenger(rule: TopTwoScale, memory: Any, view: View, t: int) -> tuple[int, int]:
+def leader_and_challenger(rule: TopTwoScale, memory: object, view: View, t: int) -> tuple[int, int]:
     """The two arms of which one is played; every arm has a release."""
     leader = find_leader(rule, view, t)
     return leader, find_challenger(rule, view, leader)

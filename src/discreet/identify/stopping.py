@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ..compiled import Kernel, open_slot
 from ..policies import Phases, Release, Rule, Schedule, Setting
@@ -58,14 +58,16 @@ class Bar(NamedTuple):
     """The cost, the threshold, and what no threshold is below."""
 
     cost: Scale
-    level: Any
+    level: NamedTuple
     least: float
 
 
-threshold: Callable[[Any, float, float, float, int], float] = open_slot("threshold")
+threshold: Callable[[object, float, float, float, int], float] = open_slot("threshold")
 
 
-def enough_likelihood(stopping: Bar, rule: Any, memory: Any, view: View, best: int, t: int) -> bool:
+def enough_likelihood(
+    stopping: Bar, rule: object, memory: object, view: View, best: int, t: int
+) -> bool:
     """W_{best,a} >= threshold for all a; the cheap comparison first."""
     weight = float(view.size[best])
     for arm in range(len(view.size)):
@@ -105,7 +107,7 @@ class Likelihood(Stopping):
 
 
 def enough_one_left(
-    stopping: Any, rule: Confidence, memory: Race, view: View, best: int, t: int
+    stopping: object, rule: Confidence, memory: Race, view: View, best: int, t: int
 ) -> bool:
     """At the end of an epoch: drop the clearly worse arms, and see whether one is left."""
     arms = len(view.size)

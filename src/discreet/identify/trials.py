@@ -8,16 +8,16 @@ and counts, so it may be acted upon and shown.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ..errors import InvalidArgument
 from ..policies import Policy, Setting
+from ..policies.view import View
 from .identifier import Identifier
 from .sampling import first_unreleased
 
 GOALS = ("regret", "identify")
 
-Verdict = Callable[[Any, Any, Any, int], int | None]
+Verdict = Callable[[object, object, View, int], int | None]
 """(rule, memory, view, t) -> the recommended arm, or None to go on."""
 
 
@@ -61,7 +61,7 @@ def verdict_of(policy: Policy, setting: Setting) -> Verdict | None:
     stopping = policy.stopping.parameters(setting)
     enough, recommend = policy.stopping.enough.interpreted(), policy.recommendation.recommend
 
-    def verdict(rule: Any, memory: Any, view: Any, t: int) -> int | None:
+    def verdict(rule: object, memory: object, view: View, t: int) -> int | None:
         if first_unreleased(view) >= 0:
             return None
         if not enough(stopping, rule, memory, view, recommend(memory, view), t):

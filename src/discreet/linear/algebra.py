@@ -7,7 +7,6 @@ library, need no temporary arrays, and run interpreted on lists as well as compi
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from ..compiled import Floats
 
@@ -17,13 +16,13 @@ UNROLLED = 10
 """Dimensions up to this are made known to the compiler."""
 
 
-def of_known_length(values: Any) -> Any:
+def of_known_length(values: Floats) -> Floats | tuple[float, ...]:
     """A short vector as a tuple: its length is part of its type, so that a compiled loop knows the
     dimension and unrolls what runs over it. A long one as it is."""
     return tuple(map(float, values)) if len(values) <= UNROLLED else values
 
 
-def dot(x: Floats, start: int, y: Floats, dimension: int) -> float:
+def dot(x: Floats, start: int, y: Floats | tuple[float, ...], dimension: int) -> float:
     """<x[start : start + d], y>."""
     total = 0.0
     for i in range(dimension):
@@ -179,7 +178,9 @@ def rotate(work: Floats, p: int, q: int, dimension: int) -> tuple[float, float]:
     return cosine, sine
 
 
-def turn_columns(matrix: Any, p: int, q: int, cosine: float, sine: float, dimension: int) -> None:
+def turn_columns(
+    matrix: Floats, p: int, q: int, cosine: float, sine: float, dimension: int
+) -> None:
     """Columns p and q turned by an angle."""
     for k in range(dimension):
         kp, kq = matrix[k * dimension + p], matrix[k * dimension + q]

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..checks import amount, number, positive
 from ..compiled import Function, Kernel
@@ -48,41 +48,46 @@ from .schedules import RoundSchedule
 from .trees import into_whole_ball
 from .view import LinearSetting
 
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from ..compiled import Floats, Integers
+
 
 class BatchView(NamedTuple):
     """What is public: flat arrays, blocks side by side; numbers have one entry."""
 
-    matrix: Any
+    matrix: Floats
     """Σ x x' of every block: released, or where contexts are public itself"""
-    noisy: Any
+    noisy: Floats
     """released Σ x r"""
-    estimate: Any
+    estimate: Floats
     """θ~"""
-    root: Any
+    root: Floats
     """R of every block, R R' the covariance of the sample"""
-    inverse: Any
+    inverse: Floats
     """that covariance, d × d"""
-    along: Any
+    along: Floats
     """scratch, d: the sample"""
-    work: Any
+    work: Floats
     """scratch, m²"""
-    vectors: Any
+    vectors: Floats
     """scratch, m²"""
-    variance: Any
+    variance: Floats
     """variance of the noise in each entry of `noisy`"""
-    spread: Any
+    spread: Floats
     """variance of the noise on the diagonal of `matrix`"""
-    width: Any
+    width: Floats
     """standard deviations that `inverse` is to be multiplied with"""
-    releases: Any
+    releases: Integers
     """releases so far"""
-    rounds: Any
+    rounds: Integers
     """rounds so far"""
-    until: Any
+    until: Integers
     """the round that ends the batch under way"""
 
 
-def block_of(actions: Any, start: int, blocks: int, size: int) -> int:
+def block_of(actions: Floats, start: int, blocks: int, size: int) -> int:
     """The first block of an action that is not all zero; an action of zeros adds nothing."""
     if blocks > 1:
         for block in range(blocks):
@@ -117,7 +122,7 @@ class Batches(NamedTuple):
 
 
 def follow_count(
-    schedule: Batches, view: BatchView, actions: Any, start: int, dimension: int
+    schedule: Batches, view: BatchView, actions: Floats, start: int, dimension: int
 ) -> bool:
     """Due after `first` rounds, then whenever all rounds have grown by the ratio."""
     until, rounds = view.until, view.rounds
@@ -131,7 +136,7 @@ def follow_count(
 
 
 def follow_public(
-    schedule: Batches, view: BatchView, actions: Any, start: int, dimension: int
+    schedule: Batches, view: BatchView, actions: Floats, start: int, dimension: int
 ) -> bool:
     """The same, and Σ x x', which public contexts make public."""
     size, matrix = schedule.size, view.matrix
@@ -184,13 +189,13 @@ class PublicBatches(PrivateBatches):
 class Totals(NamedTuple):
     """The sums of the batch under way: private."""
 
-    matrix: Any
+    matrix: Floats
     """upper triangle of Σ x x', entry (i, j) at i m + j, of every block"""
-    vector: Any
+    vector: Floats
     """Σ x r of every block"""
-    row: Any
+    row: Floats
     """x, then r, of one participant"""
-    block: Any
+    block: Integers
     """the block of that participant"""
 
 
@@ -209,7 +214,7 @@ class MatrixNoise(NamedTuple):
     vector_unit: float
 
 
-def into_unit_ball(row: Any, dimension: int) -> None:
+def into_unit_ball(row: Floats, dimension: int) -> None:
     """(x, r) scaled by min(1, 1/||x||), which keeps r = <θ, x> + noise true."""
     square = 0.0
     for i in range(dimension):
@@ -220,7 +225,9 @@ def into_unit_ball(row: Any, dimension: int) -> None:
             row[i] *= scale
 
 
-def take_row(release: MatrixNoise, ledger: Totals, actions: Any, start: int, reward: float) -> None:
+def take_row(
+    release: MatrixNoise, ledger: Totals, actions: Floats, start: int, reward: float
+) -> None:
     """One participant's (x, r) inside the ball, and the block that it belongs to."""
     size = release.size
     block = block_of(actions, start, release.blocks, size)
@@ -246,7 +253,7 @@ def add_row(ledger: Totals, size: int) -> None:
 
 
 def collect_matrices(
-    release: MatrixNoise, ledger: Totals, actions: Any, start: int, reward: float, dimension: int
+    release: MatrixNoise, ledger: Totals, actions: Floats, start: int, reward: float, dimension: int
 ) -> None:
     """The curator adds one participant to the sums of the participant's block."""
     take_row(release, ledger, actions, start, reward)
@@ -254,7 +261,7 @@ def collect_matrices(
 
 
 def publish_matrices(
-    release: MatrixNoise, ledger: Totals, view: BatchView, dimension: int, rng: Any
+    release: MatrixNoise, ledger: Totals, view: BatchView, dimension: int, rng: Generator
 ) -> None:
     """The sums of the batch with noise, added to the earlier releases."""
     size = release.size
@@ -381,7 +388,7 @@ class BatchMatrices(RangedRelease):
         return Guarantee(in_kind(spent, self.budget), Definition.JOINT)
 
 
-def integers(size: int) -> Any:
+def integers(size: int) -> Integers:
     """Counts at zero."""
     import numpy as np
 
@@ -391,8 +398,8 @@ def integers(size: int) -> Any:
 class Vectors(NamedTuple):
     """Σ x r of every block, and the longest x of the batch in the 1-norm, which is public."""
 
-    vector: Any
-    longest: Any
+    vector: Floats
+    longest: Floats
 
 
 class VectorNoise(NamedTuple):
@@ -408,13 +415,18 @@ class VectorNoise(NamedTuple):
 
 
 def collect_vectors(
-    release: VectorNoise, ledger: Vectors, actions: Any, start: int, reward: float, dimension: int
+    release: VectorNoise,
+    ledger: Vectors,
+    actions: Floats,
+    start: int,
+    reward: float,
+    dimension: int,
 ) -> None:
     """Σ x r with the reward clipped and centred, and max ||x||_1."""
     size = release.size
     block = block_of(actions, start, release.blocks, size)
     inside = clipped(reward, release.low, release.high) - release.centre
-    length: Any = 0
+    length: float = 0
     for i in range(size):
         feature = actions[start + block * size + i]
         ledger.vector[block * size + i] += feature * inside
@@ -423,7 +435,7 @@ def collect_vectors(
 
 
 def publish_vectors(
-    release: VectorNoise, ledger: Vectors, view: BatchView, dimension: int, rng: Any
+    release: VectorNoise, ledger: Vectors, view: BatchView, dimension: int, rng: Generator
 ) -> None:
     """The sums of the batch with Laplace noise, added to the earlier releases."""
     scale = release.scale * ledger.longest[0]

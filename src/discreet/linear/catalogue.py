@@ -10,7 +10,7 @@ those whose names begin with `jdp` protect contexts and rewards (joint DP).
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..checks import one_of
 from ..policies.registry import PolicyEntry
@@ -44,7 +44,7 @@ class LinearRow(PolicyEntry[LinearPolicy]):
     kind: ClassVar[str] = "linear"
     catalogue: ClassVar[dict[str, LinearRow]] = {}
 
-    def composed(self, parts: Parts, recipe: dict[str, Any]) -> LinearPolicy:
+    def composed(self, parts: Parts, recipe: dict[str, object]) -> LinearPolicy:
         return LinearPolicy(self.name, *parts, self.reference, recipe)
 
 
@@ -56,13 +56,13 @@ GAUSSIAN = (ZCDP, Approximate, Renyi, GaussianDP)
 """The kinds of budget that Gaussian noise serves."""
 
 
-def policy(name: str, **budget_and_options: Any) -> LinearPolicy:
+def policy(name: str, *, budget: Budget | None = None, **options: object) -> LinearPolicy:
     """A published linear policy by name; `discreet.policy` knows all kinds.
 
     >>> policy("adac-gope", rho=0.1, noise="sums").release.name
     'phase sums + Gaussian'
     """
-    return LinearRow.named(name).asked(**budget_and_options)
+    return LinearRow.named(name).asked(budget=budget, **options)
 
 
 @row("gope", reference="lattimore2020")

@@ -19,7 +19,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..checks import action_array, count, positive
 from ..errors import InvalidArgument
@@ -27,7 +27,10 @@ from .algebra import of_known_length
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from ..compiled import Floats as FlatFloats
+    from ..types import Floats, Ints
 
 BUFFER = 1024
 """Context sets that a source is asked for at a time."""
@@ -44,25 +47,25 @@ class Contexts(ABC):
     """No action is longer than this; infinity if there is no bound."""
 
     @abstractmethod
-    def start(self, rng: Generator) -> Any:
+    def start(self, rng: Generator) -> NamedTuple:
         """Fresh state of one run, for `offer`."""
 
-    def refill(self, state: Any, rng: Generator) -> None:
+    def refill(self, state: NamedTuple, rng: Generator) -> None:
         """Fill an empty buffer; contexts without one never ask for it."""
         raise RuntimeError(f"{self.name} contexts have no buffer to fill")
 
-    def reach(self, theta: NDArray[Any]) -> tuple[float, float]:
+    def reach(self, theta: Floats) -> tuple[float, float]:
         """A range that holds <θ, a> for every action that can be on offer."""
         furthest = self.longest * math.sqrt(float(theta @ theta))
         return -furthest, furthest
 
     @property
     @abstractmethod
-    def average(self) -> NDArray[Any]:
+    def average(self) -> Floats:
         """The mean vector of every action, K × d."""
 
     @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Settings, JSON-ready."""
 
     def _set(self, **values: object) -> None:
@@ -73,10 +76,10 @@ class Contexts(ABC):
 class Fixed(NamedTuple):
     """All actions, flat."""
 
-    actions: Any
+    actions: Floats
 
 
-def offer_fixed(state: Fixed, actions: Any, rng: Any) -> bool:
+def offer_fixed(state: Fixed, actions: Floats, rng: Generator) -> bool:
     """The same as ever."""
     for i in range(len(actions)):
         actions[i] = state.actions[i]
@@ -89,7 +92,7 @@ class FixedActions(Contexts):
 
     name = "fixed"
     offer = staticmethod(offer_fixed)
-    actions: NDArray[Any]
+    actions: Floats
 
     def __init__(self, actions: ArrayLike) -> None:
         points = action_array("actions", actions)
@@ -101,7 +104,7 @@ class FixedActions(Contexts):
         """K independent uniform vectors of length 1."""
         return cls(sphere(_arms(arms), _dimension(dimension), rng))
 
-    def reach(self, theta: NDArray[Any]) -> tuple[float, float]:
+    def reach(self, theta: Floats) -> tuple[float, float]:
         means = self.actions @ theta
         return float(means.min()), float(means.max())
 
@@ -109,21 +112,21 @@ class FixedActions(Contexts):
         return Fixed(self.actions.ravel())
 
     @property
-    def average(self) -> NDArray[Any]:
+    def average(self) -> Floats:
         return self.actions
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return {"contexts": self.name, "actions": self.actions.tolist()}
 
 
 class Pool(NamedTuple):
     """Context sets, flat: set m begins at m * K * d."""
 
-    sets: Any
+    sets: Floats
     size: int
 
 
-def offer_pool(state: Pool, actions: Any, rng: Any) -> bool:
+def offer_pool(state: Pool, actions: Floats, rng: Generator) -> bool:
     """A set drawn uniformly."""
     start = rng.integers(0, state.size) * len(actions)
     for i in range(len(actions)):
@@ -137,14 +140,14 @@ class IIDContexts(Contexts):
 
     name = "iid"
     offer = staticmethod(offer_pool)
-    sets: NDArray[Any]
+    sets: Floats
 
     def __init__(self, sets: ArrayLike) -> None:
         pool = action_array("sets", sets, 3)
         self._set(sets=pool, arms=_arms(pool.shape[1]), dimension=pool.shape[2])
         self._set(longest=_longest(pool))
 
-    def reach(self, theta: NDArray[Any]) -> tuple[float, float]:
+    def reach(self, theta: Floats) -> tuple[float, float]:
         means = self.sets @ theta
         return float(means.min()), float(means.max())
 
@@ -152,24 +155,24 @@ class IIDContexts(Contexts):
         return Pool(self.sets.ravel(), self.sets.shape[0])
 
     @property
-    def average(self) -> NDArray[Any]:
+    def average(self) -> Floats:
         import numpy as np
 
         return np.asarray(self.sets.mean(axis=0))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return {"contexts": self.name, "sets": self.sets.tolist()}
 
 
 class Normal(NamedTuple):
     """Mean vector, standard deviation, and whether long actions are shortened to length 1."""
 
-    mean: Any
+    mean: FlatFloats | tuple[float, ...]
     sd: float
     ball: bool
 
 
-def offer_normal(state: Normal, actions: Any, rng: Any) -> bool:
+def offer_normal(state: Normal, actions: Floats, rng: Generator) -> bool:
     """N(mean, sd² I) for every action, scaled into the unit ball if asked."""
     dimension = len(state.mean)
     for start in range(0, len(actions), dimension):
@@ -226,13 +229,13 @@ class GaussianContexts(Contexts):
         return Normal(mean, math.sqrt(self.variance), self.ball)
 
     @property
-    def average(self) -> NDArray[Any]:
+    def average(self) -> Floats:
         """Before shortening: the direction that all arms share."""
         import numpy as np
 
         return np.tile(self.mean, (self.arms, 1))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return {
             "contexts": self.name, "arms": self.arms, "dimension": self.dimension,
             "mean": list(self.mean), "variance": self.variance, "ball": self.ball,
@@ -242,11 +245,11 @@ class GaussianContexts(Contexts):
 class Stock(NamedTuple):
     """Context sets drawn ahead, flat, and how many of them are used."""
 
-    sets: Any
-    used: Any
+    sets: Floats
+    used: Ints
 
 
-def offer_stock(state: Stock, actions: Any, rng: Any) -> bool:
+def offer_stock(state: Stock, actions: Floats, rng: Generator) -> bool:
     """The next set of the buffer."""
     start = state.used[0] * len(actions)
     if start >= len(state.sets):
@@ -294,12 +297,13 @@ class ContextSource(Contexts):
         self.refill(state, rng)
         return state
 
-    def refill(self, state: Stock, rng: Generator) -> None:
+    def refill(self, state: NamedTuple, rng: Generator) -> None:
+        assert isinstance(state, Stock)
         drawn = self._checked(action_array("draw", self.draw(rng, self.buffer), 3))
         state.sets[:] = drawn.ravel()
         state.used[0] = 0
 
-    def _checked(self, drawn: NDArray[Any]) -> NDArray[Any]:
+    def _checked(self, drawn: Floats) -> Floats:
         want = (self.buffer, self.arms, self.dimension)
         if drawn.shape != want:
             raise InvalidArgument(
@@ -313,11 +317,11 @@ class ContextSource(Contexts):
         return drawn
 
     @property
-    def average(self) -> NDArray[Any]:
-        average: NDArray[Any] = self._average  # type: ignore[attr-defined]  # set by __init__
+    def average(self) -> Floats:
+        average: Floats = self._average  # type: ignore[attr-defined]  # set by __init__
         return average
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return {
             "contexts": self.name, "draw": getattr(self.draw, "__name__", repr(self.draw)),
             "longest": self.longest if math.isfinite(self.longest) else None,
@@ -332,7 +336,7 @@ def generator(seed: int | None) -> Generator:
     return np.random.default_rng(seed)
 
 
-def sphere(count: int, dimension: int, rng: Generator) -> NDArray[Any]:
+def sphere(count: int, dimension: int, rng: Generator) -> Floats:
     """Independent uniform vectors of length 1."""
     import numpy as np
 
@@ -340,7 +344,7 @@ def sphere(count: int, dimension: int, rng: Generator) -> NDArray[Any]:
     return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True))
 
 
-def _longest(points: NDArray[Any]) -> float:
+def _longest(points: Floats) -> float:
     import numpy as np
 
     return float(np.sqrt((points * points).sum(axis=-1).max()))

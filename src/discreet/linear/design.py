@@ -19,13 +19,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..checks import action_array
 from ..errors import DiscreetError, InvalidArgument
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from ..types import Floats, Ints
 
 TOLERANCE = 1e-3
 """Default excess of the largest ||a||² over its optimum: a thousandth of the rounds of a phase."""
@@ -44,9 +46,9 @@ class NoDesign(DiscreetError, RuntimeError):
 class Design:
     """A design with its certificate."""
 
-    weights: NDArray[Any]
+    weights: Floats
     """π, one entry an action"""
-    basis: NDArray[Any]
+    basis: Floats
     """an orthonormal basis of the span, dimension × rank"""
     leverage: float
     """max over all actions of ||a||²_{V(π)^-1} in the span; the optimum is the rank"""
@@ -59,9 +61,11 @@ class Design:
         return int(self.basis.shape[1])
 
     @property
-    def support(self) -> NDArray[Any]:
+    def support(self) -> Ints:
         """The actions that are played."""
-        return self.weights.nonzero()[0]
+        import numpy as np
+
+        return self.weights.nonzero()[0].astype(np.int64, copy=False)
 
     @property
     def gap(self) -> float:
@@ -99,7 +103,7 @@ def optimal_design(actions: ArrayLike, tolerance: float = TOLERANCE) -> Design:
     return Design(weights, basis, leverage, steps)
 
 
-def leverages(points: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
+def leverages(points: Floats, weights: Floats) -> Floats:
     """||a||²_{V^-1} of every action, for V = Σ weights · a a', which must have full rank."""
     import numpy as np
 
@@ -108,7 +112,7 @@ def leverages(points: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
     return np.asarray((halves * halves).sum(axis=0))
 
 
-def _ascend(points: NDArray[Any], tolerance: float) -> tuple[NDArray[Any], int]:
+def _ascend(points: Floats, tolerance: float) -> tuple[Floats, int]:
     """Weights with max ||a||² <= r(1 + tolerance) and ||a||² >= r(1 - tolerance) where played."""
     import numpy as np
 
@@ -152,7 +156,7 @@ def _ascend(points: NDArray[Any], tolerance: float) -> tuple[NDArray[Any], int]:
     return weights / weights.sum(), step
 
 
-def _start(points: NDArray[Any]) -> NDArray[Any]:
+def _start(points: Floats) -> Floats:
     """Equal weight on r or more actions that span (after Kumar & Yıldırım 2005).
 
     For r directions, each orthogonal to what was found before, the two actions that reach furthest.
@@ -174,7 +178,7 @@ def _start(points: NDArray[Any]) -> NDArray[Any]:
     return weights
 
 
-def _thinned(points: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
+def _thinned(points: Floats, weights: Floats) -> Floats:
     """The same V(π) from at most r(r+1)/2 actions (Carathéodory).
 
     The changes of weights that leave V alone are a null space: walk along one of them until a

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..arms import Clipped
 from ..compiled import Floats, Function, Integers, Kernel, open_slot
@@ -38,6 +38,8 @@ from .row import LinearPolicy, RoundPolicy
 from .view import LinearView, restore
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from .runs import LinearWork
 
 PIECE = 1 << 20
@@ -53,24 +55,30 @@ class Board(NamedTuple):
     public: LinearView
 
 
-length: Callable[[Any, LinearView, Any, int, int], int] = open_slot("length")
+length: Callable[[object, LinearView, Floats, int, int], int] = open_slot("length")
 
 
-def choose_arm(rule: Any, memory: Any, board: Board, t: int, rng: Any) -> int:
+def choose_arm(rule: object, memory: object, board: Board, t: int, rng: Generator) -> int:
     """The action that the rule takes, by its number."""
     arms = len(board.pulls)
     chosen: int = choose(rule, board.public, board.actions, arms, len(board.actions) // arms, rng)
     return chosen
 
 
-def episode_length(schedule: Any, memory: Any, board: Board, arm: int) -> int:
+def episode_length(schedule: object, memory: object, board: Board, arm: int) -> int:
     """Rounds of the episode that begins."""
     dimension = len(board.actions) // len(board.pulls)
     return length(schedule, board.public, board.actions, arm * dimension, dimension)
 
 
 def publish_episode(
-    release: Parts, ledger: Any, board: Board, arm: int, rounds: int, total: float, rng: Any
+    release: Parts,
+    ledger: object,
+    board: Board,
+    arm: int,
+    rounds: int,
+    total: float,
+    rng: Generator,
 ) -> None:
     """V += n a a'; the sum of the episode is released, and the next estimate made of it."""
     view, actions = board.public, board.actions
@@ -84,7 +92,7 @@ def publish_episode(
     update(release.rule, view, dimension)
 
 
-def draw_piece(law: Any, arm: int, rounds: int, t: int, rng: Any) -> tuple[float, int]:
+def draw_piece(law: object, arm: int, rounds: int, t: int, rng: Generator) -> tuple[float, int]:
     """As much of a batch as may be drawn without looking up."""
     return draw(law, arm, min(rounds, PIECE), t, rng)
 
@@ -133,6 +141,7 @@ class EpisodePlayer(Player):
         self.law = clipped_law(policy, work.problem)
         means = np.array(work.problem.means)
         ledger, _, view = fresh_state(policy, setting)
+        assert isinstance(view, LinearView)
         pulls, course = np.zeros(setting.arms, np.int64), finite.fresh_course()
         super().__init__(ledger, view, (pulls,), course)
         parts = parts_of(policy, setting)

@@ -16,12 +16,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..policies.releases.base import zeros
 from ..privacy.budgets import Budget, Pure
 from ..privacy.mechanisms import Gaussian, Laplace
 from ..privacy.source import RESOLUTION, SECURE, SIMULATED, Source
+
+if TYPE_CHECKING:
+    from ..types import Floats
 
 ROOM = 1.0 + 1e-12
 """Makes up for the rounding of a product of a noise scale and a length, or a root."""
@@ -81,7 +84,7 @@ class Grid:
             return value  # type: ignore[return-value]  # a float, in simulations
         return round(value / self.reward_step)
 
-    def zeros(self, size: int) -> Any:
+    def zeros(self, size: int) -> Floats:
         """Sums at zero: floats in simulation, exact integers on the secure path."""
         return zeros(size, self.source)
 

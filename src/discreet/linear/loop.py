@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..compiled import Floats, Function, Integers, Kernel, open_slot
 from ..policies.step import FINISHED, PAUSED, STARVED
@@ -23,13 +23,16 @@ from .algebra import dot
 from .row import RoundPolicy
 from .view import LinearView
 
-offer: Callable[[Any, Any, Any], bool] = open_slot("offer")
-pay: Callable[[Any, float, Any], float] = open_slot("pay")
-choose: Callable[[Any, LinearView, Any, int, int, Any], int] = open_slot("choose")
-update: Callable[[Any, LinearView, int], None] = open_slot("update")
-follow: Callable[[Any, LinearView, Any, int, int], bool] = open_slot("follow")
-collect: Callable[[Any, Any, Any, int, float, int], None] = open_slot("collect")
-publish: Callable[[Any, Any, LinearView, int, Any], None] = open_slot("publish")
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+offer: Callable[[object, Floats, Generator], bool] = open_slot("offer")
+pay: Callable[[object, float, Generator], float] = open_slot("pay")
+choose: Callable[[object, LinearView, Floats, int, int, Generator], int] = open_slot("choose")
+update: Callable[[object, LinearView, int], None] = open_slot("update")
+follow: Callable[[object, LinearView, Floats, int, int], bool] = open_slot("follow")
+collect: Callable[[object, object, Floats, int, float, int], None] = open_slot("collect")
+publish: Callable[[object, object, LinearView, int, Generator], None] = open_slot("publish")
 
 
 class Course(NamedTuple):
@@ -44,9 +47,10 @@ class Course(NamedTuple):
 
 
 def run(
-    contexts: Any, rewards: Any, schedule: Any, release: Any, rule: Any, ledger: Any, memory: Any,
-    view: LinearView, course: Course, theta: Any, horizon: int, curve: Curve, decisions: int,
-    rng: Any,
+    contexts: object, rewards: object, schedule: object, release: object, rule: object,
+    ledger: object, memory: object, view: LinearView, course: Course,
+    theta: Floats | tuple[float, ...], horizon: int, curve: Curve, decisions: int,
+    rng: Generator,
 ) -> int:  # fmt: skip
     """Play until the horizon, for at most so many rounds, or until contexts run out."""
     t, recorded, regret = course.t[0], course.recorded[0], course.regret[0]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..arms import Clipped, Law
-from ..compiled import Kernel
+from ..compiled import Function, Kernel
 from ..simulator.work import Player
 from .design import Design, optimal_design
 from .phases import interleaved
@@ -13,8 +13,9 @@ from .problem import LinearProblem
 from .row import LinearPolicy, PhasedPolicy
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.random import Generator
 
+    from ..types import Floats, Ints
     from .runs import LinearWork
 
 
@@ -30,7 +31,7 @@ class PhasedPlayer(Player):
         self.points = np.asarray(work.problem.contexts.average)
         self.law = clipped_law(policy, work.problem)
         self.means = np.array(work.problem.means)
-        self.draw: Any = None
+        self.draw: Function | None = None
 
     def play(self, number: int) -> bool:
         import numpy as np
@@ -39,7 +40,7 @@ class PhasedPlayer(Player):
         rng = work.generator(number)
         state = self.law.start(rng)
         ledger = Ledger(self.means, work.grid, work.regret[number], work.pulls[number])
-        active = np.arange(len(self.means))
+        active = np.arange(len(self.means), dtype=np.int64)
         phase = 0
         while ledger.t < work.horizon:
             if work.stop.is_set():
@@ -68,14 +69,14 @@ class PhasedPlayer(Player):
             active = active[values >= values.max() - 2.0 * 2.0**-phase]
         return True
 
-    def design(self, active: NDArray[Any]) -> Design:
+    def design(self, active: Ints) -> Design:
         """The design on the active actions; most runs go through the same ones."""
         key = active.tobytes()
         if key not in self.designs:
             self.designs[key] = optimal_design(self.points[active], self.rule.tolerance)
         return self.designs[key]
 
-    def total(self, state: Any, arm: int, rounds: int, rng: Any) -> float:
+    def total(self, state: NamedTuple, arm: int, rounds: int, rng: Generator) -> float:
         """The curator's sum of a batch, rewards clipped one by one if the release clips."""
         arguments = (state, arm, rounds, 0, rng)
         if self.draw is None:
@@ -86,7 +87,7 @@ class PhasedPlayer(Player):
 class Ledger:
     """Regret and pulls of a run, recorded on the grid, inside phases too."""
 
-    def __init__(self, means: NDArray[Any], grid: Any, regret: Any, pulls: Any) -> None:
+    def __init__(self, means: Floats, grid: Ints, regret: Floats, pulls: Ints) -> None:
         self.gaps = means.max() - means
         self.grid, self.regret, self.pulls = grid, regret, pulls
         self.before = 0.0
@@ -94,7 +95,7 @@ class Ledger:
         self.t = 0
         self.recorded = 0
 
-    def play(self, played: NDArray[Any], plays: NDArray[Any], horizon: int) -> None:
+    def play(self, played: Ints, plays: Ints, horizon: int) -> None:
         """A phase, or as much of it as the horizon leaves."""
         rounds = min(int(plays.sum()), horizon - self.t)
         while self.recorded < len(self.grid) and self.grid[self.recorded] <= self.t + rounds:
@@ -109,7 +110,7 @@ class Ledger:
         self.t += rounds
 
 
-def rounded(c: float, design: Design) -> NDArray[Any]:
+def rounded(c: float, design: Design) -> Ints:
     """ceil(c π(a)) for the actions of the support."""
     import numpy as np
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ..checks import positive, share
 from .design import TOLERANCE
@@ -27,7 +27,8 @@ from .rules import LinearRule, chi_square_bound
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-    from numpy.typing import NDArray
+
+    from ..types import Floats, Ints
 
 
 class PhaseRelease(LinearRelease):
@@ -39,21 +40,19 @@ class PhaseRelease(LinearRelease):
         return 0.0
 
     def estimate(
-        self, points: NDArray[Any], plays: NDArray[Any], totals: NDArray[Any], c: float, rng: Any
-    ) -> NDArray[Any]:
+        self, points: Floats, plays: Floats, totals: Floats, c: float, rng: Generator
+    ) -> Floats:
         """θ~ from the sums of the played actions (coordinates in the span, one row an action)."""
         raise NotImplementedError
 
 
-def least_squares(
-    points: NDArray[Any], plays: NDArray[Any], totals: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def least_squares(points: Floats, plays: Floats, totals: Floats) -> tuple[Floats, Floats]:
     """V^-1 Σ a S_a and the Cholesky factor of V = Σ plays a a'."""
     import numpy as np
 
     factor = np.linalg.cholesky((points * plays[:, None]).T @ points)
     half = np.linalg.solve(factor, points.T @ totals)
-    return np.asarray(np.linalg.solve(factor.T, half)), factor
+    return np.asarray(np.linalg.solve(factor.T, half)), np.asarray(factor, np.float64)
 
 
 @dataclass(frozen=True)
@@ -63,8 +62,8 @@ class PhaseExact(PhaseRelease):
     name: ClassVar[str] = "exact estimate"
 
     def estimate(
-        self, points: NDArray[Any], plays: NDArray[Any], totals: NDArray[Any], c: float, rng: Any
-    ) -> NDArray[Any]:
+        self, points: Floats, plays: Floats, totals: Floats, c: float, rng: Generator
+    ) -> Floats:
         return least_squares(points, plays, totals)[0]
 
 
@@ -86,9 +85,9 @@ class NoisyEstimate(NoisyPhase):
     name: ClassVar[str] = "phase estimate + Gaussian"
 
     def estimate(
-        self, points: NDArray[Any], plays: NDArray[Any], totals: NDArray[Any], c: float,
+        self, points: Floats, plays: Floats, totals: Floats, c: float,
         rng: Generator,
-    ) -> NDArray[Any]:  # fmt: skip
+    ) -> Floats:  # fmt: skip
         import numpy as np
 
         theta, factor = least_squares(points, plays, totals)
@@ -118,9 +117,9 @@ class NoisySums(NoisyPhase):
     name: ClassVar[str] = "phase sums + Gaussian"
 
     def estimate(
-        self, points: NDArray[Any], plays: NDArray[Any], totals: NDArray[Any], c: float,
+        self, points: Floats, plays: Floats, totals: Floats, c: float,
         rng: Generator,
-    ) -> NDArray[Any]:  # fmt: skip
+    ) -> Floats:  # fmt: skip
         noisy = totals + self.unit_scale() * rng.standard_normal(len(totals))
         return least_squares(points, plays, noisy)[0]
 
@@ -155,7 +154,7 @@ class Elimination(LinearRule):
         return c + 2.0 * rank / gap * math.sqrt(variance * chi_square_bound(rank, failure))
 
 
-def interleaved(plays: NDArray[Any], rounds: int) -> NDArray[Any]:
+def interleaved(plays: Ints, rounds: int) -> Ints:
     """How often each action was played after some rounds of a phase.
 
     The j-th play of an action played n times comes at (j - 1/2)/n of the phase: evenly spread, so

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..arms import Bernoulli, Gaussian, Law, TwoPoint
 from ..checks import action_array, one_of, positive
@@ -23,7 +23,10 @@ from ..policies.view import Empty
 from .contexts import Contexts, FixedActions, GaussianContexts, generator, sphere
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.random import Generator
+    from numpy.typing import ArrayLike
+
+    from ..types import Floats, Json
 
 SLACK = 1e-9
 """How far beyond its range a mean may lie by rounding."""
@@ -53,18 +56,18 @@ class Sd(NamedTuple):
     sd: float
 
 
-def pay_gaussian(rewards: Sd, mean: float, rng: Any) -> float:
+def pay_gaussian(rewards: Sd, mean: float, rng: Generator) -> float:
     """N(mean, sd²)."""
     reward: float = mean + rewards.sd * rng.standard_normal()
     return reward
 
 
-def pay_sign(rewards: Any, mean: float, rng: Any) -> float:
+def pay_sign(rewards: object, mean: float, rng: Generator) -> float:
     """1 with probability (1 + mean)/2, else -1."""
     return 1.0 if 2.0 * rng.random() < 1.0 + mean else -1.0
 
 
-def pay_bit(rewards: Any, mean: float, rng: Any) -> float:
+def pay_bit(rewards: object, mean: float, rng: Generator) -> float:
     """1 with probability mean, else 0."""
     return 1.0 if rng.random() < mean else 0.0
 
@@ -125,9 +128,9 @@ class LinearProblem:
     """What is played on. The regret of an action is max <θ, a'> - <θ, a> over those on offer."""
 
     contexts: Contexts
-    theta: NDArray[Any]
+    theta: Floats
     rewards: Rewards
-    label: dict[str, Any] = field(repr=False)
+    label: dict[str, object] = field(repr=False)
     limit: ClassVar[int | None] = None
     """Rounds are endless."""
 
@@ -136,7 +139,7 @@ class LinearProblem:
         contexts: Contexts,
         theta: ArrayLike,
         rewards: Rewards | None = None,
-        label: dict[str, Any] | None = None,
+        label: Json | None = None,
     ) -> None:
         if not isinstance(contexts, Contexts):
             raise InvalidArgument(
@@ -213,7 +216,7 @@ class LinearProblem:
         """Mean reward of every action, over contexts."""
         return tuple(float(mean) for mean in self.contexts.average @ self.theta)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Settings, JSON-ready."""
         rewards = {"rewards": self.rewards.name} | self.rewards.parameters()._asdict()
         rewards.pop("unused", None)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from ..checks import one_of
 from ..compiled import Floats, Function
@@ -28,6 +28,9 @@ from ..privacy.guarantees import Definition, Guarantee
 from ..privacy.mechanisms import Gaussian
 from .grid import Grid
 from .view import LinearSetting, LinearView
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 PUBLIC = "contexts are public"
 
@@ -77,8 +80,8 @@ class RoundRelease(LinearRelease):
 class Episode(NamedTuple):
     """The sum of the episode under way: private. The longest action of it is public."""
 
-    total: Any
-    longest: Any
+    total: Floats
+    longest: Floats
 
 
 class Range(NamedTuple):
@@ -109,12 +112,21 @@ def clipped(reward: float, low: float, high: float) -> float:
     return min(reward, high)
 
 
+class Clipping(Protocol):
+    """Parameters of a release that clips rewards."""
+
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+
+
 def collect_sum(
-    release: Any, ledger: Episode, actions: Floats, start: int, reward: float, dimension: int
+    release: Clipping, ledger: Episode, actions: Floats, start: int, reward: float, dimension: int
 ) -> None:
     """Σ a r with the reward clipped, and max ||a||²."""
     inside = clipped(reward, release.low, release.high)
-    square: Any = 0  # zeros are whole numbers, so that sums of whole numbers stay whole
+    square: float = 0  # zeros are whole numbers, so that sums of whole numbers stay whole
     for i in range(dimension):
         feature = actions[start + i]
         ledger.total[i] += feature * inside
@@ -123,10 +135,10 @@ def collect_sum(
 
 
 def collect_total(
-    release: Any, ledger: Episode, actions: Floats, start: int, total: float, dimension: int
+    release: object, ledger: Episode, actions: Floats, start: int, total: float, dimension: int
 ) -> None:
     """What `collect_sum` makes of many rewards of one action; clipped one by one beforehand."""
-    square: Any = 0
+    square: float = 0
     for i in range(dimension):
         feature = actions[start + i]
         ledger.total[i] += feature * total
@@ -135,7 +147,7 @@ def collect_total(
 
 
 def publish_exact(
-    release: Any, ledger: Episode, view: LinearView, dimension: int, rng: Any
+    release: object, ledger: Episode, view: LinearView, dimension: int, rng: Generator
 ) -> None:
     """The plain sum."""
     for i in range(dimension):
@@ -145,7 +157,7 @@ def publish_exact(
 
 
 def publish_noisy(
-    release: Noise, ledger: Episode, view: LinearView, dimension: int, rng: Any
+    release: Noise, ledger: Episode, view: LinearView, dimension: int, rng: Generator
 ) -> None:
     """The episode's sum + N(0, σ² I), added to the earlier releases."""
     length = release.assumed if release.assumed > 0.0 else math.sqrt(ledger.longest[0])

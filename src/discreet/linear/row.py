@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self, cast
 
 from ..errors import InvalidArgument
 from ..policies.policy import BasePolicy
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from ..privacy.verification import Verification
     from ..simulator import Comparison
+    from ..simulator.runs import Size
     from .problem import LinearProblem
 
 
@@ -47,13 +48,14 @@ class LinearPolicy(BasePolicy[LinearSetting]):
     rule: LinearRule
     kind: ClassVar[str] = "linear"
 
-    def __new__(cls, name: str = "", schedule: object = None, *rest: Any, **more: Any) -> Self:
+    def __new__(
+        cls, name: str = "", schedule: object = None, *rest: object, **more: object
+    ) -> Self:
         """The kind of row that the schedule asks for."""
-        kind: type[Any] = cls
+        kind: type[LinearPolicy] = cls
         if cls is LinearPolicy:
             kind = PhasedPolicy if isinstance(schedule, DesignPhases) else RoundPolicy
-        made: Self = object.__new__(kind)
-        return made
+        return cast("Self", object.__new__(kind))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -99,10 +101,11 @@ class LinearPolicy(BasePolicy[LinearSetting]):
 
         return verify(self, arms, horizon, dimension=dimension, live=live)
 
-    def compared(self, rows: Sequence[Any], place: Any, **study: Any) -> Comparison:
+    def compared(self, rows: Sequence[object], place: object, **study: object) -> Comparison:
         from .runs import compare
 
-        return compare(rows, place, **study)
+        mine, problem = cast("Sequence[LinearPolicy]", rows), cast("LinearProblem", place)
+        return compare(mine, problem, **cast("Size", study))  # which refuses others
 
     @property
     def phased(self) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..checks import positive, share
 from ..compiled import Floats, Function
@@ -24,6 +24,9 @@ from .algebra import dot, smallest_eigenvalue, squared_norm
 from .view import LinearSetting, LinearView, fresh_view, refresh, restore, take
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from .batches import BatchView
     from .releases import LinearRelease
 
 
@@ -56,7 +59,7 @@ class RoundRule(LinearRule):
         """β~ before the first release."""
         return 0.0
 
-    def first_view(self, setting: LinearSetting) -> Any:
+    def first_view(self, setting: LinearSetting) -> LinearView | BatchView:
         view = fresh_view(setting.dimension, self.ridge)
         view.width[0] = self.first_width(setting)
         return view
@@ -69,7 +72,7 @@ def chi_square_bound(dimension: int, failure: float) -> float:
 
 
 def choose_optimistic(
-    rule: Any, view: LinearView, actions: Floats, arms: int, dimension: int, rng: Any
+    rule: object, view: LinearView, actions: Floats, arms: int, dimension: int, rng: Generator
 ) -> int:
     """argmax <θ~, a> + β~ ||a||_{V_τ^-1}, the first if several."""
     # arrays are taken out of the view once: handing all of it to a function costs more than the sum
@@ -186,7 +189,7 @@ class TreeOptimism(RoundRule):
 
 
 def choose_sampled(
-    rule: Spread, view: LinearView, actions: Floats, arms: int, dimension: int, rng: Any
+    rule: Spread, view: LinearView, actions: Floats, arms: int, dimension: int, rng: Generator
 ) -> int:
     """argmax <θ, a> for one θ = θ~ + sqrt(α) L^-T z, z standard normal."""
     for i in range(dimension):

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Unpack
 
 from ..errors import InvalidArgument
 from ..policies.policy import served
@@ -35,9 +35,14 @@ from .problem import LinearProblem
 from .row import LinearPolicy, PhasedPolicy, RoundPolicy
 from .view import LinearSetting
 
+if TYPE_CHECKING:
+    from ..progress import Bar
+    from ..simulator.runs import Runs
+    from ..types import Ints
+
 
 def simulate(
-    policy: LinearPolicy, problem: LinearProblem, *, horizon: float, **study: Any
+    policy: LinearPolicy, problem: LinearProblem, *, horizon: float, **study: Unpack[Runs]
 ) -> Result:
     """Run a linear policy on a problem: see `discreet.simulate`."""
     return compare([policy], problem, horizon=horizon, **study)[0]
@@ -52,7 +57,7 @@ def compare(
     seed: int | None = None,
     threads: int | None = None,
     points: int = 100,
-    progress: bool | None = None,
+    progress: bool | Bar | None = None,
 ) -> Comparison:
     """Run several linear policies on the same problem with the same seeds.
 
@@ -81,7 +86,7 @@ def fitted(policy: LinearPolicy, problem: LinearProblem) -> LinearPolicy:
     if not isinstance(policy, LinearPolicy) or policy.release.clip is None:
         return policy
     recipe = dict(policy.recipe)
-    entry = LinearRow.catalogue.get(recipe.get("name", ""))
+    entry = LinearRow.catalogue.get(str(recipe.get("name", "")))
     if entry is None or "low" not in entry.options or {"low", "high"} & set(recipe):
         return policy
     if problem.bounds is not None:
@@ -166,7 +171,7 @@ class LinearWork(RegretWork):
         horizon: int,
         runs: int,
         entropy: int,
-        grid: Any,
+        grid: Ints,
     ) -> None:
         super().__init__(row, problem, horizon, runs, entropy, grid)
         self.described |= {"guarantee": row.guarantee_on(problem).to_dict()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ..checks import positive
 from ..compiled import Floats, Function
@@ -40,7 +40,7 @@ class RoundSchedule(LinearSchedule):
 
 
 def follow_each(
-    schedule: Any, view: LinearView, actions: Floats, start: int, dimension: int
+    schedule: object, view: LinearView, actions: Floats, start: int, dimension: int
 ) -> bool:
     """Always due; the design matrix is public."""
     matrix, running, along = view.matrix, view.running, view.along
@@ -59,7 +59,7 @@ class EachRoundPublicly(RoundSchedule):
 
 
 def follow_nothing(
-    schedule: Any, view: LinearView, actions: Floats, start: int, dimension: int
+    schedule: object, view: LinearView, actions: Floats, start: int, dimension: int
 ) -> bool:
     """Always due; the design matrix is private and not the policy's to keep."""
     return True

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..checks import amount, positive
 from ..compiled import Function
@@ -31,6 +31,11 @@ from .batches import BatchView, RangedRelease, integers, size_of
 from .releases import LinearRelease
 from .rules import RoundRule
 from .view import LinearSetting, LinearView, refresh, take
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from ..types import Floats
 
 
 class Sampling(NamedTuple):
@@ -46,7 +51,7 @@ class Sampling(NamedTuple):
     size: int
 
 
-def sampled(view: Any, place: int, first: int, size: int, rng: Any) -> None:
+def sampled(view: BatchView, place: int, first: int, size: int, rng: Generator) -> None:
     """θ = θ~ + R z for one block, z standard normal, into `along`."""
     along, estimate, root = view.along, view.estimate, view.root
     for i in range(size):
@@ -58,7 +63,7 @@ def sampled(view: Any, place: int, first: int, size: int, rng: Any) -> None:
 
 
 def choose_thompson(
-    rule: Sampling, view: BatchView, actions: Any, arms: int, dimension: int, rng: Any
+    rule: Sampling, view: BatchView, actions: Floats, arms: int, dimension: int, rng: Generator
 ) -> int:
     """argmax <θ, a> for one sample of θ."""
     sampled(view, 0, 0, dimension, rng)
@@ -72,7 +77,7 @@ def choose_thompson(
 
 
 def choose_block(
-    rule: Sampling, view: BatchView, actions: Any, arms: int, dimension: int, rng: Any
+    rule: Sampling, view: BatchView, actions: Floats, arms: int, dimension: int, rng: Generator
 ) -> int:
     """Before the first release any arm; then argmax <θ_k, x>, one sample for every block."""
     if view.releases[0] == 0:
@@ -219,7 +224,7 @@ def update_sampled(rule: Width, view: LinearView, dimension: int) -> None:
 
 
 def choose_from_lower(
-    rule: Width, view: LinearView, actions: Any, arms: int, dimension: int, rng: Any
+    rule: Width, view: LinearView, actions: Floats, arms: int, dimension: int, rng: Generator
 ) -> int:
     """argmax <θ, a>, θ = θ~ + L z, z standard normal."""
     along, lower = view.along, view.lower
@@ -257,8 +262,9 @@ class NoisyThompson(RoundRule):
     def first_width(self, setting: LinearSetting) -> float:
         return float(self.width)
 
-    def first_view(self, setting: LinearSetting) -> Any:
+    def first_view(self, setting: LinearSetting) -> LinearView:
         view = super().first_view(setting)
+        assert isinstance(view, LinearView)
         for i in range(len(view.lower)):
             view.lower[i] *= self.width  # L of v²(λI)^-1
         return view

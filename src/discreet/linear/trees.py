@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..checks import one_of, positive, share
 from ..compiled import Floats, Function, Kernel
@@ -30,6 +30,9 @@ from .releases import LinearRelease, RoundRelease, clipped
 from .rules import RoundRule, Shifted, choose_optimistic, update_shifted
 from .view import LinearSetting, LinearView
 
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
 LENGTH_SQUARED = 2.0
 """L~² = L² + B², for contexts in the unit ball and rewards in [-1, 1]."""
 
@@ -37,11 +40,11 @@ LENGTH_SQUARED = 2.0
 class TreeRows(NamedTuple):
     """One tree an entry (upper triangle of zz', then zr), and the row under way: all private."""
 
-    total_at: Any
-    prefix_at: Any
-    total: Any
-    count: Any
-    row: Any
+    total_at: Floats
+    prefix_at: Floats
+    total: Floats
+    count: Any  # the tuple has a method of that name
+    row: Floats
     """z, then r"""
 
 
@@ -58,7 +61,7 @@ class TreeNoise(NamedTuple):
     unit: float
 
 
-def into_ball(row: Any, dimension: int) -> None:
+def into_ball(row: Floats, dimension: int) -> None:
     """(z, r) scaled by min(1, 1/||z||), which keeps r = <θ, z> + noise true, and r clipped."""
     square = 0.0
     for i in range(dimension):
@@ -69,7 +72,7 @@ def into_ball(row: Any, dimension: int) -> None:
     row[dimension] = clipped(row[dimension] * scale, -1.0, 1.0)
 
 
-def into_whole_ball(row: Any, dimension: int) -> None:
+def into_whole_ball(row: list[int], dimension: int) -> None:
     """The same on whole units, towards zero: the ball is never left, not by rounding either."""
     square = sum(feature * feature for feature in row[:dimension])
     if square > ENTRY:
@@ -81,7 +84,7 @@ def into_whole_ball(row: Any, dimension: int) -> None:
 
 
 def collect_row(
-    release: Any, ledger: TreeRows, actions: Floats, start: int, reward: float, dimension: int
+    release: object, ledger: TreeRows, actions: Floats, start: int, reward: float, dimension: int
 ) -> None:
     """The row (z, r), inside the unit ball."""
     for i in range(dimension):
@@ -91,7 +94,7 @@ def collect_row(
 
 
 def publish_trees(
-    release: TreeNoise, ledger: TreeRows, view: LinearView, dimension: int, rng: Any
+    release: TreeNoise, ledger: TreeRows, view: LinearView, dimension: int, rng: Generator
 ) -> None:
     """The noisy prefix sum of every entry; the row itself is forgotten."""
     trees = TreeLedger(ledger.total_at, ledger.prefix_at, ledger.total, ledger.count)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import csv
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..arms.embedded import ARM_NAMES, CITATION, LICENCE, NAME, SOURCE
 from ..arms.embedded import actg175 as finite_trial
@@ -24,7 +24,7 @@ from .contexts import IIDContexts
 from .problem import BitRewards, LinearProblem
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from ..types import Floats
 
 RANGES = {"cd40": (200.0, 500.0), "age": (20.0, 60.0), "str2": (0.0, 1.0)}
 """Baseline columns, and the ranges that they are clipped to and scaled from."""
@@ -53,11 +53,11 @@ def actg175() -> LinearProblem:
     return LinearProblem(IIDContexts(sets), theta, BitRewards(), label)
 
 
-def covariates() -> NDArray[Any]:
+def covariates() -> Floats:
     """One row (1, CD4 count, age, earlier therapy)/2 a patient."""
     import numpy as np
 
-    columns: list[Any] = []
+    columns: list[Floats] = []
     for name, (low, high) in RANGES.items():
         values = np.clip(_column(name), low, high)
         columns.append(2.0 * (values - low) / (high - low) - 1.0)

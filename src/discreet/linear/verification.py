@@ -31,7 +31,7 @@ import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -59,7 +59,7 @@ from ..privacy.verification import (
 )
 from ..privacy.verification.forms import REWARD
 from ..privacy.verification.result import main_number
-from .batches import BatchMatrices, LaplaceBlocks, RangedRelease, add_row
+from .batches import BatchMatrices, BatchView, LaplaceBlocks, RangedRelease, add_row
 from .design import optimal_design
 from .grid import ENTRY
 from .phases import Elimination, PhaseRelease
@@ -69,7 +69,11 @@ from .trees import LENGTH_SQUARED, GaussianTrees, TreeRelease, joint_sensitivity
 from .view import LinearSetting
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.random import Generator
+
+    from ..types import Floats, Ints
+    from .grid import Grid
+    from .view import LinearView
 
 
 ROWS = 200
@@ -114,7 +118,7 @@ def verify(
         return replace(result, reason=f"the release is not affine: {stop}")
 
 
-def _grid(policy: LinearPolicy) -> Any:
+def _grid(policy: LinearPolicy) -> Grid:
     """Whole numbers, for the rows that live trials run."""
     release = policy.release
     if not isinstance(release, RoundRelease) or not release.is_live:
@@ -127,7 +131,7 @@ def _grid(policy: LinearPolicy) -> Any:
 # --- public contexts ----------------------------------------------------------------------------
 
 
-def symbolic_clipped(reward: Any, low: float, high: float) -> Form:
+def symbolic_clipped(reward: object, low: float, high: float) -> Form:
     """One reward moved into its range: again one reward, of that width."""
     if not isinstance(reward, RewardForm):
         raise NotAffine("it clips something else than one reward")
@@ -268,7 +272,7 @@ class Feature:
     def __init__(self, place: int, entries: dict[tuple[int, int], Form]) -> None:
         self.place, self.entries = place, entries
 
-    def __mul__(self, other: Any) -> Form:
+    def __mul__(self, other: object) -> Form:
         if not isinstance(other, Feature):
             raise NotAffine("it uses a private feature other than in a product with another")
         return self.entries[self.place, other.place]
@@ -298,8 +302,9 @@ def _trees(
                 entries[i, j] = tape.symbol(Symbol(REWARD, 1.0, first=t + 1, rounds=1), unit)
                 kind = "vector" if j == d else "diagonal" if i == j else "other"
                 kinds[len(tape.symbols) - 1] = kind
+        row = cast("list[Feature]", ledger.row)  # its cells take any symbol
         for i in range(d + 1):
-            ledger.row[i] = Feature(i, entries)
+            row[i] = Feature(i, entries)
         publish(parameters, ledger, view, d, tape)
         t += 1
     _, found = losses(tape, whole)
@@ -340,6 +345,7 @@ def _batches(
     tape = Tape(None, 2 * MOST_NUMBERS)
     ledger = cells(tape, "ledger", release.ledger(setting))
     view = cells(tape, "view", rule.first_view(setting))
+    assert isinstance(view, BatchView)
     view = view._replace(
         matrix=PublicCells(tape, "view.matrix", [0.0] * len(view.matrix)),
         noisy=PublicCells(tape, "view.noisy", [0.0] * len(view.noisy)),
@@ -353,8 +359,9 @@ def _batches(
                 entries[i, j] = tape.symbol(Symbol(REWARD, 1.0, first=t + 1, rounds=1), unit)
                 kind = "vector" if j == size else "diagonal" if i == j else "other"
                 kinds[len(tape.symbols) - 1] = kind
+        row = cast("list[Feature]", ledger.row)  # its cells take any symbol
         for i in range(size + 1):
-            ledger.row[i] = Feature(i, entries)
+            row[i] = Feature(i, entries)
         ledger.block[0] = t % parameters.blocks
         add_row(ledger, size)
         t += 1
@@ -401,24 +408,25 @@ def check_batch_ball(release: BatchMatrices, setting: LinearSetting, seed: int) 
     limit = max(parameters.high - parameters.centre, parameters.centre - parameters.low)
     for number in range(ROWS):
         much = 10.0 ** chance.uniform(-3.0, 4.0) if number % 2 else 1.0
-        row: list[Any] = [one * much * chance.gauss(0.0, 1.0) for _ in range(size + 1)]
+        row: list[float] = [one * much * chance.gauss(0.0, 1.0) for _ in range(size + 1)]
         row = [round(x) for x in row] if whole else row
         ledger = release.ledger(setting)._replace(row=[0] * (size + 1))
         take(parameters, ledger, row[:size] + [0] * (setting.dimension - size), 0, row[size])
-        kept: list[Any] = ledger.row
+        kept = list(ledger.row)
         length = math.hypot(*kept[:size])
         if length > one * (1.0 + 1e-12) or abs(kept[size]) > limit * (1.0 + 1e-12):
             raise NotAffine(f"it keeps a row of length {length / one:g}, outside of the unit ball")
 
 
-def _matrix_view(tape: Tape, d: int) -> Any:
+def _matrix_view(tape: Tape, d: int) -> LinearView:
     from .view import fresh_view
 
     view = cells(tape, "view", fresh_view(d, 1.0))
-    return view._replace(
+    found: LinearView = view._replace(
         matrix=PublicCells(tape, "view.matrix", [0.0] * (d * d)),
         noisy=PublicCells(tape, "view.noisy", [0.0] * d),
     )
+    return found
 
 
 def row_loss(release: TreeRelease, worst: dict[str, Loss], dimension: int) -> Loss:
@@ -448,13 +456,13 @@ def check_ball(release: TreeRelease, setting: LinearSetting, seed: int) -> None:
     one = RESOLUTION if whole else 1.0
     for number in range(ROWS):
         size = 10.0 ** chance.uniform(-3.0, 4.0) if number % 2 else 1.0
-        row: list[Any] = [one * size * chance.gauss(0.0, 1.0) for _ in range(d + 1)]
+        row: list[float] = [one * size * chance.gauss(0.0, 1.0) for _ in range(d + 1)]
         if whole:
             row = [round(x) for x in row]
         ledger = release.ledger(setting)
         ledger = ledger._replace(row=[0] * (d + 1))
         collect(None, ledger, row[:d], 0, row[d], d)
-        kept: list[Any] = ledger.row
+        kept = list(ledger.row)
         length = math.hypot(*kept[:d])
         if length > one * (1.0 + 1e-12) or abs(kept[d]) > one:
             raise NotAffine(f"it keeps a row of length {length / one:g}, outside of the unit ball")
@@ -466,22 +474,22 @@ def check_ball(release: TreeRelease, setting: LinearSetting, seed: int) -> None:
 class _Normals:
     """A generator of given numbers."""
 
-    def __init__(self, given: Callable[[int], Any]) -> None:
+    def __init__(self, given: Callable[[int], Floats]) -> None:
         self.given, self.size = given, 0
 
-    def standard_normal(self, size: int) -> Any:
+    def standard_normal(self, size: int) -> Floats:
         self.size = size
         return self.given(size)
 
 
 def affine_map(
-    estimate: Callable[[Any, Any], NDArray[Any]], sums: int, seed: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
+    estimate: Callable[[Floats, _Normals], Floats], sums: int, seed: int
+) -> tuple[Floats, Floats]:
     """A and B of an affine estimate(totals, rng) = A totals + B z + constant, by execution."""
     still = _Normals(np.zeros)
     constant = estimate(np.zeros(sums), still)
 
-    def noisy(totals: Any, z: Any) -> NDArray[Any]:
+    def noisy(totals: Floats, z: Floats) -> Floats:
         return np.asarray(estimate(totals, _Normals(lambda size: z)) - constant)
 
     nothing = np.zeros(still.size)
@@ -514,9 +522,14 @@ def _phases(
         support = (points[active] @ design.basis)[design.support]
 
         def estimate(
-            totals: Any, rng: Any, support: Any = support, plays: Any = plays, c: float = c
-        ) -> NDArray[Any]:
-            return release.estimate(support, plays, totals, c, rng)
+            totals: Floats,
+            rng: _Normals,
+            support: Floats = support,
+            plays: Floats = plays,
+            c: float = c,
+        ) -> Floats:
+            drawn = cast("Generator", rng)  # all that a release asks of it
+            return release.estimate(support, plays, totals, c, drawn)
 
         a, b = affine_map(estimate, len(plays), seed)
         phases, numbers = phases + 1, numbers + len(a)
@@ -536,7 +549,7 @@ def _phases(
     )  # fmt: skip
 
 
-def _subsets(arms: int, dimension: int, seed: int) -> Iterator[NDArray[Any]]:
+def _subsets(arms: int, dimension: int, seed: int) -> Iterator[Ints]:
     """All actions, then ever fewer."""
     chance = random.Random(seed)
     left = list(range(arms))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..compiled import Floats, Integers
 from ..privacy.source import Source
@@ -74,7 +74,7 @@ def fresh_view(dimension: int, ridge: float) -> LinearView:
     """Before the first round: V = λI, no estimate."""
     import numpy as np
 
-    def vector(size: int) -> Any:
+    def vector(size: int) -> Floats:
         return np.zeros(size)
 
     square = dimension * dimension

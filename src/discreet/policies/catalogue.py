@@ -12,7 +12,7 @@ one, write the function and decorate it: name, kinds of budget, reference.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypeGuard
+from typing import ClassVar, TypeGuard
 
 from ..checks import one_of
 from ..privacy.budgets import (
@@ -87,7 +87,7 @@ class Row(PolicyEntry[Policy]):
     kind: ClassVar[str] = "finite"
     catalogue: ClassVar[dict[str, Row]] = {}
 
-    def composed(self, parts: Parts, recipe: dict[str, Any]) -> Policy:
+    def composed(self, parts: Parts, recipe: dict[str, object]) -> Policy:
         return Policy(self.name, *parts, reference=self.reference, recipe=recipe)
 
 
@@ -96,13 +96,13 @@ CATALOGUE = Row.catalogue
 row, serving = Row.enter, Row.serving
 
 
-def policy(name: str, **budget_and_options: Any) -> Policy:
+def policy(name: str, *, budget: Budget | None = None, **options: object) -> Policy:
     """A published finite-armed policy by name; `discreet.policy` knows all kinds.
 
     >>> policy("adac-ucb", rho=0.1, alpha=1.0).guarantee.budget
     ZCDP(rho=0.1)
     """
-    return Row.named(name).asked(**budget_and_options)
+    return Row.named(name).asked(budget=budget, **options)
 
 
 def has_delta(budget: Budget) -> TypeGuard[Approximate]:
@@ -110,7 +110,7 @@ def has_delta(budget: Budget) -> TypeGuard[Approximate]:
     return isinstance(budget, Approximate) and budget.delta > 0.0
 
 
-def policy_from_recipe(recipe: Mapping[str, Any]) -> Policy:
+def policy_from_recipe(recipe: Mapping[str, object]) -> Policy:
     """The policy that a saved recipe names."""
     return Row.from_recipe(recipe)
 

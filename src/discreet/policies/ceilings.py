@@ -11,7 +11,7 @@ release must leave the view of all other arms alone (`Release.settles`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..compiled import Function, Kernel
 from .rules import bound, level
@@ -21,6 +21,7 @@ from .view import View
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+    from ..compiled import Floats, Integers
     from .policy import Policy
 
 AHEAD = 16
@@ -31,17 +32,19 @@ matter."""
 class Ceilings(NamedTuple):
     """What is known of the indices without working them out."""
 
-    value: Any
+    value: Floats
     """never below an arm's index ..."""
-    until: Any
+    until: Integers
     """... up to this round; one entry, as the next two"""
-    level: Any
+    level: Floats
     """the level of that round"""
-    played: Any
+    played: Integers
     """the arm that was played last"""
 
 
-def choose_under_ceilings(rule: Any, memory: Ceilings, view: View, t: int, rng: Generator) -> int:
+def choose_under_ceilings(
+    rule: object, memory: Ceilings, view: View, t: int, rng: Generator
+) -> int:
     """argmax of `bound`, the first of equals; an arm without release first."""
     ceilings = memory.value
     best = memory.played[0]

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
@@ -33,6 +33,8 @@ from .view import Setting, View
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ..compiled import Integers
 
 
 class Confidence(NamedTuple):
@@ -45,13 +47,13 @@ class Confidence(NamedTuple):
 class Race(NamedTuple):
     """Who is still in, and where the epoch stands."""
 
-    active: Any
+    active: Integers
     """1 for an arm that is still in"""
-    epoch: Any
+    epoch: Integers
     """number of the epoch, 0 before the first"""
-    next: Any
+    next: Integers
     """the arm from which to look for the next active one"""
-    length: Any
+    length: Integers
     """pulls of every active arm in this epoch"""
 
 
@@ -144,7 +146,7 @@ def fresh_race(arms: int) -> Race:
     """Everybody is in, nothing has begun."""
     import numpy as np
 
-    def one() -> Any:
+    def one() -> Integers:
         return np.zeros(1, np.int64)
 
     return Race(np.ones(arms, np.int64), one(), one(), one())

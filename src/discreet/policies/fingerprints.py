@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from typing import Any
+from typing import TYPE_CHECKING, Never
+
+if TYPE_CHECKING:
+    from .policy import BasePolicy
 
 
-def fingerprint(policy: Any) -> str:
+def fingerprint(policy: BasePolicy[Never]) -> str:
     """A digest of the row's parts and all their settings."""
     described = [_described(getattr(policy, part)) for part in policy.made_of]
     if policy.kind == "identify":
-        described.append(f"delta={policy.delta}, mixed={policy.mixed}")
+        asked = (f"{name}={getattr(policy, name)}" for name in ("delta", "mixed"))
+        described.append(", ".join(asked))
     return hashlib.sha256("\n".join(described).encode()).hexdigest()
 
 
-def _described(part: Any) -> str:
+def _described(part: object) -> str:
     kind = f"{type(part).__module__}.{type(part).__qualname__}"
     # the default repr holds an address, which no other process would see again
     settings = repr(part) if dataclasses.is_dataclass(part) else repr(sorted(vars(part).items()))

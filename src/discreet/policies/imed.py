@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..compiled import Function, Kernel
 from .divergences import kl
@@ -15,12 +15,12 @@ from .rules import Rule, choose_smallest, clip01, largest_value
 from .view import View
 
 
-def best_mean(rule: Any, view: View, t: int) -> float:
+def best_mean(rule: object, view: View, t: int) -> float:
     """The largest mean, in [0, 1]."""
     return clip01(largest_value(view))
 
 
-def imed_score(rule: Any, view: View, arm: int, t: int, best: float) -> float:
+def imed_score(rule: object, view: View, arm: int, t: int, best: float) -> float:
     """N kl(mean, best) + log N."""
     mean, size = clip01(view.value[arm]), view.size[arm]
     cost = size * kl(mean, best) if mean < best else 0.0

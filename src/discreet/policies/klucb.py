@@ -13,7 +13,7 @@ Garivier & Cappé (2011); Lattimore & Szepesvári (2020), ch. 10.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from .divergences import kl, kl_upper
@@ -24,21 +24,23 @@ from .view import Setting, View
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+    from ..compiled import Floats, Integers
+
 
 class Ceilings(NamedTuple):
     """What is known of every index without solving for it."""
 
-    value: Any
+    value: Floats
     """never below the index ..."""
-    until: Any
+    until: Floats
     """... while log f is at most this and the arm was not played"""
-    played: Any
+    played: Integers
     """the arm that was played last"""
-    begun: Any
+    begun: Integers
     """1 once every arm has a release, so that nobody has to look again"""
 
 
-def choose_klucb(rule: Any, memory: Ceilings, view: View, t: int, rng: Generator) -> int:
+def choose_klucb(rule: object, memory: Ceilings, view: View, t: int, rng: Generator) -> int:
     """argmax of the KL-UCB index."""
     if memory.begun[0] == 0:
         for arm in range(len(view.size)):
@@ -93,7 +95,7 @@ class KLUCB(Rule):
 
         arms = setting.arms
 
-        def zero() -> Any:
+        def zero() -> Integers:
             return np.zeros(1, np.int64)
 
         return Ceilings(np.zeros(arms), np.full(arms, -1.0), zero(), zero())

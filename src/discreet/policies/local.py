@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ..compiled import Function, Kernel
 from .private_kl import Epsilon
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
 
-def choose_ldp_ucb_l(rule: Epsilon, memory: Any, view: View, t: int, rng: Generator) -> int:
+def choose_ldp_ucb_l(rule: Epsilon, memory: object, view: View, t: int, rng: Generator) -> int:
     """An arm that was played too rarely, else argmax of the widened index."""
     rare = 4.0 * math.log(t + 2.0)
     level = math.log(t + 1.0)

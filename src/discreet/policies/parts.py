@@ -6,13 +6,14 @@ that its kernels get as their first argument. `S` is the setting in which it is 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 from ..compiled import Function, Kernel
 from ..privacy.source import Source
 from .view import Empty
 
-S = TypeVar("S")
+S = TypeVar("S", contravariant=True)
+"""What serves in every setting serves in one; so `Part[Never]` is a part of any kind."""
 
 
 class Part(Generic[S]):
@@ -57,6 +58,6 @@ class RulePart(Part[S]):
         """The rule's own notes, made from public numbers only."""
         return Empty()
 
-    def first_view(self, setting: S) -> Any:
+    def first_view(self, setting: S) -> NamedTuple:
         """What is public before the first round."""
         raise NotImplementedError

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument, UnsupportedBudget
@@ -52,7 +52,7 @@ class Leader(NamedTuple):
     shift: float
 
 
-def choose_perturbed(rule: Leader, memory: Any, view: View, t: int, rng: Generator) -> int:
+def choose_perturbed(rule: Leader, memory: object, view: View, t: int, rng: Generator) -> int:
     """An arm without rewards first; then argmax of R/N + sqrt(log T/N) + (shift + Z)/N.
 
     The arm with most pulls is drawn first: it usually wins. To beat a level, another needs Z > z.
@@ -200,7 +200,7 @@ class BetaLeader(StartedLeader):
         return Start(beta_start(self.asked, self.calibration))
 
 
-def respond_rounded(release: Any, reward: float, rng: Generator) -> float:
+def respond_rounded(release: object, reward: float, rng: Generator) -> float:
     """A bit with the mean of the reward; bits stay as they are."""
     if reward == 0.0 or reward == 1.0:
         return reward

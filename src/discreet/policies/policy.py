@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, Never, TypeVar
 
 from ..checks import check_is
 from ..compiled import Kernel
@@ -28,7 +28,7 @@ from .view import Setting
 if TYPE_CHECKING:
     from ..privacy.verification import Verification
 
-S = TypeVar("S")
+S = TypeVar("S", contravariant=True)
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class BasePolicy(Generic[S]):
     release: ReleasePart[S]
     rule: RulePart[S]
     reference: str = ""
-    recipe: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    recipe: Mapping[str, object] = field(default_factory=dict, compare=False)
     label: str = field(default="", compare=False, kw_only=True)
     """What results, tables and pictures call it; default: its name, and what sets it apart."""
     keeps: Budget | None = field(default=None, compare=False, kw_only=True)
@@ -87,7 +87,7 @@ class BasePolicy(Generic[S]):
         """The range that rewards must lie in; None for any."""
         return None
 
-    def compared(self, rows: Sequence[Any], place: Any, **study: Any) -> Any:
+    def compared(self, rows: Sequence[object], place: object, **study: object) -> object:
         """Runs of rows of a kind that the simulator of finite arms leaves to itself."""
         raise InvalidArgument(
             "policy", "be a row that runs to a horizon",
@@ -95,7 +95,7 @@ class BasePolicy(Generic[S]):
             "use discreet.identify.identify, or `discreet identify` on the command line",
         )  # fmt: skip
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Everything a reader needs to know about the row, ready for JSON."""
         return {
             "name": self.name,
@@ -182,7 +182,7 @@ class Policy(BasePolicy[Setting]):
         return Kernel(self.schedule.length)
 
 
-P = TypeVar("P", bound=BasePolicy[Any])
+P = TypeVar("P", bound=BasePolicy[Never])
 
 
 def served(policy: object, who: str, kind: type[P], *kinds: str, fix: str) -> P:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.random import Generator
 
+    from ..compiled import Floats, Integers
     from .releases.noise_of_mean import MeanNoise
 
 GAP, FILL, SAMPLE = 0, 1, 2
@@ -57,13 +58,13 @@ class GapScale(NamedTuple):
 class GapLedger(NamedTuple):
     """Trees for later, and where gap estimation stands: the latter is public."""
 
-    total_at: Any
-    prefix_at: Any
-    total: Any
-    count: Any
-    batches: Any
+    total_at: Floats
+    prefix_at: Floats
+    total: Floats
+    count: Any  # the tuple has a method of that name
+    batches: Integers
     """batches of the current estimate"""
-    halvings: Any
+    halvings: Integers
     """how often the gap was halved; -1 once the estimation is over"""
 
 
@@ -190,11 +191,11 @@ class Phases3(NamedTuple):
 class Progress(NamedTuple):
     """Which phase, which arm, the gap, and what is left to fill."""
 
-    phase: Any
-    next: Any
-    length: Any
-    left: Any
-    gap: Any
+    phase: Integers
+    next: Integers
+    length: Integers
+    left: Integers
+    gap: Floats
 
 
 def choose_phased(rule: Phases3, memory: Progress, view: View, t: int, rng: Generator) -> int:
@@ -232,7 +233,7 @@ def choose_phased(rule: Phases3, memory: Progress, view: View, t: int, rng: Gene
     return sample_leader(rule, memory, view, t, rng)
 
 
-sample_leader: Callable[[Phases3, Progress, View, int, Any], int] = open_slot("sample_leader")
+sample_leader: Callable[[Phases3, Progress, View, int, Generator], int] = open_slot("sample_leader")
 
 
 def begin_estimate(rule: Phases3, memory: Progress) -> None:
@@ -284,7 +285,7 @@ class PrivateThompson(Rule):
     def memory(self, setting: Setting) -> Progress:
         import numpy as np
 
-        def zeros(count: int) -> Any:
+        def zeros(count: int) -> Integers:
             return np.zeros(count, np.int64)
 
         return Progress(zeros(1), zeros(1), zeros(1), zeros(setting.arms), np.zeros(1))

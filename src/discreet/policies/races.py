@@ -6,7 +6,7 @@ See `identify.race` for the rule and its proof, `simulator.calendar.races` for r
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
 
 
 def race_marks(arms: int, horizon: int, first: int, ratio: float = 1.5) -> tuple[int, ...]:
@@ -49,7 +49,7 @@ def half_width(mark: int, look: int, arms: int, epsilon: float, alpha: float) ->
     return smallest(bound, epsilon, math.sqrt(8.0 * risk / mark))
 
 
-def smallest(bound: Any, epsilon: float, open_minimum: float) -> float:
+def smallest(bound: Callable[[float], float], epsilon: float, open_minimum: float) -> float:
     """The minimum over 0 < θ < ε, which lies at or below the one without noise."""
     low, high = 0.0, open_minimum
     if math.isfinite(epsilon):

@@ -30,7 +30,18 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    Never,
+    Self,
+    TypeVar,
+    cast,
+    get_args,
+    get_type_hints,
+)
 
 from ..checks import LEAST, one_of
 from ..errors import InvalidArgument, UnknownPolicy, UnsupportedBudget
@@ -46,6 +57,10 @@ from ..privacy.budgets import (
 )
 from ..privacy.budgets.serving import equivalent_pure
 
+if TYPE_CHECKING:
+    from ..types import Json
+    from .policy import BasePolicy
+
 KINDS = {
     "finite": "discreet.policies.catalogue",
     "identify": "discreet.identify.catalogue",
@@ -58,8 +73,9 @@ GOALS = {"regret": ("finite", "linear"), "identify": ("identify",)}
 WORDS = {"finite": "finite-armed", "identify": "identifying", "linear": "linear"}
 """What rows of each kind are called in messages."""
 
-Built = TypeVar("Built")
-Builder = TypeVar("Builder", bound=Callable[..., Any])
+Built = TypeVar("Built", bound="BasePolicy[Never]", covariant=True)
+Made = TypeVar("Made", bound="BasePolicy[Never]")
+Builder = TypeVar("Builder", bound=Callable[..., object])
 
 EXAMPLES: tuple[Budget, ...] = (Pure(1.0), ZCDP(0.5), Approximate(1.0, 1e-6))
 """The budgets that the printed table shows a row with: the first kind that it serves."""
@@ -76,7 +92,7 @@ ARGUMENTS: dict[type[Budget], str] = {
 NUMBERS = ("epsilon", "delta", "rho", "renyi_alpha", "mu")
 """The numbers of budgets, as they are asked for."""
 
-_catalogues: dict[str, dict[str, Any]] = {}
+_catalogues: dict[str, Mapping[str, Entry[BasePolicy[Never]]]] = {}
 
 
 @dataclass(frozen=True)
@@ -90,7 +106,7 @@ class Entry(Generic[Built]):
     reference: str
     twin: str = ""
     """The row without privacy whose rule a private one adapts."""
-    offered: tuple[Mapping[str, Any], ...] = ()
+    offered: tuple[Mapping[str, object], ...] = ()
     """Options that the planner tries beside the published ones."""
     kind: ClassVar[str]
     """A key of `KINDS`."""
@@ -111,7 +127,7 @@ class Entry(Generic[Built]):
         *budgets: type[Budget],
         reference: str,
         twin: str = "",
-        offered: tuple[Mapping[str, Any], ...] = (),
+        offered: tuple[Mapping[str, object], ...] = (),
     ) -> Callable[[Builder], Builder]:
         """Enter a builder into the catalogue; its docstring is the title."""
 
@@ -148,36 +164,37 @@ class Entry(Generic[Built]):
         return False
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, object]:
         """The options beside the budget, with their defaults."""
         parameters = inspect.signature(self.build).parameters.values()
         return {p.name: p.default for p in parameters if p.name != self.argument}
 
     @property
-    def kinds(self) -> dict[str, Any]:
+    def kinds(self) -> dict[str, object]:
         """The annotated type of every option."""
         hints = get_type_hints(self.build)
         return {name: hints[name] for name in self.options}
 
-    def policy(self, budget: Budget | None = None, **options: Any) -> Built:
+    def policy(self, budget: Budget | None = None, **options: object) -> Built:
         """The row for a budget."""
         raise NotImplementedError
 
-    def asked(self, *, budget: Budget | None = None, **given: Any) -> Built:
+    def asked(self, *, budget: Budget | None = None, **given: object) -> Built:
         """The row for a budget that is given as such, or by its numbers; the rest are options."""
-        asked = budget_from(**{name: given.pop(name, None) for name in NUMBERS})
+        numbers = (cast("float | None", given.pop(name, None)) for name in NUMBERS)
+        asked = budget_from(*numbers)  # which checks them
         if budget is not None and asked is not None:
             raise InvalidArgument(
                 "budget", "be the only budget", str(asked), "give either budget or its numbers"
             )
-        label = given.pop("label", None)
+        label = cast("str | None", given.pop("label", None))  # the row checks it
         made = self.policy(asked if budget is None else budget, **given)
         if label is None:
             return made
-        return replace(made, label=label)  # type: ignore[type-var]  # rows are dataclasses
+        return replace(made, label=label)
 
     @classmethod
-    def from_recipe(cls, recipe: Mapping[str, Any]) -> Built:
+    def from_recipe(cls, recipe: Mapping[str, object]) -> Built:
         """The row that a saved recipe names."""
         raise NotImplementedError
 
@@ -190,7 +207,7 @@ class Entry(Generic[Built]):
         """The row as the printed table shows it."""
         return self.policy(self.example_budget)
 
-    def check(self, budget: object, options: dict[str, Any]) -> None:
+    def check(self, budget: object, options: dict[str, object]) -> None:
         """Refuse unknown options, and a budget that is missing or has no use."""
         for option in sorted(set(options) - set(self.options)):
             raise InvalidArgument(
@@ -226,11 +243,11 @@ class Entry(Generic[Built]):
             )  # fmt: skip
         return budget
 
-    def stating(self, made: Built, budget: Budget | None) -> Built:
+    def stating(self, made: Made, budget: Budget | None) -> Made:
         """The row, with the budget that was asked for where it keeps that by another kind."""
         if budget is None or budget.implies(self.served(budget)):
             return made
-        return replace(made, keeps=budget)  # type: ignore[type-var]  # rows are dataclasses
+        return replace(made, keeps=budget)
 
     @property
     def fix(self) -> str:
@@ -242,7 +259,7 @@ class Entry(Generic[Built]):
 class PolicyEntry(Entry[Built]):
     """A line whose builder takes a `Budget` and gives schedule, release and rule."""
 
-    def policy(self, budget: Budget | None = None, **options: Any) -> Built:
+    def policy(self, budget: Budget | None = None, **options: object) -> Built:
         self.check(budget, options)
         parts = (
             self.build(**options) if budget is None else self.build(self.served(budget), **options)
@@ -251,19 +268,19 @@ class PolicyEntry(Entry[Built]):
         return self.stating(self.composed(parts, recipe | options), budget)
 
     @classmethod
-    def from_recipe(cls, recipe: Mapping[str, Any]) -> Built:
+    def from_recipe(cls, recipe: Mapping[str, object]) -> Built:
         options = dict(recipe)
         name, budget = options.pop("name"), options.pop("budget", None)
-        return cls.named(name).policy(
-            None if budget is None else budget_from_dict(budget), **options
+        return cls.named(str(name)).policy(
+            None if budget is None else budget_from_dict(cast("Json", budget)), **options
         )
 
-    def composed(self, parts: tuple[Any, Any, Any], recipe: dict[str, Any]) -> Built:
+    def composed(self, parts: tuple[Never, Never, Never], recipe: dict[str, object]) -> Built:
         """Schedule, release and rule put together."""
         raise NotImplementedError
 
 
-OPTION_KINDS: dict[Any, tuple[type, str]] = {
+OPTION_KINDS: dict[object, tuple[type, str]] = {
     float: (Real, "a number"),
     int: (Integral, "a whole number"),
     str: (str, "a word"),
@@ -272,7 +289,7 @@ OPTION_KINDS: dict[Any, tuple[type, str]] = {
 }
 
 
-def check_kind(option: str, value: object, annotation: Any, default: object) -> None:
+def check_kind(option: str, value: object, annotation: object, default: object) -> None:
     """A value of the type that the option has."""
     kinds = get_args(annotation) or (annotation,)
     allowed = [OPTION_KINDS[kind] for kind in kinds if kind in OPTION_KINDS]
@@ -299,22 +316,22 @@ def check_size(budget: object) -> None:
             )
 
 
-def catalogue(kind: str) -> dict[str, Entry[Any]]:
+def catalogue(kind: str) -> Mapping[str, Entry[BasePolicy[Never]]]:
     """All rows of a kind by name, in the order of the table."""
     importlib.import_module(KINDS[kind])
     return _catalogues[kind]
 
 
-def every_entry() -> dict[str, Entry[Any]]:
+def every_entry() -> dict[str, Entry[BasePolicy[Never]]]:
     """All rows by name, finite-armed ones first; of two with one name the first."""
-    found: dict[str, Entry[Any]] = {}
+    found: dict[str, Entry[BasePolicy[Never]]] = {}
     for kind in KINDS:
         for name, line in catalogue(kind).items():
             found.setdefault(name, line)
     return found
 
 
-def entry(name: str, goal: str | None = None) -> Entry[Any]:
+def entry(name: str, goal: str | None = None) -> Entry[BasePolicy[Never]]:
     """The row of that name, of whatever kind; the first that serves the goal, if one is given."""
     kinds = list(KINDS)
     if goal is not None:
@@ -330,9 +347,10 @@ def entry(name: str, goal: str | None = None) -> Entry[Any]:
     raise UnknownPolicy.near(str(name), every_entry())
 
 
-def row_from_recipe(recipe: Mapping[str, Any]) -> Any:
+def row_from_recipe(recipe: Json) -> Any:
     """The row, of whatever kind, that a saved recipe names."""
-    return entry(recipe["name"], recipe.get("goal")).from_recipe(recipe)
+    goal = cast("str | None", recipe.get("goal"))  # `entry` refuses what is none
+    return entry(str(recipe["name"]), goal).from_recipe(recipe)
 
 
 def _unknown(name: object, kind: str) -> UnknownPolicy:

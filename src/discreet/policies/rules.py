@@ -10,7 +10,7 @@ and a family fills in one formula. `ceilings.py` walks over fewer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from ..compiled import Function, Kernel, open_slot
 from ..errors import UnsupportedBudget
@@ -50,23 +50,23 @@ class Rule(RulePart[Setting]):
         return None
 
 
-level: Callable[[Any, int], float] = open_slot("level")
+level: Callable[[object, int], float] = open_slot("level")
 """What an index takes from the round t + 1: it never falls."""
-bound: Callable[[Any, View, int, float], float] = open_slot("bound")
+bound: Callable[[object, View, int, float], float] = open_slot("bound")
 """The index of an arm at a level: it never falls with the level, rounding included."""
-index: Callable[[Any, View, int, int], float] = open_slot("index")
+index: Callable[[object, View, int, int], float] = open_slot("index")
 """The index of an arm in round t + 1."""
-exceeds: Callable[[Any, View, int, int, float], bool] = open_slot("exceeds")
+exceeds: Callable[[object, View, int, int, float], bool] = open_slot("exceeds")
 """Whether the index of an arm is above a level."""
-prepare: Callable[[Any, View, int], float] = open_slot("prepare")
+prepare: Callable[[object, View, int], float] = open_slot("prepare")
 """What the scores of all arms share in this round."""
-score: Callable[[Any, View, int, int, float], float] = open_slot("score")
+score: Callable[[object, View, int, int, float], float] = open_slot("score")
 """The score of an arm, smallest wins."""
-sample: Callable[[Any, View, int, int, Any], float] = open_slot("sample")
+sample: Callable[[object, View, int, int, Generator], float] = open_slot("sample")
 """The sampled index of an arm."""
 
 
-def choose_largest(rule: Any, memory: Any, view: View, t: int, rng: Generator) -> int:
+def choose_largest(rule: object, memory: object, view: View, t: int, rng: Generator) -> int:
     """An arm without release first; then argmax of `index`, the first of equals."""
     best, level = 0, -1e300
     for arm in range(len(view.size)):
@@ -78,7 +78,7 @@ def choose_largest(rule: Any, memory: Any, view: View, t: int, rng: Generator) -
     return best
 
 
-def choose_highest(rule: Any, memory: Any, view: View, t: int, rng: Generator) -> int:
+def choose_highest(rule: object, memory: object, view: View, t: int, rng: Generator) -> int:
     """The same with `bound`, what depends on the round worked out once."""
     now = level(rule, t)
     best, largest = 0, -1e300
@@ -91,7 +91,7 @@ def choose_highest(rule: Any, memory: Any, view: View, t: int, rng: Generator) -
     return best
 
 
-def choose_exceeding(rule: Any, memory: Any, view: View, t: int, rng: Generator) -> int:
+def choose_exceeding(rule: object, memory: object, view: View, t: int, rng: Generator) -> int:
     """The same arm, but an index is solved for only if it is known to win so far.
 
     For indices defined by an equation: comparing one with a level takes one evaluation of the
@@ -108,7 +108,7 @@ def choose_exceeding(rule: Any, memory: Any, view: View, t: int, rng: Generator)
     return best
 
 
-def choose_smallest(rule: Any, memory: Any, view: View, t: int, rng: Generator) -> int:
+def choose_smallest(rule: object, memory: object, view: View, t: int, rng: Generator) -> int:
     """An arm without release first; then argmin of `score`, the first of equals."""
     for arm in range(len(view.size)):
         if view.size[arm] == 0:
@@ -122,7 +122,14 @@ def choose_smallest(rule: Any, memory: Any, view: View, t: int, rng: Generator) 
     return best
 
 
-def choose_sampled(rule: Any, memory: Any, view: View, t: int, rng: Generator) -> int:
+class Starting(Protocol):
+    """Parameters of a rule that begins with so many rewards of every arm."""
+
+    @property
+    def start(self) -> int: ...
+
+
+def choose_sampled(rule: Starting, memory: object, view: View, t: int, rng: Generator) -> int:
     """An arm with fewer than `start` rewards first; then argmax of a sample of every arm."""
     for arm in range(len(view.size)):
         if view.size[arm] < rule.start:

@@ -13,13 +13,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from ..checks import amount, count
 from ..compiled import Function
 from ..errors import InvalidArgument
 from .parts import SchedulePart
 from .view import Setting, View
+
+if TYPE_CHECKING:
+    from ..compiled import Integers
 
 UNTIL_THE_END = 1 << 62
 """A batch length that every horizon cuts off."""
@@ -60,7 +63,7 @@ class Schedule(SchedulePart[Setting]):
         return horizon
 
 
-def one_round(schedule: Any, memory: Any, view: View, arm: int) -> int:
+def one_round(schedule: object, memory: object, view: View, arm: int) -> int:
     """n = 1."""
     return 1
 
@@ -81,7 +84,7 @@ class Growth(NamedTuple):
     ratio: float
 
 
-def growing(schedule: Growth, memory: Any, view: View, arm: int) -> int:
+def growing(schedule: Growth, memory: object, view: View, arm: int) -> int:
     """n = first, then ceil((r - 1) N): an arm's pulls N grow by the factor r with every batch."""
     pulls = view.pulls[arm]
     if pulls == 0:
@@ -158,7 +161,7 @@ class Interval(NamedTuple):
     every: int
 
 
-def every_so_often(schedule: Interval, memory: Any, view: View, arm: int) -> int:
+def every_so_often(schedule: Interval, memory: object, view: View, arm: int) -> int:
     """n = f."""
     return schedule.every
 
@@ -183,7 +186,14 @@ class Regular(Schedule):
         return -(-horizon // self.every)
 
 
-def as_the_rule_says(schedule: Any, memory: Any, view: View, arm: int) -> int:
+class Phased(Protocol):
+    """Notes of a rule that sets the length of its phases."""
+
+    @property
+    def length(self) -> Integers: ...
+
+
+def as_the_rule_says(schedule: object, memory: Phased, view: View, arm: int) -> int:
     """n = the phase length that the rule wrote down."""
     return int(memory.length[0])
 

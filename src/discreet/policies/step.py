@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ..compiled import Function, Kernel, open_slot
 from ..privacy.source import Source
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .policy import BasePolicy, Policy
     from .view import View
 
-S = TypeVar("S")
+S = TypeVar("S", contravariant=True)
 
 FINISHED, PAUSED, STARVED = 0, 1, 2
 """How a loop of steps ends: at its end, to look up, or because a law has run out of rewards."""
@@ -33,35 +33,37 @@ FINISHED, PAUSED, STARVED = 0, 1, 2
 class Parts(NamedTuple):
     """What the kernels of a row get as their first argument."""
 
-    schedule: Any
-    release: Any
-    rule: Any
+    schedule: NamedTuple
+    release: NamedTuple
+    rule: NamedTuple
 
 
 class State(NamedTuple):
     """What the steps of a run change."""
 
-    ledger: Any
+    ledger: NamedTuple
     """the curator's, private"""
-    memory: Any
+    memory: NamedTuple
     """the rule's own notes"""
-    public: Any
+    public: NamedTuple
     """the view (numba reserves that name)"""
 
 
-choose: Callable[[Any, Any, View, int, Any], int] = open_slot("choose")
-length: Callable[[Any, Any, View, int], int] = open_slot("length")
-publish: Callable[[Any, Any, View, int, int, float, Any], None] = open_slot("publish")
-draw: Callable[[Any, int, int, int, Any], tuple[float, int]] = open_slot("draw")
-respond: Callable[[Any, float, Any], float] = open_slot("respond")
-collect: Callable[[Any, Any, int, int, int, Any], tuple[float, int]] = open_slot("collect")
+choose: Callable[[object, object, View, int, Generator], int] = open_slot("choose")
+length: Callable[[object, object, View, int], int] = open_slot("length")
+publish: Callable[[object, object, View, int, int, float, Generator], None] = open_slot("publish")
+draw: Callable[[object, int, int, int, Generator], tuple[float, int]] = open_slot("draw")
+respond: Callable[[object, float, Generator], float] = open_slot("respond")
+collect: Callable[[object, object, int, int, int, Generator], tuple[float, int]] = open_slot(
+    "collect"
+)
 
 
 # flat arguments, here and in the loops: handing on a tuple of arrays costs as much as a decision
 
 
 def open_batch(
-    schedule: Any, rule: Any, memory: Any, view: View, t: int, horizon: int, rng: Generator
+    schedule: object, rule: object, memory: object, view: View, t: int, horizon: int, rng: Generator
 ) -> tuple[int, int, int]:
     """After t rounds: the arm to play, for how long, and the length of the batch that this makes:
     0 if the horizon cuts it off."""
@@ -73,7 +75,7 @@ def open_batch(
 
 
 def close_batch(
-    release: Any, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Generator
+    release: object, ledger: object, view: View, arm: int, rounds: int, total: float, rng: Generator
 ) -> None:
     """Release a batch whose rewards sum to `total`; not if it was cut off."""
     if rounds > 0:
@@ -81,14 +83,14 @@ def close_batch(
 
 
 def collect_batch(
-    law: Any, release: Any, arm: int, rounds: int, t: int, rng: Generator
+    law: object, release: object, arm: int, rounds: int, t: int, rng: Generator
 ) -> tuple[float, int]:
     """A trusted curator is handed the sum of the batch."""
     return draw(law, arm, rounds, t, rng)
 
 
 def collect_each(
-    law: Any, release: Any, arm: int, rounds: int, t: int, rng: Generator
+    law: object, release: object, arm: int, rounds: int, t: int, rng: Generator
 ) -> tuple[float, int]:
     """Every user's device answers for one reward; the curator sums the answers."""
     total = 0.0

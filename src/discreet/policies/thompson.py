@@ -13,22 +13,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel, open_slot
 from .betas import beta_beyond
-from .rules import Rule, clip01
+from .rules import Rule, Starting, clip01
 from .view import Setting, View
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
 
-belief: Callable[[Any, View, int, int], tuple[float, float]] = open_slot("belief")
+belief: Callable[[object, View, int, int], tuple[float, float]] = open_slot("belief")
 """The mean and the number of (pseudo-)rewards behind a Beta law."""
 
 
-def choose_beta(rule: Any, memory: Any, view: View, t: int, rng: Generator) -> int:
+def choose_beta(rule: Starting, memory: object, view: View, t: int, rng: Generator) -> int:
     """argmax of a draw from every arm's Beta law; arms with too few rewards come first.
 
     The arm with most pulls is drawn first: it usually wins, and the others need not be drawn.

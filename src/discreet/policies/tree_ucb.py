@@ -26,6 +26,8 @@ from .view import Setting, View
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+    from ..compiled import Integers
+
 
 class TreeWidth(NamedTuple):
     """The power of t in δ', and sqrt(8) log^1.5 T / ε."""
@@ -112,12 +114,12 @@ class PrivateUCB(Rule):
         return Slack(slack * arms if self.divided else slack)
 
 
-def log_level(rule: Any, t: int) -> float:
+def log_level(rule: object, t: int) -> float:
     """log t."""
     return math.log(t + 1.0)
 
 
-def experimental_bound(rule: Any, view: View, arm: int, level: float) -> float:
+def experimental_bound(rule: object, view: View, arm: int, level: float) -> float:
     """r/N + sqrt(r log t)/N + log t/N, r at least 0."""
     size = view.size[arm]
     total = max(view.value[arm] * size, 0.0)
@@ -160,11 +162,11 @@ class DPUCBBound(Rule):
 class Kept(NamedTuple):
     """Indices as they were at an arm's last release."""
 
-    index: Any
-    size: Any
+    index: Any  # the tuple has a method of that name
+    size: Integers
 
 
-def choose_kept(rule: Any, memory: Kept, view: View, t: int, rng: Generator) -> int:
+def choose_kept(rule: object, memory: Kept, view: View, t: int, rng: Generator) -> int:
     """argmax of mean + sqrt(2 log t/N), renewed only when the arm has a new release."""
     best, largest = 0, -1e300
     for arm in range(len(view.size)):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from .rules import Rule
@@ -22,6 +22,8 @@ from .view import Setting, View
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ..compiled import Floats, Integers
 
 
 SPREAD = math.sqrt(6.0)
@@ -35,13 +37,13 @@ STEPS = 100
 class Weights(NamedTuple):
     """What the rule remembers: estimated losses, the batch, and whom it was drawn for."""
 
-    loss: Any
+    loss: Floats
     """sum of the estimates of every arm"""
-    batch: Any
+    batch: Integers
     """number of the batch under way; one entry"""
-    arm: Any
+    arm: Integers
     """the arm that it was drawn for; one entry"""
-    share: Any
+    share: Floats
     """with which probability; one entry"""
 
 
@@ -51,7 +53,7 @@ class Sigma(NamedTuple):
     sigma: float
 
 
-def tsallis_level(loss: Any, scale: float) -> float:
+def tsallis_level(loss: Floats, scale: float) -> float:
     """λ with Σ (scale / (L_i - λ))² = 1, by Newton's method.
 
     The sum is convex and increasing in λ, at least 1 at min L - scale, so the steps from there

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
@@ -28,7 +28,7 @@ class Width(NamedTuple):
     factor: float
 
 
-def choose_ucb1(rule: Width, memory: Any, view: View, t: int, rng: Generator) -> int:
+def choose_ucb1(rule: Width, memory: object, view: View, t: int, rng: Generator) -> int:
     """argmax of mean + sqrt(c log t / N), the logarithm taken once a round."""
     level = rule.factor * math.log(t + 1.0)
     best, largest = 0, -1e300
@@ -46,7 +46,7 @@ def ucb1_level(rule: Width, t: int) -> float:
     return rule.factor * math.log(t + 1.0)
 
 
-def ucb_bound(rule: Any, view: View, arm: int, level: float) -> float:
+def ucb_bound(rule: object, view: View, arm: int, level: float) -> float:
     """mean + sqrt(level / N)."""
     return view.value[arm] + math.sqrt(level / view.size[arm])
 

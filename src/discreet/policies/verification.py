@@ -30,7 +30,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -62,6 +62,8 @@ from .schedules import Phases
 from .view import View
 
 if TYPE_CHECKING:
+    from ..privacy.budgets import Budget
+    from ..privacy.verification.shifts import System
     from .policy import Policy
     from .releases import Release
     from .view import Setting
@@ -272,7 +274,7 @@ class Verifier:
             found[next(i for i, each in enumerate(found) if each is top)] = better
 
 
-def sharper(claimed: Any, system: Any) -> bool:
+def sharper(claimed: Budget, system: System) -> bool:
     """Whether the least shift of the system is the loss in the claimed kind of budget."""
     from ..privacy.budgets import Pure
     from ..privacy.verification.forms import GAUSSIAN
@@ -324,7 +326,7 @@ def walk(policy: Policy, kernels: Kernels, setting: Setting, path: Path, seed: i
         PublicCells(tape, "view.size", [0] * arms),
         Cells(tape, "view.pulls", [0] * arms),
     )
-    chance: Any = np.random.default_rng(seed)
+    chance = np.random.default_rng(seed)
     order = None if path.arms is None else path.arms()
     lengths = None if path.lengths is None else path.lengths()
     t = batch = 0

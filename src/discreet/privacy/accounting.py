@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Protocol
 
 from discreet.errors import InvalidArgument, NoConversion
 
@@ -74,6 +74,16 @@ def curve(parts: Sequence[Part]) -> Curve:
     return lambda epsilon: min(bound(epsilon) for bound in bounds)
 
 
+class _Losses(Protocol):
+    """What is asked of a privacy-loss distribution of dp-accounting, which has no types."""
+
+    def compose(self, other: _Losses) -> _Losses:
+        """The distribution of both losses together."""
+
+    def get_delta_for_epsilon(self, epsilon: float) -> float:
+        """δ at an ε."""
+
+
 def loss_distribution(parts: Sequence[Part]) -> Curve:
     """δ as a function of ε by privacy-loss distributions, rounded up.
 
@@ -87,7 +97,7 @@ def loss_distribution(parts: Sequence[Part]) -> Curve:
     if total == 0:
         return lambda epsilon: _closed(merged)(epsilon)
     grid = min(max(min(s for s in sizes if s > 0) / 20.0, total * 1e-5), total * 1e-3)
-    composed: Any = None
+    composed: _Losses | None = None
     for part, copies in merged.items():
         match part:
             case GaussianDP(mu=mu):
@@ -108,9 +118,12 @@ def loss_distribution(parts: Sequence[Part]) -> Curve:
                 )
         composed = one if composed is None else composed.compose(one)
 
+    assert composed is not None  # or the total were 0
+    losses = composed
+
     def delta(epsilon: float) -> float:
         # binomial terms are good to 1e-12, the transforms of the library lose an absolute 1e-15
-        return min(1.0, float(composed.get_delta_for_epsilon(epsilon)) * (1.0 + 1e-10) + 1e-14)
+        return min(1.0, float(losses.get_delta_for_epsilon(epsilon)) * (1.0 + 1e-10) + 1e-14)
 
     return delta
 
@@ -232,7 +245,7 @@ def _copies(budget: Budget, copies: int) -> Curve:
     return delta
 
 
-def _rounded_copies(budget: Budget, copies: int, grid: float) -> Any:
+def _rounded_copies(budget: Budget, copies: int, grid: float) -> _Losses:
     """The loss distribution of k copies of (ε0, δ0): the exact law, rounded up to the grid once."""
     import numpy as np
     from dp_accounting.pld import privacy_loss_distribution as pld
@@ -253,9 +266,10 @@ def _rounded_copies(budget: Budget, copies: int, grid: float) -> Any:
     law: dict[int, float] = {}
     for cell, part in zip(cells.tolist(), mass.tolist(), strict=True):
         law[cell] = law.get(cell, 0.0) + alive * part
-    return pld.PrivacyLossDistribution.create_from_rounded_probability(
+    made: _Losses = pld.PrivacyLossDistribution.create_from_rounded_probability(
         law, lost, grid, pessimistic_estimate=True
     )
+    return made
 
 
 def _field(budget: Budget) -> tuple[float, float]:

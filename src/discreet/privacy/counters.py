@@ -7,11 +7,12 @@ in by whoever links the kernel; noise must be an integer where the ledger is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from discreet.errors import InvalidArgument
 
 from ..checks import amount, count
+from ..compiled import Floats, Integers
 from .budgets import Pure
 from .noise import laplace as noise
 
@@ -22,53 +23,73 @@ HYBRID_LEVELS = 62
 """Enough levels for any count that fits in 64 bits."""
 
 
+class Nodes(Protocol):
+    """What the kernel of a tree takes: a TreeLedger, or what has its fields."""
+
+    @property
+    def total_at(self) -> Floats:
+        """As in a TreeLedger."""
+
+    @property
+    def prefix_at(self) -> Floats:
+        """Likewise."""
+
+    @property
+    def total(self) -> Floats:
+        """Likewise."""
+
+    @property
+    def count(self) -> Integers:
+        """Likewise."""
+
+
 class TreeLedger(NamedTuple):
     """What a tree counter remembers of every arm (private: it holds exact sums)."""
 
-    total_at: Any
+    total_at: Floats
     """Exact sum when level j was last the lowest set bit of the count; arms * levels."""
-    prefix_at: Any
+    prefix_at: Floats
     """Noisy prefix sum at the same moment; arms * levels."""
-    total: Any
+    total: Floats
     """Exact sum; arms."""
-    count: Any
+    count: Any  # not Integers: tuples have a method of that name
     """Leaves so far; arms."""
 
 
 class HybridLedger(NamedTuple):
     """A tree ledger for the current block, and the noisy sum of all earlier blocks."""
 
-    total_at: Any
-    prefix_at: Any
-    total: Any
+    total_at: Floats
+    prefix_at: Floats
+    total: Floats
     """Exact sum since the last power of two; arms."""
-    count: Any
+    count: Any  # not Integers: tuples have a method of that name
     """Rewards so far; arms."""
-    base: Any
+    base: Floats
     """Noisy sum up to the last power of two; arms."""
-    power: Any
+    power: Integers
     """The last power of two P, 0 before the first reward; arms."""
-    depth: Any
+    depth: Integers
     """log2 P; arms."""
 
 
 class TogetherLedger(NamedTuple):
     """Hybrid counters of all arms that advance in the same steps, so that they share one count."""
 
-    error_at: Any
+    error_at: Floats
     """Noise in the prefix sum when level j was last the lowest set bit; levels * arms, a level's
     arms side by side."""
-    total: Any
+    total: Floats
     """Exact sum since the last power of two; arms."""
-    base: Any
+    base: Floats
     """Noisy sum up to the last power of two; arms."""
-    prefix: Any
+    prefix: Floats
     """Noisy prefix sum; arms."""
-    count: Any
+    count: Any  # not Integers: tuples have a method of that name
     """Steps so far; one entry, as the next two."""
-    power: Any
+    power: Integers
     """The last power of two P, 0 before the first step."""
-    depth: Any
+    depth: Integers
     """log2 P."""
 
 
@@ -108,7 +129,7 @@ def hybrid_ledger(arms: int, levels: int = HYBRID_LEVELS, exact: bool = False) -
     tree = tree_ledger(arms, levels, exact)
     return HybridLedger(
         *tree,
-        np.zeros(arms, tree.total.dtype),
+        np.zeros(arms, np.int64 if exact else np.float64),
         np.zeros(arms, np.int64),
         np.zeros(arms, np.int64),
     )
@@ -128,7 +149,9 @@ def together_ledger(arms: int, levels: int = HYBRID_LEVELS, exact: bool = False)
     )
 
 
-def tree_add(ledger: Any, levels: int, scale: float, arm: int, reward: Any, rng: Generator) -> Any:
+def tree_add(
+    ledger: Nodes, levels: int, scale: float, arm: int, reward: float, rng: Generator
+) -> float:
     """Count one reward and return the noisy prefix sum; node noise `scale` = h/ε.
 
     The ledger is a TreeLedger, or has its fields.
@@ -145,8 +168,8 @@ def tree_add(ledger: Any, levels: int, scale: float, arm: int, reward: Any, rng:
 
 
 def hybrid_add(
-    ledger: HybridLedger, levels: int, scale: float, arm: int, reward: Any, rng: Generator
-) -> Any:
+    ledger: HybridLedger, levels: int, scale: float, arm: int, reward: float, rng: Generator
+) -> float:
     """Count one reward of a stream of unknown length; `scale` = 1/ε.
 
     At a power of two the block that ends there is released with Lap(2/ε) and added to the base.
@@ -173,7 +196,7 @@ def hybrid_add(
 
 
 def together_add(
-    ledger: TogetherLedger, scale: float, arm: int, reward: Any, rng: Generator
+    ledger: TogetherLedger, scale: float, arm: int, reward: float, rng: Generator
 ) -> None:
     """`hybrid_add` for all arms at once, a 0 for all but one; the sums are in `ledger.prefix`.
 
@@ -208,7 +231,7 @@ def together_add(
         prefix[each] = base[each] + total[each] + error
 
 
-def _close_node(ledger: Any, start: int, step: int, total: Any, drawn: Any) -> Any:
+def _close_node(ledger: Nodes, start: int, step: int, total: float, drawn: float) -> float:
     """The noisy prefix sum at `step`, kept at the level of its lowest set bit."""
     level, before = _node_levels(step)
     prefix = total + drawn

@@ -19,7 +19,8 @@ import threading
 from collections.abc import Callable
 from functools import lru_cache
 from time import get_clock_info, perf_counter_ns, thread_time_ns
-from typing import Any
+from types import ModuleType
+from typing import Protocol
 
 from discreet.errors import DiscreetError, InvalidArgument, UnsupportedBudget
 
@@ -37,6 +38,16 @@ _IN_A_ROW = 8
 """Windows that fail one after the other before they are made longer."""
 _FINE = get_clock_info("thread_time").resolution <= 1e-6
 _lock = threading.Lock()
+
+
+class Measurement(Protocol):
+    """A measurement of OpenDP, which has no types."""
+
+    def __call__(self, value: int) -> int:
+        """A noisy number, or a random bit."""
+
+    def map(self, distance: int) -> float:
+        """The budget at which it protects such a distance."""
 
 
 def laplace(scale: float, rng: None = None) -> int:
@@ -61,7 +72,7 @@ def randomised_response(units: int, resolution: int, epsilon: float) -> int:
     return padded("response", _response(_epsilon(epsilon)), (units, resolution))
 
 
-def padded(law: str, draw: Callable[[Any], Any], value: Any) -> int:
+def padded(law: str, draw: Measurement, value: int | tuple[int, int]) -> int:
     """One draw inside a window of time that is fixed before it.
 
     OpenDP's sampler takes 2 to 5 µs longer for every multiple of the scale that the noise reaches:
@@ -104,23 +115,23 @@ _windows: dict[str, int] = {}
 """Nanoseconds by law; in each process measured once, by draws that nobody uses."""
 
 
-def _drawn(draw: Callable[[Any], Any], value: Any) -> int:
+def _drawn(draw: Measurement, value: int | tuple[int, int]) -> int:
     """Noise for a number, or a random bit that leans towards units/resolution."""
-    if type(value) is tuple:
+    if isinstance(value, tuple):
         units, resolution = value
         value = secrets.randbelow(resolution) < units
     return int(draw(value))
 
 
-def _measured(law: str, draw: Callable[[Any], Any], value: Any) -> int:
+def _measured(law: str, draw: Measurement, value: int | tuple[int, int]) -> int:
     """The window of a law, from draws about nobody.
 
     Nine in ten of them count: the longest may have been disturbed. Responses are measured on
     both bits with a fair coin, for a draw that outlasts its window is drawn anew: were flipped bits
     rare and slow, they might all outlast a window that was measured on the others.
     """
-    publics: tuple[Any, ...] = (0,)
-    if type(value) is tuple:
+    publics: tuple[int | tuple[int, int], ...] = (0,)
+    if isinstance(value, tuple):
         draw, publics = _response(math.ulp(1.0)), ((0, 1), (1, 1))
     durations = []
     for turn in range(2 * _DUMMIES):
@@ -200,7 +211,7 @@ def _raised(kind: str, scale: float, sensitivity: int, keeps: Callable[[float], 
 
 
 @lru_cache(maxsize=1)
-def _opendp() -> Any:
+def _opendp() -> ModuleType:
     from importlib.metadata import version
 
     found = version("opendp")
@@ -212,24 +223,26 @@ def _opendp() -> Any:
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
-    return dp
+    opendp: ModuleType = dp
+    return opendp
 
 
 @lru_cache(maxsize=4096)
-def _measurement(kind: str, scale: float) -> Any:
+def _measurement(kind: str, scale: float) -> Measurement:
     dp = _opendp()
     # T=int would be 32 bits, within reach of the noise
     space = dp.atom_domain(T="i64"), dp.absolute_distance(T="i64")
     make = dp.m.then_laplace if kind == "laplace" else dp.m.then_gaussian
-    return space >> make(scale)
+    measurement: Measurement = space >> make(scale)
+    return measurement
 
 
 @lru_cache(maxsize=256)
-def _response(epsilon: float) -> Any:
+def _response(epsilon: float) -> Measurement:
     dp = _opendp()
     truth = 1.0 / (1.0 + math.exp(-epsilon))
     while True:
-        respond = dp.m.make_randomized_response_bool(prob=max(0.5, truth))
+        respond: Measurement = dp.m.make_randomized_response_bool(prob=max(0.5, truth))
         if truth <= 0.5 or respond.map(1) <= epsilon:
             return respond
         truth = math.nextafter(truth, 0.5)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import noise
 from .budgets import Budget, Pure
@@ -37,7 +37,7 @@ class Source:
     name: str
     unit: int
     secure: bool
-    kernels: Mapping[str, Callable[..., Any]]
+    kernels: Mapping[str, Callable[..., float]]
 
     def laplace_scale(self, epsilon: float) -> float:
         """Scale, in units, of Laplace noise that hides one reward in [0, 1] at ε."""

@@ -20,6 +20,8 @@ from .record import Record, finite, spread
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from ..types import Floats, Ints
+
 MOST_LINES = 20
 """Results that a printed collection shows."""
 
@@ -89,10 +91,10 @@ class Collection(Sequence[R], Generic[R]):
             for result, figures in zip(self.results, self._figures(), strict=True)
         ]
 
-    def _figures(self) -> list[dict[str, Any]]:
+    def _figures(self) -> list[dict[str, object]]:
         raise NotImplementedError
 
-    def differences(self, to: str | None = None) -> list[dict[str, Any]]:
+    def differences(self, to: str | None = None) -> list[dict[str, object]]:
         """What every row's runs came to, less what the same runs of another row came to.
 
         Run i of all rows has one seed, and one order of the arms if they were shuffled, so the
@@ -106,7 +108,7 @@ class Collection(Sequence[R], Generic[R]):
             if found["to"] == base
         ]
 
-    def _differences(self, result: R) -> Iterator[dict[str, Any]]:
+    def _differences(self, result: R) -> Iterator[dict[str, object]]:
         import numpy as np
 
         place = (result.problem, result.horizon, result.seed, result.risk)
@@ -206,7 +208,7 @@ def html_table(results: Sequence[Record]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _median(values: Any) -> float:
+def _median(values: Floats | Ints) -> float:
     import numpy as np
 
     return float(np.median(values))

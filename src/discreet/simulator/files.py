@@ -16,7 +16,7 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,10 @@ from ..errors import DamagedFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy import generic
+    from numpy.typing import NDArray
+
+    from ..types import Json
 
 METADATA = b"discreet"
 """The entry's key."""
@@ -41,7 +45,7 @@ def written_whole(path: Path) -> Iterator[Path]:
         raise
 
 
-def stamped(columns: dict[str, Any] | pa.Table, entry: dict[str, Any]) -> pa.Table:
+def stamped(columns: dict[str, object] | pa.Table, entry: Json) -> pa.Table:
     """The columns as a table, the entry inside."""
     import pyarrow as pa
 
@@ -129,7 +133,7 @@ def numbers(table: pa.Table, names: Sequence[str] | None = None) -> dict[str, An
     return found
 
 
-def digest(entry: dict[str, Any], columns: dict[str, Any]) -> str:
+def digest(entry: Json, columns: Mapping[str, NDArray[generic]]) -> str:
     """A checksum against damage: Parquet would not notice a flipped bit."""
     import numpy as np
 

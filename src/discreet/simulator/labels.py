@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ..errors import InvalidArgument
 from ..policies.registry import NUMBERS, WORDS, entry
 
 if TYPE_CHECKING:
+    from ..types import Json
     from .record import Record
 
 SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "renyi_alpha": "order", "mu": "μ"}
@@ -29,36 +30,45 @@ SHOWN_MEANS = 6
 """Means that the name of a problem spells out."""
 
 
-def budget_of(policy: Mapping[str, Any]) -> dict[str, float]:
+def budget_of(policy: Mapping[str, object]) -> dict[str, float]:
     """The numbers of the budget that was asked for, as they are asked for."""
-    recipe = policy["recipe"]
-    said = recipe.get("budget")
+    recipe = _part(policy, "recipe")
+    said: Any = recipe.get("budget")  # JSON: `budget_from_dict` reads it too
     if said is None and recipe.get("epsilon") is not None:
         said = {"kind": "pure", "epsilon": recipe["epsilon"]}
     if said is None:
-        said = policy["guarantee"].get("budget") or {}
-        if policy["guarantee"].get("definition") == "none":
+        guarantee = _part(policy, "guarantee")
+        said = guarantee.get("budget") or {}
+        if guarantee.get("definition") == "none":
             return {}
     names = {"alpha": "renyi_alpha"} if said.get("kind") == "renyi" else {}
     found = {names.get(name, name): value for name, value in said.items() if name != "kind"}
     return {name: float(value) for name, value in found.items()}
 
 
-def options_of(policy: Mapping[str, Any]) -> dict[str, Any]:
+def _part(policy: Json, name: str) -> Json:
+    """The recipe or the guarantee of a row, as `to_dict` gives it."""
+    part = policy[name]
+    assert isinstance(part, Mapping)
+    return part
+
+
+def options_of(policy: Mapping[str, object]) -> dict[str, object]:
     """The options that were given."""
-    return {name: v for name, v in policy["recipe"].items() if name not in NOT_OPTIONS}
+    return {name: v for name, v in _part(policy, "recipe").items() if name not in NOT_OPTIONS}
 
 
-def default_of(policy: Mapping[str, Any], option: str) -> Any:
+def default_of(policy: Mapping[str, object], option: str) -> object:
     """What the catalogue takes for an option that was not given; None if the row has none."""
-    recipe = policy["recipe"]
+    recipe = _part(policy, "recipe")
     try:
-        return entry(recipe.get("name", ""), recipe.get("goal")).options.get(option)
+        goal = cast("str | None", recipe.get("goal"))  # `entry` refuses what is none
+        return entry(str(recipe.get("name", "")), goal).options.get(option)
     except InvalidArgument:
         return None
 
 
-def problem_of(law: Mapping[str, Any], means: Sequence[float]) -> str:
+def problem_of(law: Mapping[str, object], means: Sequence[float]) -> str:
     """A short name of a problem: its law, and its means or how many arms there are."""
     name = str(law["law"])
     if name in WORDS or len(means) > SHOWN_MEANS:
@@ -73,7 +83,7 @@ def labelled(records: Sequence[R]) -> tuple[R, ...]:
     """The results under labels that tell distinct rows apart, and problems that do."""
     problems = _numbered([(r.problem or problem_of(r.law, r.means), _said(r.law)) for r in records])
     labels = _told_apart(records)
-    seen: dict[tuple[Any, ...], int] = {}
+    seen: dict[tuple[object, ...], int] = {}
     found = []
     for record, label, problem in zip(records, labels, problems, strict=True):
         place = (label, problem, record.horizon, str(record.seed), record.risk)
@@ -100,9 +110,9 @@ def _told_apart(records: Sequence[R]) -> list[str]:
     return _numbered(list(zip(labels, rows, strict=True)))
 
 
-def _differences(policies: Sequence[Mapping[str, Any]]) -> list[str]:
+def _differences(policies: Sequence[Mapping[str, object]]) -> list[str]:
     """What sets each of some rows apart from the others, in words; "" for what is usual."""
-    settings: list[dict[str, Any]] = [
+    settings: list[dict[str, object]] = [
         {SIGNS[n]: v for n, v in budget_of(p).items()} | options_of(p) for p in policies
     ]
     names = list(dict.fromkeys(name for given in settings for name in given))
@@ -132,31 +142,31 @@ def _numbered(named: Sequence[tuple[str, str]]) -> list[str]:
     return found
 
 
-def _row_of(policy: Mapping[str, Any]) -> dict[str, Any]:
+def _row_of(policy: Mapping[str, object]) -> dict[str, object]:
     """What makes it the row that it is: a label does not, and a risk is asked of it."""
     asked = ("label", "risk", "delta")
-    recipe = {name: value for name, value in policy["recipe"].items() if name not in asked}
+    recipe = {name: value for name, value in _part(policy, "recipe").items() if name not in asked}
     return {n: v for n, v in policy.items() if n not in asked} | {"recipe": recipe}
 
 
-def _said(value: Any) -> str:
+def _said(value: object) -> str:
     return json.dumps(value, sort_keys=True, default=repr)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else f"{value}"
 
 
-def settings_columns(records: Sequence[Record], fixed: Iterable[str]) -> dict[str, list[Any]]:
+def settings_columns(records: Sequence[Record], fixed: Iterable[str]) -> dict[str, list[object]]:
     """A value a record of every setting: row, budget, options, law, problem, arms, horizon, risk.
 
     Options have a column if one of the rows was given them; where a row was not, it is what the
     catalogue takes. A name that another column has is preceded by "option_".
     """
     policies = [record.policy for record in records]
-    columns: dict[str, list[Any]] = {
+    columns: dict[str, list[object]] = {
         "policy": [record.label for record in records],
-        "row": [policy["recipe"].get("name") or policy["name"] for policy in policies],
+        "row": [_part(policy, "recipe").get("name") or policy["name"] for policy in policies],
     }
     budgets = [budget_of(policy) for policy in policies]
     for name in NUMBERS:
@@ -182,11 +192,13 @@ def settings_columns(records: Sequence[Record], fixed: Iterable[str]) -> dict[st
     return columns
 
 
-def _of_one_type(values: list[Any]) -> list[Any]:
+def _of_one_type(values: Sequence[object]) -> list[object]:
     """Numbers, truth values, or text: a column of a table has one type."""
     known = [value for value in values if value is not None]
+    numbers = [value for value in known if isinstance(value, int | float)]
     if all(isinstance(value, bool) for value in known):
-        return values
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in known):
-        return [None if value is None else float(value) for value in values]
+        return list(values)
+    if len(numbers) == len(known) and not any(isinstance(value, bool) for value in known):
+        each = iter(numbers)
+        return [None if value is None else float(next(each)) for value in values]
     return [None if value is None else str(value) for value in values]

@@ -13,7 +13,7 @@ What is private stays so: a reward enters the same releases, once each, in anoth
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..arms.base import Law, lost_steadily
 from ..compiled import Floats, Function, Integers, Kernel
@@ -35,9 +35,12 @@ from ..privacy.source import SIMULATED
 from .loop import Course, Study
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from ..arms.delayed import Delayed
     from ..policies.view import View
 
-lost = lost_steadily
+lost: Function = lost_steadily
 
 
 class Post(NamedTuple):
@@ -57,8 +60,8 @@ class Post(NamedTuple):
     last: Integers
 
 
-def empty_post(law: Any) -> Post:
-    """Nothing is on its way; `law` is a `Delayed`."""
+def empty_post(law: Delayed) -> Post:
+    """Nothing is on its way."""
     import numpy as np
 
     (least, most), every = law.rounds, law.every
@@ -69,7 +72,7 @@ def empty_post(law: Any) -> Post:
     )  # fmt: skip
 
 
-def send(post: Post, arm: int, total: float, t: int, rng: Any) -> None:
+def send(post: Post, arm: int, total: float, t: int, rng: Generator) -> None:
     """The reward of the t-th round, which arrives `least` to `most` rounds later, at the end of a
     block."""
     due = t + post.least
@@ -86,7 +89,9 @@ def send(post: Post, arm: int, total: float, t: int, rng: Any) -> None:
     post.last[there] = here
 
 
-def deliver(post: Post, release: Any, ledger: Any, view: View, t: int, rng: Any) -> None:
+def deliver(
+    post: Post, release: object, ledger: object, view: View, t: int, rng: Generator
+) -> None:
     """Release what has come after t rounds, in the order in which it was sent."""
     there = t % len(post.first)
     place = post.first[there]
@@ -97,8 +102,9 @@ def deliver(post: Post, release: Any, ledger: Any, view: View, t: int, rng: Any)
 
 
 def run_late(
-    law: Any, schedule: Any, release: Any, rule: Any, ledger: Any, memory: Any, view: View,
-    post: Post, course: Course, study: Study, decisions: int, rng: Any,
+    law: object, schedule: object, release: object, rule: object, ledger: object,
+    memory: object, view: View, post: Post, course: Course, study: Study, decisions: int,
+    rng: Generator,
 ) -> int:  # fmt: skip
     """Play until the horizon, for at most so many decisions, or until the law is out of rewards."""
     t, arm, left = course.t[0], course.arm[0], course.left[0]

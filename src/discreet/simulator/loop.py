@@ -10,7 +10,7 @@ a law has run out of rewards and Python must refill it. Everything it needs to g
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..arms.base import lost_steadily
 from ..compiled import Floats, Function, Integers, Kernel
@@ -30,6 +30,11 @@ from ..policies.step import (
 )
 from ..policies.view import Setting, View
 from ..privacy.source import SIMULATED
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from ..types import Ints
 
 
 class Course(NamedTuple):
@@ -54,9 +59,9 @@ class Course(NamedTuple):
 class Curve(NamedTuple):
     """What is recorded: pseudo-regret and pulls on a grid of rounds."""
 
-    grid: Any
-    regret: Any
-    pulls: Any
+    grid: Integers
+    regret: Floats
+    pulls: Ints
 
 
 class Study(NamedTuple):
@@ -64,16 +69,16 @@ class Study(NamedTuple):
     every arm's gap to the best, unless the means move), and its record."""
 
     horizon: int
-    gaps: Any
+    gaps: Floats | NamedTuple
     curve: Curve
 
 
-lost = lost_steadily
+lost: Function = lost_steadily
 
 
 def run(
-    law: Any, schedule: Any, release: Any, rule: Any, ledger: Any, memory: Any, view: View,
-    course: Course, study: Study, decisions: int, rng: Any,
+    law: object, schedule: object, release: object, rule: object, ledger: object,
+    memory: object, view: View, course: Course, study: Study, decisions: int, rng: Generator,
 ) -> int:  # fmt: skip
     """Play until the horizon, for at most so many decisions, or until the law is out of rewards."""
     t, arm, left = course.t[0], course.arm[0], course.left[0]
@@ -121,7 +126,7 @@ def fresh_course() -> Course:
     """A run that has not begun."""
     import numpy as np
 
-    def zero() -> Any:
+    def zero() -> Ints:
         return np.zeros(1, np.int64)
 
     return Course(zero(), zero(), zero(), zero(), zero(), np.zeros(1), np.zeros(1))

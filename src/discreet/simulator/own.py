@@ -31,11 +31,11 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Never, Protocol, TypeAlias, TypeGuard
 
 from ..arms import Delayed
 from ..arms.base import Law
-from ..compiled import Kernel
+from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
 from ..privacy.budgets import Pure
 from ..privacy.guarantees import Definition, Guarantee
@@ -43,6 +43,9 @@ from .work import Player, RegretWork
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ..policies.policy import BasePolicy
+    from ..types import Ints
 
 LOOK = 4096
 """Rounds between two looks at the stop sign."""
@@ -56,8 +59,12 @@ class Agent(Protocol):
     def select(self) -> int:
         """The arm to play next, from 0."""
 
-    def update(self, arm: int, reward: float) -> None:
+    def update(self, arm: int, reward: float, /) -> None:
         """What that arm gave."""
+
+
+Row: TypeAlias = "BasePolicy[Never] | Agent | Callable[[Generator], Agent]"
+"""What can be compared: rows of every kind, and objects of your own or what makes them."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,7 @@ class OwnPolicy:
     name: str
     make: Callable[[Generator], Agent]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """What a result says of it."""
         nobody = Guarantee(Pure(math.inf), Definition.NONE)
         return {
@@ -77,18 +84,19 @@ class OwnPolicy:
         }  # fmt: skip
 
 
-def is_agent(row: object) -> bool:
+def is_agent(row: object) -> TypeGuard[Agent]:
     """Whether it has `select` and `update`."""
     return all(callable(getattr(row, name, None)) for name in ("select", "update"))
 
 
-def own(row: Any) -> OwnPolicy | None:
+def own(row: object) -> OwnPolicy | None:
     """An object with `select` and `update`, or what makes one of a generator; None for others."""
     name = getattr(row, "name", None) or getattr(row, "__name__", None) or type(row).__name__
     if isinstance(row, type) or (callable(row) and not is_agent(row)):
         return OwnPolicy(str(name), row)
     if is_agent(row):
-        return OwnPolicy(str(name), lambda rng: copy.deepcopy(row))
+        agent = row
+        return OwnPolicy(str(name), lambda rng: copy.deepcopy(agent))
     return None
 
 
@@ -98,7 +106,8 @@ class OwnPlayer(Player):
     def __init__(self, work: OwnWork) -> None:
         self.work = work
         draw = work.law.draw
-        self.draw = draw.interpreted() if isinstance(draw, Kernel) else draw
+        self.draw: Function = draw.interpreted() if isinstance(draw, Kernel) else draw
+        self.lost: Function = work.law.lost
         super().__init__()
 
     def play(self, number: int) -> bool:
@@ -115,7 +124,7 @@ class OwnPlayer(Player):
                 "policy", "make an object with select() and update(arm, reward)", work.name,
                 "define both methods",
             )  # fmt: skip
-        standard, lost = law.standard(work.horizon), law.lost
+        standard, lost = law.standard(work.horizon), self.lost
         regret, pulls = 0.0, np.zeros(law.arms, np.int64)
         under_way: dict[int, list[tuple[int, float]]] = {}
         recorded, started = 0, time.perf_counter()
@@ -146,7 +155,7 @@ class OwnPlayer(Player):
         return True
 
 
-def _arm(chosen: Any, arms: int, name: str) -> int:
+def _arm(chosen: int, arms: int, name: str) -> int:
     try:
         arm = int(chosen)
     except (TypeError, ValueError):
@@ -169,7 +178,7 @@ class OwnWork(RegretWork):
         horizon: int,
         runs: int,
         entropy: int,
-        grid: Any,
+        grid: Ints,
         *,
         shuffle: bool = False,
     ) -> None:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from ..errors import InvalidArgument
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
+    from ..types import Ints
     from .results import Comparison, Result
 
 BANDS = ("sd", "error", "range", "quantiles")
@@ -26,11 +28,21 @@ COLOURS = (
 """Okabe & Ito's palette, which colour-blind readers can tell apart, and one more."""
 
 
+class Look(TypedDict, total=False):
+    """What can be said about a picture: the arguments of `plot_regret`."""
+
+    band: str
+    bounds: Mapping[str, Callable[[Ints], ArrayLike]] | None
+    log: bool
+    path: str | Path | None
+    title: str | None
+
+
 def plot_regret(
     comparison: Comparison,
     *,
     band: str = "error",
-    bounds: Mapping[str, Callable[[Any], Any]] | None = None,
+    bounds: Mapping[str, Callable[[Ints], ArrayLike]] | None = None,
     log: bool = True,
     path: str | Path | None = None,
     title: str | None = None,

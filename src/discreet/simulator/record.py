@@ -10,7 +10,9 @@ from ..privacy.guarantees import Guarantee, guarantee_from_dict
 from .labels import problem_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Mapping
+
+    from ..types import Floats, Ints
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Those that summaries state."""
@@ -21,13 +23,13 @@ class Record:
     """The runs of one row on one law, with all settings; `run` numbers those that were finished."""
 
     policy: dict[str, Any]
-    law: dict[str, Any]
+    law: dict[str, object]
     means: tuple[float, ...]
     seed: int
     complete: bool
     seconds: float
-    run: NDArray[Any]
-    pulls: NDArray[Any]
+    run: Ints
+    pulls: Ints
     problem: str = field(default="", kw_only=True)
     """What the problem is called; default: its law and means."""
 
@@ -73,16 +75,16 @@ class Record:
         return None
 
     @property
-    def outcome(self) -> tuple[str, NDArray[Any]]:
+    def outcome(self) -> tuple[str, Floats | Ints]:
         """What a study is about, and its value in every run."""
         raise NotImplementedError
 
-    def settings(self, *more: str) -> dict[str, Any]:
+    def settings(self, *more: str) -> dict[str, object]:
         """What a file keeps beside the columns."""
         names = ("policy", "law", "seed", "complete", "seconds", "problem", *more)
         return {name: getattr(self, name) for name in names} | {"means": list(self.means)}
 
-    def circumstances(self) -> dict[str, Any]:
+    def circumstances(self) -> dict[str, object]:
         """What every summary ends with."""
         return {
             "problem": self.problem,
@@ -93,7 +95,7 @@ class Record:
         }
 
 
-def figures_of(values: NDArray[Any]) -> dict[str, Any]:
+def figures_of(values: Floats | Ints) -> dict[str, object]:
     """Mean, standard deviation, standard error of the mean and quantiles over runs, for JSON."""
     import numpy as np
 
@@ -108,14 +110,14 @@ def figures_of(values: NDArray[Any]) -> dict[str, Any]:
     }
 
 
-def pulls_from(columns: dict[str, Any], arms: int, rows: slice = slice(None)) -> NDArray[Any]:
+def pulls_from(columns: Mapping[str, Ints], arms: int, rows: slice = slice(None)) -> Ints:
     """The columns pulls_0, pulls_1, … side by side."""
     import numpy as np
 
     return np.stack([columns[f"pulls_{arm}"][rows] for arm in range(arms)], axis=1)
 
 
-def spread(values: NDArray[Any]) -> float:
+def spread(values: Floats | Ints) -> float:
     """Standard deviation over runs; 0 for a single one."""
     return float(values.std(ddof=1)) if len(values) > 1 else 0.0
 

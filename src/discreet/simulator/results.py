@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ..errors import InvalidArgument
 from ..version import __version__
@@ -39,7 +39,9 @@ from .record import Record, figures_of, finite, pulls_from
 if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
+
+    from ..types import Floats, Ints
+    from .plots import Look
 
 __all__ = ["FORMAT", "METADATA", "Comparison", "Result", "load", "written_whole"]
 
@@ -60,8 +62,8 @@ class Result(Record):
     """
 
     horizon: int
-    t: NDArray[Any]
-    regret: NDArray[Any]
+    t: Ints
+    regret: Floats
     shuffle: bool = False
     """Whether every run met the arms in a random order of its own."""
 
@@ -80,11 +82,11 @@ class Result(Record):
         return html_table((self,))
 
     @property
-    def outcome(self) -> tuple[str, NDArray[Any]]:
+    def outcome(self) -> tuple[str, Floats]:
         return "regret", self.final_regret
 
     @property
-    def final_regret(self) -> NDArray[Any]:
+    def final_regret(self) -> Floats:
         """The last recorded regret of every run: at the horizon, unless the law ran out."""
         import numpy as np
 
@@ -92,7 +94,7 @@ class Result(Record):
         return np.asarray(self.regret[np.arange(self.runs), last])
 
     @property
-    def moving_regret(self) -> NDArray[Any]:
+    def moving_regret(self) -> Floats:
         """Regret against the best arm of every round, where means move; else the same as `regret`.
 
         `regret` itself is held against the best fixed arm. No policy changes the difference.
@@ -106,23 +108,23 @@ class Result(Record):
         return np.asarray(self.regret + law_from_dict(self.law).ahead(self.t, self.horizon))
 
     @property
-    def mean_regret(self) -> NDArray[Any]:
+    def mean_regret(self) -> Floats:
         """Mean over runs at every point of the grid, over the runs that got there."""
         return _over_runs("mean", self.regret)
 
     @property
-    def sd_regret(self) -> NDArray[Any]:
+    def sd_regret(self) -> Floats:
         """Standard deviation over runs at every point of the grid (0 for a single run)."""
         return _over_runs("std", self.regret)
 
     @property
-    def mean_pulls(self) -> NDArray[Any]:
+    def mean_pulls(self) -> Floats:
         """Mean pulls of every arm at the end."""
         import numpy as np
 
         return np.asarray(self.pulls.max(axis=1).sum(axis=0) / max(self.runs, 1))
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """Figures for JSON: numbers that are not finite become null."""
         return {
             "policy": self.label,
@@ -161,7 +163,7 @@ class Result(Record):
         """Write a Parquet file with all settings and the version inside."""
         return Comparison((self,)).save(path)
 
-    def plot(self, **options: Any) -> Figure:
+    def plot(self, **options: Unpack[Look]) -> Figure:
         """The regret curve: see `discreet.simulator.plots.plot_regret`."""
         return Comparison((self,)).plot(**options)
 
@@ -169,7 +171,7 @@ class Result(Record):
 class Comparison(Collection[Result]):
     """Results of several policies, on one problem or several."""
 
-    def _figures(self) -> list[dict[str, Any]]:
+    def _figures(self) -> list[dict[str, object]]:
         return [result.summary() for result in self.results]
 
     def table(self) -> pa.Table:
@@ -180,14 +182,14 @@ class Comparison(Collection[Result]):
         results = self.results
         if not results:
             raise InvalidArgument("results", "hold at least one", results, "run a policy first")
-        columns: dict[str, Any] = {
+        columns: dict[str, object] = {
             "run": np.concatenate([np.repeat(r.run, len(r.t)) for r in results]),
             "t": np.concatenate([np.tile(r.t, r.runs) for r in results]),
             "regret": np.concatenate([r.regret.ravel() for r in results]),
         }
         pulls = pulls_columns(results)
         settings = settings_arrays(results, [r.regret.size for r in results], [*columns, *pulls])
-        entry: dict[str, Any] = {
+        entry: dict[str, object] = {
             "format": FORMAT,
             "version": __version__,
             "results": [
@@ -214,7 +216,7 @@ class Comparison(Collection[Result]):
             ) from None  # fmt: skip
         return save_table(table, path)
 
-    def plot(self, **options: Any) -> Figure:
+    def plot(self, **options: Unpack[Look]) -> Figure:
         """Regret curves with error bands: see `discreet.simulator.plots.plot_regret`."""
         from .plots import plot_regret
 
@@ -266,7 +268,7 @@ def _unpacked(
         raise ValueError("too many rows")
 
 
-def _over_runs(what: str, regret: NDArray[Any]) -> NDArray[Any]:
+def _over_runs(what: str, regret: Floats) -> Floats:
     import numpy as np
 
     reached = np.isfinite(regret)

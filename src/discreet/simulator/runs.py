@@ -17,9 +17,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeVar, Unpack, cast, overload
 
 from ..arms.base import Law
+from ..arms.delayed import Delayed
 from ..checks import MOST_RUNS, count
 from ..errors import InvalidArgument
 from ..policies import CATALOGUE, Policy
@@ -28,7 +29,7 @@ from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
 from ..progress import Bar
 from .late import check_late, empty_post, late_kernel
 from .loop import Curve, Study, fresh_course, loop_kernel, simulated_state
-from .own import OwnPolicy, OwnWork, own
+from .own import OwnPolicy, OwnWork, Row, own
 from .results import Comparison, Result
 from .work import (
     Place,
@@ -41,7 +42,12 @@ from .work import (
 )
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from ..arms.bernoulli import Bernoulli
+    from ..types import Ints
     from .calendar import Delay, Drift, TrialResult
+    from .calendar.setting import Late, OnCalendar
 
 DECISIONS = 100_000
 """Decisions between two looks at the stop sign: at most some tenths of a second."""
@@ -62,6 +68,31 @@ class Finishing(Protocol):
     def result(self) -> Result: ...
 
 
+class Runs(TypedDict, total=False):
+    """The size of a study beside its horizon: arguments of `compare`."""
+
+    runs: int
+    seed: int | None
+    threads: int | None
+    points: int
+    progress: bool | Bar | None
+
+
+class Size(Runs):
+    """The size of a study."""
+
+    horizon: float
+
+
+class Trials(TypedDict):
+    """The size of a study on a calendar."""
+
+    horizon: float
+    runs: int
+    seed: int | None
+    threads: int | None
+
+
 class Asked(NamedTuple):
     """The size of a study, as it was asked for."""
 
@@ -75,7 +106,7 @@ class Asked(NamedTuple):
 
 @overload
 def simulate(
-    policy: BasePolicy[Any] | Any,
+    policy: Row,
     law: Place,
     *,
     horizon: float,
@@ -88,7 +119,7 @@ def simulate(
 ) -> Result: ...
 @overload
 def simulate(
-    policy: BasePolicy[Any],
+    policy: Row,
     law: Place,
     *,
     horizon: float,
@@ -105,7 +136,7 @@ def simulate(
     trend: bool = False,
 ) -> TrialResult: ...
 def simulate(
-    policy: BasePolicy[Any],
+    policy: Row,
     law: Place,
     *,
     horizon: float,
@@ -116,7 +147,7 @@ def simulate(
     shuffle: bool = False,
     progress: bool | Bar | None = None,
     arrivals: float | None = None,
-    **late: Any,
+    **late: Unpack[Late],
 ) -> Result | TrialResult:
     """Run a policy on a law of rewards, or a linear one on a linear problem; regret and pulls are
     recorded on a log grid of `points`.
@@ -141,8 +172,10 @@ def simulate(
             raise InvalidArgument(
                 "shuffle", "be False with arrivals", shuffle, "arms run side by side: leave it out"
             )
-        size = {"horizon": horizon, "runs": runs, "seed": seed, "threads": threads}
-        return _on_calendar(policy, law, {"arrivals": arrivals, **late}, **size)
+        return _on_calendar(
+            policy, law, {"arrivals": arrivals, **late}, horizon=horizon, runs=runs, seed=seed,
+            threads=threads,
+        )  # fmt: skip
     if late:
         _known(late)
         raise InvalidArgument(
@@ -157,7 +190,7 @@ def simulate(
 LATE = ("delay", "missing", "default", "drift", "window", "share", "trend")
 
 
-def _on_calendar(policy: Any, law: Any, late: dict[str, Any], **size: Any) -> TrialResult:
+def _on_calendar(policy: Row, law: Place, late: OnCalendar, **size: Unpack[Trials]) -> TrialResult:
     from .calendar import calendar, simulate_trials
 
     _known(late)
@@ -166,21 +199,22 @@ def _on_calendar(policy: Any, law: Any, late: dict[str, Any], **size: Any) -> Tr
             "law", "give rewards at once with arrivals", type(law).__name__,
             "say with delay= how late outcomes are, in days",
         )  # fmt: skip
-    served(
+    row = served(
         policy, "outcomes that come late", Policy, "finite",
         fix="use for example discreet.policy(\"dp-imed\", epsilon=1.0)",
     )  # fmt: skip
-    return simulate_trials(policy, law, calendar(getattr(law, "arms", 1), **late), **size)
+    coins = cast("Bernoulli", law)  # others are refused
+    return simulate_trials(row, coins, calendar(getattr(law, "arms", 1), **late), **size)
 
 
-def _known(late: dict[str, Any]) -> None:
+def _known(late: Iterable[str]) -> None:
     for name in late:
         if name not in ("arrivals", *LATE):
             raise TypeError(f"simulate() got an unexpected keyword argument {name!r}")
 
 
 def compare(
-    policies: Iterable[BasePolicy[Any] | Any],
+    policies: Iterable[Row],
     law: Place,
     *,
     horizon: float,
@@ -201,10 +235,11 @@ def compare(
     rows = listed(policies)
     for row in rows:
         if isinstance(row, BasePolicy) and row.kind != "finite":
-            other: Comparison = row.compared(
+            other = row.compared(
                 rows, law, horizon=horizon, runs=runs, seed=seed, threads=threads, points=points,
                 progress=progress,
             )  # fmt: skip
+            assert isinstance(other, Comparison)
             return other
     fix = 'build it: discreet.policy("ucb1"), or give an object with select() and update()'
     finite = [own(row) or served(row, "simulate", Policy, "finite", fix=fix) for row in rows]
@@ -218,17 +253,20 @@ def compare(
     return compared(finite, law, check_law, work, asked)
 
 
-def _work(policy: Policy | OwnPolicy, *study: Any, shuffle: bool) -> Simulation | OwnWork:
+def _work(
+    policy: Policy | OwnPolicy, law: Law, horizon: int, runs: int, entropy: int, grid: Ints, *,
+    shuffle: bool,
+) -> Simulation | OwnWork:  # fmt: skip
     if isinstance(policy, OwnPolicy):
-        return OwnWork(policy, *study, shuffle=shuffle)
-    return Simulation(policy, *study, shuffle=shuffle)
+        return OwnWork(policy, law, horizon, runs, entropy, grid, shuffle=shuffle)
+    return Simulation(policy, law, horizon, runs, entropy, grid, shuffle=shuffle)
 
 
 def compared(
     policies: Iterable[P],
     place: S,
     check: Callable[[P, S], None],
-    work: Callable[[P, S, int, int, int, Any], Finishing],
+    work: Callable[[P, S, int, int, int, Ints], Finishing],
     asked: Asked,
 ) -> Comparison:
     """Check everything, then run every policy on a law or problem, each as `work` of its own."""
@@ -259,7 +297,7 @@ def listed(policies: Iterable[P]) -> list[P]:
     return found
 
 
-def check_horizon(horizon: Any, law: Place) -> int:
+def check_horizon(horizon: object, law: Place) -> int:
     """A whole number of rounds, floats like 1e7 included, that the law can serve."""
     import numpy as np
 
@@ -309,7 +347,7 @@ def any_rewards() -> str:
     return ", ".join(entry.name for entry in sorted(rows, key=lambda entry: not entry.budgets))
 
 
-def log_grid(horizon: int, points: int) -> Any:
+def log_grid(horizon: int, points: int) -> Ints:
     """About `points` rounds from 1 to the horizon, equally spaced in their logarithm."""
     import numpy as np
 
@@ -322,11 +360,11 @@ class Begun(NamedTuple):
     """A run that is under way: call `loop(*arguments, pace, rng)` until it is finished."""
 
     loop: Callable[..., int]
-    arguments: tuple[Any, ...]
-    rng: Any
+    arguments: tuple[object, ...]
+    rng: Generator
     refill: Callable[[], bool]
     """more rewards of a law that has run out of them; False if there are none"""
-    order: Any = None
+    order: Ints | None = None
     """the arms in the order in which the run meets them; None for their own"""
 
 
@@ -339,7 +377,7 @@ class FinitePlayer(Player):
         self.loop: Callable[..., int] | None = None
         late = work.law.late
         self.state = fresh_state(policy, setting) if late else simulated_state(policy, setting)
-        self.post: tuple[Any, ...] = (empty_post(work.law),) if late else ()
+        self.post = (empty_post(work.law),) if isinstance(work.law, Delayed) else ()
         self.course = fresh_course()
         super().__init__(*self.state, *self.post, self.course)
 
@@ -390,7 +428,7 @@ class Simulation(RegretWork):
         horizon: int,
         runs: int,
         entropy: int,
-        grid: Any,
+        grid: Ints,
         *,
         shuffle: bool = False,
     ) -> None:

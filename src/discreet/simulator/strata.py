@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from ..checks import Name, by_name, check_names
 from ..errors import InvalidArgument
@@ -24,7 +24,10 @@ from .results import Result
 from .runs import simulate
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from ..arms.base import Law
+    from ..progress import Bar
+    from ..types import Floats
+    from .own import Row
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class StrataResult:
     strata: dict[Name, Result]
 
     @property
-    def final_regret(self) -> NDArray[Any]:
+    def final_regret(self) -> Floats:
         """Regret of all strata together, one number a run."""
         import numpy as np
 
@@ -54,14 +57,23 @@ class StrataResult:
         return "\n".join([*lines, f"together: regret {self.final_regret.mean():.4g}"])
 
 
+class Played(TypedDict, total=False):
+    """What else `simulate` takes."""
+
+    threads: int | None
+    points: int
+    shuffle: bool
+    progress: bool | Bar | None
+
+
 def simulate_strata(
-    policy: Any,
-    laws: Mapping[Name, Any],
+    policy: Row,
+    laws: Mapping[Name, Law],
     *,
     horizon: float | Mapping[Name, float],
     runs: int = 100,
     seed: int | None = None,
-    **study: Any,
+    **study: Unpack[Played],
 ) -> StrataResult:
     """Run a copy of a policy in every stratum: `laws` and `horizon` by its name.
 

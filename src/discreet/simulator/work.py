@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..checks import count
 from ..compiled import Function, compile_for
@@ -24,13 +24,15 @@ from .results import Result
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+    from ..types import Ints
+
 
 class Named(Protocol):
     """What a result says of a policy."""
 
     @property
     def name(self) -> str: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> dict[str, object]: ...
 
 
 class Place(Protocol):
@@ -42,15 +44,21 @@ class Place(Protocol):
     def limit(self) -> int | None: ...
     @property
     def means(self) -> Sequence[float]: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> dict[str, object]: ...
 
 
 class Player:
     """Plays one run after the other, for one thread: its arrays are made once and then reset."""
 
-    def __init__(self, *states: tuple[Any, ...]) -> None:
-        arrays = [array for state in states for array in state if hasattr(array, "copy")]
-        self.initial = [(array, array.copy()) for array in arrays]
+    def __init__(self, *states: Iterable[object]) -> None:
+        import numpy as np
+
+        self.initial = [
+            (array, array.copy())
+            for state in states
+            for array in state
+            if isinstance(array, np.ndarray | list)
+        ]
 
     def reset(self) -> None:
         """All arrays as they were at first."""
@@ -92,7 +100,7 @@ class Work:
 
         return draws(np.random.SeedSequence(self.entropy, spawn_key=(self.first + number, *more)))
 
-    def ready(self, link: Callable[[], Function], arguments: tuple[Any, ...]) -> Function:
+    def ready(self, link: Callable[[], Function], arguments: tuple[object, ...]) -> Function:
         """A kernel linked and compiled for such arguments, while the other threads wait.
 
         What numba cannot compile is a mistake in one of the functions that the row is made of.
@@ -142,9 +150,10 @@ class Work:
         return bool(self.done.all())
 
     @property
-    def finished(self) -> Any:
+    def finished(self) -> Ints:
         """The numbers of the runs that were."""
-        return self.first + self.done.nonzero()[0]
+        finished: Ints = self.first + self.done.nonzero()[0]
+        return finished
 
     def _in_threads(
         self, worker: Callable[[], None], workers: int, show: Callable[[], None]
@@ -166,7 +175,7 @@ class RegretWork(Work):
     """All runs of one policy to a horizon: regret and pulls at the rounds of a grid."""
 
     def __init__(
-        self, policy: Named, place: Place, horizon: int, runs: int, entropy: int, grid: Any,
+        self, policy: Named, place: Place, horizon: int, runs: int, entropy: int, grid: Ints,
         *, shuffle: bool = False,
     ) -> None:  # fmt: skip
         import numpy as np
@@ -216,7 +225,7 @@ def check_room(runs: int, points: int, arms: int) -> None:
         )  # fmt: skip
 
 
-def check_flag(name: str, value: Any) -> bool:
+def check_flag(name: str, value: object) -> bool:
     """True or False."""
     if not isinstance(value, bool):
         raise InvalidArgument(name, "be True or False", value, f"use {name}=True")
@@ -228,7 +237,7 @@ def check_threads(threads: int | None) -> int:
     return available_cores() if threads is None else count("threads", threads, most=MOST_THREADS)
 
 
-def entropy_of(seed: Any) -> int:
+def entropy_of(seed: object) -> int:
     """The number that fixes everything: the seed, or one drawn for the occasion."""
     import numpy as np
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..policies.policy import Policy
 from .case import SEED, Case
 from .walk import Walk
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from ..types import Ints
 
 
 def check_compiled(row: Policy, case: Case) -> None:
@@ -29,9 +29,11 @@ def check_seeded(row: Policy, case: Case) -> None:
     """The same seed twice."""
     from ..simulator import simulate
 
-    def pulls() -> NDArray[Any]:
-        options: dict[str, Any] = {"horizon": case.horizon, "runs": 4, "threads": 1}
-        return simulate(row, case.law(), seed=SEED, progress=False, **options).pulls
+    def pulls() -> Ints:
+        result = simulate(
+            row, case.law(), horizon=case.horizon, runs=4, seed=SEED, threads=1, progress=False
+        )
+        return result.pulls
 
     if not (pulls() == pulls()).all():
         raise AssertionError("one seed gave two results: draw from the generator that is passed in")
@@ -41,9 +43,16 @@ def check_threads(row: Policy, case: Case) -> None:
     """Eight runs in 1, 2 and 4 threads."""
     from ..simulator import simulate
 
-    options: dict[str, Any] = {"horizon": case.horizon, "runs": 8, "seed": SEED}
     results = [
-        simulate(row, case.law(), threads=threads, progress=False, **options)
+        simulate(
+            row,
+            case.law(),
+            horizon=case.horizon,
+            runs=8,
+            seed=SEED,
+            threads=threads,
+            progress=False,
+        )
         for threads in (1, 2, 4)
     ]
     for result, threads in zip(results[1:], (2, 4), strict=True):
@@ -61,11 +70,13 @@ def check_saved_state(row: Policy, case: Case) -> None:
     rounds = min(case.horizon, 600)
     table = case.table(2).table
 
-    def play(rehearsal: Any, start: int, end: int) -> list[int]:
+    def play(rehearsal: Rehearsal, start: int, end: int) -> list[int]:
         arms = []
         for t in range(start, end):
-            arms.append(rehearsal.select())
-            rehearsal.update(arms[-1], table[t][arms[-1]])
+            arm = rehearsal.select()
+            assert isinstance(arm, int)  # arms have no names here
+            rehearsal.update(arm, table[t][arm])
+            arms.append(arm)
         return arms
 
     for stop in (rounds // 3, rounds // 3 + 7):

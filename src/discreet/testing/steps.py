@@ -25,6 +25,7 @@ def _check_decisions(row: Policy, case: Case) -> None:
     setting = row.setting(case.arms, case.horizon)
     parts, state = parts_of(row, setting), fresh_state(row, setting)
     view, steps = state.public, interpreted_steps(row, SIMULATED)
+    assert isinstance(view, View)
     rng, t = generator(SEED), 0
     while t < case.horizon:
         before = _contents(view)
@@ -42,13 +43,13 @@ def _check_decisions(row: Policy, case: Case) -> None:
             raise AssertionError("choose and length must leave the view as it is, they changed it")
         t += int(left)
         view.pulls[arm] += left
-        pulls = view.pulls.tolist()
+        pulls = list(view.pulls)
         steps.close_batch(
             parts.release, state.ledger, view, int(arm), int(rounds), 0.5 * rounds, rng
         )
-        if view.pulls.tolist() != pulls:
+        if list(view.pulls) != pulls:
             raise AssertionError("publish must not count pulls, which the loop does")
-        sizes = [x for other, x in enumerate(view.size.tolist()) if other != arm]
+        sizes = [x for other, x in enumerate(view.size) if other != arm]
         if sizes != [x for other, x in enumerate(before[1]) if other != arm]:
             raise AssertionError(
                 f"a batch of arm {arm} changed the size behind another arm's value"

@@ -10,16 +10,15 @@ handed a store that was closed and opens what that one has stored.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ..errors import TrialError
 from ..live.rules import Member, Place
 from ..live.stores import Store
 
 Make = Callable[[], Store]
-Reopen = Callable[[Any], Store]
+Reopen = Callable[[Store], Store]
 
-STATE: dict[str, Any] = {"arms": ["A", "B"], "protocol": {"t": 0, "ledger": {"sums": [0, 0]}}}
+STATE: dict[str, object] = {"arms": ["A", "B"], "protocol": {"t": 0, "ledger": {"sums": [0, 0]}}}
 
 
 def check_store(make: Make, reopen: Reopen | None = None) -> None:
@@ -164,6 +163,7 @@ def check_trial(make: Make, reopen: Reopen | None = None) -> None:
     from ..linear import policy as linear_policy
     from ..live import Trial
     from ..policies import policy
+    from ..privacy.budgets import ZCDP, Pure
 
     store = make()
     trial = Trial(policy("adap-klucb", epsilon=1.0), ["A", "B"], store=store, deadline=1e9)
@@ -184,8 +184,8 @@ def check_trial(make: Make, reopen: Reopen | None = None) -> None:
             raise AssertionError("the outcome was lost")
     rows = [[0.9, 0.0], [0.0, 0.9]]
     for name in ("adac-oful", "private-linucb"):
-        budget: Any = {"rho": 0.5} if name == "adac-oful" else {"epsilon": 1.0}
-        row, store = linear_policy(name, **budget), make()
+        budget = ZCDP(0.5) if name == "adac-oful" else Pure(1.0)
+        row, store = linear_policy(name, budget=budget), make()
         contextual = Trial(row, 2, dimension=2, horizon=20, store=store, deadline=1e9)
         contextual.assign("x", rows)
         expected = contextual.report()

@@ -33,9 +33,9 @@ def check_twin(row: Policy, case: Case) -> None:
 
 def at_huge_budget(row: Policy) -> Policy:
     """The same row with noise that is too small to matter."""
-    changed = {}
+    changed: dict[str, Any] = {}
     for name in ("release", "rule"):
-        part: Any = getattr(row, name)
+        part: Any = getattr(row, name)  # a dataclass of its own
         fields = {field.name for field in dataclasses.fields(part)} if _is_data(part) else set()
         if "epsilon" in fields:
             changed[name] = dataclasses.replace(part, epsilon=HUGE)

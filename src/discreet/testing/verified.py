@@ -5,18 +5,21 @@ Simulated noise, and the whole-numbered noise of live trials where the release h
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..errors import InvalidArgument
 from ..policies.policy import Policy
 from .case import Case
+
+if TYPE_CHECKING:
+    from ..linear import LinearPolicy
 
 MOST_ROUNDS = 100
 """Rounds of a walk: long enough for every level that a reward can be in to be closed."""
 MOST_ARMS = 4
 
 
-def check_verified(row: Any, case: Case) -> None:
+def check_verified(row: Policy | LinearPolicy, case: Case) -> None:
     """Every row that can verify itself: finite-armed, identifying and linear ones."""
     arms, horizon = min(case.arms, MOST_ARMS), min(case.horizon, MOST_ROUNDS)
     for live in (False, True):
@@ -33,5 +36,5 @@ def check_verified(row: Any, case: Case) -> None:
             )
 
 
-def _is_live(row: Any) -> bool:
+def _is_live(row: object) -> bool:
     return isinstance(row, Policy) and row.release.is_live

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..policies.policy import Policy
 from ..policies.step import FINISHED, STARVED, parts_of
@@ -11,9 +11,8 @@ from ..simulator.loop import Curve, Study, fresh_course, loop_kernel, simulated_
 from .case import generator
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..arms import Law
+    from ..types import Ints
 
 
 class Walk:
@@ -35,7 +34,8 @@ class Walk:
         self.rng = generator(seed, number)
         self.state = law.start(self.rng)
         run = simulated_state(row, setting)
-        self.view: View = run.public
+        assert isinstance(run.public, View)
+        self.view = run.public
         self.course = fresh_course()
         grid = np.arange(1, horizon + 1)
         pulls = np.zeros((horizon, law.arms), np.int64)
@@ -51,7 +51,7 @@ class Walk:
             status = self.loop(*self.fixed, 0, self.rng)
         return bool(status in (FINISHED, STARVED))
 
-    def played(self) -> NDArray[Any]:
+    def played(self) -> Ints:
         """Finish the run; the arm of every round."""
         import numpy as np
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from ...checks import count, positive
 from ...compiled import Function, Kernel, open_slot
@@ -33,6 +33,9 @@ from ..view import Setting
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.random import Generator
+
+    from ...types import Floats
     from ..rules import Rule
     from .entries import Entries, Noise, Silence
     from .noise_of_mean import MeanNoise
@@ -146,12 +149,12 @@ class Release(ReleasePart[Setting]):
         return None if self.respond is None else self.kernel(self.respond, source)
 
 
-noise: Callable[[float, Any], float] = open_slot("noise")
-response: Callable[[float, float, Any], float] = open_slot("response")
+noise: Callable[[float, Generator], float] = open_slot("noise")
+response: Callable[[float, float, Generator], float] = open_slot("response")
 """A random bit that leans towards the reward."""
 squash: Callable[[float, int], float] = open_slot("squash")
 """The sigmoid of a reward, in units."""
-truncated: Callable[[float, float, Any], float] = open_slot("truncated")
+truncated: Callable[[float, float, Generator], float] = open_slot("truncated")
 """Truncated Laplace noise of sensitivity 1."""
 
 
@@ -192,7 +195,7 @@ class PureRelease(Release):
         """The Laplace noise of `parameters`, for rewards in [0, 1]."""
         from .entries import LAPLACE, Noise
 
-        parameters: Any = self.parameters(setting)
+        parameters = cast("Scale", self.parameters(setting))  # or the same with more fields
         return Noise(LAPLACE, times * parameters.scale / parameters.unit, each)
 
 
@@ -204,7 +207,7 @@ def laplace_parts(setting: Setting, sizes: Sequence[int], *parts: tuple[float, i
     return MeanNoise(tuple(Part("laplace", b / whole, n) for b, n in parts if n > 0))
 
 
-def zeros(arms: int, source: Source) -> Any:
+def zeros(arms: int, source: Source) -> Floats:
     """Sums at zero: floats in simulation, exact integers on the secure path."""
     import numpy as np
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ...compiled import Function
 from ...privacy.guarantees import Guarantee
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.random import Generator
 
+    from ...types import Floats
     from .noise_of_mean import MeanNoise
 
 
@@ -29,11 +30,11 @@ class Unit(NamedTuple):
 class Sums(NamedTuple):
     """Exact sums, one per arm: private, unless the release is exact anyway."""
 
-    exact: Any
+    exact: Floats
 
 
 def publish_exact(
-    release: Any, ledger: Sums, view: View, arm: int, rounds: int, total: float, rng: Generator
+    release: Unit, ledger: Sums, view: View, arm: int, rounds: int, total: float, rng: Generator
 ) -> None:
     """value = mean of all rewards of the arm."""
     ledger.exact[arm] += total

@@ -32,11 +32,12 @@ if TYPE_CHECKING:
 
     from numpy.random import Generator
 
+    from ...compiled import Floats
     from .noise_of_mean import MeanNoise
 
 
 def publish_forget(
-    release: Scale, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Generator
+    release: Scale, ledger: object, view: View, arm: int, rounds: int, total: float, rng: Generator
 ) -> None:
     """value = (sum of this batch + noise) / n: mean + Lap(1/(εn)) or + N(0, b/n²)."""
     view.value[arm] = (total + noise(release.scale, rng)) / (rounds * release.unit)
@@ -118,7 +119,7 @@ class ForgetGaussian(Release):
 
 
 def publish_last(
-    release: Unit, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Generator
+    release: Unit, ledger: object, view: View, arm: int, rounds: int, total: float, rng: Generator
 ) -> None:
     """value = mean of this batch."""
     view.value[arm] = total / (rounds * release.unit)
@@ -155,7 +156,7 @@ class Truncation(NamedTuple):
 
 def publish_truncated(
     release: Truncation,
-    ledger: Any,
+    ledger: object,
     view: View,
     arm: int,
     rounds: int,
@@ -209,8 +210,8 @@ class ForgetTruncated(Release):
 class Filling(NamedTuple):
     """The batch of every arm that is filling up: private."""
 
-    total: Any
-    count: Any
+    total: Floats
+    count: Any  # the tuple has a method of that name
 
 
 def publish_filling(

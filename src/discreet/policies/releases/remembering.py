@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ...checks import amount
 from ...compiled import Function
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.random import Generator
 
+    from ...types import Floats
     from ..rules import Rule
     from .noise_of_mean import MeanNoise
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 class Running(NamedTuple):
     """Noisy sums, one per arm: public, kept here only because the view holds means."""
 
-    noisy: Any
+    noisy: Floats
 
 
 def publish_running(

@@ -12,7 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    NamedTuple,
+    NoReturn,
+    SupportsFloat,
+    SupportsIndex,
+    TypeVar,
+    cast,
+)
 
 import numpy as np
 
@@ -22,6 +31,11 @@ if TYPE_CHECKING:
 REWARD, LAPLACE, GAUSSIAN, TRUNCATED, RESPONSE = (
     "reward", "laplace", "gaussian", "truncated", "response",
 )  # fmt: skip
+
+
+Place = SupportsIndex | slice | tuple[object, ...]
+"""What an array may be asked for."""
+State = TypeVar("State", bound=NamedTuple)
 
 
 class NotAffine(Exception):
@@ -58,7 +72,7 @@ class Form:
         padded[: len(self.coefficients)] = self.coefficients
         return padded
 
-    def _plus(self, other: Any, sign: float) -> Form:
+    def _plus(self, other: SupportsFloat, sign: float) -> Form:
         if isinstance(other, Form):
             mine, others = self.coefficients, other.coefficients
             longer = max(len(mine), len(others))
@@ -71,19 +85,19 @@ class Form:
             return Form(moved, self.constant + sign * other.constant)
         return Form(self.coefficients, self.constant + sign * _number(other))
 
-    def __add__(self, other: Any) -> Form:
+    def __add__(self, other: SupportsFloat) -> Form:
         return self._plus(other, 1.0)
 
-    def __sub__(self, other: Any) -> Form:
+    def __sub__(self, other: SupportsFloat) -> Form:
         return self._plus(other, -1.0)
 
-    def __rsub__(self, other: Any) -> Form:
+    def __rsub__(self, other: SupportsFloat) -> Form:
         return (-self)._plus(other, 1.0)
 
     def __neg__(self) -> Form:
         return self * -1.0
 
-    def __mul__(self, other: Any) -> Form:
+    def __mul__(self, other: SupportsFloat) -> Form:
         if isinstance(other, Form):
             if not other.is_constant and not self.is_constant:
                 raise NotAffine("it multiplies two numbers that are not public")
@@ -92,7 +106,7 @@ class Form:
         factor = _number(other)
         return Form(self.coefficients * factor, self.constant * factor)
 
-    def __truediv__(self, other: Any) -> Form:
+    def __truediv__(self, other: SupportsFloat) -> Form:
         if isinstance(other, Form):
             if not other.is_constant:
                 raise NotAffine("it divides by a number that is not public")
@@ -122,24 +136,24 @@ class Form:
     def __abs__(self) -> float:
         return abs(self._plain("takes the size of"))
 
-    def __pow__(self, power: Any) -> float:
+    def __pow__(self, power: SupportsFloat) -> float:
         plain: float = self._plain("takes a power of") ** _number(power)
         return plain
 
-    def _compared(self, other: Any) -> float:
-        gap: Form = self - other
+    def _compared(self, other: object) -> float:
+        gap = self - cast("SupportsFloat", other)  # float() refuses what is none
         return gap._plain("compares, and so branches on,")
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: SupportsFloat) -> bool:
         return self._compared(other) < 0.0
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: SupportsFloat) -> bool:
         return self._compared(other) <= 0.0
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: SupportsFloat) -> bool:
         return self._compared(other) > 0.0
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: SupportsFloat) -> bool:
         return self._compared(other) >= 0.0
 
     def __eq__(self, other: object) -> bool:
@@ -148,7 +162,7 @@ class Form:
     def __ne__(self, other: object) -> bool:
         return self._compared(other) != 0.0
 
-    def _refused(self, *_: Any) -> NoReturn:
+    def _refused(self, *_: object) -> NoReturn:
         raise NotAffine("it computes, other than by sums, with a number that is not public")
 
     __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __rpow__ = _refused
@@ -163,7 +177,7 @@ class RewardForm(Form):
     """of that range, in units"""
 
 
-def _number(value: Any) -> float:
+def _number(value: SupportsFloat) -> float:
     return float(value)
 
 
@@ -219,14 +233,14 @@ class Tape:
         form.mapped, form.width = inside, mapped * unit
         return form
 
-    def noise(self, law: str, scale: Any, delta: float = 0.0) -> Form | float:
+    def noise(self, law: str, scale: SupportsFloat, delta: float = 0.0) -> Form | float:
         """New noise; none at scale 0."""
         width = float(scale)
         if not width > 0.0:
             return 0.0
         return self.symbol(Symbol(law, width, delta=delta))
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
         raise NotAffine(f"it draws {name!r} from the generator by itself, past the source of noise")
@@ -238,14 +252,17 @@ class Tape:
 
 
 class Cells:
-    """A flat sequence of a ledger that notes which of its entries were used."""
+    """A flat sequence of a ledger that notes which of its entries were used.
+
+    Kernels take it for a sequence of floats or of integers, so what is read has no type.
+    """
 
     __slots__ = ("cells", "name", "tape")
 
-    def __init__(self, tape: Tape, name: str, cells: Iterable[Any]) -> None:
+    def __init__(self, tape: Tape, name: str, cells: Iterable[Form | float]) -> None:
         self.tape, self.name, self.cells = tape, name, list(cells)
 
-    def _touch(self, place: Any) -> int:
+    def _touch(self, place: Place) -> int:
         if isinstance(place, slice | tuple):
             raise NotAffine(f"it takes more than one entry of {self.name} at once")
         index = int(place)
@@ -254,10 +271,10 @@ class Cells:
         self.tape.touched.add((self.name, index))
         return index
 
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, place: Place) -> Any:
         return self.cells[self._touch(place)]
 
-    def __setitem__(self, place: Any, value: Any) -> None:
+    def __setitem__(self, place: Place, value: Form | float) -> None:
         self.cells[self._touch(place)] = value
 
     def __len__(self) -> int:
@@ -273,9 +290,10 @@ class PublicCells(Cells):
 
     __slots__ = ()
 
-    def __setitem__(self, place: Any, value: Any) -> None:
+    def __setitem__(self, place: Place, value: Form | float) -> None:
         if isinstance(value, Form):
-            value = value.constant if value.is_constant else self.tape.publish(value, int(place))
+            index = self._touch(place)
+            value = value.constant if value.is_constant else self.tape.publish(value, index)
         super().__setitem__(place, value)
 
 
@@ -284,14 +302,14 @@ class Values(PublicCells):
 
     __slots__ = ()
 
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, place: Place) -> Any:
         self.tape.read_values = True
         return super().__getitem__(place)
 
 
-def cells(tape: Tape, name: str, state: Any, kind: type[Cells] = Cells) -> Any:
+def cells(tape: Tape, name: str, state: State, kind: type[Cells] = Cells) -> State:
     """A NamedTuple of arrays with cells for arrays."""
-    found = []
+    found: list[object] = []
     for field, value in state._asdict().items():
         flat = value.tolist() if hasattr(value, "tolist") else value
         if isinstance(flat, list):
@@ -299,4 +317,4 @@ def cells(tape: Tape, name: str, state: Any, kind: type[Cells] = Cells) -> Any:
                 raise NotAffine(f"its {name}.{field} has more than one dimension")
             flat = kind(tape, f"{name}.{field}", flat)
         found.append(flat)
-    return type(state)(*found)
+    return state._make(found)

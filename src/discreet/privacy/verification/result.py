@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from ..budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
 from ..curves import lattice_delta
@@ -97,7 +96,7 @@ class Verification:
             return "broken"
         return "the claim holds" + (", exactly" if self.exact and self.unspent == 0.0 else "")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         return {
             "policy": self.policy,

@@ -46,7 +46,7 @@ import numpy as np
 from .forms import GAUSSIAN, LAPLACE, RESPONSE, REWARD, TRUNCATED, Symbol, Tape
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from ...types import Flags, Floats
 
 TINY = 1e-9
 """Relative to the coefficient of its own noise, less than this is rounding."""
@@ -94,8 +94,8 @@ UNHIDDEN = Loss(*(math.inf,) * 3)
 class System:
     """The numbers of one path: A, B, what the columns stand for, and which rows brought which."""
 
-    rewards: NDArray[Any]
-    noises: NDArray[Any]
+    rewards: Floats
+    noises: Floats
     kinds: list[Symbol]
     """of the columns of B; identical columns are one noise"""
     reward_symbols: list[int]
@@ -124,7 +124,7 @@ class System:
             rows[:, rewards], columns, kinds, rewards.tolist(), pivot_rows, pivots, unique
         )  # fmt: skip
 
-    def shifts(self) -> tuple[NDArray[Any], NDArray[Any]]:
+    def shifts(self) -> tuple[Floats, Flags]:
         """A shift for every reward, number by number; and whether it hides the reward."""
         moved = np.zeros((self.noises.shape[1], self.rewards.shape[1]))
         left = np.zeros(self.rewards.shape[1])
@@ -142,7 +142,7 @@ class System:
         large = np.abs(self.rewards).max(axis=0, initial=0.0)
         return moved, left <= TINY * np.maximum(1.0, large)
 
-    def cheapest(self, reward: int) -> NDArray[Any] | None:
+    def cheapest(self, reward: int) -> Floats | None:
         """min Σ|s_j|/b_j (Laplace) or Σ s_j²/σ_j² (Gaussian) over all shifts; None if mixed.
 
         `Unhidden` if there is no shift at all.
@@ -165,13 +165,13 @@ class Unhidden(Exception):
     """No shift hides the reward."""
 
 
-def _least_sum(matrix: NDArray[Any], goal: NDArray[Any]) -> NDArray[Any]:
+def _least_sum(matrix: Floats, goal: Floats) -> Floats:
     """min Σ|x_j| with M x = y, as a linear programme."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, hstack
 
     sparse = csr_array(matrix)
-    both: Any = hstack([sparse, -sparse])
+    both: Any = hstack([sparse, -sparse])  # the stubs know no sparse A_eq
     solved = linprog(np.ones(2 * matrix.shape[1]), A_eq=both, b_eq=goal, method="highs")
     if not solved.success or solved.x is None:
         raise Unhidden
@@ -179,7 +179,7 @@ def _least_sum(matrix: NDArray[Any], goal: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(positive - negative)
 
 
-def _merged(columns: NDArray[Any], kinds: list[Symbol]) -> tuple[NDArray[Any], list[Symbol]]:
+def _merged(columns: Floats, kinds: list[Symbol]) -> tuple[Floats, list[Symbol]]:
     """Noises that are in the same numbers with the same coefficients are one.
 
     Laplace: whoever hides something moves the widest, at b = max b_j. Gaussian: σ² = Σ σ_j².
@@ -197,7 +197,7 @@ def _merged(columns: NDArray[Any], kinds: list[Symbol]) -> tuple[NDArray[Any], l
     return columns[:, [members[0] for members in groups.values()]], merged
 
 
-def _pivots(columns: NDArray[Any], kinds: list[Symbol]) -> tuple[list[int], list[int], bool]:
+def _pivots(columns: Floats, kinds: list[Symbol]) -> tuple[list[int], list[int], bool]:
     """The noise that hides in each number: one that no earlier number had, the widest of them."""
     rows, pivots, unique = list[int](), list[int](), True
     seen = np.zeros(columns.shape[1], bool)
@@ -264,7 +264,7 @@ def sharpened(system: System, tape: Tape, candidate: Candidate, whole: bool = Fa
     return Candidate(candidate.loss, candidate.symbol, True)
 
 
-def _widened(shift: NDArray[Any], width: float) -> NDArray[Any]:
+def _widened(shift: Floats, width: float) -> Floats:
     """The shift that a reward's whole range needs; what does not move at all needs none."""
     wide = np.zeros_like(shift)
     moved = shift != 0.0
@@ -272,12 +272,12 @@ def _widened(shift: NDArray[Any], width: float) -> NDArray[Any]:
     return wide
 
 
-def _is_whole(shift: NDArray[Any]) -> bool:
+def _is_whole(shift: Floats) -> bool:
     """Whether whole-numbered noise can move like that."""
     return bool(np.all(np.abs(shift - np.round(shift)) <= 1e-6 * np.maximum(1.0, np.abs(shift))))
 
 
-def cost(shift: NDArray[Any], kinds: list[Symbol], responses: list[float]) -> Loss:
+def cost(shift: Floats, kinds: list[Symbol], responses: list[float]) -> Loss:
     """The loss of one shift."""
     laplace = laplace_squares = gaussian = epsilon = delta = 0.0
     moves = list[tuple[float, float]]()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, SupportsFloat, cast
 
 import numpy as np
 
@@ -29,16 +29,19 @@ from .forms import (
     Tape,
 )
 
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
 FARTHEST = 700.0
 """Rewards of any size: a sigmoid is constant to the last digit beyond this."""
 
 
-def symbolic_laplace(scale: Any, tape: Tape) -> Form | float:
+def symbolic_laplace(scale: SupportsFloat, tape: Tape) -> Form | float:
     """Lap(b)."""
     return tape.noise(LAPLACE, scale)
 
 
-def symbolic_gaussian(scale: Any, tape: Tape) -> Form | float:
+def symbolic_gaussian(scale: SupportsFloat, tape: Tape) -> Form | float:
     """N(0, σ²)."""
     return tape.noise(GAUSSIAN, scale)
 
@@ -68,8 +71,8 @@ def response_epsilon(ends: tuple[float, float], epsilon: float) -> float:
     """The largest |log ratio| of a response's two answers, between the ends of the range."""
     chances = []
     for end in ends:
-        coin: Any = _Coin()
-        simulated_response(end, epsilon, coin)
+        coin = _Coin()
+        simulated_response(end, epsilon, cast("Generator", coin))  # all that it draws
         chances.append(coin.threshold)
     low, high = chances
     if not (0.0 < low < 1.0 and 0.0 < high < 1.0):
@@ -77,7 +80,7 @@ def response_epsilon(ends: tuple[float, float], epsilon: float) -> float:
     return max(abs(math.log(high / low)), abs(math.log1p(-high) - math.log1p(-low)))
 
 
-def _responded(reward: Any, tape: Tape, unit: int, epsilon: float) -> Form:
+def _responded(reward: object, tape: Tape, unit: int, epsilon: float) -> Form:
     """A new symbol for a random answer about one reward in [0, unit]."""
     if not isinstance(reward, Form):
         return tape.symbol(Symbol(RESPONSE, 0.0))
@@ -93,12 +96,12 @@ def _responded(reward: Any, tape: Tape, unit: int, epsilon: float) -> Form:
     return tape.symbol(Symbol(RESPONSE, epsilon, of=int(inside[0])))
 
 
-def symbolic_response(reward: Any, epsilon: float, tape: Tape) -> Form:
+def symbolic_response(reward: object, epsilon: float, tape: Tape) -> Form:
     """A random bit: one unit, whose cost is that of the simulated kernel on both ends."""
     return _responded(reward, tape, 1, response_epsilon((0.0, 1.0), epsilon))
 
 
-def symbolic_secure_response(reward: Any, epsilon: float, tape: Tape) -> Form:
+def symbolic_secure_response(reward: object, epsilon: float, tape: Tape) -> Form:
     """The same for the secure kernel, by OpenDP's own map."""
     from .. import secure
 
@@ -106,7 +109,7 @@ def symbolic_secure_response(reward: Any, epsilon: float, tape: Tape) -> Form:
     return _responded(reward, tape, SECURE.unit, float(secure._response(float(epsilon)).map(1)))
 
 
-def _squashed(reward: Any, ends: tuple[float, float], unit: int) -> Form:
+def _squashed(reward: object, ends: tuple[float, float], unit: int) -> Form:
     if not isinstance(reward, RewardForm):
         raise NotAffine("it squashes something else than one reward")
     if not 0.0 <= ends[0] <= ends[1] <= unit:
@@ -114,13 +117,13 @@ def _squashed(reward: Any, ends: tuple[float, float], unit: int) -> Form:
     return reward.mapped
 
 
-def symbolic_squash(reward: Any, unit: int) -> Form:
+def symbolic_squash(reward: object, unit: int) -> Form:
     """A fixed map of one reward into [0, 1]: again a reward."""
     squash = SIMULATED.kernels["squash"]
     return _squashed(reward, (squash(-FARTHEST, unit), squash(FARTHEST, unit)), unit)
 
 
-def symbolic_secure_squash(reward: Any, unit: int) -> Form:
+def symbolic_secure_squash(reward: object, unit: int) -> Form:
     """The same in whole units."""
     squash = SECURE.kernels["squash"]
     far = int(FARTHEST) * unit
@@ -129,7 +132,7 @@ def symbolic_secure_squash(reward: Any, unit: int) -> Form:
 
 def symbolic(source: Source) -> Source:
     """The source with symbols for noise: scales and units as they are."""
-    kernels: dict[str, Callable[..., Any]] = {
+    kernels: dict[str, Callable[..., Form | float]] = {
         "laplace": symbolic_laplace,
         "gaussian": symbolic_gaussian,
         "truncated": symbolic_truncated,
@@ -137,4 +140,5 @@ def symbolic(source: Source) -> Source:
         "squash": symbolic_secure_squash if source.secure else symbolic_squash,
     }
     known = {name: kernels[name] for name in source.kernels if name in kernels}
-    return replace(source, kernels=known)
+    # forms stand in for numbers
+    return replace(source, kernels=cast("dict[str, Callable[..., float]]", known))

@@ -14,12 +14,17 @@ blocks (or released, or all), m = S/n or ½ + S/clip(R, 1, n), then C is scaled 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...compiled import Floats, Integers
 from ...policies.divergences import private_divergence
 from ...policies.rules import clip01
 from ...privacy.noise import laplace
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from ...types import Ints
 
 CLOSED, RELEASED, ALL = 0, 1, 2
 """Which places count as evidence."""
@@ -30,8 +35,8 @@ STEADY, LINEAR, SEASON = 0, 1, 2
 class World(NamedTuple):
     """What is true of the trial: rates, answers, arrivals, drift."""
 
-    rates: Any
-    answered: Any
+    rates: Floats
+    answered: Floats
     arrivals: float
     deadline: float
     drift: int
@@ -42,7 +47,7 @@ class World(NamedTuple):
 class Design(NamedTuple):
     """What was decided beforehand: marks of blocks, noise, evidence, size."""
 
-    marks: Any
+    marks: Integers
     scale: float
     """of Laplace noise, 1/ε; 0 for none"""
     epsilon: float
@@ -98,7 +103,7 @@ def fresh(book: Book) -> None:
 
 
 def publish(
-    design: Design, book: Book, arm: int, size: int, total: float, answers: float, rng: Any
+    design: Design, book: Book, arm: int, size: int, total: float, answers: float, rng: Generator
 ) -> None:
     """Release a block: the sum of its answers and their number, or the sum with defaults."""
     book.released[arm] += size
@@ -161,13 +166,13 @@ def rate_at(world: World, arm: int, day: float, length: float) -> float:
     return clip01(rate)
 
 
-def drawn(world: World, arm: int, size: int, rng: Any) -> tuple[float, float]:
+def drawn(world: World, arm: int, size: int, rng: Generator) -> tuple[float, float]:
     """Of a block: the sum of the answers, and how many there are; rates do not drift."""
     answers = rng.binomial(size, world.answered[arm]) if world.answered[arm] < 1.0 else size
     return float(rng.binomial(answers, world.rates[arm])), float(answers)
 
 
-def marks_of(first: int, ratio: float, horizon: int) -> Any:
+def marks_of(first: int, ratio: float, horizon: int) -> Ints:
     """b' = b + max(1, ceil((r - 1) b)), until an arm cannot have more places."""
     import numpy as np
 
@@ -181,7 +186,7 @@ def fresh_book(arms: int, blocks: int) -> Book:
     """Arrays for a trial."""
     import numpy as np
 
-    def whole(length: int) -> Any:
+    def whole(length: int) -> Ints:
         return np.zeros(length, np.int64)
 
     room = arms * blocks + 1

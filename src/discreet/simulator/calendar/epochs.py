@@ -8,7 +8,7 @@ difference, so neither the allocation nor the arm named follows it.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...policies.epochs import (
     Cells,
@@ -23,20 +23,25 @@ from ...policies.epochs import (
 from ...privacy.noise import laplace
 from .blocks import Book, Design, World, fresh, rate_at
 
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from ...types import Floats, Ints
+
 
 class Epochs(NamedTuple):
     """The rule, least shares, and room for the cells of one trial."""
 
     plan: EpochPlan
-    share: Any
+    share: Floats
     cells: Cells
     room: Room
-    active: Any
-    least: Any
-    due: Any
+    active: Ints
+    least: Ints
+    due: Floats
 
 
-def release_epoch(design: Design, cells: Cells, epoch: int, arms: int, rng: Any) -> None:
+def release_epoch(design: Design, cells: Cells, epoch: int, arms: int, rng: Generator) -> None:
     """Every cell of an epoch, once."""
     for cell in range(epoch * arms, (epoch + 1) * arms):
         if cells.places[cell] > 0:
@@ -45,7 +50,7 @@ def release_epoch(design: Design, cells: Cells, epoch: int, arms: int, rng: Any)
 
 
 def in_epochs(
-    world: World, design: Design, book: Book, extra: Epochs, rng: Any
+    world: World, design: Design, book: Book, extra: Epochs, rng: Generator
 ) -> tuple[float, float]:
     """A whole trial; the day of its last assignment, and the share of participants used: 1."""
     fresh(book)
@@ -110,7 +115,7 @@ def fresh_epochs(plan: EpochPlan, share: tuple[float, ...], horizon: int) -> Epo
     """Arrays for a trial."""
     import numpy as np
 
-    def whole(length: int) -> Any:
+    def whole(length: int) -> Ints:
         return np.zeros(length, np.int64)
 
     arms = len(share)

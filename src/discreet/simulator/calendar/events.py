@@ -11,7 +11,7 @@ shorter than a window cannot favour one of them.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...policies.divergences import kl, private_upper
 from ...policies.epochs import keep_least
@@ -29,6 +29,11 @@ from .blocks import (
     weigh,
 )
 
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from ...types import Floats, Ints
+
 IMED, KLUCB = 0, 1
 
 
@@ -37,8 +42,8 @@ class Windows(NamedTuple):
 
     rule: int
     window: int
-    share: Any
-    least: Any
+    share: Floats
+    least: Ints
 
 
 class Answers(NamedTuple):
@@ -46,8 +51,8 @@ class Answers(NamedTuple):
 
     law: int
     mean: float
-    due: Any
-    what: Any
+    due: Floats
+    what: Ints
 
 
 def rescore_planned(design: Design, book: Book, arm: int) -> None:
@@ -90,7 +95,7 @@ def plan_window(design: Design, book: Book, rule: int, window: int, taken: int, 
         rescore_planned(design, book, arm)
 
 
-def keep_shares(design: Design, book: Book, extra: Windows, rng: Any) -> None:
+def keep_shares(design: Design, book: Book, extra: Windows, rng: Generator) -> None:
     """No arm has less than its share of a window: on average exactly, rounded up or down."""
     reached, before, some = rng.random(), 0, 0.0
     for arm in range(len(book.places)):
@@ -105,7 +110,7 @@ def keep_shares(design: Design, book: Book, extra: Windows, rng: Any) -> None:
 
 
 def unit_by_unit(
-    world: World, design: Design, book: Book, extra: Windows, rng: Any
+    world: World, design: Design, book: Book, extra: Windows, rng: Generator
 ) -> tuple[float, float]:
     """A whole trial; the day of its last assignment, and the share of participants used: 1."""
     fresh(book)
@@ -175,7 +180,7 @@ def close(book: Book, arm: int, tail: int, due: float) -> None:
     book.block[arm] += 1
 
 
-def release_waiting(design: Design, book: Book, head: int, rng: Any) -> None:
+def release_waiting(design: Design, book: Book, head: int, rng: Generator) -> None:
     """Release the block that is due first."""
     arm = book.wait_arm[head]
     total, answers = book.wait_sum[head], book.wait_answers[head]
@@ -183,7 +188,7 @@ def release_waiting(design: Design, book: Book, head: int, rng: Any) -> None:
     book.published[arm] += 1
 
 
-def delay_of(law: int, mean: float, deadline: float, rng: Any) -> float:
+def delay_of(law: int, mean: float, deadline: float, rng: Generator) -> float:
     """Days until an answer that comes in time."""
     if law == 0 or mean == 0.0:
         return mean
@@ -194,7 +199,7 @@ def delay_of(law: int, mean: float, deadline: float, rng: Any) -> float:
 
 
 def not_private(
-    world: World, design: Design, book: Book, extra: Answers, rng: Any
+    world: World, design: Design, book: Book, extra: Answers, rng: Generator
 ) -> tuple[float, float]:
     """IMED that sees every answer when it comes.
 
@@ -246,7 +251,7 @@ def observe(book: Book, extra: Answers, waiting: int) -> None:
     pop(extra.due, extra.what, waiting)
 
 
-def push(due: Any, what: Any, many: int, moment: float, code: int) -> None:
+def push(due: Floats, what: Ints, many: int, moment: float, code: int) -> None:
     """Add to a heap of `many` entries, earliest first."""
     place = many
     while place > 0 and due[(place - 1) // 2] > moment:
@@ -255,7 +260,7 @@ def push(due: Any, what: Any, many: int, moment: float, code: int) -> None:
     due[place], what[place] = moment, code
 
 
-def pop(due: Any, what: Any, many: int) -> None:
+def pop(due: Floats, what: Ints, many: int) -> None:
     """Remove the earliest of `many` + 1 entries."""
     moment, code = due[many], what[many]
     place, child = 0, 1

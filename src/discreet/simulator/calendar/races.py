@@ -13,17 +13,22 @@ All arms of a look wait for one deadline together; who arrives meanwhile opens t
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...policies.races import half_width, race_marks, threshold
 from ...privacy.noise import laplace
 from .blocks import Book, Design, World, fresh, rate_at
 
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from ...types import Floats
+
 __all__ = ["half_width", "race", "race_marks", "threshold"]
 
 
 def race(
-    world: World, design: Design, book: Book, thresholds: Any, sums: Any, rng: Any
+    world: World, design: Design, book: Book, thresholds: Floats, sums: Floats, rng: Generator
 ) -> tuple[float, int, int, int]:
     """A whole race: its last day, participants, looks released, and the winner or -1.
 
@@ -91,7 +96,13 @@ def all_closed(book: Book, look: int) -> bool:
 
 
 def look_at(
-    design: Design, book: Book, look: int, active: int, thresholds: Any, sums: Any, rng: Any
+    design: Design,
+    book: Book,
+    look: int,
+    active: int,
+    thresholds: Floats,
+    sums: Floats,
+    rng: Generator,
 ) -> int:
     """Release a look and drop who is behind; how many arms are left."""
     best = -1e300

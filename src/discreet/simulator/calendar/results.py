@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .races import half_width
 from .setting import Calendar
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from ...types import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Probability(float):
         return {"mean": float(self), "low": self.low, "high": self.high}
 
 
-def figure(values: NDArray[Any]) -> Figure:
+def figure(values: Floats | Ints) -> Figure:
     """Mean, standard error, 5 % and 95 % quantiles."""
     import numpy as np
 
@@ -61,8 +61,8 @@ def figure(values: NDArray[Any]) -> Figure:
 class TrialResult:
     """Trials with late outcomes. Arrays are indexed trial, then arm."""
 
-    policy: dict[str, Any]
-    law: dict[str, Any]
+    policy: dict[str, object]
+    law: dict[str, object]
     means: tuple[float, ...]
     calendar: Calendar
     horizon: int
@@ -71,16 +71,16 @@ class TrialResult:
     flow: str
     epsilon: float
     marks: tuple[int, ...]
-    pulls: NDArray[Any]
-    estimates: NDArray[Any]
+    pulls: Ints
+    estimates: Floats
     """Released means at the end."""
-    looks: NDArray[Any]
+    looks: Ints
     """Full blocks released."""
-    days: NDArray[Any]
+    days: Floats
     """From the first day to the last release."""
-    named: NDArray[Any]
+    named: Ints
     """The arm with the largest released mean at the end."""
-    used: NDArray[Any]
+    used: Floats
     """Share of participants whose outcomes entered a release."""
 
     @property
@@ -94,21 +94,21 @@ class TrialResult:
         return len(self.days)
 
     @property
-    def gaps(self) -> NDArray[Any]:
+    def gaps(self) -> Floats:
         """How much worse than the best every arm is."""
         import numpy as np
 
         return max(self.means) - np.array(self.means)
 
     @property
-    def regret(self) -> NDArray[Any]:
+    def regret(self) -> Floats:
         """Expected outcomes lost in every trial."""
         import numpy as np
 
         return np.asarray(self.pulls @ self.gaps)
 
     @property
-    def worse(self) -> NDArray[Any]:
+    def worse(self) -> Ints:
         """Participants on arms that are not best."""
         import numpy as np
 
@@ -135,7 +135,7 @@ class TrialResult:
         widths = np.array(by_look)[np.minimum(self.looks, len(by_look) - 1)]
         return tuple(figure(widths[:, arm]) for arm in range(arms))
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """Figures for JSON."""
         return {
             "policy": self.name,
@@ -173,10 +173,10 @@ class RaceResult:
     risk: float
     seed: int
     seconds: float
-    pulls: NDArray[Any]
-    days: NDArray[Any]
-    winner: NDArray[Any]
-    looks: NDArray[Any]
+    pulls: Ints
+    days: Floats
+    winner: Ints
+    looks: Ints
 
     @property
     def runs(self) -> int:
@@ -184,7 +184,7 @@ class RaceResult:
         return len(self.days)
 
     @property
-    def participants(self) -> NDArray[Any]:
+    def participants(self) -> Ints:
         """Participants of every race."""
         import numpy as np
 

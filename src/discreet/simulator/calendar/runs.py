@@ -11,8 +11,9 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ...arms.bernoulli import Bernoulli
 from ...checks import MOST_RUNS, count, horizon_of, one_of, positive, share
@@ -33,8 +34,15 @@ from .results import RaceResult, TrialResult
 from .setting import DRIFTS, LAWS, Calendar
 from .strides import in_strides, one_batch
 
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from ...types import Floats, Ints
+
 CHUNK = 50
 """Trials from one generator."""
+T = TypeVar("T")
+
 COUNTED = ("closed", "released", "all")
 FLOWS = ("streams", "one batch")
 MOST_PARTICIPANTS = 10**9
@@ -45,20 +53,20 @@ FIRST_LOOK = 20.0
 class Trials(NamedTuple):
     """What is recorded of every trial."""
 
-    pulls: Any
-    estimates: Any
-    looks: Any
-    days: Any
-    named: Any
-    used: Any
+    pulls: Ints
+    estimates: Floats
+    looks: Ints
+    days: Floats
+    named: Ints
+    used: Floats
 
 
 trial: Callable[..., tuple[float, float]] = open_slot("trial")
 
 
 def many_trials(
-    world: World, design: Design, book: Book, extra: Any, record: Trials, first: int, last: int,
-    rng: Any,
+    world: World, design: Design, book: Book, extra: NamedTuple, record: Trials, first: int,
+    last: int, rng: Generator,
 ) -> None:  # fmt: skip
     """Trials `first` to `last`."""
     for number in range(first, last):
@@ -75,22 +83,22 @@ def many_trials(
 class Races(NamedTuple):
     """What is recorded of every race."""
 
-    pulls: Any
-    days: Any
-    winner: Any
-    looks: Any
+    pulls: Ints
+    days: Floats
+    winner: Ints
+    looks: Ints
 
 
 class Looks(NamedTuple):
     """How far an arm may be behind at every look, and room for the sums of looks to come."""
 
-    thresholds: Any
-    sums: Any
+    thresholds: Floats
+    sums: Floats
 
 
 def many_races(
     world: World, design: Design, book: Book, extra: Looks, record: Races, first: int, last: int,
-    rng: Any,
+    rng: Generator,
 ) -> None:  # fmt: skip
     """Races `first` to `last`."""
     for number in range(first, last):
@@ -223,7 +231,7 @@ def world_of(means: tuple[float, ...], calendar: Calendar) -> World:
 
 def _loop_of(
     policy: Policy, arms: int, calendar: Calendar, size: int, evidence: int, flow: str
-) -> tuple[Function, Any, Design]:
+) -> tuple[Function, NamedTuple, Design]:
     """The loop that serves a row, what it needs beside, and the design."""
     import numpy as np
 
@@ -278,11 +286,11 @@ def _loop_of(
     return in_strides, Empty(), design
 
 
-def _own(extra: Any) -> Any:
+def _own(extra: T) -> T:
     """The same with arrays of its own: every thread writes into them."""
     if isinstance(extra, tuple):
         return type(extra)(*(_own(entry) for entry in extra))
-    return extra.copy() if hasattr(extra, "copy") else extra
+    return copy(extra) if hasattr(extra, "copy") else extra
 
 
 def _epsilon(design: Design) -> float:
@@ -290,8 +298,8 @@ def _epsilon(design: Design) -> float:
 
 
 def _play(
-    kernel: Kernel, name: str, world: World, design: Design, extra: Any, record: Any,
-    entropy: int, workers: int,
+    kernel: Kernel, name: str, world: World, design: Design, extra: NamedTuple,
+    record: Trials | Races, entropy: int, workers: int,
 ) -> float:  # fmt: skip
     """All trials, fifty at a time; the seconds they took, without compiling."""
     import numpy as np
@@ -301,7 +309,7 @@ def _play(
     runs = len(record.days)
     arms, blocks = len(world.rates), len(design.marks) + 1
 
-    def arguments(chunk: int) -> tuple[Any, ...]:
+    def arguments(chunk: int) -> tuple[object, ...]:
         child = np.random.SeedSequence(entropy, spawn_key=(chunk,))
         rng = draws(child)
         own = _own(extra)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from ...checks import amount, count, number, numbers, one_of, positive
 from ...errors import InvalidArgument
@@ -99,7 +99,7 @@ class Calendar:
         """P(an outcome counts), per arm."""
         return tuple((1.0 - missing) * self.delay.in_time for missing in self.missing)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         drift = self.drift
         return {
@@ -116,6 +116,24 @@ class Calendar:
             "share": list(self.share),
             "trend": self.trend,
         }
+
+
+class Late(TypedDict, total=False):
+    """How outcomes come late: the arguments of `calendar` beside the arrivals."""
+
+    delay: float | Delay
+    missing: float | Sequence[float]
+    default: float | str
+    drift: Drift | None
+    window: int
+    share: float | Sequence[float]
+    trend: bool
+
+
+class OnCalendar(Late):
+    """The same with the arrivals."""
+
+    arrivals: float
 
 
 def calendar(

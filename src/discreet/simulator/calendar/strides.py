@@ -12,7 +12,7 @@ only when a block closes. A block's sum is one binomial draw, made when it is re
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .blocks import (
     ALL,
@@ -26,6 +26,9 @@ from .blocks import (
     rescore,
     weigh,
 )
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 NOT_DUE = -1
 """No block waits, so arrivals need not be counted."""
@@ -49,7 +52,7 @@ def stay(design: Design, book: Book, arm: int, second: float, most: int) -> int:
     return int(min(max(math.ceil(math.exp(room)) - places, 1), most))
 
 
-def advance(world: World, now: float, since: int, coming: int, due: float, rng: Any) -> float:
+def advance(world: World, now: float, since: int, coming: int, due: float, rng: Generator) -> float:
     """The moment of the last of `since` arrivals; `coming` more arrive before `due`."""
     if since == 0:
         return now
@@ -60,7 +63,7 @@ def advance(world: World, now: float, since: int, coming: int, due: float, rng: 
     return float(now + (due - now) * before / (before + after))
 
 
-def release_first(world: World, design: Design, book: Book, head: int, rng: Any) -> None:
+def release_first(world: World, design: Design, book: Book, head: int, rng: Generator) -> None:
     """Release the block that is due first."""
     arm, size = book.wait_arm[head], book.wait_size[head]
     total, answers = drawn(world, arm, size, rng)
@@ -72,7 +75,7 @@ def release_first(world: World, design: Design, book: Book, head: int, rng: Any)
 
 
 def in_strides(
-    world: World, design: Design, book: Book, extra: Any, rng: Any
+    world: World, design: Design, book: Book, extra: object, rng: Generator
 ) -> tuple[float, float]:
     """A whole trial; the day of its last assignment, and the share of participants used: 1."""
     fresh(book)
@@ -152,7 +155,7 @@ def in_strides(
 
 
 def one_batch(
-    world: World, design: Design, book: Book, extra: Any, rng: Any
+    world: World, design: Design, book: Book, extra: object, rng: Generator
 ) -> tuple[float, float]:
     """One batch at a time: who arrives while it waits is treated alike and thrown away."""
     fresh(book)
