@@ -249,9 +249,15 @@ def _complaint(error: Exception) -> str:
         if line.strip() and not line.startswith(("Failed in", "During:", "This error"))
     ]
     places = re.findall(r'File "([^"]+)", line (\d+)', text)
-    own = [place for place in places if "discreet/simulator" not in place[0].replace("\\", "/")]
-    place = f' (file "{own[0][0]}", line {own[0][1]})' if own else ""
-    return f"{said[0] if said else type(error).__name__}{place}"
+    ours = Path(__file__).resolve().parent
+    own = [place for place in places if not Path(place[0]).resolve().is_relative_to(ours)]
+    inside = re.search(r"<function (\w+)_[0-9a-f]{20} at", text)
+    where = ""
+    if own:
+        where = f' (file "{own[0][0]}", line {own[0][1]})'
+    elif inside:  # of a name that is not there, numba says no more than who was called
+        where = f" (in {inside[1]})"
+    return f"{said[0] if said else type(error).__name__}{where}"
 
 
 def _classes(arguments: object) -> str:

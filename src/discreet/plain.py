@@ -3,12 +3,13 @@
 >>> print("\\n".join(aligned(["ε", "row"], [["1", "dp-imed"]], width=40)))
   ε  row
   1  dp-imed
->>> spelled("ε = 1 ± 0.2")
-'epsilon = 1 +/- 0.2'
+>>> spelled("ε = 1 ± 0.2"), spelled("μ²/2 < 10⁻¹²")
+('epsilon = 1 +/- 0.2', 'mu^2/2 < 10^-12')
 """
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -23,7 +24,10 @@ SIGNS = {
 
 def spelled(text: str) -> str:
     """The same in ASCII: Greek letters by their names, signs by what is typed for them."""
-    return text if text.isascii() else "".join(_ascii(character) for character in text)
+    if text.isascii():
+        return text
+    text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+", lambda raised: f"^{raised[0].replace('⁻', '-')}", text)
+    return "".join(_ascii(character) for character in text)
 
 
 def _ascii(character: str) -> str:
@@ -34,7 +38,7 @@ def _ascii(character: str) -> str:
     kind, _, letter = unicodedata.name(character, "").partition(" LETTER ")
     if kind.startswith("GREEK"):
         return letter.lower() if "SMALL" in kind else letter.capitalize()
-    # é is e and an accent, ² is 2 raised
+    # é is e and an accent, ₂ is 2 lowered
     simple = "".join(c for c in unicodedata.normalize("NFKD", character) if c.isascii())
     return simple or "?"
 

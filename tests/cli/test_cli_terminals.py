@@ -61,8 +61,9 @@ def test_a_plan_in_forty_columns() -> None:
 
 
 def test_everything_that_is_printed_has_an_ascii_form() -> None:
-    said = "ε × δ ± ρ – “a” 5 % é ² ⟂ …"
-    assert plain.spelled(said) == 'epsilon x delta +/- rho - "a" 5 % e 2 ? ...'
+    said = "ε × δ ± ρ – “a” 5 % é μ² 10⁻¹⁵ x₂ ⟂ …"
+    expected = 'epsilon x delta +/- rho - "a" 5 % e mu^2 10^-15 x2 ? ...'
+    assert plain.spelled(said) == expected
     for row in CATALOGUE.values():
         example = row.example()
         for words in (str(example), str(example.guarantee), example.guarantee.short()):

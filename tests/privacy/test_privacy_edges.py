@@ -7,12 +7,23 @@ import importlib.metadata
 import math
 from decimal import Decimal, getcontext
 
+import numpy as np
 import pytest
 from scipy.integrate import quad
 
 from discreet.errors import DiscreetError, InvalidArgument, NoConversion
-from discreet.privacy import Approximate, Definition, Guarantee, Laplace, Pure, Renyi, secure
+from discreet.privacy import (
+    Approximate,
+    Definition,
+    Gaussian,
+    Guarantee,
+    Laplace,
+    Pure,
+    Renyi,
+    secure,
+)
 from discreet.privacy.mechanisms import TruncatedLaplace
+from discreet.privacy.source import REHEARSED, SECURE, SIMULATED, Source
 from discreet.privacy.verification.forms import Form
 
 
@@ -97,3 +108,40 @@ def test_a_number_minus_a_form() -> None:
     left = 5.0 - (2.0 + Form.symbol(1, 3.0))
     assert left.constant == 3.0
     assert left.padded(2).tolist() == [0.0, -3.0]
+
+
+@pytest.mark.parametrize("source", [SIMULATED, REHEARSED, SECURE])
+def test_every_source_scales_its_noise_to_its_own_unit(source: Source) -> None:
+    """The live scales are those that the sampler's own map proves: a little more, never less."""
+    budget = Approximate(0.5, 1e-6)
+    laplace = source.unit * 2.0
+    exact = source.unit * Gaussian.calibrated(budget).scale
+    paper = source.unit * math.sqrt(2.0 * math.log(1.25e6)) / 0.5
+    assert laplace <= source.laplace_scale(0.5) <= laplace * (1.0 + 1e-5)
+    assert exact * (1.0 - 1e-9) <= source.gaussian_scale(budget) <= exact * (1.0 + 1e-5)
+    assert source.gaussian_scale(budget, "paper") == pytest.approx(paper, rel=1e-9)
+
+
+def test_live_scales_are_proved_and_not_rounded_to_less() -> None:
+    """1/.7 in floating point is a little too small: sensitivity / scale exceeds .7."""
+    assert SIMULATED.laplace_scale(0.7) == 1.0 / 0.7
+    assert SECURE.laplace_scale(0.7) == math.nextafter(SECURE.unit / 0.7, math.inf)
+
+
+def test_sigmoids_in_units_and_without() -> None:
+    whole, plain = SECURE.kernels["squash"], SIMULATED.kernels["squash"]
+    unit = SECURE.unit
+    for reward in (-3.0, -0.5, 0.0, 0.5, 3.0):
+        assert plain(reward, 1) == pytest.approx(1.0 / (1.0 + math.exp(-reward)))
+        assert whole(round(reward * unit), unit) == pytest.approx(plain(reward, 1) * unit, abs=1.0)
+    assert (whole(-(10**6) * unit, unit), whole(10**6 * unit, unit)) == (0, unit)
+
+
+def test_rehearsed_responses_are_about_rewards_in_units() -> None:
+    """At ε = 60 a response lies with probability 1e-26; of 4,000 about a half, 2,000 ± 155 are 1
+    but with probability 1e-6."""
+    rng = np.random.default_rng(1)
+    response, unit = REHEARSED.kernels["response"], REHEARSED.unit
+    assert {response(0, 60.0, rng) for _ in range(50)} == {0}
+    assert {response(unit, 60.0, rng) for _ in range(50)} == {1}
+    assert abs(sum(response(unit // 2, 60.0, rng) for _ in range(4000)) - 2000) <= 155

@@ -10,6 +10,7 @@ import pytest
 
 from discreet.privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
 from discreet.privacy.curves import lattice_delta
+from discreet.privacy.guarantees import Definition
 from discreet.privacy.mechanisms import TruncatedLaplace
 from discreet.privacy.source import SECURE, SIMULATED
 from discreet.privacy.verification import (
@@ -21,6 +22,7 @@ from discreet.privacy.verification import (
     Symbol,
     System,
     Tape,
+    Verification,
     losses,
     sharpened,
     spent,
@@ -29,6 +31,7 @@ from discreet.privacy.verification import (
     within,
 )
 from discreet.privacy.verification.forms import GAUSSIAN, LAPLACE, REWARD, TRUNCATED
+from discreet.privacy.verification.result import is_tight
 from discreet.privacy.verification.shifts import UNHIDDEN, truncated_delta
 from discreet.privacy.verification.source import response_epsilon
 
@@ -220,6 +223,103 @@ def test_whole_noise_moves_by_whole_numbers() -> None:
     assert not losses(tape, whole=True)[1][0].loss.is_finite
 
 
+def test_a_noise_that_moves_in_one_number_is_made_up_for_in_the_next() -> None:
+    """Y2 = Z1 + Z2 says nothing of the reward by itself."""
+    tape = Tape()
+    r, z, other = reward(tape), tape.noise(LAPLACE, 4.0), tape.noise(LAPLACE, 2.0)
+    tape.numbers += [r + z, z + other]
+    loss = least(tape)
+    assert loss.laplace == pytest.approx(1 / 4 + 1 / 2)
+    assert loss.numbers == 2
+
+
+@pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN])
+def test_the_last_word_on_a_reward_is_had_where_noises_can_move_in_many_ways(law: str) -> None:
+    """Y1 = r + Z1 + Z2 and Y2 = r/2 + Z1 - Z2 have the one shift (3/4, 1/4), which is not found
+    number by number; with Y3 = .9 r + Z1 + 2 Z2 (which would have to move by 5/4) there is none."""
+    tape = Tape()
+    r, one, two = reward(tape), tape.noise(law, 2.0), tape.noise(law, 1.0)
+    tape.numbers += [r + one + two, 0.5 * r + one - two]
+    system, (found,) = losses(tape)
+    assert (found.loss, found.exact) == (UNHIDDEN, False)
+    best = sharpened(system, tape, found)
+    assert best.exact
+    expected = 3 / 8 + 1 / 4 if law == LAPLACE else ((3 / 8) ** 2 + (1 / 4) ** 2) / 2
+    assert best.loss.laplace + best.loss.gaussian == pytest.approx(expected)
+    tape.numbers.append(0.9 * r + one + 2.0 * two)
+    system, (found,) = losses(tape)
+    best = sharpened(system, tape, found)
+    assert (best.loss, best.exact) == (UNHIDDEN, True)
+
+
+def test_a_cheaper_shift_replaces_the_first_that_was_found_and_no_other() -> None:
+    tape = Tape()
+    r, z = reward(tape), [tape.noise(LAPLACE, scale) for scale in (3.0, 4.0, 1.0)]
+    tape.numbers += [r + z[0] + z[1], z[1] + z[2]]  # the widest is moved at once: 1/4 + 1
+    system, (found,) = losses(tape)
+    assert found.loss.laplace == pytest.approx(5 / 4)
+    best = sharpened(system, tape, found)
+    assert best.loss.laplace == pytest.approx(1 / 3)
+    again = sharpened(system, tape, best)
+    assert (again.loss, again.exact) == (best.loss, True)
+    whole = sharpened(system, tape, found, whole=True)
+    assert whole.loss == best.loss
+
+
+def test_of_noises_of_several_laws_the_widest_in_its_number_moves() -> None:
+    """A bound, and said to be one: .1 Z1 has a spread of .5, Z2 of 1."""
+    tape = Tape()
+    tape.numbers.append(reward(tape) + 0.1 * tape.noise(LAPLACE, 5.0) + tape.noise(GAUSSIAN, 1.0))
+    system, (found,) = losses(tape)
+    assert found.loss == Loss(gaussian=0.5, numbers=1)
+    assert not found.exact
+    assert sharpened(system, tape, found) is found
+
+
+def test_answers_and_noises_about_one_reward_add_up() -> None:
+    tape = Tape()
+    r, other = reward(tape), reward(tape)
+    one, two = tape.noise(LAPLACE, 4.0), tape.noise(LAPLACE, 4.0)
+    answers = [
+        symbolic(SIMULATED).kernels["response"](about, epsilon, tape)
+        for about, epsilon in ((r, 0.5), (r, 0.25), (other, 2.0))
+    ]
+    tape.numbers += [r + one + two, one - 0.5 * two, *answers]
+    system, (found, second) = losses(tape)
+    best = sharpened(system, tape, found)
+    assert best.loss.response == pytest.approx(0.75)
+    assert best.loss.response_squares == pytest.approx((0.5**2 + 0.25**2) / 2)
+    assert best.loss.laplace == pytest.approx(1 / 4)
+    assert best.loss.numbers == 4
+    assert found.loss == UNHIDDEN
+    assert second.loss.response_squares == pytest.approx(2.0)
+    assert second.loss.numbers == 1
+
+
+def test_whole_noise_that_would_have_to_move_by_halves_is_not_the_last_word() -> None:
+    tape = Tape()
+    r, one, two = reward(tape), tape.noise(LAPLACE, 4.0), tape.noise(LAPLACE, 4.0)
+    tape.numbers += [r + one + two, 0.5 * r + one - two]
+    system, (found,) = losses(tape, whole=True)
+    assert (found.loss, found.exact) == (UNHIDDEN, False)
+    assert sharpened(system, tape, found, whole=True) is found
+    tape = Tape()
+    tape.numbers.append(1.5 * reward(tape) + tape.noise(LAPLACE, 4.0))
+    (found,) = losses(tape, whole=True)[1]
+    assert (found.loss, found.exact) == (UNHIDDEN, False)
+
+
+def test_a_reward_without_limits_costs_everything_where_it_is_and_nothing_elsewhere() -> None:
+    tape = Tape()
+    wide = tape.symbol(Symbol(REWARD, math.inf, rounds=1))
+    tape.symbol(Symbol(REWARD, math.inf, rounds=1))
+    tape.numbers += [wide + tape.noise(LAPLACE, 1.0), tape.noise(LAPLACE, 1.0)]
+    first, second = losses(tape)[1]
+    assert first.loss.laplace == math.inf
+    assert first.loss.numbers == 1
+    assert second.loss == Loss()
+
+
 def test_an_empty_walk_costs_nothing() -> None:
     tape = Tape()
     reward(tape)
@@ -280,6 +380,20 @@ def test_truncated_noise_leaves_the_mass_of_an_integral(epsilon: float, delta: f
     assert truncated_delta(1.0, kind) == pytest.approx(delta)
 
 
+def test_the_mass_that_truncated_noise_leaves_does_not_overflow() -> None:
+    """δ e^(ε(s-1)), and never more than all."""
+    for epsilon in (40.0, 599.0, 601.0):
+        kind = Symbol(TRUNCATED, 1.0 / epsilon, delta=1e-100)
+        assert truncated_delta(0.5, kind) == pytest.approx(1e-100 * math.exp(-epsilon / 2.0))
+        assert truncated_delta(1.25, kind) == pytest.approx(1e-100 * math.exp(epsilon / 4.0))
+        assert truncated_delta(1.0 + 231.0 / epsilon, kind) == 1.0
+        assert truncated_delta(50.0, kind) == 1.0
+    tiny = Symbol(TRUNCATED, 1.0 / 500.0, delta=1e-300)
+    assert truncated_delta(2.0, tiny) == pytest.approx(1e-300 * math.exp(500.0))
+    flat = Symbol(TRUNCATED, math.inf, delta=0.4)
+    assert [truncated_delta(move, flat) for move in (0.5, 2.0, 3.0)] == [0.2, 0.8, 1.0]
+
+
 def test_losses_become_budgets_of_the_claimed_kind() -> None:
     gaussian, laplace = Loss(gaussian=0.125), Loss(laplace=0.5, laplace_squares=0.125)
     cases: list[tuple[Loss, Budget, Budget]] = [
@@ -305,3 +419,118 @@ def test_losses_become_budgets_of_the_claimed_kind() -> None:
     assert isinstance(lattice, Approximate)
     assert lattice_delta(2.0 * unit, unit, lattice.epsilon) <= 1e-6
     assert lattice.epsilon == pytest.approx(curve.epsilon, rel=1e-4)  # type: ignore[attr-defined]
+
+
+TRUNCATED_ONCE = Loss(truncated=(1.0, 0.01), numbers=1)
+LAPLACE_ONCE = Loss(laplace=1.0, laplace_squares=0.5, numbers=1)
+
+
+@pytest.mark.parametrize(
+    ("loss", "claimed", "expected"),
+    [
+        (TRUNCATED_ONCE, Pure(1.0), Pure(math.inf)),
+        (TRUNCATED_ONCE, ZCDP(1.0), ZCDP(math.inf)),
+        (TRUNCATED_ONCE, Renyi(2.0, 1.0), Renyi(2.0, math.inf)),
+        (TRUNCATED_ONCE, GaussianDP(1.0), GaussianDP(math.inf)),
+        (Loss(truncated=(1.0, 0.0)), ZCDP(1.0), ZCDP(0.5)),
+        (Loss(truncated=(2.0, 0.0)), ZCDP(1.0), ZCDP(2.0)),
+        (Loss(response=0.5, response_squares=0.125), ZCDP(1.0), ZCDP(0.125)),
+        (Loss(response=0.5, response_squares=0.125), GaussianDP(1.0), GaussianDP(math.inf)),
+        (Loss(truncated=(1.0, 1.0)), Approximate(1.0, 0.5), Approximate(1.0, 1.0 - 2.0**-53)),
+        (Loss(laplace=0.5, truncated=(0.25, 0.01), response=0.125), Approximate(1.0, 0.01),
+         Approximate(0.875, 0.01)),
+        (Loss(laplace=0.5, laplace_squares=0.125), Approximate(1.0, 0.0), Approximate(0.5, 0.0)),
+        (Loss(gaussian=0.125), Approximate(1.0, 0.0), Approximate(math.inf, 0.0)),
+        (Loss(gaussian=0.125, truncated=(1.0, 0.02)), Approximate(1.0, 0.01),
+         Approximate(math.inf, 0.01)),
+    ],
+)  # fmt: skip
+def test_what_a_loss_comes_to(loss: Loss, claimed: Budget, expected: Budget) -> None:
+    assert spent(loss, claimed) == expected
+
+
+def test_several_noises_are_counted_through_zcdp_and_whole_ones_on_their_lattice() -> None:
+    claimed, unit = Approximate(1.0, 1e-6), float(1 << 20)
+    both = Loss(laplace=0.5, laplace_squares=0.125, gaussian=0.125)
+    through = ZCDP(0.25).to_approximate(1e-6).epsilon
+    assert spent(both, claimed) == Approximate(through, 1e-6)
+    pure = Approximate(1.0, 0.0).to_approximate(1e-6).epsilon
+    assert spent(LAPLACE_ONCE, claimed) == Approximate(pure, 1e-6)
+    twice = Loss(gaussian=0.25, moves=((unit, 2.0 * unit),) * 2)
+    assert spent(twice, claimed, whole=True) == Approximate(through, 1e-6)
+    assert spent(Loss(gaussian=0.125), GaussianDP(1.0), whole=True) == GaussianDP(math.inf)
+
+
+@pytest.mark.parametrize("claimed", [1e-3, 2.0, 2.3, 50.0])
+def test_on_a_lattice_the_least_epsilon_is_found_wherever_one_looks_first(claimed: float) -> None:
+    unit = 1 << 20
+    loss = Loss(gaussian=0.125, moves=((float(unit), 2.0 * unit),))
+    found = spent(loss, Approximate(claimed, 1e-6), whole=True)
+    assert isinstance(found, Approximate)
+    assert lattice_delta(2.0 * unit, unit, found.epsilon) <= 1e-6
+    assert lattice_delta(2.0 * unit, unit, found.epsilon * (1.0 - 1e-6)) > 1e-6
+
+
+@pytest.mark.parametrize(
+    ("loss", "claimed", "whole", "tight"),
+    [
+        (LAPLACE_ONCE, Pure(1.0), True, True),
+        (LAPLACE_ONCE, ZCDP(1.0), False, False),
+        (LAPLACE_ONCE, Approximate(1.0, 1e-6), False, False),
+        (Loss(), ZCDP(1.0), True, True),
+        (Loss(gaussian=0.5, numbers=1), ZCDP(1.0), False, True),
+        (Loss(gaussian=0.5, numbers=2), GaussianDP(1.0), False, True),
+        (Loss(gaussian=0.5, numbers=1), ZCDP(1.0), True, False),
+        (Loss(gaussian=0.5, response=0.5, numbers=2), ZCDP(1.0), False, False),
+        (TRUNCATED_ONCE, Approximate(1.0, 0.01), False, True),
+        (TRUNCATED_ONCE, ZCDP(1.0), False, False),
+        (Loss(truncated=(1.0, 0.01), numbers=2), Approximate(1.0, 0.01), False, False),
+    ],
+)
+def test_which_sums_say_exactly_what_is_spent(
+    loss: Loss, claimed: Budget, whole: bool, tight: bool
+) -> None:
+    assert is_tight(loss, claimed, whole) is tight
+
+
+def test_claims_are_compared_up_to_rounding() -> None:
+    claimed = Approximate(1.0, 1e-6)
+    assert within(Approximate(1.0 + 5e-10, 1e-6), claimed)
+    assert within(Approximate(1.0, 1e-6 * (1.0 + 5e-10)), claimed)
+    assert within(Approximate(0.5, 1e-7), claimed)
+    assert not within(Approximate(1.0 + 1e-6, 1e-6), claimed)
+    assert not within(Approximate(0.5, 1e-6 * (1.0 + 1e-8)), claimed)
+    small = Approximate(1e-12, 1e-6)  # where a rounding of δ is worth more than all of ε
+    assert within(Approximate(1e-12 * (1.0 + 1e-6), 1e-6), small)
+    assert within(Pure(2.0 + 1e-9), Pure(2.0))
+    assert not within(Pure(2.0 + 3e-9), Pure(2.0))
+
+
+@pytest.mark.parametrize(
+    ("computed", "exact", "breach", "holds", "unspent", "verdict"),
+    [
+        (None, True, "", None, None, "not computed"),
+        (Pure(2.0), True, "", True, 0.0, "the claim holds, exactly"),
+        (Pure(2.0), False, "", True, 0.0, "the claim holds"),
+        (Pure(2.0 - 1e-7), True, "", True, 0.0, "the claim holds, exactly"),
+        (Pure(1.5), True, "", True, 0.25, "the claim holds"),
+        (Pure(2.5), True, "", False, -0.25, "the claim is exceeded"),
+        (Pure(math.inf), True, "", False, -math.inf, "the claim is exceeded"),
+        (Pure(2.0), True, "outside", False, 0.0, "broken"),
+    ],
+)
+def test_what_a_verification_says(
+    computed: Budget | None, exact: bool, breach: str, holds: bool | None,
+    unspent: float | None, verdict: str,
+) -> None:  # fmt: skip
+    found = Verification(
+        "row", Pure(2.0), Definition.VIEW, computed, exact, "all paths", 2, 10, "simulated", 3, 4,
+        breach=breach,
+    )  # fmt: skip
+    assert found.holds is holds
+    assert found.unspent == unspent
+    assert found.verdict == verdict
+    said = found.to_dict()
+    assert said["unspent"] == ("-infinity" if unspent == -math.inf else unspent)
+    assert (said["computed"] is None) == (computed is None)
+    assert said["worst"] is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -59,6 +60,7 @@ def test_a_typo_in_ones_own_kernel(typo: Any) -> None:
     with pytest.raises(InvalidArgument, match="functions that numba can compile, got 'mine'") as e:
         discreet.simulate(row, LAW, horizon=100, runs=2, seed=1, threads=1)
     assert "pullz" in e.value.fix or "argmaxx" in e.value.fix
+    assert "misspelt_name" in e.value.fix or Path(__file__).name in e.value.fix
     assert "\n" not in str(e.value)
 
 

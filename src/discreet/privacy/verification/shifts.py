@@ -266,7 +266,10 @@ def sharpened(system: System, tape: Tape, candidate: Candidate, whole: bool = Fa
 
 def _widened(shift: Floats, width: float) -> Floats:
     """The shift that a reward's whole range needs; what does not move at all needs none."""
-    return np.asarray(np.where(shift == 0.0, 0.0, shift) * (width if shift.any() else 1.0))
+    wide = np.zeros_like(shift)
+    moved = shift != 0.0
+    wide[moved] = shift[moved] * width  # a range may be infinite, and 0 times that is no number
+    return wide
 
 
 def _is_whole(shift: Floats) -> bool:
@@ -303,15 +306,15 @@ def truncated_delta(move: float, kind: Symbol) -> float:
     """The mass that a shift of truncated Laplace noise leaves uncovered.
 
     Noise for (ε, δ) has a density proportional to e^(-ε|x|) on |x| <= L, e^(εL) - 1 =
-    (e^ε - 1)/(2δ); moved by s, the mass of (L - s, L] is δ (e^(εs) - 1)/(e^ε - 1). ε = 0: sδ.
+    (e^ε - 1)/(2δ); moved by s, the mass of (L - s, L] is δ (e^(εs) - 1)/(e^ε - 1), and that is
+    δ e^(ε(s-1)) (1 - e^(-εs))/(1 - e^(-ε)), which overflows where the mass is all. ε = 0: sδ.
     """
     assert kind.law == TRUNCATED
-    epsilon = 1.0 / kind.scale if math.isfinite(kind.scale) else 0.0
+    epsilon = 1.0 / kind.scale  # 0 for a scale that is infinite
     if epsilon == 0.0:
         return min(1.0, move * kind.delta)
-    if epsilon > 600.0:  # the quotient is e^(ε(s-1)) up to rounding
-        return min(1.0, kind.delta * math.exp(min(epsilon * (move - 1.0), 700.0)))
-    return min(1.0, kind.delta * math.expm1(min(epsilon * move, 700.0)) / math.expm1(epsilon))
+    grown = math.exp(min(epsilon * (move - 1.0), 700.0))
+    return min(1.0, kind.delta * grown * math.expm1(-epsilon * move) / math.expm1(-epsilon))
 
 
 def undominated(candidates: list[Candidate]) -> Iterator[Candidate]:

@@ -1,0 +1,245 @@
+"""Edges of the live code that small changes of it would move unseen elsewhere (see `make mutants`):
+what is stored and then interrupted, what is refused, and which moment a block is due at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from live_cases import Clock, CountedNoise, batch_trial, klucb_trial
+
+from discreet.compiled import Function
+from discreet.errors import TrialError
+from discreet.live import Trial
+from discreet.live.rows import rows_for_trials, serves_trials
+from discreet.live.stores import MemoryStore
+from discreet.live.stores.files import FileStore
+from discreet.live.stream_run import StreamRun
+from discreet.policies import CATALOGUE, EachRound, ForgetLaplace, Policy, policy
+from discreet.policies.rules import Rule
+from discreet.privacy import secure
+
+
+def stream_run(trial: Trial) -> Any:
+    assert isinstance(trial._run, StreamRun)
+    return trial._run
+
+
+# --- noise is drawn once --------------------------------------------------------------------------
+
+
+class Broken(MemoryStore):
+    """Raises before or after it has stored what a draw hides."""
+
+    when = ""
+
+    def record(self, *arguments: Any) -> None:
+        self._broken("record", super().record, arguments)
+
+    def release(self, *arguments: Any) -> None:
+        self._broken("release", super().release, arguments)
+
+    def _broken(self, what: str, store: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+        when, self.when = self.when, "" if self.when.endswith(what) else self.when
+        if when == f"before {what}":
+            raise KeyboardInterrupt
+        store(*arguments)
+        if when == f"after {what}":
+            raise KeyboardInterrupt
+
+
+ROWS: dict[str, tuple[str, Callable[..., Trial]]] = {
+    "one batch": ("release", klucb_trial),
+    "streams": (
+        "release",
+        lambda **options: Trial(policy("dp-imed", epsilon=1.0, first=1), ["A", "B"], **options),
+    ),
+    "local": (
+        "record",
+        lambda **options: batch_trial(policy("ldp-ucb-l", epsilon=1.0), ["A", "B"], **options),
+    ),
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_noise_whose_result_was_not_stored_is_not_drawn_again(
+    row: str, noise: CountedNoise
+) -> None:
+    what, make = ROWS[row]
+    store = Broken()
+    trial = make(store=store)
+    trial.assign("x")
+    store.when = f"before {what}"
+    with pytest.raises(KeyboardInterrupt):
+        trial.record("x", 1.0)
+    assert len(noise.drawn) == 1
+    for call in (
+        trial.report, trial.settle, lambda: trial.record("x", 1.0), lambda: trial.assign("y"),
+    ):  # fmt: skip
+        with pytest.raises(TrialError, match="never drawn twice"):
+            call()
+    assert len(noise.drawn) == 1
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_what_was_stored_before_an_interrupt_stands(row: str, noise: CountedNoise) -> None:
+    what, make = ROWS[row]
+    store = Broken()
+    trial = make(store=store)
+    trial.assign("x")
+    store.when = f"after {what}"
+    with pytest.raises(KeyboardInterrupt):
+        trial.record("x", 1.0)
+    assert trial.report()["releases"] == 1
+    assert trial.settle() is False
+    trial.record("x", 1.0)
+    trial.assign("y")
+    assert len(noise.drawn) == 1
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("no_sync")
+def test_an_interrupt_while_loading_is_not_swallowed_and_frees_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.json"
+    klucb_trial(path=path).close()
+
+    def interrupted(store: FileStore, *arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FileStore, "_remove_leftovers", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            Trial.load(path)
+    Trial.load(path).close()
+
+
+@pytest.mark.usefixtures("no_sync")
+def test_files_that_are_closed_take_nothing_more(tmp_path: Path) -> None:
+    trial = klucb_trial(path=tmp_path / "t.json", deadline=9.0)
+    trial.assign("x")
+    (key,), store = trial._store.blocks, trial._store
+    trial.close()
+    with pytest.raises(TrialError, match="closed"):
+        store.record(key, 0, 1)
+
+
+# --- streams --------------------------------------------------------------------------------------
+
+
+def test_evidence_of_batches_that_fill_is_the_newest_full_one() -> None:
+    """Batches of 1, 2, 4, ... single places, filled one after the other."""
+    trial = Trial(policy("lazy-dp-ts", epsilon=1.0), 2, horizon=100)
+    run = stream_run(trial)
+    size, filled = 1, 0
+    newest = 0
+    for closed in range(1, 100):
+        filled += 1
+        if filled == size:
+            newest, size, filled = size, 2 * size, 0
+        streams = run.streams._replace(closed=(closed, 0))
+        assert run.evidence_of(streams, 0) == newest
+
+
+def choose_nothing(rule: Any, memory: Any, view: Any, t: int, rng: Any) -> int:
+    return int(1 / (view.value[0] - view.value[0]))
+
+
+@dataclass(frozen=True)
+class Failing(Rule):
+    name: ClassVar[str] = "failing"
+    choose: ClassVar[Function] = staticmethod(choose_nothing)
+
+
+def test_a_rule_that_fails_in_streams_leaves_a_trial_that_says_so(noise: CountedNoise) -> None:
+    row = Policy("failing", EachRound(), ForgetLaplace(1.0), Failing())
+    trial = Trial(row, ["A", "B"], window=2)
+    for unit in range(2):
+        trial.assign(unit)
+        trial.record(unit, 1.0)
+    assert stream_run(trial)
+    assert trial.status == "collecting"
+    for unit in range(2, 5):
+        with pytest.raises(TrialError, match=r"ZeroDivisionError.*nothing is drawn again"):
+            trial.assign(unit)
+        assert trial.status == trial.report()["status"] == "stuck"
+    assert len(noise.drawn) == 2
+
+
+def test_a_unit_comes_back_once_its_block_is_released(clock: Clock) -> None:
+    row = policy("dp-imed", epsilon=1.0, first=1)
+    trial = Trial(row, 2, contributions=2, deadline=14.0, default=0.0, clock=clock, window=2)
+    trial.assign("x")
+    clock.now += 14.0
+    assert trial.settle()
+    assert not trial._store.blocks
+    trial.assign("x")
+    assert trial.rounds == 2
+
+
+# --- looks ----------------------------------------------------------------------------------------
+
+
+def test_what_was_open_of_a_dropped_arm_is_due_by_itself(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is of no look: neither is it held up by the others, nor does it belong in the record."""
+    monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 0)
+    row = policy("dp-se", epsilon=5.0, beta=0.2)
+    trial = Trial(row, ["A", "B", "C"], deadline=14.0, default=0.0, clock=clock)
+    for unit in range(6):
+        trial.assign(unit)
+    trial.drop("C")
+    clock.now += 1.0
+    for unit in range(6, 9):
+        trial.assign(unit)
+    (block,) = [block for block in trial.report()["blocks"] if block["arm"] == "C"]
+    assert block["due"] == 1014.0
+    clock.now = 1014.0
+    report = trial.report()
+    assert [row["size"] for row in report["arms"]] == [0, 0, 2]
+    assert report["looks"] == 0
+    assert stream_run(trial).history in (None, [[], [], []])
+
+
+def test_a_last_arm_is_played_in_blocks_that_double(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 0)
+    row = policy("dp-se", epsilon=5.0, beta=0.2)
+    trial = Trial(row, ["A", "B"], deadline=14.0, default=0.0, clock=clock)
+    unit, outcome = 0, {"A": 1.0, "B": 0.0}
+    while sum(stream_run(trial).memory.active) > 1:
+        clock.now += 14.0
+        for _ in range(2 * int(stream_run(trial).memory.length[0])):
+            arm = str(trial.assign(unit))
+            trial.record(unit, outcome[arm])
+            unit += 1
+        clock.now += 14.0
+        trial.settle()
+    length = stream_run(trial).streams.closed[0]
+    for _ in range(3):
+        for place in range(1, length + 1):
+            assert trial.assign(unit) == "A"
+            unit += 1
+            full = length * (1 + place // length)
+            assert stream_run(trial).streams.closed[0] == full
+        length *= 2
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
+
+def test_rows_that_promise_too_little_or_have_no_secure_noise_serve_no_trial() -> None:
+    refused = {name for name, row in CATALOGUE.items() if not serves_trials(row.example())}
+    assert refused == {
+        "ucb1", "kl-ucb", "imed", "thompson", "episodic-ucb", "gdp-elim-new", "dp-ftpl-gauss",
+        "dp-ftpl-beta", "dp-ftpl-new",
+    }  # fmt: skip
+    assert set(rows_for_trials()) == set(CATALOGUE) - refused
