@@ -370,8 +370,22 @@ def test_only_dp_imed_has_epochs() -> None:
     for row in (policy("dp-klucb", epsilon=1.0), policy("adap-klucb", epsilon=1.0)):
         with pytest.raises(InvalidArgument, match=f"trend must be left out for {row.name}"):
             Trial(row, 2, trend=True)
-    with pytest.raises(InvalidArgument, match="missing"):
-        Trial(policy("dp-imed", epsilon=1.0), 2, trend=True, missing="estimate", deadline=1.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("race", "limits are proved for sums of equally many outcomes"),
+        ("adap-tt", "risk is proved for sums in which every participant"),
+        ("epochs", "no shared trend cancels in means over them"),
+    ],
+)
+def test_why_missing_outcomes_are_not_estimated_side_by_side(kind: str, why: str) -> None:
+    use = r"use missing=2 if a missing outcome is a failure, or missing=3, which"
+    with pytest.raises(InvalidArgument, match=rf"missing must be a value .*{why}.*{use}"):
+        trial_of(kind, default=None, missing="estimate", outcome_range=(2.0, 4.0))
+    run = run_of(trial_of(kind, default=None, missing=3.0, outcome_range=(2.0, 4.0)))
+    assert not hasattr(run, "pairs")
 
 
 # --- all of them: execution, neighbours, reloads, crashes, an attack ------------------------------

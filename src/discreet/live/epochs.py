@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 from math import inf, sqrt
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from ..errors import DamagedFile
 from ..inference.within import EpochRecord
@@ -58,6 +58,10 @@ class EpochRun(StreamRun):
     """A run of DP-IMED in epochs; `window` is the largest of them."""
 
     __slots__ = ("cell_noise", "cells", "epoch_plan", "shortened")
+    NO_ESTIMATE: ClassVar[str] = (
+        "differences within epochs are of sums over all places of a cell; who answers may drift "
+        "differently from arm to arm, and then no shared trend cancels in means over them"
+    )
 
     cells: tuple[tuple[tuple[int, float | None], ...], ...]
     """by epoch and arm: its places, and its noisy sum once it is released"""
