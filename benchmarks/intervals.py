@@ -1,6 +1,7 @@
 """Coverage and width of intervals on adaptive trials: four cases, 800 trials each.
 
     python benchmarks/intervals.py [TRIALS]
+    python benchmarks/intervals.py --epochs [TRIALS]
 
 Level 95 %. Coverage is over all arms; width is the mean of the first two. Anytime and P looks hold
 here; one look and the normal approximation do not, for shares follow outcomes: they are printed to
@@ -10,6 +11,10 @@ played, without noise. P is the number of looks that the schedule allows within 
 Top two is `evidence-tt`, whose sizes follow the evidence, so that planned looks are not for it (at
 risk 1e-6, at which hardly any trial stops, and at .01, at which about half of them do), and
 `chernoff-tt`, whose sizes are fixed beforehand, at ratio 1.5 (its default) and 2.
+
+With --epochs: the difference of two arms within epochs, .45 and .36, ε = 1, 5,000 participants,
+each epoch planned while the one before it is in flight; how often it is inside after every epoch,
+and at the end, beside the mean ± 1.96 standard errors.
 """
 
 from __future__ import annotations
@@ -27,6 +32,9 @@ from discreet.identify import identifier, identify
 from discreet.inference import Record, intervals, record_of
 from discreet.inference.record import Recording
 from discreet.inference.tails import exact_limits
+from discreet.inference.within import EpochRecord, Within, limits_within
+from discreet.policies.epochs import Cells, EpochPlan, Room, difference, epoch_size, plan_epoch
+from discreet.policies.releases.entries import Noise
 
 A = [0.95, 0.9, 0.9, 0.9, 0.5]
 NEAR = [0.55, 0.5, 0.5, 0.45]
@@ -130,9 +138,86 @@ def measured(case: Case, trials: int) -> None:
           flush=True)  # fmt: skip
 
 
+PLAN = EpochPlan(1.0, 20, 1.5, 168)
+PEOPLE = 5000
+RATES = (0.45, 0.36)
+DRIFTS: dict[str, Any] = {
+    "none": lambda at: 0.0 * at,
+    "+.2 linear": lambda at: 0.2 * at,
+    "-.2 linear": lambda at: -0.2 * at,
+    "±.1, 180 d": lambda at: 0.1 * np.sin(2.0 * math.pi * at * PEOPLE / 12.0 / 180.0),
+}
+
+
+def in_epochs(drift: Any, share: float, rng: Any) -> list[tuple[tuple[int, float], ...]]:
+    """The cells of one trial, all of them released."""
+    epochs: list[tuple[tuple[int, float], ...]] = []
+    taken = 0
+    while taken < PEOPLE:
+        size = min(epoch_size(PLAN, taken, 2), PEOPLE - taken)
+        cells, room = _known(epochs), Room([0, 0], [0, 0], [0.0, 0.0], [0.0, 0.0])
+        least = [math.floor(share * size)] * 2
+        plan_epoch(PLAN, cells, len(epochs), [1, 1], least, size, room)
+        arms = rng.permutation(np.repeat([0, 1], room.wanted))
+        rates = np.array(RATES)[arms] + drift((taken + np.arange(size)) / PEOPLE)
+        outcomes = rng.random(size) < rates
+        noises = rng.laplace(0.0, 1.0 / PLAN.epsilon, 2)
+        epochs.append(
+            tuple(
+                (int(n), float(outcomes[arms == arm].sum() + noises[arm]))
+                for arm, n in enumerate(room.wanted)
+            )
+        )
+        taken += size
+    return epochs
+
+
+def _known(epochs: list[tuple[tuple[int, float], ...]], waiting: int = 1) -> Cells:
+    """What is known while the last epochs are waited for."""
+    flat = [cell for epoch in epochs for cell in epoch]
+    seen = 2 * max(0, len(epochs) - waiting)
+    released = [int(i < seen and n > 0) for i, (n, _) in enumerate(flat)]
+    return Cells([n for n, _ in flat], [x for _, x in flat], released)
+
+
+def measured_within(name: str, share: float, trials: int) -> None:
+    """Print a line for a drift."""
+    rng, truth = np.random.default_rng(SEED), RATES[0] - RATES[1]
+    held = {"always": 0, "end": 0, "normal": 0}
+    widths, wide = np.empty(trials), np.empty(trials)
+    for run in range(trials):
+        epochs = in_epochs(DRIFTS[name], share, rng)
+        cells = tuple(tuple((n, x if n else None) for n, x in epoch) for epoch in epochs)
+        record = EpochRecord((0, 1), cells, Noise("laplace", 1.0 / PLAN.epsilon))
+        most = -math.inf
+        for a, c, d in ((0, 1, truth), (1, 0, -truth)):
+            pair = Within(record, a, c)
+            logs = np.logaddexp.reduce(pair.weights + pair.steps(d).cumsum(axis=0), axis=1)
+            most = max(most, float(logs.max()))
+        held["always"] += most < math.log(2.0 / ALPHA)
+        low, high = limits_within(record, 0, 1, ALPHA)
+        held["end"] += low <= truth <= high
+        gap, weights = difference(PLAN, _known(epochs, 0), len(epochs), 2, 0, 1)
+        reach = float(norm.isf(ALPHA / 2)) / math.sqrt(weights)
+        held["normal"] += abs(gap - truth) <= reach
+        widths[run], wide[run] = high - low, 2.0 * reach
+    print(
+        f"drift {name}, each arm at least {share:g}: always inside {held['always'] / trials:.4f}, "
+        f"at the end {held['end'] / trials:.4f}, width {widths.mean():.4f}; "
+        f"± 1.96 errors {held['normal'] / trials:.4f}, width {wide.mean():.4f}",
+        flush=True,
+    )
+
+
 def main() -> None:
     """All cases."""
-    trials = int(sys.argv[1]) if len(sys.argv) > 1 else 800
+    asked = [word for word in sys.argv[1:] if word != "--epochs"]
+    trials = int(asked[0]) if asked else 800
+    if "--epochs" in sys.argv:
+        for share in (0.0, 0.1):
+            for name in DRIFTS:
+                measured_within(name, share, trials)
+        return
     for case in CASES:
         measured(case, trials)
 

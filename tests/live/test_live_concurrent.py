@@ -14,7 +14,7 @@ from live_disk import Crash, Disk
 from scipy.stats import beta
 from test_live_interruptions import Injector
 
-from discreet.errors import InvalidArgument, TrialError
+from discreet.errors import DamagedFile, InvalidArgument, TrialError
 from discreet.identify import IDENTIFIERS, identifier
 from discreet.live import Trial
 from discreet.live.epochs import EpochRun
@@ -309,6 +309,34 @@ def test_the_cells_of_an_epoch_are_released_together(clock: Clock, noise: Counte
     assert len(noise.drawn) == report["releases"]
 
 
+def test_an_epoch_that_was_cut_short_stays_out_of_intervals(clock: Clock, tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    with trial_of("epochs", clock=clock, path=path, outcome_range=(0.0, 10.0)) as trial:
+        play(trial, clock, range(10), lambda unit, arm: 5.0)  # epochs of 4, 4 and 2 of 4
+        trial.finish()
+    with Trial.load(path, clock=clock) as trial:
+        clock.now += 14.0
+        epochs = trial.public_epochs()
+        assert epochs is not None
+        assert (len(epochs.cells), len(run_of(trial).cells)) == (2, 3)
+        assert [sum(n for n, _ in epoch) for epoch in epochs.cells] == [4, 4]
+        assert (epochs.arms, epochs.outcome_range) == (("A", "B"), (0.0, 10.0))
+        assert (epochs.noise.kind, epochs.noise.scale) == ("laplace", pytest.approx(1.0))
+        assert epochs.noise.scale >= 1.0
+        (behind,) = trial.report()["trend"]["behind"]
+        assert behind["interval"] == [-10.0, 10.0]  # eight outcomes and their noise say nothing
+        run, state = run_of(trial).copy(), run_of(trial).to_dict()
+    assert state["shortened"] == [2]
+    for damage in ([3], ["0"], [[0]], 0):
+        with pytest.raises(DamagedFile, match="cells"):
+            run.restore({**state, "shortened": damage})
+    # as older versions wrote it
+    run.restore({name: value for name, value in state.items() if name != "shortened"})
+    assert run.shortened == ()
+    race = trial_of("race", clock=clock)
+    assert race.public_epochs() is None
+
+
 def test_discarding_erases_the_open_epoch(clock: Clock) -> None:
     """Cells of the epoch that are full wait for their release; the others are erased."""
     trial = trial_of("epochs", clock=clock)
@@ -342,8 +370,22 @@ def test_only_dp_imed_has_epochs() -> None:
     for row in (policy("dp-klucb", epsilon=1.0), policy("adap-klucb", epsilon=1.0)):
         with pytest.raises(InvalidArgument, match=f"trend must be left out for {row.name}"):
             Trial(row, 2, trend=True)
-    with pytest.raises(InvalidArgument, match="missing"):
-        Trial(policy("dp-imed", epsilon=1.0), 2, trend=True, missing="estimate", deadline=1.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("race", "limits are proved for sums of equally many outcomes"),
+        ("adap-tt", "risk is proved for sums in which every participant"),
+        ("epochs", "no shared trend cancels in means over them"),
+    ],
+)
+def test_why_missing_outcomes_are_not_estimated_side_by_side(kind: str, why: str) -> None:
+    use = r"use missing=2 if a missing outcome is a failure, or missing=3, which"
+    with pytest.raises(InvalidArgument, match=rf"missing must be a value .*{why}.*{use}"):
+        trial_of(kind, default=None, missing="estimate", outcome_range=(2.0, 4.0))
+    run = run_of(trial_of(kind, default=None, missing=3.0, outcome_range=(2.0, 4.0)))
+    assert not hasattr(run, "pairs")
 
 
 # --- all of them: execution, neighbours, reloads, crashes, an attack ------------------------------

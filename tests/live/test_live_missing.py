@@ -52,8 +52,12 @@ def test_which_rows_estimate_by_default() -> None:
     ):
         with pytest.raises(InvalidArgument, match=r"missing|default"):
             Trial(policy("dp-imed", epsilon=1.0), 2, **options)  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match="missing"):
-        Trial(policy("dp-ucb", epsilon=1.0), 2, horizon=9, deadline=1.0, missing="estimate")
+    for row, streams, why in (
+        (policy("dp-ucb", epsilon=1.0), None, "does not release sums of blocks"),
+        (policy("dp-imed", epsilon=1.0), False, "a sum without a count"),
+    ):
+        with pytest.raises(InvalidArgument, match=f"missing must be a value .*{why}"):
+            Trial(row, 2, horizon=9, deadline=1.0, missing="estimate", streams=streams)
 
 
 @pytest.mark.parametrize("live", [False, True])

@@ -140,6 +140,25 @@ def test_intervals_share_the_error() -> None:
     assert "stratum women" in str(trial)
 
 
+def test_differences_within_epochs_share_the_error() -> None:
+    from discreet.inference import differences
+
+    clock = Clock()
+    trial = made(clock=clock, trend=True, share={"A": 0.5, "B": 0.5})
+    fill(trial, clock, 400)
+    effects = trial.differences(0.9, against="A")
+    assert trial.intervals() == {"men": None, "women": None}
+    for one in trial.report()["strata"]:
+        (behind,) = one["trend"]["behind"]
+        assert one["trend"]["level"] == pytest.approx(0.975)
+        wide, narrow = (differences(one, level, against=behind["arm"]) for level in (0.975, 0.95))
+        assert behind["interval"] == pytest.approx([wide[0].low, wide[0].high])
+        assert wide[0].width > narrow[0].width
+        effect = effects[one["stratum"]]
+        assert effect is not None
+        assert (effect.level, effect.estimand) == (pytest.approx(0.95), "within")
+
+
 def test_the_risk_is_shared_and_horizons_are_by_name() -> None:
     identifier = discreet.policy("evidence-tt", epsilon=1.0)
     trial = discreet.Strata(

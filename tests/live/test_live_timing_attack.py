@@ -14,12 +14,13 @@ import pytest
 import timing_attack
 from timing_attack import epsilon_lower, sampled, timed_units
 from timing_cases import CLAIMS, RELEASES, trial_of
+from timing_looks import LOOKS, timed_looks
 from timing_streams import BLOCKS, Sampler, timed_blocks
 
 from discreet.privacy import secure
 
 SURE = 1.0 - 1e-6
-TRIALS, OF_BLOCKS = 1500, 600
+TRIALS, OF_BLOCKS, OF_LOOKS = 1500, 600, 400
 """A side."""
 SAMPLER = Sampler(slowness=5e5, draw=60_000, look=50_000)
 
@@ -125,4 +126,24 @@ def test_the_attack_finds_blocks_whose_draws_are_not_padded(
     tested, to 2.8): to stay at 1 by chance, a third of the others would have to look like one."""
     monkeypatch.setattr(secure, "padded", lambda law, draw, value: secure._drawn(draw, value))
     proved = epsilon_lower(sampled(timed_blocks(name, SAMPLER), OF_BLOCKS), SURE)
+    assert proved > 1.0
+
+
+# --- races, top two and epochs: the draws of two arms in one call ---------------------------------
+
+
+@pytest.mark.usefixtures("watch")
+@pytest.mark.parametrize("name", LOOKS)
+def test_arms_that_are_released_together_keep_the_claim(name: str) -> None:
+    assert epsilon_lower(sampled(timed_looks(name, SAMPLER), OF_LOOKS), SURE) <= 1.0
+
+
+@pytest.mark.usefixtures("watch")
+@pytest.mark.parametrize("name", LOOKS)
+def test_the_attack_finds_looks_whose_draws_are_not_padded(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It sees every outcome of 1, as above (200 transcripts a side are tested: at most 2.3)."""
+    monkeypatch.setattr(secure, "padded", lambda law, draw, value: secure._drawn(draw, value))
+    proved = epsilon_lower(sampled(timed_looks(name, SAMPLER), OF_LOOKS), SURE)
     assert proved > 1.0

@@ -58,6 +58,9 @@ def show_report(path: Path, json: bool) -> None:
         report = loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, JSONDecodeError) as error:
         raise DamagedFile(f"{path}: not a saved report ({error})") from None
+    if isinstance(report, dict) and isinstance(report.get("trend"), dict):
+        _show_trend(report, path, json)
+        return
     if not isinstance(report, dict) or not isinstance(report.get("record"), dict):
         why = report.get("silence") if isinstance(report, dict) else None
         raise DamagedFile(
@@ -82,6 +85,24 @@ def show_report(path: Path, json: bool) -> None:
     for part in (found, whole, compared):
         if part is not None:
             print_text(str(part))
+    print_text(str(report.get("guarantee", "")))
+
+
+def _show_trend(report: dict[str, Any], path: Path, json: bool) -> None:
+    """Differences within epochs: means of arms are means of nothing fixed there."""
+    from ..errors import DamagedFile
+    from ..inference import differences
+
+    try:
+        found = differences(report)
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, DiscreetError):
+            raise
+        raise DamagedFile(f"{path}: its record is damaged ({type(error).__name__})") from None
+    if json:
+        print_json({"intervals": None, "differences": found.to_dict()})
+        return
+    print_text(str(found))
     print_text(str(report.get("guarantee", "")))
 
 

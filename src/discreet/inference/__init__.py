@@ -17,9 +17,11 @@ from .best import probability_of_best
 from .ellipsoids import Ellipsoid, ellipsoid
 from .intervals import Evidence, Interval, Intervals, differences, evidence, intervals
 from .record import Record, Recording, record_of, recording
+from .within import EpochRecord, limits_within
 
 __all__ = [
     "Ellipsoid",
+    "EpochRecord",
     "Evidence",
     "Interval",
     "Intervals",
@@ -29,6 +31,7 @@ __all__ = [
     "ellipsoid",
     "evidence",
     "intervals",
+    "limits_within",
     "probability_of_best",
     "record_of",
     "recording",

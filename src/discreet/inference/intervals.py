@@ -7,7 +7,8 @@
 
 α = 1 - level is the probability that one arm's interval ever misses its mean; `together=True` takes
 α/K, so that all of them hold at once. A difference μ_a - μ_c has the lower end d with
-min_u E_{a,c}(u; d) = 2/α, its upper end by swapping. Proof: `discreet.identify.evidence`.
+min_u E_{a,c}(u; d) = 2/α, its upper end by swapping. Proof: `discreet.identify.evidence`. Of a
+trial in epochs (`trend=True`) arms are compared within epochs alone: `within`.
 
 The kind is chosen before the data: a second interval after the first was seen holds for neither.
 """
@@ -33,6 +34,7 @@ from ..policies.releases.entries import AGAIN, PAIR, Noise
 from .missing import PairOfArms, bounded_batches, bounded_noise, responder_limits
 from .record import Batch, Record, check_kind, record_of
 from .tails import chernoff_limits, exact_limits
+from .within import EpochRecord, Within, epochs_of, limits_within
 
 LEVEL = 0.95
 HALVINGS = 40
@@ -42,6 +44,7 @@ ABOUT = {
     "sigmoid": " for the mean of 1/(1+e^-y)",
     "responders": " for the mean of those who answer",
     "all": " for the mean of all, whatever the missing outcomes were",
+    "within": " for differences within epochs",
 }
 """What an interval may be about."""
 
@@ -320,14 +323,14 @@ def differences(
 
     `against` is the control, by name; without it the arm with the highest estimate. All hold at
     once unless told: comparing with the best after looking takes that. Where missing outcomes are
-    estimated, of the means of those who answer.
+    estimated, of the means of those who answer. Of a trial in epochs (`trend=True`), within them.
     """
+    epochs = epochs_of(source)
+    if epochs is not None:
+        return _within_epochs(epochs, level, against, together)
     record = record_of(source, run)
-    alpha = 1.0 - check_level(level)
     count = len(record.arms)
-    if together:
-        # any two arms may be the ones that are compared, unless the control is named beforehand
-        alpha /= count - 1 if against is not None else count * (count - 1) / 2.0
+    alpha = _each(1.0 - check_level(level), count, against, together)
     compared = _compared(record)
     means, sizes = compared.means, compared.sizes
     other = place_of(record, against) if against is not None else means.index(max(means))
@@ -353,6 +356,36 @@ def differences(
             )
         )
     return Intervals("anytime", level, together, tuple(rows), record.estimand)
+
+
+def _each(alpha: float, arms: int, against: Any, together: bool) -> float:
+    """α of one difference: any two arms may be the ones that are compared, unless the control is
+    named beforehand."""
+    if not together:
+        return alpha
+    return alpha / (arms - 1 if against is not None else arms * (arms - 1) / 2.0)
+
+
+def _within_epochs(record: EpochRecord, level: float, against: Any, together: bool) -> Intervals:
+    """Differences that a shared trend cannot bend; without a control, to the arm whose smallest
+    difference to any other is largest."""
+    arms, width = range(len(record.arms)), record.width
+    alpha = _each(1.0 - check_level(level), len(arms), against, together)
+    if against is not None:
+        other = place_of(record, against)
+    else:
+        ahead = {arm: [Within(record, arm, c).estimate for c in arms if c != arm] for arm in arms}
+        least = [min((x for x in ahead[arm] if x is not None), default=-math.inf) for arm in arms]
+        other = least.index(max(least))
+    rows = []
+    for arm in arms:
+        if arm == other:
+            continue
+        pair = Within(record, arm, other)
+        estimate = None if pair.estimate is None else width * pair.estimate
+        low, high = (width * end for end in limits_within(record, arm, other, alpha))
+        rows.append(Interval(record.arms[arm], estimate, low, high, pair.size, record.arms[other]))
+    return Intervals("anytime", level, together, tuple(rows), "within")
 
 
 class Compared(NamedTuple):
@@ -390,7 +423,7 @@ def _compared(record: Record) -> Compared:
     )
 
 
-def place_of(record: Record, arm: Any) -> int:
+def place_of(record: Record | EpochRecord, arm: Any) -> int:
     """The number of an arm."""
     if arm not in record.arms:
         raise InvalidArgument("arm", "be one of the arms", arm, f"use one of {list(record.arms)}")
@@ -432,14 +465,31 @@ class Evidence:
 
 def evidence(source: Any, arm: Any, against: Any, *, margin: float = 0.0, run: int = 0) -> Evidence:
     """The evidence that an arm beats another by more than `margin`, to be watched at any time."""
+    epochs = epochs_of(source)
+    if epochs is not None:
+        return _evidence_within(epochs, arm, against, margin)
     record = record_of(source, run)
     shift = min(record.shift(margin), 1.0)
-    better, worse = place_of(record, arm), place_of(record, against)
-    if better == worse:
-        raise InvalidArgument("against", "be another arm", against, "name the control")
+    better, worse = _two_arms(record, arm, against)
     compared = _compared(record)
     if not (compared.sizes[better] and compared.sizes[worse]):
         return Evidence(arm, against, 1.0, 1.0)
-    log = compared.least_log(better, worse, shift)
+    return _worth(arm, against, compared.least_log(better, worse, shift))
+
+
+def _evidence_within(record: EpochRecord, arm: Any, against: Any, margin: float) -> Evidence:
+    better, worse = _two_arms(record, arm, against)
+    shift = min(max(margin / record.width, -1.0), 1.0)
+    return _worth(arm, against, Within(record, better, worse).log(shift))
+
+
+def _two_arms(record: Record | EpochRecord, arm: Any, against: Any) -> tuple[int, int]:
+    better, worse = place_of(record, arm), place_of(record, against)
+    if better == worse:
+        raise InvalidArgument("against", "be another arm", against, "name the control")
+    return better, worse
+
+
+def _worth(arm: Any, against: Any, log: float) -> Evidence:
     value = math.exp(min(log, 700.0))
     return Evidence(arm, against, value, min(1.0, math.exp(-log)) if log < 700.0 else 0.0)

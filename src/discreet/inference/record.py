@@ -40,6 +40,7 @@ from ..policies.releases.entries import (
     says_itself,
 )
 from . import sigmoids
+from .within import epochs_of
 
 KINDS = ("auto", "anytime", "looks", "end")
 MOST_LOOKS = 64
@@ -392,6 +393,8 @@ def checked(record: Record) -> Record:
 
 def _why_silent(source: Any) -> str:
     """Why a trial, a rehearsal or a report has no record, by name."""
+    if epochs_of(source) is not None:
+        return " (its arms are compared within epochs alone: take differences(...))"
     if isinstance(source, Mapping):
         silence = source.get("silence")
         return f" ({silence})" if isinstance(silence, str) else ""

@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 from math import inf, sqrt
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from ..errors import DamagedFile
+from ..inference.within import EpochRecord
 from ..policies import DPIMED, Geometric, Policy, RunningLaplace
 from ..policies.epochs import (
     Cells,
@@ -27,7 +28,7 @@ from ..policies.epochs import (
     epoch_size,
     plan_epoch,
 )
-from ..policies.releases.entries import Silence
+from ..policies.releases.entries import Noise, Silence
 from ..policies.view import Setting
 from .rules import Action, Terms
 from .run import Blocks, Run
@@ -56,17 +57,25 @@ def longest_epoch(policy: Policy, setting: Setting) -> int:
 class EpochRun(StreamRun):
     """A run of DP-IMED in epochs; `window` is the largest of them."""
 
-    __slots__ = ("cells", "epoch_plan")
+    __slots__ = ("cell_noise", "cells", "epoch_plan", "shortened")
+    NO_ESTIMATE: ClassVar[str] = (
+        "differences within epochs are of sums over all places of a cell; who answers may drift "
+        "differently from arm to arm, and then no shared trend cancels in means over them"
+    )
 
     cells: tuple[tuple[tuple[int, float | None], ...], ...]
     """by epoch and arm: its places, and its noisy sum once it is released"""
+    shortened: tuple[int, ...]
+    """epochs that were cut short, which stay out of intervals"""
     epoch_plan: EpochPlan
+    cell_noise: Noise
+    """of the sum of a cell, outcomes in [0, 1]"""
 
     def __init__(
         self, policy: Policy, setting: Setting, random: Any, noise: Any, window: int,
         shares: Sequence[float],
     ) -> None:  # fmt: skip
-        self.cells = ()
+        self.cells, self.shortened = (), ()
         super().__init__(policy, setting, random, noise, window, shares)
         self.plan_as(policy, setting)
 
@@ -76,9 +85,10 @@ class EpochRun(StreamRun):
         self.epoch_plan = EpochPlan(
             first.pure_epsilon("epochs"), growth.first, growth.ratio, self.window
         )
+        self.cell_noise = policy.release.noise_of_sum(first)  # type: ignore[attr-defined]
         self.recorded = Silence(
-            "means of arms whose shares follow a trend are means of nothing fixed; the report has "
-            "the differences within epochs"
+            "means of arms whose shares follow a trend are means of nothing fixed; differences "
+            "within epochs have intervals, see trend in the report"
         )
         self.history = None
 
@@ -175,6 +185,12 @@ class EpochRun(StreamRun):
             found.append((behind, 1.0 / sqrt(weights)) if known else None)
         return leader, found
 
+    def public_epochs(self, arms: Sequence[Any], outcome_range: tuple[float, float]) -> EpochRecord:
+        """What differences within epochs are made of. An epoch that was cut short is not among
+        it: whoever cut it may have seen which arms were given in it."""
+        cells = (cells for number, cells in enumerate(self.cells) if number not in self.shortened)
+        return EpochRecord(tuple(arms), tuple(cells), self.cell_noise, outcome_range)
+
     # --- the life of a trial ----------------------------------------------------------------------
 
     def _cut_epoch(self) -> Self:
@@ -188,6 +204,7 @@ class EpochRun(StreamRun):
                 )
             ]
             other.cells = (*self.cells[:-1], tuple((places, None) for places in taken))
+            other.shortened = (*self.shortened, len(self.cells) - 1)
         for arm in range(len(self.releases)):
             streams = streams.cut(arm)
         other.streams = streams._replace(left=(0,) * len(self.releases))
@@ -204,15 +221,16 @@ class EpochRun(StreamRun):
         other = super(EpochRun, self._cut_epoch()).grown(fresh)
         assert isinstance(other, EpochRun)
         more = len(other.releases) - len(self.releases)
-        cells = self._cut_epoch().cells
-        other.cells = tuple((*epoch, *[(0, None)] * more) for epoch in cells)
+        cut = self._cut_epoch()
+        other.cells = tuple((*epoch, *[(0, None)] * more) for epoch in cut.cells)
+        other.shortened = cut.shortened
         return other
 
     # --- as JSON ----------------------------------------------------------------------------------
 
     def public(self) -> dict[str, Any]:
         cells = [[list(cell) for cell in epoch] for epoch in self.cells]
-        return super().public() | {"cells": cells}
+        return super().public() | {"cells": cells, "shortened": list(self.shortened)}
 
     def restore(self, data: Any) -> None:
         super().restore(data)
@@ -228,4 +246,8 @@ class EpochRun(StreamRun):
             cells = ((),)
         if any(len(epoch) != len(self.releases) for epoch in cells):
             raise DamagedFile("the cells of the run are damaged")
-        self.cells = cells
+        shortened = data.get("shortened", [])  # of a trial that was never cut, or of old
+        known = range(len(cells))
+        if type(shortened) is not list or not all(type(n) is int and n in known for n in shortened):
+            raise DamagedFile("the cells of the run are damaged")
+        self.cells, self.shortened = cells, tuple(shortened)

@@ -56,6 +56,10 @@ class LookRun(StreamRun):
         "add() is for policies with an index; here arms are compared over the same participants"
     )
     FEWEST: ClassVar[int] = 2
+    NO_ESTIMATE: ClassVar[str] = (
+        "its limits are proved for sums of equally many outcomes, in which a shared drift cancels; "
+        "means over those who answered have denominators of their own, and no such limit"
+    )
 
     looked: int
     """looks that the rule has had"""

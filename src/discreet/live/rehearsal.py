@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from ..checks import Name, check_arms, check_horizon
 from ..errors import DamagedFile, InvalidArgument, TrialError
 from ..inference.record import Record
+from ..inference.within import EpochRecord
 from ..policies import Policy
 from ..policies.policy import served
 from ..privacy.guarantees import Guarantee
@@ -303,6 +304,10 @@ class Rehearsal:
         found = self._run.record(self._arms, (0.0, 1.0), "auto", binary)
         bounded = binary or self.policy.bounds is not None
         return found if found is None or bounded else replace(found, bounded=False)
+
+    def public_epochs(self) -> EpochRecord | None:
+        """With a calendar and `trend=True`: what was released in every epoch, for differences."""
+        return None if self._visits is None else self._visits.trial.public_epochs()
 
     def report(self) -> dict[str, Any]:
         """What the policy has seen: counts and released means, ready for JSON; with a calendar,

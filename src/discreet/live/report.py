@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..checks import Name
 from ..identify import Identifier
 from ..inference import Intervals, Record, intervals
+from ..inference.intervals import LEVEL
+from ..inference.within import ahead_within
 from ..linear.rules import Optimism
 from ..privacy.guarantees import Definition, Guarantee
 from . import course
@@ -147,19 +149,28 @@ def stream_entries(shown: Shown, run: StreamRun) -> dict[str, Any]:
 
 
 def trend_entries(shown: Shown, run: EpochRun) -> dict[str, Any] | None:
-    """The leader, and how far the others are behind it within epochs, in units of the outcomes."""
+    """The leader, and how far the others are behind it within epochs, in units of the outcomes; the
+    intervals hold at all times for all pairs of arms at once."""
     found = run.differences()
     if found is None:
         return None
     leader, behind = found
-    low, high = shown.outcome_range
+    record = run.public_epochs(shown.arms, shown.outcome_range)
+    ends = ahead_within(record, leader, LEVEL)
     return {
         "leader": shown.arms[leader],
+        "level": LEVEL,
         "behind": [
-            {"arm": shown.arms[arm], "mean": (high - low) * gap[0], "error": (high - low) * gap[1]}
+            {
+                "arm": shown.arms[arm],
+                "mean": record.width * gap[0],
+                "error": record.width * gap[1],
+                "interval": list(ends[arm]),
+            }
             for arm, gap in enumerate(behind)
             if gap is not None
         ],
+        "record": record.to_dict(),
     }
 
 
@@ -252,7 +263,8 @@ def as_text(report: dict[str, Any]) -> str:
         lines.append(f"recommends {answer['arm']}{sure}")
     if report.get("trend") is not None:
         behind = [
-            f"{row['arm']} is behind by {row['mean']:.4g} ± {row['error']:.2g}"
+            f"{row['arm']} is behind by {row['mean']:.4g}, {100.0 * report['trend']['level']:g} % "
+            f"interval {row['interval'][0]:.4g} to {row['interval'][1]:.4g}"
             for row in report["trend"]["behind"]
         ]
         lines.append("; ".join([f"{report['trend']['leader']} leads within epochs", *behind]))
@@ -261,7 +273,8 @@ def as_text(report: dict[str, Any]) -> str:
             "intervals are for those who answer; of all, see interval_of_all in the report"
         )
     if report.get("silence"):
-        lines.append(f"no intervals: {report['silence']}")
+        of = "" if report.get("trend") is None else " of means"
+        lines.append(f"no intervals{of}: {report['silence']}")
     return "\n".join([*lines, report["guarantee"], report["meaning"]])
 
 

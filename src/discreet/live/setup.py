@@ -133,10 +133,12 @@ def finite_plan(
     kind = kind_of_streams(streams, row, setting, window, shares, trend)
     pairs = kind is StreamRun and serves_pairs(row)
     if estimate and not pairs:
+        why = kind.NO_ESTIMATE if kind else "a single batch releases a sum without a count"
+        middle = 0.5 * (low + high)
         raise InvalidArgument(
-            "missing",
-            "be a value for a policy that does not learn from sums of blocks, arm by arm",
-            "estimate", "use for example missing=0.0",
+            "missing", f"be a value for this trial: {why}", "estimate",
+            f"use missing={low:g} if a missing outcome is a failure, or missing={middle:g}, which "
+            "is off by half of the range at most",
         )  # fmt: skip
     pairs = pairs and estimate is not False
     if kind is not None:

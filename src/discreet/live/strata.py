@@ -252,12 +252,17 @@ class Strata:
         from ..inference import differences
 
         return self._inferred(
-            lambda record: differences(record, self._each_at(level), against=against)
+            lambda record: differences(record, self._each_at(level), against=against), epochs=True
         )
 
-    def _inferred(self, infer: Callable[[Any], Intervals]) -> dict[Name, Intervals | None]:
+    def _inferred(
+        self, infer: Callable[[Any], Intervals], epochs: bool = False
+    ) -> dict[Name, Intervals | None]:
         with self._lock:
-            records = {name: trial.public_record() for name, trial in self._trials.items()}
+            records: dict[Name, Any] = {
+                name: (trial.public_epochs() if epochs else None) or trial.public_record()
+                for name, trial in self._trials.items()
+            }
         return {name: None if r is None else infer(r) for name, r in records.items()}
 
     def _each_at(self, level: float) -> float:
@@ -269,7 +274,17 @@ class Strata:
     def _leveled(self, report: dict[str, Any]) -> dict[str, Any]:
         """A report whose intervals hold for all strata together."""
         from ..inference import intervals
+        from ..inference.within import ahead_within, epochs_of
 
+        trend, cells = report.get("trend"), epochs_of(report)
+        if trend and cells is not None:
+            level = self._each_at(LEVEL)
+            ends = ahead_within(cells, cells.arms.index(trend["leader"]), level)
+            behind = [
+                {**row, "interval": list(ends[cells.arms.index(row["arm"])])}
+                for row in trend["behind"]
+            ]
+            return {**report, "trend": {**trend, "level": level, "behind": behind}}
         if report.get("intervals") is None:
             return report
         found = intervals(report, self._each_at(LEVEL))

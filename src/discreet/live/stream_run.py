@@ -68,6 +68,8 @@ class StreamRun(FiniteRun):
     """why no arm can be added; empty if one can"""
     FEWEST: ClassVar[int] = 1
     """arms that cannot be dropped"""
+    NO_ESTIMATE: ClassVar[str] = "it does not release sums of blocks with Laplace or Gaussian noise"
+    """why missing outcomes cannot be estimated, where they cannot"""
 
     streams: Streams
     window: int

@@ -58,6 +58,10 @@ class TopTwoRun(StreamRun):
         "add() is for policies with an index; the risk of an answer counts the arms beforehand"
     )
     FEWEST: ClassVar[int] = 2
+    NO_ESTIMATE: ClassVar[str] = (
+        "its risk is proved for sums in which every participant of a batch counts; of means over "
+        "those who answered it says nothing"
+    )
 
     pair: Function
     note: Function | None

@@ -22,6 +22,7 @@ from ..checks import Name, check_arms, check_unit, one_of, one_risk
 from ..errors import DamagedFile, InvalidArgument, TrialError
 from . import report as reports
 from .curator import Curator
+from .epochs import EpochRun
 from .rows import row_from_dict
 from .setup import Plan, plan_for
 from .stores import FileStore, MemoryStore, Store
@@ -31,6 +32,7 @@ from .terms import check_default, covering, missing_as, settings_in, terms_of
 
 if TYPE_CHECKING:
     from ..inference.record import Record
+    from ..inference.within import EpochRecord
     from .contexts import Features
 
 REASONS = ("releases", "public", "board")
@@ -255,6 +257,14 @@ class Trial(Curator):
         with self._lock:
             self._shown()
             return self._plan.record(self._run, self._arms)
+
+    def public_epochs(self) -> EpochRecord | None:
+        """Of a trial with `trend=True`: what was released in every epoch, for differences."""
+        with self._lock:
+            shown = self._shown()
+            if not isinstance(self._run, EpochRun):
+                return None
+            return self._run.public_epochs(self._arms, shown.outcome_range)
 
     def estimates(self, actions: Features) -> list[dict[str, Any]]:
         """For features as `assign` takes them: the estimated mean outcome of every arm, and how far

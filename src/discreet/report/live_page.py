@@ -121,14 +121,15 @@ def trial_report(report: Mapping[str, Any], clock: str = "utc") -> Page:
         )  # fmt: skip
     if report.get("trend"):
         page.table(
-            ["Arm", "Behind the leader", "Standard error"],
+            ["Arm", "Behind the leader", "At least", "At most"],
             [
-                [str(arm["arm"]), decimal(arm["mean"], 3), decimal(arm["error"], 3)]
+                [str(arm["arm"]), *(decimal(x, 3) for x in (arm["mean"], *arm["interval"]))]
                 for arm in report["trend"]["behind"]
             ],
             caption=f"Differences to {report['trend']['leader']}, within epochs of fixed "
-            "allocation: a trend that all arms share cancels in them.",
-            numeric=(1, 2),
+            "allocation: a trend that all arms share cancels in them. The ends hold at all times "
+            f"and for all arms at once, with confidence {100.0 * report['trend']['level']:g} %.",
+            numeric=(1, 2, 3),
         )  # fmt: skip
     if report.get("course"):
         add_course(page, report, times, page.section)

@@ -1,0 +1,115 @@
+"""Trials whose arms are released together, for the attack of `timing_attack`.
+
+At the first look of a race the blocks of all arms are released in one call, and so are the cells of
+an epoch; of top two, blocks that are due at one moment. A transcript is of two units, one on each
+arm; the first is attacked, and the outcome of the second is known to the onlooker. The time of the
+call covers both draws. The released value of the second arm tells its noise; an onlooker who
+knows the sampler takes away what that draw must have taken, and is left with the time of the other
+one. That tells |noise|, and so how far the first value is from what it would be after a 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import numpy as np
+import timing_attack
+from live_cases import Clock
+from timing_attack import Timed
+from timing_streams import Sampler
+
+from discreet.identify import identifier
+from discreet.live import Trial
+from discreet.policies import policy
+from discreet.privacy.source import SECURE
+
+DEADLINE = 1.0
+KNOWN = 0.5
+"""The outcome of the unit that is not attacked."""
+IDENTIFY: dict[str, Any] = {"goal": "identify", "risk": 0.1}
+LOOKS: dict[str, Callable[[], tuple[Any, dict[str, Any]]]] = {
+    "race": lambda: (identifier("race", epsilon=1.0), {**IDENTIFY, "horizon": 20}),
+    "top two": lambda: (identifier("adap-tt", epsilon=1.0), IDENTIFY),
+    "epochs": lambda: (policy("dp-imed", epsilon=1.0, ratio=1.5, first=1), {"trend": True}),
+}
+"""Short ones, whose first blocks have one place. All claim 1."""
+
+
+def trial_of_looks(name: str, clock: Clock) -> Trial:
+    row, options = LOOKS[name]()
+    return Trial(row, 2, deadline=DEADLINE, missing=0.0, window=2, clock=clock, **options)
+
+
+def timed_looks(name: str, sampler: Sampler) -> Timed:
+    """Transcripts, of a trial that begins anew each time."""
+    clock, units = Clock(), count()
+    trial = trial_of_looks(name, clock)
+    beginning = trial._document(trial._plan.run)
+
+    def play(side: float) -> tuple[float, list[int]]:
+        trial._store.create(beginning, 2, trial._plan.run.FIRST)
+        trial._stale = True
+        first, second = next(units), next(units)
+        durations: list[int] = []
+
+        def timed(call: Callable[..., Any], *arguments: Any) -> Any:
+            begun = [watch() for watch in timing_attack.CLOCKS]
+            result = call(*arguments)
+            pairs = zip(timing_attack.CLOCKS, begun, strict=True)
+            durations.extend(watch() - start for watch, start in pairs)
+            return result
+
+        clock.now += 10.0
+        attacked, other = timed(trial.assign, first), timed(trial.assign, second)
+        timed(trial.record, first, side)
+        timed(trial.record, second, KNOWN)
+        assert {attacked, other} == {0, 1}
+        assert len(trial._store.blocks) == 2, "both are in flight"
+        clock.now += DEADLINE
+        timed(trial.settle)
+        value, known = (released(trial, arm) for arm in (attacked, other))
+        durations += [known, distance(trial, value, known, durations[-1], sampler)]
+        timed(repr, trial)
+        return float(value), durations
+
+    return play
+
+
+def released(trial: Trial, arm: int) -> int:
+    """The noisy sum of an arm with one place, in units."""
+    view: Any = trial._run.view
+    assert view.size[arm] == 1, "one outcome was released"
+    return round(view.value[arm] * SECURE.unit)
+
+
+def scale_of(trial: Trial) -> float:
+    """Of the noise."""
+    run: Any = trial._run
+    return float(run.release.scale)
+
+
+def distance(trial: Trial, value: int, known: int, duration: int, sampler: Sampler) -> int:
+    """How far a released value less its noise, as the duration tells it, is from that of a 1."""
+    scale = scale_of(trial)
+    of_the_other = sampler.draw + sampler.slowness * abs(known - KNOWN * SECURE.unit) / scale
+    left = duration - sampler.look - sampler.draw - of_the_other
+    noise = round(scale * left / sampler.slowness)
+    return min(abs(value - noise - SECURE.unit), abs(value + noise - SECURE.unit))
+
+
+def fitted(name: str, size: int) -> Sampler:
+    """What an onlooker learns of a sampler from trials of their own, whose outcomes they know: the
+    duration of a look as a line in both noises together."""
+    play = timed_looks(name, Sampler(1.0, 0, 0))
+    known, looks = round(KNOWN * SECURE.unit), 5 * len(timing_attack.CLOCKS) - 1
+    scale = scale_of(trial_of_looks(name, Clock()))
+    noises, durations = np.empty(size), np.empty(size)
+    for number in range(size):
+        value, found = play(0.0)
+        noises[number] = (abs(value) + abs(found[looks + 1] - known)) / scale
+        durations[number] = found[looks]
+    usual = durations < np.quantile(durations, 0.9)  # the longest were disturbed
+    slope, constant = np.polyfit(noises[usual], durations[usual], 1)
+    return Sampler(max(float(slope), 1.0), 0, round(float(constant)))
