@@ -1,4 +1,4 @@
-"""Choosing under ceilings is choosing: the same arm in every round, ties included."""
+"""Choosing with notes is choosing: the same arm in every round, ties included."""
 
 from __future__ import annotations
 
@@ -8,33 +8,34 @@ import pytest
 
 import discreet
 from discreet.compiled import Kernel
-from discreet.policies.ceilings import AHEAD, bears_ceilings, no_ceilings
+from discreet.policies.ceilings import AHEAD, takes_notes
 from discreet.policies.policy import Policy
 from discreet.policies.step import fresh_state, interpreted_steps, parts_of
+from discreet.policies.ucb import UCB1
 from discreet.privacy.source import SIMULATED
 from discreet.testing.case import generator
 
 ROUNDS = 40 * AHEAD
 
 
-def rows_with_ceilings() -> list[str]:
+def rows_with_notes() -> list[str]:
     found = []
     for entry in discreet.policies.CATALOGUE.values():
         row = entry.example()
-        if isinstance(row, Policy) and bears_ceilings(row):
+        if isinstance(row, Policy) and takes_notes(row):
             found.append(entry.name)
     return found
 
 
-def arms_of(row: Policy, means: list[float], seed: int, ceilings: bool) -> list[int]:
+def arms_of(row: Policy, means: list[float], seed: int, notes: bool) -> list[int]:
     """The arms of a run, every kernel interpreted, choosing in the one way or the other."""
     setting = row.setting(len(means), ROUNDS)
     parts, state = parts_of(row, setting), fresh_state(row, setting)
     choose: Any = row.choose_kernel.interpreted()
     memory: Any = state.memory
-    if ceilings:
-        assert row.rule.ceilings is not None
-        choose, memory = Kernel(row.rule.ceilings).interpreted(), no_ceilings(len(means))
+    if notes:
+        assert row.rule.noted is not None
+        choose, memory = Kernel(row.rule.noted).interpreted(), row.rule.notes(len(means))
     close, rng, rewards = interpreted_steps(row, SIMULATED).close_batch, generator(seed, 0), []
     arms = []
     for t in range(ROUNDS):
@@ -45,23 +46,23 @@ def arms_of(row: Policy, means: list[float], seed: int, ceilings: bool) -> list[
     return arms
 
 
-@pytest.mark.parametrize("name", rows_with_ceilings())
+@pytest.mark.parametrize("name", rows_with_notes())
 @pytest.mark.parametrize("means", [[0.9, 0.5, 0.7, 0.7], [1.0, 1.0, 1.0], [0.0] * 5])
 def test_the_same_arm_in_every_round(name: str, means: list[float]) -> None:
     entry = discreet.policies.CATALOGUE[name]
     row = entry.example()
     for seed in range(3):
-        assert arms_of(row, means, seed, ceilings=True) == arms_of(row, means, seed, ceilings=False)
+        assert arms_of(row, means, seed, notes=True) == arms_of(row, means, seed, notes=False)
 
 
-def test_rows_with_ceilings_are_known() -> None:
+def test_rows_with_notes_are_known() -> None:
     """Among them those that decide every round by an index; a release that changes what is public
     of other arms keeps a row from it."""
-    found = rows_with_ceilings()
-    assert {"ucb1", "dp-ucb", "private-ucb", "dp-ucb-bound"} <= set(found)
+    found = rows_with_notes()
+    assert {"ucb1", "dp-ucb", "private-ucb", "dp-ucb-bound", "dp-ts"} <= set(found)
     idle = discreet.policy("dp-ucb-td", epsilon=1.0)
     assert not idle.release.settles
-    assert not bears_ceilings(idle)
+    assert not takes_notes(idle)
 
 
 def test_a_release_that_settles_leaves_other_arms_alone() -> None:
@@ -77,3 +78,18 @@ def test_a_release_that_settles_leaves_other_arms_alone() -> None:
             others = [(view.value[a], view.size[a]) for a in range(3) if a != arm]
             close(parts.release, state.ledger, view, arm, 1, 1.0, rng)
             assert [(view.value[a], view.size[a]) for a in range(3) if a != arm] == others
+
+
+def test_a_rule_with_a_choice_of_its_own_inherits_no_notes() -> None:
+    def last(rule: Any, memory: Any, view: Any, t: int, rng: Any) -> int:
+        return len(view.size) - 1
+
+    class Own(UCB1):
+        choose = staticmethod(last)
+
+    plain = discreet.policy("ucb1")
+    row = Policy("own", plain.schedule, plain.release, Own())
+    assert takes_notes(plain)
+    assert not takes_notes(row)
+    result = discreet.simulate(row, discreet.Bernoulli([0.9, 0.1]), horizon=50, runs=2, seed=1)
+    assert result.mean_pulls.tolist() == [0.0, 50.0]

@@ -254,7 +254,6 @@ def test_an_edited_rule_of_ones_own_has_another_name(monkeypatch: pytest.MonkeyP
         return 1
 
     class Own(UCB1):
-        ceilings = None
         choose = staticmethod(chosen)
 
     row = discreet.Policy("own", discreet.policy("ucb1").schedule,

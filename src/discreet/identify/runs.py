@@ -145,7 +145,7 @@ class IdentifyPlayer(Player):
         import numpy as np
 
         row, setting = work.row, work.setting
-        self.work = work
+        self.work, self.stream = work, work.stream()
         self.loop: Callable[..., int] | None = None
         self.course = fresh_course()
         self.view = fresh_view(setting.arms)
@@ -164,7 +164,7 @@ class IdentifyPlayer(Player):
         """Set up a run from its own seed."""
         work = self.work
         self.reset()
-        rng = work.generator(number)
+        rng = self.stream.at(number)
         state = work.law.start(rng)
         arguments = (state, *work.parameters, *self.state, work.limit)
         every = (*arguments, PATIENCE, rng)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..compiled import Function, Kernel
+from .releases.entries import says_itself
 from .rules import bound, level
 from .schedules import EachRound
 from .view import View
@@ -75,10 +76,12 @@ def under_ceilings(level: Function, bound: Function) -> Kernel:
     return Kernel(choose_under_ceilings, level=level, bound=bound)
 
 
-def bears_ceilings(policy: Policy) -> bool:
-    """Whether a simulation may choose so."""
-    each_round = isinstance(policy.schedule, EachRound)
-    return policy.rule.ceilings is not None and policy.release.settles and each_round
+def takes_notes(policy: Policy) -> bool:
+    """Whether a simulation may choose so. A rule that chooses in a way of its own may not: what it
+    inherits is the other choice."""
+    rule, each_round = policy.rule, isinstance(policy.schedule, EachRound)
+    own = rule.noted is not None and says_itself(rule, "noted", "choose")
+    return own and policy.release.settles and each_round
 
 
 def no_ceilings(arms: int) -> Ceilings:

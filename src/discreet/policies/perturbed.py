@@ -173,7 +173,7 @@ class GaussianLeader(StartedLeader):
         return Start(gauss_start(self.asked, self.calibration))
 
 
-def padded_belief(rule: Start, view: View, arm: int, t: int) -> tuple[float, float]:
+def padded_belief(rule: Start, memory: object, view: View, arm: int, t: int) -> tuple[float, float]:
     """k zeros and k ones more: mean (R+k)/(N+2k) of N+2k."""
     size = view.size[arm]
     padding = size // 8 + 1

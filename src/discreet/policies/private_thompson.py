@@ -252,7 +252,9 @@ def begin_filling(rule: Phases3, memory: Progress) -> None:
     memory.phase[0] = FILL
 
 
-def clipped_belief(rule: Phases3, view: View, arm: int, t: int) -> tuple[float, float]:
+def clipped_belief(
+    rule: Phases3, memory: object, view: View, arm: int, t: int
+) -> tuple[float, float]:
     """r clipped into [0, N]."""
     return clip01(view.value[arm]), float(view.size[arm])
 

@@ -10,7 +10,7 @@ and a family fills in one formula. `ceilings.py` walks over fewer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from ..compiled import Function, Kernel, open_slot
 from ..errors import UnsupportedBudget
@@ -28,13 +28,19 @@ class Rule(RulePart[Setting]):
     """Base of all rules of finite arms."""
 
     choose: ClassVar[Function | Kernel]
-    ceilings: ClassVar[Kernel | None] = None
-    """The same choice with notes of earlier rounds, for simulations: see `ceilings.py`."""
+    noted: ClassVar[Kernel | None] = None
+    """The same choice with `notes` of earlier rounds, for simulations: see `ceilings.py`."""
     bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     """The range of rewards that the formula is meant for; None for any."""
 
     def first_view(self, setting: Setting) -> View:
         return fresh_view(setting.arms)
+
+    def notes(self, arms: int) -> NamedTuple:
+        """The memory of `noted` before the first round."""
+        from .ceilings import no_ceilings
+
+        return no_ceilings(arms)
 
     def check_release(self, release: Release) -> None:
         """Refuse a release on which the rule's own claim, or its formula, would not hold."""

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from ..compiled import Function, Kernel, open_slot
+from ..compiled import Floats, Function, Integers, Kernel, open_slot
 from .betas import beta_beyond
 from .rules import Rule, Starting, clip01
 from .view import Setting, View
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
 
-belief: Callable[[object, View, int, int], tuple[float, float]] = open_slot("belief")
+belief: Callable[[object, object, View, int, int], tuple[float, float]] = open_slot("belief")
 """The mean and the number of (pseudo-)rewards behind a Beta law."""
 
 
@@ -39,11 +39,11 @@ def choose_beta(rule: Starting, memory: object, view: View, t: int, rng: Generat
             return arm
         if view.pulls[arm] > view.pulls[leader]:
             leader = arm
-    mean, size = belief(rule, view, leader, t)
+    mean, size = belief(rule, memory, view, leader, t)
     best, level = leader, rng.beta(mean * size + 1.0, (1.0 - mean) * size + 1.0)
     for arm in range(len(view.size)):
         if arm != leader:
-            mean, size = belief(rule, view, arm, t)
+            mean, size = belief(rule, memory, view, arm, t)
             value = beta_beyond(mean * size + 1.0, (1.0 - mean) * size + 1.0, level, rng)
             if value > level:
                 best, level = arm, value
@@ -56,7 +56,7 @@ class Start(NamedTuple):
     start: int
 
 
-def exact_belief(rule: Start, view: View, arm: int, t: int) -> tuple[float, float]:
+def exact_belief(rule: Start, memory: object, view: View, arm: int, t: int) -> tuple[float, float]:
     """The mean as it is."""
     return clip01(view.value[arm]), float(view.size[arm])
 
@@ -79,7 +79,7 @@ class Lift(NamedTuple):
     factor: float
 
 
-def lazy_belief(rule: Lift, view: View, arm: int, t: int) -> tuple[float, float]:
+def lazy_belief(rule: Lift, memory: object, view: View, arm: int, t: int) -> tuple[float, float]:
     """clip01(m + 3 log t/(εO))."""
     size = float(view.size[arm])
     return clip01(view.value[arm] + rule.factor * math.log(t + 1.0) / size), size
@@ -96,11 +96,28 @@ class LazyThompson(Rule):
         return Lift(1, 3.0 / setting.pure_epsilon(self.name))
 
 
-def hybrid_belief(rule: Lift, view: View, arm: int, t: int) -> tuple[float, float]:
+def hybrid_belief(rule: Lift, memory: object, view: View, arm: int, t: int) -> tuple[float, float]:
     """clip01(m + 6 sqrt(8) log(O+1) log t/(εO))."""
     size = float(view.size[arm])
     lift = rule.factor * math.log(size + 1.0) * math.log(t + 1.0) / size
     return clip01(view.value[arm] + lift), size
+
+
+class Lifts(NamedTuple):
+    """What was worked out at an arm's last release."""
+
+    size: Integers
+    lift: Floats
+    """6 sqrt(8) log(O+1)/ε"""
+
+
+def noted_belief(rule: Lift, memory: Lifts, view: View, arm: int, t: int) -> tuple[float, float]:
+    """`hybrid_belief`, with one logarithm a round instead of one per arm."""
+    if view.size[arm] != memory.size[arm]:
+        memory.size[arm] = view.size[arm]
+        memory.lift[arm] = rule.factor * math.log(view.size[arm] + 1.0)
+    size = float(view.size[arm])
+    return clip01(view.value[arm] + memory.lift[arm] * math.log(t + 1.0) / size), size
 
 
 @dataclass(frozen=True)
@@ -109,6 +126,12 @@ class HybridThompson(Rule):
 
     name: ClassVar[str] = "Beta sample, lifted for hybrids"
     choose: ClassVar[Function | Kernel] = Kernel(choose_beta, belief=hybrid_belief)
+    noted: ClassVar[Kernel | None] = Kernel(choose_beta, belief=noted_belief)
+
+    def notes(self, arms: int) -> Lifts:
+        import numpy as np
+
+        return Lifts(np.zeros(arms, np.int64), np.zeros(arms))
 
     def parameters(self, setting: Setting) -> Lift:
         return Lift(1, 6.0 * math.sqrt(8.0) / setting.pure_epsilon(self.name))

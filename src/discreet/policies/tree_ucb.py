@@ -56,7 +56,7 @@ class DPUCB(Rule):
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_highest, level=dp_ucb_level, bound=dp_ucb_bound
     )
-    ceilings: ClassVar[Kernel | None] = under_ceilings(dp_ucb_level, dp_ucb_bound)
+    noted: ClassVar[Kernel | None] = under_ceilings(dp_ucb_level, dp_ucb_bound)
 
     def __post_init__(self) -> None:
         if not 0.0 < self.power < math.inf:
@@ -101,7 +101,7 @@ class PrivateUCB(Rule):
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_highest, level=private_level, bound=private_bound
     )
-    ceilings: ClassVar[Kernel | None] = under_ceilings(private_level, private_bound)
+    noted: ClassVar[Kernel | None] = under_ceilings(private_level, private_bound)
 
     def __post_init__(self) -> None:
         check_gamma(self.gamma)
@@ -134,7 +134,7 @@ class ExperimentalUCB(Rule):
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_highest, level=log_level, bound=experimental_bound
     )
-    ceilings: ClassVar[Kernel | None] = under_ceilings(log_level, experimental_bound)
+    noted: ClassVar[Kernel | None] = under_ceilings(log_level, experimental_bound)
 
 
 def hybrid_bound(rule: Slack, view: View, arm: int, level: float) -> float:
@@ -153,7 +153,7 @@ class DPUCBBound(Rule):
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_highest, level=log_level, bound=hybrid_bound
     )
-    ceilings: ClassVar[Kernel | None] = under_ceilings(log_level, hybrid_bound)
+    noted: ClassVar[Kernel | None] = under_ceilings(log_level, hybrid_bound)
 
     def parameters(self, setting: Setting) -> Slack:
         return Slack(math.sqrt(8.0) / setting.pure_epsilon(self.name))

@@ -57,7 +57,7 @@ class UCB1(Rule):
 
     name: ClassVar[str] = "UCB1 index"
     choose: ClassVar[Function | Kernel] = staticmethod(choose_ucb1)
-    ceilings: ClassVar[Kernel | None] = under_ceilings(ucb1_level, ucb_bound)
+    noted: ClassVar[Kernel | None] = under_ceilings(ucb1_level, ucb_bound)
     bounds: ClassVar[tuple[float, float] | None] = None
 
     def parameters(self, setting: Setting) -> Width:
@@ -83,7 +83,7 @@ class AsymptoticUCB(Rule):
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_highest, level=asymptotic_level, bound=ucb_bound
     )
-    ceilings: ClassVar[Kernel | None] = under_ceilings(asymptotic_level, ucb_bound)
+    noted: ClassVar[Kernel | None] = under_ceilings(asymptotic_level, ucb_bound)
     bounds: ClassVar[tuple[float, float] | None] = None
 
     def __post_init__(self) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..arms.base import lost_steadily
 from ..compiled import Floats, Function, Integers, Kernel
 from ..policies import Policy
-from ..policies.ceilings import bears_ceilings, no_ceilings
+from ..policies.ceilings import takes_notes
 from ..policies.step import (
     FINISHED,
     PAUSED,
@@ -136,7 +136,7 @@ def fresh_course() -> Course:
 def simulated_state(policy: Policy, setting: Setting) -> State:
     """A run that has not begun, for `loop_kernel`."""
     state = fresh_state(policy, setting)
-    return state._replace(memory=no_ceilings(setting.arms)) if bears_ceilings(policy) else state
+    return state._replace(memory=policy.rule.notes(setting.arms)) if takes_notes(policy) else state
 
 
 @lru_cache(maxsize=256)
@@ -145,6 +145,6 @@ def loop_kernel(policy: Policy, draw: Function, lost: Function = lost_steadily) 
     generator count a reference to it in every round."""
     gather = collecting(policy, draw, SIMULATED)
     slots = {name: part.inlined() for name, part in slots_of(policy, SIMULATED).items()}
-    if bears_ceilings(policy):
-        slots["choose"] = Kernel(policy.rule.ceilings).inlined()  # type: ignore[arg-type]
+    if takes_notes(policy):
+        slots["choose"] = Kernel(policy.rule.noted).inlined()  # type: ignore[arg-type]
     return Kernel(run, collect=gather.inlined(), lost=lost, **slots)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeVar, Unpa
 from ..arms.base import Law
 from ..arms.delayed import Delayed
 from ..checks import MOST_RUNS, count
+from ..compiled import kinds_of, machine_code
 from ..errors import InvalidArgument
 from ..policies import CATALOGUE, Policy
 from ..policies.policy import BasePolicy, served
@@ -373,8 +374,8 @@ class FinitePlayer(Player):
 
     def __init__(self, work: Simulation) -> None:
         policy, setting = work.policy, work.setting
-        self.work = work
-        self.loop: Callable[..., int] | None = None
+        self.work, self.stream = work, work.stream()
+        self.loops: dict[object, Callable[..., int]] = {}
         late = work.law.late
         self.state = fresh_state(policy, setting) if late else simulated_state(policy, setting)
         self.post = (empty_post(work.law),) if isinstance(work.law, Delayed) else ()
@@ -385,7 +386,7 @@ class FinitePlayer(Player):
         """Set up a run from its own seed."""
         work = self.work
         self.reset()
-        rng = work.generator(number)
+        rng = self.stream.at(number)
         law, gaps, order = work.law, work.gaps, None
         if work.shuffle:  # drawn first: the same for every policy that is compared
             order = rng.permutation(law.arms)
@@ -395,12 +396,16 @@ class FinitePlayer(Player):
         pulls = work.pulls[number]
         study = Study(work.horizon, gaps, Curve(work.grid, work.regret[number], pulls))
         arguments = (state, *work.parts, *self.state, *self.post, self.course, study)
-        every = (*arguments, DECISIONS, rng)
-        kernel = late_kernel if law.late else loop_kernel
-        loop = self.loop = self.loop or work.ready(
-            lambda: kernel(work.policy, law.draw, law.lost).cached(*every), every
+        kinds = kinds_of((state, gaps, rng))  # all else is the same in every run
+        loop = self.loops.get(kinds) or self.loops.setdefault(
+            kinds, self._loop(law, (*arguments, DECISIONS, rng))
         )
         return Begun(loop, arguments, rng, lambda: law.refill(state, rng), order)
+
+    def _loop(self, law: Law, every: tuple[object, ...]) -> Callable[..., int]:
+        kernel = late_kernel if law.late else loop_kernel
+        linked = kernel(self.work.policy, law.draw, law.lost)
+        return machine_code(self.work.ready(lambda: linked.cached(*every), every), every)
 
     def end(self, begun: Begun, number: int = 0) -> None:
         """Enter what came out."""

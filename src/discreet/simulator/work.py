@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from ..types import Ints
+    from .seeds import Stream
 
 
 class Named(Protocol):
@@ -99,6 +100,13 @@ class Work:
         from ..draws import draws
 
         return draws(np.random.SeedSequence(self.entropy, spawn_key=(self.first + number, *more)))
+
+    def stream(self) -> Stream:
+        """The random numbers of one run after the other, for one thread: cheaper, where a run is
+        over before the next one begins."""
+        from .seeds import Stream
+
+        return Stream(self.entropy, self.first, self.runs)
 
     def ready(self, link: Callable[[], Function], arguments: tuple[object, ...]) -> Function:
         """A kernel linked and compiled for such arguments, while the other threads wait.
@@ -188,6 +196,7 @@ class RegretWork(Work):
 
     def result(self) -> Result:
         """The runs that were finished."""
+        done = slice(None) if self.complete else self.done  # a slice copies nothing
         return Result(
             policy=self.described,
             law=self.place.to_dict(),
@@ -199,8 +208,8 @@ class RegretWork(Work):
             seconds=self.seconds,
             run=self.finished,
             t=self.grid,
-            regret=self.regret[self.done],
-            pulls=self.pulls[self.done],
+            regret=self.regret[done],
+            pulls=self.pulls[done],
         )
 
 
