@@ -158,11 +158,12 @@ class TrialRuns:
             shown.append(trial.report())
         for look, report in enumerate(shown):
             start = (unit * len(shown) + look) * self.arms
-            for row in report["arms"]:
+            for row in report["arms"] or ():
                 if row["mean"] is None:
                     continue
-                place = (start + row["arm"]) * len(self.seen)
+                place = (start + int(row["arm"])) * len(self.seen)
                 numbers[place] = row["mean"] * row["size"]
-                if row.get("answered") is not None:
-                    numbers[place + 1] = row["answered"]
+                answered = row.get("answered")
+                if answered is not None:
+                    numbers[place + 1] = answered
         return trial, arm * len(STATUSES) + STATUSES.index(shown[-1]["status"])

@@ -25,6 +25,7 @@ from .output import print_json, print_text
 
 if TYPE_CHECKING:
     from ..live import Strata, Trial
+    from ..live.documents import Report, StrataReport
 
 NAME = "trial"
 SUMMARY = "Run a live trial in files: JSON in, JSON out."
@@ -162,7 +163,7 @@ def report(
         write_whole(output, text)
 
 
-def _formed(kind: str, shown: dict[str, Any], words: str, table: str) -> str:
+def _formed(kind: str, shown: Report | StrataReport, words: str, table: str) -> str:
     """The report in one of its forms; each ends with a line's end."""
     if kind == "json":
         return parser.dumps(shown, allow_nan=False) + "\n"
@@ -181,7 +182,7 @@ def _formed(kind: str, shown: dict[str, Any], words: str, table: str) -> str:
     return words + "\n"
 
 
-def _by_stratum(shown: dict[str, Any], table: str) -> str:
+def _by_stratum(shown: StrataReport, table: str) -> str:
     """The tables of all strata in one, with a column for the stratum."""
     from ..live.tables import as_csv
 
@@ -289,7 +290,7 @@ def _entries(*names: str) -> list[dict[str, Any]]:
     return entries
 
 
-def _print(data: Any, json: bool) -> None:
+def _print(data: list[dict[str, object]] | dict[str, object], json: bool) -> None:
     if json or isinstance(data, list):
         print_json(data)
     else:

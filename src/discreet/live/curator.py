@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from ..checks import Name, Unshown, check_clock, check_unit, read_clock
 from ..errors import ConflictingOutcome, InvalidArgument, TrialError, UnknownUnit
@@ -23,7 +23,7 @@ from .rows import row_to_dict
 from .rules import Admission, Effect, Terms
 from .setup import Plan
 from .stores import Store
-from .stores.base import bare
+from .stores.base import Json, bare
 from .stream_run import RuleFailed, StreamRun
 from .terms import CONFLICTS, stopped_by_a_board
 
@@ -48,7 +48,7 @@ class Curator:
         self._lock = threading.RLock()
         self._process = os.getpid()
         self._closed, self._failure = False, ""
-        self._ended: dict[str, Any] = {}
+        self._ended: dict[str, str] = {}
         self._stale = False
         """whether the run must be brought to where the store is"""
         self._drawing: tuple[str, int | None] | None = None
@@ -219,7 +219,7 @@ class Curator:
     # --- decisions of others, stored like releases ------------------------------------------------
 
     def _change(
-        self, run: StreamRun, ended: dict[str, Any] | None = None, block: str | None = None
+        self, run: StreamRun, ended: dict[str, str] | None = None, block: str | None = None
     ) -> None:
         """Store where the streams stand now, that they have ended, and erase a block."""
         self._stale = True
@@ -230,7 +230,7 @@ class Curator:
         self._note_end(self._fixed.get("ended"))
         self._stale = False
 
-    def _note_end(self, ended: Any) -> None:
+    def _note_end(self, ended: dict[str, str] | None) -> None:
         self._ended = ended or {}
         if self._ended.get("by") == "board":
             self.guarantee = stopped_by_a_board(self.guarantee)
@@ -243,7 +243,7 @@ class Curator:
             found = self._run.whereabouts(self._store.blocks, self._terms, self._failure)
             blocks = found.blocks
             if blocks is not None:
-                blocks = [{**block, "arm": self._arms[block["arm"]]} for block in blocks]
+                blocks = [{**block, "arm": self._arms[int(block["arm"])]} for block in blocks]
             return Shown(
                 self.policy, self.guarantee, self._arms, self._plan.outcome_range, found.standing,
                 list(self._store.assigned), found.status, self._failure, blocks=blocks,
@@ -286,7 +286,7 @@ class Curator:
                 )
             self._drawing = None
 
-    def _settings(self) -> dict[str, Any]:
+    def _settings(self) -> Json:
         return {
             "policy": row_to_dict(self.policy),
             "guarantee": str(self.guarantee),
@@ -299,7 +299,7 @@ class Curator:
             **self._plan.settings,
         }
 
-    def _document(self, run: Run) -> dict[str, Any]:
+    def _document(self, run: Run) -> Json:
         return {**self._fixed, "protocol": run.to_dict()}
 
     # --- refusals ---------------------------------------------------------------------------------

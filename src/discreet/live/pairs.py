@@ -38,6 +38,11 @@ from .stream_run import StreamRun
 from .streams import Streams
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from .lists import Lists
+    from .randomness import Randomness
+    from .run import Outcomes
     from .stores import Block
 
 KINDS = (RunningLaplace, RunningGaussian, ForgetLaplace, ForgetGaussian)
@@ -57,13 +62,13 @@ class PairScale(NamedTuple):
 class Pairs(NamedTuple):
     """What was released: noisy sums and counts of every arm, and the places behind them."""
 
-    total: Any
-    count: Any
-    places: Any
+    total: list[float]
+    count: Any  # not a list: tuples have a method of that name
+    places: list[float]
 
 
 def publish_pair(
-    release: PairScale, pairs: Pairs, arm: int, total: float, answered: int, rng: Any
+    release: PairScale, pairs: Pairs, arm: int, total: float, answered: int, rng: Generator
 ) -> None:
     """S = Σ r (y - 1/2) + noise and R = Σ r + noise, added to those before unless forgotten."""
     kept = release.kept
@@ -79,11 +84,12 @@ def serves_pairs(policy: Policy) -> bool:
 
 def pair_scale(policy: Policy, source: Source) -> PairScale:
     """The noise that keeps the row's budget."""
-    release: Any = policy.release
+    release = policy.release
     kept = int(isinstance(release, RunningLaplace | RunningGaussian))
     if isinstance(release, RunningLaplace | ForgetLaplace):
         scale = source.laplace_scale(release.epsilon)
         return PairScale(scale, 2.0 * scale, source.unit, kept)
+    assert isinstance(release, RunningGaussian | ForgetGaussian)
     scale = source.gaussian_scale(release.budget, release.calibration)
     if source.secure and isinstance(release.budget, Approximate):
         from ..privacy.secure import vector_gaussian_scale
@@ -100,17 +106,17 @@ class PairRun(StreamRun):
     NUMBERS: ClassVar[int] = 2
 
     pair: PairScale
-    pairs: Any
+    pairs: Lists
     publish_pair: Function
 
     def __init__(
-        self, policy: Policy, setting: Setting, random: Any, noise: Any, window: int,
-        shares: Sequence[float],
+        self, policy: Policy, setting: Setting, random: Randomness, noise: Generator | None,
+        window: int, shares: Sequence[float],
     ) -> None:  # fmt: skip
         super().__init__(policy, setting, random, noise, window, shares)
         self.pair = pair_scale(policy, setting.source)
         self.publish_pair = policy.release.kernel(publish_pair, setting.source).interpreted()
-        none = [0] * setting.arms
+        none: list[float] = [0] * setting.arms
         self.pairs = as_lists(Pairs(none, none.copy(), none.copy()))
         self.recorded = self._recording(policy, setting)
 
@@ -124,11 +130,11 @@ class PairRun(StreamRun):
         total, answers = (Noise(kind, x / unit) for x in (self.pair.total, self.pair.answers))
         return pair_recording(total, answers, 1.0 / unit if setting.source.secure else 0.0)
 
-    def completed(self, block: Block, default: int) -> list[Any]:
+    def completed(self, block: Block, default: int) -> Outcomes:
         """The outcomes of a block; one that did not come is None, and is estimated."""
         return [block.outcomes.get(slot) for slot in range(len(block.places))]
 
-    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:
+    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
         """Release the pair of a block."""
         arm, half, places, view, pairs = (
             self.arm, self.pair.unit // 2, len(outcomes), self.view, self.pairs,

@@ -32,14 +32,24 @@ from ..policies.schedules import UNTIL_THE_END
 from ..policies.view import Setting, fresh_view
 from ..privacy.source import Source
 from . import rules
-from .lists import as_lists, copied_history, count_in, history_in, is_like, restored
+from .lists import Lists, as_lists, copied_history, count_in, history_in, is_like, restored
 from .rules import Action, Admission, Effect, Member, Place, Standing, Terms
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from ..types import Json
+    from .course import Course
+    from .documents import BlockReport
+    from .randomness import Draws
     from .stores import Block
 
 Blocks = Mapping[str, "Block"]
 """Those that are not released yet, by key."""
+Outcomes = Sequence[Any]
+"""Of a block: numbers, and None in those that estimate missing ones (`pairs`)."""
+Context = list[float] | None
+"""The features of all arms for a unit, flat; None for runs without contexts."""
 
 
 class Seat(NamedTuple):
@@ -63,7 +73,7 @@ class Whereabouts(NamedTuple):
 
     standing: Standing
     status: str
-    blocks: list[dict[str, Any]] | None = None
+    blocks: list[BlockReport] | None = None
     """those that are open or wait, arms as numbers; None where there is one"""
 
 
@@ -111,16 +121,19 @@ class Run(ABC):
     """whether contexts are to be erased with the outcomes"""
     releases: list[int]
     """how many there were"""
-    kernels: Any
+    random: Draws
+    noise: Generator | None
     rule: Any
+    """the parameters of the rule, a NamedTuple of its own kind"""
     view: Any
-    ledger: Any
+    """what is public, by the names of the row's view, in lists"""
+    ledger: Lists
 
     def turn_to(self, key: str, now: float) -> None:  # noqa: B027 - there may be no other
         """The block that is released next, and when."""
 
     @abstractmethod
-    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:
+    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
         """Release that block: draw its noise. Nothing else looks at outcomes."""
 
     @abstractmethod
@@ -132,10 +145,10 @@ class Run(ABC):
         """Leave a block that is cut off, of so many places, unreleased."""
 
     @abstractmethod
-    def arm_for(self, context: Any) -> int:
+    def arm_for(self, context: Context) -> int:
         """The arm of whoever comes next."""
 
-    def action_of(self, context: Any, arm: int) -> Action | None:
+    def action_of(self, context: Context, arm: int) -> Action | None:
         """The features of that arm in whole units; None for runs without contexts."""
         return None
 
@@ -184,7 +197,7 @@ class Run(ABC):
         """The block that the release of another opens."""
         return str(int(key) + 1)
 
-    def course_after(self, course: Any, due: Due) -> list[list[Any]] | None:
+    def course_after(self, course: object, due: Due) -> Course | None:
         """What was public at every release so far, this one included; None where nothing is
         kept."""
         return None
@@ -199,7 +212,7 @@ class Run(ABC):
         return rules.admit(member, standing, terms, blocks[standing.block].outcomes)
 
     def seated(
-        self, unit: Name, member: Member | None, context: Any, blocks: Blocks, terms: Terms,
+        self, unit: Name, member: Member | None, context: Context, blocks: Blocks, terms: Terms,
         now: float,
     ) -> Seat:  # fmt: skip
         """The arm of a unit that is admitted, and its place in the block if that has room."""
@@ -221,7 +234,7 @@ class Run(ABC):
         standing = self.standing(blocks)
         return rules.accept(member, standing, terms, blocks[standing.block].outcomes, value)
 
-    def completed(self, block: Block, default: int) -> list[Any]:
+    def completed(self, block: Block, default: int) -> Outcomes:
         """The outcomes of a block; one that did not come counts as declared, randomised if all
         are."""
         outcomes = dict(block.outcomes)
@@ -247,7 +260,7 @@ class Run(ABC):
         """Whether every reward is randomised on its own."""
         return False
 
-    def respond(self, reward: Any) -> Any:
+    def respond(self, reward: int) -> int:
         """What a local release makes of one reward."""
         raise NotImplementedError
 
@@ -264,7 +277,7 @@ class Run(ABC):
             setattr(other, name, getattr(self, name).copy())
         return other
 
-    def public(self) -> dict[str, Any]:
+    def public(self) -> dict[str, object]:
         """Where the run stands, ready for JSON, but for the ledger; no random state."""
         parts = {name: getattr(self, name).to_dict() for name in self.PARTS if name != "ledger"}
         return {
@@ -272,35 +285,39 @@ class Run(ABC):
             "releases": self.releases.copy(), **parts,
         }  # fmt: skip
 
-    def opening(self) -> dict[str, Any]:
+    def opening(self) -> dict[str, object]:
         """What `begin` may have changed of `public`."""
         public = self.public()
         return {name: public[name] for name in ("cut", "begun", "answer", *self.BEGUN)}
 
-    def secret(self) -> dict[str, Any]:
+    def secret(self) -> dict[str, object]:
         """The ledger: of rows that go on needing exact sums, private for ever."""
-        ledger: dict[str, Any] = self.ledger.to_dict()
-        return ledger
+        return self.ledger.to_dict()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Both."""
         return {**self.public(), "ledger": self.secret()}
 
-    def restore(self, data: Any) -> None:
+    def restore(self, data: object) -> None:
         """Stand where `to_dict` was called."""
         if not isinstance(data, Mapping):
             raise DamagedFile("the state of the run is missing")
+        self._restore(data)
+
+    def _restore(self, data: Json) -> None:
         parts = {name: restored(name, getattr(self, name), data) for name in self.PARTS}
-        if not is_like(data.get("releases"), self.releases):
+        releases = data.get("releases")
+        if type(releases) is not list or not is_like(releases, self.releases):
             raise DamagedFile("the state of the run lacks its counts of releases")
         begun = data.get("begun", True)  # files of version 1 hold no others
-        if type(data.get("cut")) is not bool or type(begun) is not bool:
+        cut = data.get("cut")
+        if type(cut) is not bool or type(begun) is not bool:
             raise DamagedFile("the state of the run has no open block")
         answer, arms = data.get("answer"), len(self.releases)
         if answer is not None and (type(answer) is not int or not 0 <= answer < arms):
             raise DamagedFile("the state of the run recommends no arm that there is")
-        self.t, self.cut, self.begun = count_in(data, "t"), data["cut"], begun
-        self.releases, self.answer = list(data["releases"]), answer
+        self.t, self.cut, self.begun = count_in(data, "t"), cut, begun
+        self.releases, self.answer = releases.copy(), answer
         for name, value in parts.items():
             setattr(self, name, value)
 
@@ -341,7 +358,9 @@ class FiniteRun(Run):
     history: History | None
     """the public record, by arm; None if it was not kept from the beginning"""
 
-    def __init__(self, policy: Policy, setting: Setting, random: Any, noise: Any) -> None:
+    def __init__(
+        self, policy: Policy, setting: Setting, random: Draws, noise: Generator | None
+    ) -> None:
         self.kernels: Kernels = linked_kernels(policy, setting.source)
         self.schedule = policy.schedule.parameters(setting)
         self.release = policy.release.parameters(setting)
@@ -351,7 +370,7 @@ class FiniteRun(Run):
         self.history = [[] for _ in range(setting.arms)]
         self.horizon = setting.horizon
         self.random, self.noise = random, noise
-        self.view: Any = as_lists(fresh_view(setting.arms))
+        self.view = as_lists(fresh_view(setting.arms))
         self.ledger = as_lists(policy.release.ledger(setting))
         self.memory = as_lists(policy.rule.memory(setting))
         self.releases = [0] * setting.arms  # of every arm
@@ -359,7 +378,7 @@ class FiniteRun(Run):
         self.begun, self.private = True, False
         self._open()
 
-    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:
+    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
         if self.cut:
             self.t += self.rounds
             self.view.pulls[self.arm] += self.rounds
@@ -412,7 +431,7 @@ class FiniteRun(Run):
     def abandon(self, filled: int) -> None:
         """A block of this run that is cut off stays open: nothing of it is ever kept."""
 
-    def arm_for(self, context: None) -> int:
+    def arm_for(self, context: Context) -> int:
         return self.arm
 
     def may_play(self, arm: int) -> bool:
@@ -425,10 +444,11 @@ class FiniteRun(Run):
     def is_local(self) -> bool:
         return self.kernels.respond is not None
 
-    def respond(self, reward: Any) -> Any:
+    def respond(self, reward: int) -> int:
         respond = self.kernels.respond
         assert respond is not None
-        return respond(self.release, reward, self.noise)
+        response: int = respond(self.release, reward, self.noise)
+        return response
 
     def copy(self) -> Self:
         other = super().copy()
@@ -436,7 +456,7 @@ class FiniteRun(Run):
         return other
 
     def record(
-        self, arms: Sequence[Any], outcome_range: tuple[float, float], kind: str, binary: bool
+        self, arms: Sequence[Name], outcome_range: tuple[float, float], kind: str, binary: bool
     ) -> Record | None:
         """The public record, for inference."""
         if not isinstance(self.recorded, Recording) or self.history is None:
@@ -450,12 +470,12 @@ class FiniteRun(Run):
             return self.recorded.reason
         return "" if self.history is not None else "its history was not kept from the beginning"
 
-    def public(self) -> dict[str, Any]:
+    def public(self) -> dict[str, object]:
         history = copied_history(self.history)
         return super().public() | {"arm": self.arm, "rounds": self.rounds, "history": history}
 
-    def restore(self, data: Any) -> None:
-        super().restore(data)
+    def _restore(self, data: Json) -> None:
+        super()._restore(data)
         self.arm, self.rounds = count_in(data, "arm"), count_in(data, "rounds")
         self.history = history_in(data, len(self.releases), self.NUMBERS)
         if self.arm >= len(self.releases):

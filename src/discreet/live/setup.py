@@ -11,6 +11,7 @@ from ..identify import Identifier
 from ..identify.trials import row_for_goal
 from ..inference.record import Record, check_kind
 from ..policies import Policy
+from ..policies.view import Setting
 from ..privacy.guarantees import Guarantee
 from ..privacy.source import SECURE, Source
 from .epochs import EpochRun, longest_epoch, serves_epochs
@@ -24,32 +25,38 @@ from .streams import check_window
 from .top_two import TopTwoRun, serves_top_two
 
 if TYPE_CHECKING:
-    from .contexts import ContextRun
+    from numpy.random import Generator
+
+    from ..linear.row import LinearPolicy
+    from .contexts import ContextRun, Features
+    from .randomness import Randomness
+    from .run import Context
+    from .stores.base import Json
 
 
 class Chances(NamedTuple):
     """Where noise comes from, and the choices of sampling rules."""
 
     source: Source
-    random: Any
-    noise: Any
+    random: Randomness
+    noise: Generator | None
     """what draws of the source are handed; None for secure ones"""
 
 
 class Plan(NamedTuple):
     """A trial before anybody was assigned."""
 
-    policy: Any
+    policy: Policy | LinearPolicy
     """as the trial plays it"""
     run: Run
     guarantee: Guarantee
     """of one outcome"""
     outcome_range: tuple[float, float]
-    units: Callable[[Any], int | None]
+    units: Callable[[object], int | None]
     """an outcome as a whole number of units; None if it is no number of the range"""
     range_fix: str
     """what to do about an outcome out of range"""
-    settings: dict[str, Any]
+    settings: Json
     """what is stored of it"""
     grown: Callable[[int], Plan] | None = None
     """the same with so many arms; in streams"""
@@ -59,7 +66,7 @@ class Plan(NamedTuple):
         assert self.grown is not None
         return self.grown(arms)
 
-    def context(self, actions: Any) -> Any:
+    def context(self, actions: Features) -> Context:
         """The features of a unit that needs an arm, in the form that the run takes."""
         if isinstance(self.run, FiniteRun):
             if actions is None:
@@ -76,7 +83,7 @@ class Plan(NamedTuple):
             arms, self.outcome_range, self.settings["intervals"], self.settings["binary"]
         )
 
-    def estimates(self, run: Run, actions: Any) -> list[tuple[float, float]]:
+    def estimates(self, run: Run, actions: Features) -> list[tuple[float, float]]:
         """Mean and width of every arm."""
         if isinstance(run, FiniteRun):
             raise _no_contexts("actions", self.policy)
@@ -84,7 +91,7 @@ class Plan(NamedTuple):
         return contextual.estimates(actions)
 
 
-def plan_for(policy: Any, arms: int, **options: Any) -> Plan:
+def plan_for(policy: object, arms: int, **options: Any) -> Plan:
     """The plan of a trial; what its policy cannot do is refused."""
     if isinstance(policy, Policy):
         return finite_plan(policy, arms, **options)
@@ -103,7 +110,7 @@ def finite_plan(
     outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     streams: bool | None, window: int | None, shares: Sequence[float],
     planned: int | None, estimate: bool | None, trend: bool = False,
-    chances: Chances | None = None, **contexts: Any,
+    chances: Chances | None = None, **contexts: object,
 ) -> Plan:  # fmt: skip
     """Arms that are the same for everybody. `planned`: how many there were in the beginning;
     `estimate`: whether missing outcomes are estimated, None for where that can be; `chances`: those
@@ -127,7 +134,7 @@ def finite_plan(
             "policy", "have secure noise for a live trial", str(row.release),
             f"policies you can use: {', '.join(rows_for_trials())}",
         )  # fmt: skip
-    settings: dict[str, Any] = {"outcome_range": [low, high], "binary": bool(binary)}
+    settings: Json = {"outcome_range": [low, high], "binary": bool(binary)}
     grown: Callable[[int], Plan] | None = None
     run: FiniteRun
     kind = kind_of_streams(streams, row, setting, window, shares, trend)
@@ -183,8 +190,8 @@ def finite_plan(
 
 
 def kind_of_streams(
-    streams: bool | None, row: Policy, setting: Any, window: int | None, shares: Sequence[float],
-    trend: bool,
+    streams: bool | None, row: Policy, setting: Setting, window: int | None,
+    shares: Sequence[float], trend: bool,
 ) -> type[StreamRun] | None:  # fmt: skip
     """How a trial is played in streams: if the row can, unless told otherwise; None for single
     batches."""
@@ -234,7 +241,7 @@ def why_not(row: Policy) -> str:
 
 
 def context_plan(
-    policy: Any, arms: int, *, dimension: int | None, horizon: float | None, goal: str,
+    policy: LinearPolicy, arms: int, *, dimension: int | None, horizon: float | None, goal: str,
     risk: float | None, outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     longest: float | None, batch: int | None, streams: bool | None, window: int | None,
     shares: Sequence[float], trend: bool, planned: int | None, estimate: bool | None,
@@ -287,17 +294,17 @@ def context_plan(
 
 def units_of(
     low: float, high: float, scaled: Callable[[float], int]
-) -> Callable[[Any], int | None]:
+) -> Callable[[object], int | None]:
     """A function that makes whole units of outcomes."""
 
-    def units(outcome: Any) -> int | None:
+    def units(outcome: object) -> int | None:
         number = number_of(outcome)
         return None if number is None or not low <= number <= high else scaled(number)
 
     return units
 
 
-def _no_contexts(argument: str, policy: Policy) -> InvalidArgument:
+def _no_contexts(argument: str, policy: Policy | LinearPolicy) -> InvalidArgument:
     return InvalidArgument(
         argument, f"be left out: {policy.name} is a policy for finite arms, without contexts",
         "a value", 'take a linear policy, for example discreet.policy("adac-oful", rho=0.5)',

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..compiled import Function
 from ..errors import DamagedFile, TrialError
@@ -37,6 +37,13 @@ from ..policies.view import Setting, View
 from .rules import Action
 from .stream_run import RuleFailed, StreamRun, takes_any_block
 from .streams import Streams
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from ..types import Json
+    from .randomness import Randomness
+    from .run import Outcomes
 
 
 def serves_top_two(policy: Policy, setting: Setting) -> bool:
@@ -72,8 +79,8 @@ class TopTwoRun(StreamRun):
     """whether the risk covers a verdict on what was released"""
 
     def __init__(
-        self, policy: Policy, setting: Setting, random: Any, noise: Any, window: int,
-        shares: Sequence[float],
+        self, policy: Policy, setting: Setting, random: Randomness, noise: Generator | None,
+        window: int, shares: Sequence[float],
     ) -> None:  # fmt: skip
         rule: Any = policy.rule
         self.sized = not isinstance(policy.schedule, EachRound | Geometric)
@@ -86,7 +93,7 @@ class TopTwoRun(StreamRun):
 
     # --- what is released -------------------------------------------------------------------------
 
-    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:
+    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
         entered = self.begun or self.note is None
         self.covered = self.covered and entered and self.is_whole(self.arm, len(outcomes))
         super().publish(actions, outcomes)
@@ -130,7 +137,7 @@ class TopTwoRun(StreamRun):
         least: int = math.ceil(self.rule.least * places)
         return min(max(wanted, least, 1), LONGEST)
 
-    def planned(self, random: Any = None) -> tuple[int, ...]:
+    def planned(self, random: Randomness | None = None) -> tuple[int, ...]:
         random = self.random if random is None else random
         streams, left = self.streams, [0] * len(self.releases)
         active = [arm for arm, on in enumerate(streams.active) if on]
@@ -168,11 +175,12 @@ class TopTwoRun(StreamRun):
 
     # --- as JSON ----------------------------------------------------------------------------------
 
-    def public(self) -> dict[str, Any]:
+    def public(self) -> dict[str, object]:
         return super().public() | {"covered": self.covered}
 
-    def restore(self, data: Any) -> None:
-        super().restore(data)
-        if type(data.get("covered")) is not bool:
+    def _restore(self, data: Json) -> None:
+        super()._restore(data)
+        covered = data.get("covered")
+        if type(covered) is not bool:
             raise DamagedFile("the state of the run does not say whether its risk is kept")
-        self.covered = data["covered"]
+        self.covered = covered

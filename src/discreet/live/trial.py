@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 
 from ..checks import Name, check_arms, check_unit, one_of, one_risk
 from ..errors import DamagedFile, InvalidArgument, TrialError
@@ -33,7 +33,9 @@ from .terms import check_default, covering, missing_as, settings_in, terms_of
 if TYPE_CHECKING:
     from ..inference.record import Record
     from ..inference.within import EpochRecord
+    from ..policies.policy import BasePolicy
     from .contexts import Features
+    from .documents import Estimate, Report
 
 REASONS = ("releases", "public", "board")
 
@@ -88,7 +90,7 @@ class Trial(Curator):
 
     def __init__(
         self,
-        policy: Any,
+        policy: BasePolicy[Never],
         arms: int | Sequence[Name],
         dimension: int | None = None,
         horizon: float | None = None,
@@ -133,7 +135,7 @@ class Trial(Curator):
             MemoryStore() if store is None else store, clock,
         )  # fmt: skip
 
-    def _planned(self, policy: Any, arms: int, **options: Any) -> Plan:
+    def _planned(self, policy: BasePolicy[Never], arms: int, **options: Any) -> Plan:
         """The plan; its noise is secure."""
         return plan_for(policy, arms, **options)
 
@@ -245,7 +247,7 @@ class Trial(Curator):
             answer = self._run.answer
             return None if answer is None else self._arms[answer]
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> Report:
         """Releases and public counts, ready for JSON."""
         with self._lock:
             shown = self._shown()
@@ -266,7 +268,7 @@ class Trial(Curator):
                 return None
             return self._run.public_epochs(self._arms, shown.outcome_range)
 
-    def estimates(self, actions: Features) -> list[dict[str, Any]]:
+    def estimates(self, actions: Features) -> list[Estimate]:
         """For features as `assign` takes them: the estimated mean outcome of every arm, and how far
         the truth may be from it if the policy's assumptions hold. Made of releases alone."""
         with self._lock:
@@ -316,7 +318,7 @@ class Trial(Curator):
     def load(
         cls,
         path: str | os.PathLike[str] | Store,
-        policy: Any = None,
+        policy: BasePolicy[Never] | None = None,
         clock: Callable[[], float] | None = None,
     ) -> Self:
         """Go on with a saved trial; a policy that you composed yourself must be passed again.
@@ -336,7 +338,9 @@ class Trial(Curator):
             raise
 
     @classmethod
-    def _revived(cls, store: Store, policy: Any, clock: Callable[[], float]) -> Self:
+    def _revived(
+        cls, store: Store, policy: BasePolicy[Never] | None, clock: Callable[[], float]
+    ) -> Self:
         row = row_from_dict(store.state.get("policy"), policy, store.place)
         damage = ""
         try:

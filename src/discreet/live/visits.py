@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, Never, NoReturn
 
 from ..checks import Name, amount
 from ..errors import InvalidArgument, TrialError, UnknownUnit
@@ -27,6 +27,7 @@ from .trial import Trial
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+    from ..policies.policy import BasePolicy
     from ..simulator.calendar import Calendar
 
 CAVEAT = "a live trial draws the noise: that of a rehearsal can be replayed and protects nobody"
@@ -62,12 +63,13 @@ class RehearsedTrial(Trial):
         conditions = (*self.guarantee.conditions, CAVEAT)
         self.guarantee = replace(self.guarantee, conditions=conditions)
 
-    def _planned(self, policy: Any, arms: int, **options: Any) -> Plan:
+    def _planned(self, policy: BasePolicy[Never], arms: int, **options: Any) -> Plan:
         contexts = {name: options.pop(name) for name in ("dimension", "longest", "batch")}
         if any(value is not None for value in contexts.values()):
             raise InvalidArgument(
                 "dimension", "be left out: a rehearsal has no contexts", contexts, "leave it out"
             )
+        assert isinstance(policy, Policy)
         return finite_plan(policy, arms, chances=self._chances, **options)
 
     @property

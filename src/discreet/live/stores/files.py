@@ -25,7 +25,7 @@ from typing import Any
 
 from ...checks import Name
 from ...errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
-from ..rules import Member, Place
+from ..rules import Action, Member, Place
 from . import disk
 from .base import Block, Json, bare
 from .format import (
@@ -183,14 +183,14 @@ class FileStore(MemoryStore):
                 assert self._folder is not None
                 self._folder.sync()
             if place.private:
-                self._append(self._log(member.block), secret([member.slot, place.action]))
+                self._append(self._log(member.block), secret(member.slot, place.action))
         self._append(self._assignments, lines_of([line]))
         super().assign(unit, member, place)
         self._unsure = False
 
     def record(self, block: str, slot: int, value: int) -> None:
         self._unsure = True
-        self._append(self._log(block), secret([slot, value]))
+        self._append(self._log(block), secret(slot, value))
         super().record(block, slot, value)
         self._unsure = False
 
@@ -350,7 +350,7 @@ class FileStore(MemoryStore):
             raise DamagedFile(f"{self.path} holds no state of a trial")
         self._now = state, {key: Block() for key in keys}
         self._assigned = [_count(value, "counts of assignments") for value in state["assigned"]]
-        private: dict[tuple[str, int], Any] = {}
+        private: dict[tuple[str, int], Action] = {}
         outcomes = []
         for key in keys:
             name = f"{self.path.name}.outcomes-{key}"
@@ -372,7 +372,7 @@ class FileStore(MemoryStore):
             block.outcomes[slot] = value
 
     def _replay(
-        self, line: Line, keys: list[str], private: dict[tuple[str, int], Any], counted: bool
+        self, line: Line, keys: list[str], private: dict[tuple[str, int], Action], counted: bool
     ) -> None:
         """Take in one assignment; `counted` are those that the snapshot takes into account."""
         when = "before" if counted else "since"
@@ -467,7 +467,7 @@ def _closed(descriptor: int) -> int:
     return -1
 
 
-def _count(value: Any, what: str) -> int:
+def _count(value: object, what: str) -> int:
     if type(value) is not int or value < 0:
         raise DamagedFile(f"the {what} are damaged")
     return value
