@@ -13,6 +13,8 @@ from .output import print_json, print_text
 from .study import policies_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..privacy.budgets import Budget
 
 NAME = "audit"
@@ -158,7 +160,7 @@ def claimed_by(name: str, study: Study) -> Budget:
     return budget
 
 
-def own_mechanism(name: str, given: dict[str, Any], horizon: int | None) -> list[Any]:
+def own_mechanism(name: str, given: Mapping[str, object], horizon: int | None) -> list[Any]:
     """What MODULE:FUNCTION names, as subjects of an attack."""
     import inspect
 

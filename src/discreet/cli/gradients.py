@@ -15,9 +15,8 @@ from .options import Json, whole
 from .output import check_path, print_json, print_table, print_text
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..membership.gradients.experiments import Experiment, Scale
+    from ..types import Array
 
 NAME = "gradients"
 SUMMARY = "White-box audits of gradient descent, on real images."
@@ -377,7 +376,7 @@ def _draw(experiment: Experiment, found: dict[Any, Any], path: Path) -> None:
         raise DiscreetError(f"the picture could not be saved: {error}") from None
 
 
-def read_array(argument: str, path: Path) -> NDArray[Any]:
+def read_array(argument: str, path: Path) -> Array:
     """The numbers in a .npy file; nothing in it is run."""
     import numpy as np
 

@@ -214,7 +214,7 @@ def spread(command: Callable[[Any, Study], None]) -> Callable[..., None]:
 
 def pairs(argument: str, texts: list[str] | None) -> dict[str, Any]:
     """NAME=VALUE, where values that look like numbers are numbers."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for text in texts or ():
         name, sign, value = text.partition("=")
         name = name.strip().replace("-", "_")

@@ -88,7 +88,7 @@ def show_report(path: Path, json: bool) -> None:
     print_text(str(report.get("guarantee", "")))
 
 
-def _show_trend(report: dict[str, Any], path: Path, json: bool) -> None:
+def _show_trend(report: dict[str, object], path: Path, json: bool) -> None:
     """Differences within epochs: means of arms are means of nothing fixed there."""
     from ..errors import DamagedFile
     from ..inference import differences

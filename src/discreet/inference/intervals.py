@@ -19,8 +19,9 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from ..checks import Name
 from ..errors import InvalidArgument
 from ..identify.evidence import (
     Tilts,
@@ -35,6 +36,11 @@ from .missing import PairOfArms, bounded_batches, bounded_noise, responder_limit
 from .record import Batch, Record, check_kind, record_of
 from .tails import chernoff_limits, exact_limits
 from .within import EpochRecord, Within, epochs_of, limits_within
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
 
 LEVEL = 0.95
 HALVINGS = 40
@@ -53,13 +59,14 @@ ABOUT = {
 class Interval:
     """One arm, or the difference of two, in the units of the outcomes."""
 
-    arm: Any
+    arm: Name | None
+    """None for features without a name (`Ellipsoid.interval`)"""
     estimate: float | None
     low: float
     high: float
     size: int
     """outcomes behind it"""
-    against: Any = None
+    against: Name | None = None
     """the other arm of a difference"""
 
     @property
@@ -96,7 +103,7 @@ class Intervals:
     def __getitem__(self, place: int) -> Interval:
         return self.rows[place]
 
-    def of(self, arm: Any) -> Interval:
+    def of(self, arm: Name) -> Interval:
         """The interval of an arm by name."""
         for row in self.rows:
             if row.arm == arm:
@@ -105,7 +112,7 @@ class Intervals:
             "arm", "be one of the arms", arm, f"use one of {[row.arm for row in self.rows]}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         return asdict(self) | {"rows": [asdict(row) for row in self.rows]}
 
@@ -115,7 +122,7 @@ class Intervals:
         head = f"{100.0 * self.level:g} % intervals{about}, {self.kind}, {held}"
         return "\n".join([head, *map(str, self.rows)])
 
-    def plot(self, path: Any = None) -> Any:
+    def plot(self, path: str | Path | None = None) -> Figure:
         """Estimates with their intervals; saved if a path is given."""
         from .pictures import plot_intervals
 
@@ -130,7 +137,7 @@ def check_level(level: float) -> float:
 
 
 def intervals(
-    source: Any,
+    source: object,
     level: float = LEVEL,
     kind: str | None = None,
     *,
@@ -207,7 +214,7 @@ def _kind_of(record: Record, kind: str | None) -> str:
     return kind
 
 
-def books_of(record: Record) -> tuple[Tilts, Any]:
+def books_of(record: Record) -> tuple[Tilts, SimpleNamespace]:
     """The evidence of all arms."""
     if record.recorded.kind == AGAIN:
         raise InvalidArgument(
@@ -217,7 +224,7 @@ def books_of(record: Record) -> tuple[Tilts, Any]:
     return _books([record.batches(arm) for arm in range(len(record.arms))], record.recorded.noise)
 
 
-def _books(batches: list[list[Batch]], noise: Noise) -> tuple[Tilts, Any]:
+def _books(batches: list[list[Batch]], noise: Noise) -> tuple[Tilts, SimpleNamespace]:
     tilts = tilts_for(noise, interpreted=True)
     books = fresh_books(len(batches), tilts.effects, tilts.classes)
     notes = SimpleNamespace(**{name: array.tolist() for name, array in books.items()})
@@ -244,7 +251,9 @@ def _anytime(record: Record, alpha: float) -> list[tuple[float, float]]:
     return found
 
 
-def _low_end(tilts: Tilts, books: Any, arm: int, level: float, upwards: bool = True) -> float:
+def _low_end(
+    tilts: Tilts, books: SimpleNamespace, arm: int, level: float, upwards: bool = True
+) -> float:
     """U falls and D grows with u: what is refused is an end of [0, 1], the lower one (or upper)."""
     outer = 0.0 if upwards else 1.0
     if books.size[arm] == 0:
@@ -254,7 +263,9 @@ def _low_end(tilts: Tilts, books: Any, arm: int, level: float, upwards: bool = T
     return _bisect(lambda u: log(u) < level, outer, centre)
 
 
-def single_log(tilts: Tilts, books: Any, arm: int, upwards: bool) -> Callable[[float], float]:
+def single_log(
+    tilts: Tilts, books: SimpleNamespace, arm: int, upwards: bool
+) -> Callable[[float], float]:
     """u -> log U(u), or log D(u): `identify.evidence.log_single`, all effects at once."""
     import numpy as np
 
@@ -274,7 +285,7 @@ def single_log(tilts: Tilts, books: Any, arm: int, upwards: bool) -> Callable[[f
     return log
 
 
-def _bisect(inside: Any, outer: float, inner: float) -> float:
+def _bisect(inside: Callable[[float], bool], outer: float, inner: float) -> float:
     """The end of a set that reaches from `inner` towards `outer`, from outside."""
     if inside(outer):
         return outer
@@ -312,10 +323,10 @@ def _planned(record: Record, alpha: float, kind: str) -> list[tuple[float, float
 
 
 def differences(
-    source: Any,
+    source: object,
     level: float = LEVEL,
     *,
-    against: Any = None,
+    against: Name | None = None,
     together: bool = True,
     run: int = 0,
 ) -> Intervals:
@@ -358,7 +369,7 @@ def differences(
     return Intervals("anytime", level, together, tuple(rows), record.estimand)
 
 
-def _each(alpha: float, arms: int, against: Any, together: bool) -> float:
+def _each(alpha: float, arms: int, against: Name | None, together: bool) -> float:
     """α of one difference: any two arms may be the ones that are compared, unless the control is
     named beforehand."""
     if not together:
@@ -366,7 +377,9 @@ def _each(alpha: float, arms: int, against: Any, together: bool) -> float:
     return alpha / (arms - 1 if against is not None else arms * (arms - 1) / 2.0)
 
 
-def _within_epochs(record: EpochRecord, level: float, against: Any, together: bool) -> Intervals:
+def _within_epochs(
+    record: EpochRecord, level: float, against: Name | None, together: bool
+) -> Intervals:
     """Differences that a shared trend cannot bend; without a control, to the arm whose smallest
     difference to any other is largest."""
     arms, width = range(len(record.arms)), record.width
@@ -423,14 +436,16 @@ def _compared(record: Record) -> Compared:
     )
 
 
-def place_of(record: Record | EpochRecord, arm: Any) -> int:
+def place_of(record: Record | EpochRecord, arm: Name) -> int:
     """The number of an arm."""
     if arm not in record.arms:
         raise InvalidArgument("arm", "be one of the arms", arm, f"use one of {list(record.arms)}")
     return record.arms.index(arm)
 
 
-def _least_gap(tilts: Tilts, books: Any, better: int, worse: int, level: float) -> float:
+def _least_gap(
+    tilts: Tilts, books: SimpleNamespace, better: int, worse: int, level: float
+) -> float:
     """The largest d that the evidence refuses: min_u E_{a,c}(u; d) falls with d."""
     start = min(max(books.total[worse] / books.size[worse], 0.0), 1.0)
 
@@ -457,13 +472,15 @@ class Evidence:
     ever below α with probability at most α (Ville): the smallest one that was seen may be quoted.
     """
 
-    arm: Any
-    against: Any
+    arm: Name
+    against: Name
     value: float
     p_value: float
 
 
-def evidence(source: Any, arm: Any, against: Any, *, margin: float = 0.0, run: int = 0) -> Evidence:
+def evidence(
+    source: object, arm: Name, against: Name, *, margin: float = 0.0, run: int = 0
+) -> Evidence:
     """The evidence that an arm beats another by more than `margin`, to be watched at any time."""
     epochs = epochs_of(source)
     if epochs is not None:
@@ -477,19 +494,19 @@ def evidence(source: Any, arm: Any, against: Any, *, margin: float = 0.0, run: i
     return _worth(arm, against, compared.least_log(better, worse, shift))
 
 
-def _evidence_within(record: EpochRecord, arm: Any, against: Any, margin: float) -> Evidence:
+def _evidence_within(record: EpochRecord, arm: Name, against: Name, margin: float) -> Evidence:
     better, worse = _two_arms(record, arm, against)
     shift = min(max(margin / record.width, -1.0), 1.0)
     return _worth(arm, against, Within(record, better, worse).log(shift))
 
 
-def _two_arms(record: Record | EpochRecord, arm: Any, against: Any) -> tuple[int, int]:
+def _two_arms(record: Record | EpochRecord, arm: Name, against: Name) -> tuple[int, int]:
     better, worse = place_of(record, arm), place_of(record, against)
     if better == worse:
         raise InvalidArgument("against", "be another arm", against, "name the control")
     return better, worse
 
 
-def _worth(arm: Any, against: Any, log: float) -> Evidence:
+def _worth(arm: Name, against: Name, log: float) -> Evidence:
     value = math.exp(min(log, 700.0))
     return Evidence(arm, against, value, min(1.0, math.exp(-log)) if log < 700.0 else 0.0)

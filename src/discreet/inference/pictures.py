@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from .intervals import Intervals
 
 
-def plot_intervals(found: Intervals, path: str | Path | None = None) -> Any:
+def plot_intervals(found: Intervals, path: str | Path | None = None) -> Figure:
     """One line an arm, the estimate as a dot; saved if a path is given."""
     from matplotlib.figure import Figure
 

@@ -19,7 +19,7 @@ All of it is what this game shows, not a guarantee. Reference: Azize (2024), cha
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
@@ -38,6 +38,8 @@ from .mechanisms import Mean
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import ArrayLike, NDArray
+
+    from ..types import Ints
 
     Matrix = NDArray[float64]
 
@@ -99,7 +101,7 @@ class Leakage:
         drawn = ndtr((self.kappa - span) / self.spread)
         return Curve.of(level, (1.0 - self.subsample) * level + self.subsample * drawn)
 
-    def to_dict(self, levels: Sequence[float] = LEVELS, delta: float = 1e-5) -> dict[str, Any]:
+    def to_dict(self, levels: Sequence[float] = LEVELS, delta: float = 1e-5) -> dict[str, object]:
         """JSON-ready; an infinite ε is null."""
         epsilon = self.epsilon(delta)
         return {
@@ -214,15 +216,15 @@ class Ranking(Sequence[Leakage]):
         """The leakage score of every target."""
         return np.array([leak.score for leak in self.leakages])
 
-    def easiest(self, count: int = 10) -> NDArray[Any]:
+    def easiest(self, count: int = 10) -> Ints:
         """The places of the targets that are easiest to find, easiest first."""
         return np.argsort(-self.scores, kind="stable")[:count]
 
-    def hardest(self, count: int = 10) -> NDArray[Any]:
+    def hardest(self, count: int = 10) -> Ints:
         """The places of the targets that are hardest to find, hardest first."""
         return np.argsort(self.scores, kind="stable")[:count]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         return {
             "scores": self.scores.tolist(),
@@ -376,7 +378,7 @@ def _mixed_delta(kappa: float, subsample: float, epsilon: float) -> float:
     return max(forth, c * gaussian_delta(kappa, math.log(subsample) + epsilon - math.log(c)))
 
 
-def _epsilon(delta_at: Any, delta: float) -> float:
+def _epsilon(delta_at: Callable[[float], float], delta: float) -> float:
     """The least ε with δ(ε) <= δ, by bisection."""
     if delta_at(0.0) <= delta:
         return 0.0

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-    from ..types import Floats, Ints
+    from ..types import Array, Floats, Ints
     from .plots import Look
 
 __all__ = ["FORMAT", "METADATA", "Comparison", "Result", "load", "written_whole"]
@@ -245,7 +245,7 @@ def load(path: str | Path) -> Comparison:
 
 
 def _unpacked(
-    columns: dict[str, Any], length: int, settings: list[dict[str, Any]]
+    columns: dict[str, Array], length: int, settings: list[dict[str, Any]]
 ) -> Iterator[Result]:
     start = 0
     for entry in settings:

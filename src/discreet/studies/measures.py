@@ -10,12 +10,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..simulator import Result
+    from ..types import Floats, Ints
 
 CLEAR = 2.0
 """Standard errors of a difference from which an order counts as seen."""
@@ -38,7 +37,7 @@ class Measure:
         return f"{self.value:.4g} ± {self.error:.2g}"
 
 
-def mean_of(values: NDArray[Any]) -> Measure:
+def mean_of(values: Floats | Ints) -> Measure:
     """The mean of independent values; one value alone has no known error."""
     runs = len(values)
     if runs == 1:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from ..checks import positive
 from ..privacy.budgets import Approximate, Pure
@@ -36,7 +35,7 @@ class Strength:
     suspicion_after: float
     sentence: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready; an infinite factor is null."""
         return asdict(self) | {"odds": self.odds if math.isfinite(self.odds) else None}
 

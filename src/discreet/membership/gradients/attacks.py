@@ -19,19 +19,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import InvalidArgument
 from .models.base import softmax
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from ...types import Array
     from .models.base import Model
     from .references import References
     from .trainers import Trace
-
-    Array = NDArray[Any]
 
 COMBINATIONS = ("sum", "centred sum", "log-mean-exp", "max", "poisson")
 

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import InvalidArgument
 from .models.base import Factors
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-    from numpy.typing import NDArray
 
+    from ...types import Array
     from .models.base import Model
     from .references import References
-
-    Array = NDArray[Any]
 
 CHUNK = 512
 """Unit vectors that are solved for at a time."""

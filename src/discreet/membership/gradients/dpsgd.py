@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import InvalidArgument
 from .accounting import ADD_OR_REMOVE, check_run, claim
@@ -23,12 +23,10 @@ from .models.softmax import SoftmaxRegression
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-    from numpy.typing import NDArray
 
     from ...privacy.budgets import Budget
+    from ...types import Array
     from .models.base import Model
-
-    Array = NDArray[Any]
 
 
 class Runs(NamedTuple):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from ...errors import InvalidArgument
 from ...progress import Bar
@@ -22,14 +22,12 @@ from .trainers import Shuffled, Trainer
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-    from numpy.typing import NDArray
 
+    from ...types import Array
     from ..result import Scores
     from .models.base import Model
     from .references import References
     from .trainers import Trace
-
-    Array = NDArray[Any]
 
 SUM, CENTRED = "covariance, sum", "covariance, centred sum"
 LOG_MEAN_EXP, MAX = "covariance, log-mean-exp", "covariance, max"
@@ -89,7 +87,7 @@ class Epoch:
 class _Drawn:
     """Rows of a pool, the first one replaced if told: a training set that is never copied."""
 
-    def __init__(self, pool: Array, places: Array, first: Any = None) -> None:
+    def __init__(self, pool: Array, places: Array, first: Array | int | None = None) -> None:
         self.pool, self.places, self.first = pool, places, first
 
     def __len__(self) -> int:

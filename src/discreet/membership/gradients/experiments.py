@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import InvalidArgument
 from .canaries import rank
@@ -20,13 +20,10 @@ from .prediction import Prediction, predicted_sum
 from .references import RIDGE, References, references_at
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from ...types import Array
     from ..result import Scores
     from .data import Images
     from .models.base import Model
-
-    Array = NDArray[Any]
 
 TARGETS = ("easiest", "median", "hardest")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...simulator.plots import COLOURS
 from .epochs import CENTRED, LOG_MEAN_EXP, SCALAR, SUM
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ...types import Floats
     from ..result import Scores
     from .data import Images
 
@@ -78,7 +79,7 @@ def roc_picture(
     return figure
 
 
-def faces_picture(images: Images, distances: Any, batch: int, count: int = 8) -> Figure:
+def faces_picture(images: Images, distances: Floats, batch: int, count: int = 8) -> Figure:
     """The images that leak most, in the top row, and least, each with its m of a batch."""
     import numpy as np
     from matplotlib.figure import Figure

@@ -17,18 +17,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .epochs import attacker
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-    from numpy.typing import NDArray
 
+    from ...types import Array
     from .epochs import Epoch
     from .references import References
-
-    Array = NDArray[Any]
 
 STEPS = 12
 """Steps of the run at which gradients are looked at."""

@@ -14,17 +14,14 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import InvalidArgument
 from .models.base import Factors
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from ...types import Array
     from .models.base import Model
-
-    Array = NDArray[Any]
 
 RIDGE = 1e-4
 """The variance that is added in every direction, by default."""

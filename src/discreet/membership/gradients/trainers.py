@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ...errors import InvalidArgument
 
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
+    from ...types import Array
     from .models.base import Model
-
-    Array = NDArray[Any]
 
 
 class Trace(NamedTuple):

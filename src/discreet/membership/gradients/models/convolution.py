@@ -13,16 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ....errors import InvalidArgument
 from .base import Factors, clip_factors, residuals
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-    from numpy.typing import NDArray
 
-    Array = NDArray[Any]
+    from ....types import Array
 
 KERNEL = 3
 STRIDE = 2
