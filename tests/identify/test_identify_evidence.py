@@ -84,7 +84,7 @@ def test_evidence_equals_the_naive_twin(noise: Noise) -> None:
             twin = naive_single(naive(noise), BATCHES[arm], u, 1 if upwards else -1)
             found = log_single(tilts, books, arm, u, upwards)
             assert found == pytest.approx(twin, rel=1e-8, abs=1e-8)
-        twin = naive_pair(naive(noise), *BATCHES, u, 0.0)
+        twin = naive_pair(naive(noise), BATCHES[0], BATCHES[1], u, 0.0)
         assert log_pair(tilts, books, 0, 1, u, 0.0)[0] == pytest.approx(twin, rel=1e-8, abs=1e-8)
 
 

@@ -336,7 +336,8 @@ def test_a_trial_shows_its_intervals(tmp_path: Path) -> None:
         state = loaded._run.to_dict()
         endless = [[[1, math.inf]], []]
         counted = ([[[1, 0.5, -1]], []], [[[1, 0.5, 1.5]], []], [[[1, 0.5, 1, 1]], []])
-        for damage in ([[]], "x", [[[1.5, 0.0]], []], [[[1]], []], endless, *counted):
+        damaged: tuple[object, ...] = ([[]], "x", [[[1.5, 0.0]], []], [[[1]], []], endless)
+        for damage in (*damaged, *counted):
             with pytest.raises(DamagedFile, match="damaged record"):
                 loaded._run.copy().restore(state | {"history": damage})
         older = loaded._run.copy()

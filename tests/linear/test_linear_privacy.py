@@ -188,11 +188,11 @@ def test_curator_of_trees_scales_and_clips() -> None:
     release = trees.LaplaceTrees(1.0)
     ledger = release.ledger(SETTING)
     trees.collect_row(None, ledger, [3.0, 0.0, 4.0], 0, 1e9, D)
-    np.testing.assert_allclose(ledger.row, [0.6, 0.0, 0.8, 1.0])
+    np.testing.assert_allclose(np.array(ledger.row), [0.6, 0.0, 0.8, 1.0])
     trees.collect_row(None, ledger, [0.3, 0.0, 0.4], 0, -0.5, D)
-    np.testing.assert_allclose(ledger.row, [0.3, 0.0, 0.4, -0.5])
+    np.testing.assert_allclose(np.array(ledger.row), [0.3, 0.0, 0.4, -0.5])
     trees.collect_row(None, ledger, [0.0, 2.0, 0.0], 0, 0.5, D)  # the row keeps r = <θ, z>
-    np.testing.assert_allclose(ledger.row, [0.0, 1.0, 0.0, 0.25])
+    np.testing.assert_allclose(np.array(ledger.row), [0.0, 1.0, 0.0, 0.25])
 
 
 @pytest.mark.parametrize("calibration", ["joint", "entry", "paper"])

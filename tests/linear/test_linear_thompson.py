@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,9 +37,7 @@ ROWS = {
 # --- sensitivities ------------------------------------------------------------------------------
 
 
-def cost(
-    x: list[object], r: object, y: list[object], s: object, kappa: object, apart: bool = False
-) -> object:
+def cost(x: list[Any], r: Any, y: list[Any], s: Any, kappa: Any, apart: bool = False) -> Any:
     """||xx' - yy'||_F²/κ + |xr - ys|², entry by entry; `apart`: in different blocks."""
     d = len(x)
     both = [(x, r), (y, s)] if apart else []
@@ -121,6 +120,7 @@ def test_verified_by_execution(name: str, live: bool) -> None:
     found = row.verify(arms=3, horizon=1100, dimension=2, live=live)
     assert found.holds, str(found)
     assert found.numbers > 0
+    assert found.unspent is not None
     assert found.unspent < 1e-4, str(found)  # nothing is left over
 
 
@@ -141,7 +141,8 @@ def test_a_mutant_with_too_little_noise_is_found() -> None:
 
     good = linear.policy("jdp-ts", rho=0.1)
     bad = Half(ZCDP(0.1))
-    rule = type(good.rule)(bad)
+    kind: Any = type(good.rule)
+    rule = kind(bad)
     row = linear.LinearPolicy("half", PrivateBatches(), bad, rule, "riyazat2026", {})
     assert not row.verify(arms=2, horizon=100, dimension=2).holds
 

@@ -39,7 +39,7 @@ def test_a_live_trial_with_the_same_draws_does_the_same(monkeypatch: pytest.Monk
     """What differs is where draws come from: handed those of the rehearsal, the live trial gives
     every participant the same arm, and releases the same numbers."""
 
-    def days(rehearsed: discreet.Rehearsal) -> tuple[list[Any], dict[str, Any]]:
+    def days(rehearsed: discreet.Rehearsal) -> tuple[list[Any], Any]:
         seen = []
         for visit in rehearsed.participants():
             rehearsed.answer(visit.unit, float(visit.unit % 3 == 0))

@@ -184,7 +184,8 @@ def test_a_rule_that_fails_leaves_a_trial_that_says_so(
     monkeypatch.setattr(secure, "laplace", negative)
     row = Policy("root", Doubling(), ForgetLaplace(1.0), Root())
     path, store = tmp_path / "t.json", MemoryStore()
-    options: dict[str, Any] = {"files": {"path": path}, "store": {"store": store}}.get(stored, {})
+    kinds: dict[str, dict[str, Any]] = {"files": {"path": path}, "store": {"store": store}}
+    options = kinds.get(stored, {})
     trial = batch_trial(row, ["A", "B"], **options)
     trial.assign("x")
     trial.record("x", 1.0)
@@ -291,7 +292,7 @@ def carries(error: BaseException) -> bool:
 
 def test_refusals_carry_no_outcome_in_any_frame(noise: CountedNoise) -> None:
     trial = klucb_trial(outcome_range=(0.0, 0.5), contributions=5)
-    while trial.report()["batch"]["size"] < 2:
+    while (trial.report()["batch"]["size"] or 0) < 2:
         unit = f"filler {trial.rounds}"
         trial.assign(unit)
         trial.record(unit, 0.5)

@@ -26,7 +26,8 @@ NAMES = ["men", "women"]
 
 
 def row(**options: Any) -> discreet.Policy:
-    return discreet.policy("dp-imed", epsilon=1.0, first=2, **options)
+    made: discreet.Policy = discreet.policy("dp-imed", epsilon=1.0, first=2, **options)
+    return made
 
 
 def made(path: Path | None = None, **options: Any) -> discreet.Strata:
@@ -156,7 +157,8 @@ def test_differences_within_epochs_share_the_error() -> None:
         assert wide[0].width > narrow[0].width
         effect = effects[one["stratum"]]
         assert effect is not None
-        assert (effect.level, effect.estimand) == (pytest.approx(0.95), "within")
+        assert effect.estimand == "within"
+        assert effect.level == pytest.approx(0.95)
 
 
 def test_the_risk_is_shared_and_horizons_are_by_name() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -27,9 +28,9 @@ ALARM = 6.0
 
 
 def polya_law(shape: float, p: float, k: int) -> float:
-    return math.exp(
+    return float(math.exp(
         math.lgamma(shape + k) - math.lgamma(shape) - math.lgamma(k + 1)
-    ) * p**k * (1 - p) ** shape  # fmt: skip
+    ) * p**k * (1 - p) ** shape)  # fmt: skip
 
 
 def laplace_law(p: float, size: int) -> np.ndarray:
@@ -65,7 +66,7 @@ def test_exact_draws_have_their_laws() -> None:
     """Chances of 0, 1 and 2 within 6 standard errors of their exact values."""
     draws, shape, x = 4000, Fraction(1, 4), Fraction(7, 10)
     p = math.exp(-0.7)
-    laws = {
+    laws: dict[Callable[[], int], Callable[[int], float]] = {
         lambda: shares.polya(shape, x): lambda k: polya_law(0.25, p, k),
         lambda: shares.geometric(x): lambda k: (1 - p) * p**k,
         lambda: shares.poisson(Fraction(13, 10)): lambda k: math.exp(-1.3) * 1.3**k

@@ -220,7 +220,8 @@ def telling(scale: float, drawn: list[float]) -> int:
 
 def touched(add: Callable[..., Any], ledger: Any, levels: int, steps: int, at: int) -> list[float]:
     """Scales of all noisy numbers that reward `at` enters."""
-    kernel, scales = linked(add, telling), []
+    kernel = linked(add, telling)
+    scales: list[float] = []
     exact: dict[int, int] = {}  # what the k-th noisy number is before its noise
     for step in range(1, steps + 1):
         prefix = kernel(ledger, levels, 1.0, 0, int(step - 1 == at), scales)

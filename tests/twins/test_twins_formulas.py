@@ -145,7 +145,8 @@ def indifference(policy: Policy, sizes: list[int], value: float, t: int, horizon
 
 
 def pure_row(name: str, epsilon: float, **options: Any) -> Policy:
-    return discreet.policy(name, epsilon=epsilon, **options)
+    made: Policy = discreet.policy(name, epsilon=epsilon, **options)
+    return made
 
 
 Index = Callable[[float, int, int], float]
@@ -180,6 +181,7 @@ def indices() -> dict[str, tuple[Policy, Index]]:
             pure_row("ldp-ucb-l", e),
             lambda m, n, t, e=e: naive.ldp_ucb_l(m, n, t, e),
         )
+    paper: dict[str, Any] = {"calibration": "paper"}
     for label, budget, b, options in (
         ("zCDP", ZCDP(0.02), 25.0, {}),
         ("Rényi", Renyi(4.0, 0.5), 4.0, {}),
@@ -188,7 +190,7 @@ def indices() -> dict[str, tuple[Policy, Index]]:
             "paper",
             Approximate(0.8, 1e-6),
             2.0 / 0.8**2 * math.log(1.25e6),
-            {"calibration": "paper"},
+            paper,
         ),
     ):
         found[f"adac-ucb {label}"] = (

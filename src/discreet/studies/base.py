@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ..policies import Policy
     from ..policies.policy import BasePolicy
     from ..simulator import Comparison, Result
+    from .files import Findings, Judged
 
 SCALES = ("full", "quick")
 PIECES = 16
@@ -81,14 +82,14 @@ class Finding:
     why: str
     marks: tuple[Mark, ...] = ()
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> Judged:
         """JSON-ready."""
         return {
             "claim": self.statement.claim,
             "where": self.statement.where,
             "verdict": self.verdict.value,
             "measured": [
-                {"name": name} | measure.to_dict() for name, measure in self.measured.items()
+                {"name": name, **measure.to_dict()} for name, measure in self.measured.items()
             ],
             "why": self.why,
             "marks": [mark.value for mark in self.marks],
@@ -287,7 +288,7 @@ class Reproduction:
         """The figure, drawn."""
         return self.figure.draw(self.panels)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> Findings:
         """Everything but the data, ready for JSON."""
         from ..references import REFERENCES
         from ..version import __version__

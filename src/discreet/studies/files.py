@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from ..errors import DamagedFile, DiscreetError, InvalidArgument
 from ..simulator.results import METADATA
+from .measures import Number
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,12 +72,10 @@ def save(done: Reproduction, folder: str | Path) -> Path:
     return place
 
 
-class Measured(TypedDict):
+class Measured(Number):
     """A number in the findings of a figure."""
 
     name: str
-    value: float | None
-    standard_error: float | None
 
 
 class Judged(TypedDict):
@@ -134,7 +133,7 @@ def tidy_table(done: Reproduction) -> pa.Table:
     for place, (name, value) in enumerate((("study", figure.study), ("figure", figure.number))):
         column = pa.array([value] * table.num_rows).dictionary_encode()
         table = table.add_column(place, name, column)
-    settings = done.to_dict() | {"panels": [_settings(panel) for panel in done.panels]}
+    settings = {**done.to_dict(), "panels": [_settings(panel) for panel in done.panels]}
     del settings["seconds"]
     return table.replace_schema_metadata({METADATA: json.dumps(settings).encode()})
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
     from ..simulator import Result
@@ -20,6 +20,13 @@ CLEAR = 2.0
 """Standard errors of a difference from which an order counts as seen."""
 
 
+class Number(TypedDict):
+    """A measure as JSON has it."""
+
+    value: float | None
+    standard_error: float | None
+
+
 @dataclass(frozen=True)
 class Measure:
     """A number and its standard error; None where it is a count or a chosen value."""
@@ -27,7 +34,7 @@ class Measure:
     value: float
     error: float | None = None
 
-    def to_dict(self) -> dict[str, float | None]:
+    def to_dict(self) -> Number:
         """JSON-ready: what is not finite becomes null."""
         return {"value": _finite(self.value), "standard_error": _finite(self.error)}
 
