@@ -428,7 +428,7 @@ def test_every_outcome_enters_one_release_and_every_release_has_one_noise(
     for run in (trial._plan.run, trial._run):
         run.kernels = kernels._replace(publish=publish)
     bits: dict[Any, int] = {}
-    trial._plan = trial._plan._replace(units=lambda unit: 1 << int(str(unit)))
+    trial._plan = trial._plan._replace(steps=lambda unit: 1 << int(str(unit)))
     units = 24 if kind == "race" else 40 if kind in KINDS else 600
     for unit in range(units):
         clock.now += 2.0 if kind in KINDS else 0.2

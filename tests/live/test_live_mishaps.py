@@ -40,7 +40,7 @@ from discreet.privacy.source import SECURE
 
 
 def released_sum(trial: Trial, arm: str) -> float:
-    """Sum and noise of the last batch of an arm, in units."""
+    """Sum and noise of the last batch of an arm, in steps."""
     row = next(row for row in trial.report()["arms"] or () if row["arm"] == arm)
     assert row["mean"] is not None
     return round(row["mean"] * row["size"] * SECURE.unit)

@@ -74,7 +74,7 @@ def test_the_pair_costs_the_rows_budget_by_execution(name: str, live: bool) -> N
         none = Pairs(np.zeros(1), np.zeros(1), np.zeros(1))
         pairs = cells(tape, "pairs", none, PublicCells)
         reward = tape.reward(1.0, source.unit, arm=0, batch=0, first=1, rounds=1)
-        # the kernel counts answers in units; the symbol is in units already
+        # the kernel counts answers in steps; the symbol is in steps already
         kernel(scale._replace(unit=1), pairs, 0, reward * total, reward * answered, tape)
         kernel(scale._replace(unit=1), pairs, 0, 0.0, 0.0, tape)
         _, candidates = losses(tape, whole=source.secure)

@@ -200,7 +200,7 @@ class Totals(NamedTuple):
 
 
 class MatrixNoise(NamedTuple):
-    """Range of rewards and its middle, blocks, noise on diagonal, elsewhere and vector; units."""
+    """Range of rewards and its middle, blocks, noise on diagonal, elsewhere and vector; steps."""
 
     low: float
     high: float
@@ -315,7 +315,7 @@ class RangedRelease(RoundRelease):
         return (float(self.low), float(self.high))
 
     def centre(self, grid: Grid) -> float:
-        """The middle of the range, in units; on whole numbers the one below it."""
+        """The middle of the range, in steps; on whole numbers the one below it."""
         low, high = grid.reward(float(self.low)), grid.reward(float(self.high))
         return (low + high) // 2 if grid.source.secure else (low + high) / 2
 
@@ -403,7 +403,7 @@ class Vectors(NamedTuple):
 
 
 class VectorNoise(NamedTuple):
-    """Range of rewards and its middle, blocks, noise per length in the 1-norm, unit."""
+    """Range of rewards and its middle, blocks, noise per length in the 1-norm, steps of 1."""
 
     low: float
     high: float

@@ -43,7 +43,7 @@ class Curator:
         self._plan, self.policy, self._terms = plan, plan.policy, terms
         self._run: Run = plan.run
         self.guarantee = guarantee
-        self._default, self._missing = default, plan.units(default) or 0
+        self._default, self._missing = default, plan.steps(default) or 0
         self._clock = check_clock(clock)
         self._lock = threading.RLock()
         self._process = os.getpid()
@@ -103,7 +103,7 @@ class Curator:
                 now = self._settle()
                 unit = check_unit(unit)
                 member = self._store.member(unit)
-                value = self._plan.units(outcome)
+                value = self._plan.steps(outcome)
             except BaseException:
                 del outcome  # an error must not carry it, in no frame of ours
                 raise

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from ..checks import Name
 
 Action = list[int]
-"""The features of the arm that a unit got, in whole units."""
+"""The features of the arm that a unit got, in whole steps."""
 
 
 class Terms(NamedTuple):

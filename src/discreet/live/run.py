@@ -149,7 +149,7 @@ class Run(ABC):
         """The arm of whoever comes next."""
 
     def action_of(self, context: Context, arm: int) -> Action | None:
-        """The features of that arm in whole units; None for runs without contexts."""
+        """The features of that arm in whole steps; None for runs without contexts."""
         return None
 
     def joined(self, action: Action | None, slot: int) -> Self:

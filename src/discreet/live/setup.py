@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .stores.base import Json
 
 
-class Chances(NamedTuple):
+class Sources(NamedTuple):
     """Where noise comes from, and the choices of sampling rules."""
 
     source: Source
@@ -52,8 +52,8 @@ class Plan(NamedTuple):
     guarantee: Guarantee
     """of one outcome"""
     outcome_range: tuple[float, float]
-    units: Callable[[object], int | None]
-    """an outcome as a whole number of units; None if it is no number of the range"""
+    steps: Callable[[object], int | None]
+    """an outcome as a whole number of steps; None if it is no number of the range"""
     range_fix: str
     """what to do about an outcome out of range"""
     settings: Json
@@ -110,16 +110,16 @@ def finite_plan(
     outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     streams: bool | None, window: int | None, shares: Sequence[float],
     planned: int | None, estimate: bool | None, trend: bool = False,
-    chances: Chances | None = None, **contexts: object,
+    sources: Sources | None = None, **contexts: object,
 ) -> Plan:  # fmt: skip
     """Arms that are the same for everybody. `planned`: how many there were in the beginning;
-    `estimate`: whether missing outcomes are estimated, None for where that can be; `chances`: those
+    `estimate`: whether missing outcomes are estimated, None for where that can be; `sources`: those
     of a rehearsal. A trial gives none, and gets secure ones."""
     for name, value in contexts.items():
         if value is not None:
             raise _no_contexts(name, policy)
     row = row_for_goal(policy, goal, risk)
-    if chances is None and not protects_whole_run(row):
+    if sources is None and not protects_whole_run(row):
         raise UnsupportedBudget(
             "policy", "be private over the whole run of a live trial",
             f"{row.name}: {row.guarantee.short()}",
@@ -127,9 +127,9 @@ def finite_plan(
             "Rehearsal runs any policy, on made-up outcomes",
         )  # fmt: skip
     low, high = check_range((0.0, 1.0) if outcome_range is None else outcome_range)
-    drawn = chances or Chances(SECURE, SystemRandomness(), None)
+    drawn = sources or Sources(SECURE, SystemRandomness(), None)
     setting = row.setting(arms, check_horizon(horizon), drawn.source)
-    if chances is None and not row.release.is_live:
+    if sources is None and not row.release.is_live:
         raise InvalidArgument(
             "policy", "have secure noise for a live trial", str(row.release),
             f"policies you can use: {', '.join(rows_for_trials())}",
@@ -168,7 +168,7 @@ def finite_plan(
                 policy, more, horizon=horizon, goal=goal, risk=risk, outcome_range=outcome_range,
                 intervals=intervals, binary=binary, streams=True, window=places,
                 shares=[*shares, *[0.0] * (more - len(shares))], trend=trend, planned=first,
-                estimate=pairs, chances=chances,
+                estimate=pairs, sources=sources,
             )  # fmt: skip
 
         grown = with_arms
@@ -182,7 +182,7 @@ def finite_plan(
         run,
         row.guarantee,
         (low, high),
-        units_of(low, high, lambda number: round((number - low) / (high - low) * SECURE.unit)),
+        steps_of(low, high, lambda number: round((number - low) / (high - low) * SECURE.unit)),
         "record what was measured, or set outcome_range when the trial is planned",
         settings,
         grown,
@@ -286,22 +286,22 @@ def context_plan(
         ContextRun(policy, setting, members, length, SystemRandomness()),
         policy.stated(release.guarantee(size)),
         (grid.low, grid.high),
-        units_of(grid.low, grid.high, grid.reward),
+        steps_of(grid.low, grid.high, grid.reward),
         "record what was measured, scaled to the range; adac-oful takes low=..., high=...",
         {"dimension": size, "longest": length, "batch": members},
     )
 
 
-def units_of(
+def steps_of(
     low: float, high: float, scaled: Callable[[float], int]
 ) -> Callable[[object], int | None]:
-    """A function that makes whole units of outcomes."""
+    """A function that makes whole steps of outcomes."""
 
-    def units(outcome: object) -> int | None:
+    def steps(outcome: object) -> int | None:
         number = number_of(outcome)
         return None if number is None or not low <= number <= high else scaled(number)
 
-    return units
+    return steps
 
 
 def _no_contexts(argument: str, policy: Policy | LinearPolicy) -> InvalidArgument:

@@ -21,7 +21,7 @@ from ..checks import Name, amount
 from ..errors import InvalidArgument, TrialError, UnknownUnit
 from ..policies import Policy
 from ..privacy.source import REHEARSED
-from .setup import Chances, Plan, finite_plan
+from .setup import Plan, Sources, finite_plan
 from .trial import Trial
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class RehearsedTrial(Trial):
     """A trial whose noise can be replayed. It protects nobody, and is never stored."""
 
     def __init__(self, rng: Generator, *arguments: Any, **options: Any) -> None:
-        self._chances = Chances(REHEARSED, SeededRandomness(rng), rng)
+        self._sources = Sources(REHEARSED, SeededRandomness(rng), rng)
         super().__init__(*arguments, **options)
         conditions = (*self.guarantee.conditions, CAVEAT)
         self.guarantee = replace(self.guarantee, conditions=conditions)
@@ -70,7 +70,7 @@ class RehearsedTrial(Trial):
                 "dimension", "be left out: a rehearsal has no contexts", contexts, "leave it out"
             )
         assert isinstance(policy, Policy)
-        return finite_plan(policy, arms, chances=self._chances, **options)
+        return finite_plan(policy, arms, sources=self._sources, **options)
 
     @property
     def horizon(self) -> int | None:

@@ -50,7 +50,7 @@ def strength(epsilon: float, delta: float = 0.0) -> Strength:
     right = 0.5 * (1.0 + advantage)
     prior = SUSPICION / (1.0 - SUSPICION)
     after = 1.0 / (1.0 + 1.0 / (prior * odds))  # posterior odds are at most e^ε times prior odds
-    leak = f", but for a chance of {delta:.3g}" if delta else ""
+    leak = f", except with probability {delta:.3g}" if delta else ""
     sentence = (
         f"ε = {epsilon:g} ({word}): who guesses between two outcomes is right at most "
         f"{_percent(right)} % of the time, not 50 %; odds change by a factor of at most "

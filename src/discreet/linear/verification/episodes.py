@@ -127,8 +127,8 @@ def _linked(kernel: Kernel) -> Function:
 def _action_paths(dimension: int, seed: int) -> list[Actions]:
     """Actions in the unit ball, of length 1 among them."""
 
-    def unit(chance: random.Random) -> list[float]:
-        drawn = [chance.gauss(0.0, 1.0) for _ in range(dimension)]
+    def unit(rng: random.Random) -> list[float]:
+        drawn = [rng.gauss(0.0, 1.0) for _ in range(dimension)]
         length = math.hypot(*drawn)
         return [x / length for x in drawn]
 
@@ -140,15 +140,15 @@ def _action_paths(dimension: int, seed: int) -> list[Actions]:
             yield [1.0 if i == place else 0.0 for i in range(dimension)]
 
     def several() -> Iterator[list[float]]:
-        chance = random.Random(seed)
+        rng = random.Random(seed)
         while True:
-            yield unit(chance)
+            yield unit(rng)
 
     def mixed() -> Iterator[list[float]]:
-        chance = random.Random(seed + 1)
+        rng = random.Random(seed + 1)
         while True:
-            shorter = 1.0 if chance.random() < 0.3 else chance.random()
-            yield [shorter * x for x in unit(chance)]
+            shorter = 1.0 if rng.random() < 0.3 else rng.random()
+            yield [shorter * x for x in unit(rng)]
 
     return [
         Actions("one action", one),

@@ -53,8 +53,8 @@ def affine_map(
     a = np.array([noisy(row, nothing) for row in np.eye(sums)]).T
     b = np.array([noisy(np.zeros(sums), row) for row in np.eye(still.size)]).T
     b = b.reshape(len(constant), still.size)
-    chance = np.random.default_rng(seed)
-    totals, z = chance.normal(size=sums), chance.normal(size=still.size)
+    rng = np.random.default_rng(seed)
+    totals, z = rng.normal(size=sums), rng.normal(size=still.size)
     expected = a @ totals + b @ z
     if not np.allclose(noisy(totals, z), expected, rtol=1e-8, atol=1e-10):
         raise NotAffine("its estimate is no sum of rewards and noise")
@@ -108,9 +108,9 @@ def verify_phases(
 
 def _subsets(arms: int, dimension: int, seed: int) -> Iterator[Ints]:
     """All actions, then ever fewer."""
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     left = list(range(arms))
     while len(left) > 1:
         yield np.array(left)
-        chance.shuffle(left)
+        rng.shuffle(left)
         left = sorted(left[: max(1, len(left) * 2 // 3)])

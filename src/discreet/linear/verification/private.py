@@ -249,11 +249,11 @@ def _check_rows(
     kept: Callable[[list[float]], list[float]], size: int, whole: bool, limit: float, seed: int
 ) -> None:
     """Whether what is kept of rows of all sizes has a length of 1 at most, and a reward within
-    the limit; in whole units if `whole`."""
-    chance, one = random.Random(seed), float(RESOLUTION if whole else 1)
+    the limit; in whole steps if `whole`."""
+    rng, one = random.Random(seed), float(RESOLUTION if whole else 1)
     for number in range(ROWS):
-        much = 10.0 ** chance.uniform(-3.0, 4.0) if number % 2 else 1.0
-        row: list[float] = [one * much * chance.gauss(0.0, 1.0) for _ in range(size + 1)]
+        much = 10.0 ** rng.uniform(-3.0, 4.0) if number % 2 else 1.0
+        row: list[float] = [one * much * rng.gauss(0.0, 1.0) for _ in range(size + 1)]
         found = kept([round(x) for x in row] if whole else row)
         length = math.hypot(*found[:size])
         if length > one * (1.0 + 1e-12) or abs(found[size]) > limit:
