@@ -147,12 +147,7 @@ def at_risk(policy: Any, risk: float | None) -> Any:
 
 def claimed_by(name: str, study: Study) -> Budget:
     """The claim of one's own mechanism: the budget that was given."""
-    from ..privacy.budgets import budget_from
-
-    budget = budget_from(
-        epsilon=study.epsilon, delta=study.delta, rho=study.rho, renyi_alpha=study.renyi_alpha,
-        mu=study.mu,
-    )  # fmt: skip
+    budget = study.budget()
     if budget is None:
         raise InvalidArgument(
             "epsilon", f"be given: it is what {name} claims", None, "add --epsilon 1, or --rho .5"

@@ -116,8 +116,6 @@ def check_bounds(law: Law) -> None:
 
 def policies_of(names: Sequence[str], study: Study) -> list[Any]:
     """The named rows: the budget for the private ones, each option for those that take it."""
-    from ..privacy.budgets import budget_from
-
     catalogue = linear.catalogue(names)
     for place, name in enumerate(names):
         if name not in catalogue:
@@ -125,10 +123,7 @@ def policies_of(names: Sequence[str], study: Study) -> list[Any]:
         if name in names[:place]:
             raise InvalidArgument("policy", "be named once", name, "drop one of the two")
     rows = [catalogue[name] for name in names]
-    budget = budget_from(
-        epsilon=study.epsilon, delta=study.delta, rho=study.rho, renyi_alpha=study.renyi_alpha,
-        mu=study.mu,
-    )  # fmt: skip
+    budget = study.budget()
     options = study.policy_options()
     known = sorted({name for row in rows for name in row.options})
     for name, value in options.items():

@@ -161,7 +161,7 @@ class RoundPlayer(Player):
         return False
 
 
-class LinearWork(RegretWork):
+class LinearWork(RegretWork[LinearPolicy, LinearProblem]):
     """All runs of one linear policy."""
 
     def __init__(
