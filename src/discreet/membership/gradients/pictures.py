@@ -1,4 +1,4 @@
-"""Pictures: trade-off curves on log axes, and targets beside what they leak."""
+"""Pictures: trade-off curves on log axes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ...types import Floats
     from ..result import Scores
-    from .data import Images
 
 SHOWN = (SUM, CENTRED, LOG_MEAN_EXP, SCALAR)
 
@@ -76,28 +74,6 @@ def roc_picture(
         axes.set_xlabel("false alarms")
         if not place:
             axes.set_ylabel("power")
-    return figure
-
-
-def faces_picture(images: Images, distances: Floats, batch: int, count: int = 8) -> Figure:
-    """The images that leak most, in the top row, and least, each with its m of a batch."""
-    import numpy as np
-    from matplotlib.figure import Figure
-
-    order = np.argsort(np.asarray(distances), kind="stable")
-    figure = Figure(figsize=(1.25 * count, 3.5), layout="constrained")
-    for row, (chosen, word) in enumerate(
-        ((order[::-1][:count], "easiest"), (order[:count], "hardest"))
-    ):
-        for place, at in enumerate(chosen):
-            axes = figure.add_subplot(2, count, row * count + place + 1)
-            axes.imshow(images.pixels[at], cmap="gray_r")
-            axes.set_xticks([])
-            axes.set_yticks([])
-            axes.set_title(f"m = {shown(float(distances[at]) / batch)}", fontsize="small")
-            axes.set_xlabel(images.names[int(images.labels[at])], fontsize="small")
-            if not place:
-                axes.set_ylabel(word)
     return figure
 
 
