@@ -333,7 +333,7 @@ def attack_of(name: str) -> Adversary:
 
 
 def levels_of(text: str | None) -> tuple[float, ...]:
-    """Levels between commas; a few usual ones unless told."""
+    """Levels between commas; default: a few usual ones."""
     return LEVELS if text is None else tuple(numbers("levels", text))
 
 

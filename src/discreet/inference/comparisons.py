@@ -42,7 +42,7 @@ def differences(
     """Intervals for the difference of every arm and one other, at any time.
 
     `against` is the control, by name; without it the arm with the highest estimate. All hold at
-    once unless told: comparing with the best after looking takes that. Where missing outcomes are
+    once by default: comparing with the best after looking takes that. Where missing outcomes are
     estimated, of the means of those who answer. Of a trial in epochs (`trend=True`), within them.
     """
     epochs = epochs_of(source)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from .run import Outcomes
 
 MOST_CELLS = 4
-"""An epoch has at most so many times its least size, unless told."""
+"""Default: an epoch has at most so many times its least size."""
 
 
 def serves_epochs(policy: Policy) -> bool:

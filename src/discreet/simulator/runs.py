@@ -343,7 +343,7 @@ def check_law(policy: Policy | OwnPolicy, law: Law) -> None:
 
 
 def any_rewards() -> str:
-    """The rows that serve rewards of any size, private ones first."""
+    """The policies for rewards of any size, private ones first."""
     rows = [entry for entry in CATALOGUE.values() if entry.example().bounds is None]
     return ", ".join(entry.name for entry in sorted(rows, key=lambda entry: not entry.budgets))
 

@@ -95,7 +95,7 @@ def best_gradient(
 
 
 def dirac(references: References, norm: float, *, coordinate: int | None = None) -> Array:
-    """R e_j; unless told, j is the coordinate with the largest (Ĉ⁻¹)_jj, which leaks most."""
+    """R e_j; by default j is the coordinate with the largest (Ĉ⁻¹)_jj, which leaks most."""
     import numpy as np
 
     _positive("norm", norm)
