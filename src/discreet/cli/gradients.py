@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ..errors import DiscreetError, InvalidArgument
+from ..errors import InvalidArgument
 from .options import Json, whole
-from .output import check_path, print_json, print_table, print_text
+from .output import check_path, print_json, print_table, print_text, save_picture
 
 if TYPE_CHECKING:
     from ..membership.gradients.experiments import Experiment, Scale
@@ -365,15 +365,9 @@ def experiment_of(
 
 def _draw(experiment: Experiment, found: dict[Any, Any], path: Path) -> None:
     from ..membership.gradients.pictures import roc_picture
-    from ..simulator.files import written_whole
 
     predicted = {name: law.auc for name, law in experiment.predicted().items()}
-    figure = roc_picture(found, experiment.leakage, predicted)
-    try:
-        with written_whole(path) as temporary:
-            figure.savefig(temporary, format=path.suffix[1:].lower(), dpi=110)
-    except OSError as error:
-        raise DiscreetError(f"the picture could not be saved: {error}") from None
+    save_picture(roc_picture(found, experiment.leakage, predicted), path, dpi=110)
 
 
 def read_array(argument: str, path: Path) -> Array:

@@ -287,12 +287,12 @@ def save(
         raise DiscreetError(f"the results could not be saved: {error}") from None
 
 
-def save_picture(figure: Figure, path: Path) -> None:
+def save_picture(figure: Figure, path: Path, dpi: int = 150) -> None:
     """Write a picture, whole or not at all; its kind is that of the ending."""
     from ..simulator.files import written_whole
 
     try:
         with written_whole(path) as temporary:
-            figure.savefig(temporary, format=path.suffix[1:].lower(), dpi=150)
+            figure.savefig(temporary, format=path.suffix[1:].lower(), dpi=dpi)
     except OSError as error:
         raise DiscreetError(f"the picture could not be saved: {error}") from None

@@ -115,7 +115,27 @@ class Leakage:
 
 
 @dataclass(frozen=True, eq=False)
-class ExactLeakage(Leakage):
+class ByCurve(Leakage):
+    """Base of those whose trade-off curve is known as a whole."""
+
+    @cached_property
+    def _exact(self) -> Curve:
+        raise NotImplementedError
+
+    @property
+    def advantage(self) -> float:
+        return self._exact.advantage
+
+    @property
+    def auc(self) -> float:
+        return self._exact.auc
+
+    def curve(self, points: int = 2001) -> Curve:
+        return self._exact
+
+
+@dataclass(frozen=True, eq=False)
+class ExactLeakage(ByCurve):
     """The same for Bernoulli columns at every n and d, by convolution."""
 
     law: LossLaw | None = None
@@ -128,24 +148,13 @@ class ExactLeakage(Leakage):
     def power(self, level: float) -> float:
         return self._exact.power_at(level)
 
-    @property
-    def advantage(self) -> float:
-        return self._exact.advantage
-
-    @property
-    def auc(self) -> float:
-        return self._exact.auc
-
     def delta(self, epsilon: float) -> float:
         assert self.law is not None
         return self.law.delta(epsilon, self.subsample)
 
-    def curve(self, points: int = 2001) -> Curve:
-        return self._exact
-
 
 @dataclass(frozen=True, eq=False)
-class ExactGaussianLeakage(Leakage):
+class ExactGaussianLeakage(ByCurve):
     """The same for Gaussian columns without noise at every n and d.
 
     ℓ falls with S = ‖o - z*‖² in the metric C⁻¹, a scaled non-central χ² under both hypotheses:
@@ -173,19 +182,8 @@ class ExactGaussianLeakage(Leakage):
             drawn = ncx2.cdf(quantile * k / (k - 1), self.columns, (k - 1) * a)
         return np.asarray((1.0 - self.subsample) * level + self.subsample * drawn)
 
-    @property
-    def advantage(self) -> float:
-        return self._exact.advantage
-
-    @property
-    def auc(self) -> float:
-        return self._exact.auc
-
     def epsilon(self, delta: float = 1e-5) -> float:
         return self._exact.epsilon(check_delta(delta)) if delta else math.inf
-
-    def curve(self, points: int = 2001) -> Curve:
-        return self._exact
 
     @cached_property
     def _exact(self) -> Curve:
