@@ -56,7 +56,8 @@ def parsed(words: list[str]) -> None:
         context = command.make_context(name, list(words), parent=context)
         if not hasattr(command, "get_command"):
             return
-        name, *words = [*context._protected_args, *context.args]
+        rest: list[str] = list(context._protected_args) + list(context.args)
+        name, words = rest[0], rest[1:]
         command = command.get_command(context, name)
         assert command is not None, name
 

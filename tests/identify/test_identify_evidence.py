@@ -327,7 +327,9 @@ def test_a_trial_by_evidence_outlives_its_process(tmp_path: Any) -> None:
         arm = trial.assign(unit)
         trial.record(unit, float(chance.random() < (0.9 if arm == "A" else 0.2)))
     assert trial.recommendation == "A"
-    low, high = trial.report()["arms"][0]["interval"]
+    arms = trial.report()["arms"]
+    assert arms is not None
+    low, high = arms[0]["interval"]
     assert 0.0 < low < high <= 1.0
     trial.close()
 

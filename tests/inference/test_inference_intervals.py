@@ -321,7 +321,9 @@ def test_a_trial_shows_its_intervals(tmp_path: Path) -> None:
         trial.record(unit, 20.0 if trial.assign(unit) == "A" else 10.0)
     report = trial.report()
     assert report["intervals"] == {"kind": "anytime", "level": 0.95}
-    for arm in report["arms"]:
+    arms = report["arms"]
+    assert arms is not None
+    for arm in arms:
         low, high = arm["interval"]
         assert 10.0 <= low <= high <= 20.0  # equal if the noise puts the mean beyond the range
     assert "95 % interval" in str(trial)
@@ -329,7 +331,7 @@ def test_a_trial_shows_its_intervals(tmp_path: Path) -> None:
     assert again == intervals(trial)
     with pytest.raises(InvalidArgument, match="was fixed when the trial was created"):
         intervals(trial, kind="looks")
-    assert [[row.low, row.high] for row in again] == [arm["interval"] for arm in report["arms"]]
+    assert [[row.low, row.high] for row in again] == [arm["interval"] for arm in arms]
     trial.close()
     with discreet.Trial.load(path) as loaded:
         assert loaded.report() == report
@@ -366,7 +368,7 @@ def test_a_saved_report_can_be_shown(tmp_path: Path) -> None:
     assert "95 % intervals, looks, each" in shown.output
     as_json = json.loads(CliRunner().invoke(app, ["show", str(path), "--json"]).output)
     assert [row["low"] for row in as_json["intervals"]["rows"]] == [
-        arm["interval"][0] for arm in report["arms"]
+        arm["interval"][0] for arm in report["arms"] or ()
     ]
     for broken in ("{", "[]", '{"record": {"recorded": {}}}'):
         path.write_text(broken)

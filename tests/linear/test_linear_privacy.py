@@ -294,7 +294,8 @@ def test_printed_guarantees_are_void_where_assumptions_break(
         assert "ρ = 0.3" in found.conditions[0]
     result = linear.simulate(printed, problem, horizon=200, runs=1, seed=1)
     assert result.guarantee == found
-    assert result.summary()["guarantee"]["conditions"] == list(found.conditions)
+    summary: Any = result.summary()
+    assert summary["guarantee"]["conditions"] == list(found.conditions)
 
 
 def test_sums_do_not_mind_long_actions() -> None:

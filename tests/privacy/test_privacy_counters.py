@@ -145,7 +145,7 @@ def test_counters_together_are_exact_in_integers_and_the_same_on_lists() -> None
         rewards = [step if each == step % 2 else 0 for each in range(arms)]
         sums = [add_one(apart, levels, 1.0, each, r, three) for each, r in enumerate(rewards)]
         assert lists.prefix == array.prefix.tolist() == sums
-    assert [list(part) for part in lists] == [part.tolist() for part in array]
+    assert [list(part) for part in lists] == [list(part) for part in array]
     assert all(isinstance(x, int) for part in lists for x in part)
 
 
@@ -195,7 +195,7 @@ def test_lists_and_integer_arrays_agree_under_noise(hybrid: bool) -> None:
     one, two = np.random.default_rng(4), np.random.default_rng(4)
     for reward in range(200):
         assert add(lists, levels, 1.0, 0, reward, one) == add(array, levels, 1.0, 0, reward, two)
-    assert [list(part) for part in lists] == [part.tolist() for part in array]
+    assert [list(part) for part in lists] == [list(part) for part in array]
 
 
 @pytest.mark.parametrize("hybrid", [False, True])

@@ -286,9 +286,9 @@ def test_answers_and_noises_about_one_reward_add_up() -> None:
     tape = Tape()
     r, other = reward(tape), reward(tape)
     one, two = noisy(tape, 4.0), noisy(tape, 4.0)
-    answers: list[Form] = [
-        symbolic(SIMULATED).kernels["response"](about, epsilon, tape)
-        for about, epsilon in ((r, 0.5), (r, 0.25), (other, 2.0))
+    response: Any = symbolic(SIMULATED).kernels["response"]
+    answers = [
+        response(about, epsilon, tape) for about, epsilon in ((r, 0.5), (r, 0.25), (other, 2.0))
     ]
     tape.numbers += [r + one + two, one - 0.5 * two, *answers]
     system, (found, second) = losses(tape)

@@ -98,6 +98,7 @@ def test_the_planner_answers_as_the_page_does() -> None:
     features = next(reason for reason in found.why if reason.startswith("Features"))
     assert f"{ENOUGH['public']:,}" in features
     assert "left out" in features
-    assert found.to_dict()["question"]["contexts"] == "public"
+    said: Any = found.to_dict()
+    assert said["question"]["contexts"] == "public"
     with pytest.raises(InvalidArgument, match="contexts"):
         plan([0.7, 0.4], horizon=2000, contexts="secret")
