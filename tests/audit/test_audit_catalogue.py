@@ -5,15 +5,19 @@ By construction a false alarm has probability at most 1e-6 a row; seeds are fixe
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import typer
+from typer.testing import CliRunner
 
 import discreet
 import discreet.linear as linear
 from discreet.audit import Identifications, TrialRuns, attack, audit, candidates
 from discreet.audit.candidates import short_horizon
 from discreet.audit.contexts import streams
-from discreet.audit.table import page
+from discreet.audit.table import main, page, rows
 from discreet.audit.transcripts import ABSENT
 from discreet.identify import identifier
 from discreet.policies import CATALOGUE
@@ -122,3 +126,31 @@ def test_live_trials_keep_their_claim(
     assert not result.is_violation, result
     assert result.transcripts >= 1_600
     assert (runs.sample(0, 1, np.random.default_rng(1)).numbers > ABSENT).any()
+
+
+def test_some_lines_of_the_page_can_be_attacked_anew(tmp_path: Path) -> None:
+    """The others stay as they were, in the order of the whole; what is missing is named."""
+    path = tmp_path / "audits.md"
+    names = [name for name, _ in rows()]
+    assert len(names) == len(set(names)) > 50
+    tried = ["ldp-ucb-b", "adap-ucb (live release)"]
+    old = {
+        name: f"| {name} | claimed | 0 | 1 | 0.5 | 7 | inputs of old | event |" for name in names
+    }
+    leaking = "| dp-ucb | claimed | 0 | 1.000 | 1.500: violation | 7 | inputs of old | event |"
+    path.write_text(
+        "\n".join([*reversed(old.values()), leaking]).replace("jdp-ts", "no longer there")
+    )
+    asked = [word for name in tried for word in ("--only", name)]
+    app = typer.Typer()
+    app.command()(main)
+    told = CliRunner().invoke(app, ["--seconds", "0.2", "--output", str(path), *asked])
+    assert told.exit_code == 0, told.output
+    lines = [line for line in path.read_text().splitlines() if line.startswith("| ")][1:]
+    assert [line.split(" | ")[0][2:] for line in lines] == [n for n in names if n != "jdp-ts"]
+    changed = [line for line in lines if "inputs of old" not in line]
+    assert [line.split(" | ")[0][2:] for line in changed] == tried
+    assert path.read_text().endswith("Violations: dp-ucb.\n\nNot attacked: jdp-ts.\n")
+    wrong = CliRunner().invoke(app, ["--only", "no-such-row"])
+    assert wrong.exit_code == 2
+    assert "error: no line of the page is called no-such-row" in wrong.stderr
