@@ -17,6 +17,7 @@ import discreet.linear as linear
 from discreet.audit import Identifications, TrialRuns, attack, audit, candidates
 from discreet.audit.candidates import short_horizon
 from discreet.audit.contexts import streams
+from discreet.audit.identification import responses
 from discreet.audit.table import main, page, rows
 from discreet.audit.transcripts import ABSENT
 from discreet.identify import identifier
@@ -78,7 +79,8 @@ def test_rows_whose_first_batch_is_long_are_seen_to_release(
     row = subjects[0].policy
     result = attack(subjects, row.guarantee, name=name, transcripts=60_000, seed=1, confidence=SURE)
     assert not result.is_violation, result
-    assert result.epsilon_lower > 0.25
+    # with public contexts the arm of the one who differs is seen, and what is released along it
+    assert result.epsilon_lower > (0.7 if name == "blocks-ts" else 0.25)
 
 
 def test_trees_behind_a_start_phase() -> None:
@@ -100,6 +102,16 @@ def test_no_violation_in_an_intact_identifier(name: str) -> None:
     result = attack(subjects, row.guarantee, transcripts=40_000, confidence=SURE, seed=1)
     assert not result.is_violation, result
     assert result.epsilon_lower > 1.0, result
+
+
+def test_in_the_local_model_a_single_response_is_seen() -> None:
+    """Before it is summed up with others, which hide it on top of its own coin."""
+    row = identifier("local-evidence-tt", epsilon=1.0)
+    (response,) = responses(row)
+    result = attack([response], row.guarantee, transcripts=40_000, confidence=SURE, seed=1)
+    assert not result.is_violation, result
+    assert result.epsilon_lower > 0.85, result
+    assert not responses(identifier("evidence-tt", epsilon=1.0))
 
 
 def test_no_violation_in_evidence() -> None:

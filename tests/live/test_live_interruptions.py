@@ -172,19 +172,11 @@ def test_what_is_in_memory_is_what_a_reload_would_give(tmp_path: Path, noise: Co
         at += 3
 
 
-ROW, DP_IMED = policy("adap-klucb", epsilon=1.0), policy("dp-imed", epsilon=100.0)
-TOP_TWO = identifier("adap-tt", epsilon=1.0)
+ROW = policy("adap-klucb", epsilon=1.0)
 UNIFORM = identifier("uniform", epsilon=1.0, participants=4)
-IDENTIFY: dict[str, Any] = {"goal": "identify", "risk": 0.1}
 KINDS: dict[str, tuple[int, Callable[..., Trial]]] = {
-    "streams": (1, lambda **options: Trial(ROW, 2, window=1, missing=0.0, **options)),
     "pairs": (2, lambda **options: Trial(ROW, 2, window=1, **options)),
-    "top two": (1, lambda **options: Trial(TOP_TWO, 2, missing=0.0, **IDENTIFY, **options)),
     "looks": (1, lambda **options: Trial(UNIFORM, 2, missing=0.0, goal="identify", **options)),
-    "epochs": (
-        1,
-        lambda **options: Trial(DP_IMED, 2, trend=True, window=4, missing=0.0, **options),
-    ),
 }
 """Noisy numbers of a release, and the trial."""
 
@@ -192,7 +184,7 @@ KINDS: dict[str, tuple[int, Callable[..., Trial]]] = {
 @pytest.mark.parametrize("stored", ["memory", "files"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.usefixtures("no_sync")
-def test_streams_draw_no_block_twice_wherever_the_end_of_a_trial_is_interrupted(
+def test_no_block_is_drawn_twice_wherever_the_end_of_a_trial_is_interrupted(
     kind: str, stored: str, tmp_path: Path, noise: CountedNoise
 ) -> None:
     """At one in 13 lines of a call that closes all blocks and of the one that releases them (in
@@ -233,6 +225,37 @@ def test_streams_draw_no_block_twice_wherever_the_end_of_a_trial_is_interrupted(
             break
         at += 13 if stored == "memory" else 61
     assert went_on > refused / 4 > 0
+
+
+@pytest.mark.parametrize("stored", [True, False])
+@pytest.mark.parametrize("local", [True, False])
+def test_noise_that_was_drawn_is_stored_or_the_trial_goes_no_further(
+    local: bool, stored: bool, noise: CountedNoise, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An interrupt just before the store takes a release, or a local response, and just after."""
+    trial = Trial(policy("ldp-ucb-l", epsilon=1.0) if local else ROW, 2, streams=False)
+    trial.assign("x")
+    name = "record" if local else "release"
+    write = getattr(MemoryStore, name)
+
+    def torn(self: Any, *arguments: Any) -> None:
+        if stored:
+            write(self, *arguments)
+        raise Interrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(MemoryStore, name, torn)
+        with pytest.raises(Interrupt):
+            trial.record("x", 1.0)
+    assert len(noise.drawn) == 1
+    for _ in range(2):
+        if stored:
+            trial.record("x", 1.0)
+            assert trial.report()["releases"] == 1
+        else:
+            with pytest.raises(TrialError, match="noise is never drawn twice"):
+                trial.record("x", 1.0)
+    assert len(noise.drawn) == 1
 
 
 @pytest.mark.parametrize("kind", ["streams", "batches"])
