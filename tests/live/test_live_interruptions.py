@@ -227,37 +227,6 @@ def test_no_block_is_drawn_twice_wherever_the_end_of_a_trial_is_interrupted(
     assert went_on > refused / 4 > 0
 
 
-@pytest.mark.parametrize("stored", [True, False])
-@pytest.mark.parametrize("local", [True, False])
-def test_noise_that_was_drawn_is_stored_or_the_trial_goes_no_further(
-    local: bool, stored: bool, noise: CountedNoise, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An interrupt just before the store takes a release, or a local response, and just after."""
-    trial = Trial(policy("ldp-ucb-l", epsilon=1.0) if local else ROW, 2, streams=False)
-    trial.assign("x")
-    name = "record" if local else "release"
-    write = getattr(MemoryStore, name)
-
-    def torn(self: Any, *arguments: Any) -> None:
-        if stored:
-            write(self, *arguments)
-        raise Interrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(MemoryStore, name, torn)
-        with pytest.raises(Interrupt):
-            trial.record("x", 1.0)
-    assert len(noise.drawn) == 1
-    for _ in range(2):
-        if stored:
-            trial.record("x", 1.0)
-            assert trial.report()["releases"] == 1
-        else:
-            with pytest.raises(TrialError, match="noise is never drawn twice"):
-                trial.record("x", 1.0)
-    assert len(noise.drawn) == 1
-
-
 @pytest.mark.parametrize("kind", ["streams", "batches"])
 def test_a_call_from_within_a_call_is_refused(kind: str, noise: CountedNoise) -> None:
     """A signal handler may look at the trial at any moment: it must not release what is being
@@ -515,6 +484,26 @@ def test_failures_of_the_store_carry_no_outcome(
     with pytest.raises(OSError, match="No space") as failure:
         trial.record("x", SECRET)
     assert not carries(failure.value)
+
+
+def test_contexts_of_a_batch_that_is_given_up_are_erased_by_the_next_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The horizon cuts it off; an interrupt comes between knowing that and erasing it."""
+    row = linear.policy("private-linucb", epsilon=1.0)
+    trial = linear.Trial(row, 2, dimension=1, horizon=2, batch=4)
+    trial.assign("x", [[0.5], [0.5]])
+
+    def interrupted(self: Any, key: str) -> None:
+        raise Interrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Trial, "_abandon", interrupted)
+        with pytest.raises(Interrupt):
+            trial.assign("y", [[0.5], [0.5]])
+    assert len(open_block(trial).places) == 2
+    assert trial.status == "finished"
+    assert not open_block(trial).places
 
 
 def test_failures_of_the_store_carry_no_private_context(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -276,22 +276,6 @@ def test_further_places_wait_for_the_units_own_deadline(clock: Clock) -> None:
     assert trial.guarantee.budget.epsilon == 2.0  # type: ignore[attr-defined]
 
 
-def test_who_was_released_may_take_another_place(clock: Clock, noise: CountedNoise) -> None:
-    trial = stream_trial(clock=clock, contributions=2, first=1, window=1)
-    trial.assign("x")
-    clock.now += 14.0
-    assert trial.settle()
-    trial.assign("x")
-    assert trial.rounds == 2
-
-
-def test_evidence_of_batches_that_fill_place_by_place() -> None:
-    """Batches of 1, 2, 4, … single places: the last that is full stands behind the mean."""
-    run = run_of(Trial(policy("lazy-dp-ts", epsilon=1.0), 2, deadline=1.0, default=0.0))
-    found = [run.evidence_of(run.streams._replace(closed=(n, 0)), 0) for n in range(1, 9)]
-    assert found == [1, 1, 2, 2, 2, 2, 4, 4]
-
-
 # --- neighbours, crashes, interruptions ----------------------------------------------------------
 
 
