@@ -26,6 +26,7 @@ from discreet.live.streams import key_of
 from discreet.live.top_two import TopTwoRun
 from discreet.policies import policy
 from discreet.policies.races import race_marks, threshold
+from discreet.policies.schedules import LONGEST
 from discreet.privacy import secure
 from discreet.privacy.source import SECURE
 
@@ -203,6 +204,36 @@ def test_the_last_looks_of_a_race_are_held_after_its_end(clock: Clock) -> None:
     report = trial.report()
     assert report["looks"] == sum(mark <= 12 for mark in marks)
     assert sum(row["size"] for row in report["arms"]) == 24
+
+
+def test_once_nobody_comes_any_more_full_blocks_alone_are_looked_at(clock: Clock) -> None:
+    """Of an elimination, whose blocks close where the trial ends: one that was cut off says less
+    than the rule counts on."""
+    row = policy("dp-se", epsilon=1.0)
+    run = run_of(Trial(row, 2, horizon=10_000, deadline=1.0, default=0.0, clock=clock))
+    phase = run._phase()
+    assert phase > 1
+    assert run.last == LONGEST
+
+    def last(*places: int, looked: int = 0) -> int:
+        ended, streams = run.copy(), run.streams
+        for arm, number in enumerate(places):
+            for _ in range(number):
+                streams = streams.taken(arm, run.length_after)
+        ended.streams, ended.looked = streams.ended(), looked
+        return int(ended.last)
+
+    assert last(0, 0) == last(phase - 1, phase) == last(phase, phase - 1) == 0
+    assert last(phase + 1, phase - 1) == 0
+    assert last(phase, phase) == last(phase + 1, phase + 1) == last(phase, phase + 1) == 1
+    assert last(phase + 1, phase + 1, looked=1) == 1
+    assert last(2 * phase, 2 * phase, looked=1) == 2
+    answered = run.copy()
+    answered.answer, answered.looked = 0, 3
+    assert answered.last == 3
+    race = run_of(trial_of("race", clock=clock))
+    assert race.last == LONGEST
+    assert race.at(race.streams.ended()).last == 0
 
 
 def test_arms_of_a_race_can_be_dropped_but_not_added(clock: Clock) -> None:

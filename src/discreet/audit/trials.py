@@ -1,9 +1,10 @@
 """Live trials: everything that a `Trial` publishes, on two neighbouring lists of outcomes.
 
 After every unit the arm, the status and the report are written down, so the secure noise, the
-batches, the deadline and the files are audited as they run. A draw takes 0.1 ms: a few thousand
-transcripts a second at best, enough for gross faults. An outcome of None never comes; with a
-deadline it is estimated or counts as declared, and whether somebody answers is itself protected.
+batches, the deadline and the files are audited as they run. A draw takes half a millisecond: a
+few hundred transcripts a second at best, enough for gross faults. An outcome of None never comes;
+with a deadline it is estimated or counts as declared, and whether somebody answers is itself
+protected.
 
 >>> import discreet
 >>> runs = TrialRuns(discreet.policy("adap-klucb", epsilon=1.0), (0.0, 1.0), (1.0, 1.0))

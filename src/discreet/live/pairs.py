@@ -130,7 +130,7 @@ class PairRun(StreamRun):
         total, answers = (Noise(kind, x / unit) for x in (self.pair.total, self.pair.answers))
         return pair_recording(total, answers, 1.0 / unit if setting.source.secure else 0.0)
 
-    def completed(self, block: Block, default: int) -> Outcomes:
+    def completed(self, block: Block, default: int | None) -> Outcomes:
         """The outcomes of a block; one that did not come is None, and is estimated."""
         return [block.outcomes.get(slot) for slot in range(len(block.places))]
 

@@ -232,15 +232,18 @@ class Run(ABC):
     ) -> Effect:
         """What happens to an outcome of a unit that has an arm."""
         standing = self.standing(blocks)
-        return rules.accept(member, standing, terms, blocks[standing.block].outcomes, value)
+        return rules.accept(member, standing, terms, blocks[standing.block].outcomes, value, now)
 
-    def completed(self, block: Block, default: int) -> Outcomes:
-        """The outcomes of a block; one that did not come counts as declared, randomised if all
-        are."""
-        outcomes = dict(block.outcomes)
-        for slot in rules.missing(len(block.places), outcomes):
-            outcomes[slot] = self.respond(default) if self.is_local else default
-        return [outcomes[slot] for slot in range(len(block.places))]
+    def completed(self, block: Block, default: int | None) -> Outcomes:
+        """The outcomes of a block; one that did not come counts as declared, None if all did.
+
+        Where outcomes are randomised the default is as well, for every place and not for the
+        missing ones alone: how long that takes would tell how many they are."""
+        places, outcomes = range(len(block.places)), block.outcomes
+        if default is None:
+            return [outcomes[slot] for slot in places]
+        spare = [self.respond(default) if self.is_local else default for _ in places]
+        return [outcomes.get(slot, spare[slot]) for slot in places]
 
     def gives_up(self, place: Place | None) -> bool:
         """Whether the place that was taken last shows that the horizon cuts its block off."""

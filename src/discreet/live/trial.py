@@ -146,7 +146,7 @@ class Trial(Curator):
 
         Decide by `report()`, or by what is public: that is free.
         """
-        with self._lock:
+        with self._turn():
             run = self._changing("drop")
             if arm not in self._arms:
                 raise InvalidArgument("arm", "be an arm of the trial", arm, f"one of {self._arms}")
@@ -161,13 +161,13 @@ class Trial(Curator):
 
     def __contains__(self, unit: object) -> bool:
         """Whether a unit was assigned an arm."""
-        with self._lock:
+        with self._turn():
             self._usable()
             return self._store.member(check_unit(unit)) is not None
 
     def add(self, arm: Name) -> None:
         """A new arm, with an empty stream: one in K of the places until its first release."""
-        with self._lock:
+        with self._turn():
             run = self._changing("add")
             if arm in self._arms:
                 raise InvalidArgument("arm", "be new", arm, "choose another name")
@@ -188,7 +188,7 @@ class Trial(Curator):
         - "board": somebody who has seen raw outcomes. That is not covered: the guarantee says so.
         """
         reason = one_of("by", by, *REASONS)
-        with self._lock:
+        with self._turn():
             run = self._changing("stop")
             if reason == "board" or not run.streams.over:
                 self._change(run.ended(), {"by": reason})
@@ -196,7 +196,7 @@ class Trial(Curator):
     def finish(self, discard: bool = False) -> None:
         """No more units. Open blocks close now, each is released when its last member is due: they
         are disjoint, so this costs nothing. `discard`: they are erased instead."""
-        with self._lock:
+        with self._turn():
             run = self._changing("finish")
             if run.streams.over:
                 return
@@ -230,39 +230,41 @@ class Trial(Curator):
     @property
     def rounds(self) -> int:
         """Assignments whose outcomes are used, so far."""
-        return self._shown().standing.rounds
+        with self._turn():
+            return self._shown().standing.rounds
 
     @property
     def status(self) -> str:
         """ "collecting" units, "settling" what waits for its release while no unit is taken,
         "finished", or "stuck" if the rule of the policy fails on what was released."""
-        return self._shown().status
+        with self._turn():
+            return self._shown().status
 
     @property
     def recommendation(self) -> Name | None:
         """The best arm, wrong with probability at most `risk`, once a trial that identifies has
         stopped."""
-        with self._lock:
+        with self._turn():
             self._shown()
             answer = self._run.answer
             return None if answer is None else self._arms[answer]
 
     def report(self) -> Report:
         """Releases and public counts, ready for JSON."""
-        with self._lock:
+        with self._turn():
             shown = self._shown()
             shown = shown._replace(record=self._plan.record(self._run, self._arms))
             return reports.report_of(shown, self._run)  # type: ignore[arg-type]
 
     def public_record(self) -> Record | None:
         """What was released, and what is known of the noise in it: all that intervals use."""
-        with self._lock:
+        with self._turn():
             self._shown()
             return self._plan.record(self._run, self._arms)
 
     def public_epochs(self) -> EpochRecord | None:
         """Of a trial with `trend=True`: what was released in every epoch, for differences."""
-        with self._lock:
+        with self._turn():
             shown = self._shown()
             if not isinstance(self._run, EpochRun):
                 return None
@@ -271,7 +273,7 @@ class Trial(Curator):
     def estimates(self, actions: Features) -> list[Estimate]:
         """For features as `assign` takes them: the estimated mean outcome of every arm, and how far
         the truth may be from it if the policy's assumptions hold. Made of releases alone."""
-        with self._lock:
+        with self._turn():
             self._shown()
             found = self._plan.estimates(self._run, actions)
             return [
@@ -284,7 +286,9 @@ class Trial(Curator):
 
     def __repr__(self) -> str:
         kind = f"<Trial of {self.policy.name}, {len(self._arms)} arms"
-        with self._lock:
+        if self._is_inside:  # a debugger's, or an error-reporting tool's
+            return f"{kind}, in a call: {self.guarantee.short()}>"
+        with self._turn():
             if self._closed:
                 return f"{kind}, closed: {self.guarantee.short()}>"
             shown = self._shown()
@@ -301,7 +305,7 @@ class Trial(Curator):
         A trial has one file: of two copies each could release the same block, and two noisy
         answers about the same people reveal more than one.
         """
-        with self._lock:
+        with self._turn():
             self._usable()
             store = FileStore(path)
             if self._store.place == store.place:
@@ -311,8 +315,9 @@ class Trial(Curator):
                     f"the trial is stored in {self._store.place} and must not be copied; close it, "
                     "move all its files and load it from there"
                 )
+            self._saving = store  # noted first: one of the two goes on, whatever interrupts this
             store.adopt(self._store, self._fixed)
-            self._store = store
+            self._store, self._saving = store, None
 
     @classmethod
     def load(
@@ -349,9 +354,6 @@ class Trial(Curator):
             for unit in {place.unit for block in store.blocks.values() for place in block.places}:
                 check_unit(unit)
             trial._rebuild()
-            for key, block in dict(store.blocks).items():
-                if block.places and trial._run.gives_up(block.places[-1]):
-                    trial._abandon(key)
             return trial
         except DamagedFile as error:
             damage = str(error)
@@ -362,9 +364,11 @@ class Trial(Curator):
     def close(self) -> None:
         """End the use of this object. A trial that was saved can be loaded again; of one that
         was not, the outcomes are erased."""
-        with self._lock:
+        with self._lock:  # also from within a call: a signal handler may end the process
             self._closed = True
             self._store.close()
+            if self._saving is not None:
+                self._saving.close()
 
     def __enter__(self) -> Self:
         return self

@@ -37,7 +37,9 @@ _DUMMIES = 50
 _IN_A_ROW = 8
 """Windows that fail one after the other before they are made longer."""
 _FINE = get_clock_info("thread_time").resolution <= 1e-6
-_lock = threading.Lock()
+_lock = threading.RLock()
+"""Of one draw at a time. A signal handler may come in the middle of one, and draw for another
+trial: what is left of the window then fits it, or the window has failed."""
 
 
 class Measurement(Protocol):

@@ -46,6 +46,12 @@ class Block:
         self.outcomes: dict[int, int] = {}
         """by slot, in whole steps; of a local release, what was made of them"""
 
+    def copy(self) -> Block:
+        """The same places and outcomes, in another object."""
+        other = Block()
+        other.places, other.outcomes = self.places.copy(), self.outcomes.copy()
+        return other
+
     @property
     def due(self) -> float | None:
         """When it is released, once it is full and if there is a deadline."""
