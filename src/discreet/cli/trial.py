@@ -25,7 +25,7 @@ from .output import print_json, print_text
 
 if TYPE_CHECKING:
     from ..live import Strata, Trial
-    from ..live.documents import Report, StrataReport
+    from ..live.documents import Report
 
 NAME = "trial"
 SUMMARY = "Run a live trial in files: JSON in, JSON out."
@@ -163,7 +163,7 @@ def report(
         write_whole(output, text)
 
 
-def _formed(kind: str, shown: Report | StrataReport, words: str, table: str) -> str:
+def _formed(kind: str, shown: Report, words: str, table: str) -> str:
     """The report in one of its forms; each ends with a line's end."""
     if kind == "json":
         return parser.dumps(shown, allow_nan=False) + "\n"
@@ -182,7 +182,7 @@ def _formed(kind: str, shown: Report | StrataReport, words: str, table: str) -> 
     return words + "\n"
 
 
-def _by_stratum(shown: StrataReport, table: str) -> str:
+def _by_stratum(shown: Report, table: str) -> str:
     """The tables of all strata in one, with a column for the stratum."""
     from ..live.tables import as_csv
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypedDict, final
+from typing import TypedDict
 
 from ..checks import Name
 
@@ -94,7 +94,6 @@ class Estimate(TypedDict):
     width: float
 
 
-@final
 class Report(TypedDict, total=False):
     """The report of a trial, or of a part of it; which entries there are depends on its kind."""
 
@@ -126,22 +125,10 @@ class Report(TypedDict, total=False):
     radius: float | None
     ellipsoid: Ellipsoid | None
     stratum: Name
-    """in a trial by stratum"""
+    """in one of a trial by stratum"""
+    strata: list[Report]
+    """in that of the whole, with the level of their intervals"""
+    level: float
     protects: str
     """in a rehearsal"""
     day: float
-
-
-class StrataReport(TypedDict):
-    """The report of a trial by stratum."""
-
-    policy: str
-    guarantee: str
-    budget: dict[str, object]
-    status: str
-    assigned: int
-    rounds: int
-    releases: int
-    next_release: float | None
-    level: float
-    strata: list[Report]

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from ..policies import Policy
     from ..policies.policy import BasePolicy
     from .contexts import Features
-    from .documents import ArmReport, Behind, Report, StrataReport
+    from .documents import ArmReport, Behind, Report
 
 FORMAT, VERSION = "discreet strata", 1
 INDEX = "strata.json"
@@ -213,7 +213,7 @@ class Strata:
         """The best arm of every stratum, once its trial has stopped."""
         return {name: trial.recommendation for name, trial in self._trials.items()}
 
-    def report(self) -> StrataReport:
+    def report(self) -> Report:
         """A report for every stratum, ready for JSON; intervals hold for all strata together."""
         with self._lock:
             status = self.status
