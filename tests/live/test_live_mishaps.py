@@ -31,7 +31,7 @@ from discreet.errors import (
     UnsupportedBudget,
 )
 from discreet.live import Trial
-from discreet.live.run import FiniteRun
+from discreet.live.finite_run import FiniteRun
 from discreet.live.terms import CHECKED, EVERYBODY_RESPONDS
 from discreet.policies import CATALOGUE, Doubling, Exact, Policy, policy
 from discreet.policies.ucb import UCB1

@@ -30,8 +30,8 @@ import discreet.live
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.linear import grid
 from discreet.live import Rehearsal, Trial
+from discreet.live.finite_run import FiniteRun, linked_kernels
 from discreet.live.randomness import SystemRandomness
-from discreet.live.run import FiniteRun, linked_kernels
 from discreet.policies import CATALOGUE, ForgetLaplace, Geometric, Policy, policy
 from discreet.policies.thompson import Thompson
 from discreet.privacy import noise as simulated_noise

@@ -32,8 +32,8 @@ from ..policies import Policy
 from ..policies.policy import BasePolicy, served
 from ..privacy.guarantees import Guarantee
 from ..privacy.source import SIMULATED
+from .finite_run import FiniteRun
 from .rows import row_from_dict, row_to_dict
-from .run import FiniteRun
 from .visits import CAVEAT, RehearsedTrial, Visit, Visits
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from ..policies import Policy
 from ..privacy.guarantees import Definition, Guarantee
 from . import course
 from .epochs import EpochRun
+from .finite_run import FiniteRun
 from .looks import LookRun
 from .pairs import PairRun
 from .rules import Standing
-from .run import FiniteRun
 from .stream_run import StreamRun
 
 if TYPE_CHECKING:

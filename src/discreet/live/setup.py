@@ -15,11 +15,12 @@ from ..policies.view import Setting
 from ..privacy.guarantees import Guarantee
 from ..privacy.source import SECURE, Source
 from .epochs import EpochRun, longest_epoch, serves_epochs
+from .finite_run import FiniteRun
 from .looks import LookRun, serves_looks
 from .pairs import PairRun, serves_pairs
 from .randomness import SystemRandomness
 from .rows import protects_whole_run, rows_for_trials
-from .run import FiniteRun, Run
+from .run import Run
 from .stream_run import StreamRun, serves_streams, takes_any_block
 from .streams import check_window
 from .top_two import TopTwoRun, serves_top_two

@@ -30,8 +30,9 @@ from ..policies.schedules import LONGEST
 from ..policies.view import Empty, Setting, View
 from . import rules
 from .course import longer
+from .finite_run import FiniteRun
 from .rules import Action, Admission, Effect, Member, Place, Standing, Terms
-from .run import Blocks, Due, FiniteRun, Run, Seat, Whereabouts
+from .run import Blocks, Due, Run, Seat, Whereabouts
 from .streams import Streams, arm_of, key_of, spread
 
 if TYPE_CHECKING:
