@@ -12,7 +12,7 @@ import pytest
 from live_cases import Clock, CountedNoise, batch_trial, klucb_trial
 
 from discreet.compiled import Function
-from discreet.errors import DiscreetError, TrialError
+from discreet.errors import DiscreetError, InvalidArgument, TrialError
 from discreet.live import Trial
 from discreet.live.rows import rows_for_trials, serves_trials
 from discreet.live.stores import MemoryStore
@@ -284,3 +284,16 @@ def test_rows_that_promise_too_little_or_have_no_secure_noise_serve_no_trial() -
         "dp-ftpl-beta", "dp-ftpl-new",
     }  # fmt: skip
     assert set(rows_for_trials()) == set(CATALOGUE) - refused
+
+
+@dataclass(frozen=True)
+class NotLive(ForgetLaplace):
+    """Private over the whole run, and without secure noise."""
+
+    secure_noise: ClassVar[bool] = False
+
+
+def test_a_release_without_secure_noise_is_refused_by_name() -> None:
+    row = Policy("mine", EachRound(), NotLive(1.0), policy("adap-ucb", epsilon=1.0).rule)
+    with pytest.raises(InvalidArgument, match="policy must have secure noise for a live trial"):
+        Trial(row, 2)
