@@ -282,6 +282,19 @@ def test_top_two_enters_every_release_by_itself(
     assert run_of(trial).memory.batches == entered, "a verdict is given once"
 
 
+@pytest.mark.parametrize("named", [(0, 1), (1, 0), (2, 1)])
+def test_in_place_of_an_arm_that_was_dropped_another_one_is_compared(
+    named: tuple[int, int], clock: Clock
+) -> None:
+    row = identifier("evidence-tt", epsilon=1.0)
+    trial = Trial(row, ["A", "B", "C"], deadline=1.0, default=0.0, clock=clock, **IDENTIFY)
+    run: Any = run_of(trial).dropped(0)
+    run.pair = lambda *arguments: named
+    pair = run._pair(run.streams, [1, 2])
+    assert sorted(pair) == [1, 2]
+    assert pair[0] == next(arm for arm in named if arm != 0)
+
+
 @pytest.mark.parametrize("name", ["adap-tt", "evidence-tt"])
 def test_top_two_gives_no_verdict_on_what_its_rule_has_not_seen(name: str, clock: Clock) -> None:
     trial = Trial(
