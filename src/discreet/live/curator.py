@@ -93,14 +93,15 @@ class Curator:
     def record(self, unit: Name, outcome: float) -> None:
         """The outcome of a unit.
 
-        Held until its block is released. A late one is dropped, and so is one that is not used. The
-        same outcome again changes nothing, another one is refused (or ignored, if the trial was
-        planned so); of a policy in the local model the first stands, for it was randomised at once
-        and cannot be compared.
+        Held until its block is released. With a deadline this call releases nothing: it is private
+        that it came, and when, so it moves nothing that others see. A late one is dropped, and so
+        is one that is not used. The same outcome again changes nothing, another one is refused (or
+        ignored, if the trial was planned so); of a policy in the local model the first stands, for
+        it was randomised at once and cannot be compared.
         """
         with self._lock:
             try:
-                now = self._settle()
+                now = self._now() if self._terms.deadline is not None else self._settle()
                 unit = check_unit(unit)
                 member = self._store.member(unit)
                 value = self._plan.units(outcome)
@@ -141,7 +142,7 @@ class Curator:
                 self._settle()
 
     def settle(self) -> bool:
-        """Release what is due, as every other call does first; whether there was anything."""
+        """Release what is due, as all calls but `record` do first; whether there was anything."""
         with self._lock:
             before = set(self._store.blocks)
             self._settle()
@@ -150,18 +151,14 @@ class Curator:
     # --- a release: draw, store, erase, and only then think ---------------------------------------
 
     def _settle(self) -> float:
-        """Every call begins with this: release what is due, one block after the other, and hand
-        each release to the rule before the next. The time, which never goes back.
+        """Every call but `record` begins with this: release what is due, one block after the other,
+        and hand each release to the rule before the next. The time, which never goes back.
 
         The release of a block is drawn on a copy of the run; storing it and erasing the outcomes
         are one step of the store. If anything goes wrong before that step is done, this object
         refuses to go on: it never draws a block a second time.
         """
-        self._usable()
-        if self._stale:
-            self._rebuild()
-        clock = 0.0 if self._terms.deadline is None else read_clock(self._clock)
-        now = max(clock, self._run.latest)
+        now = self._now()
         while True:
             if not self._run.begun:
                 self._begin()
@@ -189,6 +186,14 @@ class Curator:
             except BaseException as error:
                 del run, block
                 raise bare(error)  # noqa: B904 - the same error
+
+    def _now(self) -> float:
+        """The time, of an object that is fit to go on."""
+        self._usable()
+        if self._stale:
+            self._rebuild()
+        clock = 0.0 if self._terms.deadline is None else read_clock(self._clock)
+        return max(clock, self._run.latest)
 
     def _begin(self) -> None:
         """Hand what was released to the rule; what it makes of it is stored before it is shown.

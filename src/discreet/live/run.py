@@ -219,6 +219,8 @@ class Run(ABC):
     ) -> Effect:
         """What happens to an outcome of a unit that has an arm."""
         standing = self.standing(blocks)
+        if rules.is_due(standing, terms, now):
+            return Effect.DROPPED  # too late, though nobody has called for the release yet
         return rules.accept(member, standing, terms, blocks[standing.block].outcomes, value)
 
     def completed(self, block: Block, default: int) -> list[Any]:

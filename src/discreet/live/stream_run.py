@@ -366,7 +366,7 @@ class StreamRun(FiniteRun):
         elif failure or not self.begun:
             status = "stuck"
         due = min((entry["due"] for entry in found if entry["due"] is not None), default=None)
-        standing = Standing("", 0, streams.over, False, 0, due, streams.total)
+        standing = Standing("", 0, streams.over, False, 0, due, sum(streams.used))
         return Whereabouts(standing, status, found)
 
     def shown_due(self, arm: int, number: int, blocks: Blocks, terms: Terms) -> float | None:
