@@ -202,7 +202,7 @@ def test_the_text_says_what_happens_next(monkeypatch: pytest.MonkeyPatch) -> Non
     told("assign", "t.json", given=[{"unit": n} for n in range(3)])
     text = call("report", "t.json").stdout
     assert "2026-09-21 15:13 UTC: block 1 of A (1 participant) is released." in text
-    assert "After 97 participants more the trial ends." in text
+    assert "97 more participants to come, then the trial ends." in text
     ended = call("stop", "t.json", "--by", "public").stdout
     assert "next_release: 2026-09-21 15:13 UTC" in ended
 

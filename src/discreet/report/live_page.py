@@ -220,7 +220,7 @@ def next_steps(report: Mapping[str, Any], times: Times) -> list[str]:
         )
     if report["status"] == "collecting" and report["horizon"] is not None:
         left = report["horizon"] - report["assigned"]
-        steps.append(f"After {participants(max(left, 0))} more the trial ends.")
+        steps.append(f"{participants(max(left, 0), 'more ')} to come, then the trial ends.")
     if report["status"] == "finished":
         steps.append("Nothing: the trial is over, and everything is released.")
     if report.get("ended"):
@@ -228,9 +228,9 @@ def next_steps(report: Mapping[str, Any], times: Times) -> list[str]:
     return steps or ["It waits for participants."]
 
 
-def participants(number: int) -> str:
+def participants(number: int, which: str = "") -> str:
     """ "1 participant", "12 participants"."""
-    return f"{count(number)} participant{'' if number == 1 else 's'}"
+    return f"{count(number)} {which}participant{'' if number == 1 else 's'}"
 
 
 def interval_text(arm: Mapping[str, Any]) -> str:
