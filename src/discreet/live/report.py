@@ -139,9 +139,9 @@ def stream_entries(shown: Shown, run: StreamRun) -> Report:
     """The same, and where the blocks of all arms stand. What is left of a window is not shown:
     it tells more of who comes next than counts do."""
     streams = run.streams
-    entries = arm_entries(shown, run, list(streams.places))
+    entries = arm_entries(shown, run, list(streams.used))
     for arm, row in enumerate(entries["arms"] or ()):
-        row["waiting"] = streams.places[arm] - int(run.view.pulls[arm])
+        row["waiting"] = streams.used[arm] - int(run.view.pulls[arm])
         row["active"] = streams.active[arm] and not streams.over
         if isinstance(run, PairRun):
             row |= missing_entries(shown, run, arm)

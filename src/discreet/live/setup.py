@@ -11,6 +11,7 @@ from ..identify import Identifier
 from ..identify.trials import row_for_goal
 from ..inference.record import Record, check_kind
 from ..policies import Policy
+from ..policies.streams import takes_any_block
 from ..policies.view import Setting
 from ..privacy.guarantees import Guarantee
 from ..privacy.source import SECURE, Source
@@ -21,7 +22,7 @@ from .pairs import PairRun, serves_pairs
 from .randomness import SystemRandomness
 from .rows import protects_whole_run, rows_for_trials
 from .run import Run
-from .stream_run import StreamRun, serves_streams, takes_any_block
+from .stream_run import StreamRun, serves_streams
 from .streams import check_window
 from .top_two import TopTwoRun, serves_top_two
 

@@ -33,9 +33,10 @@ from ..identify import Identifier
 from ..identify.evidence_top_two import EvidenceTopTwo, growth
 from ..policies import EachRound, Geometric, Policy
 from ..policies.schedules import LONGEST
+from ..policies.streams import takes_any_block
 from ..policies.view import Setting, View
 from .rules import Action
-from .stream_run import RuleFailed, StreamRun, takes_any_block
+from .stream_run import RuleFailed, StreamRun
 from .streams import Streams
 
 if TYPE_CHECKING:
