@@ -104,6 +104,54 @@ def test_the_least_evidence_is_found_from_below(noise: Noise, shift: float) -> N
     assert slope == pytest.approx((near[1] - near[0]) / 2e-6, rel=1e-4)
 
 
+def some_history(chance: random.Random) -> list[tuple[int, float]]:
+    """Batches of any size: of means at the edges too, and released far outside [0, b]."""
+    mean, batches = chance.choice([0.0, 1.0, 0.5, chance.random()]), []
+    for _ in range(chance.randint(1, 6)):
+        size = int(10 ** chance.uniform(0.0, 6.0))
+        far = size * chance.choice([0.1, 3.0, 100.0]) if chance.random() < 0.3 else size**0.5
+        batches.append((size, size * mean + chance.gauss(0.0, 1.0) * far))
+    return batches
+
+
+def golden(function: Any, low: float, high: float) -> float:
+    """The minimum of a convex function, its ends included."""
+    ends, ratio = min(function(low), function(high)), (math.sqrt(5.0) - 1.0) / 2.0
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    at_left, at_right = function(left), function(right)
+    for _ in range(70):
+        if at_left < at_right:
+            high, right, at_right = right, left, at_left
+            left = high - ratio * (high - low)
+            at_left = function(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + ratio * (high - low)
+            at_right = function(right)
+    return float(min(ends, at_left, at_right))
+
+
+@pytest.mark.parametrize("noise", [*NOISES, Noise("laplace", 200.0)], ids=str)
+def test_evidence_of_any_history(noise: Noise) -> None:
+    """Against the naive twin and a golden section, also where releases are nothing like sums."""
+    chance = random.Random(noise.scale)
+    for number in range(25):
+        histories = [some_history(chance) for _ in range(2)]
+        tilts, books = books_with(noise, histories)
+        shift = chance.choice([0.0, -0.05, 0.3, -1.0, 1.0])
+        low, high = max(0.0, -shift), min(1.0, 1.0 - shift)
+        if number < 3:
+            for u in (low, chance.uniform(low, high), high):
+                twin = naive_pair(naive(noise), *histories, u, shift)
+                found = log_pair(tilts, books, 0, 1, u, shift)[0]
+                assert found == pytest.approx(twin, rel=1e-8, abs=1e-6)
+        least = golden(lambda u: log_pair(tilts, books, 0, 1, u, shift)[0], low, high)  # noqa: B023
+        slack = 1e-9 * max(1.0, abs(least))
+        for start in (low, 0.5, high):
+            found = least_pair(tilts, books, 0, 1, shift, start, -math.inf)
+            assert least - 1.01e-3 - slack <= found <= least + slack
+
+
 @pytest.mark.parametrize("noise", NOISES[:3], ids=str)
 def test_tilts_solve_their_equation(noise: Noise) -> None:
     for size in (1, 16, 1000, 10**7):

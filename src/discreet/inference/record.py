@@ -402,7 +402,7 @@ def _why_silent(source: Any) -> str:
     if not isinstance(policy, Policy) or not isinstance(arms, tuple):
         return ""
     try:
-        found = recording(policy, policy.setting(len(arms)))
+        found = recording(policy, policy.setting(len(arms), source.report().get("horizon")))
     except DiscreetError:
         return ""
     if isinstance(found, Silence):
