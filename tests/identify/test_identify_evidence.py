@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import warnings
 from types import SimpleNamespace
 from typing import Any
 
@@ -270,10 +271,29 @@ def test_published_instances_need_as_few_as_they_should() -> None:
 
 
 def test_equal_arms_end_within_xi() -> None:
+    """And what they answer is no error: an arm within xi is good."""
     row = identifier("evidence-tt", epsilon=1.0, xi=0.1)
-    with pytest.warns(UserWarning, match="equally good"):
-        result = result_of(row, [0.7, 0.7], risk=0.05, runs=50, seed=4, max_samples=50_000)
-    assert result.unfinished == 0
+    for means, good in (([0.7, 0.7], True), ([0.7, 0.6], True), ([0.7, 0.599], False)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # equal arms are no reason to worry here
+            result = result_of(row, means, risk=0.05, runs=50, seed=4, max_samples=50_000)
+        assert result.unfinished == 0
+        second = result.recommendations[1]
+        assert second > 0 or not good
+        assert result.wrong == (0 if good else second)
+
+
+def test_a_trial_says_within_what_its_answer_is_good() -> None:
+    row = identifier("evidence-tt", epsilon=8.0, xi=0.25)
+    with discreet.Trial(row, 2, goal="identify", risk=0.1, outcome_range=(0.0, 4.0)) as trial:
+        for unit in range(5000):
+            if trial.recommendation is not None:
+                break
+            trial.assign(unit)
+            trial.record(unit, 4.0 * (unit % 2))
+        answer = trial.report()["recommendation"]
+        assert answer == {"arm": trial.recommendation, "confidence": 0.9, "within": 1.0}
+        assert f"recommends {trial.recommendation} as best or within 1 of it" in str(trial)
 
 
 def test_threads_change_no_number() -> None:

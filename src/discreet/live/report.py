@@ -216,11 +216,15 @@ def ellipsoid(rule: Any, view: Any) -> dict[str, Any] | None:
 
 def recommended(shown: Shown, answer: int | None) -> dict[str, Any] | None:
     """The answer of a trial that identifies; it is wrong with probability 1 - confidence, which is
-    not known of one of a fixed size."""
+    not known of one of a fixed size. `within`: by how much it may be worse than the best all the
+    same, where that was allowed (`xi`), in the units of the outcomes."""
     if answer is None or not isinstance(shown.policy, Identifier):
         return None
-    risk = shown.policy.risk
-    return {"arm": shown.arms[answer], "confidence": None if risk is None else 1.0 - risk}
+    risk, xi = shown.policy.risk, shown.policy.xi
+    low, high = shown.outcome_range
+    within = {"within": (high - low) * xi} if xi else {}
+    sure = None if risk is None else 1.0 - risk
+    return {"arm": shown.arms[answer], "confidence": sure, **within}
 
 
 def mean_outcome(shown: Shown, value: float) -> float | None:
@@ -259,8 +263,9 @@ def as_text(report: dict[str, Any]) -> str:
     if report["recommendation"] is not None:
         answer = report["recommendation"]
         confidence = answer["confidence"]
+        near = f" as best or within {answer['within']:g} of it" if "within" in answer else ""
         sure = "" if confidence is None else f", with confidence {confidence:g}"
-        lines.append(f"recommends {answer['arm']}{sure}")
+        lines.append(f"recommends {answer['arm']}{near}{sure}")
     if report.get("trend") is not None:
         behind = [
             f"{row['arm']} is behind by {row['mean']:.4g}, {100.0 * report['trend']['level']:g} % "

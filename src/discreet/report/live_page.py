@@ -106,7 +106,9 @@ def trial_report(report: Mapping[str, Any], clock: str = "utc") -> Page:
             caption="All arms.",
         )  # fmt: skip
     if report.get("recommendation") is not None:
-        page.note(f"The trial has stopped, and recommends {report['recommendation']['arm']}.")
+        answer = report["recommendation"]
+        near = f" as best or within {answer['within']:g} of it" if "within" in answer else ""
+        page.note(f"The trial has stopped, and recommends {answer['arm']}{near}.")
     answered = [arm for arm in report.get("arms") or () if arm.get("answered") is not None]
     if answered:
         page.table(
