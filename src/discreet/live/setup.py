@@ -122,11 +122,13 @@ def finite_plan(
             raise _no_contexts(name, policy)
     row = row_for_goal(policy, goal, risk)
     if sources is None and not protects_whole_run(row):
+        usable = f"policies you can use: {', '.join(rows_for_trials())}"
+        if goal == "identify":
+            usable = 'use for example discreet.policy("evidence-tt", epsilon=1.0)'
         raise UnsupportedBudget(
             "policy", "be private over the whole run of a live trial",
             f"{row.name}: {row.guarantee.short()}",
-            f"policies you can use: {', '.join(rows_for_trials())}; "
-            "Rehearsal runs any policy, on made-up outcomes",
+            f"{usable}; Rehearsal runs any policy, on made-up outcomes",
         )  # fmt: skip
     low, high = check_range((0.0, 1.0) if outcome_range is None else outcome_range)
     drawn = sources or Sources(SECURE, SystemRandomness(), None)

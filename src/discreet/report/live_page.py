@@ -125,7 +125,8 @@ def _add_trial(page: Page, report: Report, times: Times, begin: Callable[[str], 
             caption="All arms.",
         )  # fmt: skip
     if answer := report.get("recommendation"):
-        page.note(f"The trial has stopped, and recommends {answer['arm']}.")
+        near = f" as best or within {answer['within']:g} of it" if "within" in answer else ""
+        page.note(f"The trial has stopped, and recommends {answer['arm']}{near}.")
     answered = [
         (arm, share) for arm in report.get("arms") or ()
         if (share := arm.get("answered")) is not None
