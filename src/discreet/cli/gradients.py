@@ -293,6 +293,7 @@ def score(
     found = {
         "covariance, sum": steps.combined("sum"),
         "covariance, centred sum": steps.combined("centred sum"),
+        "covariance, frozen sum": steps.combined("frozen sum"),
         "covariance, log-mean-exp": steps.combined("log-mean-exp"),
         "covariance, max": steps.combined("max"),
     }
@@ -377,7 +378,7 @@ def _draw(experiment: Experiment, found: dict[Any, Any], path: Path) -> None:
     from ..membership.gradients.pictures import roc_picture
     from ..simulator.files import written_whole
 
-    predicted = {name: law.auc for name, law in experiment.predicted().items()}
+    predicted = {name: law.auc for name, law in experiment.predicted(frozen=True).items()}
     figure = roc_picture(found, experiment.leakage, predicted)
     try:
         with written_whole(path) as temporary:

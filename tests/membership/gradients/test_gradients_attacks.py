@@ -53,6 +53,9 @@ def test_the_covariance_attack_is_its_formula(made: tuple[Any, Any, Any]) -> Non
     twin = covariance_scores(ordinary, [canary[0]] * 9, updates, 16, 0.3)
     assert np.allclose(fixed.scores, twin)
     assert np.allclose(scalar_steps(canary, updates), (canary * updates).sum(axis=1))
+    # frozen: the first canary throughout, and the constant of its shift left out
+    assert steps.combined("frozen sum") == pytest.approx(fixed.combined("centred sum"))
+    assert steps.combined("frozen sum") != pytest.approx(steps.combined("centred sum"))
 
 
 def test_the_sign_of_updates_follows_descent() -> None:
@@ -177,6 +180,8 @@ def test_combinations() -> None:
         steps.combined("mean")
     with pytest.raises(InvalidArgument, match="sampling must be the rate"):
         steps.combined("poisson")
+    with pytest.raises(InvalidArgument, match="frozen must be known"):
+        steps.combined("frozen sum")
 
 
 def test_recalibration_gives_the_ratio_of_two_normals() -> None:
@@ -204,6 +209,7 @@ def test_the_quick_attack_on_softmax_regression_is_the_general_one() -> None:
     quick = SoftmaxTarget(known, model, x[1200], int(y[1200]), 16)
     slow = covariance_steps(known, canary, trace.updates, 16)
     assert np.allclose(quick.steps(trace).scores, slow.scores, rtol=2e-3, atol=2e-3)
+    assert np.allclose(quick.steps(trace).frozen, slow.frozen, rtol=2e-3, atol=2e-3)
     assert np.allclose(
         quick.scalar(trace), scalar_steps(canary, trace.updates), rtol=1e-4, atol=1e-5
     )
@@ -215,6 +221,7 @@ def test_the_quick_attack_on_softmax_regression_is_the_general_one() -> None:
     )
     twin = covariance_steps(known, canary, trace.updates, 16, means)
     assert np.allclose(own.scores, twin.scores, rtol=2e-3, atol=2e-3)
+    assert np.allclose(own.frozen, twin.frozen, rtol=2e-3, atol=2e-3)
     direction = known.solve(canary - known.mean)
     at = [
         model.gradients(theta, *fresh) @ w

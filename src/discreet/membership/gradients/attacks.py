@@ -9,7 +9,9 @@ Three corrections to the printed attack:
    in one of T, unknown which, so the ratio is log (1/T) Σ e^{s_t}; under Poisson sampling
    Σ log(1 - q + q e^{s_t}). To first order in small Δ both grow with the *centred* sum,
    Σ (s_t - E_0 s_t). The printed one also holds -½ Σ Δ_t, T/2 times the shift to be found: the
-   canary's gradient follows θ_t, so this term differs from run to run and hides that shift.
+   canary's gradient follows θ_t, so this term differs from run to run and hides that shift. The
+   *frozen* sum keeps the direction of θ_0, Σ w_0'(o_t - μ̂_t): the printed sum, but for a constant,
+   if the canary's gradient is computed once as mean and covariance are.
 3. μ̂ of θ_0 is stale at θ_t and shifts s_t differently in every step: it is estimated again at
    θ_t on a few hundred references. Stale Ĉ and heavy tails make Var_0 s = V > Δ, so before
    anything is exponentiated, ℓ = (Δ/V)(s - e_0) - Δ²/(2V).
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-COMBINATIONS = ("sum", "centred sum", "log-mean-exp", "max", "poisson")
+COMBINATIONS = ("sum", "centred sum", "frozen sum", "log-mean-exp", "max", "poisson")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,8 @@ class Steps:
     """(T,): Var_0 s_t from references; None: unknown"""
     centre: Array | None = None
     """(T,): E_0 s_t from references; None: -Δ/2"""
+    frozen: Array | None = None
+    """(T,): w_0'(o_t - μ̂_t), along the direction of θ_0; None: unknown"""
 
     def centred(self) -> Array:
         """s_t - E_0 s_t."""
@@ -68,8 +72,8 @@ class Steps:
         """One score of the whole run.
 
         "sum" is the thesis' (of the scores as they are); "centred sum" that of s_t - E_0 s_t;
-        "log-mean-exp" the likelihood ratio of an epoch; "max" nearly as good; "poisson" that of
-        Poisson batches of rate `sampling`.
+        "frozen sum" that along the first direction; "log-mean-exp" the likelihood ratio of an
+        epoch; "max" nearly as good; "poisson" that of Poisson batches of rate `sampling`.
         """
         import numpy as np
 
@@ -77,6 +81,12 @@ class Steps:
             return float(self.scores.sum())
         if how == "centred sum":
             return float(self.centred().sum())
+        if how == "frozen sum":
+            if self.frozen is None:
+                raise InvalidArgument(
+                    "frozen", "be known for a frozen sum", None, "make steps by covariance_steps"
+                )
+            return float(self.frozen.sum())
         single = self.recalibrated() if recalibrate else self.scores
         match how:
             case "log-mean-exp":
@@ -120,8 +130,9 @@ def covariance_steps(
     mean = references.mean if means is None else np.asarray(means, float)
     shift = np.einsum("ij,ij->i", direction, np.atleast_2d(canary - mean)) / batch
     shift = np.broadcast_to(shift, len(updates))
-    seen = np.einsum("ij,ij->i", np.broadcast_to(direction, updates.shape), updates - mean)
-    return Steps(seen - shift / 2.0, shift)
+    centred = updates - mean
+    seen = np.einsum("ij,ij->i", np.broadcast_to(direction, updates.shape), centred)
+    return Steps(seen - shift / 2.0, shift, frozen=centred @ direction[0])
 
 
 def scalar_steps(canary: Array, updates: Array) -> Array:
@@ -218,16 +229,22 @@ class SoftmaxTarget:
 
         parameters = trace.parameters[:-1]
         own, weights = self._weights(parameters)
-        seen = np.einsum("tk,tk->t", trace.updates @ self.vectors.T, weights, dtype=float)
+        along = trace.updates @ self.vectors.T
+        seen = np.einsum("tk,tk->t", along, weights, dtype=float)
         itself = np.einsum("tk,kl,tl->t", weights, self._self, own, dtype=float, optimize=True)
+        frozen = (along @ weights[0]).astype(float)
         if self.fresh is None or self._along is None:
             mean, variance = weights @ self._mean, None
+            frozen -= mean[0]
         else:
-            projected = self._projected(parameters, weights, self._along, *self.fresh)
+            each = _residuals(self.model, parameters, *self.fresh)
+            projected = _projected(each, weights, self._along)
             mean = projected.mean(axis=1, dtype=float)
             variance = projected.var(axis=1, ddof=1, dtype=float) / self.batch
+            first = np.tensordot(weights[0], self._along, (0, 1))
+            frozen -= each.reshape(len(each), -1) @ first.reshape(-1) / len(first)
         shift = (itself - mean) / self.batch
-        return Steps(seen - mean - shift / 2.0, shift, variance)
+        return Steps(seen - mean - shift / 2.0, shift, variance, frozen=frozen)
 
     def scalar(self, trace: Trace) -> Array:
         """g*_t'g_batch at every step."""
@@ -242,13 +259,18 @@ class SoftmaxTarget:
         """The covariance scores and the scalar products of every step."""
         return self.steps(trace), self.scalar(trace)
 
-    def projections(self, parameters: Array, x: Array, y: Array) -> tuple[Array, Array]:
+    def projections(
+        self, parameters: Array, x: Array, y: Array, frozen: bool = False
+    ) -> tuple[Array, Array]:
         """w_t'g_i(θ_t) of the points given, (T, n), and w_t'g*_t of the canary itself, (T,)."""
         import numpy as np
 
         own, weights = self._weights(parameters)
+        if frozen:
+            weights = np.repeat(weights[:1], len(weights), axis=0)
         itself = np.einsum("tk,kl,tl->t", weights, self._self, own, dtype=float, optimize=True)
-        return self._projected(parameters, weights, self._vectors_along(x), x, y), itself
+        each = _residuals(self.model, parameters, x, y)
+        return _projected(each, weights, self._vectors_along(x)), itself
 
     def _weights(self, parameters: Array) -> tuple[Array, Array]:
         """r*_t, and with a last -1 for the mean: the weights of `vectors` in w_t."""
@@ -264,18 +286,6 @@ class SoftmaxTarget:
         cells = self.vectors.reshape(len(self.vectors), self.model.classes, -1)
         return np.tensordot(x, cells[:, :, :-1], (1, 2)) + cells[:, :, -1]
 
-    def _projected(
-        self, parameters: Array, weights: Array, along: Array, x: Array, y: Array
-    ) -> Array:
-        """w_t'g_i(θ_t) of every point: (T, n)."""
-        import numpy as np
-
-        each = _residuals(self.model, parameters, x, y)
-        n, rows, classes = along.shape
-        turned = along.transpose(1, 0, 2).reshape(rows, n * classes)
-        found = (weights.astype(np.float32) @ turned).reshape(len(weights), n, classes)
-        return np.asarray(np.einsum("tnl,tnl->tn", each, found))
-
 
 def _residuals(model: Model, parameters: Array, x: Array, y: Array) -> Array:
     """Residuals of softmax regression at many parameters: (T, n, classes), one matrix product."""
@@ -288,6 +298,16 @@ def _residuals(model: Model, parameters: Array, x: Array, y: Array) -> Array:
     p = softmax(logits)
     p[:, np.arange(len(y)), y] -= 1
     return p
+
+
+def _projected(residuals: Array, weights: Array, along: Array) -> Array:
+    """w_t'g_i(θ_t) of every point, from its residuals at θ_t: (T, n)."""
+    import numpy as np
+
+    n, rows, classes = along.shape
+    turned = along.transpose(1, 0, 2).reshape(rows, n * classes)
+    found = (weights.astype(np.float32) @ turned).reshape(len(weights), n, classes)
+    return np.asarray(np.einsum("tnl,tnl->tn", residuals, found))
 
 
 def _checked(size: int, canary: Array, updates: Array) -> tuple[Array, Array]:

@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 SUM, CENTRED = "covariance, sum", "covariance, centred sum"
+FROZEN = "covariance, frozen sum"
 LOG_MEAN_EXP, MAX = "covariance, log-mean-exp", "covariance, max"
 SCALAR, SCALAR_MAX = "scalar product, sum", "scalar product, max"
-ATTACKS = (SUM, CENTRED, LOG_MEAN_EXP, MAX, SCALAR, SCALAR_MAX)
+ATTACKS = (SUM, CENTRED, FROZEN, LOG_MEAN_EXP, MAX, SCALAR, SCALAR_MAX)
 """The attacks of an epoch; "covariance, sum" and "scalar product, sum" are the thesis'."""
 REFRESH = 10
 """Steps of a net between two estimates of the mean."""
@@ -46,8 +47,13 @@ class Attacker(Protocol):
     def both(self, trace: Trace) -> tuple[Steps, Array]:
         """The covariance scores and the scalar products of every step."""
 
-    def projections(self, parameters: Array, x: Array, y: Array) -> tuple[Array, Array]:
-        """w_t'g_i(θ_t) of the points given, (T, n), and w_t'g*_t of the canary itself, (T,)."""
+    def projections(
+        self, parameters: Array, x: Array, y: Array, frozen: bool = False
+    ) -> tuple[Array, Array]:
+        """w_t'g_i(θ_t) of the points given, (T, n), and w_t'g*_t of the canary itself, (T,).
+
+        `frozen`: along the direction of the first parameters throughout.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,12 +136,15 @@ class HeadTarget:
         layers = [self.model.layer(theta, self.x, self.y) for theta in parameters]
         return np.concatenate([layer.dense() for layer in layers]).astype(float)
 
-    def projections(self, parameters: Array, x: Array, y: Array) -> tuple[Array, Array]:
+    def projections(
+        self, parameters: Array, x: Array, y: Array, frozen: bool = False
+    ) -> tuple[Array, Array]:
         """w_t'g_i(θ_t) of the points given, (T, n), and w_t'g*_t of the canary itself, (T,)."""
         import numpy as np
 
         canary = self.canary(parameters)
-        directions = self.references.solve(canary - self.references.mean)
+        leading = np.repeat(canary[:1], len(canary), axis=0) if frozen else canary
+        directions = self.references.solve(leading - self.references.mean)
         found = [
             self.model.layer(theta, x, y).along(direction)
             for theta, direction in zip(parameters, directions, strict=True)
@@ -150,6 +159,7 @@ class HeadTarget:
         updates = trace.updates[:, -self.model.head :]
         direction = self.references.solve(canary - self.references.mean)
         mean, spread = direction @ self.references.mean, None
+        first = np.full(len(canary), mean[0])
         if self.fresh is not None:
             spread = np.empty(len(canary))
             for at in range(0, len(canary), REFRESH):
@@ -157,10 +167,12 @@ class HeadTarget:
                 projected = direction[at : at + REFRESH] @ known.T.astype(float)
                 mean[at : at + REFRESH] = projected.mean(axis=1)
                 spread[at : at + REFRESH] = projected.var(axis=1, ddof=1) / self.batch
+                first[at : at + REFRESH] = known.mean(axis=0, dtype=float) @ direction[0]
         shift = (np.einsum("ij,ij->i", direction, canary) - mean) / self.batch
         seen = np.einsum("ij,ij->i", direction, updates)
         products = np.einsum("ij,ij->i", canary, updates)
-        return Steps(seen - mean - shift / 2.0, shift, spread), products
+        frozen = updates @ direction[0] - first
+        return Steps(seen - mean - shift / 2.0, shift, spread, frozen=frozen), products
 
 
 def places_of(x: Array, pool: Array) -> Array:
@@ -186,6 +198,7 @@ def scores_of(attack: Attacker, trace: Trace) -> dict[str, float]:
     return {
         SUM: steps.combined("sum"),
         CENTRED: steps.combined("centred sum"),
+        FROZEN: steps.combined("frozen sum"),
         LOG_MEAN_EXP: steps.combined("log-mean-exp"),
         MAX: steps.combined("max"),
         SCALAR: float(products.sum()),

@@ -81,13 +81,13 @@ class Experiment:
             progress=progress,
         )  # fmt: skip
 
-    def predicted(self, seed: int = 1) -> dict[str, Prediction]:
-        """What the centred sum must reach, by target, without playing: one run for each."""
+    def predicted(self, seed: int = 1, *, frozen: bool = False) -> dict[str, Prediction]:
+        """What the centred or frozen sum must reach, by target, without playing: a run for each."""
         import numpy as np
 
         streams = np.random.default_rng(seed).spawn(len(self.targets))
         return {
-            name: predicted_sum(self.game, target, self.references, seed=stream)
+            name: predicted_sum(self.game, target, self.references, seed=stream, frozen=frozen)
             for (name, target), stream in zip(self.targets.items(), streams, strict=True)
         }
 
