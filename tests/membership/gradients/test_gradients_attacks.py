@@ -142,6 +142,30 @@ def test_bad_arrays_are_refused(made: tuple[Any, Any, Any]) -> None:
         Trace.of(np.zeros((1, 3)), 0.1)
     with pytest.raises(InvalidArgument, match="rates must be positive"):
         Trace.of(np.zeros((3, 3)), [0.1, 0.0])
+    with pytest.raises(InvalidArgument, match="rates must be one number, or one for each of the 2"):
+        Trace.of(np.zeros((3, 3)), [0.1, 0.1, 0.1])
+    with pytest.raises(InvalidArgument, match="means must be 6 finite numbers per step"):
+        covariance_steps(known, canary, updates, 16, means=np.zeros((2, 6)))
+    with pytest.raises(InvalidArgument, match="batch must be a whole number from 1"):
+        covariance_steps(known, canary, updates, 0)
+
+
+def test_a_run_by_hand_in_plain_lists() -> None:
+    """Six steps of four points, the canary in the third; rates differ, θ' = θ - η g."""
+    rng = np.random.default_rng(0)
+    known = References.of(rng.normal(size=(500, 3)).tolist(), ridge=0.0)
+    batches = rng.normal(size=(6, 4, 3))
+    canary = [5.0, 0.0, 0.0]
+    batches[2, 0] = canary
+    seen, rates = batches.mean(axis=1), [0.1, 0.2, 0.1, 0.05, 0.1, 0.1]
+    parameters = [[0.0, 0.0, 0.0]]
+    for gradient, rate in zip(seen, rates, strict=True):
+        parameters.append([p - rate * g for p, g in zip(parameters[-1], gradient, strict=True)])
+    trace = Trace.of(np.array(parameters), np.array(rates))
+    assert np.allclose(trace.updates, seen)
+    assert covariance_steps(known, np.array(canary), trace.updates, 4).scores.argmax() == 2
+    assert scalar_steps(np.array(canary), trace.updates).argmax() == 2
+    assert glir_steps(known, np.array(canary), trace.updates, 4).argmax() == 2
 
 
 def test_glir_is_the_gaussian_ratio_reversed_and_affine(rng: np.random.Generator) -> None:

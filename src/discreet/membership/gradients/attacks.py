@@ -124,10 +124,15 @@ def covariance_steps(
     import numpy as np
 
     canary, updates = _checked(references.size, canary, updates)
-    if batch < 1:
+    if not isinstance(batch, int | np.integer) or batch < 1:
         raise InvalidArgument("batch", "be a whole number from 1", batch, "use batch=64")
     direction = references.solve(np.atleast_2d(canary) - references.mean)
     mean = references.mean if means is None else np.asarray(means, float)
+    if mean.shape not in ((references.size,), updates.shape) or not np.isfinite(mean).all():
+        raise InvalidArgument(
+            "means", f"be {references.size} finite numbers per step", f"shape {mean.shape}",
+            "give one mean for each update",
+        )  # fmt: skip
     shift = np.einsum("ij,ij->i", direction, np.atleast_2d(canary - mean)) / batch
     shift = np.broadcast_to(shift, len(updates))
     centred = updates - mean
