@@ -295,6 +295,7 @@ def score(
         "covariance, centred sum": steps.combined("centred sum"),
         "covariance, frozen sum": steps.combined("frozen sum"),
         "covariance, log-mean-exp": steps.combined("log-mean-exp"),
+        "covariance, frozen log-mean-exp": steps.combined("frozen log-mean-exp"),
         "covariance, max": steps.combined("max"),
     }
     if sampling is not None:

@@ -20,7 +20,7 @@ Three corrections to the printed attack:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InvalidArgument
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-COMBINATIONS = ("sum", "centred sum", "frozen sum", "log-mean-exp", "max", "poisson")
+COMBINATIONS = ("sum", "centred sum", "log-mean-exp", "max", "poisson")
+"""Also "frozen sum", "frozen log-mean-exp" and so on: along the first direction throughout."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +51,8 @@ class Steps:
     """(T,): Var_0 s_t from references; None: unknown"""
     centre: Array | None = None
     """(T,): E_0 s_t from references; None: -Δ/2"""
-    frozen: Array | None = None
-    """(T,): w_0'(o_t - μ̂_t), along the direction of θ_0; None: unknown"""
+    frozen: Steps | None = None
+    """the same along the direction of θ_0 throughout; None: unknown"""
 
     def centred(self) -> Array:
         """s_t - E_0 s_t."""
@@ -72,21 +73,23 @@ class Steps:
         """One score of the whole run.
 
         "sum" is the thesis' (of the scores as they are); "centred sum" that of s_t - E_0 s_t;
-        "frozen sum" that along the first direction; "log-mean-exp" the likelihood ratio of an
-        epoch; "max" nearly as good; "poisson" that of Poisson batches of rate `sampling`.
+        "log-mean-exp" the likelihood ratio of an epoch; "max" nearly as good; "poisson" that of
+        Poisson batches of rate `sampling`. "frozen" before any of them keeps the first direction;
+        "frozen sum" is centred.
         """
         import numpy as np
 
+        if how.startswith("frozen "):
+            if self.frozen is None:
+                raise InvalidArgument(
+                    "frozen", "be known for a frozen score", None, "make steps by covariance_steps"
+                )
+            kind = {"sum": "centred sum"}.get(how[7:], how[7:])
+            return self.frozen.combined(kind, sampling=sampling, recalibrate=recalibrate)
         if how == "sum":
             return float(self.scores.sum())
         if how == "centred sum":
             return float(self.centred().sum())
-        if how == "frozen sum":
-            if self.frozen is None:
-                raise InvalidArgument(
-                    "frozen", "be known for a frozen sum", None, "make steps by covariance_steps"
-                )
-            return float(self.frozen.sum())
         single = self.recalibrated() if recalibrate else self.scores
         match how:
             case "log-mean-exp":
@@ -133,11 +136,14 @@ def covariance_steps(
             "means", f"be {references.size} finite numbers per step", f"shape {mean.shape}",
             "give one mean for each update",
         )  # fmt: skip
-    shift = np.einsum("ij,ij->i", direction, np.atleast_2d(canary - mean)) / batch
-    shift = np.broadcast_to(shift, len(updates))
-    centred = updates - mean
-    seen = np.einsum("ij,ij->i", np.broadcast_to(direction, updates.shape), centred)
-    return Steps(seen - shift / 2.0, shift, frozen=centred @ direction[0])
+    each, centred = np.broadcast_to(canary, updates.shape) - mean, updates - mean
+
+    def along(direction: Array) -> Steps:
+        direction = np.broadcast_to(direction, updates.shape)
+        shift = np.einsum("ij,ij->i", direction, each) / batch
+        return Steps(np.einsum("ij,ij->i", direction, centred) - shift / 2.0, shift)
+
+    return replace(along(direction), frozen=along(direction[:1]))
 
 
 def scalar_steps(canary: Array, updates: Array) -> Array:
@@ -235,21 +241,21 @@ class SoftmaxTarget:
         parameters = trace.parameters[:-1]
         own, weights = self._weights(parameters)
         along = trace.updates @ self.vectors.T
-        seen = np.einsum("tk,tk->t", along, weights, dtype=float)
-        itself = np.einsum("tk,kl,tl->t", weights, self._self, own, dtype=float, optimize=True)
-        frozen = (along @ weights[0]).astype(float)
-        if self.fresh is None or self._along is None:
-            mean, variance = weights @ self._mean, None
-            frozen -= mean[0]
-        else:
-            each = _residuals(self.model, parameters, *self.fresh)
-            projected = _projected(each, weights, self._along)
-            mean = projected.mean(axis=1, dtype=float)
-            variance = projected.var(axis=1, ddof=1, dtype=float) / self.batch
-            first = np.tensordot(weights[0], self._along, (0, 1))
-            frozen -= each.reshape(len(each), -1) @ first.reshape(-1) / len(first)
-        shift = (itself - mean) / self.batch
-        return Steps(seen - mean - shift / 2.0, shift, variance, frozen=frozen)
+        each = None if self.fresh is None else _residuals(self.model, parameters, *self.fresh)
+
+        def by(weights: Array) -> Steps:
+            seen = np.einsum("tk,tk->t", along, weights, dtype=float)
+            itself = np.einsum("tk,kl,tl->t", weights, self._self, own, dtype=float, optimize=True)
+            if each is None or self._along is None:
+                mean, variance = weights @ self._mean, None
+            else:
+                projected = _projected(each, weights, self._along)
+                mean = projected.mean(axis=1, dtype=float)
+                variance = projected.var(axis=1, ddof=1, dtype=float) / self.batch
+            shift = (itself - mean) / self.batch
+            return Steps(seen - mean - shift / 2.0, shift, variance)
+
+        return replace(by(weights), frozen=by(_first(weights)))
 
     def scalar(self, trace: Trace) -> Array:
         """g*_t'g_batch at every step."""
@@ -272,7 +278,7 @@ class SoftmaxTarget:
 
         own, weights = self._weights(parameters)
         if frozen:
-            weights = np.repeat(weights[:1], len(weights), axis=0)
+            weights = _first(weights)
         itself = np.einsum("tk,kl,tl->t", weights, self._self, own, dtype=float, optimize=True)
         each = _residuals(self.model, parameters, x, y)
         return _projected(each, weights, self._vectors_along(x)), itself
@@ -303,6 +309,13 @@ def _residuals(model: Model, parameters: Array, x: Array, y: Array) -> Array:
     p = softmax(logits)
     p[:, np.arange(len(y)), y] -= 1
     return p
+
+
+def _first(rows: Array) -> Array:
+    """The first row in place of all."""
+    import numpy as np
+
+    return np.repeat(rows[:1], len(rows), axis=0)
 
 
 def _projected(residuals: Array, weights: Array, along: Array) -> Array:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ...errors import InvalidArgument
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 SUM, CENTRED = "covariance, sum", "covariance, centred sum"
-FROZEN = "covariance, frozen sum"
+FROZEN, FROZEN_RATIO = "covariance, frozen sum", "covariance, frozen log-mean-exp"
 LOG_MEAN_EXP, MAX = "covariance, log-mean-exp", "covariance, max"
 SCALAR, SCALAR_MAX = "scalar product, sum", "scalar product, max"
-ATTACKS = (SUM, CENTRED, FROZEN, LOG_MEAN_EXP, MAX, SCALAR, SCALAR_MAX)
+ATTACKS = (SUM, CENTRED, FROZEN, LOG_MEAN_EXP, FROZEN_RATIO, MAX, SCALAR, SCALAR_MAX)
 """The attacks of an epoch; "covariance, sum" and "scalar product, sum" are the thesis'."""
 REFRESH = 10
 """Steps of a net between two estimates of the mean."""
@@ -158,21 +158,29 @@ class HeadTarget:
         canary = self.canary(trace.parameters[:-1])
         updates = trace.updates[:, -self.model.head :]
         direction = self.references.solve(canary - self.references.mean)
-        mean, spread = direction @ self.references.mean, None
-        first = np.full(len(canary), mean[0])
+        known = None
         if self.fresh is not None:
-            spread = np.empty(len(canary))
-            for at in range(0, len(canary), REFRESH):
-                known = self.model.layer(trace.parameters[at], *self.fresh).dense()
-                projected = direction[at : at + REFRESH] @ known.T.astype(float)
-                mean[at : at + REFRESH] = projected.mean(axis=1)
-                spread[at : at + REFRESH] = projected.var(axis=1, ddof=1) / self.batch
-                first[at : at + REFRESH] = known.mean(axis=0, dtype=float) @ direction[0]
-        shift = (np.einsum("ij,ij->i", direction, canary) - mean) / self.batch
-        seen = np.einsum("ij,ij->i", direction, updates)
+            known = [
+                self.model.layer(theta, *self.fresh).dense().astype(float)
+                for theta in trace.parameters[: len(canary) : REFRESH]
+            ]
+
+        def by(direction: Array) -> Steps:
+            mean, spread = direction @ self.references.mean, None
+            if known is not None:
+                spread = np.empty(len(canary))
+                for place, each in enumerate(known):
+                    some = slice(place * REFRESH, (place + 1) * REFRESH)
+                    projected = direction[some] @ each.T
+                    mean[some] = projected.mean(axis=1)
+                    spread[some] = projected.var(axis=1, ddof=1) / self.batch
+            shift = (np.einsum("ij,ij->i", direction, canary) - mean) / self.batch
+            seen = np.einsum("ij,ij->i", direction, updates)
+            return Steps(seen - mean - shift / 2.0, shift, spread)
+
         products = np.einsum("ij,ij->i", canary, updates)
-        frozen = updates @ direction[0] - first
-        return Steps(seen - mean - shift / 2.0, shift, spread, frozen=frozen), products
+        first = np.repeat(direction[:1], len(direction), axis=0)
+        return replace(by(direction), frozen=by(first)), products
 
 
 def places_of(x: Array, pool: Array) -> Array:
@@ -200,6 +208,7 @@ def scores_of(attack: Attacker, trace: Trace) -> dict[str, float]:
         CENTRED: steps.combined("centred sum"),
         FROZEN: steps.combined("frozen sum"),
         LOG_MEAN_EXP: steps.combined("log-mean-exp"),
+        FROZEN_RATIO: steps.combined("frozen log-mean-exp"),
         MAX: steps.combined("max"),
         SCALAR: float(products.sum()),
         SCALAR_MAX: float(products.max()),
