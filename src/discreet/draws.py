@@ -149,6 +149,19 @@ def _sfc64(context: Any, bits: Any) -> Any:
     return types.uint64(bits), code
 
 
+def _turned(context: Any, x: Any, word: Any) -> Any:
+    """x, negated if the ninth bit of a word is set."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        double = arguments[0].type
+        word = ir.IntType(64)
+        bit = builder.and_(arguments[1], ir.Constant(word, 1 << 8))
+        sign = builder.shl(bit, ir.Constant(word, 63 - 8))
+        return builder.bitcast(builder.xor(builder.bitcast(arguments[0], word), sign), double)
+
+    return types.float64(types.float64, types.uint64), code
+
+
 def _kept(context: Any, bits: Any, place: Any) -> Any:
     """A half word behind the state: whether one is kept, and it."""
 
@@ -172,6 +185,7 @@ def _half_word(builder: Any, address: Any, place: Any) -> Any:
 
 
 _step: Any = intrinsic(_sfc64)
+_with_sign: Any = intrinsic(_turned)
 _load: Any = intrinsic(_kept)
 _store: Any = intrinsic(_keep)
 apart: Any = partial(njit, no_cpython_wrapper=True, no_cfunc_wrapper=True, nogil=True)()
@@ -237,7 +251,7 @@ def normal(bits: Any) -> Any:
     """Standard normal, by NumPy's ziggurat."""
     word = _step(bits)
     strip, size = np.int64(word & BYTE), np.int64((word >> NINE) & MANTISSA)
-    x = size * wi_double[strip] * (1.0 - 2.0 * np.int64((word >> EIGHT) & ONE))
+    x = _with_sign(size * wi_double[strip], word)
     if size < NORMAL_INSIDE[strip]:
         return x
     return normal_outside(bits, strip, size, x)
@@ -259,7 +273,7 @@ def normal_outside(bits: Any, strip: Any, size: Any, x: Any) -> Any:
             return x
         word = _step(bits)
         strip, size = np.int64(word & BYTE), np.int64((word >> NINE) & MANTISSA)
-        x = size * wi_double[strip] * (1.0 - 2.0 * np.int64((word >> EIGHT) & ONE))
+        x = _with_sign(size * wi_double[strip], word)
         if size < NORMAL_INSIDE[strip]:
             return x
 
