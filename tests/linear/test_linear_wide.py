@@ -1,4 +1,5 @@
-"""Simulations work out the indices of several actions at a time: the same choice, bit for bit."""
+"""Simulations draw all contexts, and work out the indices of several actions, at a time: the same
+numbers and choices, bit for bit."""
 
 from __future__ import annotations
 
@@ -9,10 +10,12 @@ import numpy as np
 import pytest
 
 from discreet.compiled import Kernel
+from discreet.draws import draws
 from discreet.linear.algebra import of_known_length
+from discreet.linear.contexts import GaussianContexts, offer_normal
 from discreet.linear.rules import choose_optimistic
 from discreet.linear.view import LinearView, fresh_view
-from discreet.linear.wide import choose_wide
+from discreet.linear.wide import choose_wide, offer_normal_wide
 
 
 def with_known_dimension(view: Any, actions: Any, arms: Any, theta: Any) -> Any:
@@ -58,3 +61,16 @@ def test_of_equal_indices_the_first_wins_and_indices_that_are_no_numbers_never_d
     same[0] = np.nan
     found = compiled()(view, same, 10, theta)
     assert found == choose_optimistic(None, view, same, 10, 3, rng) == 1
+
+
+@pytest.mark.parametrize("ball", [False, True])
+def test_contexts_are_those_drawn_one_by_one(ball: bool) -> None:
+    """10,000 features: rims and tails of the ziggurat are among them."""
+    contexts = GaussianContexts(arms=2000, dimension=5, mean=[0.9, -0.5, 0.0, 0.3, 0.1], ball=ball)
+    many, one = (draws(np.random.SeedSequence(3)) for _ in range(2))
+    state = contexts.start(many)
+    together, singly = np.zeros(10_000), np.zeros(10_000)
+    Kernel(offer_normal_wide).compiled()(state, together, many)
+    Kernel(offer_normal).compiled()(state, singly, one)
+    np.testing.assert_array_equal(together, singly)
+    assert many.random() == one.random()

@@ -20,6 +20,7 @@ from ..policies.step import FINISHED, PAUSED, STARVED, State, fresh_state
 from ..privacy.source import SIMULATED
 from ..simulator.loop import Curve
 from .algebra import dot
+from .contexts import offer_normal
 from .row import RoundPolicy
 from .rules import choose_optimistic
 from .view import LinearSetting, LinearView
@@ -113,9 +114,11 @@ def simulated_state(policy: RoundPolicy, setting: LinearSetting) -> State:
 @lru_cache(maxsize=64)
 def loop_kernel(policy: RoundPolicy, offer: Function, pay: Function) -> Kernel:
     """The loop with a policy and a problem filled in."""
-    from .wide import choose_wide
+    from ..draws import is_known
+    from .wide import choose_wide, offer_normal_wide
 
     release, choose = policy.release, policy.rule.choose
+    offer = offer_normal_wide if offer is offer_normal and is_known() else offer
     return Kernel(
         run,
         offer=offer,

@@ -1,8 +1,12 @@
-"""Optimism as `choose_optimistic` has it, laid out for compiled code: several actions at a time.
+"""Two steps of a round laid out for compiled code: the same numbers, sooner.
 
-All indices are worked out before the largest is looked for, so that the compiler can take eight
-actions into one register: every index is made of the same sums in the same order, and the choice is
-the same to the last bit. Places are unsigned, which tells it that none is counted from the end.
+Gaussian contexts draw all features first, and move them to their mean afterwards.
+
+Optimism works out all indices before it looks for the largest, so that the compiler can take eight
+actions into one register: every index is made of the same sums in the same order as in
+`choose_optimistic`, and the choice is the same to the last bit. Places are unsigned, which tells
+the compiler that none is counted from the end.
+
 Imports numpy, so nothing imports this before a run is played.
 """
 
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from ..compiled import Floats
+    from ..draws import Draws
+    from .contexts import Normal
     from .view import LinearView
 
 unsigned = cast("Callable[[int], int]", np.uint64)
@@ -46,3 +52,20 @@ def choose_wide(
         if index[arm] > highest:
             best, highest = arm, index[arm]
     return best
+
+
+def offer_normal_wide(state: Normal, actions: Floats, rng: Draws) -> bool:
+    """N(mean, sd² I) for every action, scaled into the unit ball if asked."""
+    rng.normals(actions)
+    dimension = len(state.mean)
+    for start in range(0, len(actions), dimension):
+        square = 0.0
+        for i in range(dimension):
+            value = state.mean[i] + state.sd * actions[start + i]
+            actions[start + i] = value
+            square += value * value
+        if state.ball and square > 1.0:
+            scale = 1.0 / math.sqrt(square)
+            for i in range(dimension):
+                actions[start + i] *= scale
+    return True
