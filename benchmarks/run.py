@@ -12,7 +12,6 @@ the machine matters less; threads and processes by the clock.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -241,47 +240,51 @@ def threads() -> None:
     say("ucb1, 8 runs: one thread / two threads", f"{times[0] / times[1]:.2f}", "2 on two cores")
 
 
-def works() -> dict[str, Callable[[], object]]:
-    """What is measured beside another version: every loop of this file, by name."""
-    found: dict[str, Callable[[], object]] = {}
+def works() -> dict[str, Callable[[], Callable[[], object]]]:
+    """What is measured beside another version: what makes every loop of this file, by name."""
+    found: dict[str, Callable[[], Callable[[], object]]] = {}
+
+    def add(what: str, *arguments: Any, **budget: float) -> None:
+        found[what] = partial(runner, *arguments, **budget)
+
     for name in ("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed"):
         for horizon in (1e6, 1e12):
-            play = runner(name, FIVE, horizon, 300, epsilon=1.0)
-            found[f"{name}, 300 runs, T = {horizon:.0e}"] = play
-    found["adap-klucb, 1000 runs, T = 1e7"] = runner("adap-klucb", FIVE, 1e7, 1000, epsilon=1.0)
+            add(f"{name}, 300 runs, T = {horizon:.0e}", name, FIVE, horizon, 300, epsilon=1.0)
+    add("adap-klucb, 1000 runs, T = 1e7", "adap-klucb", FIVE, 1e7, 1000, epsilon=1.0)
     for name in ("ucb1", "kl-ucb"):
-        found[f"{name}, 10 arms"] = runner(name, TEN, 1e6, 1)
-    found["dp-ucb, 10 arms"] = runner("dp-ucb", TEN, 1e6, 1, epsilon=1.0)
+        add(f"{name}, 10 arms", name, TEN, 1e6, 1)
+    add("dp-ucb, 10 arms", "dp-ucb", TEN, 1e6, 1, epsilon=1.0)
     for name, budget in SAMPLING.items():
-        found[f"{name}, 9 arms"] = runner(name, NINE, 3e5, 1, **budget)
-    found["Rehearsal of ucb1"] = partial(rehearse, "ucb1", 10)
-    found["Rehearsal of adap-klucb"] = partial(rehearse, "adap-klucb", 5, epsilon=1.0)
-    found["Trial of adap-klucb"] = live
+        add(f"{name}, 9 arms", name, NINE, 3e5, 1, **budget)
+    found["Rehearsal of ucb1"] = lambda: partial(rehearse, "ucb1", 10)
+    found["Rehearsal of adap-klucb"] = lambda: partial(rehearse, "adap-klucb", 5, epsilon=1.0)
+    found["Trial of adap-klucb"] = lambda: live
     return found
 
 
 def answer() -> None:
     """Measure what is asked for on standard input, a line each: the other side of `beside`."""
-    known = works()
-    print(json.dumps(list(known)), flush=True)
+    known, made = works(), {}
     for line in sys.stdin:
-        print(seconds(known[line.strip()], 1), flush=True)
+        name = line.strip()
+        if name not in made:
+            made[name] = known[name]()
+        print(seconds(made[name], 1), flush=True)
 
 
-def beside(source: str, repeats: int = 5) -> int:
+def beside(source: str, only: str, repeats: int = 5) -> int:
     """Every loop by turns in two processes: this version, and the package in another folder."""
 
     def started(*folder: str) -> Any:
         environment = os.environ | {"PYTHONPATH": os.pathsep.join([*folder, *sys.path[1:]])}
-        command = [sys.executable, __file__, "--answer"]
-        pipe = subprocess.PIPE
+        command, pipe = [sys.executable, __file__, "--answer"], subprocess.PIPE
         return subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, text=True)
 
     slower = 0
     with started() as new, started(source) as old:
-        names = json.loads(new.stdout.readline())
-        assert names == json.loads(old.stdout.readline())
-        for name in names:
+        for name in works():
+            if only not in name:
+                continue
             times: dict[Any, list[float]] = {new: [], old: []}
             for _ in range(repeats):
                 for process, found in times.items():
@@ -301,13 +304,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Speeds as ratios measured in one run.")
     parser.add_argument("--goals", action="store_true", help="the goals of kernels alone")
     parser.add_argument("--beside", metavar="SRC", help="a folder with another version")
+    parser.add_argument("--only", metavar="TEXT", default="", help="loops whose names have it")
     parser.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.answer:
         answer()
         return 0
     if asked.beside:
-        return beside(asked.beside)
+        return beside(asked.beside, asked.only)
     everything = (long_horizons, goals, each_round, threads, step_by_step, second_process)
     for part in (goals,) if asked.goals else everything:
         part()
