@@ -48,9 +48,9 @@ def weighted(
     mean = sum(g * g * t for g, t in zip(counts, traces, strict=True))
     mean /= sum(g * t for g, t in zip(counts, traces, strict=True))
     counts = [g / mean for g in counts]
-    each = list(zip(counts, releases, strict=True))
-    return (
-        sum(g * release[0] for g, release in each), sum(g * release[1] for g, release in each),
-        sum(g * g * release[2] for g, release in each),
-        sum(g * g * release[3] for g, release in each),
-    )  # fmt: skip
+    matrix, vector = np.zeros((size, size)), np.zeros(size)
+    variance = spread = 0.0
+    for g, (noisy, moment, q, w) in zip(counts, releases, strict=True):
+        matrix, vector = matrix + g * noisy, vector + g * moment
+        variance, spread = variance + g * g * q, spread + g * g * w
+    return matrix, vector, variance, spread

@@ -237,14 +237,14 @@ def test_equal_weights_are_plain_sums() -> None:
 
 
 def test_the_first_batch_of_blocks_grows_with_the_noise() -> None:
-    """50 + 30 standard deviations of the noise per arm, at most half of the trial."""
+    """50 + 35 standard deviations of the noise per arm, at most half of the trial."""
     loose = linear.policy("jdp-blocks-ts", rho=0.5)
     tight = linear.policy("jdp-blocks-ts", rho=0.005)
     sds = [row.release.vector_sd for row in (loose, tight)]
     assert sds[1] == pytest.approx(10.0 * sds[0])
     for row, sd in zip((loose, tight), sds, strict=True):
         first = row.schedule.parameters(LinearSetting(3, 6, 10**6)).first
-        assert first == 3 * (50 + math.ceil(30.0 * sd))
+        assert first == 3 * (50 + math.ceil(35.0 * sd))
     assert tight.schedule.parameters(LinearSetting(3, 6, 100)).first == 50
     fixed = linear.policy("jdp-blocks-ts", rho=0.5, first=77)
     assert fixed.schedule.parameters(LinearSetting(3, 6, 100)).first == 77
@@ -287,6 +287,26 @@ def test_samples_have_the_covariance(name: str) -> None:
     assert np.all(np.abs(draws.mean(axis=0)) < 6.0 * sd / math.sqrt(4000))
     # a variance of 4000 draws has a relative standard error of sqrt(2/4000)
     assert np.all(np.abs(draws.var(axis=0) / sd**2 - 1.0) < 6.0 * math.sqrt(2.0 / 4000))
+
+
+def test_arms_of_blocks_are_chosen_as_samples_of_theta_would() -> None:
+    """20,000 choices of two arms: the share of the first within 6 standard errors of
+    Φ(gap/sd), the law of <θ_1, x> > <θ_2, x>: false alarm below 1e-7."""
+    row = linear.policy("jdp-blocks-ts", **ROWS["jdp-blocks-ts"])
+    setting = LinearSetting(2, 4, 100)
+    view, rng = row.rule.first_view(setting), np.random.default_rng(8)
+    view.releases[0] = 1
+    view.estimate[:] = [0.4, 0.1, 0.2, 0.3]
+    view.root[:] = rng.normal(size=8)
+    x = np.array([0.5, -0.3])
+    actions, roots = np.array(linear.blocks(x, arms=2)).ravel(), view.root.reshape(2, 2, 2)
+    gap = x @ (view.estimate[:2] - view.estimate[2:])
+    sd = math.sqrt(sum(x @ root @ root.T @ x for root in roots))
+    expected = 0.5 * math.erfc(-gap / sd / math.sqrt(2.0))
+    constants = row.rule.parameters(setting)
+    taken = [row.rule.choose(constants, view, actions, 2, 4, rng) for _ in range(20_000)]
+    error = math.sqrt(expected * (1.0 - expected) / len(taken))
+    assert abs(taken.count(0) / len(taken) - expected) < 6.0 * error
 
 
 def test_blocks_are_found() -> None:

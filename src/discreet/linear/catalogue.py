@@ -194,7 +194,7 @@ def _jdp_ts(
 
 BLOCK_START = 50
 """Participants per arm who are assigned at random, without noise."""
-START_BY_NOISE = 30.0
+START_BY_NOISE = 35.0
 """And for each standard deviation of the noise on Σ x r, per range of the rewards."""
 BLOCK_PRIOR = 0.3
 """Standard deviation of an arm's parameters before anything is known, per range of the rewards."""
@@ -234,7 +234,7 @@ def _jdp_blocks_ts(
     first: int = 0,
     ratio: float = 2.0,
     ridge: float = 1.0,
-    width: float = 0.35,
+    width: float = 0.4,
     prior: float = BLOCK_PRIOR,
     norm: float = 0.5,
     noise_ratio: float = 4.0,

@@ -65,23 +65,17 @@ class Sampling(NamedTuple):
     size: int
 
 
-def sampled(view: BatchView, place: int, first: int, size: int, rng: Generator) -> None:
-    """θ = θ~ + R z for one block, z standard normal, into `along`."""
-    along, estimate, root = view.along, view.estimate, view.root
-    for i in range(size):
-        along[first + i] = estimate[first + i]
-    for j in range(size):
-        z = rng.standard_normal()
-        for i in range(size):
-            along[first + i] += root[place + i * size + j] * z
-
-
 def choose_thompson(
     rule: Sampling, view: BatchView, actions: Floats, arms: int, dimension: int, rng: Generator
 ) -> int:
-    """argmax <θ, a> for one sample of θ."""
-    sampled(view, 0, 0, dimension, rng)
-    along = view.along
+    """argmax <θ, a> for one sample θ = θ~ + R z, z standard normal."""
+    along, estimate, root = view.along, view.estimate, view.root
+    for i in range(dimension):
+        along[i] = estimate[i]
+    for j in range(dimension):
+        z = rng.standard_normal()
+        for i in range(dimension):
+            along[i] += root[i * dimension + j] * z
     best, highest = 0, -math.inf
     for arm in range(arms):
         index = dot(actions, arm * dimension, along, dimension)
@@ -93,17 +87,25 @@ def choose_thompson(
 def choose_block(
     rule: Sampling, view: BatchView, actions: Floats, arms: int, dimension: int, rng: Generator
 ) -> int:
-    """Before the first release any arm; then argmax <θ_k, x>, one sample for every block."""
+    """Before the first release any arm; then argmax <θ_k, x>, one sample for every block.
+
+    Of θ_k no more is asked than <θ_k, x>, which is N(<θ~_k, x>, |R_k' x|²): one normal variable.
+    """
     if view.releases[0] == 0:
         return min(int(rng.random() * arms), arms - 1)
-    size, along = rule.size, view.along
+    size, estimate, root = rule.size, view.estimate, view.root
     best, highest = 0, -math.inf
     for arm in range(arms):
         first = arm * size
-        sampled(view, first * size, first, size, rng)
-        index = 0.0
-        for i in range(size):
-            index += actions[arm * dimension + first + i] * along[first + i]
+        start, place = arm * dimension + first, first * size
+        index, square = 0.0, 0.0
+        for j in range(size):
+            index += actions[start + j] * estimate[first + j]
+            side = 0.0
+            for i in range(size):
+                side += actions[start + i] * root[place + i * size + j]
+            square += side * side
+        index += math.sqrt(square) * rng.standard_normal()
         if index > highest:
             best, highest = arm, index
     return best
