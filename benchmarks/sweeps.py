@@ -85,7 +85,8 @@ def cells(horizon: int, runs: int, repeats: int) -> None:
         )
 
     for row in ROWS:
-        bare((row,), 1000, 1, threads)
+        for play in (bare, swept):
+            play((row,), 1000, 1, threads)
         pairs = [
             (
                 *times(partial(bare, (row,), horizon, runs, threads)),
