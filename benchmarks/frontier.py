@@ -14,9 +14,9 @@ The source of the d = 3 figures does not say how θ and contexts were drawn. Her
 of its own, uniform on the sphere, and actions 1/sqrt(d) + N(0, 0.1) scaled into the unit ball:
 drawn anew in every round, or once a run. Random play regrets 18,000 on these, and 16,100 and 19,100
 in the source, which is another draw of θ; so each line also says how the share of random play's
-regret compares. Regrets differ much from one θ to the next (at ρ = .1 they are 400 where θ points
-along the mean action and 230 elsewhere), hence 600 runs: the first 100 of them gave 311 and 898 for
-jdp-ts with new contexts.
+regret compares. Regrets differ much from one θ to the next (with plain sums and ρ = .1 they are 400
+where θ points along the mean action and 230 elsewhere), hence 600 runs: the first 100 of them gave
+311 and 898 for jdp-ts with plain sums and new contexts.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .arms import (
         Bernoulli,
         Beta,
+        Capped,
         Clipped,
         Delayed,
         Drifting,
@@ -58,8 +59,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "arms": (
-        "Bernoulli", "Beta", "Clipped", "Delayed", "Drifting", "FunctionLaw", "Gaussian", "Law",
-        "Mixed", "RewardList", "RewardTable", "Sampler", "Switching", "TwoPoint", "Uniform",
+        "Bernoulli", "Beta", "Capped", "Clipped", "Delayed", "Drifting", "FunctionLaw", "Gaussian",
+        "Law", "Mixed", "RewardList", "RewardTable", "Sampler", "Switching", "TwoPoint", "Uniform",
         "actg175", "law",
     ),
     "errors": ("DiscreetError", "InvalidArgument"),
@@ -84,6 +85,7 @@ __all__ = [
     "Bernoulli",
     "Beta",
     "Budget",
+    "Capped",
     "Clipped",
     "Comparison",
     "Definition",

@@ -1,4 +1,7 @@
-"""A law made bounded: each reward is clipped to [low, high]."""
+"""A law made bounded: each reward is clipped to [low, high].
+
+Means, and so regret, are those after clipping; `Capped` keeps those of the rewards themselves.
+"""
 
 from __future__ import annotations
 
