@@ -36,10 +36,8 @@ from .stream_run import StreamRun, takes_any_block
 from .streams import Streams
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
-
     from ..types import Json
-    from .randomness import Randomness
+    from .randomness import Draws, Randomness
     from .run import Outcomes
 
 
@@ -76,7 +74,7 @@ class LookRun(StreamRun):
     """whether the last mark is the end"""
 
     def __init__(
-        self, policy: Policy, setting: Setting, random: Randomness, noise: Generator | None,
+        self, policy: Policy, setting: Setting, random: Randomness, noise: Draws | None,
         window: int, shares: Sequence[float],
     ) -> None:  # fmt: skip
         self.looked, self.marks = 0, ()

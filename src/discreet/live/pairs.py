@@ -38,10 +38,8 @@ from .stream_run import StreamRun
 from .streams import Streams
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
-
     from .lists import Lists
-    from .randomness import Randomness
+    from .randomness import Draws, Randomness
     from .run import Outcomes
     from .stores import Block
 
@@ -68,7 +66,7 @@ class Pairs(NamedTuple):
 
 
 def publish_pair(
-    release: PairScale, pairs: Pairs, arm: int, total: float, answered: int, rng: Generator
+    release: PairScale, pairs: Pairs, arm: int, total: float, answered: int, rng: Any
 ) -> None:
     """S = Σ r (y - 1/2) + noise and R = Σ r + noise, added to those before unless forgotten."""
     kept = release.kept
@@ -110,7 +108,7 @@ class PairRun(StreamRun):
     publish_pair: Function
 
     def __init__(
-        self, policy: Policy, setting: Setting, random: Randomness, noise: Generator | None,
+        self, policy: Policy, setting: Setting, random: Randomness, noise: Draws | None,
         window: int, shares: Sequence[float],
     ) -> None:  # fmt: skip
         super().__init__(policy, setting, random, noise, window, shares)

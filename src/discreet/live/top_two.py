@@ -39,10 +39,8 @@ from .stream_run import RuleFailed, StreamRun, takes_any_block
 from .streams import Streams
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
-
     from ..types import Json
-    from .randomness import Randomness
+    from .randomness import Draws, Randomness
     from .run import Outcomes
 
 
@@ -79,7 +77,7 @@ class TopTwoRun(StreamRun):
     """whether the risk covers a verdict on what was released"""
 
     def __init__(
-        self, policy: Policy, setting: Setting, random: Randomness, noise: Generator | None,
+        self, policy: Policy, setting: Setting, random: Randomness, noise: Draws | None,
         window: int, shares: Sequence[float],
     ) -> None:  # fmt: skip
         rule: Any = policy.rule
