@@ -364,7 +364,7 @@ class Unshown:
         self.kind, self.what = kind, what
 
     def __repr__(self) -> str:
-        return f"a {self.kind} (not shown: {self.what} are private)"
+        return f"a value of type {self.kind} (not shown: {self.what} are private)"
 
 
 def number_of(outcome: object) -> float | None:

@@ -148,3 +148,86 @@ def test_the_course_shows_due_moments_and_not_when_somebody_responded(
         return [entry["time"] for entry in told("report", file)["course"]]
 
     assert times(10.0) == times(77.0) == [1_790_003_600.0] * 2
+
+
+def test_an_error_in_a_list_says_which_entry_and_what_became_of_the_others() -> None:
+    told("new", "t.json", given={**SETTINGS, "horizon": 3})
+    units = [{"unit": n} for n in range(5)]
+    result = call("assign", "t.json", given=units, code=2)
+    assert "entry 4 of 5" in result.output
+    assert "horizon of 3" in result.output
+    assert len(told("assign", "t.json", given=units[:3])) == 3  # the same arms again
+    entries = [{"unit": n, "outcome": 0.123456} for n in (0, 1, 99, 2)]
+    result = call("record", "t.json", given=entries, code=2)
+    assert "entry 3 of 4" in result.output
+    assert "99" in result.output
+    assert "123456" not in result.output
+    told("record", "t.json", given=entries[:2] + entries[3:])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"deadlin": 10}, "deadlin must be an option of dp-imed, or a setting of a trial"),
+        ({"share": 0.5}, "share must name arms"),
+        ({"trend": "yes"}, "trend must be a bool"),
+        ({"binary": 1}, "binary must be a bool"),
+        ({"dimension": 3}, "dimension must be left out"),
+    ],
+)
+def test_settings_that_are_refused_are_named(wrong: dict[str, Any], words: str) -> None:
+    result = call("new", "t.json", given={**SETTINGS, **wrong}, code=2)
+    assert words in result.output
+    assert not list(Path().iterdir())
+
+
+def test_files_are_named_as_the_command_line_knows_them() -> None:
+    assert "discreet trial new" in call("report", "t.json", code=2).output
+    told("new", "t.json", given=SETTINGS)
+    assert "discreet trial assign" in call("new", "t.json", given=SETTINGS, code=2).output
+    told("new", "s", given={**SETTINGS, "strata": ["men", "women"]})
+    for path in ("t.json", "t.json.html", "s/x.json"):
+        trial = "s" if path.startswith("s") else "t.json"
+        assert "no file of the trial" in call("report", trial, "--output", path, code=2).output
+    call("report", "s", "--output", "s.html")
+    page = Path("s.html").read_text()
+    assert page.count("Stratum: ") >= 2
+    assert "97.5 % interval" in page
+    assert "provided everybody belongs to one stratum" in page
+
+
+def test_the_text_says_what_happens_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time", lambda: 1_790_000_000.0)
+    told("new", "t.json", given={**SETTINGS, "first": 1, "horizon": 100, "window": 1})
+    told("assign", "t.json", given=[{"unit": n} for n in range(3)])
+    text = call("report", "t.json").stdout
+    assert "2026-09-21 15:13 UTC: block 1 of A (1 participant) is released." in text
+    assert "97 more participants to come, then the trial ends." in text
+    ended = call("stop", "t.json", "--by", "public").stdout
+    assert "next_release: 2026-09-21 15:13 UTC" in ended
+
+
+def test_contexts_come_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    told("new", "c.json", given={
+        "policy": "adac-oful", "rho": 0.5, "low": 0, "high": 1, "arms": ["A", "B"], "dimension": 2,
+        "horizon": 100, "deadline": 3600.0, "missing": 0.0,
+    })  # fmt: skip
+    given = {"unit": "p1", "actions": [[0.5, 0.0], [0.0, 0.5]]}
+    found = told("assign", "c.json", given=given)
+    assert set(found) == {"unit", "arm"}
+    assert told("assign", "c.json", "p1") == found  # known: features are not asked for again
+    assert "actions" in call("assign", "c.json", "p2", code=2).output
+
+
+def test_arms_join_and_leave() -> None:
+    told("new", "t.json", given={**SETTINGS, "arms": 2})
+    assert told("add", "t.json", "new")["arms"] == [0, 1, "new"]
+    assert told("drop", "t.json", "1") == {"dropped": 1}
+    assert [arm["active"] for arm in told("report", "t.json")["arms"]] == [True, False, True]
+    assert "arm must be new" in call("add", "t.json", "new", code=2).output
+    assert "be left out" in call("drop", "t.json", "0", "--stratum", "men", code=2).output
+    told("new", "s", given={**SETTINGS, "strata": ["men", "women"]})
+    told("drop", "s", "A", "--stratum", "men")
+    assert "planned" in call("add", "s", "C", code=2).output
+    active = [[arm["active"] for arm in one["arms"]] for one in told("report", "s")["strata"]]
+    assert active == [[False, True], [True, True]]

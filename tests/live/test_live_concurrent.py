@@ -282,6 +282,55 @@ def test_top_two_enters_every_release_by_itself(
     assert run_of(trial).memory.batches == entered, "a verdict is given once"
 
 
+@pytest.mark.parametrize("named", [(0, 1), (1, 0), (2, 1)])
+def test_in_place_of_an_arm_that_was_dropped_another_one_is_compared(
+    named: tuple[int, int], clock: Clock
+) -> None:
+    row = identifier("evidence-tt", epsilon=1.0)
+    trial = Trial(row, ["A", "B", "C"], deadline=1.0, default=0.0, clock=clock, **IDENTIFY)
+    run: Any = run_of(trial).dropped(0)
+    run.pair = lambda *arguments: named
+    pair = run._pair(run.streams, [1, 2])
+    assert sorted(pair) == [1, 2]
+    assert pair[0] == next(arm for arm in named if arm != 0)
+
+
+@pytest.mark.parametrize("by_hand", ["drop", "finish", "horizon"])
+def test_a_block_that_was_cut_off_by_hand_is_no_evidence(by_hand: str, clock: Clock) -> None:
+    """It is released, but neither in the books nor in the record: its size may follow from its
+    outcomes. What the horizon cuts off counts."""
+    trial = Trial(
+        identifier("evidence-tt", epsilon=2.0), ["A", "B", "C"], deadline=14.0, default=0.0,
+        clock=clock, goal="identify", risk=1e-9, horizon=350,
+    )  # fmt: skip
+    play(trial, clock, range(300), lambda unit, arm: 0.5, step=0.0)
+    clock.now += 14.0
+    play(trial, clock, range(300, 330), lambda unit, arm: 0.5, step=0.0)
+    run = run_of(trial)
+    cut = [arm for arm in range(3) if run.streams.places[arm] > run.streams.closed[arm]]
+    assert cut, "no block is open"
+    if by_hand == "drop":
+        cut = cut[:1]
+        trial.drop(trial.arms[cut[0]])
+    elif by_hand == "finish":
+        trial.finish()
+    else:
+        play(trial, clock, range(330, 350), lambda unit, arm: 0.5, step=0.0)
+    before = list(run.memory.batches)
+    clock.now += 14.0
+    report, run = trial.report(), run_of(trial)
+    history = trial.public_record().history  # type: ignore[union-attr]
+    for arm, row in enumerate(report["arms"]):
+        entered = run.memory.batches[arm]
+        assert entered == len(history[arm])
+        assert run.memory.size[arm] == row["size"]
+        if by_hand == "horizon":
+            assert row["size"] == history[arm][-1][0]
+        elif arm in cut:
+            assert entered == before[arm]
+            assert history[arm][-1][0] < row["size"] == row["assigned"]
+
+
 @pytest.mark.parametrize("name", ["adap-tt", "evidence-tt"])
 def test_top_two_gives_no_verdict_on_what_its_rule_has_not_seen(name: str, clock: Clock) -> None:
     trial = Trial(

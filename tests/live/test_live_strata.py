@@ -322,6 +322,31 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert [(line["stratum"], line["arm"]) for line in table] == [
         ("men", "A"), ("men", "B"), ("women", "A"), ("women", "B"),
     ]  # fmt: skip
-    assert "csv" in call("report", "t", "--format", "html", code=2).stderr
+    assert "Stratum: women" in call("report", "t", "--format", "html").stdout
     call("finish", "t", "--discard")
     assert json.loads(call("report", "t", "--json").stdout)["status"] == "finished"
+
+
+def test_intervals_of_all_share_the_error_too() -> None:
+    from discreet.inference import intervals
+
+    clock = Clock()
+    trial = made(clock=clock, missing="estimate")
+    fill(trial, clock)
+    for one in trial.report()["strata"]:
+        assert one["intervals"]["estimand"] == "responders"
+        of_all = zip(intervals(one, 0.975), intervals(one, 0.975, over="all"), strict=True)
+        for arm, (narrow, wide) in zip(one["arms"], of_all, strict=True):
+            assert arm["interval"] == [narrow.low, narrow.high]
+            assert arm["interval_of_all"] == [wide.low, wide.high]
+    assert "intervals are for those who answer" in str(trial)
+
+
+def test_an_arm_is_dropped_in_all_strata_or_in_none() -> None:
+    trial = made()
+    trial.finish(stratum="women")
+    with pytest.raises(TrialError, match="ended"):
+        trial.drop("A")
+    assert [arm["active"] for arm in trial.report()["strata"][0]["arms"]] == [True, True]
+    trial.drop("A", "men")
+    assert [arm["active"] for arm in trial.report()["strata"][0]["arms"]] == [False, True]

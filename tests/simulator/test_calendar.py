@@ -245,6 +245,7 @@ def test_answers_that_come_sooner_help_those_who_see_them() -> None:
         ({"delay": Delay(5, "fixed", mean=6)}, "delay"),
         ({"law": discreet.Gaussian([0.5, 0.3])}, "law"),
         ({"policy": discreet.policy("ucb1")}, "policy"),
+        ({"policy": discreet.policy("dp-se", epsilon=1.0)}, "policy"),
     ],
 )
 def test_refusals(wrong: dict[str, object], argument: str) -> None:
@@ -259,3 +260,41 @@ def test_what_is_late_needs_arrivals() -> None:
         discreet.simulate(ROW, TWO, horizon=100, delay=14)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="dealy"):
         discreet.simulate(ROW, TWO, horizon=100, dealy=14)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("row", "options"),
+    [
+        (discreet.policy("adap-klucb", epsilon=1.0), {"window": 4, "share": 0.1}),
+        (discreet.policy("ldp-ucb-b", epsilon=2.0), {"window": 2, "default": 0.0}),
+    ],
+    ids=lambda given: getattr(given, "name", ""),
+)
+def test_a_row_by_its_own_rule_has_the_law_of_rehearsed_trials(
+    row: discreet.Policy, options: dict[str, float]
+) -> None:
+    """Forgetting blocks with the pair, and each round in the local model: 50 rehearsals of the live
+    trial, 1,000 simulated."""
+    law, days = discreet.Bernoulli([0.7, 0.2]), {"arrivals": 12, "delay": 7, "missing": [0.1, 0.2]}
+    found = discreet.simulate(row, law, horizon=200, runs=1000, seed=5, **days, **options)  # type: ignore[call-overload]
+    assert (found.pulls.sum(axis=1) == 200).all()
+    again = discreet.simulate(row, law, horizon=200, runs=60, seed=5, threads=1, **days, **options)  # type: ignore[call-overload]
+    assert (again.pulls == found.pulls[:60]).all()
+    with pytest.raises(InvalidArgument, match="rehearse"):
+        found.widths()
+    played = dict(options)
+    least = played.pop("share", 0.0)
+    pulls, means = [], []
+    for seed in range(50):
+        rehearsal = discreet.Rehearsal(
+            row, 2, horizon=200, seed=seed, share={0: least, 1: least}, **days, **played  # type: ignore[arg-type]
+        )  # fmt: skip
+        report = rehearsal.play(law)
+        pulls.append(report["arms"][0]["used"])
+        means.append([arm["mean"] for arm in report["arms"]])
+    for ours, theirs in (
+        (found.pulls[:, 0], np.array(pulls)),
+        *zip(found.estimates.T, np.array(means, float).T, strict=True),
+    ):
+        error = math.hypot(ours.std() / math.sqrt(1000), theirs.std(ddof=1) / math.sqrt(50))
+        assert abs(ours.mean() - theirs.mean()) < 6.5 * error  # six of them, 49 degrees: 3e-7

@@ -103,6 +103,10 @@ why), `predictions` (a list of `epsilon`, `row`, `options`, `mean`, `low`, `high
 `until`, `bound`), `open` (the same without privacy), `free_epsilon` (`theory`, `practice`),
 `strengths`, `recommended`, `why`, `equal_allocation` (its regret), `helps` (whether the
 recommended policy is clearly better than that: if not, allocate the arms equally), `complete`.
+With `--arrivals` it has instead `means`, `horizon`, `calendar`, `lines` (for every ε, without noise
+and without privacy: `worse`, `regret`, `days`, `best_named`, `used`, `widths`, and of the race
+`declared`, `race_participants`, `race_days`, `false_winners`, each with its uncertainty),
+`deadlines`, `prices` and `recommendation`.
 """,
     "audit": """\
 The JSON is an object: `policy`, `claimed` (`budget`, `definition`, `unit`, `conditions`,
@@ -164,6 +168,12 @@ command line, which other processes can read.
     "trial report": """\
 The JSON is what `Trial.report()` returns: `policy`, `guarantee`, `status`, `assigned`, `releases`,
 `next_release`, `arms` (with `mean`, `interval` or `bounds`), `blocks`, ...
+""",
+    "trial add": """\
+The JSON has `arms`, a list.
+""",
+    "trial drop": """\
+The JSON has `dropped`, the arm.
 """,
     "trial stop": """\
 The JSON has `status`, `next_release` and `guarantee`.

@@ -14,12 +14,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from ..checks import one_of
-from ..errors import DiscreetError, InvalidArgument
+from ..errors import DiscreetError, InvalidArgument, TrialError
 from .options import Json
 from .output import print_json, print_text
 
@@ -27,16 +27,21 @@ if TYPE_CHECKING:
     from ..live import Strata, Trial
     from ..live.documents import Report
 
+T = TypeVar("T")
+Entry = dict[str, Any]
+
 NAME = "trial"
 SUMMARY = "Run a live trial in files: JSON in, JSON out."
 
 File = Annotated[
     Path, typer.Argument(help="The file of the trial; with strata, its folder.", metavar="FILE")
 ]
+Arm = Annotated[str, typer.Argument(help="The name of the arm.", metavar="ARM")]
 FORMATS = ("text", "json", "csv", "html")
 TRIAL_SETTINGS = (
     "horizon", "goal", "risk", "deadline", "missing", "outcome_range", "binary", "intervals",
-    "contributions", "conflicts", "streams", "window", "share", "trend",
+    "contributions", "conflicts", "streams", "window", "share", "trend", "dimension", "longest",
+    "batch",
 )  # fmt: skip
 
 
@@ -62,7 +67,18 @@ def new(file: File, json: Json = False) -> None:
     if isinstance(options.get("outcome_range"), list):
         options["outcome_range"] = tuple(options["outcome_range"])
     strata = settings.pop("strata", None)
-    row = row_named(name, **settings)
+    if file.exists():
+        raise InvalidArgument(
+            "FILE", "be new", str(file), "go on with it by discreet trial assign, or take another"
+        )
+    try:
+        row = row_named(name, goal=options.get("goal"), **settings)
+    except InvalidArgument as error:
+        if error.argument not in settings or "an option of" not in error.rule:
+            raise
+        rule = f"{error.rule}, or a setting of a trial"
+        fix = f"{error.fix}; settings: {', '.join(TRIAL_SETTINGS)}, strata"
+        raise InvalidArgument(error.argument, rule, error.value, fix) from None
     opened: Trial | Strata
     if strata is None:
         opened = Trial(row, arms, path=file, **options)
@@ -87,7 +103,7 @@ def assign(
 
     Asking again gives the same arm. On standard input `{"unit": "p1"}`, or a list of such objects:
     there, whole numbers are units too, and 1 and "1" are different ones. In a trial by stratum each
-    object has a `stratum` as well.
+    object has a `stratum` as well, and with contexts `actions`, the features of every arm.
     """
     names = ("unit", "stratum") if file.is_dir() else ("unit",)
     given: dict[str, Any] = (
@@ -98,9 +114,16 @@ def assign(
             "stratum", "be given in a trial by stratum, and in no other", stratum,
             "use for example --stratum women",
         )  # fmt: skip
-    asked: list[dict[str, Any]] = [given] if unit is not None else _entries(*names)
+    asked: list[dict[str, Any]] = [given] if unit is not None else _entries(*names, may="actions")
+    said = "those before it have their arms: asking again gives the same"
     with _opened(file) as trial:
-        found = [{**one, "arm": trial.assign(*(one[name] for name in names))} for one in asked]
+
+        def place(one: Entry) -> Entry:
+            known = {name: one[name] for name in names}
+            given = [*known.values(), one.get("actions")]
+            return {**known, "arm": trial.assign(*given)}
+
+        found = _one_by_one(asked, place, said)
     _print(found[0] if len(found) == 1 else found, json)
 
 
@@ -111,9 +134,9 @@ def record(file: File, json: Json = False) -> None:
     are accepted alike, so the reply is the same for all.
     """
     entries = _entries("unit", "outcome")
+    said = "those before it are recorded, and may be handed in again with the others"
     with _opened(file) as trial:
-        for entry in entries:
-            trial.record(entry["unit"], entry["outcome"])
+        _one_by_one(entries, lambda one: trial.record(one["unit"], one["outcome"]), said)
     _print({"recorded": len(entries)}, json)
 
 
@@ -150,7 +173,7 @@ def report(
         raise InvalidArgument("table", "come with csv", table, "add --format csv")
     if output is not None:
         check_path(output)
-        if output.resolve().parent == file.resolve().parent and output.name.startswith(file.name):
+        if _is_of(file.resolve(), output.resolve()):
             raise InvalidArgument(
                 "output", "be no file of the trial", str(output), "use for example report.html"
             )
@@ -163,6 +186,14 @@ def report(
         write_whole(output, text)
 
 
+def _is_of(trial: Path, path: Path) -> bool:
+    """Whether a file is, or could be, one of the trial's own: beside it by its name, or in its
+    folder."""
+    if trial.is_dir():
+        return path == trial or trial in path.parents
+    return path.parent == trial.parent and f"{path.name}.".startswith(f"{trial.name}.")
+
+
 def _formed(kind: str, shown: Report, words: str, table: str) -> str:
     """The report in one of its forms; each ends with a line's end."""
     if kind == "json":
@@ -171,15 +202,15 @@ def _formed(kind: str, shown: Report, words: str, table: str) -> str:
         from ..live.tables import as_csv
 
         return as_csv(shown, table) if "strata" not in shown else _by_stratum(shown, table)
-    if kind == "html":
-        if "strata" in shown:
-            raise InvalidArgument(
-                "format", "be text, json or csv in a trial by stratum", kind, "use --format csv"
-            )
-        from ..report.live_page import trial_report
+    from ..report.live_page import Times, next_steps, trial_report
 
+    if kind == "html":
         return trial_report(shown).html()
-    return words + "\n"
+    lines = [words, "", "What happens next:"]
+    for one in shown.get("strata", [shown]):
+        of = f"{one['stratum']}: " if "stratum" in one else ""
+        lines += [f"- {of}{step}" for step in next_steps(one, Times("utc", one))]
+    return "\n".join(lines) + "\n"
 
 
 def _by_stratum(shown: Report, table: str) -> str:
@@ -194,6 +225,50 @@ def _by_stratum(shown: Report, table: str) -> str:
             writer.writerow(["stratum", *head])
         writer.writerows([one["stratum"], *row] for row in rows)
     return text.getvalue()
+
+
+def add(file: File, arm: Arm, json: Json = False) -> None:
+    """A new arm, which gets one in K of the places until its first release.
+
+    For policies with an index; decided by what the report shows, it costs no privacy.
+    """
+    from ..live import Strata
+
+    with _opened(file) as trial:
+        if isinstance(trial, Strata):
+            raise InvalidArgument(
+                "FILE", "be a single trial: the strata have the arms that were planned", str(file),
+                "start a trial of its own for the new arm",
+            )  # fmt: skip
+        trial.add(arm)
+        _print({"arms": list(trial.arms)}, json)
+
+
+def drop(
+    file: File,
+    arm: Arm,
+    stratum: Annotated[
+        str | None, typer.Option(help="In this stratum alone; default: all.", metavar="NAME")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """No more places for an arm. Its open block closes now, and is released when it is due.
+
+    Decided by what the report shows, it costs no privacy.
+    """
+    from ..live import Strata
+
+    with _opened(file) as trial:
+        known = next((name for name in trial.arms if str(name) == arm), arm)
+        if isinstance(trial, Strata):
+            trial.drop(known, stratum)
+        elif stratum is None:
+            trial.drop(known)
+        else:
+            raise InvalidArgument(
+                "stratum", "be left out: this trial has none", stratum, "leave out --stratum"
+            )
+        _print({"dropped": known}, json)
 
 
 def stop(
@@ -228,12 +303,14 @@ EXAMPLES = {
     "assign": "discreet trial assign trial.json patient-1",
     "record": 'echo \'{"unit": "patient-1", "outcome": 1}\' | discreet trial record trial.json',
     "report": "discreet trial report trial.json --output report.html",
+    "add": "discreet trial add trial.json C",
+    "drop": "discreet trial drop trial.json B",
     "stop": "discreet trial stop trial.json --by releases",
     "finish": "discreet trial finish trial.json",
 }
 COMMANDS: dict[str, Callable[..., None]] = {
-    "new": new, "assign": assign, "record": record, "report": report, "stop": stop,
-    "finish": finish,
+    "new": new, "assign": assign, "record": record, "report": report, "add": add, "drop": drop,
+    "stop": stop, "finish": finish,
 }  # fmt: skip
 
 
@@ -241,8 +318,26 @@ COMMANDS: dict[str, Callable[..., None]] = {
 def _opened(file: Path) -> Iterator[Trial | Strata]:
     from ..live import Strata, Trial
 
+    if not file.exists():
+        raise InvalidArgument(
+            "FILE", "be a trial that was started", str(file), f"start one: {EXAMPLES['new']}"
+        )
     with Strata.load(file) if file.is_dir() else Trial.load(file) as trial:
         yield trial
+
+
+def _one_by_one(entries: list[Entry], act: Callable[[Entry], T], said: str) -> list[T]:
+    """What comes of every entry. Each is a step that stands by itself, so an error says which one
+    was refused, and what became of those before it."""
+    done: list[T] = []
+    for number, entry in enumerate(entries, 1):
+        try:
+            done.append(act(entry))
+        except DiscreetError as error:
+            if len(entries) == 1:
+                raise
+            raise TrialError(f"entry {number} of {len(entries)}: {error} ({said})") from None
+    return done
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -260,7 +355,12 @@ def _ended(file: Path, end: Callable[[Trial | Strata], None], json: bool) -> Non
     with _opened(file) as trial:
         end(trial)
         shown = trial.report()
-    _print({key: shown[key] for key in ("status", "next_release", "guarantee")}, json)
+    found: Entry = {key: shown[key] for key in ("status", "next_release", "guarantee")}
+    if not json:
+        from ..report.live_page import Times
+
+        found["next_release"] = Times("utc", shown)(shown["next_release"])
+    _print(found, json)
 
 
 def _read(what: str, kind: type) -> Any:
@@ -277,12 +377,12 @@ def _read(what: str, kind: type) -> Any:
     return found
 
 
-def _entries(*names: str) -> list[dict[str, Any]]:
-    """Objects with these entries and no others, one or a list."""
+def _entries(*names: str, may: str = "") -> list[Entry]:
+    """Objects with these entries, and perhaps one more, one or a list."""
     found = _read(" and ".join(names), (dict, list))  # type: ignore[arg-type]
     entries = found if isinstance(found, list) else [found]
     for entry in entries:
-        if not isinstance(entry, dict) or set(entry) != set(names):
+        if not isinstance(entry, dict) or set(entry) - {may} != set(names):
             raise InvalidArgument(
                 "standard input", f"have {' and '.join(names)} in every object", "something else",
                 "see discreet trial --help",

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..checks import Name
 from ..errors import InvalidArgument
 from ..identify.evidence import Tilts, least_pair
-from ..policies.releases.entries import PAIR
+from ..policies.releases.entries import AGAIN, PAIR
 from .intervals import (
     HALVINGS,
     LEVEL,
@@ -25,9 +25,10 @@ from .intervals import (
     answered_mean,
     books_of,
     check_level,
+    intervals,
 )
 from .missing import PairOfArms
-from .record import Record, record_of
+from .record import Record, check_kind, record_of
 from .within import EpochRecord, Within, epochs_of, limits_within
 
 
@@ -44,11 +45,14 @@ def differences(
     `against` is the control, by name; without it the arm with the highest estimate. All hold at
     once by default: comparing with the best after looking takes that. Where missing outcomes are
     estimated, of the means of those who answer. Of a trial in epochs (`trend=True`), within them.
+    Of trees, whose reads share their rewards, at planned looks.
     """
     epochs = epochs_of(source)
     if epochs is not None:
         return _within_epochs(epochs, level, against, together)
     record = record_of(source, run)
+    if record.recorded.kind == AGAIN:
+        return _apart(record, level, against, together)
     count = len(record.arms)
     alpha = _each(1.0 - check_level(level), count, against, together)
     compared = _compared(record)
@@ -84,6 +88,26 @@ def _each(alpha: float, arms: int, against: Name | None, together: bool) -> floa
     if not together:
         return alpha
     return alpha / (arms - 1 if against is not None else arms * (arms - 1) / 2.0)
+
+
+def _apart(record: Record, level: float, against: Name | None, together: bool) -> Intervals:
+    """Differences from the intervals of both arms, each at half of α; or of all, each at α/K: where
+    these hold, so does every difference."""
+    count, alpha = len(record.arms), 1.0 - check_level(level)
+    known = dict(enumerate(intervals(record, 1.0 - alpha / (count if together else 2))))
+    if against is not None:
+        other = place_of(record, against)
+    else:
+        other = max(known, key=lambda a: -math.inf if (m := known[a].estimate) is None else m)
+    base, rows = known.pop(other), []
+    for one in known.values():
+        apart = None
+        if one.estimate is not None and base.estimate is not None:
+            apart = one.estimate - base.estimate
+        low, high, size = one.low - base.high, one.high - base.low, one.size + base.size
+        rows.append(Interval(one.arm, apart, low, high, size, base.arm))
+    kind = check_kind(record.kind, record.recorded)
+    return Intervals(kind, level, together, tuple(rows), record.estimand)
 
 
 def _within_epochs(
@@ -195,7 +219,7 @@ def evidence(
     if epochs is not None:
         return _evidence_within(epochs, arm, against, margin)
     record = record_of(source, run)
-    shift = min(record.shift(margin), 1.0)
+    shift = min(max(record.shift(margin), -1.0), 1.0)
     better, worse = _two_arms(record, arm, against)
     compared = _compared(record)
     if not (compared.sizes[better] and compared.sizes[worse]):

@@ -216,7 +216,8 @@ def books_of(record: Record) -> tuple[Tilts, SimpleNamespace]:
     if record.recorded.kind == AGAIN:
         raise InvalidArgument(
             "source", "release sums of disjoint batches for evidence that may be watched",
-            "reads that share their rewards (a tree)", "take intervals of the kind 'looks'",
+            "reads that share their rewards (a tree)",
+            "take intervals or differences, which hold at planned looks",
         )  # fmt: skip
     return _books([record.batches(arm) for arm in range(len(record.arms))], record.recorded.noise)
 

@@ -26,7 +26,7 @@ def plot_intervals(found: Intervals, path: str | Path | None = None) -> Figure:
         if row.estimate is not None:
             axes.plot([row.estimate], [place], "o", color="C0")
     axes.set_yticks(range(len(rows)), names)
-    axes.invert_yaxis()
+    axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlabel(f"{100.0 * found.level:g} % intervals{ABOUT[found.estimand]} ({found.kind})")
     if any(row.against is not None for row in rows):
         axes.axvline(0.0, color="0.7", linewidth=0.8)

@@ -17,7 +17,7 @@ and for pairs [size, S, R, draws]: places of a block, Σ r (y - 1/2) and Σ r wi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -408,10 +408,11 @@ def _why_silent(source: object) -> str:
         silence = source.get("silence")
         return f" ({silence})" if isinstance(silence, str) else ""
     policy, arms = getattr(source, "policy", None), getattr(source, "arms", None)
-    if not isinstance(policy, Policy) or not isinstance(arms, tuple):
+    report: Callable[[], Mapping[str, int | None]] | None = getattr(source, "report", None)
+    if not isinstance(policy, Policy) or not isinstance(arms, tuple) or report is None:
         return ""
     try:
-        found = recording(policy, policy.setting(len(arms)))
+        found = recording(policy, policy.setting(len(arms), report().get("horizon")))
     except DiscreetError:
         return ""
     if isinstance(found, Silence):

@@ -106,10 +106,11 @@ class Curator:
     def record(self, unit: Name, outcome: float) -> None:
         """The outcome of a unit.
 
-        Held until its block is released. A late one is dropped, and so is one that is not used. The
-        same outcome again changes nothing, another one is refused (or ignored, if the trial was
-        planned so); of a policy in the local model the first stands, for it was randomised at once
-        and cannot be compared.
+        Held until its block is released. With a deadline this call releases nothing: it is private
+        that it came, and when, so it moves nothing that others see. A late one is dropped, and so
+        is one that is not used. The same outcome again changes nothing, another one is refused (or
+        ignored, if the trial was planned so); of a policy in the local model the first stands, for
+        it was randomised at once and cannot be compared.
         """
         with self._turn():
             try:

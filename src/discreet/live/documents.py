@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from ..checks import Name
 
@@ -49,6 +49,8 @@ class Recommendation(TypedDict):
 
     arm: Name
     confidence: float | None
+    within: NotRequired[float]
+    """by how much it may be worse than the best, where that was allowed"""
 
 
 class IntervalsReport(TypedDict, total=False):

@@ -28,11 +28,12 @@ from ..identify import Identifier
 from ..policies import Policy
 from ..policies.elimination import Race
 from ..policies.schedules import LONGEST, Phases
+from ..policies.streams import takes_any_block
 from ..policies.view import Setting
 from .lists import count_in
 from .rules import Action, Terms
 from .run import Blocks
-from .stream_run import StreamRun, takes_any_block
+from .stream_run import StreamRun
 from .streams import Streams
 
 if TYPE_CHECKING:

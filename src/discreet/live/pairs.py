@@ -14,24 +14,14 @@ like those who did not), and (S + R/2 + d(n-R))/n, the mean with d in place of t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 from ..compiled import Function
 from ..inference.record import Recording, pair_recording
-from ..policies import (
-    ForgetGaussian,
-    ForgetLaplace,
-    Policy,
-    RunningGaussian,
-    RunningLaplace,
-    Setting,
-)
-from ..policies.releases.base import noise
+from ..policies import Policy, Setting
 from ..policies.releases.entries import Noise
-from ..privacy.budgets import Approximate
-from ..privacy.source import Source
+from ..policies.streams import Pairs, PairScale, pair_scale, publish_pair, serves_pairs
 from .lists import as_lists
 from .rules import Action
 from .stream_run import StreamRun
@@ -43,57 +33,7 @@ if TYPE_CHECKING:
     from .run import Outcomes
     from .stores import Block
 
-KINDS = (RunningLaplace, RunningGaussian, ForgetLaplace, ForgetGaussian)
-WIDER = 2.0 / math.sqrt(3.0) * (1.0 + 1e-12)
-"""How much more Gaussian noise the count has; rounded up."""
-
-
-class PairScale(NamedTuple):
-    """The noise of both numbers, what an outcome of 1 counts as, and whether sums run on."""
-
-    total: float
-    answers: float
-    unit: int
-    kept: int
-
-
-class Pairs(NamedTuple):
-    """What was released: noisy sums and counts of every arm, and the places behind them."""
-
-    total: list[float]
-    count: Any  # not a list: tuples have a method of that name
-    places: list[float]
-
-
-def publish_pair(
-    release: PairScale, pairs: Pairs, arm: int, total: float, answered: int, rng: Any
-) -> None:
-    """S = Σ r (y - 1/2) + noise and R = Σ r + noise, added to those before unless forgotten."""
-    kept = release.kept
-    pairs.total[arm] = kept * pairs.total[arm] + total + noise(release.total, rng)
-    counted = answered * release.unit
-    pairs.count[arm] = kept * pairs.count[arm] + counted + noise(release.answers, rng)
-
-
-def serves_pairs(policy: Policy) -> bool:
-    """Whether a row releases sums of blocks with Laplace or Gaussian noise."""
-    return type(policy.release) in KINDS
-
-
-def pair_scale(policy: Policy, source: Source) -> PairScale:
-    """The noise that keeps the row's budget."""
-    release = policy.release
-    kept = int(isinstance(release, RunningLaplace | RunningGaussian))
-    if isinstance(release, RunningLaplace | ForgetLaplace):
-        scale = source.laplace_scale(release.epsilon)
-        return PairScale(scale, 2.0 * scale, source.unit, kept)
-    assert isinstance(release, RunningGaussian | ForgetGaussian)
-    scale = source.gaussian_scale(release.budget, release.calibration)
-    if source.secure and isinstance(release.budget, Approximate):
-        from ..privacy.secure import vector_gaussian_scale
-
-        scale = max(scale, vector_gaussian_scale(release.budget, source.unit))
-    return PairScale(scale, WIDER * scale, source.unit, kept)
+__all__ = ["PairRun", "PairScale", "Pairs", "pair_scale", "publish_pair", "serves_pairs"]
 
 
 class PairRun(StreamRun):

@@ -139,9 +139,9 @@ def stream_entries(shown: Shown, run: StreamRun) -> Report:
     """The same, and where the blocks of all arms stand. What is left of a window is not shown:
     it tells more of who comes next than counts do."""
     streams = run.streams
-    entries = arm_entries(shown, run, list(streams.places))
+    entries = arm_entries(shown, run, list(streams.used))
     for arm, row in enumerate(entries["arms"] or ()):
-        row["waiting"] = streams.places[arm] - int(run.view.pulls[arm])
+        row["waiting"] = streams.used[arm] - int(run.view.pulls[arm])
         row["active"] = streams.active[arm] and not streams.over
         if isinstance(run, PairRun):
             row |= missing_entries(shown, run, arm)
@@ -230,11 +230,17 @@ def ellipsoid(rule: object, view: Lists) -> Ellipsoid | None:
 
 def recommended(shown: Shown, answer: int | None) -> Recommendation | None:
     """The answer of a trial that identifies; it is wrong with probability 1 - confidence, which is
-    not known of one of a fixed size."""
+    not known of one of a fixed size. `within`: by how much it may be worse than the best all the
+    same, where that was allowed (`xi`), in the units of the outcomes."""
     if answer is None or not isinstance(shown.policy, Identifier):
         return None
-    risk = shown.policy.risk
-    return {"arm": shown.arms[answer], "confidence": None if risk is None else 1.0 - risk}
+    risk, xi = shown.policy.risk, shown.policy.xi
+    low, high = shown.outcome_range
+    sure = None if risk is None else 1.0 - risk
+    found: Recommendation = {"arm": shown.arms[answer], "confidence": sure}
+    if xi:
+        found["within"] = (high - low) * xi
+    return found
 
 
 def mean_outcome(shown: Shown, value: float) -> float | None:
@@ -278,8 +284,9 @@ def as_text(report: Report) -> str:
     if report["recommendation"] is not None:
         answer = report["recommendation"]
         confidence = answer["confidence"]
+        near = f" as best or within {answer['within']:g} of it" if "within" in answer else ""
         sure = "" if confidence is None else f", with confidence {confidence:g}"
-        lines.append(f"recommends {answer['arm']}{sure}")
+        lines.append(f"recommends {answer['arm']}{near}{sure}")
     trend = report.get("trend")
     if trend is not None:
         behind = [

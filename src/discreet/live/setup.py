@@ -11,6 +11,7 @@ from ..identify import Identifier
 from ..identify.trials import row_for_goal
 from ..inference.record import Record, check_kind
 from ..policies import Policy
+from ..policies.streams import takes_any_block
 from ..policies.view import Setting
 from ..privacy.guarantees import Guarantee
 from ..privacy.source import SECURE, Source
@@ -21,7 +22,7 @@ from .pairs import PairRun, serves_pairs
 from .randomness import SystemRandomness
 from .rows import protects_whole_run, rows_for_trials
 from .run import Run
-from .stream_run import StreamRun, serves_streams, takes_any_block
+from .stream_run import StreamRun, serves_streams
 from .streams import check_window
 from .top_two import TopTwoRun, serves_top_two
 
@@ -119,11 +120,13 @@ def finite_plan(
             raise _no_contexts(name, policy)
     row = row_for_goal(policy, goal, risk)
     if sources is None and not protects_whole_run(row):
+        usable = f"policies you can use: {', '.join(rows_for_trials())}"
+        if goal == "identify":
+            usable = 'use for example discreet.policy("evidence-tt", epsilon=1.0)'
         raise UnsupportedBudget(
             "policy", "be private over the whole run of a live trial",
             f"{row.name}: {row.guarantee.short()}",
-            f"policies you can use: {', '.join(rows_for_trials())}; "
-            "Rehearsal runs any policy, on made-up outcomes",
+            f"{usable}; Rehearsal runs any policy, on made-up outcomes",
         )  # fmt: skip
     low, high = check_range((0.0, 1.0) if outcome_range is None else outcome_range)
     drawn = sources or Sources(SECURE, SystemRandomness(), None)

@@ -156,7 +156,8 @@ class Strata:
     # --- the life of a trial: in one stratum, or in all -------------------------------------------
 
     def drop(self, arm: Name, stratum: Name | None = None) -> None:
-        """No more places for an arm: see `Trial.drop`."""
+        """No more places for an arm: see `Trial.drop`. In all strata, or in none if one refuses."""
+        self._each(stratum, lambda trial: trial._without(arm))
         self._each(stratum, lambda trial: trial.drop(arm))
 
     def stop(self, by: str = "releases", stratum: Name | None = None) -> None:
@@ -167,7 +168,7 @@ class Strata:
         """No more units: see `Trial.finish`."""
         self._each(stratum, lambda trial: trial.finish(discard))
 
-    def _each(self, stratum: Name | None, act: Callable[[Trial], None]) -> None:
+    def _each(self, stratum: Name | None, act: Callable[[Trial], object]) -> None:
         with self._lock:
             chosen = self._trials.values() if stratum is None else [self._trial(stratum)]
             for trial in chosen:
@@ -297,7 +298,11 @@ class Strata:
             {**row, "interval": [interval.low, interval.high]}
             for row, interval in zip(report["arms"] or (), found, strict=True)
         ]
-        return {**report, "arms": arms, "intervals": {"kind": found.kind, "level": found.level}}
+        if found.estimand == "responders":
+            everybody = intervals(report, self._each_at(LEVEL), over="all")
+            for row, interval in zip(arms, everybody, strict=True):
+                row["interval_of_all"] = [interval.low, interval.high]
+        return {**report, "arms": arms, "intervals": reports.summary_of(found)}
 
     def __str__(self) -> str:
         found = self.report()

@@ -14,20 +14,10 @@ from ..checks import Name
 from ..errors import DamagedFile, TrialError
 from ..identify import Identifier
 from ..inference.record import recording
-from ..policies import (
-    EachRound,
-    FillingLaplace,
-    ForgetExact,
-    ForgetGaussian,
-    ForgetLaplace,
-    Geometric,
-    Policy,
-    Regular,
-    RunningGaussian,
-    ShrinkingLaplace,
-)
+from ..policies import Policy
 from ..policies.schedules import LONGEST
-from ..policies.view import Empty, Setting, View
+from ..policies.streams import ALL, FILLED, NEWEST, evidence_in, fits_streams
+from ..policies.view import Setting, View
 from . import rules
 from .course import longer
 from .finite_run import FiniteRun
@@ -42,24 +32,10 @@ if TYPE_CHECKING:
     from .randomness import Draws, Randomness
     from .run import Context, Outcomes
 
-FORGETTING = (ForgetLaplace, ForgetGaussian, ForgetExact)
-
 
 def serves_streams(policy: Policy, setting: Setting) -> bool:
-    """Whether a row can be played in streams: marks that are fixed beforehand, and a rule without
-    a memory, which is told of single batches in their order."""
-    return (
-        not isinstance(policy, Identifier)
-        and isinstance(policy.schedule, EachRound | Geometric | Regular)
-        and takes_any_block(policy)
-        and type(policy.rule.memory(setting)) is Empty
-    )
-
-
-def takes_any_block(policy: Policy) -> bool:
-    """Whether the noise of a block is paid for whatever its length; that of `ShrinkingLaplace` is
-    by full blocks alone."""
-    return policy.release.any_lengths and not isinstance(policy.release, ShrinkingLaplace)
+    """Whether a row with an index can be played in streams."""
+    return not isinstance(policy, Identifier) and fits_streams(policy, setting)
 
 
 class RuleFailed(Exception):
@@ -92,7 +68,7 @@ class StreamRun(FiniteRun):
     ) -> None:  # fmt: skip
         super().__init__(policy, setting, random, noise)
         self.window, self.shares = window, tuple(shares)
-        self.evidence = _evidence_of(policy)
+        self.evidence = evidence_in(policy)
         self.streams = Streams.fresh([self.length_after(arm, 0) for arm in range(setting.arms)])
 
     def plan_as(self, policy: Policy, first: Setting) -> None:
@@ -239,11 +215,11 @@ class StreamRun(FiniteRun):
 
     def evidence_of(self, streams: Streams, arm: int) -> float:
         """C: how many outcomes stand behind m, those that wait included."""
-        if self.evidence == "all":
+        if self.evidence == ALL:
             return streams.places[arm]
-        if self.evidence == "newest":
+        if self.evidence == NEWEST:
             return streams.newest[arm]
-        if self.evidence == "filled":  # doubling batches of single places: 1, 2, 4, ...
+        if self.evidence == FILLED:  # doubling batches of single places: 1, 2, 4, ...
             return 1 << ((streams.closed[arm] + 1).bit_length() - 2)
         return streams.closed[arm]
 
@@ -376,7 +352,7 @@ class StreamRun(FiniteRun):
         elif failure or not self.begun:
             status = "stuck"
         due = min((entry["due"] for entry in found if entry["due"] is not None), default=None)
-        standing = Standing("", 0, streams.over, False, 0, due, streams.total)
+        standing = Standing("", 0, streams.over, False, 0, due, sum(streams.used))
         return Whereabouts(standing, status, found)
 
     def shown_due(self, arm: int, number: int, blocks: Blocks, terms: Terms) -> float | None:
@@ -450,12 +426,3 @@ def _drawn(left: tuple[int, ...], random: Randomness) -> int:
             return arm
         number -= places
     raise AssertionError("the window is empty")
-
-
-def _evidence_of(policy: Policy) -> str:
-    release = policy.release
-    if isinstance(release, FillingLaplace):
-        return "filled"
-    if isinstance(release, FORGETTING) and not isinstance(release, RunningGaussian):
-        return "newest"
-    return "all" if isinstance(policy.schedule, EachRound) else "closed"

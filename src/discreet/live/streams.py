@@ -81,6 +81,12 @@ class Streams(NamedTuple):
         """Places of all arms."""
         return sum(self.places)
 
+    @property
+    def used(self) -> tuple[int, ...]:
+        """Places of every arm but those of an open block that was thrown away."""
+        each = zip(self.places, self.closed, self.erased, strict=True)
+        return tuple(closed if erased else places for places, closed, erased in each)
+
     def taken(self, arm: int, length: Callable[[int, int], int]) -> Streams:
         """One more place; `length(arm, N)` is that of the block which begins after N places."""
         places = put(self.places, arm, self.places[arm] + 1)
@@ -199,6 +205,8 @@ def check_window(window: int | None, arms: int) -> int:
 def check_shares(share: Mapping[Name, float] | None, arms: Sequence[Name]) -> tuple[float, ...]:
     """The least share of every arm."""
     fix = 'use for example share={"control": 0.2}'
+    if share is not None and not isinstance(share, Mapping):
+        raise InvalidArgument("share", "name arms and their shares", share, fix)
     given = dict(share or {})
     for name in given:
         if name not in arms:

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 CHECKED = "rewards lie in [0, 1]"
 """A condition of the policies that a trial sees to: it scales outcomes and refuses others."""
 EVERYBODY_RESPONDS = "every participant responds, or it is public who responded"
-BOARD = "that and when the trial stopped may depend on raw outcomes, and is not covered"
+BOARD = (
+    "nothing is read into the fact that the trial stopped, or into when: both may depend on raw "
+    "outcomes, and neither is covered"
+)
 CONFLICTS = ("refuse", "ignore")
 
 

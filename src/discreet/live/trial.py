@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 
-from ..checks import Name, check_arms, check_unit, one_of, one_risk
+from ..checks import Name, check_arms, check_is, check_unit, one_of, one_risk
 from ..errors import DamagedFile, InvalidArgument, TrialError
 from . import report as reports
 from .curator import Curator
@@ -118,6 +118,9 @@ class Trial(Curator):
         _planned: int | None = None,
     ) -> None:
         names = check_arms(arms)
+        for name, value in (("binary", binary), ("trend", trend), ("streams", streams)):
+            if value is not None:
+                check_is(name, value, bool, f"use {name}=True or {name}=False")
         estimate, default = missing_as(missing, default, deadline)
         plan = self._planned(
             policy, len(names), dimension=dimension, horizon=horizon, goal=goal,
@@ -147,17 +150,24 @@ class Trial(Curator):
         Decide by `report()`, or by what is public: that is free.
         """
         with self._turn():
-            run = self._changing("drop")
-            if arm not in self._arms:
-                raise InvalidArgument("arm", "be an arm of the trial", arm, f"one of {self._arms}")
-            number = self._arms.index(arm)
-            if run.streams.active[number]:
-                if sum(run.streams.active) <= run.FEWEST:
-                    raise TrialError(
-                        f"{arm!r} must stay: it is the last arm, or one of the last two where "
-                        "arms are compared; use stop()"
-                    )
-                self._change(run.dropped(number))
+            run = self._without(arm)
+            if run is not None:
+                self._change(run)
+
+    def _without(self, arm: Name) -> StreamRun | None:
+        """The run with an arm dropped; None if it was before."""
+        run = self._changing("drop")
+        if arm not in self._arms:
+            raise InvalidArgument("arm", "be an arm of the trial", arm, f"one of {self._arms}")
+        number = self._arms.index(arm)
+        if not run.streams.active[number]:
+            return None
+        if sum(run.streams.active) <= run.FEWEST:
+            raise TrialError(
+                f"{arm!r} must stay: it is the last arm, or one of the last two where "
+                "arms are compared; use stop()"
+            )
+        return run.dropped(number)
 
     def __contains__(self, unit: object) -> bool:
         """Whether a unit was assigned an arm."""

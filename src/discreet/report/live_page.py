@@ -88,15 +88,31 @@ class Times:
 
 def trial_report(report: Report, clock: str = "utc") -> Page:
     """The page of one trial, from `Trial.report()`: where it stands, its assignments over time, the
-    released means, what happens next. Made of what is public, so anybody may see it.
+    released means, what happens next; of a trial by stratum, all of that for each. Made of what is
+    public, so anybody may see it.
 
     `clock`: "utc" if its clock counts seconds since 1970, as it does by default; or "days".
     """
-    times = Times(clock, report)
     page = Page("A private adaptive trial", subtitle=_standing(report))
     if "protects" in report:
         page.note(f"This is a rehearsal. It protects {report['protects']}.", warning=True)
-    page.section("Where it stands").text(report["policy"])
+    for one in report.get("strata", [report]):
+        begin = page.section
+        if "stratum" in one:
+            page.section(f"Stratum: {one['stratum']}").text(_standing(one))
+            begin = page.heading
+        _add_trial(page, one, Times(clock, one), begin)
+    meaning = report.get("meaning") or report["strata"][0]["meaning"]
+    page.section("What is promised").text(report["guarantee"]).text(meaning)
+    return page.footer(
+        "Everything on this page is made of releases and of public counts; looking at it, and "
+        "deciding by it, costs no privacy."
+    )
+
+
+def _add_trial(page: Page, report: Report, times: Times, begin: Callable[[str], Page]) -> None:
+    """One trial, under headings that `begin` makes."""
+    begin("Where it stands").text(report["policy"])
     if report.get("most_played") is not None:
         arm_table(
             page, report, ("Arm", "Mean, with noise"),
@@ -109,7 +125,8 @@ def trial_report(report: Report, clock: str = "utc") -> Page:
             caption="All arms.",
         )  # fmt: skip
     if answer := report.get("recommendation"):
-        page.note(f"The trial has stopped, and recommends {answer['arm']}.")
+        near = f" as best or within {answer['within']:g} of it" if "within" in answer else ""
+        page.note(f"The trial has stopped, and recommends {answer['arm']}{near}.")
     answered = [
         (arm, share) for arm in report.get("arms") or ()
         if (share := arm.get("answered")) is not None
@@ -138,17 +155,13 @@ def trial_report(report: Report, clock: str = "utc") -> Page:
             numeric=(1, 2, 3),
         )  # fmt: skip
     if report.get("course"):
-        add_course(page, report, times, page.section)
-    page.section("What happens next").items(next_steps(report, times))
-    page.section("What is promised").text(report["guarantee"]).text(report["meaning"])
-    return page.footer(
-        "Everything on this page is made of releases and of public counts; looking at it, and "
-        "deciding by it, costs no privacy."
-    )
+        add_course(page, report, times, begin)
+    begin("What happens next").items(next_steps(report, times))
 
 
 def _standing(report: Report) -> str:
-    of = "" if report["horizon"] is None else f" of {count(report['horizon'])}"
+    horizon = report.get("horizon")
+    of = "" if horizon is None else f" of {count(horizon)}"
     return (
         f"{STATUS.get(report['status'], report['status']).capitalize()}: "
         f"{count(report['assigned'])}{of} participants, {count(report['releases'])} releases"
@@ -203,7 +216,7 @@ def next_steps(report: Report, times: Times) -> list[str]:
     ):  # fmt: skip
         steps.append(
             f"{times(block['due'])}: block {block['block']} of {block['arm']} "
-            f"({count(block['filled'])} participants) is released."
+            f"({participants(block['filled'])}) is released."
         )
     for block in (b for b in blocks if b["due"] is None):
         size = "" if block["size"] is None else f" of {count(block['size'])}"
@@ -213,12 +226,17 @@ def next_steps(report: Report, times: Times) -> list[str]:
         )
     if report["status"] == "collecting" and report["horizon"] is not None:
         left = report["horizon"] - report["assigned"]
-        steps.append(f"{count(max(left, 0))} more participants, then the trial ends.")
+        steps.append(f"{participants(max(left, 0), 'more ')} to come, then the trial ends.")
     if report["status"] == "finished":
         steps.append("Nothing: the trial is over, and everything is released.")
     if ended := report.get("ended"):
         steps.append(f"It was ended by hand; the reason given: {ended.get('by')}.")
     return steps or ["It waits for participants."]
+
+
+def participants(number: int, which: str = "") -> str:
+    """ "1 participant", "12 participants"."""
+    return f"{count(number)} {which}participant{'' if number == 1 else 's'}"
 
 
 def interval_text(arm: ArmReport) -> str:
@@ -266,7 +284,7 @@ def arm_table(
         header.append(f"{100.0 * held['level']:g} % interval ({held['kind']}){about}")
     rows = [
         [
-            str(arm["arm"]).capitalize(), arm["assigned"], arm["used"], arm["releases"],
+            str(arm["arm"]), arm["assigned"], arm["used"], arm["releases"],
             "–" if arm["mean"] is None else decimal(arm["mean"], 3), interval_text(arm),
         ][: len(header)]
         for arm in report["arms"] or ()

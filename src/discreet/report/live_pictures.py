@@ -27,7 +27,8 @@ def assignments_picture(report: Report, days: list[float], across: str) -> Figur
             days, counts, where="post", color=_colour(number), label=name, linewidth=1.6,
             marker="o", markersize=3,
         )  # fmt: skip
-    axes.set_ylim(bottom=0)
+    most = max(count for entry in course for count in entry["assigned"].values())
+    axes.set_ylim(0, 1.06 * max(most, 1))
     figure.legend(fontsize="small", frameon=False, loc="outside lower center", ncols=2)
     return figure
 

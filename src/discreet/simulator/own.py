@@ -38,6 +38,7 @@ from ..compiled import Kernel
 from ..errors import InvalidArgument
 from ..privacy.budgets import Pure
 from ..privacy.guarantees import Definition, Guarantee
+from ..progress import Bar
 from .work import Player, RegretWork
 
 if TYPE_CHECKING:
@@ -182,6 +183,10 @@ class OwnWork(RegretWork[OwnPolicy, Law]):
                 f"about {whole:,.0f} s"
             )
         self.said = True
+
+    def do(self, workers: int, bar: Bar, before: int = 0, total: int | None = None) -> None:
+        """By one thread: several take turns in Python, and each would see half the speed."""
+        super().do(1, bar, before, total)
 
     def player(self) -> Player:
         return OwnPlayer(self)

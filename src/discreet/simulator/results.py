@@ -72,8 +72,9 @@ class Result(Record):
         regret = "no finished run"
         if self.runs:
             regret = f"regret {self.final_regret.mean():.4g} at {self.horizon:,} rounds"
+        runs = "1 run" if self.runs == 1 else f"{self.runs} runs"
         return (
-            f"Result({self.label}: {regret}, {self.runs} runs, {self.guarantee.short()}, "
+            f"Result({self.label}: {regret}, {runs}, {self.guarantee.short()}, "
             f"seed {self.seed}{'' if self.complete else ', interrupted'})"
         )
 

@@ -125,6 +125,8 @@ class Work:
 
         `before` runs of `total` were done by other work that shares the bar.
         """
+        from ..draws import draws  # noqa: F401 - loading numba is no part of the runs
+
         started, self.bar = time.perf_counter(), bar
         upcoming = iter(range(self.runs))
         taking = threading.Lock()

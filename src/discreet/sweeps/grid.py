@@ -96,6 +96,11 @@ def built(
         if isinstance(row, BasePolicy):
             rows.append(row)
             continue
+        if not isinstance(row, str):
+            raise InvalidArgument(
+                "policies", "be names or rows", row,
+                "for objects with select() and update() use discreet.compare",
+            )  # fmt: skip
         line = entry(row, goal)
         taken = [*_budget_names(line, grid), *(name for name in grid if name in line.options)]
         untaken -= set(taken)

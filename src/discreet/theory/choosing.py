@@ -32,7 +32,7 @@ TRUST = ("server", "sums", "none")
 CONTEXTS = ("none", "public", "private")
 NOISES = ("dp-imed", "gauss-imed")
 """Rows that differ in their noise alone: Laplace and Gaussian."""
-ENOUGH = {"public": 50_000, "private": 150_000}
+ENOUGH = {"public": 35_000, "private": 80_000}
 """Participants from which on features regret less than ignoring them does, on the patients of
 ACTG175 with four treatments and four features at ε = 1 or (1, 1e-6): `benchmarks/frontier.py`."""
 LARGEST_DELTA = 0.5

@@ -97,10 +97,9 @@ class DPSGD:
     rate: float = 0.1
 
     def __post_init__(self) -> None:
-        if not (0.0 < self.clip < math.inf and 0.0 < self.rate < math.inf):
-            raise InvalidArgument(
-                "clip", "and rate be numbers above 0", (self.clip, self.rate), "use clip=1.0"
-            )
+        for name, value in (("clip", self.clip), ("rate", self.rate)):
+            if not 0.0 < value < math.inf:
+                raise InvalidArgument(name, "be a number above 0", value, f"use {name}=0.1")
         if self.noise == 0.0:
             raise InvalidArgument("noise", "be above 0: nothing is claimed", 0.0, "use noise=1.0")
         check_run(self.noise, self.steps, self.sampling)

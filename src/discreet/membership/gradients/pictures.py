@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...simulator.plots import COLOURS
-from .epochs import CENTRED, LOG_MEAN_EXP, SCALAR, SUM
+from .epochs import FROZEN, LOG_MEAN_EXP, SCALAR, SUM
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ..result import Scores
 
-SHOWN = (SUM, CENTRED, LOG_MEAN_EXP, SCALAR)
+SHOWN = (SUM, FROZEN, LOG_MEAN_EXP, SCALAR)
 
 
 def draw_roc(
@@ -25,7 +25,7 @@ def draw_roc(
 ) -> None:
     """Power against false alarms on log axes, down to half of one game, AUCs in the legend.
 
-    `predicted`, the AUC of the centred sum by theory, is drawn dotted: Φ(Φ⁻¹(α) + κ).
+    `predicted`, the AUC of the frozen sum by theory, is drawn dotted: Φ(Φ⁻¹(α) + κ).
     """
     import numpy as np
     from scipy.special import ndtr, ndtri
@@ -44,10 +44,10 @@ def draw_roc(
     if predicted is not None:
         level = np.geomspace(least / 2.0, 1.0, 200)[:-1]
         power = ndtr(ndtri(level) + np.sqrt(2.0) * ndtri(min(predicted, 1.0 - 1e-12)))
-        hue = dict(zip(attacks, COLOURS, strict=False)).get(CENTRED, "#888888")
+        hue = dict(zip(attacks, COLOURS, strict=False)).get(FROZEN, "#888888")
         axes.plot(
             level, power, color=hue, linewidth=1.2, linestyle=":",
-            label=f"centred sum, theory ({predicted:.2f})",
+            label=f"frozen sum, theory ({predicted:.2f})",
         )  # fmt: skip
     axes.set_xscale("log")
     axes.set_yscale("log")

@@ -61,9 +61,11 @@ class References:
         import numpy as np
         from scipy.linalg import blas, cholesky
 
-        n, d = len(gradients), _width(gradients)
         if isinstance(gradients, Factors):
             classes = gradients.residuals.shape[1]
+        else:
+            gradients = np.asarray(gradients)  # whatever the framework, a list too
+        n, d = len(gradients), _width(gradients)
         if not (isinstance(ridge, int | float) and 0.0 <= ridge < math.inf):
             raise InvalidArgument("ridge", "be a number from 0", ridge, f"use ridge={RIDGE:g}")
         if classes is not None and (classes < 2 or d % classes):

@@ -1,4 +1,4 @@
-"""The event loop unit by unit: for rates that drift, shuffled windows, and indices that move.
+"""The event loop unit by unit: for rates that drift and for shuffled windows.
 
     for every arrival:  release what is due;  plan a window if none is under way;
                         draw an arm from it;  close its block if that was the last place
@@ -13,9 +13,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...policies.divergences import kl, private_upper
+from ...policies.divergences import kl
 from ...policies.epochs import keep_least
-from ...policies.rules import clip01
 from .blocks import (
     ALL,
     Book,
@@ -34,13 +33,10 @@ if TYPE_CHECKING:
 
     from ...types import Floats, Ints
 
-IMED, KLUCB = 0, 1
-
 
 class Windows(NamedTuple):
-    """Which index, how many places are planned at a time, and the least share of every arm."""
+    """How many places are planned at a time, and the least share of every arm."""
 
-    rule: int
     window: int
     share: Floats
     least: Ints
@@ -62,20 +58,10 @@ def rescore_planned(design: Design, book: Book, arm: int) -> None:
     book.score[arm] = evidence * book.rate[arm] + math.log(max(planned, 1))
 
 
-def upper(design: Design, book: Book, arm: int, taken: int) -> float:
-    """max{q : C d_ε(clip01(m), q) <= log t}."""
-    evidence = counted(design, book, arm)
-    if design.counted == ALL:
-        evidence += book.left[arm]
-    share = min(max(book.answers[arm], 1.0), float(book.released[arm])) / book.released[arm]
-    level = math.log(taken + 1.0) / max(evidence * share, 1.0)
-    return private_upper(clip01(book.mean[arm]), level, design.epsilon)
-
-
-def plan_window(design: Design, book: Book, rule: int, window: int, taken: int, blind: int) -> None:
+def plan_window(design: Design, book: Book, window: int, blind: int) -> None:
     """The places of the next window, by arm; `blind` arms have no release."""
     arms = len(book.places)
-    for planned in range(window):
+    for _ in range(window):
         arm, level = -1, 1e300
         if blind > 0:  # an arm without release: w/K places
             for other in range(arms):
@@ -87,23 +73,27 @@ def plan_window(design: Design, book: Book, rule: int, window: int, taken: int, 
             for other in range(arms):
                 if book.released[other] > 0:
                     value = book.score[other]
-                    if rule == KLUCB:
-                        value = -upper(design, book, other, taken + planned)
                     if value < level:
                         arm, level = other, value
         book.left[arm] += 1
         rescore_planned(design, book, arm)
 
 
-def keep_shares(design: Design, book: Book, extra: Windows, rng: Generator) -> None:
-    """No arm has less than its share of a window: on average exactly, rounded up or down."""
+def spread_least(window: int, share: Floats, least: Ints, rng: Generator) -> float:
+    """The least places of every arm in a window: on average exactly, rounded up or down; and the
+    sum of their shares."""
     reached, before, some = rng.random(), 0, 0.0
-    for arm in range(len(book.places)):
-        some += extra.share[arm]
-        reached += extra.window * extra.share[arm]
-        extra.least[arm] = int(reached) - before
+    for arm in range(len(share)):
+        some += share[arm]
+        reached += window * share[arm]
+        least[arm] = int(reached) - before
         before = int(reached)
-    if some > 0.0:
+    return some
+
+
+def keep_shares(design: Design, book: Book, extra: Windows, rng: Generator) -> None:
+    """No arm has less than its share of a window."""
+    if spread_least(extra.window, extra.share, extra.least, rng) > 0.0:
         keep_least(book.left, extra.least)
         for arm in range(len(book.places)):
             rescore_planned(design, book, arm)
@@ -114,11 +104,11 @@ def unit_by_unit(
 ) -> tuple[float, float]:
     """A whole trial; the day of its last assignment, and the share of participants used: 1."""
     fresh(book)
-    rule, window = extra.rule, extra.window
+    window = extra.window
     arms, horizon, marks = len(book.places), design.horizon, design.marks
     length = horizon / world.arrivals
     now, head, tail, left, blind = 0.0, 0, 0, 0, arms
-    for taken in range(horizon):
+    for _ in range(horizon):
         now += rng.standard_exponential() / world.arrivals
         changed = False
         while head < tail and book.wait_due[head] <= now:
@@ -132,7 +122,7 @@ def unit_by_unit(
             for arm in range(arms):
                 rescore_planned(design, book, arm)
         if left == 0:
-            plan_window(design, book, rule, window, taken, blind)
+            plan_window(design, book, window, blind)
             keep_shares(design, book, extra, rng)
             left = window
         arm = 0

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...errors import InvalidArgument
 from .races import half_width
 from .setting import Calendar
 
@@ -126,6 +127,11 @@ class TrialResult:
 
     def width_figures(self, risk: float = 0.05) -> tuple[Figure, ...]:
         """The same, each with its error and what nine of ten trials see."""
+        if not self.marks:
+            raise InvalidArgument(
+                "policy", "release running sums with Laplace noise for widths by formula",
+                self.name, "rehearse it: the report of discreet.Rehearsal(...) has intervals",
+            )  # fmt: skip
         arms = len(self.means)
         by_look = [1.0]
         for look, mark in enumerate(self.marks, start=1):

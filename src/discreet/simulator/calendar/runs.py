@@ -13,7 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ...arms.bernoulli import Bernoulli
 from ...checks import MOST_RUNS, count, horizon_of, one_of, positive, share
@@ -21,16 +21,17 @@ from ...compiled import Function, Kernel, compile_for, open_slot
 from ...errors import InvalidArgument
 from ...policies import Policy, imed
 from ...policies.epochs import EpochPlan
-from ...policies.private_kl import DPIMED, DPKLUCB
+from ...policies.private_kl import DPIMED
 from ...policies.releases import RunningLaplace
 from ...policies.schedules import Geometric
 from ...policies.view import Empty
 from ..work import check_threads, entropy_of
 from .blocks import Book, Design, World, fresh_book, marks_of, named
 from .epochs import fresh_epochs, in_epochs
-from .events import IMED, KLUCB, Answers, Windows, not_private, unit_by_unit
+from .events import Answers, Windows, not_private, unit_by_unit
 from .races import race, race_marks, threshold
 from .results import RaceResult, TrialResult
+from .rows import Row, estimated_means, row_kernel, row_parts
 from .setting import DRIFTS, LAWS, Calendar
 from .strides import in_strides, one_batch
 
@@ -110,11 +111,12 @@ def many_races(
             record.pulls[number, arm] = book.places[arm]
 
 
-@lru_cache(maxsize=8)
-def _trial_kernel(loop: Function) -> Kernel:
+@lru_cache(maxsize=64)
+def _trial_kernel(loop: Function | Kernel) -> Kernel:
     part = Kernel(loop)
     # every participant is a step: calls that hand on the book would cost as much as the step
-    return Kernel(many_trials, trial=part.inlined() if loop in (unit_by_unit, in_epochs) else part)
+    by_steps = isinstance(loop, Kernel) or loop in (unit_by_unit, in_epochs)
+    return Kernel(many_trials, trial=part.inlined() if by_steps else part)
 
 
 @lru_cache(maxsize=1)
@@ -162,9 +164,13 @@ def simulate_trials(
     seconds = _play(
         _trial_kernel(loop), policy.name, world, design, extra, record, entropy, workers
     )
+    marks = tuple(int(mark) for mark in design.marks)
+    if isinstance(extra, Row):  # whose releases may be of another kind than widths are known for
+        marks = ()
+        record.estimates[:] = estimated_means(policy, record.estimates)
     return TrialResult(
         policy.to_dict(), law.to_dict(), law.means, calendar, size, entropy, seconds, flow,
-        _epsilon(design), tuple(int(mark) for mark in design.marks), *record,
+        _epsilon(design), marks, *record,
     )  # fmt: skip
 
 
@@ -231,7 +237,7 @@ def world_of(means: tuple[float, ...], calendar: Calendar) -> World:
 
 def _loop_of(
     policy: Policy, arms: int, calendar: Calendar, size: int, evidence: int, flow: str
-) -> tuple[Function, NamedTuple, Design]:
+) -> tuple[Function | Kernel, NamedTuple, Design]:
     """The loop that serves a row, what it needs beside, and the design."""
     import numpy as np
 
@@ -245,28 +251,32 @@ def _loop_of(
         return not_private, late, Design(marks, 0.0, math.inf, 0.0, evidence, size)
     release, schedule = policy.release, policy.schedule
     if not (
-        isinstance(policy.rule, DPIMED | DPKLUCB)
+        isinstance(policy.rule, DPIMED)
         and isinstance(release, RunningLaplace)
         and isinstance(schedule, Geometric)
     ):
-        raise InvalidArgument(
-            "policy", "be simulated with late outcomes", policy.name,
-            "use dp-imed, dp-klucb, or imed without privacy; without arrivals every policy runs",
-        )  # fmt: skip
+        for name, value, usual in (
+            ("trend", calendar.trend, False), ("flow", flow, FLOWS[0]), ("counted", evidence, 0),
+        ):  # fmt: skip
+            if value != usual:
+                raise InvalidArgument(
+                    name, f"be left out for {policy.name}", value, "take dp-imed, or leave it out"
+                )
+        setting = policy.setting(arms, size)
+        row, design, estimated = row_parts(policy, setting, calendar, size)
+        return row_kernel(policy, estimated), row, design
     growth = schedule.parameters(policy.setting(arms, size))
     epsilon = release.epsilon
     default = math.nan if calendar.default is None else calendar.default
     scale = 0.0 if math.isinf(epsilon) else 1.0 / epsilon
     marks = marks_of(growth.first, growth.ratio, size)
     design = Design(marks, scale, epsilon, default, evidence, size)
-    klucb = isinstance(policy.rule, DPKLUCB)
     shares = calendar.share or (0.0,) * arms
     if calendar.trend:
-        if klucb or flow != "streams":
+        if flow != "streams":
             raise InvalidArgument(
-                "trend", "be left out for dp-klucb and for one batch at a time", True,
-                "use dp-imed in streams",
-            )  # fmt: skip
+                "trend", "be left out for one batch at a time", True, "use streams"
+            )
         most = calendar.window
         if most == 1:
             most = math.ceil(calendar.arrivals * calendar.delay.deadline)
@@ -275,14 +285,14 @@ def _loop_of(
         design = design._replace(default=0.0 if calendar.default is None else calendar.default)
         return in_epochs, fresh_epochs(plan, shares, size), design
     if flow == "one batch":
-        if klucb or calendar.drift is not None or calendar.window > 1 or any(shares):
+        if calendar.drift is not None or calendar.window > 1 or any(shares):
             raise InvalidArgument(
-                "flow", "be streams for dp-klucb, drift and windows", flow, 'use flow="streams"'
+                "flow", "be streams for drift and windows", flow, 'use flow="streams"'
             )
         return one_batch, Empty(), design
-    if klucb or calendar.drift is not None or calendar.window > 1 or any(shares):
-        rule, least = KLUCB if klucb else IMED, np.zeros(arms, np.int64)
-        return unit_by_unit, Windows(rule, calendar.window, np.array(shares), least), design
+    if calendar.drift is not None or calendar.window > 1 or any(shares):
+        least = np.zeros(arms, np.int64)
+        return unit_by_unit, Windows(calendar.window, np.array(shares), least), design
     return in_strides, Empty(), design
 
 
@@ -309,7 +319,7 @@ def _play(
     runs = len(record.days)
     arms, blocks = len(world.rates), len(design.marks) + 1
 
-    def arguments(chunk: int) -> tuple[object, ...]:
+    def arguments(chunk: int) -> tuple[Any, ...]:
         child = np.random.SeedSequence(entropy, spawn_key=(chunk,))
         rng = draws(child)
         own = _own(extra)
@@ -323,8 +333,15 @@ def _play(
     stop = threading.Event()
 
     def play(chunk: int) -> None:
-        if not stop.is_set():
-            function(*arguments(chunk))
+        if stop.is_set():
+            return
+        *given, first, last, rng = arguments(chunk)
+        if not isinstance(extra, Row):
+            function(*given, first, last, rng)
+            return
+        for number in range(first, last):  # every trial begins with the row's own empty ledger
+            given[3] = _own(extra)
+            function(*given, number, number + 1, rng)
 
     chunks = range(-(-runs // CHUNK))
     if workers == 1 or len(chunks) == 1:

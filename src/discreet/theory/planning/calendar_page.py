@@ -65,7 +65,7 @@ def page(plan: TrialPlan) -> Page:
         + ", ".join(f"{line.label} {number(line.regret.mean)}" for line in plan.lines)
         + f", equal allocation {number(plan.equal)}.",
     ).table(
-        TRIAL_HEADER, [trial_cells(line) for line in plan.lines],
+        TRIAL_HEADER, [stacked(trial_cells(line)) for line in plan.lines],
         caption="Mean ± standard error of the simulation; in brackets what nine of ten trials see, "
         "for probabilities their 95 % interval.", numeric=(1, 2, 3, 4, 5),
     )  # fmt: skip
@@ -81,7 +81,7 @@ def page(plan: TrialPlan) -> Page:
         "of ten races; beside it, how often one is.",
         alt="Races: " + ", ".join(f"{x.label} declared {x.declared:.2f}" for x in raced) + ".",
     ).table(
-        RACE_HEADER, [race_cells(line) for line in raced],
+        RACE_HEADER, [stacked(race_cells(line)) for line in raced],
         caption=f"Permuted blocks; wrong with probability at most {plan.risk:g}.",
         numeric=(1, 2, 3, 4),
     )  # fmt: skip
@@ -104,6 +104,19 @@ def page(plan: TrialPlan) -> Page:
     return sheet.footer(
         f"Simulated with seed {plan.seed}, {plan.runs:,} trials, yes-or-no outcomes."
     )
+
+
+def stacked(cells: list[str]) -> list[object]:
+    """Cells of a page, what stands in brackets below the rest: side by side a page is too narrow
+    for them."""
+    from ...report.html import element
+
+    shown: list[object] = []
+    for cell in cells:
+        mean, bracket, rest = cell.partition(" (")
+        below = element("span", f"({rest}", style="display: block")
+        shown.append(element("span", mean, below) if bracket else cell)
+    return shown
 
 
 def trial_cells(line: TrialLine) -> list[str]:
@@ -178,7 +191,8 @@ def race_picture(lines: list[TrialLine]) -> Picture:
         axes.plot([found.mean], [place], "o", color=COLOURS[1])
         labels.append(f"{line.label}\ndeclared {declared:.2f}")
     axes.set_yticks(range(len(lines)), labels)
-    axes.set_xlim(left=0.0)
+    most = max(line.race_participants.high for line in lines if line.race_participants is not None)
+    axes.set_xlim(0.0, 1.04 * most)  # the last point whole
     return drawing
 
 
