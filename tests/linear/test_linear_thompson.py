@@ -300,7 +300,7 @@ def test_arms_of_blocks_are_chosen_as_samples_of_theta_would() -> None:
     view.estimate[:] = [0.4, 0.1, 0.2, 0.3]
     view.root[:] = rng.normal(size=8)
     x = np.array([0.5, -0.3])
-    actions = np.array(linear.blocks(x.tolist(), arms=2)).ravel()
+    actions: Any = np.array(linear.blocks(x, arms=2)).ravel()
     roots = view.root.reshape(2, 2, 2)
     gap = x @ (view.estimate[:2] - view.estimate[2:])
     sd = math.sqrt(sum(x @ root @ root.T @ x for root in roots))
