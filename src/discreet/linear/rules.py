@@ -26,7 +26,7 @@ from .view import LinearSetting, LinearView, fresh_view, refresh, restore, take
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from .batches import BatchView
+    from .batch_view import BatchView
     from .releases import LinearRelease
 
 

@@ -37,7 +37,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from ..checks import amount, positive
 from ..compiled import Function
 from .algebra import cholesky, dot, eigen
-from .batches import BatchView, RangedRelease, integers, size_of
+from .batch_view import BatchView
+from .batches import RangedRelease, integers, size_of
 from .releases import LinearRelease
 from .rules import RoundRule
 from .view import LinearSetting, LinearView, refresh, take

@@ -32,12 +32,10 @@ from .rules import Action
 from .run import Context, Outcomes, Run
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from ..types import Json
+    from ..types import Json, Nested
     from .randomness import Draws
 
-Features: TypeAlias = "ArrayLike | None"
+Features: TypeAlias = "Nested | None"
 """The features of every arm: nested lists of numbers, or an array."""
 SLACK = 1e-9
 """By how much an action may be longer than declared, for its length is rounded."""

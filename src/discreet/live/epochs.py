@@ -37,11 +37,9 @@ from .stream_run import StreamRun
 from .streams import put, spread
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
-
     from ..checks import Name
     from ..types import Json
-    from .randomness import Randomness
+    from .randomness import Draws, Randomness
     from .run import Outcomes
 
 MOST_CELLS = 4
@@ -85,7 +83,7 @@ class EpochRun(StreamRun):
     """of the sum of a cell, outcomes in [0, 1]"""
 
     def __init__(
-        self, policy: Policy, setting: Setting, random: Randomness, noise: Generator | None,
+        self, policy: Policy, setting: Setting, random: Randomness, noise: Draws | None,
         window: int, shares: Sequence[float],
     ) -> None:  # fmt: skip
         self.cells, self.shortened = (), ()

@@ -21,8 +21,6 @@ from .rules import Action
 from .run import Context, Outcomes, Run
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
-
     from ..types import Json
     from .randomness import Draws
 
@@ -58,7 +56,7 @@ class FiniteRun(Run):
     """the public record, by arm; None if it was not kept from the beginning"""
 
     def __init__(
-        self, policy: Policy, setting: Setting, random: Draws, noise: Generator | None
+        self, policy: Policy, setting: Setting, random: Draws, noise: Draws | None
     ) -> None:
         self.kernels: Kernels = linked_kernels(policy, setting.source)
         self.schedule = policy.schedule.parameters(setting)

@@ -37,10 +37,8 @@ from .stream_run import StreamRun
 from .streams import Streams
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
-
     from ..types import Json
-    from .randomness import Randomness
+    from .randomness import Draws, Randomness
     from .run import Outcomes
 
 
@@ -77,7 +75,7 @@ class LookRun(StreamRun):
     """whether the last mark is the end"""
 
     def __init__(
-        self, policy: Policy, setting: Setting, random: Randomness, noise: Generator | None,
+        self, policy: Policy, setting: Setting, random: Randomness, noise: Draws | None,
         window: int, shares: Sequence[float],
     ) -> None:  # fmt: skip
         self.looked, self.marks = 0, ()

@@ -28,10 +28,8 @@ from .stream_run import StreamRun
 from .streams import Streams
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
-
     from .lists import Lists
-    from .randomness import Randomness
+    from .randomness import Draws, Randomness
     from .run import Outcomes
     from .stores import Block
 
@@ -50,7 +48,7 @@ class PairRun(StreamRun):
     publish_pair: Function
 
     def __init__(
-        self, policy: Policy, setting: Setting, random: Randomness, noise: Generator | None,
+        self, policy: Policy, setting: Setting, random: Randomness, noise: Draws | None,
         window: int, shares: Sequence[float],
     ) -> None:  # fmt: skip
         super().__init__(policy, setting, random, noise, window, shares)

@@ -28,8 +28,6 @@ from .lists import Lists, count_in, is_like, restored
 from .rules import Action, Admission, Effect, Member, Place, Standing, Terms
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
-
     from ..types import Json
     from .course import Course
     from .documents import BlockReport
@@ -114,7 +112,7 @@ class Run(ABC):
     releases: list[int]
     """how many there were"""
     random: Draws
-    noise: Generator | None
+    noise: Draws | None
     rule: Any
     """the parameters of the rule, a NamedTuple of its own kind"""
     view: Any

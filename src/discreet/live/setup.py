@@ -27,11 +27,9 @@ from .streams import check_window
 from .top_two import TopTwoRun, serves_top_two
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
-
     from ..linear.row import LinearPolicy
     from .contexts import ContextRun, Features
-    from .randomness import Randomness
+    from .randomness import Draws, Randomness
     from .run import Context
     from .stores.base import Json
 
@@ -41,7 +39,7 @@ class Sources(NamedTuple):
 
     source: Source
     random: Randomness
-    noise: Generator | None
+    noise: Draws | None
     """what draws of the source are handed; None for secure ones"""
 
 

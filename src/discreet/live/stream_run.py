@@ -26,12 +26,10 @@ from .run import Blocks, Due, Run, Seat, Whereabouts
 from .streams import Streams, arm_of, key_of, spread
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
-
     from ..types import Json
     from .course import Course
     from .documents import BlockReport
-    from .randomness import Randomness
+    from .randomness import Draws, Randomness
     from .run import Context, Outcomes
 
 
@@ -65,7 +63,7 @@ class StreamRun(FiniteRun):
     """the least share of every arm"""
 
     def __init__(
-        self, policy: Policy, setting: Setting, random: Randomness, noise: Generator | None,
+        self, policy: Policy, setting: Setting, random: Randomness, noise: Draws | None,
         window: int, shares: Sequence[float],
     ) -> None:  # fmt: skip
         super().__init__(policy, setting, random, noise)

@@ -45,10 +45,8 @@ from .stream_run import RuleFailed, StreamRun
 from .streams import Streams
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
-
     from ..types import Json
-    from .randomness import Randomness
+    from .randomness import Draws, Randomness
     from .run import Outcomes
 
 
@@ -85,7 +83,7 @@ class TopTwoRun(StreamRun):
     """whether the risk covers a verdict on what was released"""
 
     def __init__(
-        self, policy: Policy, setting: Setting, random: Randomness, noise: Generator | None,
+        self, policy: Policy, setting: Setting, random: Randomness, noise: Draws | None,
         window: int, shares: Sequence[float],
     ) -> None:  # fmt: skip
         rule: Any = policy.rule

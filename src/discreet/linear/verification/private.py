@@ -35,7 +35,8 @@ from ...privacy.verification import (
     symbolic,
 )
 from ...privacy.verification.forms import REWARD
-from ..batches import BatchMatrices, BatchView, add_row, take_row
+from ..batch_view import BatchView
+from ..batches import BatchMatrices, add_row, take_row
 from ..grid import ENTRY
 from ..row import LinearPolicy, RoundPolicy
 from ..trees import LENGTH_SQUARED, GaussianTrees, TreeRelease, joint_sensitivity
