@@ -201,8 +201,8 @@ BLOCK_PRIOR = 0.3
 
 
 def block_start(sd: float) -> int:
-    """Participants per arm in the first batch."""
-    return BLOCK_START + math.ceil(START_BY_NOISE * sd)
+    """Participants per arm in the first batch; no trial is as long as the limit."""
+    return math.ceil(min(BLOCK_START + START_BY_NOISE * sd, 1e9))
 
 
 @row("blocks-ts", Pure, reference="riyazat2026")
