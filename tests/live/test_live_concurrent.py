@@ -324,6 +324,12 @@ def test_top_two_gives_no_verdict_on_what_its_rule_has_not_seen(name: str, clock
 # --- epochs ---------------------------------------------------------------------------------------
 
 
+def test_the_largest_epoch_has_four_first_blocks_of_every_arm(clock: Clock) -> None:
+    row = policy("dp-imed", epsilon=1.0, first=3)
+    trial = Trial(row, ["A", "B"], trend=True, deadline=14.0, default=0.0, clock=clock)
+    assert run_of(trial).window == 4 * 2 * 3
+
+
 def test_the_cells_of_an_epoch_are_released_together(clock: Clock, noise: CountedNoise) -> None:
     trial = trial_of("epochs", clock=clock, share={"B": 0.3})
     play(trial, clock, range(40), lambda unit, arm: 0.5, step=3.0)
