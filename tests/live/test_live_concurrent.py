@@ -293,6 +293,9 @@ def test_in_place_of_an_arm_that_was_dropped_another_one_is_compared(
     pair = run._pair(run.streams, [1, 2])
     assert sorted(pair) == [1, 2]
     assert pair[0] == next(arm for arm in named if arm != 0)
+    fixed = trial_of("adap-tt", arms=["A", "B", "C"], clock=clock)
+    with pytest.raises(TrialError, match="would leave a batch of a size"):
+        fixed.drop("A")
 
 
 @pytest.mark.parametrize("name", ["adap-tt", "evidence-tt"])

@@ -3,6 +3,7 @@ what is stored and then interrupted, what is refused, and which moment a block i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +13,12 @@ import pytest
 from live_cases import Clock, CountedNoise, batch_trial, klucb_trial
 
 from discreet.compiled import Function
-from discreet.errors import DiscreetError, InvalidArgument, TrialError
+from discreet.errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
 from discreet.live import Trial
 from discreet.live.rows import rows_for_trials, serves_trials
 from discreet.live.stores import MemoryStore
 from discreet.live.stores.files import FileStore
+from discreet.live.stores.format import BODY, VERSION, digest_of
 from discreet.live.stream_run import StreamRun
 from discreet.policies import CATALOGUE, EachRound, ForgetLaplace, Policy, policy
 from discreet.policies.rules import Rule
@@ -157,6 +159,27 @@ def test_after_a_write_that_failed_nothing_is_done_until_it_is_loaded(
     trial.close()
     with Trial.load(path) as again:
         assert again.report()["assigned"] == 1
+
+
+@pytest.mark.usefixtures("no_sync")
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [
+        ("generation", "1", "no generation"), ("assignments", 1.5, "no generation"),
+        ("blocks", [1], "which blocks are open"), ("blocks", [""], "which blocks are open"),
+        ("blocks", "1", "which blocks are open"),
+    ],
+)  # fmt: skip
+def test_a_snapshot_that_makes_no_sense_is_refused_though_its_digest_fits(
+    field: str, value: Any, why: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.json"
+    klucb_trial(path=path).close()
+    data = json.loads(path.read_text()) | {field: value}
+    data["digest"] = digest_of({key: data[key] for key in BODY[VERSION]})
+    path.write_text(json.dumps(data))
+    with pytest.raises(DamagedFile, match=why):
+        Trial.load(path)
 
 
 @pytest.mark.usefixtures("no_sync")
