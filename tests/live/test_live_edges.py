@@ -15,6 +15,7 @@ from live_cases import Clock, CountedNoise, batch_trial, klucb_trial
 from discreet.compiled import Function
 from discreet.errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
 from discreet.live import Trial
+from discreet.live.lists import history_in
 from discreet.live.rows import rows_for_trials, serves_trials
 from discreet.live.stores import MemoryStore
 from discreet.live.stores.files import FileStore
@@ -320,3 +321,12 @@ def test_a_release_without_secure_noise_is_refused_by_name() -> None:
     row = Policy("mine", EachRound(), NotLive(1.0), policy("adap-ucb", epsilon=1.0).rule)
     with pytest.raises(InvalidArgument, match="policy must have secure noise for a live trial"):
         Trial(row, 2)
+
+
+def test_a_record_that_was_damaged_in_one_arm_is_refused() -> None:
+    good = [[[2, 0.5]], [[2, 0.25, 3]]]
+    assert history_in({"history": good}, 2) == good
+    assert history_in({}, 2) is None
+    for damaged in ([good[0], 3], [3, good[1]], [good[0], [[2, "x"]]], [[[2]], good[1]], [good[0]]):
+        with pytest.raises(DamagedFile, match="damaged record"):
+            history_in({"history": damaged}, 2)
