@@ -193,6 +193,21 @@ def test_the_clock_does_not_end_the_test(monkeypatch: pytest.MonkeyPatch) -> Non
     assert result.complete
 
 
+def test_what_was_learned_is_tested_though_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine search and learning may take all of it: a test of a few would be wasted."""
+    subject, real = Slow("coin", (0.2, 0.8)), work._Work.learn
+
+    def learn(own: Any, bar: Any) -> None:
+        real(own, bar)
+        own.limit.started -= 100.0
+
+    monkeypatch.setattr(work._Work, "learn", learn)
+    monkeypatch.setattr(work._Work, "_count", lambda own, share: 3000)
+    result = attack([subject], Pure(2.0), seconds=0.2, seed=1)
+    assert result.tested == 2 * 3000
+    assert result.epsilon_lower > 1.0
+
+
 @pytest.mark.parametrize("transcripts", [100, 500, 3000])
 def test_few_transcripts_are_not_exceeded_and_a_good_part_is_tested(transcripts: int) -> None:
     subjects = [Slow(str(place), (0.1, 0.9)) for place in range(40)]

@@ -293,6 +293,9 @@ def test_in_place_of_an_arm_that_was_dropped_another_one_is_compared(
     pair = run._pair(run.streams, [1, 2])
     assert sorted(pair) == [1, 2]
     assert pair[0] == next(arm for arm in named if arm != 0)
+    fixed = trial_of("adap-tt", arms=["A", "B", "C"], clock=clock)
+    with pytest.raises(TrialError, match="would leave a batch of a size"):
+        fixed.drop("A")
 
 
 @pytest.mark.parametrize("by_hand", ["drop", "finish", "horizon"])
@@ -358,6 +361,12 @@ def test_top_two_gives_no_verdict_on_what_its_rule_has_not_seen(name: str, clock
 
 
 # --- epochs ---------------------------------------------------------------------------------------
+
+
+def test_the_largest_epoch_has_four_first_blocks_of_every_arm(clock: Clock) -> None:
+    row = policy("dp-imed", epsilon=1.0, first=3)
+    trial = Trial(row, ["A", "B"], trend=True, deadline=14.0, default=0.0, clock=clock)
+    assert run_of(trial).window == 4 * 2 * 3
 
 
 def test_the_cells_of_an_epoch_are_released_together(clock: Clock, noise: CountedNoise) -> None:

@@ -3,6 +3,7 @@ what is stored and then interrupted, what is refused, and which moment a block i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +13,13 @@ import pytest
 from live_cases import Clock, CountedNoise, batch_trial, klucb_trial
 
 from discreet.compiled import Function
-from discreet.errors import DiscreetError, InvalidArgument, TrialError
+from discreet.errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
 from discreet.live import Trial
+from discreet.live.lists import history_in
 from discreet.live.rows import rows_for_trials, serves_trials
 from discreet.live.stores import MemoryStore
 from discreet.live.stores.files import FileStore
+from discreet.live.stores.format import BODY, VERSION, digest_of
 from discreet.live.stream_run import StreamRun
 from discreet.policies import CATALOGUE, EachRound, ForgetLaplace, Policy, policy
 from discreet.policies.rules import Rule
@@ -160,6 +163,27 @@ def test_after_a_write_that_failed_nothing_is_done_until_it_is_loaded(
 
 
 @pytest.mark.usefixtures("no_sync")
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [
+        ("generation", "1", "no generation"), ("assignments", 1.5, "no generation"),
+        ("blocks", [1], "which blocks are open"), ("blocks", [""], "which blocks are open"),
+        ("blocks", "1", "which blocks are open"),
+    ],
+)  # fmt: skip
+def test_a_snapshot_that_makes_no_sense_is_refused_though_its_digest_fits(
+    field: str, value: Any, why: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.json"
+    klucb_trial(path=path).close()
+    data = json.loads(path.read_text()) | {field: value}
+    data["digest"] = digest_of({key: data[key] for key in BODY[VERSION]})
+    path.write_text(json.dumps(data))
+    with pytest.raises(DamagedFile, match=why):
+        Trial.load(path)
+
+
+@pytest.mark.usefixtures("no_sync")
 def test_a_trial_that_cannot_be_revived_is_let_go_at_once(tmp_path: Path) -> None:
     """Whoever holds on to the error must not hold on to the lock."""
     path = tmp_path / "t.json"
@@ -297,3 +321,12 @@ def test_a_release_without_secure_noise_is_refused_by_name() -> None:
     row = Policy("mine", EachRound(), NotLive(1.0), policy("adap-ucb", epsilon=1.0).rule)
     with pytest.raises(InvalidArgument, match="policy must have secure noise for a live trial"):
         Trial(row, 2)
+
+
+def test_a_record_that_was_damaged_in_one_arm_is_refused() -> None:
+    good = [[[2, 0.5]], [[2, 0.25, 3]]]
+    assert history_in({"history": good}, 2) == good
+    assert history_in({}, 2) is None
+    for damaged in ([good[0], 3], [3, good[1]], [good[0], [[2, "x"]]], [[[2]], good[1]], [good[0]]):
+        with pytest.raises(DamagedFile, match="damaged record"):
+            history_in({"history": damaged}, 2)

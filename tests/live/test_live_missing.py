@@ -170,6 +170,34 @@ def test_what_is_released_and_reported(clock: Clock, noise: CountedNoise) -> Non
 
 
 @pytest.mark.usefixtures("no_sync")
+def test_every_block_has_its_own_numbers_in_the_record(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sums run on from block to block; intervals are made of what each block has added."""
+    monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 0)
+    trial = pair_trial(first=2, clock=clock, window=2)
+    for unit in range(24):
+        trial.assign(unit)
+        if unit % 3:
+            trial.record(unit, 1.0 if unit % 2 else 0.25)
+    trial.finish()
+    clock.now += 20.0
+    report, run = trial.report(), trial._run
+    assert isinstance(run, PairRun)
+    recorded: Any = run.recorded
+    assert recorded.noise.scale == pytest.approx(1.0, rel=1e-5)  # 1/ε, and twice that: of outcomes
+    assert recorded.count.scale == pytest.approx(2.0, rel=1e-5)
+    for arm, row in enumerate(report["arms"]):
+        assert row["waiting"] == 0
+        history = report["record"]["history"][arm]
+        assert len(history) > 1
+        whole = sum(size for size, *_ in history)
+        if whole == row["used"]:  # else the last block was cut off, and is not in the record
+            assert sum(total for _, total, _ in history) == run.pairs.total[arm] / run.pair.unit
+            assert sum(count for *_, count in history) == run.pairs.count[arm] / run.pair.unit
+        assert all(0.0 <= count <= size for size, _, count in history)
+
+
 def test_a_trial_that_estimates_goes_on_after_a_reload(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "t.json"
     trial = pair_trial(clock=clock, path=path)

@@ -55,6 +55,22 @@ def test_a_window_is_measured_once_by_draws_about_nobody(monkeypatch: pytest.Mon
     assert 0 not in seen[before:]
 
 
+def test_a_window_is_four_times_what_nine_in_ten_draws_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Draw number k takes k milliseconds, of which the first half is there to get warm."""
+    passed = [0]
+
+    def draw(value: Any) -> int:
+        passed.append(passed[-1] + 1_000_000 * len(passed))
+        return 0
+
+    monkeypatch.setattr(secure, "_windows", {})
+    monkeypatch.setattr(secure, "_spent", lambda: passed[-1])
+    assert secure._measured("laplace", draw, 0) == 4 * 1_000_000 * (secure._DUMMIES * 19 // 10 + 1)
+    assert len(passed) == 2 * secure._DUMMIES + 1
+
+
 def test_no_result_is_handed_out_before_its_window_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secure, "_windows", {"laplace": 2_000_000})
     for _ in range(20):

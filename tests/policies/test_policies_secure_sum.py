@@ -168,6 +168,19 @@ def test_an_outcome_is_never_shown() -> None:
         assert "0.25" not in str(error.value)
 
 
+@pytest.mark.parametrize("variance", [0.7, 40.0, 3e4])
+@pytest.mark.parametrize("levels", [1, 7])
+@pytest.mark.parametrize("alpha", [2.0, 8.0])
+def test_the_price_of_skellam_noise_is_that_of_the_theorem(
+    alpha: float, levels: int, variance: float
+) -> None:
+    """αg²/2v + min(((2α - 1)g² + 6g)/4v², 3g/2v) (Agarwal, Kairouz & Liu 2021)."""
+    first = alpha * levels**2 / (2 * variance)
+    either = ((2 * alpha - 1) * levels**2 + 6 * levels) / (4 * variance**2), 1.5 * levels / variance
+    expected = first + min(either)
+    assert shares.skellam_epsilon(variance, levels, alpha) == pytest.approx(expected, rel=1e-12)
+
+
 def test_skellam_keeps_its_rényi_budget() -> None:
     """The divergence of Skellam noise at a shift of g, summed, is below the bound."""
     from scipy.special import ive

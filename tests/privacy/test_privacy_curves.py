@@ -110,6 +110,12 @@ def test_lattice_bound_covers_the_direct_sum(sigma: float, shift: int, epsilon: 
     assert bound <= curves.gaussian_delta(shift / sigma, epsilon) + 0.4 / sigma + 1e-12
 
 
+def test_the_ends_of_the_gaussian_curve() -> None:
+    assert curves.gaussian_delta(0.0, 0.0) == curves.gaussian_delta(0.0, 0.5) == 0.0
+    assert curves.gaussian_delta(1.0, math.inf) == 0.0
+    assert curves.gaussian_delta(math.inf, 1.0) == 1.0
+
+
 def test_the_continuous_curve_alone_would_not_cover_the_lattice() -> None:
     """Why the extra term is needed: discrete noise can leak more than continuous noise."""
     worse = [

@@ -126,6 +126,7 @@ class _Work:
         self.subject: Subject | None = None
         self.events: list[Event] = []
         self.partition: Partition | None = None
+        self.learned = 0
         self.counts = _Counts(0, np.zeros((0, 2), np.int64), np.zeros((2, 0), np.int64))
 
     def run(self, subjects: list[Subject], bar: Shares) -> bool:
@@ -250,7 +251,7 @@ class _Work:
         assert self.subject is not None
         # what the search took is gone; both parts get a quarter of the rest
         left = 1.0 - min(self.limit.share(), 0.5)
-        count = self._count(left / 4.0)
+        self.learned = count = self._count(left / 4.0)
         bar.tell("learning")
         scores = learn(self.subject, *self.pair(self.subject, count))
         if not scores:
@@ -306,7 +307,9 @@ class _Work:
             return (limit.transcripts - limit.used) // 2, BLOCK
         speed = self._speed(self._counted)
         left = int((limit.seconds - limit.elapsed) * speed)
-        return max(left, 4 * FEWEST), max(FEWEST, min(BLOCK, int(0.1 * speed)))
+        # where a busy machine has used up the time, what was learned is tested all the same
+        least = max(self.learned, 4 * FEWEST)
+        return max(left, least), max(FEWEST, min(BLOCK, int(0.1 * speed)))
 
     def _counted(self, count: int) -> _Counts:
         """Fresh transcripts, counted."""

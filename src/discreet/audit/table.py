@@ -44,7 +44,7 @@ HEAD = """\
 Written by `make audits`; do not edit. Every private row, with the budget that `discreet policies`
 shows it with, every private identifier with ε = 1, some live trials and live releases, whose noise
 is discrete and has no seed, and the private linear rows that release round by round, were attacked
-for {seconds:g} seconds each on one core (seed {seed}, confidence {confidence:g} a row).
+on one core, each for the seconds that its line says (seed {seed}, confidence {confidence:g} a row).
 
 "Proved" is a lower bound on what the row spends. Above the claim it would be a violation; below, it
 proves nothing about the claim: nothing was found with so many transcripts. Live noise is drawn one
@@ -58,14 +58,14 @@ The confidence is for each row by itself: of a hundred rows at 0.99 that spend j
 one may be called a violation by chance. Repeat it with another seed.
 What is protected, and against whom: [What is and is not protected](protection.md).
 
-| policy | claimed | δ | claimed ε | proved ε | transcripts | worst inputs found | event |
-|---|---|---|---|---|---|---|---|
+| policy | claimed | δ | claimed ε | proved ε | seconds | transcripts | worst inputs found | event |
+|---|---|---|---|---|---|---|---|---|
 """
 
 
 def page(audits: Iterable[Audit], seconds: float, seed: int, confidence: float) -> str:
     """The page for finished audits."""
-    return _written([_line(row) for row in audits], seconds, seed, confidence)
+    return _written([_line(row, seconds) for row in audits], seed, confidence)
 
 
 def merged(
@@ -73,21 +73,19 @@ def merged(
 ) -> str:
     """A page with other lines in place of some, and what it does not have."""
     lines = {_name(line): line for line in before.splitlines() if line.startswith("| ")}
-    lines |= {row.policy: _line(row) for row in audits}
+    lines |= {row.policy: _line(row, seconds) for row in audits}
     known = [name for name, _ in rows()]
     missing = [name for name in known if name not in lines]
     found = [lines[name] for name in known if name in lines]
-    return _written(found, seconds, seed, confidence, missing)
+    return _written(found, seed, confidence, missing)
 
 
-def _written(
-    lines: list[str], seconds: float, seed: int, confidence: float, missing: Sequence[str] = ()
-) -> str:
+def _written(lines: list[str], seed: int, confidence: float, missing: Sequence[str] = ()) -> str:
     found = [_name(line) for line in lines if VIOLATION in line]
     verdict = f"Violations: {', '.join(found)}." if found else "No violation was found."
     if missing:
         verdict += f"\n\nNot attacked: {', '.join(missing)}."
-    head = HEAD.format(seconds=seconds, seed=seed, confidence=confidence)
+    head = HEAD.format(seed=seed, confidence=confidence)
     return head + "\n".join(lines) + f"\n\n{verdict}\n"
 
 
@@ -95,7 +93,7 @@ def _name(line: str) -> str:
     return line.split(" | ")[0].removeprefix("| ")
 
 
-def _line(row: Audit) -> str:
+def _line(row: Audit, seconds: float) -> str:
     name, _, lower = row.parameter
     proved = f"{row.epsilon_lower:.3f}"
     if name != "epsilon":
@@ -105,7 +103,7 @@ def _line(row: Audit) -> str:
     event = "" if row.proof is None else row.proof.event
     cells = [
         row.policy, row.claimed.short(), f"{row.delta:g}", f"{row.claimed_epsilon:.3f}", proved,
-        f"{row.transcripts:,}", row.inputs, event,
+        f"{seconds:g}", f"{row.transcripts:,}", row.inputs, event,
     ]  # fmt: skip
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
