@@ -48,7 +48,9 @@ def epoch(
     ] = None,
     full: Annotated[
         bool,
-        typer.Option("--full", help="CIFAR-10 with 22,272 points instead of 3,200: half an hour."),
+        typer.Option(
+            "--full", help="CIFAR-10 with 22,272 points instead of 3,200: 15 minutes or more."
+        ),
     ] = False,
     seed: Seed = 1,
     plot: Annotated[

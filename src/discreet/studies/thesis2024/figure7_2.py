@@ -131,7 +131,6 @@ class Epochs(Figure):
             if target != "median":
                 holds.append(clearly_above(found[PRINTED], found[PRODUCT]))
             measured |= {f"{target}: AUC of {attack}": value for attack, value in found.items()}
-            measured |= {f"{target}: AUC of {FROZEN}, predicted": Measure(panel.values["frozen"])}
         return Finding(
             Statement(
                 f"the covariance attack improves on the scalar product attack; {name}", WHERE
