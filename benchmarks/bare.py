@@ -34,7 +34,53 @@ def _ucb1(means: Any, horizon: int, rng: Any) -> float:
     return regret
 
 
-def ucb1(means: Sequence[float], horizon: int, seed: int) -> float:
-    """UCB1 on Bernoulli arms, as run 0 of a simulation with this seed; the pseudo-regret."""
+def ucb1(means: Sequence[float], horizon: int, seed: int, compiled_draws: bool = False) -> float:
+    """UCB1 on Bernoulli arms, as run 0 of a simulation with this seed; the pseudo-regret.
+
+    The draws are made by NumPy, as numba does it, or compiled into the loop as ours are.
+    """
     child = np.random.SeedSequence(seed, spawn_key=(0,))
-    return float(_ucb1(np.array(means), horizon, np.random.Generator(np.random.SFC64(child))))
+    if compiled_draws:
+        from discreet.draws import draws
+    rng = draws(child) if compiled_draws else np.random.Generator(np.random.SFC64(child))
+    return float(_ucb1(np.array(means), horizon, rng))
+
+
+@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _uniforms(rng: Any, many: int) -> float:
+    total = 0.0
+    for _ in range(many):
+        total += rng.random()
+    return total
+
+
+@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _normals(rng: Any, many: int) -> float:
+    total = 0.0
+    for _ in range(many):
+        total += rng.standard_normal()
+    return total
+
+
+@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _exponentials(rng: Any, many: int) -> float:
+    total = 0.0
+    for _ in range(many):
+        total += rng.standard_exponential()
+    return total
+
+
+LAWS: dict[str, Any] = {"uniform": _uniforms, "normal": _normals, "exponential": _exponentials}
+
+
+def draw(law: str, many: int) -> float:
+    """So many draws, summed, and nothing else."""
+    from discreet.draws import draws
+
+    return float(LAWS[law](draws(np.random.SeedSequence(1)), many))
+
+
+def steps(rng: np.random.Generator) -> int:
+    """Words of 64 bits that a generator has given: SFC64 counts them."""
+    state: Any = rng.bit_generator.state
+    return int(state["state"]["state"][3])

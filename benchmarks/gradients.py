@@ -1,8 +1,12 @@
-"""Speeds of white-box audits: `python benchmarks/gradients.py [--full]`.
+"""Speeds of white-box audits: `python benchmarks/gradients.py [--full | --audits [RATE]]`.
 
 Gradients per point of the NumPy net beside JAX's in the same run, at batch 512, and seconds of one
 game of an epoch; with --full on Fashion-MNIST itself, the covariance of 20,000 references included.
 Start it with OMP_NUM_THREADS=1 for figures of one core.
+
+With --audits instead: two hundred small audits of DP-SGD by every method, with the noise that is
+claimed and with half of it; how many bounds were above the accountant's ε. A Poisson RATE below 1
+takes some minutes.
 """
 
 from __future__ import annotations
@@ -14,7 +18,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from discreet.membership.gradients import ConvNet, fashion_experiment, sample_experiment
+from discreet.membership.gradients import (
+    DPSGD,
+    ConvNet,
+    SoftmaxRegression,
+    audit_dpsgd,
+    fashion_experiment,
+    fashion_mnist_sample,
+    sample_experiment,
+)
 from discreet.membership.gradients.epochs import attacker, scores_of
 
 BATCH = 512
@@ -23,6 +35,8 @@ LEAST_SHARE = 0.8
 MOST_SECONDS = 0.3
 """A game of an epoch of Fashion-MNIST, trained and attacked."""
 MOST_REFERENCES = 300.0
+REPEATS = 200
+"""Audits, each wrong with probability at most 1 - confidence = .05."""
 
 
 def best(
@@ -86,6 +100,31 @@ def games(full: bool) -> None:
     )
 
 
+def audits(sampling: float, seed: int = 1) -> None:
+    """How often each method finds more than is claimed: with all of the noise, and with half."""
+    images, model = fashion_mnist_sample()[:16], SoftmaxRegression(16)
+    start = model.start(np.random.default_rng(seed))
+    claimed = DPSGD(
+        model, images.features(7), images.labels, start, noise=1.5, steps=2, sampling=sampling
+    )
+    for name, mechanism in (("all", claimed), ("half", claimed.with_noise(claimed.noise / 2))):
+        print(f"sampling {sampling:g}, {name} of the noise: bounds above the claim in {REPEATS}")
+        tables = [
+            audit_dpsgd(mechanism, claimed=claimed, runs=200, canaries=120, seed=seed + repeat)
+            for repeat in range(REPEATS)
+        ]
+        for place, line in enumerate(tables[0].lines):
+            proved = [table.lines[place].proved for table in tables]
+            above = sum(table.lines[place].is_violation for table in tables)
+            print(
+                f"  {line.by:40s} {above:3d}, proved {np.median(proved):.2f} (median), "
+                f"{max(proved):.2f} (most), claimed {line.claimed:.2f}"
+            )
+
+
 if __name__ == "__main__":
-    against_jax()
-    games("--full" in sys.argv[1:])
+    if "--audits" in sys.argv[1:]:
+        audits(float((sys.argv[sys.argv.index("--audits") + 1 :] or ["1"])[0]))
+    else:
+        against_jax()
+        games("--full" in sys.argv[1:])

@@ -2,6 +2,7 @@
 
     python benchmarks/intervals.py [TRIALS]
     python benchmarks/intervals.py --epochs [TRIALS]
+    python benchmarks/intervals.py --implied
 
 Level 95 %. Coverage is over all arms; width is the mean of the first two. Anytime and P looks hold
 here; one look and the normal approximation do not, for shares follow outcomes: they are printed to
@@ -11,6 +12,12 @@ played, without noise. P is the number of looks that the schedule allows within 
 Top two is `evidence-tt`, whose sizes follow the evidence, so that planned looks are not for it (at
 risk 1e-6, at which hardly any trial stops, and at .01, at which about half of them do), and
 `chernoff-tt`, whose sizes are fixed beforehand, at ratio 1.5 (its default) and 2.
+
+With --implied: which batches stand behind the reference widths of the top-two cases, which name no
+sizes. Three of their columns tell: the raw width is a function of an arm's pulls n alone, the
+normal one of n and the number k of its batches, and the quotient of planned looks and one look of P
+alone. A ratio gives k and P, for the first batch is known. At n, k and P the anytime width is ours
+to compare, with nothing left to choose.
 
 With --epochs: the difference of two arms within epochs, .45 and .36, ε = 1, 5,000 participants,
 each epoch planned while the one before it is in flight; how often it is inside after every epoch,
@@ -25,6 +32,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.stats import beta, norm
 
 import discreet
@@ -97,7 +105,7 @@ def limits(record: Record, arm: int) -> dict[str, tuple[float, float]]:
     return {"one look": one, "normal": (mean - reach, mean + reach)}
 
 
-def raw_width(pulls: int, mean: float) -> float:
+def raw_width(pulls: float, mean: float) -> float:
     """Clopper and Pearson's, for as many rewards with that share of successes."""
     wins = pulls * mean
     return float(
@@ -136,6 +144,55 @@ def measured(case: Case, trials: int) -> None:
     print(f"{case.name}: P = {looks}; ", "; ".join(cells),
           f"; raw width {np.mean(wide['raw']):.4f}; standard error of a width {error:.4f}",
           flush=True)  # fmt: skip
+
+
+class Reference(NamedTuple):
+    """A row of the table of widths to reach, to three digits."""
+
+    epsilon: float
+    horizon: int
+    anytime: float
+    looks: float
+    one: float
+    normal: float
+    raw: float
+
+
+REFERENCES = (
+    Reference(1.0, 5000, 0.059, 0.048, 0.034, 0.034, 0.032),
+    Reference(0.1, 20_000, 0.052, 0.044, 0.031, 0.031, 0.015),
+)
+HALF = 0.0005
+"""of the last digit"""
+
+
+def implied(row: Reference) -> None:
+    """Print what a row implies, and what each ratio would give."""
+    noise, means = Noise("laplace", 1.0 / row.epsilon), A[:2]
+
+    def mean_width(limits_of: Any) -> float:
+        return float(np.mean([high - low for low, high in map(limits_of, means)]))
+
+    pulls = brentq(lambda n: np.mean([raw_width(n, m) for m in means]) - row.raw, 100, 1e5)
+    first = math.ceil((8.0 + 4.0 * math.log((len(A) - 1) / 0.01)) / row.epsilon)
+    least, most = ((row.looks + s * HALF) / (row.one - s * HALF) for s in (-1, 1))
+    print(f"ε {row.epsilon:g}, T {row.horizon}: n = {pulls:.0f}, first batch {first}; "
+          f"looks / one look in [{least:.3f}, {most:.3f}]")  # fmt: skip
+    size = round(pulls)
+    for ratio in (1.5, 2.0, 3.0):
+        batches = round(1.0 + math.log(pulls / first) / math.log(ratio))
+        looks = 1 + math.floor(math.log(row.horizon / first) / math.log(ratio))
+        one, several = (
+            mean_width(lambda m, p=p, k=batches: exact_limits(size, size * m, noise, k, ALPHA / p))
+            for p in (1, looks)
+        )
+        ends = [round(size * ratio ** (k + 1 - batches)) for k in range(batches)]
+        history = tuple(tuple((end, m) for end in ends) for m in means)
+        record = Record(Recording("running", noise), (0, 1), history, binary=True)
+        ours = float(np.mean([one.width for one in intervals(record, 1 - ALPHA, "anytime")]))
+        print(f"  ratio {ratio:g}: k = {batches}, P = {looks}; looks / one look "
+              f"{several / one:.3f}; one look {one:.4f} ({row.one}), looks {several:.4f} "
+              f"({row.looks}), anytime {ours:.4f} ({row.anytime})")  # fmt: skip
 
 
 PLAN = EpochPlan(1.0, 20, 1.5, 168)
@@ -211,6 +268,10 @@ def measured_within(name: str, share: float, trials: int) -> None:
 
 def main() -> None:
     """All cases."""
+    if "--implied" in sys.argv:
+        for row in REFERENCES:
+            implied(row)
+        return
     asked = [word for word in sys.argv[1:] if word != "--epochs"]
     trials = int(asked[0]) if asked else 800
     if "--epochs" in sys.argv:

@@ -9,8 +9,11 @@ Survivors are printed with their line: each is a test that is missing, or a chan
 nothing anyone could see. Functions are changed in memory, in a process of its own; what stands
 outside of them is not tried.
 
+What the first pass learns of a file of tests is kept (`--map`), and so is the fate of every mutant
+(`--log`): whatever ends it, or `--minutes`, the same call again goes on from there.
+
     python benchmarks/mutants.py [--sample 300] [--seed 1] [--only live/run.py] [--seconds 10]
-        [--tests tests/live tests/privacy ...] [--at live/run.py:120 ...] [--log file]
+        [--tests tests/live tests/privacy ...] [--at live/run.py:120 ...] [--log file] [--minutes 8]
 """
 
 from __future__ import annotations
@@ -62,7 +65,7 @@ FATES = ("killed", "survived", "out of time", "not reached")
 LONGEST = 1800.0
 """Seconds after which whoever still waits is taken to be out of time."""
 
-FOLLOWED = 10_000
+FOLLOWED = 300
 """Calls of one function that are followed in one test."""
 
 BROKEN = 70
@@ -187,7 +190,7 @@ class Reach:
         self.begun = 0.0
 
     def enter(self, frame: FrameType, event: str, argument: object) -> Tracer | None:
-        """Whether to follow a call: not the ten-thousandth of the same function in one test."""
+        """Whether to follow a call: not the thousandth of the same function in one test."""
         code = frame.f_code
         if code.co_filename not in self.files:
             return None
@@ -245,21 +248,36 @@ class Failures:
             self.found.setdefault(report.nodeid, said.strip().splitlines()[0][:200])
 
 
-def reach(path: Path, tests: list[str]) -> Table:
-    """The map from tests to functions, made anew if it is missing."""
-    if not path.exists():
+def reach(path: Path, files: list[str], end: float) -> Table:
+    """The map from tests to lines; files of tests that it does not have are added."""
+    known: dict[str, Table] = json.loads(path.read_text()) if path.exists() else {}
+    for file in files:
+        if file in known:
+            continue
+        if time.monotonic() > end:
+            raise SystemExit(f"stopped: {len(known)} of {len(files)} files of tests are mapped")
 
-        def walk() -> str:
-            plugin = Reach({str(file) for file in modules(None)})
-            pytest.main([*tests, *AGAIN], plugins=[plugin])
+        def walk(file: str = file) -> str:
+            plugin = Reach({str(module) for module in modules(None)})
+            pytest.main([file, *AGAIN], plugins=[plugin])
             return json.dumps(plugin.table)
 
         ended = apart(walk, LONGEST)
         if ended.status != 0:
-            raise SystemExit(f"error: the first pass ended with status {ended.status}")
-        path.write_text(ended.said)
-    table: Table = json.loads(path.read_text())
-    return table
+            raise SystemExit(f"error: the first pass of {file} ended with status {ended.status}")
+        known[file] = json.loads(ended.said)
+        path.write_text(json.dumps(known))
+    return {test: row for file in files for test, row in known[file].items()}
+
+
+class Files:
+    """A plugin of pytest: the files that the tests are in."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        self.found = list(dict.fromkeys(item.nodeid.partition("::")[0] for item in items))
 
 
 def sound(table: Table, chosen: list[Mutant], seconds: float) -> Table:
@@ -451,14 +469,17 @@ def main() -> int:
     parser.add_argument("--tests", nargs="+", default=TESTS)
     parser.add_argument("--map", type=Path, default=ROOT / ".venv" / "reach.json")
     parser.add_argument("--log", type=Path, help="where every mutant's fate is written")
+    parser.add_argument("--minutes", type=float, default=1e6, help="then stop, to go on later")
     options = parser.parse_args()
+    end = time.monotonic() + 60.0 * options.minutes
     os.chdir(ROOT)
     for path in modules(None):
         importlib.import_module(".".join(("discreet", *path.relative_to(PACKAGE).parts))[:-3])
-    if pytest.main(["--collect-only", *options.tests, *QUIETLY]):
+    files = Files()
+    if pytest.main(["--collect-only", *options.tests, *QUIETLY], plugins=[files]):
         print("error: the tests cannot be collected")
         return 1
-    table = reach(options.map, options.tests)
+    table = reach(options.map, files.found, end)
     known = functions()
     every = [
         mutant for path in modules(options.only) for mutant in mutants(path)
@@ -469,21 +490,28 @@ def main() -> int:
     else:
         chosen = random.Random(options.seed).sample(every, min(options.sample, len(every)))
     print(f"{len(every):,} mutants in functions, {len(chosen):,} tried", flush=True)
-    table = sound(table, chosen, options.seconds)
     counts: dict[str, Counter[str]] = {}
+    tried = fates_in(options.log)
+    left = [mutant for mutant in sorted(chosen) if named(mutant) not in tried]
+    table = sound(table, left, options.seconds) if left else table
     for mutant in sorted(chosen):
-        tests = tests_of(mutant, table, options.seconds)
-        fate, witness = "not reached", ""
-        if tests:
-            limit = 60.0 + 5.0 * sum(seconds_of(table, test) for test in tests)
-            fate, witness = fate_of(tests, limit, mutant, known)
+        fate = tried.get(named(mutant), "")
+        if not fate:
+            if time.monotonic() > end:
+                raise SystemExit(f"stopped: {len(tried):,} mutants are tried")
+            tests = tests_of(mutant, table, options.seconds)
+            fate, witness = "not reached", ""
+            if tests:
+                limit = 60.0 + 5.0 * sum(seconds_of(table, test) for test in tests)
+                fate, witness = fate_of(tests, limit, mutant, known)
+            tried[named(mutant)] = fate
+            if options.log:
+                with options.log.open("a") as log:
+                    told = [fate, named(mutant), f"{len(tests)} tests", witness]
+                    log.write("\t".join(told) + "\n")
         counts.setdefault(str(mutant.path.relative_to(PACKAGE)), Counter())[fate] += 1
-        line = f"{fate:<12} {spot(mutant)} {mutant.change}: {mutant.text}"
         if fate != "killed":
-            print(line, flush=True)
-        if options.log:
-            with options.log.open("a") as log:
-                log.write(f"{line}  [{len(tests)} tests] {witness}\n")
+            print(f"{fate:<12} {named(mutant)}", flush=True)
     print(f"{'':<28}{'mutants':>9}" + "".join(f"{fate:>13}" for fate in FATES))
     total: Counter[str] = Counter()
     for file, found in counts.items():
@@ -491,6 +519,19 @@ def main() -> int:
         print(line_of(file, found))
     print(line_of("all", total))
     return 0
+
+
+def named(mutant: Mutant) -> str:
+    """What is printed of a mutant; its number tells those of one line apart."""
+    return f"{spot(mutant)} {mutant.change}: {mutant.text} ({mutant.node})"
+
+
+def fates_in(log: Path | None) -> dict[str, str]:
+    """What became of the mutants that were tried before."""
+    if log is None or not log.exists():
+        return {}
+    lines = [line.split("\t") for line in log.read_text().splitlines()]
+    return {name: fate for fate, name, *_ in lines}
 
 
 def spot(mutant: Mutant) -> str:

@@ -2,6 +2,7 @@
 
     python benchmarks/sweeps.py                 # 48 cells, beside the same loops without a sweep
     python benchmarks/sweeps.py --executors     # threads, processes, loky, Dask: bytes and speed
+    python benchmarks/sweeps.py --executors Dask --horizon 2e6    # one kind, on less work
 
 48 cells: three rows, four budgets, four numbers of arms, T = 1e6, 50 runs. The bare loops are the
 same compiled runs one cell after the other, with the same threads, nothing kept; wanted: a sweep
@@ -73,25 +74,35 @@ def swept(rows: tuple[str, ...], horizon: int, runs: int, threads: int) -> None:
 def cells(horizon: int, runs: int, repeats: int) -> None:
     """Print the ratio, per row and for all."""
     threads = available_cores()
-    for rows in (*((row,) for row in ROWS), ROWS):
-        bare(rows, 1000, 1, threads)
-        pairs = [
-            [times(partial(play, rows, horizon, runs, threads)) for play in (bare, swept)]
-            for _ in range(repeats)
-        ]
-        clock = min(s[0] for _, s in pairs) / min(b[0] for b, _ in pairs)
-        cpu = min(s[1] for _, s in pairs) / min(b[1] for b, _ in pairs)
+    whole = [0.0] * 4
+
+    def say(rows: tuple[str, ...], took: list[float]) -> None:
         print(
             f"{16 * len(rows)} cells ({', '.join(rows)}), T = {horizon:,}, {runs} runs: sweep / "
-            f"bare loops {clock:.2f} by the clock, {cpu:.2f} in CPU time   to reach: {WANTED}",
+            f"bare loops {took[2] / took[0]:.2f} by the clock ({took[2]:.2f}, {took[0]:.2f} s), "
+            f"{took[3] / took[1]:.2f} in CPU time   to reach: {WANTED}",
             flush=True,
         )
+
+    for row in ROWS:
+        bare((row,), 1000, 1, threads)
+        pairs = [
+            (
+                *times(partial(bare, (row,), horizon, runs, threads)),
+                *times(partial(swept, (row,), horizon, runs, threads)),
+            )
+            for _ in range(repeats)
+        ]
+        took = [min(measured) for measured in zip(*pairs, strict=True)]
+        whole = [total + one for total, one in zip(whole, took, strict=True)]
+        say((row,), took)
+    say(ROWS, whole)
 
 
 @contextmanager
 def loky(workers: int) -> Iterator[Executor]:
-    """loky's own pool."""
-    from loky import ProcessPoolExecutor as Loky
+    """loky's own pool, as joblib brings it."""
+    from joblib.externals.loky import ProcessPoolExecutor as Loky
 
     with Loky(workers) as pool:
         yield pool
@@ -126,8 +137,8 @@ def bytes_of(folder: Path) -> str:
     return seen.hexdigest()[:12]
 
 
-def executors(horizon: int, runs: int) -> None:
-    """Print bytes and seconds of every kind, and Dask's two workers beside one."""
+def executors(horizon: int, runs: int, asked: list[str]) -> None:
+    """Print bytes and seconds of every kind, and two workers beside one."""
     study: dict[str, Any] = {
         "epsilon": [0.5, 1.0], "horizon": horizon, "runs": runs, "seed": 1, "piece": 5,
         "progress": False,
@@ -135,6 +146,7 @@ def executors(horizon: int, runs: int) -> None:
     took: dict[tuple[str, int], float] = {}
     digests: set[str] = set()
     kinds: dict[str, Any] = {"threads": None, "processes": processes, "loky": loky, "Dask": dask}
+    kinds = {kind: make for kind, make in kinds.items() if kind in asked or not asked}
     for kind, make in kinds.items():
         for workers in (1, 2):
             with tempfile.TemporaryDirectory() as folder:
@@ -172,12 +184,12 @@ def executors(horizon: int, runs: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--executors", action="store_true")
+    parser.add_argument("--executors", nargs="*", metavar="KIND", help="default: all kinds")
     parser.add_argument("--horizon", type=float, default=None)
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--repeats", type=int, default=2)
     asked = parser.parse_args()
-    if asked.executors:
-        executors(int(asked.horizon or 5e6), asked.runs)
+    if asked.executors is not None:
+        executors(int(asked.horizon or 5e6), asked.runs, asked.executors)
     else:
         cells(int(asked.horizon or 1e6), asked.runs, asked.repeats)

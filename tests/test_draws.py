@@ -60,14 +60,14 @@ def test_children_are_such_generators_too() -> None:
 def test_of_an_unknown_layout_numbers_are_drawn_by_numpy_itself(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert draws._is_known()
+    assert draws.is_known()
     seed = np.random.SeedSequence(1)
     known = draws.draws(seed)
     monkeypatch.setattr(draws, "WORDS", 3)
-    draws._is_known.cache_clear()
+    draws.is_known.cache_clear()
     try:
         plain = draws.draws(seed)
     finally:
-        draws._is_known.cache_clear()
+        draws.is_known.cache_clear()
     assert type(plain) is np.random.Generator
     assert plain.random() == known.random()

@@ -73,7 +73,7 @@ def number(
     fix: str = "pass a finite number",
     data: bool = False,
 ) -> float:
-    """A float with low <= value <= high (low < value < high if strict); finite unless told."""
+    """A float with low <= value <= high (low < value < high if strict); finite by default."""
     clean = real(value, data=data)
     inside = low < clean < high if strict else low <= clean <= high
     if infinite and clean == high == math.inf:

@@ -210,17 +210,17 @@ class Letter(NamedTuple):
 def _letters(patient: int, outcome: float, today: float, rng: Generator) -> list[Letter]:
     """What comes of one patient: mostly one outcome in time."""
     day = today + rng.uniform(1.0, 10.0)
-    chance = rng.random()
-    if chance < 0.04:
+    drawn = rng.random()
+    if drawn < 0.04:
         return [Letter(math.inf, patient, outcome, "lost")]
-    if chance < 0.06:
+    if drawn < 0.06:
         return [Letter(today + MOST_DAYS, patient, outcome, "late")]
     once = Letter(day, patient, outcome, "in time")
-    if chance < 0.08:
+    if drawn < 0.08:
         return [Letter(day - 0.5, patient, 9.0, "wrong"), once]
-    if chance < 0.12:
+    if drawn < 0.12:
         return [once, Letter(day + 0.5, patient, outcome, "again")]
-    if chance < 0.14:
+    if drawn < 0.14:
         return [once, Letter(day + 0.5, patient, 1.0 - outcome, "contrary")]
     return [once]
 

@@ -62,15 +62,19 @@ class Draws(np.random.Generator):
         super().__init__(bits)
         self.address = bits.ctypes.state_address
 
+    def normals(self, out: Any) -> None:
+        """Fill an array with standard normals."""
+        self.standard_normal(out=out)
+
 
 def draws(seed: np.random.SeedSequence) -> np.random.Generator:
     """The random numbers of a run; the same ones, more slowly, from a NumPy that is not known."""
     bits = np.random.SFC64(seed)
-    return Draws(bits) if _is_known() else np.random.Generator(bits)
+    return Draws(bits) if is_known() else np.random.Generator(bits)
 
 
 @lru_cache(maxsize=1)
-def _is_known() -> bool:
+def is_known() -> bool:
     """Whether NumPy lays out the state of SFC64 as the steps below take it."""
     made = Draws(np.random.SFC64(1))
     made.integers(0, 10, dtype=np.uint32)  # so that half a word is kept
@@ -149,6 +153,19 @@ def _sfc64(context: Any, bits: Any) -> Any:
     return types.uint64(bits), code
 
 
+def _turned(context: Any, x: Any, word: Any) -> Any:
+    """x, negated if the ninth bit of a word is set."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        double = arguments[0].type
+        word = ir.IntType(64)
+        bit = builder.and_(arguments[1], ir.Constant(word, 1 << 8))
+        sign = builder.shl(bit, ir.Constant(word, 63 - 8))
+        return builder.bitcast(builder.xor(builder.bitcast(arguments[0], word), sign), double)
+
+    return types.float64(types.float64, types.uint64), code
+
+
 def _kept(context: Any, bits: Any, place: Any) -> Any:
     """A half word behind the state: whether one is kept, and it."""
 
@@ -166,14 +183,36 @@ def _keep(context: Any, bits: Any, place: Any, value: Any) -> Any:
     return types.void(bits, types.int64, types.uint32), code
 
 
+def _word(context: Any, bits: Any, place: Any) -> Any:
+    """A word of the state."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        start = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+        return builder.load(builder.gep(start, [arguments[1]]))
+
+    return types.uint64(bits, place), code
+
+
+def _put(context: Any, bits: Any, place: Any, value: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        start = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+        builder.store(arguments[2], builder.gep(start, [arguments[1]]))
+        return context.get_dummy_value()
+
+    return types.void(bits, types.int64, types.uint64), code
+
+
 def _half_word(builder: Any, address: Any, place: Any) -> Any:
     start = builder.inttoptr(address, ir.IntType(32).as_pointer())
     return builder.gep(start, [place])
 
 
 _step: Any = intrinsic(_sfc64)
+_with_sign: Any = intrinsic(_turned)
 _load: Any = intrinsic(_kept)
 _store: Any = intrinsic(_keep)
+_load_word: Any = intrinsic(_word)
+_store_word: Any = intrinsic(_put)
 apart: Any = partial(njit, no_cpython_wrapper=True, no_cfunc_wrapper=True, nogil=True)()
 """Compiled for kernels to call, by name: too rare to be part of every one that draws."""
 
@@ -210,6 +249,7 @@ LOWER, ELEVEN, NINE, EIGHT, THREE = (
     np.uint64(3),
 )
 ONE, BYTE, MANTISSA = np.uint64(1), np.uint64(0xFF), np.uint64((1 << 52) - 1)
+TURN, BACK = np.uint64(24), np.uint64(40)
 ULP = 1.0 / (1 << 53)
 NORMAL_INSIDE, EXPONENTIAL_INSIDE = ki_double.astype(np.int64), ke_double.astype(np.int64)
 
@@ -237,10 +277,45 @@ def normal(bits: Any) -> Any:
     """Standard normal, by NumPy's ziggurat."""
     word = _step(bits)
     strip, size = np.int64(word & BYTE), np.int64((word >> NINE) & MANTISSA)
-    x = size * wi_double[strip] * (1.0 - 2.0 * np.int64((word >> EIGHT) & ONE))
+    x = _with_sign(size * wi_double[strip], word)
     if size < NORMAL_INSIDE[strip]:
         return x
     return normal_outside(bits, strip, size, x)
+
+
+@register_jitable
+def load_state(bits: Any) -> Any:
+    """The words of SFC64."""
+    return _load_word(bits, 0), _load_word(bits, 1), _load_word(bits, 2), _load_word(bits, 3)
+
+
+@register_jitable
+def store_state(bits: Any, a: Any, b: Any, c: Any, counter: Any) -> None:
+    """The same, back where they belong."""
+    _store_word(bits, 0, a)
+    _store_word(bits, 1, b)
+    _store_word(bits, 2, c)
+    _store_word(bits, 3, counter)
+
+
+@register_jitable
+def normals(bits: Any, out: Any) -> None:
+    """An array of standard normals, as `normal` draws them one by one; in between, the state stays
+    in registers."""
+    a, b, c, counter = load_state(bits)
+    for place in range(len(out)):
+        word = a + b + counter
+        a, b = b ^ (b >> ELEVEN), c + (c << THREE)
+        c = ((c << TURN) | (c >> BACK)) + word
+        counter += ONE
+        strip, size = np.int64(word & BYTE), np.int64((word >> NINE) & MANTISSA)
+        x = _with_sign(size * wi_double[strip], word)
+        if size >= NORMAL_INSIDE[strip]:
+            store_state(bits, a, b, c, counter)
+            x = normal_outside(bits, strip, size, x)
+            a, b, c, counter = load_state(bits)
+        out[place] = x
+    store_state(bits, a, b, c, counter)
 
 
 @apart
@@ -259,7 +334,7 @@ def normal_outside(bits: Any, strip: Any, size: Any, x: Any) -> Any:
             return x
         word = _step(bits)
         strip, size = np.int64(word & BYTE), np.int64((word >> NINE) & MANTISSA)
-        x = size * wi_double[strip] * (1.0 - 2.0 * np.int64((word >> EIGHT) & ONE))
+        x = _with_sign(size * wi_double[strip], word)
         if size < NORMAL_INSIDE[strip]:
             return x
 
@@ -303,6 +378,14 @@ def _random(inst: Any) -> Any:
 def _standard_normal(inst: Any) -> Any:
     def drawn(inst: Any) -> Any:
         return normal(inst.bit_generator)
+
+    return drawn
+
+
+@overload_method(DrawsType, "normals")
+def _normals(inst: Any, out: Any) -> Any:
+    def drawn(inst: Any, out: Any) -> Any:
+        normals(inst.bit_generator, out)
 
     return drawn
 

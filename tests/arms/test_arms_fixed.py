@@ -162,7 +162,8 @@ class Swapping:
 
 
 def test_threads_do_not_share_a_generator() -> None:
-    law = Sampler([Swapping(), stats.gamma(2.0)], buffer=8)
+    arms: list[Any] = [Swapping(), stats.gamma(2.0)]
+    law = Sampler(arms, buffer=8)
     draw = compiled(law)
 
     def run(key: int) -> float:

@@ -275,7 +275,7 @@ class RedrawingTrial(Trial):
 
 def with_release(name: str, release: Any, **budget: Any) -> Policy:
     """A row of the catalogue with another release in it."""
-    row = discreet.policy(name, **budget)
+    row: Policy = discreet.policy(name, **budget)
     return replace(row, name=type(release).__name__, release=release, recipe={})
 
 

@@ -108,6 +108,7 @@ def test_a_stopping_rule_that_reads_exact_means_is_caught() -> None:
     runs = Identifications(row, sees="answer", limit=64)
     result = attack([runs], row.guarantee, transcripts=20_000, confidence=SURE, seed=1)
     assert result.is_violation, result
+    assert result.proof is not None
     assert "stopping time" in result.proof.event or "releases" in result.proof.event
 
 

@@ -89,7 +89,8 @@ class Raw:
     """Plays arm 1 if the first reward was large: no privacy at all."""
 
     def __init__(self, rng: Any) -> None:
-        self.rng, self.first = rng, None
+        self.rng = rng
+        self.first: float | None = None
 
     def select(self) -> int:
         return int((self.first or 0.0) > 0.5)
@@ -123,7 +124,10 @@ def test_objects_with_select_and_update(kind: Any, caught: bool) -> None:
 
 
 def test_what_an_object_shows_is_seen() -> None:
-    subject = played(Flipped, [0.0, 0.0], [1.0, 0.0], shows=lambda agent: [agent.first])
+    def shown(agent: Any) -> list[float]:
+        return [agent.first]
+
+    subject = played(Flipped, [0.0, 0.0], [1.0, 0.0], shows=shown)
     hidden = played(lambda rng: Flipped(rng), [0.0], [1.0])
     assert found(subject).epsilon_lower > 0.7
     assert found(hidden).epsilon_lower < 0.1  # the only arm was chosen before

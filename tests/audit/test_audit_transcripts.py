@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
@@ -41,7 +42,9 @@ def test_a_transcript_is_a_rehearsal_from_the_same_generator(name: str) -> None:
     rehearsal = Rehearsal(row, 2, horizon=8, seed=3)
     rehearsal._rng.bit_generator.state = np.random.PCG64(5).state
     seen = runs.sample(0, 1, np.random.Generator(np.random.PCG64(5)))
-    arms, sums, t = [], ([], []), 0
+    arms: list[Any] = []
+    sums: list[list[float]] = [[], []]
+    t = 0
     # the rehearsal drew its first choice with another generator, which decides nothing
     while t < 8:
         arm, rounds = rehearsal.select(), rehearsal.remaining
@@ -50,7 +53,7 @@ def test_a_transcript_is_a_rehearsal_from_the_same_generator(name: str) -> None:
         rehearsal.update_many(arm, rewards[t : t + rounds])
         if sum(rehearsal._run.releases) > before:
             view = rehearsal._run.view
-            sums[arm].append(view.value[arm] * view.size[arm])
+            sums[int(arm)].append(view.value[arm] * view.size[arm])
         t += rounds
     played = [arm for arm in decoded(int(seen.codes[0]), 2, runs.digits) if arm >= 0]
     assert played == arms[: len(played)]
@@ -251,7 +254,7 @@ def test_ctrl_c_leaves_counts_that_belong_together(
 def test_bad_input_is_refused() -> None:
     row = discreet.policy("adap-ucb", epsilon=1.0)
     pair = lists([0.0] * 8, [1.0] + [0.0] * 7, 2)
-    refused = [
+    refused: list[Callable[[], object]] = [
         lambda: audit(discreet.policy("ucb1")),
         lambda: audit(row, inputs=[pair], transcripts=10),
         lambda: audit(row, inputs=[pair], transcripts=1000, seconds=1.0),

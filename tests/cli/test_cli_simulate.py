@@ -85,7 +85,7 @@ def test_no_price_without_an_open_policy(call: Callable[..., Any]) -> None:
 def test_twins_are_held_against_their_own(call: Callable[..., Any]) -> None:
     names = ("ucb1", "imed", "adap-ucb", "dp-imed")
     found = {one.name: one for one in discreet.compare(
-        [discreet.policy(name, **({"epsilon": 1.0} if "p-" in name else {})) for name in names],
+        [discreet.policy(name, epsilon=1.0 if "p-" in name else None) for name in names],
         LAW, horizon=1000, runs=8, seed=1,
     )}  # fmt: skip
     shown = call("compare", *names, *SMALL, "--epsilon", "1").stdout

@@ -153,8 +153,8 @@ class NaiveEvidenceTT:
             )
 
         low, high = max(self.clipped(a), self.xi), min(1.0, self.clipped(leader) + self.xi)
-        if low >= high:
-            return 0.0
+        if low >= high:  # within ξ of an end of the range, say: means of 0 or 1
+            return at(low)
         return float(minimize_scalar(at, bounds=(low, high), method="bounded").fun)
 
     def log(self, leader: int, a: int) -> float:

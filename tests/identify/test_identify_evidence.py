@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import warnings
 from types import SimpleNamespace
 from typing import Any
 
@@ -84,7 +85,7 @@ def test_evidence_equals_the_naive_twin(noise: Noise) -> None:
             twin = naive_single(naive(noise), BATCHES[arm], u, 1 if upwards else -1)
             found = log_single(tilts, books, arm, u, upwards)
             assert found == pytest.approx(twin, rel=1e-8, abs=1e-8)
-        twin = naive_pair(naive(noise), *BATCHES, u, 0.0)
+        twin = naive_pair(naive(noise), BATCHES[0], BATCHES[1], u, 0.0)
         assert log_pair(tilts, books, 0, 1, u, 0.0)[0] == pytest.approx(twin, rel=1e-8, abs=1e-8)
 
 
@@ -102,6 +103,54 @@ def test_the_least_evidence_is_found_from_below(noise: Noise, shift: float) -> N
     slope = log_pair(tilts, books, 0, 1, 0.5, shift)[1]
     near = [log_pair(tilts, books, 0, 1, 0.5 + h, shift)[0] for h in (-1e-6, 1e-6)]
     assert slope == pytest.approx((near[1] - near[0]) / 2e-6, rel=1e-4)
+
+
+def some_history(chance: random.Random) -> list[tuple[int, float]]:
+    """Batches of any size: of means at the edges too, and released far outside [0, b]."""
+    mean, batches = chance.choice([0.0, 1.0, 0.5, chance.random()]), []
+    for _ in range(chance.randint(1, 6)):
+        size = int(10 ** chance.uniform(0.0, 6.0))
+        far = size * chance.choice([0.1, 3.0, 100.0]) if chance.random() < 0.3 else size**0.5
+        batches.append((size, size * mean + chance.gauss(0.0, 1.0) * far))
+    return batches
+
+
+def golden(function: Any, low: float, high: float) -> float:
+    """The minimum of a convex function, its ends included."""
+    ends, ratio = min(function(low), function(high)), (math.sqrt(5.0) - 1.0) / 2.0
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    at_left, at_right = function(left), function(right)
+    for _ in range(70):
+        if at_left < at_right:
+            high, right, at_right = right, left, at_left
+            left = high - ratio * (high - low)
+            at_left = function(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + ratio * (high - low)
+            at_right = function(right)
+    return float(min(ends, at_left, at_right))
+
+
+@pytest.mark.parametrize("noise", [*NOISES, Noise("laplace", 200.0)], ids=str)
+def test_evidence_of_any_history(noise: Noise) -> None:
+    """Against the naive twin and a golden section, also where releases are nothing like sums."""
+    chance = random.Random(noise.scale)
+    for number in range(25):
+        better, worse = some_history(chance), some_history(chance)
+        tilts, books = books_with(noise, [better, worse])
+        shift = chance.choice([0.0, -0.05, 0.3, -1.0, 1.0])
+        low, high = max(0.0, -shift), min(1.0, 1.0 - shift)
+        if number < 3:
+            for u in (low, chance.uniform(low, high), high):
+                twin = naive_pair(naive(noise), better, worse, u, shift)
+                found = log_pair(tilts, books, 0, 1, u, shift)[0]
+                assert found == pytest.approx(twin, rel=1e-8, abs=1e-6)
+        least = golden(lambda u: log_pair(tilts, books, 0, 1, u, shift)[0], low, high)  # noqa: B023
+        slack = 1e-9 * max(1.0, abs(least))
+        for start in (low, 0.5, high):
+            found = least_pair(tilts, books, 0, 1, shift, start, -math.inf)
+            assert least - 1.01e-3 - slack <= found <= least + slack
 
 
 @pytest.mark.parametrize("noise", NOISES[:3], ids=str)
@@ -222,10 +271,29 @@ def test_published_instances_need_as_few_as_they_should() -> None:
 
 
 def test_equal_arms_end_within_xi() -> None:
+    """And what they answer is no error: an arm within xi is good."""
     row = identifier("evidence-tt", epsilon=1.0, xi=0.1)
-    with pytest.warns(UserWarning, match="equally good"):
-        result = result_of(row, [0.7, 0.7], risk=0.05, runs=50, seed=4, max_samples=50_000)
-    assert result.unfinished == 0
+    for means, good in (([0.7, 0.7], True), ([0.7, 0.6], True), ([0.7, 0.599], False)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # equal arms are no reason to worry here
+            result = result_of(row, means, risk=0.05, runs=50, seed=4, max_samples=50_000)
+        assert result.unfinished == 0
+        second = result.recommendations[1]
+        assert second > 0 or not good
+        assert result.wrong == (0 if good else second)
+
+
+def test_a_trial_says_within_what_its_answer_is_good() -> None:
+    row = identifier("evidence-tt", epsilon=8.0, xi=0.25)
+    with discreet.Trial(row, 2, goal="identify", risk=0.1, outcome_range=(0.0, 4.0)) as trial:
+        for unit in range(5000):
+            if trial.recommendation is not None:
+                break
+            trial.assign(unit)
+            trial.record(unit, 4.0 * (unit % 2))
+        answer = trial.report()["recommendation"]
+        assert answer == {"arm": trial.recommendation, "confidence": 0.9, "within": 1.0}
+        assert f"recommends {trial.recommendation} as best or within 1 of it" in str(trial)
 
 
 def test_threads_change_no_number() -> None:
@@ -327,7 +395,9 @@ def test_a_trial_by_evidence_outlives_its_process(tmp_path: Any) -> None:
         arm = trial.assign(unit)
         trial.record(unit, float(chance.random() < (0.9 if arm == "A" else 0.2)))
     assert trial.recommendation == "A"
-    low, high = trial.report()["arms"][0]["interval"]
+    arms = trial.report()["arms"]
+    assert arms is not None
+    low, high = arms[0]["interval"]
     assert 0.0 < low < high <= 1.0
     trial.close()
 

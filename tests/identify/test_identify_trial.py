@@ -79,7 +79,7 @@ def test_a_trial_outlives_its_process(tmp_path: Path) -> None:
 
 
 def test_a_damaged_answer_is_refused(tmp_path: Path) -> None:
-    from discreet.live.run import FiniteRun
+    from discreet.live.finite_run import FiniteRun
     from discreet.privacy.source import SECURE
 
     row = identifier("adap-tt", epsilon=3.0).at(0.05).batched()

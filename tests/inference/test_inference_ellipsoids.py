@@ -30,7 +30,7 @@ def test_the_parameter_lies_inside() -> None:
             trial.record(unit, 1.0 if chance.random() < (1 + mean) / 2 else -1.0)
         found = ellipsoid(trial)
         assert found.level == 1.0 - 1.5e-6
-        for features in ((1.0, 0.0), (0.0, 1.0), (0.6, 0.8)):
+        for features in ([1.0, 0.0], [0.0, 1.0], [0.6, 0.8]):
             mean = sum(x * t for x, t in zip(features, TRUTH, strict=True))
             assert mean in found.interval(features)
         said = trial.estimates([[0.5, 0.5], [0.5, -0.5]])[0]

@@ -14,7 +14,7 @@ import discreet
 from discreet.compiled import Function
 from discreet.errors import InvalidArgument
 from discreet.inference import Recording, differences, evidence, intervals, recording, sigmoids
-from discreet.inference.record import LONGEST, Record, check_kind, note
+from discreet.inference.record import LONGEST, History, Record, check_kind, note
 from discreet.policies import (
     CATALOGUE,
     UCB1,
@@ -214,7 +214,8 @@ def test_many_batches_of_one_size_are_added_up() -> None:
     """The history stays short, and the evidence is the same to rounding."""
     for kind in ("fresh", "running"):
         recorded = Recording(kind, Noise("laplace", 1.0))
-        rng, history, naive = np.random.default_rng(1), [[]], []
+        rng, naive = np.random.default_rng(1), []
+        history: History = [[]]
         view = View([0.0], [0], [0])  # type: ignore[arg-type]
         total = 0.0
         for number in range(1, 400):

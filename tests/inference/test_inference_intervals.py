@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -149,11 +150,22 @@ def misses(record: Record, alpha: float = 0.05) -> int:
     )
 
 
+def misses_difference(record: Record, arm: int, against: int, alpha: float = 0.05) -> bool:
+    """Whether the interval of a difference misses: at its true value E is 2/α or more one way or
+    the other, which is less work than both ends; of trees the ends themselves."""
+    gap = MEANS[arm] - MEANS[against]
+    if record.recorded.kind == "again":
+        found = differences(record, 1.0 - alpha, against=against, together=False)
+        return gap not in found.of(arm)
+    ways = ((arm, against, gap), (against, arm, -gap))
+    return any(evidence(record, a, c, margin=d).value >= 2.0 / alpha for a, c, d in ways)
+
+
 @pytest.mark.parametrize(("row", "horizon"), [c[1:] for c in COVERED], ids=[c[0] for c in COVERED])
 def test_intervals_cover_on_adaptive_trials(row: Policy, horizon: int) -> None:
     """An arm misses in 5 % of the trials at most; of every trial one arm is counted, so that counts
-    are binomial, with false alarms below 1e-7."""
-    anytime = looks = 0
+    are binomial, with false alarms below 1e-7. Likewise the difference of two arms."""
+    anytime = looks = apart = 0
     for seed in range(100):
         record = next(played(row, MEANS, horizon, seed))
         arm = seed % 3
@@ -163,8 +175,11 @@ def test_intervals_cover_on_adaptive_trials(row: Policy, horizon: int) -> None:
             )
         if record.recorded.looks is not None and seed < 60:
             looks += MEANS[arm] not in intervals(record, kind="looks")[arm]
+        if seed < 40:
+            apart += misses_difference(record, arm, (arm + 1) % 3)
     assert anytime <= binom.isf(FALSE_ALARM, 100, 0.05)
     assert looks <= binom.isf(FALSE_ALARM, 60, 0.05)
+    assert apart <= binom.isf(FALSE_ALARM, 40, 0.05)
 
 
 def test_anytime_intervals_hold_at_all_looks_together() -> None:
@@ -173,6 +188,71 @@ def test_anytime_intervals_hold_at_all_looks_together() -> None:
         records = played(row, MEANS, 1000, seed, every=True)
         missed += any(misses(record, 0.1 / 3) > 0 for record in records)
     assert missed <= binom.isf(FALSE_ALARM, trials, 0.1)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        identifier("evidence-tt", epsilon=0.5),
+        identifier("evidence-tt", rho=0.02),
+        identifier("local-evidence-tt", epsilon=2.0),
+    ],
+    ids=["Laplace", "Gaussian", "local"],
+)
+def test_intervals_cover_where_evidence_sizes_the_batches_and_stops(row: Any) -> None:
+    """At the moment of the answer, which is when the releases say most; one arm and one difference
+    of every trial, false alarms below 1e-7."""
+    trials, missed, apart = 50, 0, 0
+    for seed in range(trials):
+        rehearsal = discreet.Rehearsal(row.at(0.2), 3, seed=seed)
+        rewards = np.random.default_rng(20_000 + seed)
+        while rehearsal.remaining and rehearsal.rounds < 20_000:
+            arm, size = int(rehearsal.select()), rehearsal.remaining
+            bits = np.zeros(size)
+            bits[: rewards.binomial(size, MEANS[arm])] = 1.0
+            rehearsal.update_many(arm, bits)
+        record = rehearsal.public_record(binary=True)
+        assert record is not None
+        arm = seed % 3
+        missed += MEANS[arm] not in intervals(record)[arm]
+        apart += misses_difference(record, arm, (arm + 1) % 3)
+    assert missed <= binom.isf(FALSE_ALARM, trials, 0.05)
+    assert apart <= binom.isf(FALSE_ALARM, trials, 0.05)
+
+
+def test_intervals_cover_outcomes_between_the_ends() -> None:
+    """Outcomes of a Beta law, whose looks are Chernoff's: 60 trials, as above."""
+    missed = {"anytime": 0, "looks": 0}
+    for seed in range(60):
+        rehearsal = discreet.Rehearsal(
+            discreet.policy("dp-imed", epsilon=1.0), 3, horizon=1000, seed=seed
+        )
+        rewards = np.random.default_rng(30_000 + seed)
+        while rehearsal.rounds < 1000:
+            arm, size = int(rehearsal.select()), rehearsal.remaining
+            rehearsal.update_many(arm, rewards.beta(MEANS[arm], 1.0 - MEANS[arm], size))
+        record = rehearsal.public_record()
+        assert record is not None
+        for kind in missed:
+            missed[kind] += MEANS[seed % 3] not in intervals(record, kind=kind)[seed % 3]
+    assert max(missed.values()) <= binom.isf(FALSE_ALARM, 60, 0.05)
+
+
+def test_differences_of_trees_are_those_of_their_intervals() -> None:
+    row = Policy("tree", EachRound(), Tree(4.0), UCB1())
+    record = next(played(row, MEANS, 512, 1))
+    found, each = differences(record, 0.9), intervals(record, 1.0 - 0.1 / 3)
+    assert (found.kind, found.together, len(found)) == ("looks", True, 2)
+    best = found[0].against
+    assert each.of(best).estimate == max(one.estimate for one in each if one.estimate is not None)
+    for gap in found:
+        one, other = each.of(gap.arm), each.of(best)
+        assert (gap.low, gap.high) == (one.low - other.high, one.high - other.low)
+        assert gap.size == one.size + other.size
+    apart, own = differences(record, 0.9, against=2, together=False)[0], intervals(record, 0.95)
+    assert apart.low == own[0].low - own[2].high
+    empty = differences(next(played(row, MEANS, 512, 1, every=True)), against=2)
+    assert (empty[1].estimate, empty[1].low, empty[1].high) == (None, -1.0, 1.0)
 
 
 def test_anytime_limits_are_where_the_evidence_is_enough() -> None:
@@ -225,6 +305,7 @@ def test_evidence_is_that_of_the_stopping_rule() -> None:
     assert strong.p_value == pytest.approx(1 / strong.value)
     assert evidence(rehearsal, 1, 0).p_value == 1.0
     assert evidence(rehearsal, 0, 1, margin=0.9).p_value == 1.0
+    assert evidence(rehearsal, 0, 1, margin=-3.0) == evidence(rehearsal, 0, 1, margin=-1.0)
     gap = differences(rehearsal, 1 - 2e-4, against=1)[0]
     assert 0.0 <= gap.low < 0.6 < gap.high
     assert gap.low in gap
@@ -303,10 +384,12 @@ def test_equal_shares_may_look_once() -> None:
 
 
 def test_rows_that_cannot_be_read_say_so() -> None:
-    for name in ("dp-ftpl-gauss",):
+    for name in ("dp-ftpl-gauss", "dp-ftpl-new"):  # the second one cannot do without a horizon
         row = discreet.policy(name, epsilon=1.0, delta=0.01)
         found = recording(row, row.setting(2, 1000))
         assert isinstance(found, Silence)
+        with pytest.raises(InvalidArgument, match=re.escape(found.reason)):
+            intervals(discreet.Rehearsal(row, 2, horizon=1000))
     for rule in (DPIMED(), DPKLUCB()):
         assert rule.bounds == (0.0, 1.0)
 
@@ -321,7 +404,9 @@ def test_a_trial_shows_its_intervals(tmp_path: Path) -> None:
         trial.record(unit, 20.0 if trial.assign(unit) == "A" else 10.0)
     report = trial.report()
     assert report["intervals"] == {"kind": "anytime", "level": 0.95}
-    for arm in report["arms"]:
+    arms = report["arms"]
+    assert arms is not None
+    for arm in arms:
         low, high = arm["interval"]
         assert 10.0 <= low <= high <= 20.0  # equal if the noise puts the mean beyond the range
     assert "95 % interval" in str(trial)
@@ -329,14 +414,15 @@ def test_a_trial_shows_its_intervals(tmp_path: Path) -> None:
     assert again == intervals(trial)
     with pytest.raises(InvalidArgument, match="was fixed when the trial was created"):
         intervals(trial, kind="looks")
-    assert [[row.low, row.high] for row in again] == [arm["interval"] for arm in report["arms"]]
+    assert [[row.low, row.high] for row in again] == [arm["interval"] for arm in arms]
     trial.close()
     with discreet.Trial.load(path) as loaded:
         assert loaded.report() == report
         state = loaded._run.to_dict()
         endless = [[[1, math.inf]], []]
         counted = ([[[1, 0.5, -1]], []], [[[1, 0.5, 1.5]], []], [[[1, 0.5, 1, 1]], []])
-        for damage in ([[]], "x", [[[1.5, 0.0]], []], [[[1]], []], endless, *counted):
+        damaged: tuple[object, ...] = ([[]], "x", [[[1.5, 0.0]], []], [[[1]], []], endless)
+        for damage in (*damaged, *counted):
             with pytest.raises(DamagedFile, match="damaged record"):
                 loaded._run.copy().restore(state | {"history": damage})
         older = loaded._run.copy()
@@ -365,7 +451,7 @@ def test_a_saved_report_can_be_shown(tmp_path: Path) -> None:
     assert "95 % intervals, looks, each" in shown.output
     as_json = json.loads(CliRunner().invoke(app, ["show", str(path), "--json"]).output)
     assert [row["low"] for row in as_json["intervals"]["rows"]] == [
-        arm["interval"][0] for arm in report["arms"]
+        arm["interval"][0] for arm in report["arms"] or ()
     ]
     for broken in ("{", "[]", '{"record": {"recorded": {}}}'):
         path.write_text(broken)

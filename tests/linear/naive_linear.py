@@ -22,7 +22,8 @@ class OFUL:
         self.d, self.T, self.rng, self.lam, self.delta = d, T, rng, lam, delta
         self.V = lam * np.eye(d)
         self.b = np.zeros(d)
-        self.V_tau, self.theta, self.beta = self.V.copy(), np.zeros(d), self.radius(self.V)
+        self.theta: np.ndarray = np.zeros(d)
+        self.V_tau, self.beta = self.V.copy(), self.radius(self.V)
 
     def radius(self, V: np.ndarray) -> float:
         ratio = np.linalg.slogdet(V)[1] - self.d * math.log(self.lam)
@@ -74,7 +75,7 @@ class AdaCOFUL(OFUL):
             sd = math.sqrt(2 / self.rho) * longest
             drawn = np.array([sd * self.rng.standard_normal() for _ in range(self.d)])
             self.noisy = self.noisy + sum(a * r for a, r in self.episode) + drawn
-            self.variance += sd**2
+            self.variance += float(sd**2)
             self.episode = []
             self.V_tau, self.theta = self.V, np.linalg.solve(self.V, self.noisy)
             least = np.linalg.eigvalsh(self.V)[0]
@@ -114,7 +115,8 @@ class TreeLinUCB:
 
     def node_noise(self, i: int, j: int) -> float:
         # Lap(b) as the difference of two exponentials
-        return self.scale * (self.rng.standard_exponential() - self.rng.standard_exponential())
+        drawn = self.rng.standard_exponential() - self.rng.standard_exponential()
+        return float(self.scale * drawn)
 
     def choose(self, actions: np.ndarray) -> int:
         inverse = np.linalg.inv(self.A)
@@ -122,7 +124,7 @@ class TreeLinUCB:
         return int(np.argmax([z @ mean + self.alpha * math.sqrt(z @ inverse @ z) for z in actions]))
 
     def noisy(self, z: np.ndarray, r: float) -> tuple[np.ndarray, np.ndarray]:
-        shrink = min(1.0, 1.0 / np.linalg.norm(z))
+        shrink = min(1.0, 1.0 / float(np.linalg.norm(z)))
         z, r = z * shrink, min(max(r * shrink, -1), 1)
         trees = iter(self.trees)
         A, b = np.zeros((self.d, self.d)), np.zeros(self.d)
@@ -162,7 +164,7 @@ class JointLinUCB(TreeLinUCB):
         self.theta = np.zeros(d)
 
     def node_noise(self, i: int, j: int) -> float:
-        return (math.sqrt(2) if i == j else 1.0) * self.scale * self.rng.standard_normal()
+        return float((math.sqrt(2) if i == j else 1.0) * self.scale * self.rng.standard_normal())
 
     def choose(self, actions: np.ndarray) -> int:
         inverse = np.linalg.inv(self.A)

@@ -32,3 +32,25 @@ def posterior(
         shrunk = np.linalg.inv(np.eye(size) + covariance / prior**2)
         mean, covariance = shrunk @ mean, shrunk @ covariance
     return mean, width**2 * covariance
+
+
+def weighted(
+    releases: list[tuple[np.ndarray, np.ndarray, float, float]], *, ridge: float, norm: float,
+    sd: float, weight: float,
+) -> tuple[np.ndarray, np.ndarray, float, float]:  # fmt: skip
+    """Matrix, vector, and variances q and w of their noise, from (matrix, vector, q, w) a batch."""
+    traces = [max(float(np.trace(matrix)), ridge) for matrix, *_ in releases]
+    size = len(releases[0][1])
+    counts = [
+        sd**2 * t / size / (sd**2 * t / size + weight * (q + norm**2 * w))
+        for t, (_, _, q, w) in zip(traces, releases, strict=True)
+    ]
+    mean = sum(g * g * t for g, t in zip(counts, traces, strict=True))
+    mean /= sum(g * t for g, t in zip(counts, traces, strict=True))
+    counts = [g / mean for g in counts]
+    matrix, vector = np.zeros((size, size)), np.zeros(size)
+    variance = spread = 0.0
+    for g, (noisy, moment, q, w) in zip(counts, releases, strict=True):
+        matrix, vector = matrix + g * noisy, vector + g * moment
+        variance, spread = variance + g * g * q, spread + g * g * w
+    return matrix, vector, variance, spread

@@ -17,7 +17,7 @@ from discreet.linear import design as module
 
 
 def second_moment(points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    return (points * weights[:, None]).T @ points
+    return np.asarray((points * weights[:, None]).T @ points)
 
 
 def certified(points: np.ndarray, tolerance: float) -> module.Design:

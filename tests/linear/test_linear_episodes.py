@@ -130,7 +130,8 @@ def test_lengths_are_the_least_that_grow_the_determinant(growth: float) -> None:
         half = rng.standard_normal((3, 5)) * rng.uniform(0.1, 3.0)
         V, a = half @ half.T + 0.1 * np.eye(3), rng.standard_normal(3)
         view = fresh_view(3, 1.0)
-        view.inverse[:] = np.linalg.inv(V).ravel()
+        for place, value in enumerate(np.linalg.inv(V).ravel().tolist()):
+            view.inverse[place] = value
         n = length_determinant(schedule, view, a, 0, 3)
         ratio = [np.linalg.det(V + m * np.outer(a, a)) / np.linalg.det(V) for m in (n - 1, n)]
         assert ratio[0] <= (1 + growth) * (1 + 1e-8) < ratio[1] * (1 + 2e-8)
@@ -156,7 +157,7 @@ def test_a_sum_is_collected_as_its_rewards_are() -> None:
     for reward in rewards:
         collect_sum(parameters, one, ACTIONS.ravel(), 3, reward, 3)
     collect_total(parameters, many, ACTIONS.ravel(), 3, float(rewards.sum()), 3)
-    np.testing.assert_allclose(one.total, many.total)
+    np.testing.assert_allclose(np.array(one.total), np.array(many.total))
     assert one.longest[0] == many.longest[0]
 
 
@@ -207,14 +208,15 @@ def test_long_batches_look_up_between_pieces(monkeypatch: pytest.MonkeyPatch) ->
     place = problem(linear.GaussianRewards())
     whole = linear.simulate(row, place, horizon=500, runs=1, seed=7, points=40)
     work = LinearWork(row, place, 500, 1, 7, log_grid(500, 40))
-    player, calls = EpisodePlayer(work, row), []
+    player = EpisodePlayer(work, row)
+    calls: list[int] = []
     monkeypatch.setattr(episodes, "PIECE", 7)
     episode_kernel.cache_clear()
     loop = episode_kernel(row, clipped_law(row, place).draw, True).interpreted()
     episode_kernel.cache_clear()
 
     def counted(*arguments: Any) -> int:
-        calls.append(loop(*arguments))
+        calls.append(int(loop(*arguments)))
         return calls[-1]
 
     player.loop = counted

@@ -188,11 +188,11 @@ def test_curator_of_trees_scales_and_clips() -> None:
     release = trees.LaplaceTrees(1.0)
     ledger = release.ledger(SETTING)
     trees.collect_row(None, ledger, [3.0, 0.0, 4.0], 0, 1e9, D)
-    np.testing.assert_allclose(ledger.row, [0.6, 0.0, 0.8, 1.0])
+    np.testing.assert_allclose(np.array(ledger.row), [0.6, 0.0, 0.8, 1.0])
     trees.collect_row(None, ledger, [0.3, 0.0, 0.4], 0, -0.5, D)
-    np.testing.assert_allclose(ledger.row, [0.3, 0.0, 0.4, -0.5])
+    np.testing.assert_allclose(np.array(ledger.row), [0.3, 0.0, 0.4, -0.5])
     trees.collect_row(None, ledger, [0.0, 2.0, 0.0], 0, 0.5, D)  # the row keeps r = <θ, z>
-    np.testing.assert_allclose(ledger.row, [0.0, 1.0, 0.0, 0.25])
+    np.testing.assert_allclose(np.array(ledger.row), [0.0, 1.0, 0.0, 0.25])
 
 
 @pytest.mark.parametrize("calibration", ["joint", "entry", "paper"])
@@ -294,7 +294,8 @@ def test_printed_guarantees_are_void_where_assumptions_break(
         assert "ρ = 0.3" in found.conditions[0]
     result = linear.simulate(printed, problem, horizon=200, runs=1, seed=1)
     assert result.guarantee == found
-    assert result.summary()["guarantee"]["conditions"] == list(found.conditions)
+    summary: Any = result.summary()
+    assert summary["guarantee"]["conditions"] == list(found.conditions)
 
 
 def test_sums_do_not_mind_long_actions() -> None:

@@ -18,7 +18,8 @@ PLANE = linear.FixedActions(np.eye(2))
 def offered(contexts: linear.Contexts, rounds: int, seed: int = 1) -> np.ndarray:
     """The actions of some rounds, K × d each."""
     rng = np.random.default_rng(seed)
-    state, flat, sets = contexts.start(rng), np.zeros(contexts.arms * contexts.dimension), []
+    state, flat = contexts.start(rng), np.zeros(contexts.arms * contexts.dimension)
+    sets: list[Any] = []
     while len(sets) < rounds:
         if type(contexts).offer(state, flat, rng):
             sets.append(flat.reshape(contexts.arms, contexts.dimension).copy())
@@ -60,7 +61,7 @@ def test_ball_shortens_and_keeps_directions() -> None:
 
 def test_source_serves_its_buffers_in_order() -> None:
     def draw(rng: Any, size: int) -> np.ndarray:
-        return rng.uniform(-0.5, 0.5, (size, 3, 2))
+        return np.asarray(rng.uniform(-0.5, 0.5, (size, 3, 2)))
 
     contexts = linear.ContextSource(draw, longest=1.0, buffer=7)
     drawn = offered(contexts, 20, seed=5)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
-from naive_thompson import ends, posterior
+from naive_thompson import ends, posterior, weighted
 
 import discreet
 import discreet.linear as linear
@@ -36,9 +37,7 @@ ROWS = {
 # --- sensitivities ------------------------------------------------------------------------------
 
 
-def cost(
-    x: list[object], r: object, y: list[object], s: object, kappa: object, apart: bool = False
-) -> object:
+def cost(x: list[Any], r: Any, y: list[Any], s: Any, kappa: Any, apart: bool = False) -> Any:
     """||xx' - yy'||_F²/κ + |xr - ys|², entry by entry; `apart`: in different blocks."""
     d = len(x)
     both = [(x, r), (y, s)] if apart else []
@@ -121,6 +120,7 @@ def test_verified_by_execution(name: str, live: bool) -> None:
     found = row.verify(arms=3, horizon=1100, dimension=2, live=live)
     assert found.holds, str(found)
     assert found.numbers > 0
+    assert found.unspent is not None
     assert found.unspent < 1e-4, str(found)  # nothing is left over
 
 
@@ -141,7 +141,8 @@ def test_a_mutant_with_too_little_noise_is_found() -> None:
 
     good = linear.policy("jdp-ts", rho=0.1)
     bad = Half(ZCDP(0.1))
-    rule = type(good.rule)(bad)
+    kind: Any = type(good.rule)
+    rule = kind(bad)
     row = linear.LinearPolicy("half", PrivateBatches(), bad, rule, "riyazat2026", {})
     assert not row.verify(arms=2, horizon=100, dimension=2).holds
 
@@ -175,33 +176,90 @@ def test_the_first_batch_has_8d_members() -> None:
     assert PrivateBatches().parameters(LinearSetting(2, 5, 100)).first == 40
 
 
+def batch(rng: np.random.Generator, blocks: int, m: int, people: int) -> np.ndarray:
+    """A noisy symmetric matrix for every block."""
+    found = []
+    for _ in range(blocks):
+        rows = rng.normal(size=(people, m)) / 3.0
+        noisy = rows.T @ rows + (0.3 * (rng.normal(size=(m, m))))
+        found.append((noisy + noisy.T) / 2.0)
+    return np.array(found)
+
+
 @pytest.mark.parametrize("name", ["jdp-ts", "jdp-blocks-ts", "blocks-ts"])
-def test_the_posterior_is_that_of_the_twin(name: str) -> None:
-    row = linear.policy(name, **ROWS[name])
+@pytest.mark.parametrize("weight", [0.0, 0.3, 1.0])
+def test_the_posterior_is_that_of_the_twin(name: str, weight: float) -> None:
+    """After three batches, in the last of which hardly anybody was."""
+    row = linear.policy(name, **ROWS[name], weight=weight)
     setting = LinearSetting(2, 4, 1000)
     rule, view = row.rule, row.rule.first_view(setting)
     parameters = rule.parameters(setting)
     rng = np.random.default_rng(4)
     blocks, m = parameters.blocks, parameters.size
-    for block in range(blocks):
-        rows = rng.normal(size=(30, m)) / 3.0
-        noisy = rows.T @ rows + (0.3 * (rng.normal(size=(m, m))))
-        noisy = (noisy + noisy.T) / 2.0
-        view.matrix[block * m * m : (block + 1) * m * m] = noisy.ravel()
-    view.noisy[:] = rng.normal(size=4) * 5.0
-    view.variance[0], view.spread[0] = 3.0, 2.0 if row.release.private_contexts else 0.0
-    rule.update(parameters, view, 4)
+    private = row.release.private_contexts
+    released = []
+    for number, people in enumerate((30, 200, 1)):
+        matrices, vector = batch(rng, blocks, m, people), rng.normal(size=4) * 5.0
+        variance, spread = 3.0 + number, 2.0 - 0.5 * number if private else 0.0
+        view.matrix[:], view.noisy[:] = matrices.ravel(), vector
+        view.variance[0], view.spread[0] = variance, spread
+        view.releases[0] += 1
+        rule.update(parameters, view, 4)
+        if number == 0 and name == "jdp-blocks-ts":  # all blocks have the mean of the first batch
+            matrices[:], spread = matrices.mean(axis=0), spread / blocks
+        released.append((matrices, vector, variance, spread))
+    before = view.gram.copy(), view.estimate.copy()
+    rule.update(parameters, view, 4)  # a release is taken in once
+    assert np.array_equal(view.gram, before[0])
+    assert np.array_equal(view.estimate, before[1])
     for block in range(blocks):
         part = slice(block * m, (block + 1) * m)
+        own = [(matrices[block], vector[part], q, w) for matrices, vector, q, w in released]
+        matrix, moment, variance, spread = weighted(
+            own, ridge=rule.ridge, norm=rule.norm, sd=rule.sd, weight=weight
+        )
         mean, covariance = posterior(
-            view.matrix[block * m * m : (block + 1) * m * m].reshape(m, m), view.noisy[part],
-            ridge=rule.ridge, lift=rule.lift, spread=view.spread[0], variance=3.0,
+            matrix, moment, ridge=rule.ridge, lift=rule.lift, spread=spread, variance=variance,
             norm=rule.norm, sd=rule.sd, width=rule.width, prior=rule.prior,
         )  # fmt: skip
         assert np.allclose(view.estimate[part], mean, rtol=1e-9)
         root = view.root[block * m * m : (block + 1) * m * m].reshape(m, m)
         assert np.allclose(root @ root.T, covariance, rtol=1e-9)
         assert np.allclose(view.inverse.reshape(4, 4)[part, part], covariance, rtol=1e-9)
+
+
+def test_equal_weights_are_plain_sums() -> None:
+    """ω = 0: the sums themselves, whatever was in the batches."""
+    rng = np.random.default_rng(6)
+    released = [(batch(rng, 1, 2, n)[0], rng.normal(size=2), 1.0, 2.0) for n in (5, 50)]
+    found = weighted(released, ridge=0.1, norm=1.0, sd=1.0, weight=0.0)
+    for place in range(4):
+        assert np.allclose(found[place], released[0][place] + released[1][place])
+
+
+def test_the_first_batch_of_blocks_grows_with_the_noise() -> None:
+    """50 + 35 standard deviations of the noise per arm, at most half of the trial."""
+    loose = linear.policy("jdp-blocks-ts", rho=0.5)
+    tight = linear.policy("jdp-blocks-ts", rho=0.005)
+    sds = [row.release.vector_sd for row in (loose, tight)]
+    assert sds[1] == pytest.approx(10.0 * sds[0])
+    for row, sd in zip((loose, tight), sds, strict=True):
+        first = row.schedule.parameters(LinearSetting(3, 6, 10**6)).first
+        assert first == 3 * (50 + math.ceil(35.0 * sd))
+    assert tight.schedule.parameters(LinearSetting(3, 6, 100)).first == 50
+    fixed = linear.policy("jdp-blocks-ts", rho=0.5, first=77)
+    assert fixed.schedule.parameters(LinearSetting(3, 6, 100)).first == 77
+
+
+def test_noise_of_blocks_does_not_depend_on_the_unit_of_rewards() -> None:
+    """Rewards in [0, 10] have ten times the noise on Σ x r, and the same on Σ x x'."""
+    setting = LinearSetting(2, 4, 100)
+    one, ten = (
+        linear.policy("jdp-blocks-ts", rho=0.5, high=high).release.parameters(setting)
+        for high in (1.0, 10.0)
+    )
+    assert ten.vector == pytest.approx(10.0 * one.vector)
+    assert ten.diagonal == pytest.approx(one.diagonal)
 
 
 def test_the_published_settings_of_jdp_ts() -> None:
@@ -230,6 +288,27 @@ def test_samples_have_the_covariance(name: str) -> None:
     assert np.all(np.abs(draws.mean(axis=0)) < 6.0 * sd / math.sqrt(4000))
     # a variance of 4000 draws has a relative standard error of sqrt(2/4000)
     assert np.all(np.abs(draws.var(axis=0) / sd**2 - 1.0) < 6.0 * math.sqrt(2.0 / 4000))
+
+
+def test_arms_of_blocks_are_chosen_as_samples_of_theta_would() -> None:
+    """20,000 choices of two arms: the share of the first within 6 standard errors of
+    Φ(gap/sd), the law of <θ_1, x> > <θ_2, x>: false alarm below 1e-7."""
+    row = linear.policy("jdp-blocks-ts", **ROWS["jdp-blocks-ts"])
+    setting = LinearSetting(2, 4, 100)
+    view, rng = row.rule.first_view(setting), np.random.default_rng(8)
+    view.releases[0] = 1
+    view.estimate[:] = [0.4, 0.1, 0.2, 0.3]
+    view.root[:] = rng.normal(size=8)
+    x = np.array([0.5, -0.3])
+    actions: Any = np.array(linear.blocks(x, arms=2)).ravel()
+    roots = view.root.reshape(2, 2, 2)
+    gap = x @ (view.estimate[:2] - view.estimate[2:])
+    sd = math.sqrt(sum(x @ root @ root.T @ x for root in roots))
+    expected = 0.5 * math.erfc(-gap / sd / math.sqrt(2.0))
+    constants = row.rule.parameters(setting)
+    taken = [row.rule.choose(constants, view, actions, 2, 4, rng) for _ in range(20_000)]
+    error = math.sqrt(expected * (1.0 - expected) / len(taken))
+    assert abs(taken.count(0) / len(taken) - expected) < 6.0 * error
 
 
 def test_blocks_are_found() -> None:

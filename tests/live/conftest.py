@@ -9,7 +9,7 @@ import pytest
 from live_cases import Clock, CountedNoise
 
 from discreet.live.contexts import secure_kernels
-from discreet.live.run import linked_kernels
+from discreet.live.finite_run import linked_kernels
 from discreet.privacy import noise as simulated_noise
 
 

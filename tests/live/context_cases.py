@@ -19,7 +19,7 @@ PRIVATE = [name for name in BUDGETS if name != "adac-oful"]
 SECRET = 0.123456
 SECRET_UNITS = round(SECRET * RESOLUTION)
 MARK = 0.0703125
-"""A feature with 7 decimals, exact on the grid: as a number of units it is 73728."""
+"""A feature with 7 decimals, exact on the grid: as a number of steps it is 73728."""
 
 
 def trial_of(name: str = "adac-oful", **options: Any) -> linear.Trial:

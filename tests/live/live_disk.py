@@ -26,6 +26,10 @@ class Disk:
         self.crashed = False
         self.opened: dict[int, int | None] = {}
         self.renamed: dict[str, int] = {}
+        self.names: dict[str, int]
+        self.written: dict[int, bytes]
+        self.safe_names: dict[str, int]
+        self.safe: dict[int, bytes]
         if before is not None:  # only the process died: what was not safe still is not
             self.names, self.written = dict(before.names), dict(before.written)
             self.safe_names, self.safe = dict(before.safe_names), dict(before.safe)

@@ -13,7 +13,7 @@ import pytest
 
 import discreet
 from discreet.errors import InvalidArgument, TrialError, UnknownUnit
-from discreet.live.setup import Chances, finite_plan
+from discreet.live.setup import Sources, finite_plan
 from discreet.live.visits import CAVEAT, RehearsedTrial, SeededRandomness, Visit
 from discreet.privacy.source import REHEARSED, SECURE
 from discreet.simulator.calendar import Delay, Drift, calendar, simulate_trials
@@ -39,7 +39,7 @@ def test_a_live_trial_with_the_same_draws_does_the_same(monkeypatch: pytest.Monk
     """What differs is where draws come from: handed those of the rehearsal, the live trial gives
     every participant the same arm, and releases the same numbers."""
 
-    def days(rehearsed: discreet.Rehearsal) -> tuple[list[Any], dict[str, Any]]:
+    def days(rehearsed: discreet.Rehearsal) -> tuple[list[Any], Any]:
         seen = []
         for visit in rehearsed.participants():
             rehearsed.answer(visit.unit, float(visit.unit % 3 == 0))
@@ -152,11 +152,11 @@ def test_it_says_that_it_protects_nobody_and_is_not_stored(tmp_path: Any) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_trial_cannot_be_handed_chances() -> None:
+def test_a_trial_cannot_be_handed_sources() -> None:
     """Seedable noise is reached by a rehearsal alone: there is no argument for it."""
-    chances = Chances(REHEARSED, None, None)
+    sources = Sources(REHEARSED, None, None)
     with pytest.raises(TypeError):
-        discreet.Trial(ROW, 2, chances=chances)  # type: ignore[call-arg]
+        discreet.Trial(ROW, 2, sources=sources)  # type: ignore[call-arg]
     trial = discreet.Trial(ROW, 2, deadline=14.0)
     assert trial._run.noise is None
     assert REHEARSED.laplace_scale(1.0) == pytest.approx(SECURE.laplace_scale(1.0), rel=1e-6)

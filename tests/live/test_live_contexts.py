@@ -36,7 +36,10 @@ def test_the_estimates_are_those_of_the_estimate_in_the_report() -> None:
     found = trial.estimates(rows.tolist())
     assert [row["arm"] for row in found] == ["A", "B"]
     assert [row["mean"] for row in found] == pytest.approx((rows @ theta).tolist())
-    assert all(0.0 < row["width"] < math.inf for row in found)
+    shown = trial.report()["ellipsoid"]
+    inverse = np.array(shown["inverse"]).reshape(len(theta), -1)
+    widths = [shown["radius"] * math.sqrt(row @ inverse @ row) for row in rows]
+    assert [row["width"] for row in found] == pytest.approx(widths)
 
 
 # --- every day ------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 from live_cases import Clock, CountedNoise, batch_trial, klucb_trial
 
 from discreet.compiled import Function
-from discreet.errors import TrialError
+from discreet.errors import DiscreetError, InvalidArgument, TrialError
 from discreet.live import Trial
 from discreet.live.rows import rows_for_trials, serves_trials
 from discreet.live.stores import MemoryStore
@@ -130,6 +130,47 @@ def test_files_that_are_closed_take_nothing_more(tmp_path: Path) -> None:
         store.record(key, 0, 1)
 
 
+@pytest.mark.usefixtures("no_sync")
+@pytest.mark.parametrize("call", ["assign", "record"])
+def test_after_a_write_that_failed_nothing_is_done_until_it_is_loaded(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the line is on disk is not known: the next one might contradict it."""
+    path = tmp_path / "t.json"
+    trial = klucb_trial(path=path, deadline=9.0)
+    trial.assign("x")
+    calls: dict[str, Callable[[], Any]] = {
+        "assign": lambda: trial.assign("y"), "record": lambda: trial.record("x", 1.0),
+        "report": trial.report, "settle": trial.settle,
+    }  # fmt: skip
+
+    def full(descriptor: int, data: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("discreet.live.stores.disk.append", full)
+        with pytest.raises(OSError, match="No space"):
+            calls[call]()
+    for refused in calls.values():
+        with pytest.raises(TrialError, match="unknown what is on disk"):
+            refused()
+    trial.close()
+    with Trial.load(path) as again:
+        assert again.report()["assigned"] == 1
+
+
+@pytest.mark.usefixtures("no_sync")
+def test_a_trial_that_cannot_be_revived_is_let_go_at_once(tmp_path: Path) -> None:
+    """Whoever holds on to the error must not hold on to the lock."""
+    path = tmp_path / "t.json"
+    row = Policy("mine", EachRound(), ForgetLaplace(1.0), policy("adap-ucb", epsilon=1.0).rule)
+    Trial(row, 2, path=path).close()
+    with pytest.raises(DiscreetError) as refusal:
+        Trial.load(path)
+    Trial.load(path, policy=row).close()
+    assert "mine" in str(refusal.value)
+
+
 # --- streams --------------------------------------------------------------------------------------
 
 
@@ -243,3 +284,16 @@ def test_rows_that_promise_too_little_or_have_no_secure_noise_serve_no_trial() -
         "dp-ftpl-beta", "dp-ftpl-new",
     }  # fmt: skip
     assert set(rows_for_trials()) == set(CATALOGUE) - refused
+
+
+@dataclass(frozen=True)
+class NotLive(ForgetLaplace):
+    """Private over the whole run, and without secure noise."""
+
+    secure_noise: ClassVar[bool] = False
+
+
+def test_a_release_without_secure_noise_is_refused_by_name() -> None:
+    row = Policy("mine", EachRound(), NotLive(1.0), policy("adap-ucb", epsilon=1.0).rule)
+    with pytest.raises(InvalidArgument, match="policy must have secure noise for a live trial"):
+        Trial(row, 2)

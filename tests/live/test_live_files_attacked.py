@@ -194,7 +194,7 @@ def test_files_of_version_1_load_and_go_on(name: str, tmp_path: Path, clock: Clo
     saved = json.loads((tmp_path / "expected.json").read_text())
     expected: dict[str, Any] = saved["report"]
     with Trial.load(path, clock=clock) as trial:
-        report = trial.report()
+        report: Any = trial.report()
         for key in set(expected) - {"guarantee", "budget", "recommendation"}:
             assert report[key] == expected[key], key
         if expected.get("recommendation"):

@@ -20,8 +20,9 @@ import discreet
 import discreet.linear as linear
 from discreet.compiled import Function
 from discreet.errors import TrialError
+from discreet.identify import identifier
 from discreet.live import Trial
-from discreet.live.stores import MemoryStore
+from discreet.live.stores import FileStore, MemoryStore
 from discreet.policies import BetaLeader, Doubling, ForgetLaplace, Policy, policy
 from discreet.policies.rules import Rule
 from discreet.privacy import Approximate, secure
@@ -62,6 +63,21 @@ class Injector:
         finally:
             sys.settrace(before)
         return False
+
+
+class Handler(Injector):
+    """Acts at the k-th line instead, as a signal handler does."""
+
+    def __init__(self, at: int, act: Callable[[], None]) -> None:
+        super().__init__(at)
+        self.act = act
+
+    def __call__(self, frame: Any, event: str, argument: Any) -> Any:
+        try:
+            return super().__call__(frame, event, argument)
+        except Interrupt:
+            self.act()  # untraced, as all that a tracer calls
+            return self
 
 
 def stand(trial: Trial) -> str:
@@ -156,6 +172,151 @@ def test_what_is_in_memory_is_what_a_reload_would_give(tmp_path: Path, noise: Co
         at += 3
 
 
+ROW = policy("adap-klucb", epsilon=1.0)
+UNIFORM = identifier("uniform", epsilon=1.0, participants=4)
+KINDS: dict[str, tuple[int, Callable[..., Trial]]] = {
+    "pairs": (2, lambda **options: Trial(ROW, 2, window=1, **options)),
+    "looks": (1, lambda **options: Trial(UNIFORM, 2, missing=0.0, goal="identify", **options)),
+}
+"""Noisy numbers of a release, and the trial."""
+
+
+@pytest.mark.parametrize("stored", ["memory", "files"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.usefixtures("no_sync")
+def test_no_block_is_drawn_twice_wherever_the_end_of_a_trial_is_interrupted(
+    kind: str, stored: str, tmp_path: Path, noise: CountedNoise
+) -> None:
+    """At one in 13 lines of a call that closes all blocks and of the one that releases them (in
+    files at fewer: `make crashes` has these)."""
+    numbers, make = KINDS[kind]
+    at, refused, went_on = 0, 0, 0
+    while True:
+        noise.drawn.clear()
+        clock, path = Clock(), tmp_path / f"{at}.json"
+        trial = make(deadline=1.0, clock=clock, **({"path": path} if stored == "files" else {}))
+        for unit in range(4):
+            trial.assign(unit)
+            trial.record(unit, 1.0)
+
+        def finish(trial: Trial = trial, clock: Clock = clock) -> None:
+            if trial.status == "collecting":
+                trial.finish()
+            clock.now = 2000.0
+            trial.settle()
+
+        injector = Injector(at)
+        interrupted = injector.run(finish)
+        clock.now, drawn = 2000.0, len(noise.drawn)
+        try:
+            finish()
+            releases = trial.report()["releases"]
+            assert len(noise.drawn) == numbers * releases > 0, injector.where
+            went_on += 1
+        except TrialError:
+            assert interrupted
+            assert len(noise.drawn) == drawn, f"drawn again after {injector.where}"
+            refused, releases = refused + 1, None
+        trial.close()
+        if stored == "files":
+            with Trial.load(path, clock=clock) as again:
+                assert releases in (None, again.report()["releases"]), injector.where
+        if not interrupted:
+            break
+        at += 13 if stored == "memory" else 61
+    assert went_on > refused / 4 > 0
+
+
+@pytest.mark.parametrize("kind", ["streams", "batches"])
+def test_a_call_from_within_a_call_is_refused(kind: str, noise: CountedNoise) -> None:
+    """A signal handler may look at the trial at any moment: it must not release what is being
+    released."""
+    options: dict[str, Any] = {"window": 1} if kind == "streams" else {"streams": False}
+    at, refused = 0, 0
+    while True:
+        noise.drawn.clear()
+        trial = Trial(ROW, 2, **options)
+        trial.assign("x")
+        looks: list[str] = []
+
+        def look(trial: Trial = trial, looks: list[str] = looks) -> None:
+            assert "adap-klucb" in repr(trial)
+            try:
+                looks.append(trial.status)
+            except TrialError as refusal:
+                looks.append(str(refusal))
+
+        handler = Handler(at, look)
+        handler.run(lambda trial=trial: trial.record("x", 1.0))
+        assert trial.report()["releases"] == len(noise.drawn) == 1, handler.where
+        if not looks:
+            break
+        refused += "in the middle of another call" in looks[0]
+        at += 1
+    assert refused > 40
+
+
+def test_a_trial_that_cannot_be_saved_has_lost_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nothing of it is left on disk, where its outcomes would be for ever."""
+    trial = Trial(ROW, 2, window=1, deadline=9.0)
+    trial.assign("x")
+    trial.record("x", SECRET)
+    (tmp_path / "taken.json").write_text("{}")
+    with pytest.raises(discreet.errors.InvalidArgument, match="be a new file"):
+        trial.save(tmp_path / "taken.json")
+
+    def full(self: Any, name: str, data: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("discreet.live.stores.disk.Folder.replace", full)
+        with pytest.raises(OSError, match="No space"):
+            trial.save(tmp_path / "t.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["taken.json"]
+    (block,) = trial._store.blocks.values()
+    assert block.outcomes == {0: UNITS}
+    trial.save(tmp_path / "t.json")
+    trial.close()
+    with Trial.load(tmp_path / "t.json") as again:
+        (block,) = again._store.blocks.values()
+        assert block.outcomes == {0: UNITS}
+
+
+@pytest.mark.usefixtures("no_sync")
+def test_of_a_trial_and_its_file_one_goes_on_wherever_saving_is_interrupted(
+    tmp_path: Path, noise: CountedNoise, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FileStore, "__del__", lambda self: None)  # Python swallows what it raises
+    at, ends = 0, set()
+    while True:
+        path = tmp_path / str(at) / "t.json"
+        path.parent.mkdir()
+        trial = Trial(ROW, 2, window=1, deadline=9.0)
+        trial.assign("x")
+        trial.record("x", 1.0)
+        injector = Injector(at)
+        interrupted = injector.run(lambda trial=trial, path=path: trial.save(path))
+        try:
+            trial.report()
+            goes_on = True
+        except TrialError:
+            goes_on = False
+        moved = trial._store.place == str(path)
+        trial.close()
+        assert path.exists() == (moved or not goes_on), injector.where
+        if path.exists():
+            Trial.load(path).close()
+        ends.add((goes_on, moved))
+        if not interrupted:
+            break
+        at += 1
+    assert (True, False) in ends
+    assert (True, True) in ends
+    assert (False, False) in ends
+
+
 # --- rules that fail ------------------------------------------------------------------------------
 
 
@@ -184,7 +345,8 @@ def test_a_rule_that_fails_leaves_a_trial_that_says_so(
     monkeypatch.setattr(secure, "laplace", negative)
     row = Policy("root", Doubling(), ForgetLaplace(1.0), Root())
     path, store = tmp_path / "t.json", MemoryStore()
-    options: dict[str, Any] = {"files": {"path": path}, "store": {"store": store}}.get(stored, {})
+    kinds: dict[str, dict[str, Any]] = {"files": {"path": path}, "store": {"store": store}}
+    options = kinds.get(stored, {})
     trial = batch_trial(row, ["A", "B"], **options)
     trial.assign("x")
     trial.record("x", 1.0)
@@ -291,7 +453,7 @@ def carries(error: BaseException) -> bool:
 
 def test_refusals_carry_no_outcome_in_any_frame(noise: CountedNoise) -> None:
     trial = klucb_trial(outcome_range=(0.0, 0.5), contributions=5)
-    while trial.report()["batch"]["size"] < 2:
+    while (trial.report()["batch"]["size"] or 0) < 2:
         unit = f"filler {trial.rounds}"
         trial.assign(unit)
         trial.record(unit, 0.5)
@@ -323,6 +485,47 @@ def test_failures_of_the_store_carry_no_outcome(
     with pytest.raises(OSError, match="No space") as failure:
         trial.record("x", SECRET)
     assert not carries(failure.value)
+
+
+def test_contexts_of_a_batch_that_is_given_up_are_erased_by_the_next_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The horizon cuts it off; an interrupt comes between knowing that and erasing it."""
+    row = linear.policy("private-linucb", epsilon=1.0)
+    trial = linear.Trial(row, 2, dimension=1, horizon=2, batch=4)
+    trial.assign("x", [[0.5], [0.5]])
+
+    def interrupted(self: Any, key: str) -> None:
+        raise Interrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Trial, "_abandon", interrupted)
+        with pytest.raises(Interrupt):
+            trial.assign("y", [[0.5], [0.5]])
+    assert len(open_block(trial).places) == 2
+    assert trial.status == "finished"
+    assert not open_block(trial).places
+
+
+def test_failures_of_the_store_carry_no_private_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Any, *arguments: Any, **options: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    row = linear.policy("private-linucb", epsilon=1.0)
+    trial = linear.Trial(row, 2, dimension=1, horizon=8)
+    unit = linear_grid_unit(trial)
+    monkeypatch.setattr(MemoryStore, "assign", full)
+    with pytest.raises(OSError, match="No space") as failure:
+        trial.assign("x", [[SECRET], [SECRET]])
+    shown = [repr(value) for value in locals_of(failure.value)]
+    assert not [text for text in shown if str(SECRET) in text or str(unit) in text]
+
+
+def linear_grid_unit(trial: Trial) -> int:
+    """A feature as whole units."""
+    run: Any = trial._run
+    (unit,) = run.grid.features([SECRET])
+    return int(unit)
 
 
 @pytest.mark.usefixtures("no_sync")

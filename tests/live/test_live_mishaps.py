@@ -31,7 +31,7 @@ from discreet.errors import (
     UnsupportedBudget,
 )
 from discreet.live import Trial
-from discreet.live.run import FiniteRun
+from discreet.live.finite_run import FiniteRun
 from discreet.live.terms import CHECKED, EVERYBODY_RESPONDS
 from discreet.policies import CATALOGUE, Doubling, Exact, Policy, policy
 from discreet.policies.ucb import UCB1
@@ -40,8 +40,9 @@ from discreet.privacy.source import SECURE
 
 
 def released_sum(trial: Trial, arm: str) -> float:
-    """Sum and noise of the last batch of an arm, in units."""
-    row = next(row for row in trial.report()["arms"] if row["arm"] == arm)
+    """Sum and noise of the last batch of an arm, in steps."""
+    row = next(row for row in trial.report()["arms"] or () if row["arm"] == arm)
+    assert row["mean"] is not None
     return round(row["mean"] * row["size"] * SECURE.unit)
 
 

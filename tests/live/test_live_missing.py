@@ -42,8 +42,9 @@ def test_which_rows_estimate_by_default() -> None:
         trial = Trial(CATALOGUE[name].example(), 2, deadline=1.0)
         assert isinstance(trial._run, PairRun), name
         assert "missing" not in str(trial.guarantee.conditions)
+    options: dict[str, Any]
     for options in ({"deadline": 1.0, "missing": 0.5}, {"deadline": 1.0, "default": 0.5}, {}):
-        trial = Trial(policy("dp-imed", epsilon=1.0), 2, **options)  # type: ignore[arg-type]
+        trial = Trial(policy("dp-imed", epsilon=1.0), 2, **options)
         assert not isinstance(trial._run, PairRun)
     for options in (
         {"missing": "guess"},
@@ -51,7 +52,7 @@ def test_which_rows_estimate_by_default() -> None:
         {"missing": "estimate"},
     ):
         with pytest.raises(InvalidArgument, match=r"missing|default"):
-            Trial(policy("dp-imed", epsilon=1.0), 2, **options)  # type: ignore[arg-type]
+            Trial(policy("dp-imed", epsilon=1.0), 2, **options)
     for row, streams, why in (
         (policy("dp-ucb", epsilon=1.0), None, "does not release sums of blocks"),
         (policy("dp-imed", epsilon=1.0), False, "a sum without a count"),
@@ -73,7 +74,7 @@ def test_the_pair_costs_the_rows_budget_by_execution(name: str, live: bool) -> N
         none = Pairs(np.zeros(1), np.zeros(1), np.zeros(1))
         pairs = cells(tape, "pairs", none, PublicCells)
         reward = tape.reward(1.0, source.unit, arm=0, batch=0, first=1, rounds=1)
-        # the kernel counts answers in units; the symbol is in units already
+        # the kernel counts answers in steps; the symbol is in steps already
         kernel(scale._replace(unit=1), pairs, 0, reward * total, reward * answered, tape)
         kernel(scale._replace(unit=1), pairs, 0, 0.0, 0.0, tape)
         _, candidates = losses(tape, whole=source.secure)
@@ -204,7 +205,7 @@ def test_estimates_are_unbiased_and_defaults_are_not() -> None:
             if world.random() < 0.7:
                 trial.record(unit, float(world.random() < 0.6))
         clock.now += 14.0
-        means += [row["mean"] for row in trial.report()["arms"]]
+        means += [row["mean"] or 0.0 for row in trial.report()["arms"] or ()]
     spread = math.sqrt(sum((x - 0.6) ** 2 for x in means) / len(means))
     assert spread < 0.2
     assert abs(sum(means) / len(means) - 0.6) < 5.5 * spread / math.sqrt(len(means))

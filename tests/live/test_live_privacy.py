@@ -30,8 +30,8 @@ import discreet.live
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.linear import grid
 from discreet.live import Rehearsal, Trial
+from discreet.live.finite_run import FiniteRun, linked_kernels
 from discreet.live.randomness import SystemRandomness
-from discreet.live.run import FiniteRun, linked_kernels
 from discreet.policies import CATALOGUE, ForgetLaplace, Geometric, Policy, policy
 from discreet.policies.thompson import Thompson
 from discreet.privacy import noise as simulated_noise
@@ -222,7 +222,7 @@ def test_raw_outcomes_are_erased_at_the_release(tmp_path: Path) -> None:
     path = tmp_path / "trial.json"
     with klucb_trial(path=path) as trial:
         number = 0
-        while trial.report()["batch"]["size"] < 4:
+        while (trial.report()["batch"]["size"] or 0) < 4:
             trial.assign(number)
             trial.record(number, 0.5)
             number += 1
@@ -299,7 +299,7 @@ def all_that_is_shown(trial: Trial) -> str:
 
 def test_error_messages_show_no_outcome() -> None:
     trial = klucb_trial(arms=["A", "B"], outcome_range=(0.0, 0.5))
-    while trial.report()["batch"]["size"] < 2:
+    while (trial.report()["batch"]["size"] or 0) < 2:
         unit = f"filler {trial.rounds}"
         trial.assign(unit)
         trial.record(unit, 0.5)
@@ -326,8 +326,8 @@ def test_neighbouring_trials_that_release_the_same_look_the_same(
 
     def story(folder: Path, private: float) -> tuple[list[str], Any]:
         trial = klucb_trial(arms=["A", "B"], path=folder / "trial.json")
-        monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 12_345 + shift)
         shown, shift = [], 0
+        monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 12_345 + shift)
         for unit in range(40):
             shift = -round(private * SECURE.unit) if unit_is_last(trial, 17) else 0
             shown.append(str(trial.assign(unit)))
@@ -354,6 +354,7 @@ def test_the_report_of_random_bits_is_about_outcomes() -> None:
     for unit in range(4000):
         trial.assign(unit)
         trial.record(unit, 10.0)
-    row = max(trial.report()["arms"], key=lambda row: int(row["size"]))
+    row = max(trial.report()["arms"] or (), key=lambda row: int(row["size"]))
     spread = 10.0 * math.sqrt(0.731 * 0.269 / row["size"]) / math.tanh(0.5)
+    assert row["mean"] is not None
     assert abs(row["mean"] - 10.0) < 5.5 * spread < 3.0

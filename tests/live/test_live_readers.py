@@ -71,6 +71,50 @@ def test_a_late_outcome_steers_nothing_that_is_shown(
     assert shown[0] == shown[1]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_who_responds_when_does_not_decide_which_call_releases(
+    kind: str, clock: Clock, noise: CountedNoise
+) -> None:
+    """A release that some `record` had made would be missing from the next call: from what `settle`
+    answers, from how long it takes, and, once a clock is set back, from the time."""
+    seen = []
+    for responds in (True, False):
+        clock.now = 0.0
+        noise.drawn.clear()
+        trial = made(kind, clock)
+        trial.assign("x")
+        clock.now += 5.0
+        trial.assign("y")
+        clock.now += 50.0
+        if responds:
+            trial.record("y", 1.0)
+        assert not noise.drawn
+        clock.now = 20.0
+        seen.append((trial.settle(), len(noise.drawn), trial.assign("z"), trial.report()))
+    assert seen[0] == seen[1]
+    assert seen[0][0]
+
+
+@pytest.mark.parametrize("streams", [None, False])
+def test_a_local_release_takes_as_many_draws_whoever_responded(
+    streams: bool | None, clock: Clock, noise: CountedNoise
+) -> None:
+    """Every draw has its window of time: draws for missing outcomes alone would count them."""
+    row, drawn, sizes = policy("ldp-ucb-l", epsilon=1.0), [], set()
+    for responding in ([], ["x"]):
+        trial = Trial(row, 2, deadline=10.0, missing=0.0, streams=streams, clock=clock)
+        trial.assign("x")
+        for unit in responding:
+            trial.record(unit, 1.0)
+        before = len(noise.drawn)
+        clock.now += 10.0
+        assert trial.settle()
+        drawn.append(len(noise.drawn) - before)
+        sizes.add(trial.report()["releases"])
+    assert drawn == [1, 1]
+    assert sizes == {1}
+
+
 def test_an_answer_is_shown_as_soon_as_it_is_due(clock: Clock, noise: CountedNoise) -> None:
     row = identifier("adap-tt", epsilon=1e3)
     trial = batch_trial(row, 2, goal="identify", risk=0.5, deadline=1.0, clock=clock)

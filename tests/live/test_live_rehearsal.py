@@ -210,10 +210,11 @@ def test_composed_rows_are_passed_again() -> None:
 
 def test_damaged_rehearsals_are_refused(tmp_path: Path) -> None:
     data = Rehearsal(policy("adap-klucb", epsilon=1.0), 2, seed=1).to_dict()
-    for change in (
+    changes: tuple[dict[str, object], ...] = (
         {"format": "other"}, {"version": 2}, {"policy": None}, {"arms": 1}, {"left": 99},
         {"protocol": {}}, {"generator": {}}, {"total": "x"},
-    ):  # fmt: skip
+    )  # fmt: skip
+    for change in changes:
         with pytest.raises(DamagedFile):
             Rehearsal.from_dict({**data, **change})
     path = tmp_path / "rehearsal.json"

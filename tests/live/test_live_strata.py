@@ -26,7 +26,8 @@ NAMES = ["men", "women"]
 
 
 def row(**options: Any) -> discreet.Policy:
-    return discreet.policy("dp-imed", epsilon=1.0, first=2, **options)
+    made: discreet.Policy = discreet.policy("dp-imed", epsilon=1.0, first=2, **options)
+    return made
 
 
 def made(path: Path | None = None, **options: Any) -> discreet.Strata:
@@ -156,7 +157,8 @@ def test_differences_within_epochs_share_the_error() -> None:
         assert wide[0].width > narrow[0].width
         effect = effects[one["stratum"]]
         assert effect is not None
-        assert (effect.level, effect.estimand) == (pytest.approx(0.95), "within")
+        assert effect.estimand == "within"
+        assert effect.level == pytest.approx(0.95)
 
 
 def test_the_risk_is_shared_and_horizons_are_by_name() -> None:
@@ -333,9 +335,10 @@ def test_intervals_of_all_share_the_error_too() -> None:
     fill(trial, clock)
     for one in trial.report()["strata"]:
         assert one["intervals"]["estimand"] == "responders"
-        for over, name in (("responders", "interval"), ("all", "interval_of_all")):
-            for arm, wide in zip(one["arms"], intervals(one, 0.975, over=over), strict=True):
-                assert arm[name] == [wide.low, wide.high]
+        of_all = zip(intervals(one, 0.975), intervals(one, 0.975, over="all"), strict=True)
+        for arm, (narrow, wide) in zip(one["arms"], of_all, strict=True):
+            assert arm["interval"] == [narrow.low, narrow.high]
+            assert arm["interval_of_all"] == [wide.low, wide.high]
     assert "intervals are for those who answer" in str(trial)
 
 

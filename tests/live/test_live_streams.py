@@ -72,7 +72,7 @@ def test_nobody_is_treated_for_nothing(clock: Clock, noise: CountedNoise) -> Non
             clock.now += 0.5
             trial.assign(unit)
             trial.record(unit, 1.0)
-            report = trial.report()
+            report: Any = trial.report()
             assert report["rounds"] == unit + 1
             waiting = [block for block in report["blocks"] if block["due"] is not None]
             assert all(block["due"] > clock.now for block in waiting)
@@ -148,9 +148,12 @@ def test_the_rule_sees_closed_places_all_places_and_released_means(clock: Clock)
         unit += 1
     run, seen = run_of(trial), []
     kernels = run.kernels
-    run.kernels = kernels._replace(
-        choose=lambda rule, memory, view, t, random: seen.append((view, t)) or 0
-    )
+
+    def choose(rule: Any, memory: Any, view: Any, t: int, random: Any) -> int:
+        seen.append((view, t))
+        return 0
+
+    run.kernels = kernels._replace(choose=choose)
     run.planned()
     view, t = seen[0]
     streams = run.streams

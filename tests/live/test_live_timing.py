@@ -76,6 +76,27 @@ def test_a_draw_that_outlasts_its_window_is_thrown_away(monkeypatch: pytest.Monk
     assert secure._windows["laplace"] >= 2_000_000  # later windows are longer
 
 
+def test_a_draw_in_the_middle_of_another_spoils_that_ones_window_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As a signal handler may make it; it must not wait for ever either."""
+    monkeypatch.setattr(secure, "_windows", {"laplace": 2_000_000})
+    drawn: list[int] = []
+
+    def draw(value: Any) -> int:
+        drawn.append(value)
+        if len(drawn) == 1:
+            secure.padded("laplace", draw, 5)
+        return len(drawn)
+
+    worker = threading.Thread(target=secure.padded, args=("laplace", draw, 1), daemon=True)
+    worker.start()
+    worker.join(20.0)
+    assert not worker.is_alive()
+    assert drawn[0] == drawn[-1] == 1
+    assert drawn[1] == 5
+
+
 def test_windows_of_responses_cover_flipped_bits_however_rare(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -78,10 +78,10 @@ def timed_looks(name: str, sampler: Sampler) -> Timed:
 
 
 def released(trial: Trial, arm: int) -> int:
-    """The noisy sum of an arm with one place, in units."""
+    """The noisy sum of an arm with one place, in steps."""
     view: Any = trial._run.view
     assert view.size[arm] == 1, "one outcome was released"
-    return round(view.value[arm] * SECURE.unit)
+    return round(float(view.value[arm]) * SECURE.unit)
 
 
 def scale_of(trial: Trial) -> float:

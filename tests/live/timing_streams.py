@@ -67,7 +67,7 @@ def distance(trial: Trial, total: int, answers: int, duration: int, sampler: Sam
         left -= sampler.draw + round(sampler.slowness * of_the_count)
         target, scale = SECURE.unit // 2, run.pair.total
     noise = round(scale * left / sampler.slowness)
-    return min(abs(total - noise - target), abs(total + noise - target))
+    return int(min(abs(total - noise - target), abs(total + noise - target)))
 
 
 def timed_blocks(name: str, sampler: Sampler) -> Timed:

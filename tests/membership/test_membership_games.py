@@ -110,10 +110,9 @@ def test_wrong_target_and_scalar_products() -> None:
     guess[:90] = target[:90]
     v = target - COLUMNS.mean
 
-    def check(adversary: Any, w: Any, kappa: float | None = None) -> None:
-        kappa = (
-            float(w @ v / math.sqrt(100 * (w * w) @ COLUMNS.spectrum)) if w is not None else kappa
-        )
+    def check(adversary: Any, w: Any, kappa: float = math.nan) -> None:
+        if w is not None:
+            kappa = float(w @ v / math.sqrt(100 * (w * w) @ COLUMNS.spectrum))
         scores = Game(Mean(COLUMNS, 100), target).play(adversary, ROUNDS, seed=11)
         auc = norm.cdf(kappa / math.sqrt(2.0))
         assert abs(scores.auc - auc) <= WIDE * 0.5 / math.sqrt(ROUNDS)
@@ -139,7 +138,8 @@ def test_estimated_covariance_costs_its_share_and_must_be_centred() -> None:
     law = membership.Gaussian(np.full(d, 1.0))
     target = law.mean + 3.0
     v = target - law.mean
-    ratios, printed = [], []
+    ratios: list[float] = []
+    printed: list[float] = []
     for _ in range(25):
         references = law.draw(rng, n_0)
         for centred, kept in ((True, ratios), (False, printed)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -31,7 +32,8 @@ def test_power_against_a_private_row_stays_below_its_guarantee() -> None:
     low, high = result.auc_limits(SURE)
     assert low > 0.55
     assert high < 1.0
-    assert result.settings["guarantee"]["budget"] == {"kind": "pure", "epsilon": 2.0}
+    guarantee: Any = result.settings["guarantee"]
+    assert guarantee["budget"] == {"kind": "pure", "epsilon": 2.0}
 
 
 def test_average_outcomes_and_bad_input() -> None:

@@ -50,6 +50,6 @@ def test_draws_beyond_a_level_have_the_tail_of_the_law() -> None:
         values = np.array([beta_beyond(a, b, level, rng) for _ in range(draws)])
         for x in (level, level + 0.01, level + 0.03):
             tail = float(stats.beta.sf(x, a, b))
-            low, high = stats.binom.ppf([5e-9, 1.0 - 5e-9], draws, tail)
+            low, high = (stats.binom.ppf(end, draws, tail) for end in (5e-9, 1.0 - 5e-9))
             assert low <= (values > x).sum() <= high
     assert beta_beyond(2.0, 1.0, 1.0, rng) <= 1.0  # no draw is above 1

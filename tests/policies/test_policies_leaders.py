@@ -31,7 +31,9 @@ def naive_noise(u: float, epsilon: float, delta: float) -> float:
 
 def naive_choice(rule: Leader, view: View, uniforms: list[float]) -> int:
     """Everybody is drawn, the arm with most rewards first."""
-    order = sorted(range(len(view.size)), key=lambda arm: (arm != int(np.argmax(view.size)), arm))
+    order = sorted(
+        range(len(view.size)), key=lambda arm: (arm != int(np.argmax(list(view.size))), arm)
+    )
     scores = {}
     for arm, u in zip(order, uniforms, strict=True):
         n = int(view.size[arm])

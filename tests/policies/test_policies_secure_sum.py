@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import skellam
 
 import discreet
 from discreet.errors import DiscreetError, InvalidArgument
@@ -19,7 +22,7 @@ from discreet.policies.private_kl import DPIMED
 from discreet.policies.releases import secure_sum
 from discreet.privacy import shares
 from discreet.privacy.budgets import Pure, Renyi
-from discreet.privacy.shares import SecureBatch
+from discreet.privacy.shares import SecureBatch, skellam_variance
 from discreet.privacy.source import SECURE
 
 ALARM = 6.0
@@ -27,9 +30,9 @@ ALARM = 6.0
 
 
 def polya_law(shape: float, p: float, k: int) -> float:
-    return math.exp(
+    return float(math.exp(
         math.lgamma(shape + k) - math.lgamma(shape) - math.lgamma(k + 1)
-    ) * p**k * (1 - p) ** shape  # fmt: skip
+    ) * p**k * (1 - p) ** shape)  # fmt: skip
 
 
 def laplace_law(p: float, size: int) -> np.ndarray:
@@ -65,7 +68,7 @@ def test_exact_draws_have_their_laws() -> None:
     """Chances of 0, 1 and 2 within 6 standard errors of their exact values."""
     draws, shape, x = 4000, Fraction(1, 4), Fraction(7, 10)
     p = math.exp(-0.7)
-    laws = {
+    laws: dict[Callable[[], int], Callable[[int], float]] = {
         lambda: shares.polya(shape, x): lambda k: polya_law(0.25, p, k),
         lambda: shares.geometric(x): lambda k: (1 - p) * p**k,
         lambda: shares.poisson(Fraction(13, 10)): lambda k: math.exp(-1.3) * 1.3**k
@@ -136,6 +139,24 @@ def test_drop_outs_keep_enough_noise_or_the_batch_is_refused() -> None:
         batch.decode(batch.modulus, arrived=10)
     # seven shares of shape 1/7 are one discrete Laplace variable
     assert 7 * Fraction(1, batch.fewest) == 1
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+@pytest.mark.parametrize("levels", [1, 5])
+def test_skellam_noise_stays_within_the_modulus(levels: int, dropout: float) -> None:
+    """All shares arrive, and with them more noise than is needed where some may drop out."""
+    batch = SecureBatch(Renyi(8.0, 0.5), members=10, levels=levels, dropout=dropout)
+    variance = float(skellam_variance(Renyi(8.0, 0.5), levels)) * 10 / batch.fewest
+    beyond = 2.0 * float(skellam.sf(batch.reach, variance / 2.0, variance / 2.0))
+    assert beyond <= batch.failure
+    assert batch.reach < 10.0 * math.sqrt(2.0 * variance) + 50.0
+    assert batch.modulus == 10 * levels + 2 * batch.reach + 1
+
+
+@pytest.mark.parametrize("levels", [0, -1, 2.5, "3"])
+def test_levels_are_whole_numbers(levels: Any) -> None:
+    with pytest.raises(InvalidArgument, match="levels must be"):
+        SecureBatch(Pure(1.0), members=10, levels=levels)
 
 
 def test_an_outcome_is_never_shown() -> None:

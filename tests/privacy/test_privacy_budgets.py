@@ -253,6 +253,9 @@ def test_group_of_each_kind() -> None:
     assert three.epsilon == 3
     assert three.delta == pytest.approx(1e-6 * (1 + e + e * e), rel=1e-9)
     assert Approximate(0, 1e-6).group(3).delta == pytest.approx(3e-6, rel=1e-9)
+    for epsilon in (1e-17, 1e-3, 0.1, 0.3):
+        summed = 1e-6 * sum(math.exp(epsilon * i) for i in range(3))
+        assert Approximate(epsilon, 1e-6).group(3).delta == pytest.approx(summed, rel=1e-9)
     assert Approximate(1, 1e-6).group(1) == Approximate(1, 1e-6)
     with pytest.raises(NoConversion):
         Approximate(1, 1e-3).group(10)

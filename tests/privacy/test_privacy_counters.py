@@ -145,7 +145,7 @@ def test_counters_together_are_exact_in_integers_and_the_same_on_lists() -> None
         rewards = [step if each == step % 2 else 0 for each in range(arms)]
         sums = [add_one(apart, levels, 1.0, each, r, three) for each, r in enumerate(rewards)]
         assert lists.prefix == array.prefix.tolist() == sums
-    assert [list(part) for part in lists] == [part.tolist() for part in array]
+    assert [list(part) for part in lists] == [list(part) for part in array]
     assert all(isinstance(x, int) for part in lists for x in part)
 
 
@@ -195,7 +195,7 @@ def test_lists_and_integer_arrays_agree_under_noise(hybrid: bool) -> None:
     one, two = np.random.default_rng(4), np.random.default_rng(4)
     for reward in range(200):
         assert add(lists, levels, 1.0, 0, reward, one) == add(array, levels, 1.0, 0, reward, two)
-    assert [list(part) for part in lists] == [part.tolist() for part in array]
+    assert [list(part) for part in lists] == [list(part) for part in array]
 
 
 @pytest.mark.parametrize("hybrid", [False, True])
@@ -220,7 +220,8 @@ def telling(scale: float, drawn: list[float]) -> int:
 
 def touched(add: Callable[..., Any], ledger: Any, levels: int, steps: int, at: int) -> list[float]:
     """Scales of all noisy numbers that reward `at` enters."""
-    kernel, scales = linked(add, telling), []
+    kernel = linked(add, telling)
+    scales: list[float] = []
     exact: dict[int, int] = {}  # what the k-th noisy number is before its noise
     for step in range(1, steps + 1):
         prefix = kernel(ledger, levels, 1.0, 0, int(step - 1 == at), scales)

@@ -62,7 +62,7 @@ def test_truncated_laplace_law(epsilon: float, delta: float) -> None:
 
     def cdf(x: np.ndarray) -> np.ndarray:
         half = 0.5 * (1 - np.exp(-epsilon * np.abs(x))) / (1 - math.exp(-epsilon * bound))
-        return 0.5 + np.sign(x) * half
+        return np.asarray(0.5 + np.sign(x) * half)
 
     drawn = sample(noise.truncated_laplace, epsilon, delta)
     assert np.abs(drawn).max() <= bound * (1 + 1e-12)

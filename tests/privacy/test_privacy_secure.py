@@ -152,7 +152,7 @@ def test_response_keeps_the_claim(epsilon: float) -> None:
 
 @pytest.mark.parametrize("units", [-1, 5, 1.0])
 def test_bad_units_are_refused(units: object) -> None:
-    with pytest.raises(InvalidArgument, match="units"):
+    with pytest.raises(InvalidArgument, match="steps"):
         secure.randomised_response(units, 4, 1.0)  # type: ignore[arg-type]
 
 

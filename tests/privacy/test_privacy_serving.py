@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,7 +100,7 @@ ASKED: list[dict[str, float]] = [
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
 @pytest.mark.parametrize("name", ["dp-imed", "ldp-ucb-b", "private-linucb", "adap-tt"])
-def test_pure_rows_serve_every_budget_and_say_so(name: str, asked: dict[str, float]) -> None:
+def test_pure_rows_serve_every_budget_and_say_so(name: str, asked: dict[str, Any]) -> None:
     row = discreet.policy(name, **asked)
     guarantee = row.guarantee
     assert guarantee.budget == equivalent_pure(guarantee.keeps)
@@ -134,7 +135,7 @@ def test_a_budget_that_is_not_kept_cannot_be_stated() -> None:
 
 @pytest.mark.parametrize("asked", ASKED[:3], ids=str)
 def test_a_trial_states_the_budget_that_was_asked_for(
-    asked: dict[str, float], tmp_path: Path
+    asked: dict[str, Any], tmp_path: Path
 ) -> None:
     row = discreet.policy("dp-imed", **asked)
     with discreet.Trial(

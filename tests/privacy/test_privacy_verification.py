@@ -40,6 +40,12 @@ def reward(tape: Tape) -> Form:
     return tape.symbol(Symbol(REWARD, 1.0, rounds=1))
 
 
+def noisy(tape: Tape, scale: float) -> Form:
+    found = tape.noise(LAPLACE, scale)
+    assert isinstance(found, Form)
+    return found
+
+
 def least(tape: Tape, place: int = 0) -> Loss:
     """The least cost of a reward, whichever way it is found."""
     system, found = losses(tape)
@@ -175,7 +181,7 @@ def test_where_several_shifts_hide_a_reward_the_least_counts(
 ) -> None:
     """Y1 = r + Z1 + Z2, Y2 = Z2 + Z3: move Z1, or Z2 and with it Z3."""
     tape = Tape()
-    r, z = reward(tape), [tape.noise(LAPLACE, scale) for scale in scales]
+    r, z = reward(tape), [noisy(tape, scale) for scale in scales]
     tape.numbers += [r + z[0] + z[1], z[1] + z[2]]
     _, found = losses(tape)
     assert not found[0].exact
@@ -226,7 +232,7 @@ def test_whole_noise_moves_by_whole_numbers() -> None:
 def test_a_noise_that_moves_in_one_number_is_made_up_for_in_the_next() -> None:
     """Y2 = Z1 + Z2 says nothing of the reward by itself."""
     tape = Tape()
-    r, z, other = reward(tape), tape.noise(LAPLACE, 4.0), tape.noise(LAPLACE, 2.0)
+    r, z, other = reward(tape), noisy(tape, 4.0), noisy(tape, 2.0)
     tape.numbers += [r + z, z + other]
     loss = least(tape)
     assert loss.laplace == pytest.approx(1 / 4 + 1 / 2)
@@ -254,7 +260,7 @@ def test_the_last_word_on_a_reward_is_had_where_noises_can_move_in_many_ways(law
 
 def test_a_cheaper_shift_replaces_the_first_that_was_found_and_no_other() -> None:
     tape = Tape()
-    r, z = reward(tape), [tape.noise(LAPLACE, scale) for scale in (3.0, 4.0, 1.0)]
+    r, z = reward(tape), [noisy(tape, scale) for scale in (3.0, 4.0, 1.0)]
     tape.numbers += [r + z[0] + z[1], z[1] + z[2]]  # the widest is moved at once: 1/4 + 1
     system, (found,) = losses(tape)
     assert found.loss.laplace == pytest.approx(5 / 4)
@@ -279,10 +285,10 @@ def test_of_noises_of_several_laws_the_widest_in_its_number_moves() -> None:
 def test_answers_and_noises_about_one_reward_add_up() -> None:
     tape = Tape()
     r, other = reward(tape), reward(tape)
-    one, two = tape.noise(LAPLACE, 4.0), tape.noise(LAPLACE, 4.0)
+    one, two = noisy(tape, 4.0), noisy(tape, 4.0)
+    response: Any = symbolic(SIMULATED).kernels["response"]
     answers = [
-        symbolic(SIMULATED).kernels["response"](about, epsilon, tape)
-        for about, epsilon in ((r, 0.5), (r, 0.25), (other, 2.0))
+        response(about, epsilon, tape) for about, epsilon in ((r, 0.5), (r, 0.25), (other, 2.0))
     ]
     tape.numbers += [r + one + two, one - 0.5 * two, *answers]
     system, (found, second) = losses(tape)
@@ -313,7 +319,7 @@ def test_a_reward_without_limits_costs_everything_where_it_is_and_nothing_elsewh
     tape = Tape()
     wide = tape.symbol(Symbol(REWARD, math.inf, rounds=1))
     tape.symbol(Symbol(REWARD, math.inf, rounds=1))
-    tape.numbers += [wide + tape.noise(LAPLACE, 1.0), tape.noise(LAPLACE, 1.0)]
+    tape.numbers += [wide + noisy(tape, 1.0), noisy(tape, 1.0)]
     first, second = losses(tape)[1]
     assert first.loss.laplace == math.inf
     assert first.loss.numbers == 1

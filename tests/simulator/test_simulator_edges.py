@@ -14,6 +14,7 @@ from discreet.simulator import work
 
 LAW = discreet.Bernoulli([0.7, 0.5])
 ROW = discreet.policy("adap-ucb", epsilon=1.0)
+NAMES: list[Any] = ["ucb1"]
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,7 @@ ROW = discreet.policy("adap-ucb", epsilon=1.0)
     [
         (lambda: discreet.compare(ROW, LAW, horizon=10), "policies", "compare([policy], law"),
         (lambda: discreet.compare("ucb1", LAW, horizon=10), "policies", "compare([policy], law"),
-        (lambda: discreet.compare(["ucb1"], LAW, horizon=10), "policy", 'discreet.policy("ucb1")'),
+        (lambda: discreet.compare(NAMES, LAW, horizon=10), "policy", 'discreet.policy("ucb1")'),
         (lambda: discreet.policy("dp-imed", epsilon=1.0, ratio="1"), "ratio", "ratio=2.0"),
         (lambda: discreet.policy("dp-imed", epsilon=1.0, first=2.5), "first", "first=None"),
         (lambda: discreet.policy("dp-imed", epsilon=1.0, ratio=True), "ratio", "ratio=2.0"),

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet.errors import DamagedFile
+from discreet.errors import DamagedFile, InvalidArgument
 from discreet.simulator import results
 
 LAW = discreet.Bernoulli([0.75, 0.5])
@@ -200,6 +200,11 @@ def test_a_failed_save_changes_nothing(
         study.save(path)
     assert path.read_bytes() == content
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_that_is_not_there_is_named(study: discreet.Comparison, tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgument, match="lie in a folder that exists"):
+        study.save(tmp_path / "missing" / "study.parquet")
 
 
 def test_an_interrupted_save_changes_nothing(

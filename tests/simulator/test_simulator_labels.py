@@ -113,7 +113,9 @@ def test_problems_with_two_and_three_arms_are_saved_and_loaded(tmp_path: Path) -
         assert np.array_equal(one.pulls, other.pulls)
         assert np.array_equal(one.regret, other.regret)
         assert one.summary() == other.summary()
-    labels = [text.get_text() for text in both.plot().axes[0].get_legend().get_texts()]
+    legend = both.plot().axes[0].get_legend()
+    assert legend is not None
+    labels = [text.get_text() for text in legend.get_texts()]
     assert len(set(labels)) == 2
 
 

@@ -143,7 +143,7 @@ def test_it_is_saved_and_rearranged() -> None:
 def test_compiled_and_saved(tmp_path: Any) -> None:
     """Through the front door: delays cost, and a file knows of them."""
     law = discreet.Bernoulli(MEANS)
-    study = {"horizon": 2000, "runs": 20, "seed": 1}
+    study: dict[str, Any] = {"horizon": 2000, "runs": 20, "seed": 1}
     late = discreet.simulate(discreet.policy("ucb1"), discreet.Delayed(law, 300), **study)
     regrets, _ = walked(discreet.policy("ucb1"), discreet.Delayed(law, 300), 2000, seed=1)
     assert late.final_regret[0] == regrets[-1]  # run 0 draws what the walk drew

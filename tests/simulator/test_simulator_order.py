@@ -93,7 +93,9 @@ def test_samplers_follow_their_arms() -> None:
     for place, value in enumerate((0.9, 0.1, 0.5)):
         for _ in range(3):
             new.refill(state, rng)
-            assert new.draw(state, place, 3, 0, rng) == (pytest.approx(3 * value), 3)
+            total, drawn = new.draw(state, place, 3, 0, rng)
+            assert total == pytest.approx(3 * value)
+            assert drawn == 3
 
 
 class OwnState(NamedTuple):

@@ -114,6 +114,20 @@ def test_slowness_is_said(capsys: pytest.CaptureFixture[str]) -> None:
         assert told.count("Always runs in Python, at 100,000 rounds a second: about 100 s") == says
 
 
+def test_one_thread_plays_objects() -> None:
+    import threading
+
+    players = set()
+
+    class Seen(Always):
+        def select(self) -> Any:
+            players.add(threading.get_ident())
+            return super().select()
+
+    discreet.simulate(Seen(), LAW, horizon=200, runs=20, seed=1, threads=2, progress=False)
+    assert len(players) == 1
+
+
 # --- laws as functions ------------------------------------------------------------------------
 
 

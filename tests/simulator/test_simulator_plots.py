@@ -45,7 +45,7 @@ def test_bands_are_what_they_say(study: discreet.Comparison) -> None:
     halves = {"sd": spread, "error": 2.0 * spread / np.sqrt(result.runs)}
     for band in BANDS:
         (axes,) = result.plot(band=band).axes
-        heights = axes.collections[0].get_paths()[0].vertices[:, 1]
+        heights = np.asarray(axes.collections[0].get_paths()[0].vertices)[:, 1]
         if band == "range":
             low, high = result.regret.min(), result.regret.max()
         elif band == "quantiles":
@@ -71,7 +71,9 @@ def test_bounds_are_drawn_under_their_names(study: discreet.Comparison) -> None:
     assert np.array_equal(drawn["lower bound"].get_ydata(), 3.0 * np.log(study[0].t))
     assert drawn["lower bound"].get_linestyle() == "--"
     assert np.array_equal(seen[0], study[0].t)
-    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    legend = axes.get_legend()
+    assert legend is not None
+    labels = [text.get_text() for text in legend.get_texts()]
     assert labels[-2:] == ["lower bound", "upper bound"]
 
 

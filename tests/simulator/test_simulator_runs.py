@@ -264,7 +264,7 @@ def test_a_real_ctrl_c_leaves_the_finished_runs() -> None:
 # --- bad input --------------------------------------------------------------------------------
 
 GOOD: dict[str, Any] = {"policy": ROWS["adap-klucb"], "law": LAW, "horizon": 1000, "runs": 2}
-BAD = {
+BAD: dict[str, tuple[dict[str, Any], str]] = {
     "horizon below arms": ({"horizon": 2}, r"horizon must be at least the number of arms \(3\)"),
     "horizon not whole": ({"horizon": 10.5}, "horizon must be a whole number, got 10.5"),
     "horizon infinite": ({"horizon": math.inf}, "horizon must be a whole number, got inf"),
@@ -303,7 +303,7 @@ BAD = {
 @pytest.mark.parametrize("label", BAD)
 def test_bad_input_is_refused_with_its_name_its_rule_and_a_fix(label: str) -> None:
     change, message = BAD[label]
-    options = GOOD | change
+    options = {**GOOD, **change}
     with pytest.raises(InvalidArgument, match=message) as caught:
         discreet.simulate(options.pop("policy"), options.pop("law"), **options)
     assert caught.value.fix

@@ -25,7 +25,7 @@ class Made:
     numbers: Any = field(default_factory=lambda: np.zeros(128))
 
 
-def made(cache: Cache, *keys: str) -> list[str]:
+def made(cache: Cache[Made], *keys: str) -> list[str]:
     """What had to be run."""
     ran: list[str] = []
 
@@ -39,7 +39,7 @@ def made(cache: Cache, *keys: str) -> list[str]:
 
 
 def test_only_what_is_missing_is_run_and_the_order_is_kept() -> None:
-    cache = Cache()
+    cache: Cache[Made] = Cache()
     assert made(cache, "a", "b") == ["a", "b"]
     assert made(cache, "c", "b", "d", "a") == ["c", "d"]
     assert made(cache, "a", "b", "c", "d") == []
@@ -49,19 +49,19 @@ def test_only_what_is_missing_is_run_and_the_order_is_kept() -> None:
 
 def test_the_oldest_go_first_and_large_ones_are_not_kept() -> None:
     assert bytes_of(Made("a")) == 1024
-    cache = Cache(most=2 * 1024)
+    cache: Cache[Made] = Cache(most=2 * 1024)
     made(cache, "a", "b")
     made(cache, "a")
     made(cache, "c")
     assert len(cache) == 2
     assert made(cache, "a", "c") == []
     assert made(cache, "b") == ["b"]
-    small = Cache(large=1023)
+    small: Cache[Made] = Cache(large=1023)
     assert made(small, "a") == made(small, "a") == ["a"]
 
 
 def test_an_interrupted_run_leaves_nothing() -> None:
-    cache = Cache()
+    cache: Cache[Made] = Cache()
 
     def stopped(missing: list[int]) -> Any:
         yield Made("a")

@@ -112,7 +112,9 @@ def test_settings_are_the_published_ones() -> None:
         assert entry.full.runs == (100 if entry.number == "5.4" else 20)
         assert entry.quick.horizon < entry.full.horizon
     for epsilon in EPSILONS:
-        recipes = {label: row.recipe for label, row in published_curves(epsilon).items()}
+        recipes: dict[str, Any] = {
+            label: row.recipe for label, row in published_curves(epsilon).items()
+        }
         assert all(recipe["budget"]["epsilon"] == epsilon for recipe in recipes.values())
         assert recipes["AdaP-UCB"]["alpha"] == recipes["AdaP-KLUCB"]["alpha"] == 3.1
         assert recipes["DP-UCB (as printed)"]["gamma"] == recipes["DP-UCB (tight)"]["gamma"] == 0.1

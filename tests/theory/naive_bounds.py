@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog, minimize
@@ -28,7 +29,7 @@ def d_epsilon(x: float, y: float, epsilon: float) -> float:
     """The least ε|z-x| + kl(z, y) on a grid of z in [x, y]."""
     if x >= y:
         return 0.0
-    return min(epsilon * (z - x) + kl(z, y) for z in np.linspace(x, y, 4_001))
+    return float(min(epsilon * (z - x) + kl(z, y) for z in np.linspace(x, y, 4_001)))
 
 
 def klinf(values: Sequence[float], weights: Sequence[float], best: float) -> float:
@@ -42,7 +43,8 @@ def klinf(values: Sequence[float], weights: Sequence[float], best: float) -> flo
     lift = (best - float(p @ points)) / (1.0 - float(p @ points))
     start = (1.0 - lift - 0.01) * p + 0.005 / len(p)
     start[-1] += 1.0 - start.sum()
-    found = minimize(
+    solve: Any = minimize  # its stubs know no such constraints
+    found = solve(
         distance, start, method="SLSQP", bounds=[(1e-12, 1.0)] * len(p),
         constraints=[
             {"type": "eq", "fun": lambda q: q.sum() - 1.0},

@@ -177,11 +177,12 @@ def test_adap_tt_star_as_printed() -> None:
     epsilon = 1e-6  # g2 is 1 there, and its factor is 12 T*/σ²
     found = theory.adap_tt_star_samples(means, epsilon, version="thesis")
     assert found <= 1.01 * 8 * total_variation_time(means) / epsilon / 0.25
-    for call in (
+    refused: tuple[Callable[[], float], ...] = (
         lambda: theory.adap_tt_star_samples([0.5, 0.4, 0.4], 1.0),
         lambda: theory.adap_tt_star_samples(means, 1.0, version="draft"),
         lambda: theory.adap_tt_star_samples(means, 0.0),
-    ):
+    )
+    for call in refused:
         with pytest.raises(InvalidArgument):
             call()
 

@@ -125,7 +125,7 @@ def dp_ucb(mean: float, n: int, t: int, epsilon: float, horizon: int, power: flo
     delta = float(t) ** -power
     level = math.log(2.0 / delta)
     tree = math.sqrt(8.0) * math.log(horizon) ** 1.5 * level / (epsilon * n)
-    return mean + math.sqrt(2.0 * level / n) + tree
+    return float(mean + math.sqrt(2.0 * level / n) + tree)
 
 
 def dp_ucb_bound(mean: float, n: int, t: int, epsilon: float) -> float:

@@ -145,10 +145,11 @@ def indifference(policy: Policy, sizes: list[int], value: float, t: int, horizon
 
 
 def pure_row(name: str, epsilon: float, **options: Any) -> Policy:
-    return discreet.policy(name, epsilon=epsilon, **options)
+    made: Policy = discreet.policy(name, epsilon=epsilon, **options)
+    return made
 
 
-Index = Callable[[float, int, int], float]
+Index = Callable[..., float]
 T = 5000
 
 
@@ -180,6 +181,7 @@ def indices() -> dict[str, tuple[Policy, Index]]:
             pure_row("ldp-ucb-l", e),
             lambda m, n, t, e=e: naive.ldp_ucb_l(m, n, t, e),
         )
+    paper: dict[str, Any] = {"calibration": "paper"}
     for label, budget, b, options in (
         ("zCDP", ZCDP(0.02), 25.0, {}),
         ("Rényi", Renyi(4.0, 0.5), 4.0, {}),
@@ -188,7 +190,7 @@ def indices() -> dict[str, tuple[Policy, Index]]:
             "paper",
             Approximate(0.8, 1e-6),
             2.0 / 0.8**2 * math.log(1.25e6),
-            {"calibration": "paper"},
+            paper,
         ),
     ):
         found[f"adac-ucb {label}"] = (
@@ -365,7 +367,7 @@ def test_the_tree_counter_is_a_tree_that_stores_all_nodes() -> None:
     )
     for reward in rewards:
         assert add(ledger, levels, 3.0, 1, reward, mine) == pytest.approx(twin.add(float(reward)))
-    assert not ledger.total_at[:levels].any()
+    assert not np.asarray(ledger.total_at)[:levels].any()
 
 
 def test_the_hybrid_counter_is_blocks_and_trees() -> None:

@@ -171,7 +171,8 @@ def walk(policy: Policy, table: Any, run: int, seed: int, compiled: bool = False
     law = discreet.RewardTable(table)
     found = Walk(policy, law, len(table), seed=seed, number=run, compiled=compiled)
     if not compiled:
-        found.rng = Coupled(found.rng)
+        coupled: Any = Coupled(found.rng)
+        found.rng = coupled
     return found
 
 

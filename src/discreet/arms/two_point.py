@@ -49,12 +49,12 @@ class TwoPoint(Parametric):
     ) -> None:
         below, above = numbers("low", low), numbers("high", high)
         fix = "pass the probability of the high value"
-        chance = numbers("probability", probability, low=0.0, high=1.0, fix=fix)
-        below, above, chance = stretch(low=below, high=above, probability=chance)
+        p = numbers("probability", probability, low=0.0, high=1.0, fix=fix)
+        below, above, p = stretch(low=below, high=above, probability=p)
         ordered(below, above)
-        means = tuple(x * (1.0 - p) + y * p for x, y, p in zip(below, above, chance, strict=True))
+        means = tuple(x * (1.0 - q) + y * q for x, y, q in zip(below, above, p, strict=True))
         bounds = (min(below), max(above))
-        self._set(low=below, high=above, probability=chance, means=means, bounds=bounds)
+        self._set(low=below, high=above, probability=p, means=means, bounds=bounds)
 
     @classmethod
     def of_means(cls, means: float | Sequence[float]) -> TwoPoint:

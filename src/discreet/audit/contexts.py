@@ -48,11 +48,13 @@ PRIVATE: tuple[tuple[Participant, Participant], ...] = (
 
 
 class Stream(NamedTuple):
-    """The actions of every round, flat, its reward, and the round whose arm is not seen, or -1."""
+    """The actions of every round, flat, its reward, the round that differs, and whether its arm is
+    not seen."""
 
     actions: Floats
     rewards: Floats
-    hidden: int
+    place: int
+    hidden: bool
     entries: Ints
     """of the released matrix, those that are written down"""
 
@@ -69,13 +71,15 @@ def play_stream(
             buffers.floats[i] = buffers.clean_floats[i]
         for i in range(len(buffers.integers)):
             buffers.integers[i] = buffers.clean_integers[i]
-        released, code = 0, 0
+        released, code, own = 0, 0, -1
         for t in range(rounds):
             actions = stream.actions[t]
             arm = choose(rule, view, actions, arms, dimension, rng)
-            if t != stream.hidden:
-                code = (code * arms + arm) % codes_in_all
             start = arm * dimension
+            if t != stream.place or not stream.hidden:
+                code = (code * arms + arm) % codes_in_all
+            if t == stream.place:
+                own = start
             collect(release, ledger, actions, start, stream.rewards[t], dimension)
             if follow(schedule, view, actions, start, dimension):
                 publish(release, ledger, view, dimension, rng)
@@ -84,6 +88,11 @@ def play_stream(
                     numbers[number, released, i] = view.noisy[i]
                 for i in range(len(stream.entries)):
                     numbers[number, released, dimension + i] = view.matrix[stream.entries[i]]
+                if not stream.hidden:
+                    along = 0.0
+                    for i in range(dimension if own >= 0 else 0):
+                        along += stream.actions[stream.place, own + i] * view.noisy[i]
+                    numbers[number, released, dimension] = along
                 released += 1
         codes[number] = code
         for later in range(released, numbers.shape[1]):
@@ -140,8 +149,10 @@ class LinearRuns:
 
     @property
     def width(self) -> int:
-        """Numbers of one release: Σ a r, and with private contexts the noisy Σ a a'."""
-        return DIMENSION + len(self.entries)
+        """Numbers of one release: Σ a r, and with private contexts the noisy Σ a a', with public
+        ones Σ a r along the action that the one who differs has got: their arm is a coin's, and
+        seen."""
+        return DIMENSION + (len(self.entries) if self.policy.release.private_contexts else 1)
 
     @cached_property
     def releases(self) -> int:
@@ -155,10 +166,13 @@ class LinearRuns:
 
     @property
     def names(self) -> tuple[str, ...]:
+        private = self.policy.release.private_contexts
+        entries = [f"entry {entry + 1}" for entry in range(DIMENSION + len(self.entries))]
+        own = [] if private else [f"what is along the action of number {self.place + 1}"]
         return tuple(
-            f"entry {entry + 1} of release {number + 1}"
+            f"{entry} of release {number + 1}"
             for number in range(self.releases)
-            for entry in range(self.width)
+            for entry in entries + own
         )
 
     def sample(self, side: int, count: int, rng: Generator) -> Transcripts:
@@ -185,9 +199,9 @@ class LinearRuns:
         )
         codes = np.zeros(count, np.int64)
         numbers = np.zeros((count, room, self.width))
-        hidden, entries = self.place if private else -1, np.array(self.entries, np.int64)
+        entries = np.array(self.entries, np.int64)
         arguments = (
-            Stream(actions, rewards, hidden, entries),
+            Stream(actions, rewards, self.place, private, entries),
             policy.schedule.parameters(setting), policy.release.parameters(setting),
             policy.rule.parameters(setting), ledger, view, buffers, ARMS, codes, numbers, rng,
         )  # fmt: skip

@@ -24,7 +24,9 @@ from ..identify.loop import Course, fresh_course, loop_kernel
 from ..policies import EachRound
 from ..policies.step import PAUSED
 from ..policies.view import View, fresh_view
-from .transcripts import Buffers, Transcripts, in_buffers
+from ..privacy.source import SIMULATED
+from .plain import Plain
+from .transcripts import Buffers, Subject, Transcripts, in_buffers
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -172,13 +174,29 @@ class Identifications:
         return Transcripts(codes, numbers[:, : len(self.names)])
 
 
-def identifications(row: Identifier) -> list[Identifications]:
-    """Inputs to search: clear and unclear best arms, early and later pulls."""
+def identifications(row: Identifier) -> list[Subject]:
+    """Inputs to search: clear and unclear best arms, early and later pulls; in the local model also
+    a single response, which is seen as it leaves, before any batch is summed up."""
     # a release every round makes long transcripts dear
     limit = 256 if isinstance(row.schedule, EachRound) else 4096
-    return [
+    found: list[Subject] = [
         Identifications(row, base, arm, pull, limit=limit)
         for base in ((1.0, 0.0), (0.0, 0.0), (1.0, 1.0))
         for arm in (0, 1)
         for pull in (0, 1, 3)
     ]
+    return found + responses(row)
+
+
+def responses(row: Identifier) -> list[Subject]:
+    """What a participant of a local row sends; none where a curator is trusted."""
+    kernel = row.release.respond_kernel(SIMULATED)
+    if kernel is None:
+        return []
+    respond = kernel.interpreted()
+    parameters = row.release.parameters((row if row.fixed_size else row.at(0.1)).setting(2))
+
+    def draw(side: int, count: int, rng: Generator) -> list[float]:
+        return [respond(parameters, float(side), rng) for _ in range(count)]
+
+    return [Plain(draw, ("response",), "a participant with the reward 0 or 1")]

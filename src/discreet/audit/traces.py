@@ -54,7 +54,7 @@ def releaser(policy: Policy, source: Source) -> Callable[[float, Generator], flo
     def one(reward: float, rng: Generator) -> float:
         ledger, view = release.ledger(setting), fresh_view(2)
         view.pulls[0] = 1
-        # the secure source counts in whole units and takes no generator
+        # the secure source counts in whole steps and takes no generator
         total: float = round(reward * source.unit) if source.secure else reward
         drawn = None if source.secure else rng
         if respond is not None:

@@ -1,9 +1,10 @@
 """Live trials: everything that a `Trial` publishes, on two neighbouring lists of outcomes.
 
 After every unit the arm, the status and the report are written down, so the secure noise, the
-batches, the deadline and the files are audited as they run. A draw takes 0.1 ms: a few thousand
-transcripts a second at best, enough for gross faults. An outcome of None never comes; with a
-deadline it is estimated or counts as declared, and whether somebody answers is itself protected.
+batches, the deadline and the files are audited as they run. A draw takes half a millisecond: a
+few hundred transcripts a second at best, enough for gross faults. An outcome of None never comes;
+with a deadline it is estimated or counts as declared, and whether somebody answers is itself
+protected.
 
 >>> import discreet
 >>> runs = TrialRuns(discreet.policy("adap-klucb", epsilon=1.0), (0.0, 1.0), (1.0, 1.0))
@@ -158,11 +159,12 @@ class TrialRuns:
             shown.append(trial.report())
         for look, report in enumerate(shown):
             start = (unit * len(shown) + look) * self.arms
-            for row in report["arms"]:
+            for row in report["arms"] or ():
                 if row["mean"] is None:
                     continue
-                place = (start + row["arm"]) * len(self.seen)
+                place = (start + int(row["arm"])) * len(self.seen)
                 numbers[place] = row["mean"] * row["size"]
-                if row.get("answered") is not None:
-                    numbers[place + 1] = row["answered"]
+                answered = row.get("answered")
+                if answered is not None:
+                    numbers[place + 1] = answered
         return trial, arm * len(STATUSES) + STATUSES.index(shown[-1]["status"])

@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import partial
+from types import ModuleType
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -163,7 +164,7 @@ def discreet(
     """Adaptive experiments that keep their participants' secrets."""
 
 
-COMMANDS: tuple[Any, ...] = (
+COMMANDS: tuple[ModuleType, ...] = (
     policies, show, simulate, compare, cite, reproduce, identify, bounds, choose, plan, audit,
     verify, explain, sweep,
 )  # fmt: skip

@@ -13,6 +13,8 @@ from .output import print_json, print_text
 from .study import policies_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..privacy.budgets import Budget
 
 NAME = "audit"
@@ -145,12 +147,7 @@ def at_risk(policy: Any, risk: float | None) -> Any:
 
 def claimed_by(name: str, study: Study) -> Budget:
     """The claim of one's own mechanism: the budget that was given."""
-    from ..privacy.budgets import budget_from
-
-    budget = budget_from(
-        epsilon=study.epsilon, delta=study.delta, rho=study.rho, renyi_alpha=study.renyi_alpha,
-        mu=study.mu,
-    )  # fmt: skip
+    budget = study.budget()
     if budget is None:
         raise InvalidArgument(
             "epsilon", f"be given: it is what {name} claims", None, "add --epsilon 1, or --rho .5"
@@ -158,7 +155,7 @@ def claimed_by(name: str, study: Study) -> Budget:
     return budget
 
 
-def own_mechanism(name: str, given: dict[str, Any], horizon: int | None) -> list[Any]:
+def own_mechanism(name: str, given: Mapping[str, object], horizon: int | None) -> list[Any]:
     """What MODULE:FUNCTION names, as subjects of an attack."""
     import inspect
 

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ..errors import DiscreetError, InvalidArgument
+from ..errors import InvalidArgument
 from .options import Json, whole
-from .output import check_path, print_json, print_table, print_text
+from .output import check_path, print_json, print_table, print_text, save_picture
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..membership.gradients.experiments import Experiment, Scale
+    from ..types import Array
 
 NAME = "gradients"
 SUMMARY = "White-box audits of gradient descent, on real images."
@@ -49,7 +48,7 @@ def epoch(
     ] = None,
     full: Annotated[
         bool,
-        typer.Option("--full", help="CIFAR-10 at the scale of Fashion-MNIST: 90 minutes or more."),
+        typer.Option("--full", help="CIFAR-10 with 22,272 points instead of 3,200: half an hour."),
     ] = False,
     seed: Seed = 1,
     plot: Annotated[
@@ -152,6 +151,11 @@ def audit(
     _check_seed(seed)
     images, model, features = subject(data, path)
     count = whole("points", points)
+    if count > len(images):
+        raise InvalidArgument(
+            "points", f"be at most the {len(images)} images of {data}", count,
+            f"use --points {len(images)}",
+        )  # fmt: skip
     claimed = DPSGD(
         model, features[:count], images.labels[:count], model.start(np.random.default_rng(seed)),
         clip=clip, noise=noise, steps=whole("steps", steps), sampling=sampling,
@@ -288,7 +292,9 @@ def score(
     found = {
         "covariance, sum": steps.combined("sum"),
         "covariance, centred sum": steps.combined("centred sum"),
+        "covariance, frozen sum": steps.combined("frozen sum"),
         "covariance, log-mean-exp": steps.combined("log-mean-exp"),
+        "covariance, frozen log-mean-exp": steps.combined("frozen log-mean-exp"),
         "covariance, max": steps.combined("max"),
     }
     if sampling is not None:
@@ -350,6 +356,10 @@ def experiment_of(
     from ..membership.gradients import experiments as known
 
     _check_data(data, path)
+    if full and data != "cifar-10":
+        raise InvalidArgument(
+            "full", "be left out: only cifar-10 has a smaller scale", data, "use --data cifar-10"
+        )
     scales = {
         "fashion-mnist": known.FASHION,
         "cifar-10": known.CIFAR_FULL if full else known.CIFAR,
@@ -366,18 +376,12 @@ def experiment_of(
 
 def _draw(experiment: Experiment, found: dict[Any, Any], path: Path) -> None:
     from ..membership.gradients.pictures import roc_picture
-    from ..simulator.files import written_whole
 
-    predicted = {name: law.auc for name, law in experiment.predicted().items()}
-    figure = roc_picture(found, experiment.leakage, predicted)
-    try:
-        with written_whole(path) as temporary:
-            figure.savefig(temporary, format=path.suffix[1:].lower(), dpi=110)
-    except OSError as error:
-        raise DiscreetError(f"the picture could not be saved: {error}") from None
+    predicted = {name: law.auc for name, law in experiment.predicted(frozen=True).items()}
+    save_picture(roc_picture(found, experiment.leakage, predicted), path, dpi=110)
 
 
-def read_array(argument: str, path: Path) -> NDArray[Any]:
+def read_array(argument: str, path: Path) -> Array:
     """The numbers in a .npy file; nothing in it is run."""
     import numpy as np
 

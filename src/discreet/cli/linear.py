@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Never
 
 from ..errors import InvalidArgument
 from .options import Study, whole
 
 if TYPE_CHECKING:
     from ..linear import LinearProblem
+    from ..policies.policy import BasePolicy
     from ..policies.registry import Entry
 
 DIMENSION, ARMS = 3, 10
@@ -22,7 +23,7 @@ def asked(names: Sequence[str]) -> bool:
     return any(name in catalogue("linear") for name in names)
 
 
-def catalogue(names: Sequence[str]) -> dict[str, Entry[Any]]:
+def catalogue(names: Sequence[str]) -> dict[str, Entry[BasePolicy[Never]]]:
     """The rows that the names are looked up in; linear and finite-armed ones do not mix."""
     rows, linear = everything(), asked(names)
     for name in names:
@@ -36,14 +37,14 @@ def catalogue(names: Sequence[str]) -> dict[str, Entry[Any]]:
     return {name: row for name, row in rows.items() if (row.kind == "linear") is linear}
 
 
-def everything() -> dict[str, Entry[Any]]:
+def everything() -> dict[str, Entry[BasePolicy[Never]]]:
     """All rows, finite-armed ones first."""
     from ..policies.registry import every_entry
 
     return every_entry()
 
 
-def options(study: Study) -> dict[str, Any]:
+def options(study: Study) -> dict[str, object]:
     """The options that only linear policies have, by the names of their flags."""
     return {
         "dimension": study.dimension, "arms": study.arms, "contexts": study.contexts,
@@ -75,7 +76,7 @@ def problem_of(policies: Sequence[Any], study: Study) -> LinearProblem:
     )
 
 
-def refuse(given: dict[str, Any], rule: str, fix: str) -> None:
+def refuse(given: Mapping[str, object], rule: str, fix: str) -> None:
     """Refuse options that are given although they have nothing to say."""
     for name, value in given.items():
         if value is not None and value is not False:

@@ -15,6 +15,8 @@ from .output import check_path, print_json, print_table, print_text, save_pictur
 if TYPE_CHECKING:
     from ..audit.result import Audit
     from ..membership import Bernoulli
+    from ..membership.games import Adversary
+    from ..types import Floats
 
 NAME = "membership"
 SUMMARY = "Games against an empirical mean, what leaks, and audits from counts."
@@ -272,7 +274,7 @@ def _counts(argument: str, text: str, count: int) -> list[int]:
     return parts
 
 
-def _audit_dict(audit: Audit) -> dict[str, Any]:
+def _audit_dict(audit: Audit) -> dict[str, object]:
     data = audit.to_dict()
     name, _, lower = audit.parameter
     if name == "mu":
@@ -296,7 +298,7 @@ def columns_of(text: str) -> Bernoulli:
     return Bernoulli(p)
 
 
-def target_of(law: Bernoulli, text: str, seed: int | None) -> Any:
+def target_of(law: Bernoulli, text: str, seed: int | None) -> Floats:
     """A target by name, or its entries."""
     import numpy as np
 
@@ -314,23 +316,24 @@ def target_of(law: Bernoulli, text: str, seed: int | None) -> Any:
     return law.check_targets(numbers("target", text))
 
 
-def attack_of(name: str) -> Any:
+def attack_of(name: str) -> Adversary:
     """An adversary by name."""
     from .. import membership
 
     if name not in ATTACKS:
         raise InvalidArgument("attack", f"be one of {', '.join(ATTACKS)}", name, "use --attack lr")
-    return {
+    attacks: dict[str, Adversary] = {
         "lr": membership.LikelihoodRatio(),
         "linear": membership.LinearRatio(),
         "scalar": membership.ScalarProduct(),
         "scalar-centred": membership.ScalarProduct("mean"),
         "printed-subsampling": membership.PrintedSubsampling(),
-    }[name]
+    }
+    return attacks[name]
 
 
 def levels_of(text: str | None) -> tuple[float, ...]:
-    """Levels between commas; a few usual ones unless told."""
+    """Levels between commas; default: a few usual ones."""
     return LEVELS if text is None else tuple(numbers("levels", text))
 
 

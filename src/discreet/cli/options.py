@@ -6,11 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from ..errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from ..privacy.budgets import Budget
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Epsilon = Annotated[
@@ -181,6 +184,12 @@ class Study:
         ),
     ] = False
 
+    def budget(self) -> Budget | None:
+        """The budget that was asked for."""
+        from ..privacy.budgets import budget_from
+
+        return budget_from(self.epsilon, self.delta, self.rho, self.renyi_alpha, self.mu)
+
     def policy_options(self) -> dict[str, Any]:
         """Options of policies, whether they have a flag of their own or not."""
         named = ("alpha", "beta", "calibration", "ratio", "first", "power")
@@ -214,7 +223,7 @@ def spread(command: Callable[[Any, Study], None]) -> Callable[..., None]:
 
 def pairs(argument: str, texts: list[str] | None) -> dict[str, Any]:
     """NAME=VALUE, where values that look like numbers are numbers."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for text in texts or ():
         name, sign, value = text.partition("=")
         name = name.strip().replace("-", "_")

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import DiscreetError, InvalidArgument
 from ..plain import records, spelled
@@ -26,7 +26,7 @@ ROOM = 12
 """Characters that a column needs on average, or a table is shown as records."""
 
 
-def print_json(data: Any) -> None:
+def print_json(data: object) -> None:
     """One line of JSON."""
     import json
 
@@ -146,7 +146,9 @@ def clipping_text(result: Result) -> str:
     return f" It clips rewards to [{recipe['low']:.4g}, {recipe['high']:.4g}]."
 
 
-def with_bounds(comparison: Comparison, summary: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def with_bounds(
+    comparison: Comparison, summary: list[dict[str, object]]
+) -> list[dict[str, object]]:
     """The summaries with the bounds that speak about each result."""
     from ..theory import bounds_of
 
@@ -285,12 +287,12 @@ def save(
         raise DiscreetError(f"the results could not be saved: {error}") from None
 
 
-def save_picture(figure: Figure, path: Path) -> None:
+def save_picture(figure: Figure, path: Path, dpi: int = 150) -> None:
     """Write a picture, whole or not at all; its kind is that of the ending."""
     from ..simulator.files import written_whole
 
     try:
         with written_whole(path) as temporary:
-            figure.savefig(temporary, format=path.suffix[1:].lower(), dpi=150)
+            figure.savefig(temporary, format=path.suffix[1:].lower(), dpi=dpi)
     except OSError as error:
         raise DiscreetError(f"the picture could not be saved: {error}") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -62,7 +62,7 @@ def command(
     from ..studies.files import check_folder, save
 
     check_folder(output)
-    done: list[dict[str, Any]] = []
+    done: list[dict[str, object]] = []
     stopped = False
     for place, entry in enumerate(chosen):
         if sys.stderr.isatty():

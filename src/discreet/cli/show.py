@@ -70,7 +70,7 @@ def show_report(path: Path, json: bool) -> None:
     whole = None
     try:
         found = intervals(report)
-        compared = None if report["record"]["recorded"]["kind"] == "again" else differences(report)
+        compared = differences(report)
         if found.estimand == "responders":
             whole = intervals(report, over="all")
     except (KeyError, TypeError, ValueError) as error:
@@ -78,9 +78,8 @@ def show_report(path: Path, json: bool) -> None:
             raise
         raise DamagedFile(f"{path}: its record is damaged ({type(error).__name__})") from None
     if json:
-        shown = None if compared is None else compared.to_dict()
         of_all = {} if whole is None else {"intervals_of_all": whole.to_dict()}
-        print_json({"intervals": found.to_dict(), "differences": shown, **of_all})
+        print_json({"intervals": found.to_dict(), "differences": compared.to_dict(), **of_all})
         return
     for part in (found, whole, compared):
         if part is not None:
@@ -88,7 +87,7 @@ def show_report(path: Path, json: bool) -> None:
     print_text(str(report.get("guarantee", "")))
 
 
-def _show_trend(report: dict[str, Any], path: Path, json: bool) -> None:
+def _show_trend(report: dict[str, object], path: Path, json: bool) -> None:
     """Differences within epochs: means of arms are means of nothing fixed there."""
     from ..errors import DamagedFile
     from ..inference import differences

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from .output import (
 
 if TYPE_CHECKING:
     from ..arms import Law
+    from ..linear import LinearProblem
     from ..simulator import Comparison
 
 HORIZON = 10**6
@@ -78,7 +79,7 @@ def order(study: Study, names: Sequence[str], one: bool) -> dict[str, bool]:
 
 def place_of(
     names: Sequence[str], policies: Sequence[Any], study: Study
-) -> tuple[Any, Callable[..., Comparison]]:
+) -> tuple[Law | LinearProblem, Callable[..., Comparison]]:
     """What is played on, and who plays: finite arms, or a linear problem."""
     if linear.asked(names):
         from ..linear.runs import check_problem
@@ -115,8 +116,6 @@ def check_bounds(law: Law) -> None:
 
 def policies_of(names: Sequence[str], study: Study) -> list[Any]:
     """The named rows: the budget for the private ones, each option for those that take it."""
-    from ..privacy.budgets import budget_from
-
     catalogue = linear.catalogue(names)
     for place, name in enumerate(names):
         if name not in catalogue:
@@ -124,10 +123,7 @@ def policies_of(names: Sequence[str], study: Study) -> list[Any]:
         if name in names[:place]:
             raise InvalidArgument("policy", "be named once", name, "drop one of the two")
     rows = [catalogue[name] for name in names]
-    budget = budget_from(
-        epsilon=study.epsilon, delta=study.delta, rho=study.rho, renyi_alpha=study.renyi_alpha,
-        mu=study.mu,
-    )  # fmt: skip
+    budget = study.budget()
     options = study.policy_options()
     known = sorted({name for row in rows for name in row.options})
     for name, value in options.items():
@@ -170,7 +166,7 @@ def law_of(study: Study) -> Law:
     return trial.replayed() if study.replay else trial.resampled()
 
 
-def _refuse(given: dict[str, Any], rule: str, fix: str) -> None:
+def _refuse(given: Mapping[str, object], rule: str, fix: str) -> None:
     for name, value in given.items():
         if value:
             raise InvalidArgument(name, rule, value, fix)

@@ -140,7 +140,7 @@ def command(
         raise typer.Exit(130)
 
 
-def _several(value: Any) -> Any:
+def _several(value: object) -> object:
     return [value_of(part) for part in value.split(",")] if isinstance(value, str) else value
 
 

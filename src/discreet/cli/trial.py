@@ -26,6 +26,7 @@ from .output import print_json, print_text
 
 if TYPE_CHECKING:
     from ..live import Strata, Trial
+    from ..live.documents import Report
 
 T = TypeVar("T")
 Entry = dict[str, Any]
@@ -196,7 +197,7 @@ def _is_of(trial: Path, path: Path) -> bool:
     return path.parent == trial.parent and f"{path.name}.".startswith(f"{trial.name}.")
 
 
-def _formed(kind: str, shown: dict[str, Any], words: str, table: str) -> str:
+def _formed(kind: str, shown: Report, words: str, table: str) -> str:
     """The report in one of its forms; each ends with a line's end."""
     if kind == "json":
         return parser.dumps(shown, allow_nan=False) + "\n"
@@ -215,7 +216,7 @@ def _formed(kind: str, shown: dict[str, Any], words: str, table: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _by_stratum(shown: dict[str, Any], table: str) -> str:
+def _by_stratum(shown: Report, table: str) -> str:
     """The tables of all strata in one, with a column for the stratum."""
     from ..live.tables import as_csv
 
@@ -366,7 +367,7 @@ def _ended(file: Path, end: Callable[[Trial | Strata], None], json: bool) -> Non
     with _opened(file) as trial:
         end(trial)
         shown = trial.report()
-    found = {key: shown[key] for key in ("status", "next_release", "guarantee")}
+    found: Entry = {key: shown[key] for key in ("status", "next_release", "guarantee")}
     if not json:
         from ..report.live_page import Times
 
@@ -401,7 +402,7 @@ def _entries(*names: str, may: str = "") -> list[Entry]:
     return entries
 
 
-def _print(data: Any, json: bool) -> None:
+def _print(data: list[dict[str, object]] | dict[str, object], json: bool) -> None:
     if json or isinstance(data, list):
         print_json(data)
     else:

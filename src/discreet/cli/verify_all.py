@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
+
+if TYPE_CHECKING:
+    from ..policies.registry import Entry
 
 LONGER = (1200, 3000)
 """Rounds for rows that release nothing earlier: long first batches, an estimate of the gap."""
@@ -10,7 +13,20 @@ RISK = 0.05
 """Of rows that identify: it is no part of what they spend."""
 
 
-def every_row(horizon: int) -> list[dict[str, Any]]:
+class Line(TypedDict):
+    """What one row spends of its budget."""
+
+    name: str
+    kind: str
+    claimed: str
+    computed: str | None
+    unspent: float | None
+    exact: bool
+    holds: bool | None
+    why: str
+
+
+def every_row(horizon: int) -> list[Line]:
     """A line for each private row of every kind."""
     from ..policies.registry import KINDS, catalogue
 
@@ -22,7 +38,7 @@ def every_row(horizon: int) -> list[dict[str, Any]]:
     ]
 
 
-def line_of(entry: Any, horizon: int) -> dict[str, Any]:
+def line_of(entry: Entry[Any], horizon: int) -> Line:
     """One row: the share of the budget that no reward costs, and why there is one."""
     row = entry.example()
     if entry.kind == "identify":

@@ -42,6 +42,7 @@ from .evidence import (
     tilts_for,
 )
 from .noises import batches_of, has_running_sums
+from .recommendation import recommend_best
 from .sampling import first_unreleased
 from .setting import risk_of
 from .stopping import Stopping
@@ -124,6 +125,13 @@ def read(rule: Plan, memory: EvidenceBooks, view: View) -> None:
             memory.known[0] = 0
 
 
+def pass_over(memory: EvidenceBooks, view: View, arm: int) -> None:
+    """Count the last release of an arm, but as no evidence: a tilt of 0 brings none."""
+    memory.size[arm] = view.size[arm]
+    memory.total[arm] = view.value[arm] * view.size[arm]
+    memory.known[0] = 0
+
+
 def counted(rule: Plan, memory: EvidenceBooks, arm: int) -> float:
     """N, or under Gaussian noise what it is worth: N²v/(Nv + kσ²)."""
     pulls = float(memory.size[arm])
@@ -163,8 +171,6 @@ def least_cost(
 ) -> tuple[float, float]:
     """min over u of n d⁻(best, u - ξ) + m d⁺(other, u), and the u where it is reached."""
     high, low = min(1.0, best + margin), max(other, margin)
-    if high - low < 1e-12:
-        return 0.0, min(low, 1.0)
     kept = math.exp(-epsilon)
     for _ in range(48):
         u = 0.5 * (low + high)
@@ -176,15 +182,6 @@ def least_cost(
     u = 0.5 * (low + high)
     cost = n * distance(1.0 - best, 1.0 - (u - margin), epsilon)
     return cost + m * distance(other, u, epsilon), u
-
-
-def find_best(memory: EvidenceBooks) -> int:
-    """argmax S/N, the first of equals."""
-    best = 0
-    for arm in range(1, len(memory.size)):
-        if memory.total[arm] / memory.size[arm] > memory.total[best] / memory.size[best]:
-            best = arm
-    return best
 
 
 def appraise(rule: Plan, memory: EvidenceBooks, leader: int) -> None:
@@ -212,7 +209,7 @@ def choose_by_evidence(
     if arm >= 0:
         memory.length[0] = rule.first
         return arm
-    leader = find_best(memory)
+    leader = recommend_best(memory, view)
     appraise(rule, memory, leader)
     arm = memory.challenger[0]
     if memory.size[leader] <= memory.size[arm]:
@@ -233,7 +230,7 @@ def growth(rule: Plan, memory: EvidenceBooks) -> float:
 
 def evidence_pair(rule: Plan, memory: EvidenceBooks, view: View, t: int) -> tuple[int, int]:
     """Leader and challenger; every arm has a release, and each was entered by itself."""
-    leader = find_best(memory)
+    leader = recommend_best(memory, view)
     appraise(rule, memory, leader)
     return leader, int(memory.challenger[0])
 
@@ -241,9 +238,11 @@ def evidence_pair(rule: Plan, memory: EvidenceBooks, view: View, t: int) -> tupl
 def enough_evidence(
     stopping: object, rule: Plan, memory: EvidenceBooks, view: View, best: int, t: int
 ) -> bool:
-    """min_u E_{L,a}(u; -ξ) >= (K-1)/δ for all a: the challenger first."""
+    """min_u E_{L,a}(u; -ξ) >= (K-1)/δ for all a: the challenger first. L is the arm that will be
+    named: of means that agree but for rounding, what speaks for one need not speak for the other.
+    """
     read(rule, memory, view)
-    leader = find_best(memory)
+    leader = best
     appraise(rule, memory, leader)
     if memory.log[0] < rule.level:
         return False

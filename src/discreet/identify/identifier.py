@@ -78,6 +78,11 @@ class Identifier(Policy):
         return isinstance(self.rule, Halving)
 
     @property
+    def xi(self) -> float:
+        """By how much an answer may be worse than the best arm; 0 for most rows."""
+        return float(getattr(self.rule, "xi", 0.0))
+
+    @property
     def delta_correct(self) -> bool:
         """Whether the answer is proved wrong with at most the probability `risk`, whatever the
         means."""
@@ -140,6 +145,7 @@ class Identifier(Policy):
             "risk": self.delta,
             "delta": self.delta,
             "delta_correct": self.delta_correct,
+            **({"xi": self.xi} if self.xi else {}),
         }
 
     def __str__(self) -> str:

@@ -102,15 +102,17 @@ class IdentifyResult(Record):
 
     @property
     def wrong(self) -> int:
-        """Runs that stopped with an arm that is not best."""
+        """Runs that stopped with an arm that is not best; of a row with `xi`, not within xi of it,
+        but for rounding."""
         import numpy as np
 
-        means = np.array(self.means)
-        return int((self.stopped & (means[self.recommendation] < means.max())).sum())
+        means, margin = np.array(self.means), float(self.policy.get("xi") or 0.0)
+        worse = means.max() - means[self.recommendation]
+        return int((self.stopped & (worse > margin * (1.0 + 1e-9))).sum())
 
     @property
     def error_rate(self) -> float:
-        """Share of runs that stopped with an arm that is not best."""
+        """Share of runs that stopped with a wrong arm."""
         return self.wrong / self.runs if self.runs else math.nan
 
     @property

@@ -98,7 +98,7 @@ def prepared(
     row.setting(law.arms)
     if isinstance(row.rule, Halving):
         limit = max(limit, row.rule.participants or 0)
-    else:
+    elif row.xi == 0.0:
         warn_of_equals(law)
     return row, limit
 

@@ -14,8 +14,9 @@
 """
 
 from .best import probability_of_best
+from .comparisons import Evidence, differences, evidence
 from .ellipsoids import Ellipsoid, ellipsoid
-from .intervals import Evidence, Interval, Intervals, differences, evidence, intervals
+from .intervals import Interval, Intervals, intervals
 from .record import Record, Recording, record_of, recording
 from .within import EpochRecord, limits_within
 

@@ -22,14 +22,17 @@ that acts on it errs: for that take evidence or intervals.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import InvalidArgument
 from ..policies.releases.entries import AGAIN, GAUSSIAN, NONE, PAIR, Noise
 from .record import Batch, PairBlock, Record, record_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable
+
+    from ..checks import Name
+    from ..types import Floats
 
 GRID = 400
 FAR = 400.0
@@ -42,8 +45,8 @@ PRIORS = ("uniform", "jeffreys")
 
 
 def probability_of_best(
-    source: Any, *, prior: str = "uniform", grid: int = GRID, run: int = 0
-) -> dict[Any, float]:
+    source: object, *, prior: str = "uniform", grid: int = GRID, run: int = 0
+) -> dict[Name, float]:
     """P(arm has the highest mean | releases), by arm, for binary outcomes."""
     import numpy as np
 
@@ -66,7 +69,7 @@ def probability_of_best(
     return {name: value / whole for name, value in zip(record.arms, best, strict=True)}
 
 
-def posterior(record: Record, arm: int, prior: str, grid: int) -> NDArray[Any]:
+def posterior(record: Record, arm: int, prior: str, grid: int) -> Floats:
     """The posterior of an arm's mean on the cells of the grid."""
     import numpy as np
 
@@ -86,14 +89,14 @@ def posterior(record: Record, arm: int, prior: str, grid: int) -> NDArray[Any]:
     return _normal(logs)
 
 
-def _normal(logs: NDArray[Any]) -> NDArray[Any]:
+def _normal(logs: Floats) -> Floats:
     import numpy as np
 
     weights = np.exp(logs - logs.max())
     return np.asarray(weights / weights.sum())
 
 
-def pair_logs(u: NDArray[Any], record: Record, arm: int) -> NDArray[Any]:
+def pair_logs(u: Floats, record: Record, arm: int) -> Floats:
     """log ∫ Π ℓ(u, q) dq of an arm's blocks, up to a constant."""
     import numpy as np
     from scipy.special import logsumexp
@@ -107,9 +110,7 @@ def pair_logs(u: NDArray[Any], record: Record, arm: int) -> NDArray[Any]:
     return np.asarray(logsumexp(logs, axis=0))
 
 
-def _block_logs(
-    u: NDArray[Any], share: NDArray[Any], block: PairBlock, noise: Noise, count: Noise
-) -> NDArray[Any]:
+def _block_logs(u: Floats, share: Floats, block: PairBlock, noise: Noise, count: Noise) -> Floats:
     """log ℓ(u, q), by q and u."""
     import numpy as np
     from scipy.special import gammaln
@@ -130,7 +131,7 @@ def _block_logs(
         return np.asarray(top + best + np.log(np.exp(of_share - top) @ np.exp(given - best)))
 
 
-def _given(u: NDArray[Any], answers: int, x: float, noise: Noise) -> NDArray[Any]:
+def _given(u: Floats, answers: int, x: float, noise: Noise) -> Floats:
     """log of Σ_y Bin(y; m, u) g(x - y), with the constants of g left out: the same for every m."""
     import numpy as np
 
@@ -140,7 +141,7 @@ def _given(u: NDArray[Any], answers: int, x: float, noise: Noise) -> NDArray[Any
     return log_likelihood(u, Batch(answers, x), noise)
 
 
-def log_likelihood(u: NDArray[Any], batch: Batch, noise: Noise) -> NDArray[Any]:
+def log_likelihood(u: Floats, batch: Batch, noise: Noise) -> Floats:
     """log ℓ(u) up to a constant."""
     import numpy as np
 
@@ -161,7 +162,7 @@ def log_likelihood(u: NDArray[Any], batch: Batch, noise: Noise) -> NDArray[Any]:
     return _split(u, b, x, epsilon)
 
 
-def _split(u: NDArray[Any], b: int, x: float, epsilon: float) -> NDArray[Any]:
+def _split(u: Floats, b: int, x: float, epsilon: float) -> Floats:
     """The closed form for Laplace noise, in logs."""
     import numpy as np
     from scipy.stats import binom
@@ -176,7 +177,9 @@ def _split(u: NDArray[Any], b: int, x: float, epsilon: float) -> NDArray[Any]:
     return np.asarray(np.logaddexp(below, above))
 
 
-def _near(u: NDArray[Any], b: int, x: float, log_noise: Any, reach: float) -> NDArray[Any]:
+def _near(
+    u: Floats, b: int, x: float, log_noise: Callable[[Floats], Floats], reach: float
+) -> Floats:
     """log Σ_y C(b,y) u^y (1-u)^(b-y) g(x - y) over the y within reach of x, or nearest to it."""
     import numpy as np
     from scipy.special import gammaln, logsumexp
@@ -184,7 +187,7 @@ def _near(u: NDArray[Any], b: int, x: float, log_noise: Any, reach: float) -> ND
     centre = min(max(x, 0.0), float(b))
     low, high = max(0, math.floor(centre - reach)), min(b, math.ceil(centre + reach))
     step = max(1, (high - low) // 4000)  # the terms are smooth on this scale
-    y = np.arange(low, high + 1, step)
+    y = np.arange(low, high + 1, step, dtype=np.float64)
     terms = gammaln(b + 1.0) - gammaln(y + 1.0) - gammaln(b - y + 1.0) + log_noise(y)
     table = terms[:, None] + y[:, None] * np.log(u) + (b - y)[:, None] * np.log1p(-u)
     return np.asarray(logsumexp(table, axis=0))

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..checks import Name
 from ..errors import InvalidArgument
 from .intervals import Interval
 
@@ -29,7 +30,7 @@ class Ellipsoid:
     radius: float
     level: float
 
-    def interval(self, features: Sequence[float], name: Any = None) -> Interval:
+    def interval(self, features: Sequence[float], name: Name | None = None) -> Interval:
         """<a, θ> for features a; all directions hold at once."""
         if len(features) != len(self.centre):
             raise InvalidArgument(

@@ -6,9 +6,8 @@
     end      the same with P = 1: one look, shares that no outcome changes
 
 α = 1 - level is the probability that one arm's interval ever misses its mean; `together=True` takes
-α/K, so that all of them hold at once. A difference μ_a - μ_c has the lower end d with
-min_u E_{a,c}(u; d) = 2/α, its upper end by swapping. Proof: `discreet.identify.evidence`. Of a
-trial in epochs (`trend=True`) arms are compared within epochs alone: `within`.
+α/K, so that all of them hold at once. Proof: `discreet.identify.evidence`. Differences of two arms:
+`comparisons`.
 
 The kind is chosen before the data: a second interval after the first was seen holds for neither.
 """
@@ -19,22 +18,26 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING
 
+from ..checks import Name
 from ..errors import InvalidArgument
 from ..identify.evidence import (
     Tilts,
     class_of,
     enter_as,
     fresh_books,
-    least_pair,
     tilts_for,
 )
 from ..policies.releases.entries import AGAIN, PAIR, Noise
-from .missing import PairOfArms, bounded_batches, bounded_noise, responder_limits
+from .missing import bounded_batches, bounded_noise, responder_limits
 from .record import Batch, Record, check_kind, record_of
 from .tails import chernoff_limits, exact_limits
-from .within import EpochRecord, Within, epochs_of, limits_within
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
 
 LEVEL = 0.95
 HALVINGS = 40
@@ -53,13 +56,14 @@ ABOUT = {
 class Interval:
     """One arm, or the difference of two, in the units of the outcomes."""
 
-    arm: Any
+    arm: Name | None
+    """None for features without a name (`Ellipsoid.interval`)"""
     estimate: float | None
     low: float
     high: float
     size: int
     """outcomes behind it"""
-    against: Any = None
+    against: Name | None = None
     """the other arm of a difference"""
 
     @property
@@ -96,7 +100,7 @@ class Intervals:
     def __getitem__(self, place: int) -> Interval:
         return self.rows[place]
 
-    def of(self, arm: Any) -> Interval:
+    def of(self, arm: Name) -> Interval:
         """The interval of an arm by name."""
         for row in self.rows:
             if row.arm == arm:
@@ -105,7 +109,7 @@ class Intervals:
             "arm", "be one of the arms", arm, f"use one of {[row.arm for row in self.rows]}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         return asdict(self) | {"rows": [asdict(row) for row in self.rows]}
 
@@ -115,7 +119,7 @@ class Intervals:
         head = f"{100.0 * self.level:g} % intervals{about}, {self.kind}, {held}"
         return "\n".join([head, *map(str, self.rows)])
 
-    def plot(self, path: Any = None) -> Any:
+    def plot(self, path: str | Path | None = None) -> Figure:
         """Estimates with their intervals; saved if a path is given."""
         from .pictures import plot_intervals
 
@@ -130,7 +134,7 @@ def check_level(level: float) -> float:
 
 
 def intervals(
-    source: Any,
+    source: object,
     level: float = LEVEL,
     kind: str | None = None,
     *,
@@ -173,7 +177,7 @@ def _with_missing(
         if over == "responders":
             ends = responder_limits(record, arm, alpha)
             if record.history[arm]:
-                estimate = record.estimate(_answered_mean(record, arm))
+                estimate = record.estimate(answered_mean(record, arm))
         else:
             noise = bounded_noise(record)
             lows = []
@@ -187,7 +191,7 @@ def _with_missing(
     return Intervals("anytime", level, together, tuple(rows), over)
 
 
-def _answered_mean(record: Record, arm: int) -> float:
+def answered_mean(record: Record, arm: int) -> float:
     """1/2 + S / clip(R, 1, n)."""
     blocks = record.pairs(arm)
     places = sum(block.size for block in blocks)
@@ -207,17 +211,18 @@ def _kind_of(record: Record, kind: str | None) -> str:
     return kind
 
 
-def books_of(record: Record) -> tuple[Tilts, Any]:
+def books_of(record: Record) -> tuple[Tilts, SimpleNamespace]:
     """The evidence of all arms."""
     if record.recorded.kind == AGAIN:
         raise InvalidArgument(
             "source", "release sums of disjoint batches for evidence that may be watched",
-            "reads that share their rewards (a tree)", "take intervals of the kind 'looks'",
+            "reads that share their rewards (a tree)",
+            "take intervals or differences, which hold at planned looks",
         )  # fmt: skip
     return _books([record.batches(arm) for arm in range(len(record.arms))], record.recorded.noise)
 
 
-def _books(batches: list[list[Batch]], noise: Noise) -> tuple[Tilts, Any]:
+def _books(batches: list[list[Batch]], noise: Noise) -> tuple[Tilts, SimpleNamespace]:
     tilts = tilts_for(noise, interpreted=True)
     books = fresh_books(len(batches), tilts.effects, tilts.classes)
     notes = SimpleNamespace(**{name: array.tolist() for name, array in books.items()})
@@ -244,7 +249,9 @@ def _anytime(record: Record, alpha: float) -> list[tuple[float, float]]:
     return found
 
 
-def _low_end(tilts: Tilts, books: Any, arm: int, level: float, upwards: bool = True) -> float:
+def _low_end(
+    tilts: Tilts, books: SimpleNamespace, arm: int, level: float, upwards: bool = True
+) -> float:
     """U falls and D grows with u: what is refused is an end of [0, 1], the lower one (or upper)."""
     outer = 0.0 if upwards else 1.0
     if books.size[arm] == 0:
@@ -254,7 +261,9 @@ def _low_end(tilts: Tilts, books: Any, arm: int, level: float, upwards: bool = T
     return _bisect(lambda u: log(u) < level, outer, centre)
 
 
-def single_log(tilts: Tilts, books: Any, arm: int, upwards: bool) -> Callable[[float], float]:
+def single_log(
+    tilts: Tilts, books: SimpleNamespace, arm: int, upwards: bool
+) -> Callable[[float], float]:
     """u -> log U(u), or log D(u): `identify.evidence.log_single`, all effects at once."""
     import numpy as np
 
@@ -274,7 +283,7 @@ def single_log(tilts: Tilts, books: Any, arm: int, upwards: bool) -> Callable[[f
     return log
 
 
-def _bisect(inside: Any, outer: float, inner: float) -> float:
+def _bisect(inside: Callable[[float], bool], outer: float, inner: float) -> float:
     """The end of a set that reaches from `inner` towards `outer`, from outside."""
     if inside(outer):
         return outer
@@ -309,187 +318,3 @@ def _planned(record: Record, alpha: float, kind: str) -> list[tuple[float, float
             limits = chernoff_limits(size, total, noise, draws, share)
         found.append(limits)
     return found
-
-
-def differences(
-    source: Any,
-    level: float = LEVEL,
-    *,
-    against: Any = None,
-    together: bool = True,
-    run: int = 0,
-) -> Intervals:
-    """Intervals for the difference of every arm and one other, at any time.
-
-    `against` is the control, by name; without it the arm with the highest estimate. All hold at
-    once unless told: comparing with the best after looking takes that. Where missing outcomes are
-    estimated, of the means of those who answer. Of a trial in epochs (`trend=True`), within them.
-    """
-    epochs = epochs_of(source)
-    if epochs is not None:
-        return _within_epochs(epochs, level, against, together)
-    record = record_of(source, run)
-    count = len(record.arms)
-    alpha = _each(1.0 - check_level(level), count, against, together)
-    compared = _compared(record)
-    means, sizes = compared.means, compared.sizes
-    other = place_of(record, against) if against is not None else means.index(max(means))
-    level_log = math.log(2.0 / alpha)
-    rows = []
-    for arm in range(count):
-        if arm == other:
-            continue
-        ends, estimate = (-1.0, 1.0), None
-        if sizes[arm] and sizes[other]:
-            ends = (
-                compared.least_gap(arm, other, level_log),
-                -compared.least_gap(other, arm, level_log),
-            )
-            estimate = record.gap(means[arm] - means[other])
-        rows.append(
-            Interval(
-                record.arms[arm],
-                estimate,
-                *record.gaps(*ends),
-                sizes[arm] + sizes[other],
-                record.arms[other],
-            )
-        )
-    return Intervals("anytime", level, together, tuple(rows), record.estimand)
-
-
-def _each(alpha: float, arms: int, against: Any, together: bool) -> float:
-    """α of one difference: any two arms may be the ones that are compared, unless the control is
-    named beforehand."""
-    if not together:
-        return alpha
-    return alpha / (arms - 1 if against is not None else arms * (arms - 1) / 2.0)
-
-
-def _within_epochs(record: EpochRecord, level: float, against: Any, together: bool) -> Intervals:
-    """Differences that a shared trend cannot bend; without a control, to the arm whose smallest
-    difference to any other is largest."""
-    arms, width = range(len(record.arms)), record.width
-    alpha = _each(1.0 - check_level(level), len(arms), against, together)
-    if against is not None:
-        other = place_of(record, against)
-    else:
-        ahead = {arm: [Within(record, arm, c).estimate for c in arms if c != arm] for arm in arms}
-        least = [min((x for x in ahead[arm] if x is not None), default=-math.inf) for arm in arms]
-        other = least.index(max(least))
-    rows = []
-    for arm in arms:
-        if arm == other:
-            continue
-        pair = Within(record, arm, other)
-        estimate = None if pair.estimate is None else width * pair.estimate
-        low, high = (width * end for end in limits_within(record, arm, other, alpha))
-        rows.append(Interval(record.arms[arm], estimate, low, high, pair.size, record.arms[other]))
-    return Intervals("anytime", level, together, tuple(rows), "within")
-
-
-class Compared(NamedTuple):
-    """What comparisons of two arms are made of, whatever was released."""
-
-    means: list[float]
-    """as they are released; -inf where there is none"""
-    sizes: list[int]
-    least_gap: Callable[[int, int, float], float]
-    """the largest d up to which μ_a - μ_c <= d is refused at a level"""
-    least_log: Callable[[int, int, float], float]
-    """min_u log E_{a,c}(u; d)"""
-
-
-def _compared(record: Record) -> Compared:
-    arms = range(len(record.arms))
-    if record.recorded.kind == PAIR:
-        sizes = [sum(block.size for block in record.pairs(arm)) for arm in arms]
-        return Compared(
-            [_answered_mean(record, arm) if sizes[arm] else -math.inf for arm in arms], sizes,
-            lambda a, c, level: PairOfArms(record, a, c).least_gap(level),
-            lambda a, c, d: PairOfArms(record, a, c).least(d, d),
-        )  # fmt: skip
-    tilts, books = books_of(record)
-
-    def least_log(better: int, worse: int, d: float) -> float:
-        start = min(max(books.total[worse] / books.size[worse], 0.0), 1.0)
-        return least_pair(tilts, books, better, worse, d, start, -math.inf)
-
-    return Compared(
-        [books.total[a] / books.size[a] if books.size[a] else -math.inf for a in arms],
-        books.size,
-        lambda a, c, level: _least_gap(tilts, books, a, c, level),
-        least_log,
-    )
-
-
-def place_of(record: Record | EpochRecord, arm: Any) -> int:
-    """The number of an arm."""
-    if arm not in record.arms:
-        raise InvalidArgument("arm", "be one of the arms", arm, f"use one of {list(record.arms)}")
-    return record.arms.index(arm)
-
-
-def _least_gap(tilts: Tilts, books: Any, better: int, worse: int, level: float) -> float:
-    """The largest d that the evidence refuses: min_u E_{a,c}(u; d) falls with d."""
-    start = min(max(books.total[worse] / books.size[worse], 0.0), 1.0)
-
-    def refused(d: float) -> bool:
-        return least_pair(tilts, books, better, worse, d, start, level) >= level
-
-    low, high = -1.0, 1.0
-    if not refused(low):
-        return low
-    for _ in range(HALVINGS // 2 + 5):
-        middle = 0.5 * (low + high)
-        if refused(middle):
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """How strongly the releases speak for "arm is better than against", whenever it is looked at.
-
-    `value` is an e-value: its mean is at most 1 if that is not so. `p_value` is 1 over it, and is
-    ever below α with probability at most α (Ville): the smallest one that was seen may be quoted.
-    """
-
-    arm: Any
-    against: Any
-    value: float
-    p_value: float
-
-
-def evidence(source: Any, arm: Any, against: Any, *, margin: float = 0.0, run: int = 0) -> Evidence:
-    """The evidence that an arm beats another by more than `margin`, to be watched at any time."""
-    epochs = epochs_of(source)
-    if epochs is not None:
-        return _evidence_within(epochs, arm, against, margin)
-    record = record_of(source, run)
-    shift = min(record.shift(margin), 1.0)
-    better, worse = _two_arms(record, arm, against)
-    compared = _compared(record)
-    if not (compared.sizes[better] and compared.sizes[worse]):
-        return Evidence(arm, against, 1.0, 1.0)
-    return _worth(arm, against, compared.least_log(better, worse, shift))
-
-
-def _evidence_within(record: EpochRecord, arm: Any, against: Any, margin: float) -> Evidence:
-    better, worse = _two_arms(record, arm, against)
-    shift = min(max(margin / record.width, -1.0), 1.0)
-    return _worth(arm, against, Within(record, better, worse).log(shift))
-
-
-def _two_arms(record: Record | EpochRecord, arm: Any, against: Any) -> tuple[int, int]:
-    better, worse = place_of(record, arm), place_of(record, against)
-    if better == worse:
-        raise InvalidArgument("against", "be another arm", against, "name the control")
-    return better, worse
-
-
-def _worth(arm: Any, against: Any, log: float) -> Evidence:
-    value = math.exp(min(log, 700.0))
-    return Evidence(arm, against, value, min(1.0, math.exp(-log)) if log < 700.0 else 0.0)

@@ -38,7 +38,7 @@ intervals of u from below, and an end is reached by steps that are refused as a 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..identify.evidence import Tilts, class_of, tilts_for
 from ..policies.releases.entries import GAUSSIAN, LAPLACE, Noise
@@ -47,9 +47,7 @@ from .record import Batch, PairBlock, Record
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[Any]
+    from ..types import Floats
 
 FINEST, FINEST_GAP = 1e-6, 2e-5
 """Steps of u, and of a difference, that are not halved any more."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from .intervals import Intervals
 
 
-def plot_intervals(found: Intervals, path: str | Path | None = None) -> Any:
+def plot_intervals(found: Intervals, path: str | Path | None = None) -> Figure:
     """One line an arm, the estimate as a dot; saved if a path is given."""
     from matplotlib.figure import Figure
 
@@ -24,7 +26,7 @@ def plot_intervals(found: Intervals, path: str | Path | None = None) -> Any:
         if row.estimate is not None:
             axes.plot([row.estimate], [place], "o", color="C0")
     axes.set_yticks(range(len(rows)), names)
-    axes.invert_yaxis()
+    axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlabel(f"{100.0 * found.level:g} % intervals{ABOUT[found.estimand]} ({found.kind})")
     if any(row.against is not None for row in rows):
         axes.axvline(0.0, color="0.7", linewidth=0.8)

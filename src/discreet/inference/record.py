@@ -17,12 +17,13 @@ and for pairs [size, S, R, draws]: places of a block, Σ r (y - 1/2) and Σ r wi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+from ..checks import Name
 from ..errors import DiscreetError, InvalidArgument
-from ..policies import Policy, Setting
+from ..policies import Policy, Setting, View
 from ..policies.releases.entries import (
     AGAIN,
     ALL,
@@ -65,7 +66,7 @@ class Recording(Entries):
     count: Noise | None = None
     """of a pair: the noise of the number of answers"""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         noises = {"noise": self.noise, "count": self.count}
         return asdict(self) | {k: None if v is None else v._asdict() for k, v in noises.items()}
@@ -122,7 +123,12 @@ def pair_recording(noise: Noise, count: Noise, step: float) -> Recording:
 
 
 def note(
-    recorded: Recording, history: History, arm: int, releases: Sequence[int], view: Any, memory: Any
+    recorded: Recording,
+    history: History,
+    arm: int,
+    releases: Sequence[int],
+    view: View,
+    memory: object,
 ) -> None:
     """Enter the last release of an arm into the history; all of it is public."""
     size, value, number = int(view.size[arm]), float(view.value[arm]), releases[arm]
@@ -159,7 +165,7 @@ def _note_batch(own: list[list[float]], size: int, value: float, kind: str) -> N
     own.append([size, value])
 
 
-def _note_together(history: History, step: int, view: Any) -> None:
+def _note_together(history: History, step: int, view: View) -> None:
     """At powers of two of all releases a block of every arm ends."""
     if not _is_power(step):
         return
@@ -203,7 +209,7 @@ class Record:
     """All that intervals may be made of."""
 
     recorded: Recording
-    arms: tuple[Any, ...]
+    arms: tuple[Name, ...]
     history: tuple[tuple[tuple[float, ...], ...], ...]
     outcome_range: tuple[float, float] = (0.0, 1.0)
     kind: str = "auto"
@@ -327,7 +333,7 @@ class Record:
 
     # --- as JSON ----------------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         return {
             "recorded": self.recorded.to_dict(),
@@ -349,7 +355,9 @@ class Record:
         )  # fmt: skip
 
 
-def frozen(history: Sequence[Sequence[Sequence[float]]]) -> tuple[Any, ...]:
+def frozen(
+    history: Sequence[Sequence[Sequence[float]]],
+) -> tuple[tuple[tuple[float, ...], ...], ...]:
     """A history as tuples."""
     return tuple(
         tuple((int(entry[0]), *(float(value) for value in entry[1:])) for entry in arm)
@@ -357,14 +365,15 @@ def frozen(history: Sequence[Sequence[Sequence[float]]]) -> tuple[Any, ...]:
     )
 
 
-def record_of(source: Any, run: int = 0) -> Record:
+def record_of(source: object, run: int = 0) -> Record:
     """The public record of a trial, of a rehearsal, of a report, of a run of a simulated result
     (which is played again), or as it is. A source that has none says why."""
     if isinstance(source, Record):
         return checked(source)
     found = source.get("record") if isinstance(source, Mapping) else getattr(source, "record", None)
-    if callable(getattr(source, "public_record", None)):
-        found = source.public_record()
+    show = getattr(source, "public_record", None)
+    if callable(show):
+        found = show()
     if isinstance(found, Mapping):
         found = Record.from_dict(found)
     if found is None and all(hasattr(source, name) for name in ("run", "pulls", "law")):
@@ -391,7 +400,7 @@ def checked(record: Record) -> Record:
     )  # fmt: skip
 
 
-def _why_silent(source: Any) -> str:
+def _why_silent(source: object) -> str:
     """Why a trial, a rehearsal or a report has no record, by name."""
     if epochs_of(source) is not None:
         return " (its arms are compared within epochs alone: take differences(...))"
@@ -399,10 +408,11 @@ def _why_silent(source: Any) -> str:
         silence = source.get("silence")
         return f" ({silence})" if isinstance(silence, str) else ""
     policy, arms = getattr(source, "policy", None), getattr(source, "arms", None)
-    if not isinstance(policy, Policy) or not isinstance(arms, tuple):
+    report: Callable[[], Mapping[str, int | None]] | None = getattr(source, "report", None)
+    if not isinstance(policy, Policy) or not isinstance(arms, tuple) or report is None:
         return ""
     try:
-        found = recording(policy, policy.setting(len(arms)))
+        found = recording(policy, policy.setting(len(arms), report().get("horizon")))
     except DiscreetError:
         return ""
     if isinstance(found, Silence):

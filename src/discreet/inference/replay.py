@@ -21,10 +21,10 @@ from ..policies.releases.entries import LAST, Silence
 from ..policies.step import FINISHED, STARVED
 from ..simulator.results import Result
 from ..simulator.runs import DECISIONS, FinitePlayer, Simulation
-from .record import History, Record, frozen, note, recording
+from .record import History, Record, Recording, frozen, note, recording
 
 
-def replayed(result: Any, run: int = 0, policy: Policy | None = None) -> Record:
+def replayed(result: object, run: int = 0, policy: Policy | None = None) -> Record:
     """The public record of the run in the `run`-th place of a result. `policy` is needed for a row
     that is not of the catalogue."""
     if not isinstance(result, Result | IdentifyResult):
@@ -39,7 +39,7 @@ def replayed(result: Any, run: int = 0, policy: Policy | None = None) -> Record:
     if not isinstance(policy, Policy):
         raise _not_finite(result)
     law = law_from_dict(result.law)
-    work: Any
+    work: Identification | Simulation
     if isinstance(policy, Identifier):
         assert isinstance(result, IdentifyResult)
         if policy.delta is None and result.risk is not None:
@@ -60,8 +60,10 @@ def replayed(result: Any, run: int = 0, policy: Policy | None = None) -> Record:
     binary = law.name == "bernoulli"
     bounds = law.bounds
     bounded = bounds is not None and bounds[0] >= 0.0 and bounds[1] <= 1.0
-    played = _identified if isinstance(policy, Identifier) else _simulated
-    history = played(work, recorded)
+    if isinstance(work, Identification):
+        history = _identified(work, recorded)
+    else:
+        history = _simulated(work, recorded)
     if not (work.pulls[0] == result.pulls[place]).all():
         raise InvalidArgument(
             "source", "come out the same when it is played again", f"run {run} of {result.name}",
@@ -71,14 +73,14 @@ def replayed(result: Any, run: int = 0, policy: Policy | None = None) -> Record:
     return Record(recorded, arms, frozen(history), binary=binary, bounded=bounded)
 
 
-def _not_finite(result: Any) -> InvalidArgument:
+def _not_finite(result: object) -> InvalidArgument:
     return InvalidArgument(
         "source", "be a result of simulate or identify on finite arms", type(result).__name__,
         "for arms with features see `ellipsoid`; for late outcomes use a Trial or its report",
     )  # fmt: skip
 
 
-def _simulated(work: Simulation, recorded: Any) -> History:
+def _simulated(work: Simulation, recorded: Recording) -> History:
     player = FinitePlayer(work)
     begun = player.begin(0)
     memory, view, course = player.state.memory, player.state.public, player.course
@@ -95,7 +97,7 @@ def _simulated(work: Simulation, recorded: Any) -> History:
     return history
 
 
-def _identified(work: Identification, recorded: Any) -> History:
+def _identified(work: Identification, recorded: Recording) -> History:
     player = IdentifyPlayer(work)
     begun, course, seen = player.begin(0), player.course, [0]
 

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..identify.chernoff import deviation, law_of
 from ..policies.releases.entries import GAUSSIAN, LAPLACE, Noise
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike
+
+    from ..types import Floats
 
 NEGLIGIBLE = 45.0
 """e^-45: noise beyond it is left out of no tail, it is counted as if it always were there."""
@@ -26,7 +28,7 @@ WIDEST = 400_000
 """Values of a binomial sum that are added up; a wider noise is bounded instead."""
 
 
-def laplace_tail(y: Any, scale: float, draws: int) -> NDArray[Any]:
+def laplace_tail(y: ArrayLike, scale: float, draws: int) -> Floats:
     """P(Y_k >= y) of the sum of k Laplace draws."""
     import numpy as np
     from scipy.special import gammaincc, gammaln
@@ -40,7 +42,7 @@ def laplace_tail(y: Any, scale: float, draws: int) -> NDArray[Any]:
     return np.asarray(np.where(y >= 0.0, upper, 1.0 - upper))
 
 
-def noise_tail(noise: Noise, draws: int) -> tuple[Callable[[Any], NDArray[Any]], float]:
+def noise_tail(noise: Noise, draws: int) -> tuple[Callable[[ArrayLike], Floats], float]:
     """y -> P(Y_k >= y), and a y beyond which that is negligible."""
     import numpy as np
     from scipy.special import ndtr

@@ -47,12 +47,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..checks import Name
 from ..policies.releases.entries import LAPLACE, Noise
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[Any]
+    from ..types import Floats
 
 LARGEST, RATIO, EFFECTS = 0.5, 1.5, 16
 """Gaps that the mixture is made for: 0.5 to 0.001."""
@@ -66,13 +65,13 @@ Cells = tuple[tuple[tuple[int, float | None], ...], ...]
 class EpochRecord:
     """All that differences within epochs may be made of."""
 
-    arms: tuple[Any, ...]
+    arms: tuple[Name, ...]
     cells: Cells
     """of epochs that were not cut short"""
     noise: Noise
     outcome_range: tuple[float, float] = (0.0, 1.0)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         cells = [[list(cell) for cell in epoch] for epoch in self.cells]
         return asdict(self) | {
@@ -96,12 +95,13 @@ class EpochRecord:
         return self.outcome_range[1] - self.outcome_range[0]
 
 
-def epochs_of(source: Any) -> EpochRecord | None:
+def epochs_of(source: object) -> EpochRecord | None:
     """The cells of a trial in epochs, of its rehearsal or of its report; None of anything else."""
     if isinstance(source, EpochRecord):
         return source
-    if callable(getattr(source, "public_epochs", None)):
-        found: EpochRecord | None = source.public_epochs()
+    show = getattr(source, "public_epochs", None)
+    if callable(show):
+        found: EpochRecord | None = show()
         return found
     trend = source.get("trend") if isinstance(source, Mapping) else None
     data = trend.get("record") if isinstance(trend, Mapping) else None

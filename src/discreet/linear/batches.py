@@ -1,7 +1,8 @@
 """Batches of participants: noisy sums of each, for Thompson sampling with contexts.
 
 Each participant is in one batch, a batch is released once, and adding up releases is free: a run
-costs what one release costs, without a tree. Batches end when public counts say so.
+costs what one release costs, without a tree. Batches end when public counts say so. What a release
+counts for is the rule's business (`linear.thompson`): it sees noisy numbers alone.
 
 **Blocks.** Σ x x' and Σ x r are kept for the whole parameter (one block of d features), or, with K
 treatments that share nothing, for each arm: K blocks of m features, where arm k's action has the
@@ -58,9 +59,22 @@ class BatchView(NamedTuple):
     """What is public: flat arrays, blocks side by side; numbers have one entry."""
 
     matrix: Floats
-    """Σ x x' of every block: released, or where contexts are public itself"""
+    """Σ x x' of the last batch, every block: released, or where contexts are public itself, of the
+    batch under way"""
     noisy: Floats
-    """released Σ x r"""
+    """released Σ x r of the last batch"""
+    gram: Floats
+    """weighted sum of `matrix` over batches"""
+    moment: Floats
+    """weighted sum of `noisy` over batches"""
+    error: Floats
+    """variance of the noise in each entry of `moment`, block by block"""
+    blur: Floats
+    """variance of the noise on the diagonal of `gram`, block by block"""
+    mass: Floats
+    """Σ g tr(matrix) over batches with weights g, block by block"""
+    square: Floats
+    """Σ g² tr(matrix)"""
     estimate: Floats
     """θ~"""
     root: Floats
@@ -81,6 +95,8 @@ class BatchView(NamedTuple):
     """standard deviations that `inverse` is to be multiplied with"""
     releases: Integers
     """releases so far"""
+    taken: Integers
+    """releases that are in the weighted sums"""
     rounds: Integers
     """rounds so far"""
     until: Integers
@@ -150,11 +166,15 @@ def follow_public(
 
 @dataclass(frozen=True)
 class PrivateBatches(RoundSchedule):
-    """Batches that end at t₁ = `first`, t₂ = ceil(ratio t₁), …; `first` = 0 stands for 8d."""
+    """Batches that end at t₁ = `first`, t₂ = ceil(ratio t₁), …
+
+    `first` = 0 stands for `each` participants per arm, at most half of all, or without that for 8d.
+    """
 
     first: int = 0
     ratio: float = 1.5
     blocks: str = "shared"
+    each: int = 0
     private_contexts: ClassVar[bool] = True
     name: ClassVar[str] = "growing batches"
     follow: ClassVar[Function] = staticmethod(follow_count)
@@ -162,12 +182,18 @@ class PrivateBatches(RoundSchedule):
     def __post_init__(self) -> None:
         if self.first != 0:
             check_length("first", self.first, "use for example first=500")
+        if self.each != 0:
+            check_length("each", self.each, "use for example each=200")
         ratio = amount("ratio", self.ratio, infinite=False, fix="use ratio=1.5")
         if not 1.0 < ratio <= 1000.0:
             raise InvalidArgument("ratio", "be above 1 and at most 1000", self.ratio, "use 1.5")
 
     def parameters(self, setting: LinearSetting) -> Batches:
         first = self.first or FIRST_ROUNDS * setting.dimension
+        if self.each and not self.first:
+            first = self.each * setting.arms
+            if setting.horizon is not None:
+                first = min(first, max(1, setting.horizon // 2))
         return Batches(first, float(self.ratio), *size_of(self.blocks, setting))
 
 
@@ -200,7 +226,7 @@ class Totals(NamedTuple):
 
 
 class MatrixNoise(NamedTuple):
-    """Range of rewards and its middle, blocks, noise on diagonal, elsewhere and vector; units."""
+    """Range of rewards and its middle, blocks, noise on diagonal, elsewhere and vector; steps."""
 
     low: float
     high: float
@@ -263,7 +289,7 @@ def collect_matrices(
 def publish_matrices(
     release: MatrixNoise, ledger: Totals, view: BatchView, dimension: int, rng: Generator
 ) -> None:
-    """The sums of the batch with noise, added to the earlier releases."""
+    """The sums of the batch with noise."""
     size = release.size
     for block in range(release.blocks):
         place = block * size * size
@@ -272,17 +298,17 @@ def publish_matrices(
                 scale = release.diagonal if i == j else release.other
                 here = place + i * size + j
                 noisy = (ledger.matrix[here] + noise(scale, rng)) / release.matrix_unit
-                view.matrix[here] += noisy
+                view.matrix[here] = noisy
                 if i != j:
-                    view.matrix[place + j * size + i] += noisy
+                    view.matrix[place + j * size + i] = noisy
                 ledger.matrix[here] = 0
             here = block * size + i
-            view.noisy[here] += (
+            view.noisy[here] = (
                 ledger.vector[here] + noise(release.vector, rng)
             ) / release.vector_unit
             ledger.vector[here] = 0
-    view.variance[0] += (release.vector / release.vector_unit) ** 2
-    view.spread[0] += (release.diagonal / release.matrix_unit) ** 2
+    view.variance[0] = (release.vector / release.vector_unit) ** 2
+    view.spread[0] = (release.diagonal / release.matrix_unit) ** 2
     view.releases[0] += 1
 
 
@@ -315,7 +341,7 @@ class RangedRelease(RoundRelease):
         return (float(self.low), float(self.high))
 
     def centre(self, grid: Grid) -> float:
-        """The middle of the range, in units; on whole numbers the one below it."""
+        """The middle of the range, in steps; on whole numbers the one below it."""
         low, high = grid.reward(float(self.low)), grid.reward(float(self.high))
         return (low + high) // 2 if grid.source.secure else (low + high) / 2
 
@@ -351,6 +377,11 @@ class BatchMatrices(RangedRelease):
     def half(self) -> float:
         """h: rewards lie within h of the middle of their range."""
         return (float(self.high) - float(self.low)) / 2.0
+
+    @property
+    def vector_sd(self) -> float:
+        """Standard deviation of the noise on every entry of Σ x r."""
+        return Gaussian.calibrated(self.budget, batch_sensitivity(self.half, self.ratio)).scale
 
     def grid(self, longest: float) -> Grid:
         """Whole numbers for a live trial; contexts are scaled into the unit ball."""
@@ -403,7 +434,7 @@ class Vectors(NamedTuple):
 
 
 class VectorNoise(NamedTuple):
-    """Range of rewards and its middle, blocks, noise per length in the 1-norm, unit."""
+    """Range of rewards and its middle, blocks, noise per length in the 1-norm, steps of 1."""
 
     low: float
     high: float
@@ -437,12 +468,12 @@ def collect_vectors(
 def publish_vectors(
     release: VectorNoise, ledger: Vectors, view: BatchView, dimension: int, rng: Generator
 ) -> None:
-    """The sums of the batch with Laplace noise, added to the earlier releases."""
+    """The sums of the batch with Laplace noise."""
     scale = release.scale * ledger.longest[0]
     for i in range(release.blocks * release.size):
-        view.noisy[i] += (ledger.vector[i] + noise(scale, rng)) / release.unit
+        view.noisy[i] = (ledger.vector[i] + noise(scale, rng)) / release.unit
         ledger.vector[i] = 0
-    view.variance[0] += 2.0 * (scale / release.unit) ** 2
+    view.variance[0] = 2.0 * (scale / release.unit) ** 2
     ledger.longest[0] = 0
     view.releases[0] += 1
 

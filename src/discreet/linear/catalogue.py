@@ -10,6 +10,7 @@ those whose names begin with `jdp` protect contexts and rewards (joint DP).
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 from ..checks import one_of
@@ -169,6 +170,10 @@ def _jdp_linucb(
     return EachRoundPrivately(), release, ShiftedOptimism(release, failure, norm, sd)
 
 
+WEIGHT = 0.3
+"""ω, by which releases of little information count for less; 0 for plain sums."""
+
+
 @row("jdp-ts", *GAUSSIAN, reference="riyazat2026")
 def _jdp_ts(
     budget: Budget,
@@ -177,56 +182,73 @@ def _jdp_ts(
     ridge: float = RIDGE,
     width: float = 1.0,
     norm: float = 1.0,
+    weight: float = WEIGHT,
     low: float = -1.0,
     high: float = 1.0,
 ) -> Parts:
     """Thompson sampling under joint DP"""
     release = BatchMatrices(budget, low, high)
-    return PrivateBatches(first, ratio), release, BatchThompson(release, ridge, width, norm)
+    rule = BatchThompson(release, ridge, width, norm, weight=weight)
+    return PrivateBatches(first, ratio), release, rule
 
 
-BLOCK_START = 500
-"""Participants who are assigned at random."""
+BLOCK_START = 50
+"""Participants per arm who are assigned at random, without noise."""
+START_BY_NOISE = 35.0
+"""And for each standard deviation of the noise on Σ x r, per range of the rewards."""
 BLOCK_PRIOR = 0.3
 """Standard deviation of an arm's parameters before anything is known, per range of the rewards."""
+
+
+def block_start(sd: float) -> int:
+    """Participants per arm in the first batch."""
+    return BLOCK_START + math.ceil(START_BY_NOISE * sd)
 
 
 @row("blocks-ts", Pure, reference="riyazat2026")
 def _blocks_ts(
     budget: Pure,
-    first: int = BLOCK_START,
+    first: int = 0,
     ratio: float = 2.0,
     ridge: float = RIDGE,
-    width: float = 0.5,
+    width: float = 0.4,
     prior: float = BLOCK_PRIOR,
+    weight: float = WEIGHT,
     low: float = 0.0,
     high: float = 1.0,
 ) -> Parts:
     """Thompson sampling, a block of features per arm"""
     release = LaplaceBlocks(budget.epsilon, low, high)
     rule = PublicBlockThompson(
-        release, ridge, width, lift=0.0, sd=(high - low) / 2, prior=prior * (high - low)
-    )
-    return PublicBatches(first, ratio, "disjoint"), release, rule
+        release, ridge, width, lift=0.0, sd=(high - low) / 2, prior=prior * (high - low),
+        weight=weight,
+    )  # fmt: skip
+    # of four features in the unit ball, whose 1-norm is at most 2
+    each = block_start(2.0 * math.sqrt(2.0) / budget.epsilon)
+    return PublicBatches(first, ratio, "disjoint", each), release, rule
 
 
 @row("jdp-blocks-ts", *GAUSSIAN, reference="riyazat2026")
 def _jdp_blocks_ts(
     budget: Budget,
-    first: int = BLOCK_START,
+    first: int = 0,
     ratio: float = 2.0,
     ridge: float = 1.0,
-    width: float = 0.35,
+    width: float = 0.4,
     prior: float = BLOCK_PRIOR,
     norm: float = 0.5,
     noise_ratio: float = 4.0,
+    weight: float = WEIGHT,
     low: float = 0.0,
     high: float = 1.0,
 ) -> Parts:
     """Thompson sampling under joint DP, a block of features per arm"""
-    release = BatchMatrices(budget, low, high, noise_ratio, "disjoint")
+    span = high - low
+    ratio_here = noise_ratio / span**2 if span > 0 else noise_ratio  # refused with the range
+    release = BatchMatrices(budget, low, high, ratio_here, "disjoint")
     rule = BlockThompson(
-        release, ridge, width, norm * (high - low), lift=0.0, sd=(high - low) / 2,
-        prior=prior * (high - low),
+        release, ridge, width, norm * span, lift=0.0, sd=span / 2, prior=prior * span,
+        weight=weight,
     )  # fmt: skip
-    return PrivateBatches(first, ratio, "disjoint"), release, rule
+    each = block_start(release.vector_sd / span)
+    return PrivateBatches(first, ratio, "disjoint", each), release, rule

@@ -1,10 +1,10 @@
-"""The units of vectors and rewards, and the noise that hides their products.
+"""The steps of vectors and rewards, and the noise that hides their products.
 
 A live trial counts in whole numbers, so that sums are exact:
-    feature = longest/2^20 units,   reward = max(|low|, |high|)/2^20 units.
+    a step of features is longest/2^20,   one of rewards max(|low|, |high|)/2^20.
 A float grid betrays the value under the noise (Mironov 2012). On whole numbers a sum Σ a r is
 exact, its sensitivity is computed exactly, and discrete noise hides it. Simulations count in
-floats, where a unit is 1 (`FLOATS`). The grid's source says which of the two it is.
+floats, where a step is 1 (`FLOATS`). The grid's source says which of the two it is.
 
 >>> grid = Grid(longest=2.0, low=0.0, high=1.0)
 >>> grid.features([1.0, -2.0]), grid.reward(0.5)
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 ROOM = 1.0 + 1e-12
 """Makes up for the rounding of a product of a noise scale and a length, or a root."""
 ENTRY = RESOLUTION * RESOLUTION
-"""Units of a product of 1 of two numbers in [-1, 1], in a live trial."""
+"""Steps of a product of 1 of two numbers in [-1, 1], in a live trial."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Units for actions up to a length, and for rewards in a range."""
+    """Steps for actions up to a length, and for rewards in a range."""
 
     longest: float = 1.0
     low: float = -1.0
@@ -43,22 +43,22 @@ class Grid:
 
     @property
     def feature_step(self) -> float:
-        """A unit of features."""
+        """A step of features."""
         return self.longest / RESOLUTION if self.source.secure else 1.0
 
     @property
     def reward_step(self) -> float:
-        """A unit of rewards."""
+        """A step of rewards."""
         return max(abs(self.low), abs(self.high)) / RESOLUTION if self.source.secure else 1.0
 
     @property
     def unit(self) -> float:
-        """Units of a product of a feature of 1 and a reward of 1."""
+        """Steps of a product of a feature of 1 and a reward of 1."""
         return 1.0 / (self.feature_step * self.reward_step)
 
     @property
     def entry(self) -> float:
-        """Units of a product of 1 inside the unit ball."""
+        """Steps of a product of 1 inside the unit ball."""
         return float(ENTRY) if self.source.secure else 1.0
 
     @property
@@ -67,7 +67,7 @@ class Grid:
         return ROOM if self.source.secure else 1.0
 
     def features(self, values: Iterable[float]) -> list[int]:
-        """Features in units."""
+        """Features in steps."""
         if not self.source.secure:
             return list(values)  # type: ignore[arg-type]  # floats, in simulations
         step = self.feature_step
@@ -79,7 +79,7 @@ class Grid:
         return [feature * step for feature in features]
 
     def reward(self, value: float) -> int:
-        """A reward in units."""
+        """A reward in steps."""
         if not self.source.secure:
             return value  # type: ignore[return-value]  # a float, in simulations
         return round(value / self.reward_step)
@@ -89,7 +89,7 @@ class Grid:
         return zeros(size, self.source)
 
     def scale_per_length(self, budget: Budget, low: float, high: float) -> float:
-        """σ, in units, of noise on Σ a r, for an action whose length is one unit of features.
+        """σ, in steps, of noise on Σ a r, for an action whose length is one step of features.
 
         One reward moves the sum by (r - r') a, at most the span of the rewards times ||a||.
         """
@@ -102,8 +102,8 @@ class Grid:
         return secure.vector_gaussian_scale(budget, span * RESOLUTION) / RESOLUTION * ROOM
 
     def laplace_scale_per_length(self, epsilon: float, low: float, high: float) -> float:
-        """Scale, in units, of Laplace noise on Σ a r, for an action whose features add up, without
-        signs, to one unit: one reward moves the sum by the span of the rewards times ||a||_1."""
+        """Scale, in steps, of Laplace noise on Σ a r, for an action whose features add up, without
+        signs, to one step: one reward moves the sum by the span of the rewards times ||a||_1."""
         if not self.source.secure:
             return Laplace.calibrated(Pure(epsilon), high - low).scale
         from ..privacy import secure
@@ -112,7 +112,7 @@ class Grid:
         return secure.laplace_scale(epsilon, span * RESOLUTION) / RESOLUTION * ROOM
 
     def laplace_scale(self, epsilon: float, moved: float, levels: int) -> float:
-        """Scale, in units of an entry, of Laplace noise on `levels` sums, each of which one
+        """Scale, in steps of an entry, of Laplace noise on `levels` sums, each of which one
         participant moves by at most `moved`."""
         if not self.source.secure:
             return levels * Laplace.calibrated(Pure(epsilon), moved).scale

@@ -13,15 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..compiled import Floats, Function, Integers, Kernel, open_slot
-from ..policies.step import FINISHED, PAUSED, STARVED
+from ..policies.step import FINISHED, PAUSED, STARVED, State, fresh_state
 from ..privacy.source import SIMULATED
 from ..simulator.loop import Curve
 from .algebra import dot
+from .contexts import offer_normal
 from .row import RoundPolicy
-from .view import LinearView
+from .rules import choose_optimistic
+from .view import LinearSetting, LinearView
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -97,15 +99,31 @@ def fresh_course(arms: int, dimension: int) -> Course:
     )  # fmt: skip
 
 
+def simulated_state(policy: RoundPolicy, setting: LinearSetting) -> State:
+    """A run that has not begun, for `loop_kernel`: with room for the indices of all actions."""
+    import numpy as np
+
+    state = fresh_state(policy, setting)
+    if policy.rule.choose is not choose_optimistic:
+        return state
+    view = cast("LinearView", state.public)
+    room = np.zeros(max(len(view.work), setting.arms))
+    return state._replace(public=view._replace(work=room))
+
+
 @lru_cache(maxsize=64)
 def loop_kernel(policy: RoundPolicy, offer: Function, pay: Function) -> Kernel:
     """The loop with a policy and a problem filled in."""
-    release = policy.release
+    from ..draws import is_known
+    from .wide import choose_wide, offer_normal_wide
+
+    release, choose = policy.release, policy.rule.choose
+    offer = offer_normal_wide if offer is offer_normal and is_known() else offer
     return Kernel(
         run,
         offer=offer,
         pay=pay,
-        choose=policy.rule.choose,
+        choose=Kernel(choose_wide).inlined() if choose is choose_optimistic else choose,
         update=policy.rule.update,
         follow=policy.schedule.follow,
         collect=release.kernel(release.collect, SIMULATED),

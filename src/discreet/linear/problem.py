@@ -101,8 +101,8 @@ class SignRewards(Rewards):
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
 
     def law(self, means: list[float]) -> Law:
-        chances = [min(max((1.0 + mean) / 2.0, 0.0), 1.0) for mean in means]
-        return TwoPoint(-1.0, 1.0, chances)
+        upper = [min(max((1.0 + mean) / 2.0, 0.0), 1.0) for mean in means]
+        return TwoPoint(-1.0, 1.0, upper)
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ class Noise(NamedTuple):
     """Clipping range, noise per length of an action, and the length that is reckoned with.
 
     `assumed` is 0 where the longest action of an episode is to be computed. A product of a feature
-    of 1 and a reward of 1 is `unit` units.
+    of 1 and a reward of 1 is `unit` steps.
     """
 
     low: float

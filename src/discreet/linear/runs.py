@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from ..errors import InvalidArgument
 from ..policies.policy import served
-from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
+from ..policies.step import FINISHED, STARVED, parts_of
 from ..simulator.loop import Curve
 from ..simulator.results import Comparison, Result
 from ..simulator.runs import DECISIONS, Asked, compared, listed
@@ -29,7 +29,7 @@ from .catalogue import LinearRow
 from .contexts import FixedActions
 from .design import Design
 from .episodes import EpisodePlayer, in_episodes
-from .loop import fresh_course, loop_kernel
+from .loop import fresh_course, loop_kernel, simulated_state
 from .phased import PhasedPlayer
 from .problem import LinearProblem
 from .row import LinearPolicy, PhasedPolicy, RoundPolicy
@@ -133,7 +133,7 @@ class RoundPlayer(Player):
         setting = work.setting
         self.work, self.policy = work, policy
         self.loop: Callable[..., int] | None = None
-        self.parts, self.state = parts_of(policy, setting), fresh_state(policy, setting)
+        self.parts, self.state = parts_of(policy, setting), simulated_state(policy, setting)
         self.course = fresh_course(setting.arms, setting.dimension)
         super().__init__(*self.state, self.course)
 
@@ -161,7 +161,7 @@ class RoundPlayer(Player):
         return False
 
 
-class LinearWork(RegretWork):
+class LinearWork(RegretWork[LinearPolicy, LinearProblem]):
     """All runs of one linear policy."""
 
     def __init__(

@@ -51,7 +51,7 @@ class TreeRows(NamedTuple):
 class TreeNoise(NamedTuple):
     """Levels of a tree; noise of a node on the diagonal of zz', elsewhere in it, and in zr.
 
-    An entry of 1 is `unit` units.
+    An entry of 1 is `unit` steps.
     """
 
     levels: int
@@ -73,7 +73,7 @@ def into_ball(row: Floats, dimension: int) -> None:
 
 
 def into_whole_ball(row: list[int], dimension: int) -> None:
-    """The same on whole units, towards zero: the ball is never left, not by rounding either."""
+    """The same in whole steps, towards zero: the ball is never left, not by rounding either."""
     square = sum(feature * feature for feature in row[:dimension])
     if square > ENTRY:
         above = math.isqrt(square) + 1

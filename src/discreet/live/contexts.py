@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 from ..checks import Unshown, count
 from ..compiled import Function
@@ -29,9 +29,15 @@ from ..linear.view import LinearSetting
 from ..privacy.source import SECURE
 from .lists import as_lists
 from .rules import Action
-from .run import Run
+from .run import Context, Outcomes, Run
 
-Features = Any
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ..types import Json
+    from .randomness import Draws
+
+Features: TypeAlias = "ArrayLike | None"
 """The features of every arm: nested lists of numbers, or an array."""
 SLACK = 1e-9
 """By how much an action may be longer than declared, for its length is rounded."""
@@ -72,7 +78,12 @@ class ContextRun(Run):
     """whether the open block has all its members"""
 
     def __init__(
-        self, policy: LinearPolicy, setting: LinearSetting, batch: int, longest: float, random: Any
+        self,
+        policy: LinearPolicy,
+        setting: LinearSetting,
+        batch: int,
+        longest: float,
+        random: Draws,
     ) -> None:
         self.kernels: Kernels = secure_kernels(policy)
         self.schedule = policy.schedule.parameters(setting)
@@ -113,13 +124,14 @@ class ContextRun(Run):
         grid = self.grid
         return grid.plain(grid.features(feature for features in each for feature in features))
 
-    def arm_for(self, context: list[float]) -> int:
+    def arm_for(self, context: Context) -> int:
         arm: int = self.kernels.choose(
             self.rule, self.view, context, self.arms, self.dimension, self.random
         )
         return arm
 
-    def action_of(self, context: list[float], arm: int) -> Action:
+    def action_of(self, context: Context, arm: int) -> Action:
+        assert context is not None  # `Plan.context` refuses a unit without
         start = arm * self.dimension
         return self.grid.features(context[start : start + self.dimension])
 
@@ -139,7 +151,7 @@ class ContextRun(Run):
     def is_full(self, filled: int) -> bool:
         return self.closed
 
-    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[int]) -> None:
+    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
         kernels, d = self.kernels, self.dimension
         for action, outcome in zip(actions, outcomes, strict=True):
             kernels.collect(self.release, self.ledger, action, 0, outcome, d)
@@ -159,14 +171,15 @@ class ContextRun(Run):
     def abandon(self, filled: int) -> None:
         self.t += filled
 
-    def public(self) -> dict[str, Any]:
+    def public(self) -> dict[str, object]:
         return super().public() | {"closed": self.closed}
 
-    def restore(self, data: Any) -> None:
-        super().restore(data)
-        if type(data.get("closed")) is not bool:
+    def _restore(self, data: Json) -> None:
+        super()._restore(data)
+        closed = data.get("closed")
+        if type(closed) is not bool:
             raise DamagedFile("the state of the run has no open block")
-        self.closed = data["closed"]
+        self.closed = closed
 
     def estimates(self, actions: Features) -> list[tuple[float, float]]:
         """For every arm the estimated mean outcome, and how far the truth may be from it."""
@@ -212,7 +225,9 @@ def served_release(policy: LinearPolicy) -> RoundRelease:
 
 def _lists_of_features(actions: Features) -> list[list[float]] | None:
     """Nested lists or an array as lists of finite floats; None if it is something else."""
-    nested = actions.tolist() if hasattr(actions, "tolist") else actions
+    nested: Any = actions
+    if hasattr(nested, "tolist"):
+        nested = nested.tolist()
     try:
         each = [[float(feature) for feature in features] for features in nested]
     except (TypeError, ValueError, OverflowError):

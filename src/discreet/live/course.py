@@ -7,12 +7,16 @@ when somebody responds is private.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..checks import Name
+    from .documents import CourseEntry
     from .stores import Block
 
+Course = list[list[Any]]
+"""[due, arm, size, value, places] of every release, as it is stored."""
 MOST = 400
 """Entries that are kept; then every other one goes, so that a file stays small however many
 releases there are."""
@@ -26,8 +30,8 @@ def public_moment(due: float, blocks: Mapping[str, Block]) -> float:
 
 
 def longer(
-    course: Any, due: float, arm: int, size: int, value: float, places: Sequence[int]
-) -> list[list[Any]]:
+    course: object, due: float, arm: int, size: int, value: float, places: Sequence[int]
+) -> Course:
     """The course with one more release; what it was made of stays as it is."""
     known = list(course) if isinstance(course, list) else []
     if len(known) >= MOST:
@@ -36,10 +40,11 @@ def longer(
 
 
 def entries(
-    course: Any, arms: Sequence[Any], low: float, high: float, mean_of: Any
-) -> list[dict[str, Any]]:
+    course: Course | None, arms: Sequence[Name], low: float, high: float,
+    mean_of: Callable[[float], float | None],
+) -> list[CourseEntry]:  # fmt: skip
     """What the report shows of it: one entry per release, means in the units of the outcomes."""
-    found: list[dict[str, Any]] = []
+    found: list[CourseEntry] = []
     for at, arm, size, value, places in course or ():
         mean = mean_of(value) if size > 0 else None
         found.append(

@@ -5,6 +5,10 @@ All that it shows is made of releases and of public counts. A *run* says what is
 is assigned, its outcome recorded; when a block is due its release is **drawn, stored** and its
 outcomes **erased**; the rule thinks; and only then is anything **shown**. A block in flight or
 several, index, race or contexts: this is the one path from an outcome to the noise.
+
+With a deadline it is private who responds, and when. So `record` only stores: a release happens in
+the first other call after its moment, and neither its duration nor what `settle` answers depends on
+who has called `record` meanwhile.
 """
 
 from __future__ import annotations
@@ -12,7 +16,8 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, NoReturn
 
 from ..checks import Name, Unshown, check_clock, check_unit, read_clock
 from ..errors import ConflictingOutcome, InvalidArgument, TrialError, UnknownUnit
@@ -22,8 +27,8 @@ from .report import Shown
 from .rows import row_to_dict
 from .rules import Admission, Effect, Terms
 from .setup import Plan
-from .stores import Store
-from .stores.base import bare
+from .stores import FileStore, Store
+from .stores.base import Json, bare
 from .stream_run import RuleFailed, StreamRun
 from .terms import CONFLICTS, stopped_by_a_board
 
@@ -43,16 +48,18 @@ class Curator:
         self._plan, self.policy, self._terms = plan, plan.policy, terms
         self._run: Run = plan.run
         self.guarantee = guarantee
-        self._default, self._missing = default, plan.units(default) or 0
+        self._default, self._missing = default, plan.steps(default) or 0
         self._clock = check_clock(clock)
         self._lock = threading.RLock()
         self._process = os.getpid()
         self._closed, self._failure = False, ""
-        self._ended: dict[str, Any] = {}
+        self._ended: dict[str, str] = {}
         self._stale = False
         """whether the run must be brought to where the store is"""
         self._drawing: tuple[str, int | None] | None = None
         """the block, or the place of a local release, whose noise is being drawn"""
+        self._saving: FileStore | None = None
+        """files that are to take the place of the store"""
         self._fixed = self._settings()
         self._store = store
         store.create(self._document(self._run), len(self._arms), self._run.FIRST)
@@ -65,7 +72,7 @@ class Curator:
         With contexts, given the features of every arm for this unit; whoever asks again need not
         give them.
         """
-        with self._lock:
+        with self._turn():
             now = self._settle()
             unit = check_unit(unit)
             member, run, blocks = self._store.member(unit), self._run, self._store.blocks
@@ -84,10 +91,16 @@ class Curator:
             del context
             self._failure = ""
             self._stale = True  # until the store and the run agree again
-            self._store.assign(unit, seat.member, seat.place)
-            self._run, self._stale = seat.run, False
+            try:
+                self._store.assign(unit, seat.member, seat.place)
+            except BaseException as error:
+                del seat  # the features in it may be private
+                raise bare(error)  # noqa: B904 - the same error
+            self._run = seat.run
             if self._run.gives_up(seat.place):
                 self._abandon(seat.member.block)
+            else:
+                self._stale = False
             return self._arms[seat.member.arm]
 
     def record(self, unit: Name, outcome: float) -> None:
@@ -99,12 +112,12 @@ class Curator:
         ignored, if the trial was planned so); of a policy in the local model the first stands, for
         it was randomised at once and cannot be compared.
         """
-        with self._lock:
+        with self._turn():
             try:
-                now = self._now() if self._terms.deadline is not None else self._settle()
+                now = self._settle() if self._terms.deadline is None else self._ready()
                 unit = check_unit(unit)
                 member = self._store.member(unit)
-                value = self._plan.units(outcome)
+                value = self._plan.steps(outcome)
             except BaseException:
                 del outcome  # an error must not carry it, in no frame of ours
                 raise
@@ -142,36 +155,61 @@ class Curator:
                 self._settle()
 
     def settle(self) -> bool:
-        """Release what is due, as all calls but `record` do first; whether there was anything."""
-        with self._lock:
+        """Release what is due, as every other call does first (but for `record`, where there is a
+        deadline); whether there was anything."""
+        with self._turn():
             before = set(self._store.blocks)
             self._settle()
             return before != set(self._store.blocks)
 
     # --- a release: draw, store, erase, and only then think ---------------------------------------
 
+    def _turn(self) -> AbstractContextManager[bool]:
+        """The lock. Other threads wait for their turn; a call from within a call, by a signal
+        handler, a clock or a store, is refused: it would find the trial between two steps, and
+        could have a block drawn that is being drawn."""
+        if self._is_inside:
+            raise TrialError(
+                "the trial is in the middle of another call, from which this one comes; call it "
+                "when that one has returned, for example by a flag that a signal handler sets"
+            )
+        return self._lock
+
+    @property
+    def _is_inside(self) -> bool:
+        """Whether this thread is in a call already; as `threading.Condition` asks."""
+        return bool(self._lock._is_owned())  # type: ignore[attr-defined]
+
+    def _ready(self) -> float:
+        """Stand where the store is; the time, which never goes back."""
+        self._usable()
+        while self._stale:
+            self._rebuild()
+        clock = 0.0 if self._terms.deadline is None else read_clock(self._clock)
+        return max(clock, self._run.latest)
+
     def _settle(self) -> float:
-        """Every call but `record` begins with this: release what is due, one block after the other,
-        and hand each release to the rule before the next. The time, which never goes back.
+        """Release what is due, one block after the other, and hand each release to the rule before
+        the next. The time.
 
         The release of a block is drawn on a copy of the run; storing it and erasing the outcomes
         are one step of the store. If anything goes wrong before that step is done, this object
         refuses to go on: it never draws a block a second time.
         """
-        now = self._now()
+        now = self._ready()
+        missing = None if self._terms.deadline is None else self._missing
         while True:
             if not self._run.begun:
                 self._begin()
             due = self._run.next_due(self._store.blocks, self._terms, now)
             if due is None:
                 return now
-            block = self._store.blocks[due.key]
             self._drawing = due.key, None
-            run = self._run.copy()
+            block, run = self._store.blocks[due.key], self._run.copy()
             run.turn_to(due.key, now)
             try:
                 run.publish(  # the noise is drawn here, on a copy of the run
-                    [place.action for place in block.places], run.completed(block, self._missing)
+                    [place.action for place in block.places], run.completed(block, missing)
                 )
                 seen = due._replace(at=public_moment(due.at, self._store.blocks))
                 course, fixed = run.course_after(self._fixed.get("course"), seen), self._fixed
@@ -186,14 +224,6 @@ class Curator:
             except BaseException as error:
                 del run, block
                 raise bare(error)  # noqa: B904 - the same error
-
-    def _now(self) -> float:
-        """The time, of an object that is fit to go on."""
-        self._usable()
-        if self._stale:
-            self._rebuild()
-        clock = 0.0 if self._terms.deadline is None else read_clock(self._clock)
-        return max(clock, self._run.latest)
 
     def _begin(self) -> None:
         """Hand what was released to the rule; what it makes of it is stored before it is shown.
@@ -224,7 +254,7 @@ class Curator:
     # --- decisions of others, stored like releases ------------------------------------------------
 
     def _change(
-        self, run: StreamRun, ended: dict[str, Any] | None = None, block: str | None = None
+        self, run: StreamRun, ended: dict[str, str] | None = None, block: str | None = None
     ) -> None:
         """Store where the streams stand now, that they have ended, and erase a block."""
         self._stale = True
@@ -235,7 +265,7 @@ class Curator:
         self._note_end(self._fixed.get("ended"))
         self._stale = False
 
-    def _note_end(self, ended: Any) -> None:
+    def _note_end(self, ended: dict[str, str] | None) -> None:
         self._ended = ended or {}
         if self._ended.get("by") == "board":
             self.guarantee = stopped_by_a_board(self.guarantee)
@@ -243,17 +273,16 @@ class Curator:
     # --- what is shown: whatever is due is released first -----------------------------------------
 
     def _shown(self) -> Shown:
-        with self._lock:
-            self._settle()
-            found = self._run.whereabouts(self._store.blocks, self._terms, self._failure)
-            blocks = found.blocks
-            if blocks is not None:
-                blocks = [{**block, "arm": self._arms[block["arm"]]} for block in blocks]
-            return Shown(
-                self.policy, self.guarantee, self._arms, self._plan.outcome_range, found.standing,
-                list(self._store.assigned), found.status, self._failure, blocks=blocks,
-                ended=self._ended, course=self._fixed.get("course"),
-            )  # fmt: skip
+        self._settle()
+        found = self._run.whereabouts(self._store.blocks, self._terms, self._failure)
+        blocks = found.blocks
+        if blocks is not None:
+            blocks = [{**block, "arm": self._arms[int(block["arm"])]} for block in blocks]
+        return Shown(
+            self.policy, self.guarantee, self._arms, self._plan.outcome_range, found.standing,
+            list(self._store.assigned), found.status, self._failure, blocks=blocks,
+            ended=self._ended, course=self._fixed.get("course"),
+        )  # fmt: skip
 
     # --- where it stands --------------------------------------------------------------------------
 
@@ -265,11 +294,14 @@ class Curator:
             self._plan, self._arms = self._plan.with_arms(len(arms)), arms
         run = self._plan.run.copy()
         run.restore(state["protocol"])
-        self._run = run.replayed(self._store.blocks)
+        self._run = run = run.replayed(self._store.blocks)
         if "policy" in state:
             self._fixed = {k: v for k, v in state.items() if k not in ("protocol", "assigned")}
         self._note_end(state.get("ended"))
         self._stale = False
+        for key, block in dict(self._store.blocks).items():
+            if block.places and run.gives_up(block.places[-1]):
+                self._abandon(key)  # whatever came in between when it should have been
 
     def _usable(self) -> None:
         if self._closed:
@@ -278,6 +310,11 @@ class Curator:
             raise TrialError(
                 "the trial belongs to the process that opened it, and this is a fork of it: both "
                 "could release the same block; open the trial after the fork, in one process"
+            )
+        if self._saving is not None and self._saving is not self._store and self._saving.is_whole:
+            raise TrialError(
+                f"the trial was interrupted when it had been saved in {self._saving.place}; close "
+                "this object and load that one: of two copies each could release the same block"
             )
         self._store.ready()
         if self._drawing is not None:
@@ -291,7 +328,7 @@ class Curator:
                 )
             self._drawing = None
 
-    def _settings(self) -> dict[str, Any]:
+    def _settings(self) -> Json:
         return {
             "policy": row_to_dict(self.policy),
             "guarantee": str(self.guarantee),
@@ -304,7 +341,7 @@ class Curator:
             **self._plan.settings,
         }
 
-    def _document(self, run: Run) -> dict[str, Any]:
+    def _document(self, run: Run) -> Json:
         return {**self._fixed, "protocol": run.to_dict()}
 
     # --- refusals ---------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 from math import inf, sqrt
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..errors import DamagedFile
 from ..inference.within import EpochRecord
@@ -29,14 +29,23 @@ from ..policies.epochs import (
     plan_epoch,
 )
 from ..policies.releases.entries import Noise, Silence
+from ..policies.schedules import Growth
 from ..policies.view import Setting
 from .rules import Action, Terms
 from .run import Blocks, Run
 from .stream_run import StreamRun
 from .streams import put, spread
 
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from ..checks import Name
+    from ..types import Json
+    from .randomness import Randomness
+    from .run import Outcomes
+
 MOST_CELLS = 4
-"""An epoch has at most so many times its least size, unless told."""
+"""Default: an epoch has at most so many times its least size."""
 
 
 def serves_epochs(policy: Policy) -> bool:
@@ -50,8 +59,12 @@ def serves_epochs(policy: Policy) -> bool:
 
 def longest_epoch(policy: Policy, setting: Setting) -> int:
     """The default of the largest epoch."""
-    growth: Any = policy.schedule.parameters(setting)
-    return MOST_CELLS * setting.arms * int(growth.first)
+    return MOST_CELLS * setting.arms * _growth(policy, setting).first
+
+
+def _growth(policy: Policy, setting: Setting) -> Growth:
+    assert isinstance(policy.schedule, Geometric)  # `serves_epochs` says so
+    return policy.schedule.parameters(setting)
 
 
 class EpochRun(StreamRun):
@@ -72,8 +85,8 @@ class EpochRun(StreamRun):
     """of the sum of a cell, outcomes in [0, 1]"""
 
     def __init__(
-        self, policy: Policy, setting: Setting, random: Any, noise: Any, window: int,
-        shares: Sequence[float],
+        self, policy: Policy, setting: Setting, random: Randomness, noise: Generator | None,
+        window: int, shares: Sequence[float],
     ) -> None:  # fmt: skip
         self.cells, self.shortened = (), ()
         super().__init__(policy, setting, random, noise, window, shares)
@@ -81,7 +94,7 @@ class EpochRun(StreamRun):
 
     def plan_as(self, policy: Policy, first: Setting) -> None:
         super().plan_as(policy, first)
-        growth: Any = policy.schedule.parameters(first)
+        growth = _growth(policy, first)
         self.epoch_plan = EpochPlan(
             first.pure_epsilon("epochs"), growth.first, growth.ratio, self.window
         )
@@ -94,7 +107,7 @@ class EpochRun(StreamRun):
 
     # --- what is released, and when ---------------------------------------------------------------
 
-    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:
+    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
         arm, view = self.arm, self.view
         before = view.value[arm] * view.size[arm]
         super().publish(actions, outcomes)
@@ -149,7 +162,7 @@ class EpochRun(StreamRun):
         other.cells = (*self.cells, tuple((places, None) for places in left))
         return other
 
-    def planned(self, random: Any = None) -> tuple[int, ...]:
+    def planned(self, random: Randomness | None = None) -> tuple[int, ...]:
         random = self.random if random is None else random
         streams, arms = self.streams, len(self.releases)
         size = epoch_size(self.epoch_plan, streams.total, sum(streams.active))
@@ -157,13 +170,13 @@ class EpochRun(StreamRun):
             size = min(size, self.horizon - streams.total)
         shares = [size * share * on for share, on in zip(self.shares, streams.active, strict=True)]
         room = Room([0] * arms, [0] * arms, [0.0] * arms, [0.0] * arms)
-        active: Any = [int(on) for on in streams.active]
-        least: Any = spread(shares, random.random())
+        active = [int(on) for on in streams.active]
+        least = spread(shares, random.random())
         plan_epoch(self.epoch_plan, self._flat(), len(self.cells), active, least, size, room)
         return tuple(room.wanted)
 
     def _flat(self) -> Cells:
-        cells: list[Any] = list(chain.from_iterable(self.cells))
+        cells = list(chain.from_iterable(self.cells))
         return Cells(
             [places for places, _ in cells],
             [0.0 if total is None else total for _, total in cells],
@@ -174,7 +187,7 @@ class EpochRun(StreamRun):
         """The leader, and of every arm how far it is behind, with a standard error that takes the
         variance of an outcome as ¼; None where arms were not released side by side."""
         plan, cells, arms = self.epoch_plan, self._flat(), len(self.releases)
-        active: Any = [int(on) for on in self.streams.active]
+        active = [int(on) for on in self.streams.active]
         leader = epoch_leader(plan, cells, len(self.cells), arms, active)
         if leader < 0:
             return None
@@ -185,7 +198,9 @@ class EpochRun(StreamRun):
             found.append((behind, 1.0 / sqrt(weights)) if known else None)
         return leader, found
 
-    def public_epochs(self, arms: Sequence[Any], outcome_range: tuple[float, float]) -> EpochRecord:
+    def public_epochs(
+        self, arms: Sequence[Name], outcome_range: tuple[float, float]
+    ) -> EpochRecord:
         """What differences within epochs are made of. An epoch that was cut short is not among
         it: whoever cut it may have seen which arms were given in it."""
         cells = (cells for number, cells in enumerate(self.cells) if number not in self.shortened)
@@ -228,21 +243,22 @@ class EpochRun(StreamRun):
 
     # --- as JSON ----------------------------------------------------------------------------------
 
-    def public(self) -> dict[str, Any]:
+    def public(self) -> dict[str, object]:
         cells = [[list(cell) for cell in epoch] for epoch in self.cells]
         return super().public() | {"cells": cells, "shortened": list(self.shortened)}
 
-    def restore(self, data: Any) -> None:
-        super().restore(data)
+    def _restore(self, data: Json) -> None:
+        super()._restore(data)
+        saved: Any = data.get("cells")
         try:
             cells = tuple(
                 tuple(
                     (int(places), None if total is None else float(total))
                     for places, total in epoch
                 )
-                for epoch in data["cells"]
+                for epoch in saved
             )
-        except (KeyError, TypeError, ValueError):
+        except (TypeError, ValueError):
             cells = ((),)
         if any(len(epoch) != len(self.releases) for epoch in cells):
             raise DamagedFile("the cells of the run are damaged")

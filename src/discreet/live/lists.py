@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeGuard
 
 from ..errors import DamagedFile
 from ..inference.record import History
+
+if TYPE_CHECKING:
+    from ..types import Json
 
 
 class Lists:
@@ -16,11 +19,15 @@ class Lists:
 
     __slots__ = ()
 
-    def __init__(self, **fields: Any) -> None:
+    if TYPE_CHECKING:  # the fields are those of the NamedTuple
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __init__(self, **fields: object) -> None:
         for name, value in fields.items():
             setattr(self, name, value)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """A copy, by field."""
         fields: tuple[str, ...] = self.__slots__
         return {name: _copied(getattr(self, name)) for name in fields}
@@ -36,7 +43,7 @@ def _lists_of(kind: type) -> type[Lists]:
     return type(kind.__name__, (Lists,), {"__slots__": fields})
 
 
-def as_lists(state: Any) -> Lists:
+def as_lists(state: NamedTuple) -> Lists:
     """The arrays of a NamedTuple as lists; single numbers stay."""
     fields = {
         name: value.tolist() if hasattr(value, "tolist") else value
@@ -46,11 +53,11 @@ def as_lists(state: Any) -> Lists:
     return _lists_of(kind)(**fields)
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: object) -> object:
     return value.copy() if type(value) is list else value
 
 
-def restored(name: str, fresh: Lists, data: Mapping[str, Any]) -> Any:
+def restored(name: str, fresh: Lists, data: Json) -> Lists:
     """The saved part of that name, if it has the shape of a fresh one."""
     fields: tuple[str, ...] = fresh.__slots__
     saved = data.get(name)
@@ -62,18 +69,19 @@ def restored(name: str, fresh: Lists, data: Mapping[str, Any]) -> Any:
     return type(fresh)(**{field: _copied(value) for field, value in saved.items()})
 
 
-def is_like(saved: Any, fresh: Any) -> bool:
+def is_like(saved: object, fresh: object) -> bool:
     if type(fresh) is not list:
         return is_number(saved)
-    same = type(saved) is list and len(saved) == len(fresh)
-    return same and all(is_number(value) for value in saved)
+    if type(saved) is not list or len(saved) != len(fresh):
+        return False
+    return all(is_number(value) for value in saved)
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     return type(value) is int or type(value) is float
 
 
-def count_in(data: Mapping[str, Any], name: str) -> int:
+def count_in(data: Json, name: str) -> int:
     """A count of a saved run."""
     count = data.get(name)
     if type(count) is not int or count < 0:
@@ -86,20 +94,23 @@ def copied_history(history: History | None) -> History | None:
     return None if history is None else [arm.copy() for arm in history]
 
 
-def history_in(data: Mapping[str, Any], arms: int, numbers: int = 1) -> History | None:
+def history_in(data: Json, arms: int, numbers: int = 1) -> History | None:
     """The saved record, of so many numbers a release; None in files from before there was one."""
     history = data.get("history")
     if history is None:
         return None
-    fits = type(history) is list and len(history) == arms
-    for arm in history if fits else ():
-        fits = fits and type(arm) is list and all(_is_entry(entry, numbers) for entry in arm)
-    if not fits:
+    if (
+        type(history) is not list
+        or len(history) != arms
+        or not all(
+            type(arm) is list and all(_is_entry(entry, numbers) for entry in arm) for arm in history
+        )
+    ):
         raise DamagedFile("the state of the run has a damaged record of releases")
     return [[entry.copy() for entry in arm] for arm in history]
 
 
-def _is_entry(entry: Any, numbers: int) -> bool:
+def _is_entry(entry: object, numbers: int) -> bool:
     """[size, number, ...], and how many noises are in it where that is not one."""
     if type(entry) is not list or len(entry) - numbers not in (1, 2):
         return False

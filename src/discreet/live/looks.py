@@ -22,7 +22,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 from math import inf
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from ..identify import Identifier
 from ..policies import Policy
@@ -35,6 +35,13 @@ from .rules import Action, Terms
 from .run import Blocks
 from .stream_run import StreamRun
 from .streams import Streams
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from ..types import Json
+    from .randomness import Randomness
+    from .run import Outcomes
 
 
 def serves_looks(policy: Policy, setting: Setting) -> bool:
@@ -70,8 +77,8 @@ class LookRun(StreamRun):
     """whether the last mark is the end"""
 
     def __init__(
-        self, policy: Policy, setting: Setting, random: Any, noise: Any, window: int,
-        shares: Sequence[float],
+        self, policy: Policy, setting: Setting, random: Randomness, noise: Generator | None,
+        window: int, shares: Sequence[float],
     ) -> None:  # fmt: skip
         self.looked, self.marks = 0, ()
         super().__init__(policy, setting, random, noise, window, shares)
@@ -84,7 +91,7 @@ class LookRun(StreamRun):
 
     # --- what is released, and when ---------------------------------------------------------------
 
-    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:
+    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
         super().publish(actions, outcomes)
         self.begun = not self._is_complete()
 
@@ -188,7 +195,7 @@ class LookRun(StreamRun):
         begun = places == streams.closed[arm] and streams.block[arm] == self.looked + 1
         return self._phase() if begun else LONGEST
 
-    def planned(self, random: Any = None) -> tuple[int, ...]:
+    def planned(self, random: Randomness | None = None) -> tuple[int, ...]:
         """A permuted block: the same for every arm that is still in and has places to come."""
         each = max(1, self.window // len(self.releases))
         return tuple(
@@ -212,9 +219,9 @@ class LookRun(StreamRun):
         other.begun = not other._is_complete()
         return other
 
-    def public(self) -> dict[str, Any]:
+    def public(self) -> dict[str, object]:
         return super().public() | {"looked": self.looked}
 
-    def restore(self, data: Any) -> None:
-        super().restore(data)
+    def _restore(self, data: Json) -> None:
+        super()._restore(data)
         self.looked = count_in(data, "looked")

@@ -15,7 +15,7 @@ like those who did not), and (S + R/2 + d(n-R))/n, the mean with d in place of t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ..compiled import Function
 from ..inference.record import Recording, pair_recording
@@ -28,6 +28,11 @@ from .stream_run import StreamRun
 from .streams import Streams
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from .lists import Lists
+    from .randomness import Randomness
+    from .run import Outcomes
     from .stores import Block
 
 __all__ = ["PairRun", "PairScale", "Pairs", "pair_scale", "publish_pair", "serves_pairs"]
@@ -41,17 +46,17 @@ class PairRun(StreamRun):
     NUMBERS: ClassVar[int] = 2
 
     pair: PairScale
-    pairs: Any
+    pairs: Lists
     publish_pair: Function
 
     def __init__(
-        self, policy: Policy, setting: Setting, random: Any, noise: Any, window: int,
-        shares: Sequence[float],
+        self, policy: Policy, setting: Setting, random: Randomness, noise: Generator | None,
+        window: int, shares: Sequence[float],
     ) -> None:  # fmt: skip
         super().__init__(policy, setting, random, noise, window, shares)
         self.pair = pair_scale(policy, setting.source)
         self.publish_pair = policy.release.kernel(publish_pair, setting.source).interpreted()
-        none = [0] * setting.arms
+        none: list[float] = [0] * setting.arms
         self.pairs = as_lists(Pairs(none, none.copy(), none.copy()))
         self.recorded = self._recording(policy, setting)
 
@@ -65,11 +70,11 @@ class PairRun(StreamRun):
         total, answers = (Noise(kind, x / unit) for x in (self.pair.total, self.pair.answers))
         return pair_recording(total, answers, 1.0 / unit if setting.source.secure else 0.0)
 
-    def completed(self, block: Block, default: int) -> list[Any]:
+    def completed(self, block: Block, default: int | None) -> Outcomes:
         """The outcomes of a block; one that did not come is None, and is estimated."""
         return [block.outcomes.get(slot) for slot in range(len(block.places))]
 
-    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:
+    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
         """Release the pair of a block."""
         arm, half, places, view, pairs = (
             self.arm, self.pair.unit // 2, len(outcomes), self.view, self.pairs,

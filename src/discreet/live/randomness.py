@@ -7,6 +7,22 @@ could foretell assignments, so a trial never draws on a generator that has a see
 from __future__ import annotations
 
 from random import SystemRandom
+from typing import Protocol
+
+
+class Draws(Protocol):
+    """What rules draw on: NumPy's generators serve as well."""
+
+    def random(self) -> float: ...
+    def beta(self, a: float, b: float, /) -> float: ...
+    def standard_normal(self) -> float: ...
+    def standard_exponential(self) -> float: ...
+
+
+class Randomness(Draws, Protocol):
+    """What the order of a window is drawn on too."""
+
+    def below(self, number: int, /) -> int: ...
 
 
 class SystemRandomness:

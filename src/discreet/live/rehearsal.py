@@ -22,23 +22,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from sys import float_info
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 from ..checks import Name, check_arms, check_horizon
 from ..errors import DamagedFile, InvalidArgument, TrialError
 from ..inference.record import Record
 from ..inference.within import EpochRecord
 from ..policies import Policy
-from ..policies.policy import served
+from ..policies.policy import BasePolicy, served
 from ..privacy.guarantees import Guarantee
 from ..privacy.source import SIMULATED
+from .finite_run import FiniteRun
 from .rows import row_from_dict, row_to_dict
-from .run import FiniteRun
 from .visits import CAVEAT, RehearsedTrial, Visit, Visits
 
 if TYPE_CHECKING:
     from ..arms import Bernoulli
     from ..simulator.calendar import Calendar, Delay, Drift
+    from ..types import Json
 
 FORMAT, VERSION = "discreet rehearsal", 1
 NOBODY = "nobody: a rehearsal draws simulated noise that can be replayed"
@@ -69,7 +70,7 @@ class Rehearsal:
 
     def __init__(
         self,
-        policy: Policy,
+        policy: BasePolicy[Never],
         arms: int | Sequence[Name],
         *,
         horizon: float | None = None,
@@ -90,7 +91,7 @@ class Rehearsal:
             raise InvalidArgument(
                 "seed", "be a whole number from 0", seed, "use for example seed=1"
             )
-        self.policy = policy = served(
+        self.policy: Policy = served(
             policy, "a rehearsal", Policy, "finite", "identify",
             fix="rehearse a policy with contexts by discreet.simulate, on made-up problems",
         )  # fmt: skip
@@ -106,17 +107,18 @@ class Rehearsal:
                 raise InvalidArgument(
                     name, "come with arrivals", value, "say how many participants come a day"
                 )
-        setting = policy.setting(len(self._arms), check_horizon(horizon), SIMULATED)
-        self._run = FiniteRun(policy, setting, self._rng, self._rng)
+        setting = self.policy.setting(len(self._arms), check_horizon(horizon), SIMULATED)
+        self._run = FiniteRun(self.policy, setting, self._rng, self._rng)
         self._respond = self._run.kernels.respond
-        self._low, self._high = policy.bounds or (-float_info.max, float_info.max)
+        self._low, self._high = self.policy.bounds or (-float_info.max, float_info.max)
         self._open()
 
     # --- with a calendar --------------------------------------------------------------------------
 
     def _begin_calendar(
-        self, arrivals: float, horizon: float | None, delay: Any, missing: Any, default: Any,
-        drift: Any, **trial: Any,
+        self, arrivals: float, horizon: float | None, delay: float | Delay | None,
+        missing: float | Sequence[float] | None, default: float | str | None,
+        drift: Drift | None, **trial: Any,
     ) -> None:  # fmt: skip
         from ..simulator.calendar import calendar
         from ..simulator.calendar.setting import ESTIMATE
@@ -129,7 +131,9 @@ class Rehearsal:
         self._visits = Visits(
             self.policy, self._arms, self._calendar, self._rng, default, horizon=horizon, **trial
         )
-        self.policy = self._visits.trial.policy
+        planned = self._visits.trial.policy
+        assert isinstance(planned, Policy)
+        self.policy = planned
         self._label: Name | None = None
         self._left = 0
 
@@ -170,7 +174,9 @@ class Rehearsal:
             visits.answer(visit.unit, outcome(visit))
         return self.report()
 
-    def _outcomes_of(self, environment: Any) -> Callable[[Visit], float | None]:
+    def _outcomes_of(
+        self, environment: Bernoulli | Callable[[Visit], float | None]
+    ) -> Callable[[Visit], float | None]:
         from ..arms import Bernoulli
         from ..simulator.calendar.blocks import rate_at
         from ..simulator.calendar.runs import world_of
@@ -179,7 +185,7 @@ class Rehearsal:
         assert calendar is not None
         if not isinstance(environment, Bernoulli):
             if callable(environment) and calendar.drift is None:
-                return environment  # type: ignore[no-any-return]
+                return environment
             raise InvalidArgument(
                 "environment", "be a Bernoulli law, or, where no drift is given, a function",
                 environment, "let your own function look at visit.day",
@@ -341,7 +347,7 @@ class Rehearsal:
             "simulated noise, protects nobody>"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """All that is needed to go on, ready for JSON, the generator's state included."""
         if self._visits is not None:
             raise TrialError(
@@ -360,7 +366,7 @@ class Rehearsal:
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], policy: Policy | None = None) -> Rehearsal:
+    def from_dict(cls, data: Json, policy: Policy | None = None) -> Rehearsal:
         """Go on where `to_dict` was called; a policy that you composed must be passed again."""
         return cls._revived(data, policy, "the data")
 
@@ -378,7 +384,7 @@ class Rehearsal:
         return cls._revived(data, policy, path)
 
     @classmethod
-    def _revived(cls, data: Any, policy: Policy | None, path: object) -> Rehearsal:
+    def _revived(cls, data: object, policy: Policy | None, path: object) -> Rehearsal:
         if not isinstance(data, Mapping) or data.get("format") != FORMAT:
             raise DamagedFile(f"{path}: not a saved rehearsal")
         if data.get("version") != VERSION:

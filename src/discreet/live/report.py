@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..checks import Name
 from ..identify import Identifier
@@ -10,23 +10,36 @@ from ..inference import Intervals, Record, intervals
 from ..inference.intervals import LEVEL
 from ..inference.within import ahead_within
 from ..linear.rules import Optimism
+from ..policies import Policy
 from ..privacy.guarantees import Definition, Guarantee
 from . import course
 from .epochs import EpochRun
+from .finite_run import FiniteRun
 from .looks import LookRun
 from .pairs import PairRun
 from .rules import Standing
-from .run import FiniteRun
 from .stream_run import StreamRun
 
 if TYPE_CHECKING:
+    from ..linear.row import LinearPolicy
+    from ..policies.releases import Release
     from .contexts import ContextRun
+    from .documents import (
+        ArmReport,
+        BlockReport,
+        Ellipsoid,
+        IntervalsReport,
+        Recommendation,
+        Report,
+        TrendReport,
+    )
+    from .lists import Lists
 
 
 class Shown(NamedTuple):
     """What reports are made of."""
 
-    policy: Any
+    policy: Policy | LinearPolicy
     guarantee: Guarantee
     arms: tuple[Name, ...]
     outcome_range: tuple[float, float]
@@ -37,15 +50,15 @@ class Shown(NamedTuple):
     """what went wrong in the rule of the policy, if anything"""
     record: Record | None = None
     """what was released, for intervals"""
-    blocks: list[dict[str, Any]] | None = None
+    blocks: list[BlockReport] | None = None
     """in streams: those that are open or wait"""
-    ended: dict[str, Any] | None = None
+    ended: dict[str, str] | None = None
     """how the trial was ended, if by hand"""
-    course: Any = None
+    course: course.Course | None = None
     """in streams: what was public at every release"""
 
 
-def report_of(shown: Shown, run: FiniteRun | ContextRun) -> dict[str, Any]:
+def report_of(shown: Shown, run: FiniteRun | ContextRun) -> Report:
     """The state of a trial, ready for JSON; means in the units of the outcomes."""
     if isinstance(run, StreamRun):
         special = stream_entries(shown, run)
@@ -69,7 +82,7 @@ def report_of(shown: Shown, run: FiniteRun | ContextRun) -> dict[str, Any]:
     }
 
 
-def finite_entries(shown: Shown, run: FiniteRun) -> dict[str, Any]:
+def finite_entries(shown: Shown, run: FiniteRun) -> Report:
     """What is known of every arm."""
     standing = shown.standing
     played = list(run.view.pulls)
@@ -85,11 +98,11 @@ def finite_entries(shown: Shown, run: FiniteRun) -> dict[str, Any]:
     }
 
 
-def arm_entries(shown: Shown, run: FiniteRun, played: list[int]) -> dict[str, Any]:
+def arm_entries(shown: Shown, run: FiniteRun, played: list[int]) -> Report:
     """Counts, means and intervals; `played` are the places of every arm."""
     view, arms, record = run.view, shown.arms, shown.record
     found = None if record is None else intervals(record)
-    rows: list[dict[str, Any]] = [
+    rows: list[ArmReport] = [
         {
             "arm": name,
             "assigned": shown.assigned[arm],
@@ -116,29 +129,29 @@ def arm_entries(shown: Shown, run: FiniteRun, played: list[int]) -> dict[str, An
     }
 
 
-def summary_of(found: Intervals) -> dict[str, Any]:
+def summary_of(found: Intervals) -> IntervalsReport:
     """Which intervals these are."""
-    about = {} if found.estimand == "mean" else {"estimand": found.estimand}
-    return {"kind": found.kind, "level": found.level, **about}
+    kind: IntervalsReport = {"kind": found.kind, "level": found.level}
+    return kind if found.estimand == "mean" else {**kind, "estimand": found.estimand}
 
 
-def stream_entries(shown: Shown, run: StreamRun) -> dict[str, Any]:
+def stream_entries(shown: Shown, run: StreamRun) -> Report:
     """The same, and where the blocks of all arms stand. What is left of a window is not shown:
     it tells more of who comes next than counts do."""
     streams = run.streams
     entries = arm_entries(shown, run, list(streams.used))
-    for arm, row in enumerate(entries["arms"]):
+    for arm, row in enumerate(entries["arms"] or ()):
         row["waiting"] = streams.used[arm] - int(run.view.pulls[arm])
         row["active"] = streams.active[arm] and not streams.over
         if isinstance(run, PairRun):
             row |= missing_entries(shown, run, arm)
-    special: dict[str, Any] = {}
+    special: Report = {}
     if isinstance(run, LookRun):
         special["looks"] = run.looked
     if isinstance(run, EpochRun):
         special["trend"] = trend_entries(shown, run)
     low, high = shown.outcome_range
-    mean_of = shown.policy.release.estimated_mean
+    mean_of = _release_of(shown).estimated_mean
     return {
         **entries,
         **special,
@@ -148,7 +161,7 @@ def stream_entries(shown: Shown, run: StreamRun) -> dict[str, Any]:
     }
 
 
-def trend_entries(shown: Shown, run: EpochRun) -> dict[str, Any] | None:
+def trend_entries(shown: Shown, run: EpochRun) -> TrendReport | None:
     """The leader, and how far the others are behind it within epochs, in units of the outcomes; the
     intervals hold at all times for all pairs of arms at once."""
     found = run.differences()
@@ -174,7 +187,7 @@ def trend_entries(shown: Shown, run: EpochRun) -> dict[str, Any] | None:
     }
 
 
-def missing_entries(shown: Shown, run: PairRun, arm: int) -> dict[str, Any]:
+def missing_entries(shown: Shown, run: PairRun, arm: int) -> ArmReport:
     """How many seem to have answered, and the mean if all others had the worst or best outcome."""
     if run.releases[arm] == 0:
         return {"answered": None, "bounds": None}
@@ -184,10 +197,11 @@ def missing_entries(shown: Shown, run: PairRun, arm: int) -> dict[str, Any]:
     return {"answered": share, "bounds": [worst, best]}
 
 
-def linear_entries(shown: Shown, run: ContextRun) -> dict[str, Any]:
+def linear_entries(shown: Shown, run: ContextRun) -> Report:
     """The estimate, and counts of the arms unless they are private: joint privacy covers what all
     others see of a participant, and a count would show the participant's own arm."""
-    released, arms = run.releases[0] > 0, None
+    released = run.releases[0] > 0
+    arms: list[ArmReport] | None = None
     if shown.guarantee.definition is not Definition.JOINT:
         arms = [
             {"arm": arm, "assigned": count}
@@ -202,7 +216,7 @@ def linear_entries(shown: Shown, run: ContextRun) -> dict[str, Any]:
     }
 
 
-def ellipsoid(rule: Any, view: Any) -> dict[str, Any] | None:
+def ellipsoid(rule: object, view: Lists) -> Ellipsoid | None:
     """Where the parameter lies, for rows with a radius that is proved (`inference`)."""
     if type(rule) is not Optimism:
         return None
@@ -214,23 +228,34 @@ def ellipsoid(rule: Any, view: Any) -> dict[str, Any] | None:
     }
 
 
-def recommended(shown: Shown, answer: int | None) -> dict[str, Any] | None:
+def recommended(shown: Shown, answer: int | None) -> Recommendation | None:
     """The answer of a trial that identifies; it is wrong with probability 1 - confidence, which is
-    not known of one of a fixed size."""
+    not known of one of a fixed size. `within`: by how much it may be worse than the best all the
+    same, where that was allowed (`xi`), in the units of the outcomes."""
     if answer is None or not isinstance(shown.policy, Identifier):
         return None
-    risk = shown.policy.risk
-    return {"arm": shown.arms[answer], "confidence": None if risk is None else 1.0 - risk}
+    risk, xi = shown.policy.risk, shown.policy.xi
+    low, high = shown.outcome_range
+    sure = None if risk is None else 1.0 - risk
+    found: Recommendation = {"arm": shown.arms[answer], "confidence": sure}
+    if xi:
+        found["within"] = (high - low) * xi
+    return found
 
 
 def mean_outcome(shown: Shown, value: float) -> float | None:
     """The mean outcome behind a released value, as the release estimates it."""
-    mean = shown.policy.release.estimated_mean(value)
+    mean = _release_of(shown).estimated_mean(value)
     low, high = shown.outcome_range
     return None if mean is None else low + (high - low) * mean
 
 
-def as_text(report: dict[str, Any]) -> str:
+def _release_of(shown: Shown) -> Release:
+    assert isinstance(shown.policy, Policy)  # others have no mean of an arm
+    return shown.policy.release
+
+
+def as_text(report: Report) -> str:
     """The report as a small table."""
     lines = [
         f"Trial of {report['policy']}",
@@ -250,7 +275,7 @@ def as_text(report: dict[str, Any]) -> str:
     held = report["intervals"]
     head = "" if held is None else f"   {100.0 * held['level']:g} % interval"
     lines.append(f"{'arm':<16}{'assigned':>10}{'releases':>10}{'size':>10}{'mean':>12}{head}")
-    for row in report["arms"]:
+    for row in report["arms"] or ():
         mean = "-" if row["mean"] is None else f"{row['mean']:.4g}"
         lines.append(
             f"{row['arm']!s:<16}{row['assigned']:>10}{row['releases']:>10}{row['size']:>10}{mean:>12}"
@@ -259,26 +284,28 @@ def as_text(report: dict[str, Any]) -> str:
     if report["recommendation"] is not None:
         answer = report["recommendation"]
         confidence = answer["confidence"]
+        near = f" as best or within {answer['within']:g} of it" if "within" in answer else ""
         sure = "" if confidence is None else f", with confidence {confidence:g}"
-        lines.append(f"recommends {answer['arm']}{sure}")
-    if report.get("trend") is not None:
+        lines.append(f"recommends {answer['arm']}{near}{sure}")
+    trend = report.get("trend")
+    if trend is not None:
         behind = [
-            f"{row['arm']} is behind by {row['mean']:.4g}, {100.0 * report['trend']['level']:g} % "
+            f"{row['arm']} is behind by {row['mean']:.4g}, {100.0 * trend['level']:g} % "
             f"interval {row['interval'][0]:.4g} to {row['interval'][1]:.4g}"
-            for row in report["trend"]["behind"]
+            for row in trend["behind"]
         ]
-        lines.append("; ".join([f"{report['trend']['leader']} leads within epochs", *behind]))
+        lines.append("; ".join([f"{trend['leader']} leads within epochs", *behind]))
     if held is not None and held.get("estimand") == "responders":
         lines.append(
             "intervals are for those who answer; of all, see interval_of_all in the report"
         )
     if report.get("silence"):
-        of = "" if report.get("trend") is None else " of means"
+        of = "" if trend is None else " of means"
         lines.append(f"no intervals{of}: {report['silence']}")
     return "\n".join([*lines, report["guarantee"], report["meaning"]])
 
 
-def _shown(row: dict[str, Any]) -> str:
+def _shown(row: ArmReport) -> str:
     if "interval" not in row or row["mean"] is None:
         return ""
     low, high = row["interval"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Never
 
 from ..errors import DamagedFile, DiscreetError, InvalidArgument
 from ..policies import CATALOGUE, Policy
@@ -11,6 +11,9 @@ from ..policies.fingerprints import fingerprint
 from ..policies.registry import row_from_recipe
 from ..privacy.guarantees import Definition
 from ..privacy.source import SECURE
+
+if TYPE_CHECKING:
+    from ..policies.policy import BasePolicy
 
 NOMINAL_HORIZON = 10_000
 """Stands in for the horizon where it is only asked whether a row can be run at all."""
@@ -48,16 +51,16 @@ def rows_for_trials() -> list[str]:
     return [row.name for row in CATALOGUE.values() if serves_trials(row.example())]
 
 
-def row_to_dict(policy: Any) -> dict[str, Any]:
+def row_to_dict(policy: BasePolicy[Never]) -> dict[str, object]:
     """What a file says of its row; `recipe` is None if the catalogue cannot build it."""
     mark = fingerprint(policy)
-    recipe: dict[str, Any] | None = dict(policy.recipe) or None
+    recipe: dict[str, object] | None = dict(policy.recipe) or None
     if recipe is not None and fingerprint(row_from_recipe(recipe)) != mark:
         recipe = None  # a row of the catalogue in which a part was replaced
     return {"name": policy.name, "recipe": recipe, "fingerprint": mark}
 
 
-def row_from_dict(data: Any, given: Any, path: object) -> Any:
+def row_from_dict(data: object, given: BasePolicy[Never] | None, path: object) -> BasePolicy[Never]:
     """The row of a file: rebuilt, or the one given, if it is the same."""
     if not isinstance(data, Mapping) or not {"name", "recipe", "fingerprint"} <= set(data):
         raise DamagedFile(f"{path}: the entry of the policy is missing or damaged")

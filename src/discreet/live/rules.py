@@ -4,7 +4,6 @@
     closes   a block has its last place   -> when it is due
     accept   an outcome is handed in      -> kept, dropped, or refused
     is_due   is the block to be released?
-    missing  whose outcomes of a block never came, and count as declared
 
 Nothing here reads a clock, draws noise or writes anywhere: what is known goes in as small public
 values, what is to be done comes out. None of it looks at what an outcome says, but for the one
@@ -23,7 +22,7 @@ from typing import NamedTuple
 from ..checks import Name
 
 Action = list[int]
-"""The features of the arm that a unit got, in whole units."""
+"""The features of the arm that a unit got, in whole steps."""
 
 
 class Terms(NamedTuple):
@@ -139,10 +138,13 @@ def closes(cut: bool, terms: Terms, now: float) -> float | None:
 
 
 def accept(
-    member: Member, standing: Standing, terms: Terms, outcomes: Mapping[int, int], value: int
-) -> Effect:
-    """An outcome counts if it is the first of a place in a block that will still be released."""
-    if member.block != standing.block or standing.cut:
+    member: Member, standing: Standing, terms: Terms, outcomes: Mapping[int, int], value: int,
+    now: float,
+) -> Effect:  # fmt: skip
+    """An outcome counts if it is the first of a place in a block that will still be released, and
+    whose moment has not come."""
+    late = standing.due is not None and now >= standing.due
+    if member.block != standing.block or standing.cut or late:
         return Effect.DROPPED
     return _compared(member, terms, outcomes, value)
 
@@ -203,8 +205,3 @@ def is_due(standing: Standing, terms: Terms, now: float) -> bool:
     if terms.deadline is None:
         return standing.answered >= standing.filled
     return standing.due is not None and now >= standing.due
-
-
-def missing(filled: int, outcomes: Mapping[int, int]) -> list[int]:
-    """The places whose outcome never came: each counts as the declared default."""
-    return [slot for slot in range(filled) if slot not in outcomes]

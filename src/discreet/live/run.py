@@ -22,24 +22,26 @@ from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from ..checks import Name
-from ..compiled import Function
 from ..errors import DamagedFile
-from ..identify.trials import verdict_of
-from ..inference.record import History, Record, Recording, frozen, note, recording
-from ..policies import Policy
-from ..policies.releases.entries import Silence
-from ..policies.schedules import UNTIL_THE_END
-from ..policies.view import Setting, fresh_view
-from ..privacy.source import Source
 from . import rules
-from .lists import as_lists, copied_history, count_in, history_in, is_like, restored
+from .lists import Lists, count_in, is_like, restored
 from .rules import Action, Admission, Effect, Member, Place, Standing, Terms
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from ..types import Json
+    from .course import Course
+    from .documents import BlockReport
+    from .randomness import Draws
     from .stores import Block
 
 Blocks = Mapping[str, "Block"]
 """Those that are not released yet, by key."""
+Outcomes = Sequence[Any]
+"""Of a block: numbers, and None in those that estimate missing ones (`pairs`)."""
+Context = list[float] | None
+"""The features of all arms for a unit, flat; None for runs without contexts."""
 
 
 class Seat(NamedTuple):
@@ -63,7 +65,7 @@ class Whereabouts(NamedTuple):
 
     standing: Standing
     status: str
-    blocks: list[dict[str, Any]] | None = None
+    blocks: list[BlockReport] | None = None
     """those that are open or wait, arms as numbers; None where there is one"""
 
 
@@ -111,16 +113,19 @@ class Run(ABC):
     """whether contexts are to be erased with the outcomes"""
     releases: list[int]
     """how many there were"""
-    kernels: Any
+    random: Draws
+    noise: Generator | None
     rule: Any
+    """the parameters of the rule, a NamedTuple of its own kind"""
     view: Any
-    ledger: Any
+    """what is public, by the names of the row's view, in lists"""
+    ledger: Lists
 
     def turn_to(self, key: str, now: float) -> None:  # noqa: B027 - there may be no other
         """The block that is released next, and when."""
 
     @abstractmethod
-    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:
+    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
         """Release that block: draw its noise. Nothing else looks at outcomes."""
 
     @abstractmethod
@@ -132,11 +137,11 @@ class Run(ABC):
         """Leave a block that is cut off, of so many places, unreleased."""
 
     @abstractmethod
-    def arm_for(self, context: Any) -> int:
+    def arm_for(self, context: Context) -> int:
         """The arm of whoever comes next."""
 
-    def action_of(self, context: Any, arm: int) -> Action | None:
-        """The features of that arm in whole units; None for runs without contexts."""
+    def action_of(self, context: Context, arm: int) -> Action | None:
+        """The features of that arm in whole steps; None for runs without contexts."""
         return None
 
     def joined(self, action: Action | None, slot: int) -> Self:
@@ -184,7 +189,7 @@ class Run(ABC):
         """The block that the release of another opens."""
         return str(int(key) + 1)
 
-    def course_after(self, course: Any, due: Due) -> list[list[Any]] | None:
+    def course_after(self, course: object, due: Due) -> Course | None:
         """What was public at every release so far, this one included; None where nothing is
         kept."""
         return None
@@ -199,7 +204,7 @@ class Run(ABC):
         return rules.admit(member, standing, terms, blocks[standing.block].outcomes)
 
     def seated(
-        self, unit: Name, member: Member | None, context: Any, blocks: Blocks, terms: Terms,
+        self, unit: Name, member: Member | None, context: Context, blocks: Blocks, terms: Terms,
         now: float,
     ) -> Seat:  # fmt: skip
         """The arm of a unit that is admitted, and its place in the block if that has room."""
@@ -219,17 +224,18 @@ class Run(ABC):
     ) -> Effect:
         """What happens to an outcome of a unit that has an arm."""
         standing = self.standing(blocks)
-        if rules.is_due(standing, terms, now):
-            return Effect.DROPPED  # too late, though nobody has called for the release yet
-        return rules.accept(member, standing, terms, blocks[standing.block].outcomes, value)
+        return rules.accept(member, standing, terms, blocks[standing.block].outcomes, value, now)
 
-    def completed(self, block: Block, default: int) -> list[Any]:
-        """The outcomes of a block; one that did not come counts as declared, randomised if all
-        are."""
-        outcomes = dict(block.outcomes)
-        for slot in rules.missing(len(block.places), outcomes):
-            outcomes[slot] = self.respond(default) if self.is_local else default
-        return [outcomes[slot] for slot in range(len(block.places))]
+    def completed(self, block: Block, default: int | None) -> Outcomes:
+        """The outcomes of a block; one that did not come counts as declared, None if all did.
+
+        Where outcomes are randomised the default is as well, for every place and not for the
+        missing ones alone: how long that takes would tell how many they are."""
+        places, outcomes = range(len(block.places)), block.outcomes
+        if default is None:
+            return [outcomes[slot] for slot in places]
+        spare = [self.respond(default) if self.is_local else default for _ in places]
+        return [outcomes.get(slot, spare[slot]) for slot in places]
 
     def gives_up(self, place: Place | None) -> bool:
         """Whether the place that was taken last shows that the horizon cuts its block off."""
@@ -249,7 +255,7 @@ class Run(ABC):
         """Whether every reward is randomised on its own."""
         return False
 
-    def respond(self, reward: Any) -> Any:
+    def respond(self, reward: int) -> int:
         """What a local release makes of one reward."""
         raise NotImplementedError
 
@@ -266,7 +272,7 @@ class Run(ABC):
             setattr(other, name, getattr(self, name).copy())
         return other
 
-    def public(self) -> dict[str, Any]:
+    def public(self) -> dict[str, object]:
         """Where the run stands, ready for JSON, but for the ledger; no random state."""
         parts = {name: getattr(self, name).to_dict() for name in self.PARTS if name != "ledger"}
         return {
@@ -274,35 +280,39 @@ class Run(ABC):
             "releases": self.releases.copy(), **parts,
         }  # fmt: skip
 
-    def opening(self) -> dict[str, Any]:
+    def opening(self) -> dict[str, object]:
         """What `begin` may have changed of `public`."""
         public = self.public()
         return {name: public[name] for name in ("cut", "begun", "answer", *self.BEGUN)}
 
-    def secret(self) -> dict[str, Any]:
+    def secret(self) -> dict[str, object]:
         """The ledger: of rows that go on needing exact sums, private for ever."""
-        ledger: dict[str, Any] = self.ledger.to_dict()
-        return ledger
+        return self.ledger.to_dict()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Both."""
         return {**self.public(), "ledger": self.secret()}
 
-    def restore(self, data: Any) -> None:
+    def restore(self, data: object) -> None:
         """Stand where `to_dict` was called."""
         if not isinstance(data, Mapping):
             raise DamagedFile("the state of the run is missing")
+        self._restore(data)
+
+    def _restore(self, data: Json) -> None:
         parts = {name: restored(name, getattr(self, name), data) for name in self.PARTS}
-        if not is_like(data.get("releases"), self.releases):
+        releases = data.get("releases")
+        if type(releases) is not list or not is_like(releases, self.releases):
             raise DamagedFile("the state of the run lacks its counts of releases")
         begun = data.get("begun", True)  # files of version 1 hold no others
-        if type(data.get("cut")) is not bool or type(begun) is not bool:
+        cut = data.get("cut")
+        if type(cut) is not bool or type(begun) is not bool:
             raise DamagedFile("the state of the run has no open block")
         answer, arms = data.get("answer"), len(self.releases)
         if answer is not None and (type(answer) is not int or not 0 <= answer < arms):
             raise DamagedFile("the state of the run recommends no arm that there is")
-        self.t, self.cut, self.begun = count_in(data, "t"), data["cut"], begun
-        self.releases, self.answer = list(data["releases"]), answer
+        self.t, self.cut, self.begun = count_in(data, "t"), cut, begun
+        self.releases, self.answer = releases.copy(), answer
         for name, value in parts.items():
             setattr(self, name, value)
 
@@ -311,169 +321,6 @@ def only(blocks: Blocks) -> tuple[str, Block]:
     """The one block of a trial that has one at a time."""
     ((key, block),) = blocks.items()
     return key, block
-
-
-class Kernels(NamedTuple):
-    """The functions of a row for finite arms, with one source's noise filled in."""
-
-    choose: Function
-    length: Function
-    publish: Function
-    respond: Function | None
-    """what local releases make of one reward; None where a curator is trusted"""
-
-
-class FiniteRun(Run):
-    """A run of a finite-armed row. A block is of one arm, and its length is known beforehand."""
-
-    __slots__ = ("arm", "history", "memory", "recorded", "rounds", "verdict")
-    PARTS: ClassVar[tuple[str, ...]] = ("view", "ledger", "memory")
-    NUMBERS: ClassVar[int] = 1
-    """numbers that a release adds to the record"""
-    BEGUN: ClassVar[tuple[str, ...]] = ("arm", "rounds", "memory")
-
-    arm: int
-    """arm of the open block"""
-    rounds: int
-    """its length; 0 once the horizon is reached"""
-    memory: Any
-    """the rule's own notes"""
-    recorded: Recording | Silence
-    """what the releases are, or why they do not speak of a mean"""
-    history: History | None
-    """the public record, by arm; None if it was not kept from the beginning"""
-
-    def __init__(self, policy: Policy, setting: Setting, random: Any, noise: Any) -> None:
-        self.kernels: Kernels = linked_kernels(policy, setting.source)
-        self.schedule = policy.schedule.parameters(setting)
-        self.release = policy.release.parameters(setting)
-        self.rule = policy.rule.parameters(setting)
-        self.verdict = verdict_of(policy, setting)
-        self.recorded = recording(policy, setting)
-        self.history = [[] for _ in range(setting.arms)]
-        self.horizon = setting.horizon
-        self.random, self.noise = random, noise
-        self.view: Any = as_lists(fresh_view(setting.arms))
-        self.ledger = as_lists(policy.release.ledger(setting))
-        self.memory = as_lists(policy.rule.memory(setting))
-        self.releases = [0] * setting.arms  # of every arm
-        self.t, self.arm, self.rounds, self.cut, self.answer = 0, 0, 0, False, None
-        self.begun, self.private = True, False
-        self._open()
-
-    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:
-        if self.cut:
-            self.t += self.rounds
-            self.view.pulls[self.arm] += self.rounds
-        else:
-            arm, rounds, before = self.arm, self.rounds, self._counted(self.arm, self.rounds)
-            self.kernels.publish(
-                self.release, self.ledger, self.view, arm, rounds, sum(outcomes), self.noise
-            )
-            self._noted(arm, before, recorded=True)
-        self.rounds, self.begun = 0, False
-
-    def _counted(self, arm: int, rounds: int) -> tuple[float, int]:
-        """Count a block that is about to be released; what is public of its arm so far."""
-        view = self.view
-        self.t += rounds
-        view.pulls[arm] += rounds
-        return view.value[arm], view.size[arm]
-
-    def _noted(self, arm: int, before: tuple[float, int], recorded: bool) -> None:
-        """Count the release; some releases go on collecting and show nothing yet."""
-        view = self.view
-        value, size = before
-        if view.size[arm] != size or view.value[arm] != value:
-            self.releases[arm] += 1
-            if recorded and isinstance(self.recorded, Recording) and self.history is not None:
-                note(self.recorded, self.history, arm, self.releases, view, self.memory)
-
-    def begin(self) -> None:
-        if self.verdict is not None and not self.cut:
-            self.answer = self.verdict(self.rule, self.memory, self.view, self.t)
-        if self.answer is not None:
-            self.rounds, self.cut = 0, True
-        else:
-            self._open()
-        self.begun = True
-
-    def _open(self) -> None:
-        """The next block. One that the horizon cuts off is played but never released."""
-        t, horizon, memory, view = self.t, self.horizon, self.memory, self.view
-        if horizon is not None and t >= horizon:
-            self.rounds, self.cut = 0, True
-            return
-        self.arm = arm = self.kernels.choose(self.rule, memory, view, t, self.random)
-        rounds = self.kernels.length(self.schedule, memory, view, arm)
-        if horizon is not None and rounds > horizon - t:
-            self.rounds, self.cut = horizon - t, True
-        else:
-            self.rounds, self.cut = rounds, rounds >= UNTIL_THE_END
-
-    def abandon(self, filled: int) -> None:
-        """A block of this run that is cut off stays open: nothing of it is ever kept."""
-
-    def arm_for(self, context: None) -> int:
-        return self.arm
-
-    def may_play(self, arm: int) -> bool:
-        return arm == self.arm
-
-    def is_full(self, filled: int) -> bool:
-        return filled >= self.rounds
-
-    @property
-    def is_local(self) -> bool:
-        return self.kernels.respond is not None
-
-    def respond(self, reward: Any) -> Any:
-        respond = self.kernels.respond
-        assert respond is not None
-        return respond(self.release, reward, self.noise)
-
-    def copy(self) -> Self:
-        other = super().copy()
-        other.history = copied_history(self.history)
-        return other
-
-    def record(
-        self, arms: Sequence[Any], outcome_range: tuple[float, float], kind: str, binary: bool
-    ) -> Record | None:
-        """The public record, for inference."""
-        if not isinstance(self.recorded, Recording) or self.history is None:
-            return None
-        return Record(self.recorded, tuple(arms), frozen(self.history), outcome_range, kind, binary)
-
-    @property
-    def silence(self) -> str:
-        """Why there is no record; empty where there is one."""
-        if isinstance(self.recorded, Silence):
-            return self.recorded.reason
-        return "" if self.history is not None else "its history was not kept from the beginning"
-
-    def public(self) -> dict[str, Any]:
-        history = copied_history(self.history)
-        return super().public() | {"arm": self.arm, "rounds": self.rounds, "history": history}
-
-    def restore(self, data: Any) -> None:
-        super().restore(data)
-        self.arm, self.rounds = count_in(data, "arm"), count_in(data, "rounds")
-        self.history = history_in(data, len(self.releases), self.NUMBERS)
-        if self.arm >= len(self.releases):
-            raise DamagedFile("the state of the run has no open block")
-
-
-@lru_cache(maxsize=256)
-def linked_kernels(policy: Policy, source: Source) -> Kernels:
-    """A row's functions, interpreted, with the noise of one source."""
-    respond = policy.release.respond_kernel(source)
-    return Kernels(
-        policy.choose_kernel.interpreted(),
-        policy.length_kernel.interpreted(),
-        policy.release.publish_kernel(source).interpreted(),
-        None if respond is None else respond.interpreted(),
-    )
 
 
 @lru_cache(maxsize=16)

@@ -12,45 +12,53 @@ from ..identify.trials import row_for_goal
 from ..inference.record import Record, check_kind
 from ..policies import Policy
 from ..policies.streams import takes_any_block
+from ..policies.view import Setting
 from ..privacy.guarantees import Guarantee
 from ..privacy.source import SECURE, Source
 from .epochs import EpochRun, longest_epoch, serves_epochs
+from .finite_run import FiniteRun
 from .looks import LookRun, serves_looks
 from .pairs import PairRun, serves_pairs
 from .randomness import SystemRandomness
 from .rows import protects_whole_run, rows_for_trials
-from .run import FiniteRun, Run
+from .run import Run
 from .stream_run import StreamRun, serves_streams
 from .streams import check_window
 from .top_two import TopTwoRun, serves_top_two
 
 if TYPE_CHECKING:
-    from .contexts import ContextRun
+    from numpy.random import Generator
+
+    from ..linear.row import LinearPolicy
+    from .contexts import ContextRun, Features
+    from .randomness import Randomness
+    from .run import Context
+    from .stores.base import Json
 
 
-class Chances(NamedTuple):
+class Sources(NamedTuple):
     """Where noise comes from, and the choices of sampling rules."""
 
     source: Source
-    random: Any
-    noise: Any
+    random: Randomness
+    noise: Generator | None
     """what draws of the source are handed; None for secure ones"""
 
 
 class Plan(NamedTuple):
     """A trial before anybody was assigned."""
 
-    policy: Any
+    policy: Policy | LinearPolicy
     """as the trial plays it"""
     run: Run
     guarantee: Guarantee
     """of one outcome"""
     outcome_range: tuple[float, float]
-    units: Callable[[Any], int | None]
-    """an outcome as a whole number of units; None if it is no number of the range"""
+    steps: Callable[[object], int | None]
+    """an outcome as a whole number of steps; None if it is no number of the range"""
     range_fix: str
     """what to do about an outcome out of range"""
-    settings: dict[str, Any]
+    settings: Json
     """what is stored of it"""
     grown: Callable[[int], Plan] | None = None
     """the same with so many arms; in streams"""
@@ -60,7 +68,7 @@ class Plan(NamedTuple):
         assert self.grown is not None
         return self.grown(arms)
 
-    def context(self, actions: Any) -> Any:
+    def context(self, actions: Features) -> Context:
         """The features of a unit that needs an arm, in the form that the run takes."""
         if isinstance(self.run, FiniteRun):
             if actions is None:
@@ -77,7 +85,7 @@ class Plan(NamedTuple):
             arms, self.outcome_range, self.settings["intervals"], self.settings["binary"]
         )
 
-    def estimates(self, run: Run, actions: Any) -> list[tuple[float, float]]:
+    def estimates(self, run: Run, actions: Features) -> list[tuple[float, float]]:
         """Mean and width of every arm."""
         if isinstance(run, FiniteRun):
             raise _no_contexts("actions", self.policy)
@@ -85,7 +93,7 @@ class Plan(NamedTuple):
         return contextual.estimates(actions)
 
 
-def plan_for(policy: Any, arms: int, **options: Any) -> Plan:
+def plan_for(policy: object, arms: int, **options: Any) -> Plan:
     """The plan of a trial; what its policy cannot do is refused."""
     if isinstance(policy, Policy):
         return finite_plan(policy, arms, **options)
@@ -104,31 +112,33 @@ def finite_plan(
     outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     streams: bool | None, window: int | None, shares: Sequence[float],
     planned: int | None, estimate: bool | None, trend: bool = False,
-    chances: Chances | None = None, **contexts: Any,
+    sources: Sources | None = None, **contexts: object,
 ) -> Plan:  # fmt: skip
     """Arms that are the same for everybody. `planned`: how many there were in the beginning;
-    `estimate`: whether missing outcomes are estimated, None for where that can be; `chances`: those
+    `estimate`: whether missing outcomes are estimated, None for where that can be; `sources`: those
     of a rehearsal. A trial gives none, and gets secure ones."""
     for name, value in contexts.items():
         if value is not None:
             raise _no_contexts(name, policy)
     row = row_for_goal(policy, goal, risk)
-    if chances is None and not protects_whole_run(row):
+    if sources is None and not protects_whole_run(row):
+        usable = f"policies you can use: {', '.join(rows_for_trials())}"
+        if goal == "identify":
+            usable = 'use for example discreet.policy("evidence-tt", epsilon=1.0)'
         raise UnsupportedBudget(
             "policy", "be private over the whole run of a live trial",
             f"{row.name}: {row.guarantee.short()}",
-            f"policies you can use: {', '.join(rows_for_trials())}; "
-            "Rehearsal runs any policy, on made-up outcomes",
+            f"{usable}; Rehearsal runs any policy, on made-up outcomes",
         )  # fmt: skip
     low, high = check_range((0.0, 1.0) if outcome_range is None else outcome_range)
-    drawn = chances or Chances(SECURE, SystemRandomness(), None)
+    drawn = sources or Sources(SECURE, SystemRandomness(), None)
     setting = row.setting(arms, check_horizon(horizon), drawn.source)
-    if chances is None and not row.release.is_live:
+    if sources is None and not row.release.is_live:
         raise InvalidArgument(
             "policy", "have secure noise for a live trial", str(row.release),
             f"policies you can use: {', '.join(rows_for_trials())}",
         )  # fmt: skip
-    settings: dict[str, Any] = {"outcome_range": [low, high], "binary": bool(binary)}
+    settings: Json = {"outcome_range": [low, high], "binary": bool(binary)}
     grown: Callable[[int], Plan] | None = None
     run: FiniteRun
     kind = kind_of_streams(streams, row, setting, window, shares, trend)
@@ -162,7 +172,7 @@ def finite_plan(
                 policy, more, horizon=horizon, goal=goal, risk=risk, outcome_range=outcome_range,
                 intervals=intervals, binary=binary, streams=True, window=places,
                 shares=[*shares, *[0.0] * (more - len(shares))], trend=trend, planned=first,
-                estimate=pairs, chances=chances,
+                estimate=pairs, sources=sources,
             )  # fmt: skip
 
         grown = with_arms
@@ -176,7 +186,7 @@ def finite_plan(
         run,
         row.guarantee,
         (low, high),
-        units_of(low, high, lambda number: round((number - low) / (high - low) * SECURE.unit)),
+        steps_of(low, high, lambda number: round((number - low) / (high - low) * SECURE.unit)),
         "record what was measured, or set outcome_range when the trial is planned",
         settings,
         grown,
@@ -184,8 +194,8 @@ def finite_plan(
 
 
 def kind_of_streams(
-    streams: bool | None, row: Policy, setting: Any, window: int | None, shares: Sequence[float],
-    trend: bool,
+    streams: bool | None, row: Policy, setting: Setting, window: int | None,
+    shares: Sequence[float], trend: bool,
 ) -> type[StreamRun] | None:  # fmt: skip
     """How a trial is played in streams: if the row can, unless told otherwise; None for single
     batches."""
@@ -235,7 +245,7 @@ def why_not(row: Policy) -> str:
 
 
 def context_plan(
-    policy: Any, arms: int, *, dimension: int | None, horizon: float | None, goal: str,
+    policy: LinearPolicy, arms: int, *, dimension: int | None, horizon: float | None, goal: str,
     risk: float | None, outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     longest: float | None, batch: int | None, streams: bool | None, window: int | None,
     shares: Sequence[float], trend: bool, planned: int | None, estimate: bool | None,
@@ -280,25 +290,25 @@ def context_plan(
         ContextRun(policy, setting, members, length, SystemRandomness()),
         policy.stated(release.guarantee(size)),
         (grid.low, grid.high),
-        units_of(grid.low, grid.high, grid.reward),
+        steps_of(grid.low, grid.high, grid.reward),
         "record what was measured, scaled to the range; adac-oful takes low=..., high=...",
         {"dimension": size, "longest": length, "batch": members},
     )
 
 
-def units_of(
+def steps_of(
     low: float, high: float, scaled: Callable[[float], int]
-) -> Callable[[Any], int | None]:
-    """A function that makes whole units of outcomes."""
+) -> Callable[[object], int | None]:
+    """A function that makes whole steps of outcomes."""
 
-    def units(outcome: Any) -> int | None:
+    def steps(outcome: object) -> int | None:
         number = number_of(outcome)
         return None if number is None or not low <= number <= high else scaled(number)
 
-    return units
+    return steps
 
 
-def _no_contexts(argument: str, policy: Policy) -> InvalidArgument:
+def _no_contexts(argument: str, policy: Policy | LinearPolicy) -> InvalidArgument:
     return InvalidArgument(
         argument, f"be left out: {policy.name} is a policy for finite arms, without contexts",
         "a value", 'take a linear policy, for example discreet.policy("adac-oful", rho=0.5)',

@@ -31,7 +31,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 
 from ..checks import Name, by_name, check_names, check_unit, share
 from ..errors import DamagedFile, InvalidArgument, TrialError, UnknownUnit
@@ -41,8 +41,13 @@ from .stores.disk import Folder, Refused
 from .trial import Trial
 
 if TYPE_CHECKING:
-    from ..inference import Intervals
+    from ..inference import Intervals, Record
+    from ..inference.within import EpochRecord
+    from ..linear.row import LinearPolicy
+    from ..policies import Policy
+    from ..policies.policy import BasePolicy
     from .contexts import Features
+    from .documents import ArmReport, Behind, Report
 
 FORMAT, VERSION = "discreet strata", 1
 INDEX = "strata.json"
@@ -65,7 +70,7 @@ class Strata:
 
     def __init__(
         self,
-        policy: Any,
+        policy: BasePolicy[Never],
         strata: Sequence[Name],
         arms: int | Sequence[Name],
         dimension: int | None = None,
@@ -182,7 +187,7 @@ class Strata:
         return next(iter(self._trials.values())).arms
 
     @property
-    def policy(self) -> Any:
+    def policy(self) -> Policy | LinearPolicy:
         """The policy, of which every stratum runs a copy."""
         return next(iter(self._trials.values())).policy
 
@@ -209,11 +214,11 @@ class Strata:
         """The best arm of every stratum, once its trial has stopped."""
         return {name: trial.recommendation for name, trial in self._trials.items()}
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> Report:
         """A report for every stratum, ready for JSON; intervals hold for all strata together."""
         with self._lock:
             status = self.status
-            each = [
+            each: list[Report] = [
                 {"stratum": name, **self._leveled(trial.report())}
                 for name, trial in self._trials.items()
             ]
@@ -257,10 +262,10 @@ class Strata:
         )
 
     def _inferred(
-        self, infer: Callable[[Any], Intervals], epochs: bool = False
+        self, infer: Callable[[Record | EpochRecord], Intervals], epochs: bool = False
     ) -> dict[Name, Intervals | None]:
         with self._lock:
-            records: dict[Name, Any] = {
+            records: dict[Name, Record | EpochRecord | None] = {
                 name: (trial.public_epochs() if epochs else None) or trial.public_record()
                 for name, trial in self._trials.items()
             }
@@ -272,7 +277,7 @@ class Strata:
 
         return 1.0 - (1.0 - check_level(level)) / len(self._trials)
 
-    def _leveled(self, report: dict[str, Any]) -> dict[str, Any]:
+    def _leveled(self, report: Report) -> Report:
         """A report whose intervals hold for all strata together."""
         from ..inference import intervals
         from ..inference.within import ahead_within, epochs_of
@@ -281,7 +286,7 @@ class Strata:
         if trend and cells is not None:
             level = self._each_at(LEVEL)
             ends = ahead_within(cells, cells.arms.index(trend["leader"]), level)
-            behind = [
+            behind: list[Behind] = [
                 {**row, "interval": list(ends[cells.arms.index(row["arm"])])}
                 for row in trend["behind"]
             ]
@@ -289,9 +294,9 @@ class Strata:
         if report.get("intervals") is None:
             return report
         found = intervals(report, self._each_at(LEVEL))
-        arms = [
+        arms: list[ArmReport] = [
             {**row, "interval": [interval.low, interval.high]}
-            for row, interval in zip(report["arms"], found, strict=True)
+            for row, interval in zip(report["arms"] or (), found, strict=True)
         ]
         if found.estimand == "responders":
             everybody = intervals(report, self._each_at(LEVEL), over="all")
@@ -314,7 +319,7 @@ class Strata:
     def load(
         cls,
         path: str | os.PathLike[str],
-        policy: Any = None,
+        policy: BasePolicy[Never] | None = None,
         clock: Callable[[], float] | None = None,
     ) -> Self:
         """Go on with a saved trial: see `Trial.load`."""

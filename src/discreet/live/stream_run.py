@@ -8,7 +8,7 @@ within epochs (`epochs`) plan otherwise, and share everything else.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..checks import Name
 from ..errors import DamagedFile, TrialError
@@ -20,9 +20,19 @@ from ..policies.streams import ALL, FILLED, NEWEST, evidence_in, fits_streams
 from ..policies.view import Setting, View
 from . import rules
 from .course import longer
+from .finite_run import FiniteRun
 from .rules import Action, Admission, Effect, Member, Place, Standing, Terms
-from .run import Blocks, Due, FiniteRun, Run, Seat, Whereabouts
+from .run import Blocks, Due, Run, Seat, Whereabouts
 from .streams import Streams, arm_of, key_of, spread
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from ..types import Json
+    from .course import Course
+    from .documents import BlockReport
+    from .randomness import Randomness
+    from .run import Context, Outcomes
 
 
 def serves_streams(policy: Policy, setting: Setting) -> bool:
@@ -47,6 +57,7 @@ class StreamRun(FiniteRun):
     NO_ESTIMATE: ClassVar[str] = "it does not release sums of blocks with Laplace or Gaussian noise"
     """why missing outcomes cannot be estimated, where they cannot"""
 
+    random: Randomness
     streams: Streams
     window: int
     """places that are planned at once, and drawn in a random order"""
@@ -54,8 +65,8 @@ class StreamRun(FiniteRun):
     """the least share of every arm"""
 
     def __init__(
-        self, policy: Policy, setting: Setting, random: Any, noise: Any, window: int,
-        shares: Sequence[float],
+        self, policy: Policy, setting: Setting, random: Randomness, noise: Generator | None,
+        window: int, shares: Sequence[float],
     ) -> None:  # fmt: skip
         super().__init__(policy, setting, random, noise)
         self.window, self.shares = window, tuple(shares)
@@ -82,7 +93,7 @@ class StreamRun(FiniteRun):
     def turn_to(self, key: str, now: float) -> None:
         self.arm, self.streams = arm_of(key), self.streams._replace(latest=now)
 
-    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:
+    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
         """Release the oldest closed block of the arm. Nothing else looks at outcomes."""
         arm, rounds = self.arm, len(outcomes)
         whole, before = self.is_whole(arm, rounds), self._counted(arm, rounds)
@@ -131,7 +142,7 @@ class StreamRun(FiniteRun):
     def next_block(self, key: str) -> str | None:
         return None
 
-    def course_after(self, course: Any, due: Due) -> list[list[Any]] | None:
+    def course_after(self, course: object, due: Due) -> Course | None:
         arm, view = self.arm, self.view
         size, value = int(view.size[arm]), float(view.value[arm])
         return longer(course, due.at, arm, size, value, self.streams.places)
@@ -149,7 +160,7 @@ class StreamRun(FiniteRun):
         return Admission.OVER if over else Admission.PLACE
 
     def seated(
-        self, unit: Name, member: Member | None, context: Any, blocks: Blocks, terms: Terms,
+        self, unit: Name, member: Member | None, context: Context, blocks: Blocks, terms: Terms,
         now: float,
     ) -> Seat:  # fmt: skip
         run = self
@@ -214,7 +225,7 @@ class StreamRun(FiniteRun):
             return 1 << ((streams.closed[arm] + 1).bit_length() - 2)
         return streams.closed[arm]
 
-    def planned(self, random: Any = None) -> tuple[int, ...]:
+    def planned(self, random: Randomness | None = None) -> tuple[int, ...]:
         """How many places of the next window every arm gets.
 
         By the rule, place by place; an arm without a release gets one in K of the places (before
@@ -255,7 +266,7 @@ class StreamRun(FiniteRun):
         choice = self.kernels.choose(self.rule, self.memory, view, streams.total, self.random)
         return seen[choice]
 
-    def _keep_shares(self, left: list[int], active: list[int], random: Any) -> None:
+    def _keep_shares(self, left: list[int], active: list[int], random: Randomness) -> None:
         """Move places to arms that have less than their share, from those with most to spare."""
         wanted = spread([self.window * self.shares[arm] for arm in active], random.random())
         least = dict(zip(active, wanted, strict=True))
@@ -320,7 +331,8 @@ class StreamRun(FiniteRun):
         return other
 
     def whereabouts(self, blocks: Blocks, terms: Terms, failure: str) -> Whereabouts:
-        streams, found = self.streams, []
+        streams = self.streams
+        found: list[BlockReport] = []
         for arm in range(len(self.releases)):
             for number in range(streams.released[arm] + 1, streams.block[arm] + 1):
                 block = blocks.get(key_of(arm, number))
@@ -391,11 +403,11 @@ class StreamRun(FiniteRun):
         if known != len(filled):
             raise DamagedFile("there are blocks that no stream has")
 
-    def public(self) -> dict[str, Any]:
+    def public(self) -> dict[str, object]:
         return super().public() | {"streams": self.streams.to_dict()}
 
-    def restore(self, data: Any) -> None:
-        super().restore(data)
+    def _restore(self, data: Json) -> None:
+        super()._restore(data)
         self.streams = Streams.from_dict(data.get("streams"), len(self.releases))
 
 
@@ -408,7 +420,7 @@ def _returns(member: Member, blocks: Blocks, terms: Terms, now: float) -> bool:
     return rules.readmits(member, settled, terms)
 
 
-def _drawn(left: tuple[int, ...], random: Any) -> int:
+def _drawn(left: tuple[int, ...], random: Randomness) -> int:
     """An arm with probability left/Σ left: a random order of the window, never written down."""
     number = random.below(sum(left))
     for arm, places in enumerate(left):

@@ -23,10 +23,12 @@ transcript. So the whole costs one release (adaptive parallel composition).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from ..checks import count
+from ..checks import Name, count
 from ..errors import DamagedFile, InvalidArgument
+
+T = TypeVar("T")
 
 
 def key_of(arm: int, block: int) -> str:
@@ -148,7 +150,7 @@ class Streams(NamedTuple):
         return {name: list(v) if type(v) is tuple else v for name, v in fields.items()}
 
     @classmethod
-    def from_dict(cls, data: Any, arms: int) -> Streams:
+    def from_dict(cls, data: object, arms: int) -> Streams:
         """The inverse of `to_dict`."""
         if not isinstance(data, Mapping) or set(data) != set(cls._fields):
             raise DamagedFile("the state of the run lacks its streams")
@@ -178,7 +180,7 @@ class Streams(NamedTuple):
         )
 
 
-def put(values: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
+def put(values: tuple[T, ...], place: int, value: T) -> tuple[T, ...]:
     return (*values[:place], value, *values[place + 1 :])
 
 
@@ -200,7 +202,7 @@ def check_window(window: int | None, arms: int) -> int:
     return 2 * arms if window is None else count("window", window, fix=fix)
 
 
-def check_shares(share: Mapping[Any, float] | None, arms: Sequence[Any]) -> tuple[float, ...]:
+def check_shares(share: Mapping[Name, float] | None, arms: Sequence[Name]) -> tuple[float, ...]:
     """The least share of every arm."""
     fix = 'use for example share={"control": 0.2}'
     if share is not None and not isinstance(share, Mapping):

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ..checks import one_of
 from ..errors import TrialError
 
-Rows = list[dict[str, Any]]
+if TYPE_CHECKING:
+    from .documents import ArmReport, Report
+
+Rows = list[dict[str, object]]
 ARM_COLUMNS = (
     "arm", "assigned", "used", "waiting", "releases", "size", "mean", "low", "high", "low_of_all",
     "high_of_all", "answered", "worst", "best", "active",
@@ -21,7 +24,7 @@ ARM_COLUMNS = (
 RELEASE_COLUMNS = ("release", "time", "arm", "size", "mean", "assigned", "assigned_total")
 
 
-def arm_rows(report: Mapping[str, Any]) -> Rows:
+def arm_rows(report: Report) -> Rows:
     """What is known of every arm: `low` to `high` is its interval, where there is one, of those who
     answered if missing outcomes are estimated, and `low_of_all` to `high_of_all` of everybody then;
     `worst` to `best` its mean with the least and the largest outcome in place of missing ones."""
@@ -36,7 +39,7 @@ def arm_rows(report: Mapping[str, Any]) -> Rows:
     return rows
 
 
-def release_rows(report: Mapping[str, Any]) -> Rows:
+def release_rows(report: Report) -> Rows:
     """What was public at every release, in the order of time."""
     if "course" not in report:
         raise TrialError(
@@ -54,13 +57,13 @@ def release_rows(report: Mapping[str, Any]) -> Rows:
     ]
 
 
-TABLES: dict[str, tuple[Callable[[Mapping[str, Any]], Rows], tuple[str, ...]]] = {
+TABLES: dict[str, tuple[Callable[[Report], Rows], tuple[str, ...]]] = {
     "arms": (arm_rows, ARM_COLUMNS),
     "releases": (release_rows, RELEASE_COLUMNS),
 }
 
 
-def as_csv(report: Mapping[str, Any], table: str = "arms") -> str:
+def as_csv(report: Report, table: str = "arms") -> str:
     """A table as comma-separated values, with a header."""
     make, columns = TABLES[one_of("table", table, *TABLES)]
     text = io.StringIO()
@@ -71,11 +74,11 @@ def as_csv(report: Mapping[str, Any], table: str = "arms") -> str:
     return text.getvalue()
 
 
-def _arms(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    if report.get("arms") is None:
+def _arms(report: Report) -> list[ArmReport]:
+    arms = report.get("arms")
+    if arms is None:
         raise TrialError(
             "this trial shows no counts of its arms: they would give away who got which; "
             "take its report as text or JSON"
         )
-    arms: list[dict[str, Any]] = report["arms"]
     return arms

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..checks import count, number_of, positive
 from ..errors import InvalidArgument
@@ -12,6 +12,9 @@ from ..identify import Identifier
 from ..privacy.guarantees import Guarantee
 from .rules import Terms
 from .setup import Plan
+
+if TYPE_CHECKING:
+    from .stores.base import Json
 
 CHECKED = "rewards lie in [0, 1]"
 """A condition of the policies that a trial sees to: it scales outcomes and refuses others."""
@@ -99,7 +102,7 @@ def stopped_by_a_board(guarantee: Guarantee) -> Guarantee:
     return replace(guarantee, conditions=(*guarantee.conditions, BOARD))
 
 
-def settings_in(state: dict[str, Any], row: Any) -> dict[str, Any]:
+def settings_in(state: Json, row: object) -> Json:
     """The arguments that a stored trial was made with."""
     contexts = ("dimension", "longest", "batch") if "dimension" in state else ("outcome_range",)
     names = ("horizon", "deadline", "default", "contributions", *contexts)

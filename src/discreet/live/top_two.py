@@ -16,21 +16,26 @@ that are taken: with b the places of closed blocks and n those released, growth 
     length = max(ceil((1 + g) n) - b, ceil(g_least b), 1).
 
 A release is entered in the books before the next one comes: two of them at once would count one
-noise for two. Should the rule fail in between, the trial says so and takes no more units. A block
-that was cut off counts where any size does; elsewhere it ends the verdicts, at the end of the
-trial, and for the same reason no arm is dropped by hand there.
+noise for two. Should the rule fail in between, the trial says so and takes no more units.
+
+**Blocks that are cut off.** Where any size counts, so does what the horizon or an answer cuts off:
+both are functions of counts and releases. The last block of an arm that is dropped by hand, or of a
+trial that is ended so, is released but is no evidence and stays out of the record: whoever cut it
+may have seen its outcomes, and a size that follows from them would choose the tilt. Where sizes are
+the schedule's, a block that was cut off ends the verdicts, at the end of the trial, and for the
+same reason no arm is dropped by hand there.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..compiled import Function
 from ..errors import DamagedFile, TrialError
 from ..identify import Identifier
-from ..identify.evidence_top_two import EvidenceTopTwo, growth
+from ..identify.evidence_top_two import EvidenceTopTwo, growth, pass_over
 from ..policies import EachRound, Geometric, Policy
 from ..policies.schedules import LONGEST
 from ..policies.streams import takes_any_block
@@ -38,6 +43,13 @@ from ..policies.view import Setting, View
 from .rules import Action
 from .stream_run import RuleFailed, StreamRun
 from .streams import Streams
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from ..types import Json
+    from .randomness import Randomness
+    from .run import Outcomes
 
 
 def serves_top_two(policy: Policy, setting: Setting) -> bool:
@@ -73,8 +85,8 @@ class TopTwoRun(StreamRun):
     """whether the risk covers a verdict on what was released"""
 
     def __init__(
-        self, policy: Policy, setting: Setting, random: Any, noise: Any, window: int,
-        shares: Sequence[float],
+        self, policy: Policy, setting: Setting, random: Randomness, noise: Generator | None,
+        window: int, shares: Sequence[float],
     ) -> None:  # fmt: skip
         rule: Any = policy.rule
         self.sized = not isinstance(policy.schedule, EachRound | Geometric)
@@ -87,14 +99,25 @@ class TopTwoRun(StreamRun):
 
     # --- what is released -------------------------------------------------------------------------
 
-    def publish(self, actions: Sequence[Action | None], outcomes: Sequence[Any]) -> None:
+    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
         entered = self.begun or self.note is None
-        self.covered = self.covered and entered and self.is_whole(self.arm, len(outcomes))
+        counts = self.sized or self.is_whole(self.arm, len(outcomes))
+        self.covered = self.covered and entered and counts
         super().publish(actions, outcomes)
         self.begun = False
 
     def is_whole(self, arm: int, rounds: int) -> bool:
-        return self.sized or super().is_whole(arm, rounds)
+        if self.sized:
+            return not self.is_by_hand(arm, self.streams.released[arm] + 1)
+        return super().is_whole(arm, rounds)
+
+    def is_by_hand(self, arm: int, number: int) -> bool:
+        """Whether a closed block is the last of an arm that was dropped, or of a trial that was
+        ended before its time: perhaps it had been full, but that is not known any more."""
+        streams = self.streams
+        early = self.horizon is None or streams.total < self.horizon
+        ended = streams.over and early and self.answer is None
+        return (ended or not streams.active[arm]) and number + 1 == streams.block[arm]
 
     def begin(self) -> None:
         """Enter the release; the verdict; and what the blocks that are open still need."""
@@ -105,6 +128,8 @@ class TopTwoRun(StreamRun):
             if self.streams.over:
                 return  # a block that was cut off: there is no verdict on it
             raise RuleFailed("a release came before the one before it was entered")
+        if self.sized and self.is_by_hand(self.arm, self.streams.released[self.arm]):
+            pass_over(self.memory, self.view, self.arm)
         if self.note is not None:
             self.note(self.rule, self.memory, self.view)
         self.answer = self.verdict(self.rule, self.memory, self.view, self.t)
@@ -131,7 +156,7 @@ class TopTwoRun(StreamRun):
         least: int = math.ceil(self.rule.least * places)
         return min(max(wanted, least, 1), LONGEST)
 
-    def planned(self, random: Any = None) -> tuple[int, ...]:
+    def planned(self, random: Randomness | None = None) -> tuple[int, ...]:
         random = self.random if random is None else random
         streams, left = self.streams, [0] * len(self.releases)
         active = [arm for arm, on in enumerate(streams.active) if on]
@@ -169,11 +194,12 @@ class TopTwoRun(StreamRun):
 
     # --- as JSON ----------------------------------------------------------------------------------
 
-    def public(self) -> dict[str, Any]:
+    def public(self) -> dict[str, object]:
         return super().public() | {"covered": self.covered}
 
-    def restore(self, data: Any) -> None:
-        super().restore(data)
-        if type(data.get("covered")) is not bool:
+    def _restore(self, data: Json) -> None:
+        super()._restore(data)
+        covered = data.get("covered")
+        if type(covered) is not bool:
             raise DamagedFile("the state of the run does not say whether its risk is kept")
-        self.covered = data["covered"]
+        self.covered = covered

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 
 from ..checks import Name, check_arms, check_is, check_unit, one_of, one_risk
 from ..errors import DamagedFile, InvalidArgument, TrialError
@@ -33,7 +33,9 @@ from .terms import check_default, covering, missing_as, settings_in, terms_of
 if TYPE_CHECKING:
     from ..inference.record import Record
     from ..inference.within import EpochRecord
+    from ..policies.policy import BasePolicy
     from .contexts import Features
+    from .documents import Estimate, Report
 
 REASONS = ("releases", "public", "board")
 
@@ -88,7 +90,7 @@ class Trial(Curator):
 
     def __init__(
         self,
-        policy: Any,
+        policy: BasePolicy[Never],
         arms: int | Sequence[Name],
         dimension: int | None = None,
         horizon: float | None = None,
@@ -136,7 +138,7 @@ class Trial(Curator):
             MemoryStore() if store is None else store, clock,
         )  # fmt: skip
 
-    def _planned(self, policy: Any, arms: int, **options: Any) -> Plan:
+    def _planned(self, policy: BasePolicy[Never], arms: int, **options: Any) -> Plan:
         """The plan; its noise is secure."""
         return plan_for(policy, arms, **options)
 
@@ -147,7 +149,7 @@ class Trial(Curator):
 
         Decide by `report()`, or by what is public: that is free.
         """
-        with self._lock:
+        with self._turn():
             run = self._without(arm)
             if run is not None:
                 self._change(run)
@@ -169,13 +171,13 @@ class Trial(Curator):
 
     def __contains__(self, unit: object) -> bool:
         """Whether a unit was assigned an arm."""
-        with self._lock:
+        with self._turn():
             self._usable()
             return self._store.member(check_unit(unit)) is not None
 
     def add(self, arm: Name) -> None:
         """A new arm, with an empty stream: one in K of the places until its first release."""
-        with self._lock:
+        with self._turn():
             run = self._changing("add")
             if arm in self._arms:
                 raise InvalidArgument("arm", "be new", arm, "choose another name")
@@ -196,7 +198,7 @@ class Trial(Curator):
         - "board": somebody who has seen raw outcomes. That is not covered: the guarantee says so.
         """
         reason = one_of("by", by, *REASONS)
-        with self._lock:
+        with self._turn():
             run = self._changing("stop")
             if reason == "board" or not run.streams.over:
                 self._change(run.ended(), {"by": reason})
@@ -204,7 +206,7 @@ class Trial(Curator):
     def finish(self, discard: bool = False) -> None:
         """No more units. Open blocks close now, each is released when its last member is due: they
         are disjoint, so this costs nothing. `discard`: they are erased instead."""
-        with self._lock:
+        with self._turn():
             run = self._changing("finish")
             if run.streams.over:
                 return
@@ -238,48 +240,50 @@ class Trial(Curator):
     @property
     def rounds(self) -> int:
         """Assignments whose outcomes are used, so far."""
-        return self._shown().standing.rounds
+        with self._turn():
+            return self._shown().standing.rounds
 
     @property
     def status(self) -> str:
         """ "collecting" units, "settling" what waits for its release while no unit is taken,
         "finished", or "stuck" if the rule of the policy fails on what was released."""
-        return self._shown().status
+        with self._turn():
+            return self._shown().status
 
     @property
     def recommendation(self) -> Name | None:
         """The best arm, wrong with probability at most `risk`, once a trial that identifies has
         stopped."""
-        with self._lock:
+        with self._turn():
             self._shown()
             answer = self._run.answer
             return None if answer is None else self._arms[answer]
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> Report:
         """Releases and public counts, ready for JSON."""
-        with self._lock:
+        with self._turn():
             shown = self._shown()
             shown = shown._replace(record=self._plan.record(self._run, self._arms))
             return reports.report_of(shown, self._run)  # type: ignore[arg-type]
 
     def public_record(self) -> Record | None:
         """What was released, and what is known of the noise in it: all that intervals use."""
-        with self._lock:
+        with self._turn():
             self._shown()
             return self._plan.record(self._run, self._arms)
 
     def public_epochs(self) -> EpochRecord | None:
         """Of a trial with `trend=True`: what was released in every epoch, for differences."""
-        with self._lock:
+        with self._turn():
             shown = self._shown()
             if not isinstance(self._run, EpochRun):
                 return None
             return self._run.public_epochs(self._arms, shown.outcome_range)
 
-    def estimates(self, actions: Features) -> list[dict[str, Any]]:
+    def estimates(self, actions: Features) -> list[Estimate]:
         """For features as `assign` takes them: the estimated mean outcome of every arm, and how far
         the truth may be from it if the policy's assumptions hold. Made of releases alone."""
-        with self._lock:
+        with self._turn():
             self._shown()
             found = self._plan.estimates(self._run, actions)
             return [
@@ -292,7 +296,9 @@ class Trial(Curator):
 
     def __repr__(self) -> str:
         kind = f"<Trial of {self.policy.name}, {len(self._arms)} arms"
-        with self._lock:
+        if self._is_inside:  # a debugger's, or an error-reporting tool's
+            return f"{kind}, in a call: {self.guarantee.short()}>"
+        with self._turn():
             if self._closed:
                 return f"{kind}, closed: {self.guarantee.short()}>"
             shown = self._shown()
@@ -309,7 +315,7 @@ class Trial(Curator):
         A trial has one file: of two copies each could release the same block, and two noisy
         answers about the same people reveal more than one.
         """
-        with self._lock:
+        with self._turn():
             self._usable()
             store = FileStore(path)
             if self._store.place == store.place:
@@ -319,14 +325,15 @@ class Trial(Curator):
                     f"the trial is stored in {self._store.place} and must not be copied; close it, "
                     "move all its files and load it from there"
                 )
+            self._saving = store  # noted first: one of the two goes on, whatever interrupts this
             store.adopt(self._store, self._fixed)
-            self._store = store
+            self._store, self._saving = store, None
 
     @classmethod
     def load(
         cls,
         path: str | os.PathLike[str] | Store,
-        policy: Any = None,
+        policy: BasePolicy[Never] | None = None,
         clock: Callable[[], float] | None = None,
     ) -> Self:
         """Go on with a saved trial; a policy that you composed yourself must be passed again.
@@ -346,7 +353,9 @@ class Trial(Curator):
             raise
 
     @classmethod
-    def _revived(cls, store: Store, policy: Any, clock: Callable[[], float]) -> Self:
+    def _revived(
+        cls, store: Store, policy: BasePolicy[Never] | None, clock: Callable[[], float]
+    ) -> Self:
         row = row_from_dict(store.state.get("policy"), policy, store.place)
         damage = ""
         try:
@@ -355,9 +364,6 @@ class Trial(Curator):
             for unit in {place.unit for block in store.blocks.values() for place in block.places}:
                 check_unit(unit)
             trial._rebuild()
-            for key, block in dict(store.blocks).items():
-                if block.places and trial._run.gives_up(block.places[-1]):
-                    trial._abandon(key)
             return trial
         except DamagedFile as error:
             damage = str(error)
@@ -368,9 +374,11 @@ class Trial(Curator):
     def close(self) -> None:
         """End the use of this object. A trial that was saved can be loaded again; of one that
         was not, the outcomes are erased."""
-        with self._lock:
+        with self._lock:  # also from within a call: a signal handler may end the process
             self._closed = True
             self._store.close()
+            if self._saving is not None:
+                self._saving.close()
 
     def __enter__(self) -> Self:
         return self

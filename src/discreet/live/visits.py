@@ -15,18 +15,19 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, Never, NoReturn
 
 from ..checks import Name, amount
 from ..errors import InvalidArgument, TrialError, UnknownUnit
 from ..policies import Policy
 from ..privacy.source import REHEARSED
-from .setup import Chances, Plan, finite_plan
+from .setup import Plan, Sources, finite_plan
 from .trial import Trial
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+    from ..policies.policy import BasePolicy
     from ..simulator.calendar import Calendar
 
 CAVEAT = "a live trial draws the noise: that of a rehearsal can be replayed and protects nobody"
@@ -57,18 +58,19 @@ class RehearsedTrial(Trial):
     """A trial whose noise can be replayed. It protects nobody, and is never stored."""
 
     def __init__(self, rng: Generator, *arguments: Any, **options: Any) -> None:
-        self._chances = Chances(REHEARSED, SeededRandomness(rng), rng)
+        self._sources = Sources(REHEARSED, SeededRandomness(rng), rng)
         super().__init__(*arguments, **options)
         conditions = (*self.guarantee.conditions, CAVEAT)
         self.guarantee = replace(self.guarantee, conditions=conditions)
 
-    def _planned(self, policy: Any, arms: int, **options: Any) -> Plan:
+    def _planned(self, policy: BasePolicy[Never], arms: int, **options: Any) -> Plan:
         contexts = {name: options.pop(name) for name in ("dimension", "longest", "batch")}
         if any(value is not None for value in contexts.values()):
             raise InvalidArgument(
                 "dimension", "be left out: a rehearsal has no contexts", contexts, "leave it out"
             )
-        return finite_plan(policy, arms, chances=self._chances, **options)
+        assert isinstance(policy, Policy)
+        return finite_plan(policy, arms, sources=self._sources, **options)
 
     @property
     def horizon(self) -> int | None:

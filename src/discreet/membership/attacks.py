@@ -336,7 +336,7 @@ def _mixed(score: Scorer, subsample: float) -> Scorer:
     if subsample == 1.0:
         return score
 
-    def mixed(outputs: Any, targets: Any, rng: Generator) -> Any:
+    def mixed(outputs: Any, targets: Any, rng: Generator) -> Matrix:
         return _mixture(score(outputs, targets, rng), subsample)
 
     return mixed

@@ -13,7 +13,7 @@ reached by a coin at the threshold, so that vertices are joined by straight line
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -70,7 +70,7 @@ class Curve:
         return float(np.max(epsilon_bound(self.power, self.level, delta)))
 
 
-def check_level(level: Any) -> float:
+def check_level(level: object) -> float:
     """A false-alarm rate in [0, 1]."""
     if isinstance(level, bool) or not isinstance(level, int | float | np.floating | np.integer):
         raise InvalidArgument("level", "be a number from 0 to 1", level, "use for example 0.01")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -72,7 +72,7 @@ def bernoulli_loss(p: Vector, target: Vector, n: int) -> LossLaw:
     low, high = _range(columns)
     size = FINE if len(columns) <= MANY else COARSE
     step = (high - low) / size
-    transforms: list[Any] = [np.ones(size // 2 + 1, complex) for _ in range(2)]
+    transforms = [np.ones(size // 2 + 1, complex) for _ in range(2)]
     for column in columns:
         for side, mass in enumerate((column.outside, column.inside)):
             transform = np.fft.rfft(_on_grid(column.loss, mass, step, size))

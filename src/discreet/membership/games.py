@@ -16,7 +16,7 @@ Reference: Azize (2024), algorithms 4, 5, 11 and 12.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -31,9 +31,11 @@ from .result import Scores, check_scores
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.random import Generator
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-Scorer = Callable[[Any, Any, "Generator"], Any]
+    from ..types import Array, Floats
+
+Scorer = Callable[[Any, Any, "Generator"], "Floats"]
 """Scores of a block of rounds from its outputs and its targets, an array (rounds,).
 
 The generator is for adversaries that toss coins of their own."""
@@ -57,7 +59,7 @@ class Adversary(Protocol):
 class Game:
     """A mechanism and a target, or with `target=None` a target drawn anew each round."""
 
-    def __init__(self, mechanism: Mechanism, target: Any = None) -> None:
+    def __init__(self, mechanism: Mechanism, target: ArrayLike | None = None) -> None:
         if not isinstance(mechanism, Mechanism):
             raise InvalidArgument(
                 "mechanism", "be a Mechanism", type(mechanism).__name__,
@@ -92,7 +94,7 @@ class Game:
             work.do(workers, bar)
         return work.result()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         return {
             **self.mechanism.to_dict(),
@@ -172,14 +174,14 @@ class _OneByOne:
         self.name = getattr(function, "__name__", "score")
 
     def against(self, mechanism: Mechanism) -> Scorer:
-        def score(outputs: Any, targets: Any, rng: Generator) -> Any:
+        def score(outputs: Iterable[object], targets: Array, rng: Generator) -> Floats:
             pairs = zip(outputs, targets, strict=True)
             return np.array([self.function(output, target) for output, target in pairs])
 
         return score
 
 
-def _known(adversary: Any) -> Adversary:
+def _known(adversary: Adversary | Callable[[Any, Any], float]) -> Adversary:
     if isinstance(adversary, Adversary):
         return adversary
     if callable(adversary) and not isinstance(adversary, type):

@@ -19,7 +19,7 @@ All of it is what this game shows, not a guarantee. Reference: Azize (2024), cha
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
@@ -38,6 +38,8 @@ from .mechanisms import Mean
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import ArrayLike, NDArray
+
+    from ..types import Ints
 
     Matrix = NDArray[float64]
 
@@ -99,7 +101,7 @@ class Leakage:
         drawn = ndtr((self.kappa - span) / self.spread)
         return Curve.of(level, (1.0 - self.subsample) * level + self.subsample * drawn)
 
-    def to_dict(self, levels: Sequence[float] = LEVELS, delta: float = 1e-5) -> dict[str, Any]:
+    def to_dict(self, levels: Sequence[float] = LEVELS, delta: float = 1e-5) -> dict[str, object]:
         """JSON-ready; an infinite ε is null."""
         epsilon = self.epsilon(delta)
         return {
@@ -113,7 +115,27 @@ class Leakage:
 
 
 @dataclass(frozen=True, eq=False)
-class ExactLeakage(Leakage):
+class ByCurve(Leakage):
+    """Base of those whose trade-off curve is known as a whole."""
+
+    @cached_property
+    def _exact(self) -> Curve:
+        raise NotImplementedError
+
+    @property
+    def advantage(self) -> float:
+        return self._exact.advantage
+
+    @property
+    def auc(self) -> float:
+        return self._exact.auc
+
+    def curve(self, points: int = 2001) -> Curve:
+        return self._exact
+
+
+@dataclass(frozen=True, eq=False)
+class ExactLeakage(ByCurve):
     """The same for Bernoulli columns at every n and d, by convolution."""
 
     law: LossLaw | None = None
@@ -126,24 +148,13 @@ class ExactLeakage(Leakage):
     def power(self, level: float) -> float:
         return self._exact.power_at(level)
 
-    @property
-    def advantage(self) -> float:
-        return self._exact.advantage
-
-    @property
-    def auc(self) -> float:
-        return self._exact.auc
-
     def delta(self, epsilon: float) -> float:
         assert self.law is not None
         return self.law.delta(epsilon, self.subsample)
 
-    def curve(self, points: int = 2001) -> Curve:
-        return self._exact
-
 
 @dataclass(frozen=True, eq=False)
-class ExactGaussianLeakage(Leakage):
+class ExactGaussianLeakage(ByCurve):
     """The same for Gaussian columns without noise at every n and d.
 
     ℓ falls with S = ‖o - z*‖² in the metric C⁻¹, a scaled non-central χ² under both hypotheses:
@@ -171,19 +182,8 @@ class ExactGaussianLeakage(Leakage):
             drawn = ncx2.cdf(quantile * k / (k - 1), self.columns, (k - 1) * a)
         return np.asarray((1.0 - self.subsample) * level + self.subsample * drawn)
 
-    @property
-    def advantage(self) -> float:
-        return self._exact.advantage
-
-    @property
-    def auc(self) -> float:
-        return self._exact.auc
-
     def epsilon(self, delta: float = 1e-5) -> float:
         return self._exact.epsilon(check_delta(delta)) if delta else math.inf
-
-    def curve(self, points: int = 2001) -> Curve:
-        return self._exact
 
     @cached_property
     def _exact(self) -> Curve:
@@ -214,15 +214,15 @@ class Ranking(Sequence[Leakage]):
         """The leakage score of every target."""
         return np.array([leak.score for leak in self.leakages])
 
-    def easiest(self, count: int = 10) -> NDArray[Any]:
+    def easiest(self, count: int = 10) -> Ints:
         """The places of the targets that are easiest to find, easiest first."""
         return np.argsort(-self.scores, kind="stable")[:count]
 
-    def hardest(self, count: int = 10) -> NDArray[Any]:
+    def hardest(self, count: int = 10) -> Ints:
         """The places of the targets that are hardest to find, hardest first."""
         return np.argsort(self.scores, kind="stable")[:count]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         return {
             "scores": self.scores.tolist(),
@@ -376,7 +376,7 @@ def _mixed_delta(kappa: float, subsample: float, epsilon: float) -> float:
     return max(forth, c * gaussian_delta(kappa, math.log(subsample) + epsilon - math.log(c)))
 
 
-def _epsilon(delta_at: Any, delta: float) -> float:
+def _epsilon(delta_at: Callable[[float], float], delta: float) -> float:
     """The least ε with δ(ε) <= δ, by bisection."""
     if delta_at(0.0) <= delta:
         return 0.0

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import ArrayLike, NDArray
 
+    from ..types import Array
+
     Matrix = NDArray[float64]
 
 CELLS = 1 << 21
@@ -37,14 +39,14 @@ class Mechanism(ABC):
     n: int
 
     @abstractmethod
-    def targets(self, rng: Generator, rounds: int) -> Any:
+    def targets(self, rng: Generator, rounds: int) -> Array:
         """Targets drawn from the law of the data, one per round."""
 
     @abstractmethod
-    def outputs(self, rng: Generator, targets: Any, member: bool) -> Any:
+    def outputs(self, rng: Generator, targets: Array, member: bool) -> Sequence[object] | Array:
         """One output a round, of fresh data with or without the round's target."""
 
-    def check_target(self, target: Any) -> Any:
+    def check_target(self, target: ArrayLike) -> Any:
         """The target, if the law of the data could have drawn it."""
         return target
 
@@ -53,7 +55,7 @@ class Mechanism(ABC):
         """Rounds that are played in one go."""
         return 64
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         return {"mechanism": self.name, "n": self.n}
 
@@ -108,7 +110,7 @@ class Mean(Mechanism):
             total += rng.normal(0.0, self.noise, total.shape)
         return total
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return {
             "mechanism": self.name,
             "law": self.law.to_dict(),
@@ -118,7 +120,7 @@ class Mean(Mechanism):
         }
 
 
-Draw = Callable[..., Any]
+Draw = Callable[["Generator", int], "ArrayLike"]
 
 
 class Release(Mechanism):
@@ -128,7 +130,7 @@ class Release(Mechanism):
     """
 
     def __init__(
-        self, function: Callable[..., Any], law: Law | Draw, n: int, *, name: str | None = None
+        self, function: Callable[..., object], law: Law | Draw, n: int, *, name: str | None = None
     ) -> None:
         if not callable(function):
             raise InvalidArgument(
@@ -141,13 +143,13 @@ class Release(Mechanism):
         self.name = str(name or getattr(function, "__name__", "release"))
         self._random = _takes_rng(function)
 
-    def targets(self, rng: Generator, rounds: int) -> Any:
+    def targets(self, rng: Generator, rounds: int) -> Array:
         return np.asarray(self._draw(rng, rounds))
 
-    def check_target(self, target: Any) -> Any:
+    def check_target(self, target: ArrayLike) -> Array | float:
         return self.law.check_targets(target) if isinstance(self.law, Law) else np.asarray(target)
 
-    def outputs(self, rng: Generator, targets: Any, member: bool) -> Sequence[Any]:
+    def outputs(self, rng: Generator, targets: Array, member: bool) -> Sequence[object]:
         outputs = []
         for target in targets:
             data = np.array(self._draw(rng, self.n))
@@ -157,7 +159,7 @@ class Release(Mechanism):
         return outputs
 
 
-def _takes_rng(function: Callable[..., Any]) -> bool:
+def _takes_rng(function: Callable[..., object]) -> bool:
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -169,7 +171,7 @@ def _takes_rng(function: Callable[..., Any]) -> bool:
     return positional[1].name == "rng" or positional[1].default is inspect.Parameter.empty
 
 
-def check_noise(noise: Any) -> float:
+def check_noise(noise: float) -> float:
     """A standard deviation."""
     real = isinstance(noise, int | float | np.floating) and not isinstance(noise, bool)
     if not real or not 0.0 <= noise < np.inf:
@@ -177,7 +179,7 @@ def check_noise(noise: Any) -> float:
     return float(noise)
 
 
-def check_subsample(subsample: Any, n: int) -> int:
+def check_subsample(subsample: float, n: int) -> int:
     """How many of n records a share of them is."""
     real = isinstance(subsample, int | float | np.floating) and not isinstance(subsample, bool)
     if not real or not 0.0 < subsample <= 1.0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -53,7 +53,9 @@ def draw_histograms(axes: Axes, scores: Scores, bins: int = 60) -> None:
     sides = {"non-members": scores.nonmembers, "members": scores.members}
     shown = {name: side[np.isfinite(side)] for name, side in sides.items()}
     pooled = np.concatenate(list(shown.values()))
-    edges: Any = bins if not len(pooled) else np.histogram_bin_edges(pooled, bins)
+    edges: int | list[float] = bins
+    if len(pooled):
+        edges = np.histogram_bin_edges(pooled, bins).tolist()
     for hue, (name, side) in zip(COLOURS[:2], shown.items(), strict=True):
         axes.hist(side, edges, density=True, alpha=0.45, color=hue, label=name)
     axes.set_xlabel(f"score: {scores.name}")

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import ArrayLike, NDArray
 
+    from ..types import Ints
+
 FORMAT = 1
 
 
@@ -54,7 +56,7 @@ class Scores:
     name: str = "scores"
     threshold: float | None = None
     """the score's own threshold, fixed before the game; accuse above it"""
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
     """how the game was set up, JSON-ready"""
     seed: int = 0
     seconds: float = 0.0
@@ -200,7 +202,9 @@ class Scores:
 
     # what is shown and saved
 
-    def summary(self, levels: Sequence[float] = LEVELS, confidence: float = 0.95) -> dict[str, Any]:
+    def summary(
+        self, levels: Sequence[float] = LEVELS, confidence: float = 0.95
+    ) -> dict[str, object]:
         """Figures for JSON, each with its limits."""
         return {
             "attack": self.name,
@@ -233,7 +237,7 @@ class Scores:
             "round": np.concatenate([np.arange(count) for count in self.rounds]),
             "score": np.concatenate([self.members, self.nonmembers]),
         }
-        entry: dict[str, Any] = {
+        entry: dict[str, object] = {
             "format": FORMAT,
             "version": __version__,
             "kind": "membership",
@@ -295,12 +299,12 @@ def check_scores(argument: str, values: ArrayLike) -> NDArray[float64]:
     return scores
 
 
-def _above(values: NDArray[float64], thresholds: NDArray[float64]) -> NDArray[Any]:
+def _above(values: NDArray[float64], thresholds: NDArray[float64]) -> Ints:
     """How many values are at or above each threshold."""
     return len(values) - np.searchsorted(np.sort(values), thresholds, side="left")
 
 
-def _over(values: NDArray[float64], thresholds: NDArray[float64]) -> NDArray[Any]:
+def _over(values: NDArray[float64], thresholds: NDArray[float64]) -> Ints:
     """How many values exceed each threshold."""
     return len(values) - np.searchsorted(np.sort(values), thresholds, side="right")
 

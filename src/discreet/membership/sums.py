@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from numpy import float64
     from numpy.random import Generator
     from numpy.typing import NDArray
+
+    from ..types import Floats, Ints
 
 REACH = 9.5
 """Standard deviations that a table reaches to either side, and half as many counts more."""
@@ -29,7 +31,7 @@ class BinomialSums:
 
     def __init__(self, p: NDArray[float64]) -> None:
         self.p = p
-        self._tables: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
+        self._tables: dict[int, tuple[Ints, Floats]] = {}
         self._making = threading.Lock()
 
     def draw(self, rng: Generator, n: int, rounds: int) -> NDArray[float64]:
@@ -51,14 +53,14 @@ class BinomialSums:
     def _width(self, n: int) -> int:
         return min(n + 1, 2 * math.ceil(REACH * math.sqrt(n) / 2.0 + 5.0 * REACH) + 1)
 
-    def table(self, n: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    def table(self, n: int) -> tuple[Ints, Floats]:
         """The first count of every column's table, and P(count <= k) from there on."""
         with self._making:
             if n not in self._tables:
                 self._tables[n] = self._made(n)
             return self._tables[n]
 
-    def _made(self, n: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _made(self, n: int) -> tuple[Ints, Floats]:
         from scipy.special import gammaln
 
         width = self._width(n)

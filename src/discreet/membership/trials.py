@@ -29,6 +29,8 @@ from .mechanisms import Mechanism
 from .result import Scores
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy import float64
     from numpy.random import Generator
     from numpy.typing import NDArray
@@ -46,7 +48,13 @@ class Participant(Mechanism):
     """
 
     def __init__(
-        self, policy: Policy, means: Any, *, horizon: int = 16, place: int = 0, decisions: int = 8
+        self,
+        policy: Policy,
+        means: float | Sequence[float],
+        *,
+        horizon: int = 16,
+        place: int = 0,
+        decisions: int = 8,
     ) -> None:
         if not isinstance(policy, Policy):
             raise InvalidArgument(
@@ -92,7 +100,7 @@ class Participant(Mechanism):
             seen.append(np.concatenate([transcript.codes.astype(float), transcript.numbers[0]]))
         return np.array(seen)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return {
             "mechanism": self.name,
             "guarantee": self.policy.guarantee.to_dict(),

@@ -46,7 +46,7 @@ GAP, FILL, SAMPLE = 0, 1, 2
 
 
 class GapScale(NamedTuple):
-    """Noise scales of a node and of a batch, unit of rewards, levels, and the first phase."""
+    """Noise scales of a node and of a batch, steps of a reward, levels, and the first phase."""
 
     scale: float
     unit: int

@@ -326,7 +326,7 @@ def walk(policy: Policy, kernels: Kernels, setting: Setting, path: Path, seed: i
         PublicCells(tape, "view.size", [0] * arms),
         Cells(tape, "view.pulls", [0] * arms),
     )
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     order = None if path.arms is None else path.arms()
     lengths = None if path.lengths is None else path.lengths()
     t = batch = 0
@@ -334,7 +334,7 @@ def walk(policy: Policy, kernels: Kernels, setting: Setting, path: Path, seed: i
         if order is None:
             try:
                 with untracked(tape):
-                    arm = int(choose(rule, memory, view, t, chance))
+                    arm = int(choose(rule, memory, view, t, rng))
             except (ArithmeticError, ValueError):
                 break  # a formula that does not take these values: no path goes on from here
         else:
@@ -360,8 +360,8 @@ def walk(policy: Policy, kernels: Kernels, setting: Setting, path: Path, seed: i
 
 def _any_value(path: Path, seed: int) -> Callable[[int], float]:
     """Released values that nobody chose."""
-    chance = random.Random(f"{seed} {path.name}")
-    return lambda arm: chance.gauss(0.5, 1.0)
+    rng = random.Random(f"{seed} {path.name}")
+    return lambda arm: rng.gauss(0.5, 1.0)
 
 
 class untracked:  # noqa: N801  # reads like a statement
@@ -426,11 +426,11 @@ def random_paths(arms: int, seed: int) -> list[Path]:
     """Seeded random arms, uniform or with a favourite."""
 
     def order(number: int) -> Iterator[int]:
-        chance = random.Random(f"{seed} {number}")
+        rng = random.Random(f"{seed} {number}")
         favourite = number % arms
         while True:
-            alone = number % 2 == 1 and chance.random() < 0.8
-            yield favourite if alone else chance.randrange(arms)
+            alone = number % 2 == 1 and rng.random() < 0.8
+            yield favourite if alone else rng.randrange(arms)
 
     return [Path(f"random arms {number}", partial(order, number)) for number in range(RANDOM_PATHS)]
 
@@ -443,8 +443,8 @@ def rule_paths(arms: int, seed: int) -> list[Path]:
     """The rule's own choices on released values: clear, close, far apart, random."""
 
     def at_random(number: int) -> Callable[[int], float]:
-        chance = random.Random(f"{seed} {number}")
-        return lambda arm: chance.gauss(0.5, 0.2 + number)
+        rng = random.Random(f"{seed} {number}")
+        return lambda arm: rng.gauss(0.5, 0.2 + number)
 
     return [
         Path("the rule, arms clearly apart", None, None, _ranked(0.4)),
@@ -468,9 +468,9 @@ def phase_paths(arms: int, seed: int) -> list[Path]:
         return itertools.count(1)
 
     def any_length() -> Iterator[int]:
-        chance = random.Random(seed)
+        rng = random.Random(seed)
         while True:
-            yield chance.randrange(1, 8)
+            yield rng.randrange(1, 8)
 
     found = []
     for path in [*arms_alone(arms), *shared_paths(arms)[:1], *random_paths(arms, seed)[:2]]:

@@ -37,7 +37,9 @@ _DUMMIES = 50
 _IN_A_ROW = 8
 """Windows that fail one after the other before they are made longer."""
 _FINE = get_clock_info("thread_time").resolution <= 1e-6
-_lock = threading.Lock()
+_lock = threading.RLock()
+"""Of one draw at a time. A signal handler may come in the middle of one, and draw for another
+trial: what is left of the window then fits it, or the window has failed."""
 
 
 class Measurement(Protocol):
@@ -62,14 +64,14 @@ def gaussian(scale: float, rng: None = None) -> int:
     return padded("gaussian", _measurement("gaussian", _scale(scale)), 0)
 
 
-def randomised_response(units: int, resolution: int, epsilon: float) -> int:
-    """CTB on the reward units/resolution: a bit that is 1 with exactly that probability, then kept
+def randomised_response(steps: int, resolution: int, epsilon: float) -> int:
+    """CTB on the reward steps/resolution: a bit that is 1 with exactly that probability, then kept
     with probability e^ε/(1 + e^ε), rounded towards 1/2, and flipped otherwise."""
-    resolution = count("resolution", resolution, fix="give the units in a reward of 1")
-    units = count("units", units, least=0, fix="give the reward in integer units")
-    if units > resolution:
-        raise InvalidArgument("units", f"be at most {resolution}", units, "scale into [0, 1]")
-    return padded("response", _response(_epsilon(epsilon)), (units, resolution))
+    resolution = count("resolution", resolution, fix="give the steps in a reward of 1")
+    steps = count("steps", steps, least=0, fix="give the reward in whole steps")
+    if steps > resolution:
+        raise InvalidArgument("steps", f"be at most {resolution}", steps, "scale into [0, 1]")
+    return padded("response", _response(_epsilon(epsilon)), (steps, resolution))
 
 
 def padded(law: str, draw: Measurement, value: int | tuple[int, int]) -> int:
@@ -144,14 +146,14 @@ def _measured(law: str, draw: Measurement, value: int | tuple[int, int]) -> int:
 
 
 def laplace_scale(epsilon: float, sensitivity: int) -> float:
-    """The least scale, in units, with which noise on a sum of that sensitivity is ε-DP."""
+    """The least scale, in steps, with which noise on a sum of that sensitivity is ε-DP."""
     epsilon = _epsilon(epsilon)
     sensitivity = count("sensitivity", sensitivity, fix="give it in integer units")
     return _raised("laplace", sensitivity / epsilon, sensitivity, lambda spent: spent <= epsilon)
 
 
 def gaussian_scale(budget: Budget, sensitivity: int) -> float:
-    """The least scale, in units, with which noise on a sum of that sensitivity keeps the budget.
+    """The least scale, in steps, with which noise on a sum of that sensitivity keeps the budget.
 
     zCDP and Rényi by OpenDP's map ρ = Δ²/(2σ²), Rényi as αρ; approximate by the proved bound on
     discrete Gaussian noise, `curves.lattice_delta`. Discrete noise is not exactly Gaussian DP.

@@ -168,9 +168,9 @@ def skellam_variance(budget: Renyi, levels: int) -> Fraction:
 # --- exact draws --------------------------------------------------------------------------------
 
 
-def bernoulli(chance: Fraction) -> int:
+def bernoulli(p: Fraction) -> int:
     """1 with that probability."""
-    return int(secrets.randbelow(chance.denominator) < chance.numerator)
+    return int(secrets.randbelow(p.denominator) < p.numerator)
 
 
 def bernoulli_exp(x: Fraction) -> int:

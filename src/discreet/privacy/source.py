@@ -1,12 +1,12 @@
 """Sources of noise, one law: a fast one for simulation, a secure one for real people.
 
 A release is written once, with a `noise` to be filled in. A source says what is filled in, in
-which unit rewards are counted, and at which scale the noise keeps a budget:
+how many steps a reward of 1 is counted, and at which scale the noise keeps a budget:
 
 - `SIMULATED`: floats from the numpy Generator that the kernel is handed. Protects nobody.
-- `REHEARSED`: the same noise, on whole numbers of the same units as `SECURE`: for rehearsals of
+- `REHEARSED`: the same noise, on whole numbers of the same steps as `SECURE`: for rehearsals of
   live trials, which must differ from them in the noise alone. Protects nobody either.
-- `SECURE`: rewards are integers, a reward of 1 is `RESOLUTION` units; discrete noise from OpenDP,
+- `SECURE`: rewards are integers, a reward of 1 is `RESOLUTION` steps; discrete noise from OpenDP,
   whose own privacy map proves the scale. Takes no generator, so it has no seed.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
 RESOLUTION = 1 << 20
-"""Units in a reward of 1 on the secure path: fine enough that the discrete noise and the
+"""Steps in a reward of 1 on the secure path: fine enough that the discrete noise and the
 continuous one of the simulations agree to about one part in a million."""
 
 
@@ -40,7 +40,7 @@ class Source:
     kernels: Mapping[str, Callable[..., float]]
 
     def laplace_scale(self, epsilon: float) -> float:
-        """Scale, in units, of Laplace noise that hides one reward in [0, 1] at ε."""
+        """Scale, in steps, of Laplace noise that hides one reward in [0, 1] at ε."""
         if not self.secure:
             return self.unit * Laplace.calibrated(Pure(epsilon)).scale
         from . import secure
@@ -48,7 +48,7 @@ class Source:
         return secure.laplace_scale(epsilon, self.unit)
 
     def gaussian_scale(self, budget: Budget, calibration: str = "exact") -> float:
-        """Standard deviation, in units, of Gaussian noise that hides one reward in [0, 1]."""
+        """Standard deviation, in steps, of Gaussian noise that hides one reward in [0, 1]."""
         if not self.secure:
             return self.unit * Gaussian.calibrated(budget, calibration=calibration).scale
         from . import secure
@@ -90,7 +90,7 @@ def _squash(reward: float, unit: int) -> float:
 
 
 def _secure_squash(reward: int, unit: int) -> int:
-    """The same, rounded to whole units: a fixed map of one reward, before any noise."""
+    """The same, rounded to whole steps: a fixed map of one reward, before any noise."""
     value = max(min(reward / unit, 700.0), -700.0)
     return round(unit / (1.0 + math.exp(-value)))
 

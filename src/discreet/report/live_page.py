@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..checks import one_of
 from .html import joined, strong
 from .numbers import count, decimal
 from .page import Page
 from .pictures import title
+
+if TYPE_CHECKING:
+    from ..live.documents import ArmReport, Report
 
 STATUS = {
     "collecting": "collecting",
@@ -30,7 +33,7 @@ class LiveStory:
     """How patients came and answered, in a sentence or two."""
     events: Mapping[str, int]
     """What happened, and how often."""
-    report: Mapping[str, Any]
+    report: Report
     """What the trial publishes: `Trial.report()`, of a clock that counts days."""
 
 
@@ -60,10 +63,10 @@ CLOCKS = ("utc", "days")
 class Times:
     """Moments in words: of a clock that counts seconds since 1970, or of one that counts days."""
 
-    def __init__(self, clock: str, report: Mapping[str, Any]) -> None:
+    def __init__(self, clock: str, report: Report) -> None:
         self.dates = one_of("clock", clock, *CLOCKS) == "utc"
-        course = report.get("course") or [{"time": 0.0}]
-        self.start = course[0]["time"] if self.dates else 0.0
+        course = report.get("course")
+        self.start = course[0]["time"] if course and self.dates else 0.0
 
     def __call__(self, moment: float | None) -> str:
         """ "2026-03-01 14:05 UTC", or "day 17.2"."""
@@ -83,7 +86,7 @@ class Times:
         return "days since the first release" if self.dates else "day"
 
 
-def trial_report(report: Mapping[str, Any], clock: str = "utc") -> Page:
+def trial_report(report: Report, clock: str = "utc") -> Page:
     """The page of one trial, from `Trial.report()`: where it stands, its assignments over time, the
     released means, what happens next; of a trial by stratum, all of that for each. Made of what is
     public, so anybody may see it.
@@ -107,9 +110,7 @@ def trial_report(report: Mapping[str, Any], clock: str = "utc") -> Page:
     )
 
 
-def _add_trial(
-    page: Page, report: Mapping[str, Any], times: Times, begin: Callable[[str], Page]
-) -> None:
+def _add_trial(page: Page, report: Report, times: Times, begin: Callable[[str], Page]) -> None:
     """One trial, under headings that `begin` makes."""
     begin("Where it stands").text(report["policy"])
     if report.get("most_played") is not None:
@@ -118,35 +119,39 @@ def _add_trial(
             "All arms. The noise in the means protects participants: the more of them a release "
             "covers, the less it matters.",
         )  # fmt: skip
-    elif report.get("arms"):
+    elif arms := report.get("arms"):
         page.table(
-            ["Arm", "Assigned"], [[str(arm["arm"]), arm["assigned"]] for arm in report["arms"]],
+            ["Arm", "Assigned"], [[str(arm["arm"]), arm["assigned"]] for arm in arms],
             caption="All arms.",
         )  # fmt: skip
-    if report.get("recommendation") is not None:
-        page.note(f"The trial has stopped, and recommends {report['recommendation']['arm']}.")
-    answered = [arm for arm in report.get("arms") or () if arm.get("answered") is not None]
+    if answer := report.get("recommendation"):
+        near = f" as best or within {answer['within']:g} of it" if "within" in answer else ""
+        page.note(f"The trial has stopped, and recommends {answer['arm']}{near}.")
+    answered = [
+        (arm, share) for arm in report.get("arms") or ()
+        if (share := arm.get("answered")) is not None
+    ]  # fmt: skip
     if answered:
         page.table(
             ["Arm", "Answered", "Mean, if all others had the worst", "… or the best outcome"],
             [
-                [str(arm["arm"]), decimal(arm["answered"], 2), *_bounds(arm)]
-                for arm in answered
+                [str(arm["arm"]), decimal(share, 2), *_bounds(arm)]
+                for arm, share in answered
             ],
             caption="Missing outcomes. The means above are of those who answered, taken to be like "
             "the others of their arm; these bounds assume nothing. All contain noise.",
             numeric=(1, 2, 3),
         )  # fmt: skip
-    if report.get("trend"):
+    if trend := report.get("trend"):
         page.table(
             ["Arm", "Behind the leader", "At least", "At most"],
             [
                 [str(arm["arm"]), *(decimal(x, 3) for x in (arm["mean"], *arm["interval"]))]
-                for arm in report["trend"]["behind"]
+                for arm in trend["behind"]
             ],
-            caption=f"Differences to {report['trend']['leader']}, within epochs of fixed "
+            caption=f"Differences to {trend['leader']}, within epochs of fixed "
             "allocation: a trend that all arms share cancels in them. The ends hold at all times "
-            f"and for all arms at once, with confidence {100.0 * report['trend']['level']:g} %.",
+            f"and for all arms at once, with confidence {100.0 * trend['level']:g} %.",
             numeric=(1, 2, 3),
         )  # fmt: skip
     if report.get("course"):
@@ -154,21 +159,20 @@ def _add_trial(
     begin("What happens next").items(next_steps(report, times))
 
 
-def _standing(report: Mapping[str, Any]) -> str:
-    of = "" if report.get("horizon") is None else f" of {count(report['horizon'])}"
+def _standing(report: Report) -> str:
+    horizon = report.get("horizon")
+    of = "" if horizon is None else f" of {count(horizon)}"
     return (
         f"{STATUS.get(report['status'], report['status']).capitalize()}: "
         f"{count(report['assigned'])}{of} participants, {count(report['releases'])} releases"
     )
 
 
-def _bounds(arm: Mapping[str, Any]) -> list[str]:
+def _bounds(arm: ArmReport) -> list[str]:
     return ["–", "–"] if arm["bounds"] is None else [decimal(x, 3) for x in arm["bounds"]]
 
 
-def add_course(
-    page: Page, report: Mapping[str, Any], times: Times, begin: Callable[[str], Page]
-) -> None:
+def add_course(page: Page, report: Report, times: Times, begin: Callable[[str], Page]) -> None:
     """Assignments and released means over time, under headings that `begin` makes."""
     from .live_pictures import assignments_picture, means_picture
 
@@ -184,7 +188,7 @@ def add_course(
     spans = "their intervals" if report["intervals"] is not None else "worst-case bounds"
     means = ", ".join(
         f"{arm['arm']} {decimal(arm['mean'], 3)}"
-        for arm in report["arms"]
+        for arm in report["arms"] or ()
         if arm["mean"] is not None
     )
     begin("Released means").figure(
@@ -203,11 +207,13 @@ def add_course(
     )  # fmt: skip
 
 
-def next_steps(report: Mapping[str, Any], times: Times) -> list[str]:
+def next_steps(report: Report, times: Times) -> list[str]:
     """What will be released, and when; what is being filled; when it ends."""
     steps = []
     blocks = report.get("blocks") or ()
-    for block in sorted((b for b in blocks if b["due"] is not None), key=lambda b: b["due"]):
+    for block in sorted(
+        (b for b in blocks if b["due"] is not None), key=lambda b: b["due"] or 0.0
+    ):  # fmt: skip
         steps.append(
             f"{times(block['due'])}: block {block['block']} of {block['arm']} "
             f"({participants(block['filled'])}) is released."
@@ -223,8 +229,8 @@ def next_steps(report: Mapping[str, Any], times: Times) -> list[str]:
         steps.append(f"{participants(max(left, 0), 'more ')} to come, then the trial ends.")
     if report["status"] == "finished":
         steps.append("Nothing: the trial is over, and everything is released.")
-    if report.get("ended"):
-        steps.append(f"It was ended by hand; the reason given: {report['ended'].get('by')}.")
+    if ended := report.get("ended"):
+        steps.append(f"It was ended by hand; the reason given: {ended.get('by')}.")
     return steps or ["It waits for participants."]
 
 
@@ -233,7 +239,7 @@ def participants(number: int, which: str = "") -> str:
     return f"{count(number)} {which}participant{'' if number == 1 else 's'}"
 
 
-def interval_text(arm: Mapping[str, Any]) -> str:
+def interval_text(arm: ArmReport) -> str:
     """The interval of an arm's mean, where there is one."""
     if arm["mean"] is None or "interval" not in arm:
         return "–"
@@ -241,10 +247,10 @@ def interval_text(arm: Mapping[str, Any]) -> str:
     return f"{decimal(low, 3)} to {decimal(high, 3)}"
 
 
-def public_report(page: Page, report: Mapping[str, Any]) -> Page:
+def public_report(page: Page, report: Report) -> Page:
     """What a live trial publishes about itself, in a longer report about treatments."""
     present = {}
-    for block in report.get("blocks", [report["batch"]] if "batch" in report else []):
+    for block in report.get("blocks", [report["batch"]] if "batch" in report else []) or ():
         size = "" if block["size"] is None else f" of {count(block['size'])}"
         present[str(block["arm"])] = f"{count(block['filled'])}{size} patients assigned"
     page.heading("The public report of the trial").terms(
@@ -267,7 +273,7 @@ def public_report(page: Page, report: Mapping[str, Any]) -> Page:
 
 
 def arm_table(
-    page: Page, report: Mapping[str, Any], words: tuple[str, str], caption: str
+    page: Page, report: Report, words: tuple[str, str], caption: str
 ) -> Page:  # fmt: skip
     """Counts, means and intervals of the arms, which are called as `words` says."""
     held = report.get("intervals")
@@ -281,6 +287,6 @@ def arm_table(
             str(arm["arm"]), arm["assigned"], arm["used"], arm["releases"],
             "–" if arm["mean"] is None else decimal(arm["mean"], 3), interval_text(arm),
         ][: len(header)]
-        for arm in report["arms"]
+        for arm in report["arms"] or ()
     ]  # fmt: skip
     return page.table(header, rows, caption=caption, numeric=range(1, len(header)))

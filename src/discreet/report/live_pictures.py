@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..simulator.plots import COLOURS
 from .pictures import GRID, INK, MUTED
@@ -12,14 +11,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ..live.documents import Report
+
 WIDTH = 7.6
 
 
-def assignments_picture(report: Mapping[str, Any], days: list[float], across: str) -> Figure:
+def assignments_picture(report: Report, days: list[float], across: str) -> Figure:
     """How many participants every arm had when each block was released, on which day."""
     figure, axes = _empty(3.2, across, "participants so far")
     course = report["course"]
-    names = [str(arm["arm"]) for arm in report["arms"]]
+    names = [str(arm["arm"]) for arm in report["arms"] or ()]
     for number, name in enumerate(names):
         counts = [entry["assigned"].get(name, 0) for entry in course]
         axes.step(
@@ -32,12 +33,12 @@ def assignments_picture(report: Mapping[str, Any], days: list[float], across: st
     return figure
 
 
-def means_picture(report: Mapping[str, Any], days: list[float], across: str) -> Figure:
+def means_picture(report: Report, days: list[float], across: str) -> Figure:
     """Released means over time; at the right, where each stands now and how far it may be off."""
     figure, axes = _empty(3.4, across, "released mean")
     dated = list(zip(days, report["course"], strict=True))
     end, room = days[-1], 0.05 * max(days[-1] - days[0], 1e-9)
-    for number, arm in enumerate(report["arms"]):
+    for number, arm in enumerate(report["arms"] or ()):
         own = [
             (day, entry["mean"])
             for day, entry in dated
@@ -50,7 +51,8 @@ def means_picture(report: Mapping[str, Any], days: list[float], across: str) -> 
         )  # fmt: skip
         span = arm.get("interval") or arm.get("bounds")
         if arm["mean"] is not None and span is not None:
-            axes.vlines(end + room * (1 + number), *span, color=colour, linewidth=2.4)
+            low, high = span
+            axes.vlines(end + room * (1 + number), low, high, color=colour, linewidth=2.4)
             axes.plot([end + room * (1 + number)], [arm["mean"]], "o", color=colour, markersize=4)
     figure.legend(fontsize="small", frameon=False, loc="outside lower center", ncols=2)
     return figure

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..types import Floats, Ints
 
 MINUS, THIN_SPACE, NO_BREAK = "\u2212", "\u202f", "\u00a0"
 
@@ -24,7 +27,7 @@ class Estimate:
     error: float
 
     @classmethod
-    def of(cls, values: Sequence[float] | Any) -> Estimate:
+    def of(cls, values: Sequence[float] | Floats | Ints) -> Estimate:
         """From independent values; a single one has no error to show."""
         numbers = [float(value) for value in values]
         n = len(numbers)

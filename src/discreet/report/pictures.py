@@ -8,13 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..policies import CATALOGUE
 from ..simulator.plots import COLOURS
 from .numbers import Estimate, count
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -234,7 +236,7 @@ def _apart(heights: Sequence[float]) -> list[float]:
     return places
 
 
-def save_picture(figure: Figure, path: Any) -> Any:
+def save_picture(figure: Figure, path: str | Path) -> Path:
     """Write a figure (PNG, SVG or PDF by its ending), whole or not at all."""
     from ..simulator.results import written_whole
     from .page import check_path, svg

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..privacy.budgets import Pure
 from ..version import __version__
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..arms.trial import TrialData
     from ..policies import Policy
     from ..simulator import Result
+    from ..types import Ints
 
 OUTCOMES = {
     "cd4": "the patient’s CD4 cell count at 20 ± 5 weeks was above that at the start",
@@ -49,11 +50,12 @@ def worse(result: Result) -> Estimate:
     return Estimate.of(worse_by_run(result))
 
 
-def worse_by_run(result: Result) -> Any:
+def worse_by_run(result: Result) -> Ints:
     """For every run: patients on another arm than the best one."""
     last = result.pulls[:, -1, :]
     best = max(range(len(result.means)), key=lambda arm: result.means[arm])
-    return last.sum(axis=1) - last[:, best]
+    worse: Ints = last.sum(axis=1) - last[:, best]
+    return worse
 
 
 def lost(result: Result) -> Estimate:

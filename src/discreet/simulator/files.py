@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DamagedFile
+from ..errors import DamagedFile, InvalidArgument
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,6 +64,10 @@ def save_table(table: pa.Table, path: str | Path) -> Path:
     import pyarrow.parquet as pq
 
     path = Path(path)
+    if not path.parent.is_dir():
+        raise InvalidArgument(
+            "path", "lie in a folder that exists", str(path), f"make the folder {path.parent}"
+        )
     with written_whole(path) as temporary:
         pq.write_table(table, temporary)
     return path

@@ -33,19 +33,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Never, Protocol, TypeAlias, TypeGuard
 
-from ..arms import Delayed
-from ..arms.base import Law
+from ..arms import Delayed, Law
 from ..compiled import Kernel
 from ..errors import InvalidArgument
 from ..privacy.budgets import Pure
 from ..privacy.guarantees import Definition, Guarantee
+from ..progress import Bar
 from .work import Player, RegretWork
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
     from ..policies.policy import BasePolicy
-    from ..types import Ints
 
 LOOK = 4096
 """Rounds between two looks at the stop sign."""
@@ -105,18 +104,18 @@ class OwnPlayer(Player):
 
     def __init__(self, work: OwnWork) -> None:
         self.work = work
-        draw = work.law.draw
+        draw = work.place.draw
         self.draw: Callable[..., tuple[float, int]] = (
             draw.interpreted() if isinstance(draw, Kernel) else draw
         )
-        self.lost: Callable[..., float] = work.law.lost
+        self.lost: Callable[..., float] = work.place.lost
         super().__init__()
 
     def play(self, number: int) -> bool:
         import numpy as np
 
         work, rng = self.work, self.work.generator(number)
-        law, order, draw = work.law, np.arange(work.law.arms), self.draw
+        law, order, draw = work.place, np.arange(work.place.arms), self.draw
         if work.shuffle:  # drawn first, as for the rows that it is compared with
             order = rng.permutation(law.arms)
         state = law.start(rng)
@@ -170,22 +169,10 @@ def _arm(chosen: int, arms: int, name: str) -> int:
     return arm
 
 
-class OwnWork(RegretWork):
+class OwnWork(RegretWork[OwnPolicy, Law]):
     """All runs of an object on one law."""
 
-    def __init__(
-        self,
-        policy: OwnPolicy,
-        law: Law,
-        horizon: int,
-        runs: int,
-        entropy: int,
-        grid: Ints,
-        *,
-        shuffle: bool = False,
-    ) -> None:
-        super().__init__(policy, law, horizon, runs, entropy, grid, shuffle=shuffle)
-        self.policy, self.law, self.said = policy, law, False
+    said = False
 
     def say(self, seconds: float) -> None:
         """How long all runs will take, once, if that is long."""
@@ -196,6 +183,10 @@ class OwnWork(RegretWork):
                 f"about {whole:,.0f} s"
             )
         self.said = True
+
+    def do(self, workers: int, bar: Bar, before: int = 0, total: int | None = None) -> None:
+        """By one thread: several take turns in Python, and each would see half the speed."""
+        super().do(1, bar, before, total)
 
     def player(self) -> Player:
         return OwnPlayer(self)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-    from ..types import Floats, Ints
+    from ..types import Array, Floats, Ints
     from .plots import Look
 
 __all__ = ["FORMAT", "METADATA", "Comparison", "Result", "load", "written_whole"]
@@ -72,8 +72,9 @@ class Result(Record):
         regret = "no finished run"
         if self.runs:
             regret = f"regret {self.final_regret.mean():.4g} at {self.horizon:,} rounds"
+        runs = "1 run" if self.runs == 1 else f"{self.runs} runs"
         return (
-            f"Result({self.label}: {regret}, {self.runs} runs, {self.guarantee.short()}, "
+            f"Result({self.label}: {regret}, {runs}, {self.guarantee.short()}, "
             f"seed {self.seed}{'' if self.complete else ', interrupted'})"
         )
 
@@ -245,7 +246,7 @@ def load(path: str | Path) -> Comparison:
 
 
 def _unpacked(
-    columns: dict[str, Any], length: int, settings: list[dict[str, Any]]
+    columns: dict[str, Array], length: int, settings: list[dict[str, Any]]
 ) -> Iterator[Result]:
     start = 0
     for entry in settings:

@@ -343,7 +343,7 @@ def check_law(policy: Policy | OwnPolicy, law: Law) -> None:
 
 
 def any_rewards() -> str:
-    """The rows that serve rewards of any size, private ones first."""
+    """The policies for rewards of any size, private ones first."""
     rows = [entry for entry in CATALOGUE.values() if entry.example().bounds is None]
     return ", ".join(entry.name for entry in sorted(rows, key=lambda entry: not entry.budgets))
 
@@ -423,7 +423,7 @@ class FinitePlayer(Player):
         return False
 
 
-class Simulation(RegretWork):
+class Simulation(RegretWork[Policy, Law]):
     """All runs of one policy on one law."""
 
     def __init__(
@@ -438,7 +438,7 @@ class Simulation(RegretWork):
         shuffle: bool = False,
     ) -> None:
         super().__init__(policy, law, horizon, runs, entropy, grid, shuffle=shuffle)
-        self.policy, self.law = policy, law
+        self.law = law
         self.setting = policy.setting(law.arms, horizon)
         self.parts = parts_of(policy, self.setting)
         self.gaps = law.standard(horizon)

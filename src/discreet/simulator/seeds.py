@@ -10,7 +10,7 @@ differs, or NumPy lays out its states in another way, NumPy makes them all.
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -46,14 +46,14 @@ class Stream:
         self.start = self.end = 0
         self.states: NDArray[np.uint64] | None = None
         self.rng: Draws | None = None
-        self.words: Any = None
+        self.words: NDArray[np.uint64] | None = None
 
     def at(self, number: int) -> Generator:
         """The random numbers of one run, the first of them being number 0."""
         number += self.first
         if not self.start <= number < self.end:
             self._turn_to(number)
-        if self.states is None or self.rng is None:
+        if self.states is None or self.rng is None or self.words is None:
             return draws(np.random.SeedSequence(self.entropy, spawn_key=(number,)))
         self.words[:] = self.states[number - self.start]
         return self.rng

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from numbers import Integral
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from ..checks import count
 from ..compiled import Function, compile_for
@@ -125,6 +125,8 @@ class Work:
 
         `before` runs of `total` were done by other work that shares the bar.
         """
+        from ..draws import draws  # noqa: F401 - loading numba is no part of the runs
+
         started, self.bar = time.perf_counter(), bar
         upcoming = iter(range(self.runs))
         taking = threading.Lock()
@@ -179,18 +181,22 @@ class Work:
                 raise
 
 
-class RegretWork(Work):
+P = TypeVar("P", bound=Named)
+L = TypeVar("L", bound=Place)
+
+
+class RegretWork(Work, Generic[P, L]):
     """All runs of one policy to a horizon: regret and pulls at the rounds of a grid."""
 
     def __init__(
-        self, policy: Named, place: Place, horizon: int, runs: int, entropy: int, grid: Ints,
+        self, policy: P, place: L, horizon: int, runs: int, entropy: int, grid: Ints,
         *, shuffle: bool = False,
     ) -> None:  # fmt: skip
         import numpy as np
 
         super().__init__(policy.name, runs, entropy)
         self.horizon, self.grid, self.shuffle = horizon, grid, shuffle
-        self.described, self.place = policy.to_dict(), place
+        self.policy, self.place, self.described = policy, place, policy.to_dict()
         self.regret = np.full((runs, len(grid)), np.nan)
         self.pulls = np.zeros((runs, len(grid), place.arms), np.int64)
 

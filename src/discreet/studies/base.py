@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 from ..errors import InvalidArgument
 from .cache import CACHE
@@ -32,8 +32,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
     from ..arms import Law
+    from ..linear import LinearPolicy, LinearProblem
     from ..policies import Policy
+    from ..policies.policy import BasePolicy
     from ..simulator import Comparison, Result
+    from .files import Findings, Judged
 
 SCALES = ("full", "quick")
 PIECES = 16
@@ -79,14 +82,14 @@ class Finding:
     why: str
     marks: tuple[Mark, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Judged:
         """JSON-ready."""
         return {
             "claim": self.statement.claim,
             "where": self.statement.where,
             "verdict": self.verdict.value,
             "measured": [
-                {"name": name} | measure.to_dict() for name, measure in self.measured.items()
+                {"name": name, **measure.to_dict()} for name, measure in self.measured.items()
             ],
             "why": self.why,
             "marks": [mark.value for mark in self.marks],
@@ -156,7 +159,11 @@ class Lab:
         return Panel(setting, self.compared(listed, curves, law, size), values)
 
     def compared(
-        self, compare: Callable[..., Comparison], curves: Mapping[str, Any], law: Any, size: Size
+        self,
+        compare: Callable[..., Comparison],
+        curves: Mapping[str, Policy] | Mapping[str, LinearPolicy],
+        law: Law | LinearProblem,
+        size: Size,
     ) -> Comparison:
         """Labelled policies on a law, or linear ones on a problem; curves run before are reused."""
         from ..simulator import Comparison
@@ -182,7 +189,14 @@ class Lab:
         keys = [(row, about, size, self.seed) for row in rows]
         return Comparison(CACHE.filled(keys, run))
 
-    def swept(self, rows: Sequence[Any], law: Any, *, runs: int, **study: Any) -> Any:
+    def swept(
+        self,
+        rows: Sequence[BasePolicy[Never]],
+        law: Law | LinearProblem,
+        *,
+        runs: int,
+        **study: Any,
+    ) -> Any:
         """The same runs, each curve in pieces that are kept as soon as they are finished."""
         from ..sweeps import sweep
 
@@ -274,7 +288,7 @@ class Reproduction:
         """The figure, drawn."""
         return self.figure.draw(self.panels)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Findings:
         """Everything but the data, ready for JSON."""
         from ..references import REFERENCES
         from ..version import __version__

@@ -16,7 +16,9 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
 
 MOST_BYTES = 64 << 20
 """Bytes that a cache holds at most."""
@@ -24,12 +26,12 @@ LARGE_BYTES = 1 << 20
 """A result above this is not kept: those with a hundred arms would drive out all others."""
 
 
-class Cache:
+class Cache(Generic[T]):
     """Results by what fixes them; the ones not asked for longest go first."""
 
     def __init__(self, most: int = MOST_BYTES, large: int = LARGE_BYTES) -> None:
         self.most, self.large = most, large
-        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
+        self._kept: OrderedDict[Hashable, T] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
@@ -37,8 +39,8 @@ class Cache:
         return len(self._kept)
 
     def filled(
-        self, keys: Sequence[Hashable], run: Callable[[list[int]], Iterable[Any]]
-    ) -> tuple[Any, ...]:
+        self, keys: Sequence[Hashable], run: Callable[[list[int]], Iterable[T]]
+    ) -> tuple[T, ...]:
         """The results of `keys`; those not kept come from `run`, which is told their places.
 
         What `run` raises, Ctrl-C included, is passed on, and nothing of it is kept.
@@ -56,7 +58,7 @@ class Cache:
             found |= fresh
         return tuple(found[place] for place in range(len(keys)))
 
-    def _keep(self, key: Hashable, result: Any) -> None:
+    def _keep(self, key: Hashable, result: T) -> None:
         size = bytes_of(result)
         if size > self.large or key in self._kept:
             return
@@ -72,10 +74,10 @@ class Cache:
             self._bytes = 0
 
 
-def bytes_of(result: Any) -> int:
+def bytes_of(result: object) -> int:
     """What the arrays of a result take."""
     return sum(getattr(part, "nbytes", 0) for part in getattr(result, "__dict__", {}).values())
 
 
-CACHE = Cache()
+CACHE: Cache[Any] = Cache()
 """The one of this process."""

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .base import Panel, Verdict
 from .measures import Measure, mean_of, ratio
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..simulator import Result
+    from ..types import Floats
 
 
 def in_how_many(holds: Iterable[bool]) -> Verdict:
@@ -58,7 +57,7 @@ def regret_near(result: Result, t: float) -> Measure:
     return mean_of(regrets_near(result, t))
 
 
-def regrets_near(result: Result, t: float) -> NDArray[Any]:
+def regrets_near(result: Result, t: float) -> Floats:
     """The same for every run."""
     import numpy as np
 

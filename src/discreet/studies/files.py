@@ -16,13 +16,15 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from ..errors import DamagedFile, DiscreetError, InvalidArgument
 from ..simulator.results import METADATA
+from .measures import Number
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from matplotlib.figure import Figure as Picture
 
     from .base import Figure, Panel, Reproduction
 
@@ -70,10 +72,45 @@ def save(done: Reproduction, folder: str | Path) -> Path:
     return place
 
 
-def load_findings(place: Path) -> dict[str, Any]:
+class Measured(Number):
+    """A number in the findings of a figure."""
+
+    name: str
+
+
+class Judged(TypedDict):
+    """A statement in the findings, as `Finding.to_dict` writes it."""
+
+    claim: str
+    where: str
+    verdict: str
+    measured: list[Measured]
+    why: str
+    marks: NotRequired[list[str]]
+
+
+class Findings(TypedDict):
+    """The findings of a figure, as `Reproduction.to_dict` writes them."""
+
+    format: int
+    version: str
+    study: str
+    figure: str
+    title: str
+    reference: dict[str, str]
+    note: str
+    scale: str
+    size: dict[str, int]
+    published_size: dict[str, int]
+    seed: int
+    seconds: float
+    findings: list[Judged]
+
+
+def load_findings(place: Path) -> Findings:
     """The findings of a figure's folder."""
     try:
-        found = json.loads((place / FINDINGS).read_text(encoding="utf-8"))
+        found: Findings = json.loads((place / FINDINGS).read_text(encoding="utf-8"))
         if found["format"] != 1:
             raise DamagedFile(f"{place} must hold format 1, got {found['format']}; run it again")
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -96,7 +133,7 @@ def tidy_table(done: Reproduction) -> pa.Table:
     for place, (name, value) in enumerate((("study", figure.study), ("figure", figure.number))):
         column = pa.array([value] * table.num_rows).dictionary_encode()
         table = table.add_column(place, name, column)
-    settings = done.to_dict() | {"panels": [_settings(panel) for panel in done.panels]}
+    settings = {**done.to_dict(), "panels": [_settings(panel) for panel in done.panels]}
     del settings["seconds"]
     return table.replace_schema_metadata({METADATA: json.dumps(settings).encode()})
 
@@ -105,7 +142,7 @@ def _panel_table(panel: Panel) -> pa.Table:
     import pyarrow as pa
 
     table = panel.comparison.table().select(list(getattr(panel.comparison, "tidy", TIDY)))
-    named: dict[str, Any] = {"setting": pa.array([panel.setting] * table.num_rows)}
+    named: dict[str, pa.Array] = {"setting": pa.array([panel.setting] * table.num_rows)}
     named["setting"] = named["setting"].dictionary_encode()
     for name, value in panel.values.items():
         named[name] = pa.array([float(value)] * table.num_rows)
@@ -114,7 +151,7 @@ def _panel_table(panel: Panel) -> pa.Table:
     return table.replace_schema_metadata(None)
 
 
-def _settings(panel: Panel) -> dict[str, Any]:
+def _settings(panel: Panel) -> dict[str, object]:
     curves = [
         {
             "policy": result.policy,
@@ -128,7 +165,7 @@ def _settings(panel: Panel) -> dict[str, Any]:
     return {"setting": panel.setting, "values": dict(panel.values), "curves": curves}
 
 
-def _lay_out(picture: Any) -> None:
+def _lay_out(picture: Picture) -> None:
     """Place the axes once: a layout engine would do so twice for every file."""
     engine = picture.get_layout_engine()
     if engine is not None:
@@ -136,7 +173,7 @@ def _lay_out(picture: Any) -> None:
         picture.set_layout_engine(None)
 
 
-def _save_svg(picture: Any, path: Path) -> None:
+def _save_svg(picture: Picture, path: Path) -> None:
     """Without a date and with fixed names inside, so that a seed fixes the file."""
     import matplotlib
 

@@ -13,12 +13,11 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from ..errors import DamagedFile, DiscreetError, InvalidArgument
 from ..simulator.results import written_whole
 from .base import Mark, Verdict
-from .files import PNG, load_findings, place_of
+from .files import PNG, Findings, Judged, Measured, load_findings, place_of
 from .measures import Measure
 from .registry import STUDIES, study
 
@@ -87,7 +86,7 @@ def update_gallery(folder: str | Path, docs: str | Path = "docs") -> Path:
     return target
 
 
-def updated_page(page: str, entries: Sequence[dict[str, Any]]) -> str:
+def updated_page(page: str, entries: Sequence[Findings]) -> str:
     """The page with the lines and sections of some figures written anew."""
     for entry in entries:
         fresh = gallery_page([entry])
@@ -105,7 +104,7 @@ def updated_page(page: str, entries: Sequence[dict[str, Any]]) -> str:
     return page
 
 
-def findings_in(folder: str | Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+def findings_in(folder: str | Path) -> Iterator[tuple[Path, Findings]]:
     """The figures that a folder holds, in the order of the registry."""
     for key in STUDIES:
         for figure in study(key).figures:
@@ -114,7 +113,7 @@ def findings_in(folder: str | Path) -> Iterator[tuple[Path, dict[str, Any]]]:
                 yield place, load_findings(place)
 
 
-def gallery_page(entries: Sequence[dict[str, Any]]) -> str:
+def gallery_page(entries: Sequence[Findings]) -> str:
     """The page, from what the JSON files say."""
     try:
         pieces = [HEAD, _overview(entries)]
@@ -149,7 +148,7 @@ def small_png(path: Path) -> bytes:
     return data
 
 
-def _overview(entries: Sequence[dict[str, Any]]) -> str:
+def _overview(entries: Sequence[Findings]) -> str:
     lines = ["| figure | " + " | ".join(Verdict) + " |", "|---|" + "---:|" * len(Verdict)]
     for entry in entries:
         cells = " | ".join(_count(entry["findings"], verdict) for verdict in Verdict)
@@ -157,18 +156,18 @@ def _overview(entries: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _count(findings: Sequence[dict[str, Any]], verdict: Verdict) -> str:
+def _count(findings: Sequence[Judged], verdict: Verdict) -> str:
     """ "3", or "1 + 2" where two are marked; empty for none."""
     found = [bool(_marks(finding)) for finding in findings if finding["verdict"] == verdict]
     plain, marked = found.count(False), found.count(True)
     return f"{plain} + {marked}" if marked else str(plain or "")
 
 
-def _marks(finding: dict[str, Any]) -> list[Mark]:
+def _marks(finding: Judged) -> list[Mark]:
     return [Mark(mark) for mark in finding.get("marks", ())]
 
 
-def _section(entry: dict[str, Any]) -> str:
+def _section(entry: Findings) -> str:
     size, published = entry["size"], entry["published_size"]
     smaller = ""
     if size != published:
@@ -186,7 +185,7 @@ def _section(entry: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _judged(place: int, finding: dict[str, Any]) -> str:
+def _judged(place: int, finding: Judged) -> str:
     """A statement, its verdict with its marks, why, and the numbers in tables of their own."""
     verdict = f"**{Verdict(finding['verdict']).value}**"
     verdict += "".join(f", *{mark.value}*" for mark in _marks(finding))
@@ -195,7 +194,7 @@ def _judged(place: int, finding: dict[str, Any]) -> str:
     return "\n".join([head, *tables])
 
 
-def measured_tables(measured: Sequence[dict[str, Any]]) -> list[str]:
+def measured_tables(measured: Sequence[Measured]) -> list[str]:
     """Numbers that are named "setting: quantity" in a table of settings by quantities; the others
     one a line."""
     cells: dict[tuple[str, str], str] = {}
@@ -244,15 +243,15 @@ def _number(value: float | None, error: float | None) -> str:
     return "unknown" if value is None else str(Measure(value, error))
 
 
-def _heading(entry: dict[str, Any]) -> str:
+def _heading(entry: Findings) -> str:
     return f"{entry['study']} figure {entry['figure']}"
 
 
-def _anchor(entry: dict[str, Any]) -> str:
+def _anchor(entry: Findings) -> str:
     return re.sub(r"[^a-z0-9 -]", "", _heading(entry).lower()).replace(" ", "-")
 
 
-def _picture_name(entry: dict[str, Any]) -> str:
+def _picture_name(entry: Findings) -> str:
     return f"{entry['study']}-figure{entry['figure']}.png"
 
 

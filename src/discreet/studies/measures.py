@@ -10,15 +10,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..simulator import Result
+    from ..types import Floats, Ints
 
 CLEAR = 2.0
 """Standard errors of a difference from which an order counts as seen."""
+
+
+class Number(TypedDict):
+    """A measure as JSON has it."""
+
+    value: float | None
+    standard_error: float | None
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,7 @@ class Measure:
     value: float
     error: float | None = None
 
-    def to_dict(self) -> dict[str, float | None]:
+    def to_dict(self) -> Number:
         """JSON-ready: what is not finite becomes null."""
         return {"value": _finite(self.value), "standard_error": _finite(self.error)}
 
@@ -38,7 +44,7 @@ class Measure:
         return f"{self.value:.4g} ± {self.error:.2g}"
 
 
-def mean_of(values: NDArray[Any]) -> Measure:
+def mean_of(values: Floats | Ints) -> Measure:
     """The mean of independent values; one value alone has no known error."""
     runs = len(values)
     if runs == 1:

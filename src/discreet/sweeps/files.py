@@ -33,6 +33,7 @@ from typing import Any
 from ..arms import Clipped, law
 from ..errors import InvalidArgument
 from ..linear.problem import LinearProblem
+from .grid import Problem
 
 
 def read_study(path: str | Path) -> dict[str, Any]:
@@ -53,7 +54,7 @@ def read_study(path: str | Path) -> dict[str, Any]:
     return study
 
 
-def problem(name: str, given: Any) -> Any:
+def problem(name: str, given: object) -> Problem:
     """A law, or a random linear problem."""
     if not isinstance(given, Mapping):
         raise InvalidArgument(name, "be a table", given, "write means = [0.7, 0.3] below its name")

@@ -14,10 +14,11 @@ once an ε. One that nobody takes is refused.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Never
 
+from ..arms import Law
 from ..errors import InvalidArgument, UnsupportedBudget
 from ..identify.runs import prepared
 from ..linear.problem import LinearProblem
@@ -26,6 +27,10 @@ from ..policies.policy import BasePolicy
 from ..policies.registry import ARGUMENTS, NUMBERS, WORDS, Entry, entry
 from ..simulator.labels import problem_of
 from ..simulator.runs import check_horizon, check_law
+
+Problem = Law | LinearProblem
+Problems = Problem | Sequence[Problem] | Mapping[str, Problem]
+Policies = str | BasePolicy[Never] | Sequence[str | BasePolicy[Never]]
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Cell:
     horizon: int
 
 
-def values_of(name: str, given: Any) -> list[Any]:
+def values_of(name: str, given: object) -> list[Any]:
     """A setting as the list of its values; a single value is a list of one."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         return [given]
@@ -51,7 +56,7 @@ def values_of(name: str, given: Any) -> list[Any]:
     return values
 
 
-def labelled(problems: Any) -> dict[str, Any]:
+def labelled(problems: Problems) -> dict[str, Problem]:
     """Problems by label: a mapping has its own, others are called after their law and arms."""
     if isinstance(problems, Mapping):
         found = {str(label): problem for label, problem in problems.items()}
@@ -69,7 +74,7 @@ def labelled(problems: Any) -> dict[str, Any]:
     return found
 
 
-def _called(problem: Any) -> str:
+def _called(problem: Problem) -> str:
     if not hasattr(problem, "arms") or not hasattr(problem, "to_dict"):
         raise InvalidArgument(
             "problems", "be laws of rewards or linear problems", problem,
@@ -79,18 +84,23 @@ def _called(problem: Any) -> str:
 
 
 def built(
-    policies: Any, grid: Mapping[str, Sequence[Any]], goal: str | None = None
-) -> list[BasePolicy[Any]]:
+    policies: Policies, grid: Mapping[str, Sequence[Any]], goal: str | None = None
+) -> list[BasePolicy[Never]]:
     """Every policy with every setting that it takes; rows that are given as such have theirs."""
     several = [policies] if isinstance(policies, str | BasePolicy) else list(policies)
     if not several:
         raise InvalidArgument("policies", "name at least one policy", several, "add one")
-    rows: list[BasePolicy[Any]] = []
+    rows: list[BasePolicy[Never]] = []
     untaken = set(grid)
     for row in several:
         if isinstance(row, BasePolicy):
             rows.append(row)
             continue
+        if not isinstance(row, str):
+            raise InvalidArgument(
+                "policies", "be names or rows", row,
+                "for objects with select() and update() use discreet.compare",
+            )  # fmt: skip
         line = entry(row, goal)
         taken = [*_budget_names(line, grid), *(name for name in grid if name in line.options)]
         untaken -= set(taken)
@@ -112,7 +122,7 @@ def built(
     return rows
 
 
-def _budget_names(line: Entry[Any], grid: Mapping[str, Sequence[Any]]) -> list[str]:
+def _budget_names(line: Entry[BasePolicy[Never]], grid: Mapping[str, object]) -> list[str]:
     """The numbers of the budget that a policy is given: of all kinds that it serves and that the
     grid can state, the one that uses most of what was said."""
     given = {name for name in NUMBERS if name in grid}
@@ -128,7 +138,7 @@ def _budget_names(line: Entry[Any], grid: Mapping[str, Sequence[Any]]) -> list[s
 
 
 def cells_of(
-    rows: Sequence[BasePolicy[Any]],
+    rows: Sequence[Any],
     problems: Mapping[str, Any],
     horizons: Sequence[float] | None = None,
     risks: Sequence[float | None] = (None,),
@@ -162,13 +172,13 @@ def cells_of(
     return list(dict(_keyed(cells)).values())
 
 
-def _keyed(cells: Iterable[Cell]) -> Iterable[tuple[Any, Cell]]:
+def _keyed(cells: Iterable[Cell]) -> Iterable[tuple[Hashable, Cell]]:
     """A fixed-size row has no risk, so it would be listed once a risk."""
     for cell in cells:
         yield (repr(cell.policy), cell.policy.label, cell.name, cell.horizon), cell
 
 
-def _check_linear(row: BasePolicy[Any], problem: Any) -> None:
+def _check_linear(row: BasePolicy[Never], problem: Problem) -> None:
     if isinstance(problem, LinearProblem) and row.kind == "linear":
         return
     raise InvalidArgument(

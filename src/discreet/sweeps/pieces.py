@@ -34,7 +34,7 @@ from .grid import Cell
 ROOMS = ("arms", "policies", "privacy", "identify", "linear")
 FILES = (
     "compiled.py", "draws.py", "simulator/late.py", "simulator/loop.py", "simulator/runs.py",
-    "simulator/work.py",
+    "simulator/seeds.py", "simulator/work.py",
 )  # fmt: skip
 """The code that a run's numbers depend on."""
 NEWEST = 9

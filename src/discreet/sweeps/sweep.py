@@ -18,11 +18,10 @@ and ends with the same bytes.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from ..checks import MOST_RUNS, count
 from ..errors import DamagedFile, InvalidArgument
@@ -31,7 +30,7 @@ from ..identify.runs import MAX_SAMPLES
 from ..progress import Bar
 from ..simulator.results import Comparison, Result
 from ..simulator.work import check_flag, check_room, check_threads, entropy_of
-from .grid import Cell, built, cells_of, labelled, values_of
+from .grid import Cell, Policies, Problems, built, cells_of, labelled, values_of
 from .pieces import Outcome, Piece, Played, check_lasting, joined, read, timeless, write
 from .pool import check_executor, run
 
@@ -42,11 +41,11 @@ ABANDONED = 3600.0
 
 
 def sweep(
-    policies: Any,
-    problems: Any,
+    policies: Policies,
+    problems: Problems,
     *,
-    horizon: Any = None,
-    risk: Any = None,
+    horizon: float | Iterable[float] | None = None,
+    risk: float | Iterable[float] | None = None,
     runs: int = 100,
     seed: int | None = None,
     executor: Executor | None = None,
@@ -57,7 +56,7 @@ def sweep(
     max_samples: float = MAX_SAMPLES,
     piece: int = PIECE,
     progress: bool | Bar | None = None,
-    **grid: Any,
+    **grid: object,
 ) -> Comparison | Identifications:
     """Run every policy with every setting that it takes on every problem, with the same seeds.
 

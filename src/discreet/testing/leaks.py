@@ -152,15 +152,15 @@ def _audit(budget: Budget, zero: list[float], one: list[float], what: str) -> No
     half = len(zero) // 2
     first = np.concatenate([zero[:half], one[:half]])
     cuts = np.unique(np.quantile(first, [0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9], method="nearest"))
-    chance = FALSE_ALARM / (2 * len(epsilons) * 4 * len(cuts))
+    risk = FALSE_ALARM / (2 * len(epsilons) * 4 * len(cuts))
     tails = [np.asarray(sample[half:]) for sample in (zero, one)]
     n = len(tails[0])
     for cut in cuts:
         for above in (True, False):
             hits = [int((x >= cut).sum() if above else (x <= cut).sum()) for x in tails]
             for here, there in (hits, hits[::-1]):
-                low = float(clopper_pearson_lower(here, n, chance))
-                high = float(clopper_pearson_upper(there, n, chance))
+                low = float(clopper_pearson_lower(here, n, risk))
+                high = float(clopper_pearson_upper(there, n, risk))
                 for epsilon in epsilons:
                     if low > math.exp(epsilon) * high + budget.delta_at(epsilon):
                         raise AssertionError(

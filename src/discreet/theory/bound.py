@@ -27,6 +27,7 @@ SAMPLES = "at δ"
 """The bound holds for the δ it was computed for."""
 
 Formula = TypeVar("Formula", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Bound:
         """For a table: "Azize & Basu (2022), Theorem 3"."""
         return f"{REFERENCES[self.reference].short()}, {self.statement}"
 
-    def given(self, numbers: Mapping[str, Any]) -> dict[str, Any]:
+    def given(self, numbers: Mapping[str, T]) -> dict[str, T]:
         """Those of the numbers that the formula takes."""
         return {
             name: numbers[name] for name in signature(self.formula).parameters if name in numbers

@@ -24,7 +24,7 @@ from .bound import LOG, ROUNDS, bound
 from .regret_lower import _rho
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from ..types import Floats
 
 CERTIFIED = 1e-4
 """The certified relative distance between the value and the optimum."""
@@ -104,7 +104,9 @@ def linear_programme(
     return LinearProgramme(float(lower), tuple(pulls), float((upper - lower) / upper))
 
 
-def _problem(actions: Any, theta: Any, epsilon: float) -> tuple[Any, Any, Any]:
+def _problem(
+    actions: Sequence[Sequence[float]], theta: Sequence[float], epsilon: float
+) -> tuple[Floats, Floats, Floats]:
     """Actions, their gaps, and the limits c_a of their squared norms."""
     import numpy as np
 
@@ -135,18 +137,18 @@ def _problem(actions: Any, theta: Any, epsilon: float) -> tuple[Any, Any, Any]:
     return points, gaps, np.minimum(0.5 * gaps**2, private)
 
 
-def _orthogonal_to(direction: NDArray[Any], points: NDArray[Any]) -> NDArray[Any]:
+def _orthogonal_to(direction: Floats, points: Floats) -> Floats:
     square = float(direction @ direction)
     return points - points @ direction[:, None] / square * direction if square else points.copy()
 
 
-def _rank(points: NDArray[Any]) -> int:
+def _rank(points: Floats) -> int:
     import numpy as np
 
     return int(np.linalg.matrix_rank(points))
 
 
-def _costs(x: Any, y: Any, weights: Any) -> tuple[Any, Any]:
+def _costs(x: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """y_a' H^-1 y_a, and (x_b' H^-1 y_a)² for all a and b."""
     import numpy as np
 
@@ -154,12 +156,12 @@ def _costs(x: Any, y: Any, weights: Any) -> tuple[Any, Any]:
     return np.einsum("ai,ij,aj->a", y, inverse, y), (y @ inverse @ x.T) ** 2
 
 
-def _value(x: Any, y: Any, weights: Any) -> float:
+def _value(x: Floats, y: Floats, weights: Floats) -> float:
     """Σ u for weights on the simplex, scaled until the worst constraint holds."""
     return float(_costs(x, y, weights)[0].max())
 
 
-def _solve(x: Any, y: Any) -> Any:
+def _solve(x: Floats, y: Floats) -> Floats:
     """Weights on the simplex that make the largest y_a' H^-1 y_a least, by SLSQP."""
     import numpy as np
     from scipy.optimize import minimize
@@ -169,15 +171,15 @@ def _solve(x: Any, y: Any) -> Any:
     scale = _value(x, y, weights)
     small = 1e-9
 
-    def room(z: Any) -> Any:
-        return z[n] - _costs(x, y, z[:n])[0] / scale
+    def room(z: Floats) -> Floats:
+        return np.asarray(z[n] - _costs(x, y, z[:n])[0] / scale)
 
-    def slopes(z: Any) -> Any:
+    def slopes(z: Floats) -> Floats:
         return np.hstack([_costs(x, y, z[:n])[1] / scale, np.ones((n, 1))])
 
     last = np.append(np.zeros(n), 1.0)
     sums = np.append(np.ones(n), 0.0)
-    constraints: list[Any] = [
+    constraints = [
         {"type": "ineq", "fun": room, "jac": slopes},
         {"type": "eq", "fun": lambda z: float(z[:n].sum() - 1.0), "jac": lambda z: sums},
     ]
@@ -188,10 +190,10 @@ def _solve(x: Any, y: Any) -> Any:
         options={"maxiter": 500, "ftol": 1e-14},
     )  # fmt: skip
     weights = np.maximum(found.x[:n], small)
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum())
 
 
-def _certificate(x: Any, y: Any, weights: Any) -> float:
+def _certificate(x: Floats, y: Floats, weights: Floats) -> float:
     """A proved lower bound: for λ on the simplex, min_w Σλ_a y_a'H_w^-1 y_a is at least
     2 Σλ_a F_a - max_b Σ_a λ_a G_ab by convexity, and the best such λ is a linear program."""
     import numpy as np

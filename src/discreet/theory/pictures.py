@@ -14,13 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..checks import means_of, share
 from .regimes import free_epsilon, log_odds_ratio, regime
 from .regret_lower import lai_robbins, private_bernoulli
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FACTORS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0)
@@ -127,7 +128,7 @@ def price_picture(
     return _saved(figure, path)
 
 
-def _plain(axes: Any) -> None:
+def _plain(axes: Axes) -> None:
     """1 and 0.1 rather than powers of ten."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from ..checks import positive
 from ..privacy.budgets import Approximate, Pure
@@ -36,7 +35,7 @@ class Strength:
     suspicion_after: float
     sentence: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready; an infinite factor is null."""
         return asdict(self) | {"odds": self.odds if math.isfinite(self.odds) else None}
 
@@ -51,7 +50,7 @@ def strength(epsilon: float, delta: float = 0.0) -> Strength:
     right = 0.5 * (1.0 + advantage)
     prior = SUSPICION / (1.0 - SUSPICION)
     after = 1.0 / (1.0 + 1.0 / (prior * odds))  # posterior odds are at most e^ε times prior odds
-    leak = f", but for a chance of {delta:.3g}" if delta else ""
+    leak = f", except with probability {delta:.3g}" if delta else ""
     sentence = (
         f"ε = {epsilon:g} ({word}): who guesses between two outcomes is right at most "
         f"{_percent(right)} % of the time, not 50 %; odds change by a factor of at most "

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..checks import horizon_of, means_of, one_risk, positive, probability, share
 from ..errors import DiscreetError, InvalidArgument
@@ -22,6 +22,7 @@ from .bound import BOUNDS, LOG, Bound, about
 
 if TYPE_CHECKING:
     from ..simulator import Comparison, Result
+    from ..types import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Line:
     silent: str = ""
     policy: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         return asdict(self)
 
@@ -194,9 +195,9 @@ def bounds_of(result: Result) -> list[Line]:
     return lines
 
 
-def overlay(comparison: Comparison) -> dict[str, Callable[[Any], Any]]:
+def overlay(comparison: Comparison) -> dict[str, Callable[[Ints], Floats]]:
     """The bounds of all results as functions of t, for `Comparison.plot(bounds=...)`."""
-    curves: dict[str, Callable[[Any], Any]] = {}
+    curves: dict[str, Callable[[Ints], Floats]] = {}
     for result in comparison:
         lines = [line for line in bounds_of(result) if line.value is not None]
         lower = [line for line in lines if line.side == "lower"]
@@ -216,23 +217,23 @@ def overlay(comparison: Comparison) -> dict[str, Callable[[Any], Any]]:
     return curves
 
 
-def _logarithm(coefficient: float, t: Any) -> Any:
+def _logarithm(coefficient: float, t: Ints) -> Floats:
     import numpy as np
 
     return coefficient * np.log(np.maximum(t, 1))
 
 
-def _level(value: float, t: Any) -> Any:
+def _level(value: float, t: Ints) -> Floats:
     import numpy as np
 
     return np.full(len(t), value)
 
 
-def _along(upper: Callable[[int], float], arms: int) -> Callable[[Any], Any]:
+def _along(upper: Callable[[int], float], arms: int) -> Callable[[Ints], Floats]:
     """The bound at every t, from the first round on that the theorem speaks about."""
     import numpy as np
 
-    def curve(t: Any) -> Any:
+    def curve(t: Ints) -> Floats:
         return np.array([upper(int(x)) if x >= max(2, arms) else np.nan for x in t])
 
     return curve

@@ -53,6 +53,12 @@ def test_the_covariance_attack_is_its_formula(made: tuple[Any, Any, Any]) -> Non
     twin = covariance_scores(ordinary, [canary[0]] * 9, updates, 16, 0.3)
     assert np.allclose(fixed.scores, twin)
     assert np.allclose(scalar_steps(canary, updates), (canary * updates).sum(axis=1))
+    # frozen: the first canary throughout, and the constant of its shift left out
+    assert steps.combined("frozen sum") == pytest.approx(fixed.combined("centred sum"), rel=1e-12)
+    assert steps.frozen is not None
+    assert np.allclose(steps.frozen.centred(), fixed.centred())
+    assert fixed.combined("frozen log-mean-exp") == pytest.approx(fixed.combined("log-mean-exp"))
+    assert steps.combined("frozen sum") != pytest.approx(steps.combined("centred sum"))
 
 
 def test_the_sign_of_updates_follows_descent() -> None:
@@ -139,6 +145,30 @@ def test_bad_arrays_are_refused(made: tuple[Any, Any, Any]) -> None:
         Trace.of(np.zeros((1, 3)), 0.1)
     with pytest.raises(InvalidArgument, match="rates must be positive"):
         Trace.of(np.zeros((3, 3)), [0.1, 0.0])
+    with pytest.raises(InvalidArgument, match="rates must be one number, or one for each of the 2"):
+        Trace.of(np.zeros((3, 3)), [0.1, 0.1, 0.1])
+    with pytest.raises(InvalidArgument, match="means must be 6 finite numbers per step"):
+        covariance_steps(known, canary, updates, 16, means=np.zeros((2, 6)))
+    with pytest.raises(InvalidArgument, match="batch must be a whole number from 1"):
+        covariance_steps(known, canary, updates, 0)
+
+
+def test_a_run_by_hand_in_plain_lists() -> None:
+    """Six steps of four points, the canary in the third; rates differ, θ' = θ - η g."""
+    rng = np.random.default_rng(0)
+    known = References.of(rng.normal(size=(500, 3)).tolist(), ridge=0.0)
+    batches = rng.normal(size=(6, 4, 3))
+    canary = [5.0, 0.0, 0.0]
+    batches[2, 0] = canary
+    seen, rates = batches.mean(axis=1), [0.1, 0.2, 0.1, 0.05, 0.1, 0.1]
+    parameters = [[0.0, 0.0, 0.0]]
+    for gradient, rate in zip(seen, rates, strict=True):
+        parameters.append([p - rate * g for p, g in zip(parameters[-1], gradient, strict=True)])
+    trace = Trace.of(np.array(parameters), np.array(rates))
+    assert np.allclose(trace.updates, seen)
+    assert covariance_steps(known, np.array(canary), trace.updates, 4).scores.argmax() == 2
+    assert scalar_steps(np.array(canary), trace.updates).argmax() == 2
+    assert glir_steps(known, np.array(canary), trace.updates, 4).argmax() == 2
 
 
 def test_glir_is_the_gaussian_ratio_reversed_and_affine(rng: np.random.Generator) -> None:
@@ -177,6 +207,8 @@ def test_combinations() -> None:
         steps.combined("mean")
     with pytest.raises(InvalidArgument, match="sampling must be the rate"):
         steps.combined("poisson")
+    with pytest.raises(InvalidArgument, match="frozen must be known"):
+        steps.combined("frozen sum")
 
 
 def test_recalibration_gives_the_ratio_of_two_normals() -> None:
@@ -184,6 +216,11 @@ def test_recalibration_gives_the_ratio_of_two_normals() -> None:
     steps = Steps(np.array([0.0, 1.0]), np.array([1.0, 1.0]), np.array([4.0, 4.0]))
     ratio = [(-((s - 0.5) ** 2) + (s + 0.5) ** 2) / 8.0 for s in (0.0, 1.0)]
     assert np.allclose(steps.recalibrated(), ratio)
+
+
+def frozen(steps: Steps) -> Any:
+    assert steps.frozen is not None
+    return np.array([steps.frozen.scores, steps.frozen.shift])
 
 
 def sample_run() -> tuple[Any, Any, Any, Any, Any]:
@@ -204,6 +241,7 @@ def test_the_quick_attack_on_softmax_regression_is_the_general_one() -> None:
     quick = SoftmaxTarget(known, model, x[1200], int(y[1200]), 16)
     slow = covariance_steps(known, canary, trace.updates, 16)
     assert np.allclose(quick.steps(trace).scores, slow.scores, rtol=2e-3, atol=2e-3)
+    assert np.allclose(frozen(quick.steps(trace)), frozen(slow), rtol=2e-3, atol=2e-3)
     assert np.allclose(
         quick.scalar(trace), scalar_steps(canary, trace.updates), rtol=1e-4, atol=1e-5
     )
@@ -215,6 +253,7 @@ def test_the_quick_attack_on_softmax_regression_is_the_general_one() -> None:
     )
     twin = covariance_steps(known, canary, trace.updates, 16, means)
     assert np.allclose(own.scores, twin.scores, rtol=2e-3, atol=2e-3)
+    assert np.allclose(frozen(own), frozen(twin), rtol=2e-3, atol=2e-3)
     direction = known.solve(canary - known.mean)
     at = [
         model.gradients(theta, *fresh) @ w

@@ -48,7 +48,8 @@ def score(arrays: Arrays, tmp_path: Path) -> Callable[..., Any]:
 def test_scores_of_arrays(arrays: Arrays, score: Callable[..., Any]) -> None:
     result = score("--batch", "4", "--ridge", "0.1", "--sampling", "0.2", "--json")
     found = json.loads(result.stdout)
-    twin = covariance_scores(*arrays.values(), 4, 0.1)
+    references, canary, updates = arrays.values()
+    twin = covariance_scores(references, canary, updates, 4, 0.1)
     assert found["steps"] == 6
     assert found["scores"]["covariance, sum"] == pytest.approx(sum(twin))
     assert found["scores"]["covariance, max"] == pytest.approx(max(twin))

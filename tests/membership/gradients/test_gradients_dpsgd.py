@@ -165,7 +165,8 @@ def test_the_table_says_claimed_proved_by_what_and_in_how_many_runs() -> None:
     text = str(table)
     assert "claimed ε  proved ε  by" in text
     assert "heuristic bound: 4.377" in text
-    assert table.to_dict()["lines"][0]["by"] == "send or nothing"
+    saved: Any = table.to_dict()
+    assert saved["lines"][0]["by"] == "send or nothing"
     assert table["one run"].runs == 1
     assert str(audit_dpsgd(subject, runs=60, canaries=80, seed=3)) == text
 

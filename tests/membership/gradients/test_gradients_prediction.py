@@ -36,7 +36,8 @@ def test_the_variance_is_that_of_a_random_assignment() -> None:
     assert found.deviation == pytest.approx(math.sqrt(variance), rel=1e-3)
 
 
-def test_both_kinds_of_attack_project_alike() -> None:
+@pytest.mark.parametrize("frozen", [False, True])
+def test_both_kinds_of_attack_project_alike(frozen: bool) -> None:
     experiment = sample_experiment()
     known, model, (x, y) = experiment.references, experiment.model, experiment.targets["easiest"]
     game = experiment.game
@@ -44,11 +45,24 @@ def test_both_kinds_of_attack_project_alike() -> None:
     plain = HeadTarget(known, model, x, y, game.batch)
     parameters = game.run(np.random.default_rng(4)).parameters[::20]
     for one, other in zip(
-        quick.projections(parameters, game.x[:50], game.y[:50]),
-        plain.projections(parameters, game.x[:50], game.y[:50]),
+        quick.projections(parameters, game.x[:50], game.y[:50], frozen),
+        plain.projections(parameters, game.x[:50], game.y[:50], frozen),
         strict=True,
     ):
         assert np.allclose(one, other, rtol=1e-3, atol=1e-2 * np.abs(other).max())
+    trace = game.run(np.random.default_rng(4))
+    fast, slow = quick.both(trace)[0].frozen, plain.both(trace)[0].frozen
+    assert fast is not None
+    assert slow is not None
+    assert np.allclose(fast.scores, slow.scores, rtol=1e-3, atol=1e-2 * np.ptp(slow.scores))
+    theta = game.start
+    first = quick.projections(np.stack([theta, theta]), game.x[:50], game.y[:50], frozen)[0]
+    later = quick.projections(np.stack([theta, 0.9 * theta]), game.x[:50], game.y[:50], frozen)[0]
+    assert np.array_equal(first[0], later[0])
+    each = game.model.gradients(0.9 * theta, game.x[:50], game.y[:50]).astype(float)
+    own = game.model.gradients(theta if frozen else 0.9 * theta, x[None], np.array([y]))[0]
+    twin = each @ known.solve(own.astype(float) - known.mean)
+    assert np.allclose(later[1], twin, rtol=1e-3, atol=1e-2 * np.abs(twin).max())
 
 
 def test_games_vary_as_predicted() -> None:
@@ -59,12 +73,13 @@ def test_games_vary_as_predicted() -> None:
     attack = attacker(
         experiment.references, experiment.model, *target, game.batch, experiment.fresh
     )
-    predicted = predicted_sum(game, target, experiment.references, seed=5)
-    sums = [
-        attack.both(game.run(rng))[0].combined("centred sum")
-        for rng in np.random.default_rng(6).spawn(300)
-    ]
-    assert abs(math.log(np.std(sums, ddof=1) / predicted.deviation)) < 0.3
+    runs = [attack.both(game.run(rng))[0] for rng in np.random.default_rng(6).spawn(300)]
+    for how in ("centred sum", "frozen sum"):
+        predicted = predicted_sum(
+            game, target, experiment.references, seed=5, frozen=how == "frozen sum"
+        )
+        sums = [steps.combined(how) for steps in runs]
+        assert abs(math.log(np.std(sums, ddof=1) / predicted.deviation)) < 0.3
     # without the pool's effect it would be off by log(2)/2 = .44 and more
     assert game.size / len(game.x) > 0.55
     assert 0.5 < predicted.auc < 1.0

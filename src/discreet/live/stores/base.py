@@ -44,7 +44,13 @@ class Block:
         self.places: list[Place] = []
         """in the order of their assignment; a place's number is its slot"""
         self.outcomes: dict[int, int] = {}
-        """by slot, in whole units; of a local release, what was made of them"""
+        """by slot, in whole steps; of a local release, what was made of them"""
+
+    def copy(self) -> Block:
+        """The same places and outcomes, in another object."""
+        other = Block()
+        other.places, other.outcomes = self.places.copy(), self.outcomes.copy()
+        return other
 
     @property
     def due(self) -> float | None:

@@ -20,12 +20,13 @@ from __future__ import annotations
 import json
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ...checks import Name
 from ...errors import AlreadyOpen, DamagedFile, DiscreetError, InvalidArgument, TrialError
-from ..rules import Member, Place
+from ..rules import Action, Member, Place
 from . import disk
 from .base import Block, Json, bare
 from .format import (
@@ -64,6 +65,10 @@ class FileStore(MemoryStore):
         self._folder: disk.Folder | None = None
         self._assignments, self._unsure = -1, False
         self._name, self._generation, self._digest = "", 0, ""
+        self._fresh: list[str] = []
+        """what was created of a trial that has no snapshot yet"""
+        self._finished = False
+        """whether its first snapshot was about to be put in place, or more"""
 
     @property
     def place(self) -> str:
@@ -83,10 +88,17 @@ class FileStore(MemoryStore):
         self._write_all()
 
     def adopt(self, other: MemoryStore, settings: Json) -> None:
-        """Go on in files with what a store in memory holds."""
-        self._members, self._assigned = other._members, other._assigned
-        self._now = {**settings, **other.state}, dict(other.blocks)
+        """Go on in files with what a store in memory holds. Should that fail, the other has lost
+        nothing: `close` erases what is here."""
+        self._members, self._assigned = other._members.copy(), other._assigned.copy()
+        blocks = {key: block.copy() for key, block in other.blocks.items()}
+        self._now = {**settings, **other.state}, blocks
         self._write_all()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the files can be loaded, as far as this object has written them."""
+        return self._finished and os.path.lexists(self.path)
 
     def _write_all(self) -> None:
         if not self.path.parent.is_dir():
@@ -96,8 +108,16 @@ class FileStore(MemoryStore):
         try:
             self._create()
         except BaseException:
+            self._undo()
             self.close()
             raise
+
+    def _undo(self) -> None:
+        """Nothing is left of files that were not finished: they hold outcomes."""
+        if self._folder is not None and self._fresh and not self.is_whole:
+            for name in [disk.temporary(self.path.name), *reversed(self._fresh)]:
+                with suppress(OSError):
+                    self._folder.remove([name])
 
     def _create(self) -> None:
         self._folder = folder = self._open_folder()
@@ -109,6 +129,7 @@ class FileStore(MemoryStore):
         if folder.has(log):
             self._remove_unused(log)
         self._assignments = folder.create(log)
+        self._fresh.append(log)
         self._lock(log)
         since = [line for key, block in self.blocks.items() for line in self._lines(key, block)]
         since.sort(key=lambda line: line.number or 0)
@@ -151,7 +172,11 @@ class FileStore(MemoryStore):
 
     def _new_log(self, key: str, generation: int) -> int:
         assert self._folder is not None
-        log = self._hold(key, self._folder.create(f"{self.path.name}.outcomes-{key}"))
+        name = f"{self.path.name}.outcomes-{key}"
+        descriptor = self._folder.create(name)
+        if self._generation == 0:
+            self._fresh.append(name)
+        log = self._hold(key, descriptor)
         disk.append(log, lines_of([{"trial": self._name, "generation": generation}]))
         return log
 
@@ -183,14 +208,14 @@ class FileStore(MemoryStore):
                 assert self._folder is not None
                 self._folder.sync()
             if place.private:
-                self._append(self._log(member.block), secret([member.slot, place.action]))
+                self._append(self._log(member.block), secret(member.slot, place.action))
         self._append(self._assignments, lines_of([line]))
         super().assign(unit, member, place)
         self._unsure = False
 
     def record(self, block: str, slot: int, value: int) -> None:
         self._unsure = True
-        self._append(self._log(block), secret([slot, value]))
+        self._append(self._log(block), secret(slot, value))
         super().record(block, slot, value)
         self._unsure = False
 
@@ -247,6 +272,7 @@ class FileStore(MemoryStore):
         data = json.dumps(whole, indent=1).encode("ascii") + room + b"\n"
         self._check_lock()
         self._folder.sync()
+        self._finished = True
         self._folder.replace(self.path.name, data)
         self._generation, self._digest = generation, digest
 
@@ -350,7 +376,7 @@ class FileStore(MemoryStore):
             raise DamagedFile(f"{self.path} holds no state of a trial")
         self._now = state, {key: Block() for key in keys}
         self._assigned = [_count(value, "counts of assignments") for value in state["assigned"]]
-        private: dict[tuple[str, int], Any] = {}
+        private: dict[tuple[str, int], Action] = {}
         outcomes = []
         for key in keys:
             name = f"{self.path.name}.outcomes-{key}"
@@ -372,7 +398,7 @@ class FileStore(MemoryStore):
             block.outcomes[slot] = value
 
     def _replay(
-        self, line: Line, keys: list[str], private: dict[tuple[str, int], Any], counted: bool
+        self, line: Line, keys: list[str], private: dict[tuple[str, int], Action], counted: bool
     ) -> None:
         """Take in one assignment; `counted` are those that the snapshot takes into account."""
         when = "before" if counted else "since"
@@ -467,7 +493,7 @@ def _closed(descriptor: int) -> int:
     return -1
 
 
-def _count(value: Any, what: str) -> int:
+def _count(value: object, what: str) -> int:
     if type(value) is not int or value < 0:
         raise DamagedFile(f"the {what} are damaged")
     return value

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...checks import Name
 from ...errors import DamagedFile
-from ..rules import Place
+from ..rules import Action, Place
 from . import disk
 from .base import Block, Json
 
@@ -25,21 +26,21 @@ NUMBER, ROOM = 8, 24
 
 
 class Line(NamedTuple):
-    """A line of the assignments."""
+    """A line of the assignments, as it is written; one that was read is checked before its use."""
 
-    unit: Any
-    arm: Any
-    slot: Any
+    unit: Name
+    arm: int
+    slot: int | None
     """None for a visitor"""
-    used: Any
-    due: Any = None
-    action: Any = None
+    used: int
+    due: float | None = None
+    action: Action | None = None
     """with public contexts"""
-    block: Any = None
+    block: str | None = None
     """of version 1 the only one there was"""
-    at: Any = None
-    number: Any = None
-    left: Any = None
+    at: float | None = None
+    number: int | None = None
+    left: Sequence[int] | None = None
     """of streams: when, which place of all, and what is left of the window"""
 
 
@@ -51,14 +52,13 @@ def line_of(key: str, slot: int, place: Place, used: int) -> Line:
 
 def secret_lines(block: Block) -> bytes:
     features = [
-        secret([slot, place.action]) for slot, place in enumerate(block.places) if place.private
+        secret(slot, place.action) for slot, place in enumerate(block.places) if place.private
     ]
-    return b"".join([*features, *(secret([*item]) for item in block.outcomes.items())])
+    return b"".join([*features, *(secret(*item) for item in block.outcomes.items())])
 
 
-def secret(entry: list[Any]) -> bytes:
+def secret(slot: int, value: int | Action | None) -> bytes:
     """A line of the same length whatever the number in it is."""
-    slot, value = entry
     numbers = value if type(value) is list else [value]
     text = ",".join(f"{number:>{NUMBER}}" for number in numbers)
     return f"[{slot},[{text}]]\n".encode() if value is numbers else f"[{slot},{text}]\n".encode()
@@ -70,14 +70,14 @@ def room_for(ledger: Json) -> int:
     return sum(max(0, ROOM - len(json.dumps(number))) for field in fields for number in field)
 
 
-def lines_of(entries: Iterable[Any]) -> bytes:
+def lines_of(entries: Iterable[Line | Json]) -> bytes:
     return b"".join(
         json.dumps(_short(entry), separators=(",", ":")).encode("ascii") + b"\n"
         for entry in entries
     )
 
 
-def _short(entry: Any) -> Any:
+def _short(entry: Line | Json) -> tuple[object, ...] | Json:
     """A line without what it does not say; those of single batches are as they were."""
     return entry[:7] if isinstance(entry, Line) and entry.number is None else entry
 

@@ -9,7 +9,9 @@ Three corrections to the printed attack:
    in one of T, unknown which, so the ratio is log (1/T) Σ e^{s_t}; under Poisson sampling
    Σ log(1 - q + q e^{s_t}). To first order in small Δ both grow with the *centred* sum,
    Σ (s_t - E_0 s_t). The printed one also holds -½ Σ Δ_t, T/2 times the shift to be found: the
-   canary's gradient follows θ_t, so this term differs from run to run and hides that shift.
+   canary's gradient follows θ_t, so this term differs from run to run and hides that shift. The
+   *frozen* sum keeps the direction of θ_0, Σ w_0'(o_t - μ̂_t): the printed sum, but for a constant,
+   if the canary's gradient is computed once as mean and covariance are.
 3. μ̂ of θ_0 is stale at θ_t and shifts s_t differently in every step: it is estimated again at
    θ_t on a few hundred references. Stale Ĉ and heavy tails make Var_0 s = V > Δ, so before
    anything is exponentiated, ℓ = (Δ/V)(s - e_0) - Δ²/(2V).
@@ -18,22 +20,20 @@ Three corrections to the printed attack:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ...errors import InvalidArgument
 from .models.base import softmax
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from ...types import Array
     from .models.base import Model
     from .references import References
     from .trainers import Trace
 
-    Array = NDArray[Any]
-
 COMBINATIONS = ("sum", "centred sum", "log-mean-exp", "max", "poisson")
+"""Also "frozen sum", "frozen log-mean-exp" and so on: along the first direction throughout."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +48,8 @@ class Steps:
     """(T,): Var_0 s_t from references; None: unknown"""
     centre: Array | None = None
     """(T,): E_0 s_t from references; None: -Δ/2"""
+    frozen: Steps | None = None
+    """the same along the direction of θ_0 throughout; None: unknown"""
 
     def centred(self) -> Array:
         """s_t - E_0 s_t."""
@@ -69,10 +71,18 @@ class Steps:
 
         "sum" is the thesis' (of the scores as they are); "centred sum" that of s_t - E_0 s_t;
         "log-mean-exp" the likelihood ratio of an epoch; "max" nearly as good; "poisson" that of
-        Poisson batches of rate `sampling`.
+        Poisson batches of rate `sampling`. "frozen" before any of them keeps the first direction;
+        "frozen sum" is centred.
         """
         import numpy as np
 
+        if how.startswith("frozen "):
+            if self.frozen is None:
+                raise InvalidArgument(
+                    "frozen", "be known for a frozen score", None, "make steps by covariance_steps"
+                )
+            kind = {"sum": "centred sum"}.get(how[7:], how[7:])
+            return self.frozen.combined(kind, sampling=sampling, recalibrate=recalibrate)
         if how == "sum":
             return float(self.scores.sum())
         if how == "centred sum":
@@ -114,14 +124,23 @@ def covariance_steps(
     import numpy as np
 
     canary, updates = _checked(references.size, canary, updates)
-    if batch < 1:
+    if not isinstance(batch, int | np.integer) or batch < 1:
         raise InvalidArgument("batch", "be a whole number from 1", batch, "use batch=64")
     direction = references.solve(np.atleast_2d(canary) - references.mean)
     mean = references.mean if means is None else np.asarray(means, float)
-    shift = np.einsum("ij,ij->i", direction, np.atleast_2d(canary - mean)) / batch
-    shift = np.broadcast_to(shift, len(updates))
-    seen = np.einsum("ij,ij->i", np.broadcast_to(direction, updates.shape), updates - mean)
-    return Steps(seen - shift / 2.0, shift)
+    if mean.shape not in ((references.size,), updates.shape) or not np.isfinite(mean).all():
+        raise InvalidArgument(
+            "means", f"be {references.size} finite numbers per step", f"shape {mean.shape}",
+            "give one mean for each update",
+        )  # fmt: skip
+    each, centred = np.broadcast_to(canary, updates.shape) - mean, updates - mean
+
+    def along(direction: Array) -> Steps:
+        direction = np.broadcast_to(direction, updates.shape)
+        shift = np.einsum("ij,ij->i", direction, each) / batch
+        return Steps(np.einsum("ij,ij->i", direction, centred) - shift / 2.0, shift)
+
+    return replace(along(direction), frozen=along(direction[:1]))
 
 
 def scalar_steps(canary: Array, updates: Array) -> Array:
@@ -218,16 +237,22 @@ class SoftmaxTarget:
 
         parameters = trace.parameters[:-1]
         own, weights = self._weights(parameters)
-        seen = np.einsum("tk,tk->t", trace.updates @ self.vectors.T, weights, dtype=float)
-        itself = np.einsum("tk,kl,tl->t", weights, self._self, own, dtype=float, optimize=True)
-        if self.fresh is None or self._along is None:
-            mean, variance = weights @ self._mean, None
-        else:
-            projected = self._projected(parameters, weights, self._along, *self.fresh)
-            mean = projected.mean(axis=1, dtype=float)
-            variance = projected.var(axis=1, ddof=1, dtype=float) / self.batch
-        shift = (itself - mean) / self.batch
-        return Steps(seen - mean - shift / 2.0, shift, variance)
+        along = trace.updates @ self.vectors.T
+        each = None if self.fresh is None else _residuals(self.model, parameters, *self.fresh)
+
+        def by(weights: Array) -> Steps:
+            seen = np.einsum("tk,tk->t", along, weights, dtype=float)
+            itself = np.einsum("tk,kl,tl->t", weights, self._self, own, dtype=float, optimize=True)
+            if each is None or self._along is None:
+                mean, variance = weights @ self._mean, None
+            else:
+                projected = _projected(each, weights, self._along)
+                mean = projected.mean(axis=1, dtype=float)
+                variance = projected.var(axis=1, ddof=1, dtype=float) / self.batch
+            shift = (itself - mean) / self.batch
+            return Steps(seen - mean - shift / 2.0, shift, variance)
+
+        return replace(by(weights), frozen=by(_first(weights)))
 
     def scalar(self, trace: Trace) -> Array:
         """g*_t'g_batch at every step."""
@@ -242,13 +267,18 @@ class SoftmaxTarget:
         """The covariance scores and the scalar products of every step."""
         return self.steps(trace), self.scalar(trace)
 
-    def projections(self, parameters: Array, x: Array, y: Array) -> tuple[Array, Array]:
+    def projections(
+        self, parameters: Array, x: Array, y: Array, frozen: bool = False
+    ) -> tuple[Array, Array]:
         """w_t'g_i(θ_t) of the points given, (T, n), and w_t'g*_t of the canary itself, (T,)."""
         import numpy as np
 
         own, weights = self._weights(parameters)
+        if frozen:
+            weights = _first(weights)
         itself = np.einsum("tk,kl,tl->t", weights, self._self, own, dtype=float, optimize=True)
-        return self._projected(parameters, weights, self._vectors_along(x), x, y), itself
+        each = _residuals(self.model, parameters, x, y)
+        return _projected(each, weights, self._vectors_along(x)), itself
 
     def _weights(self, parameters: Array) -> tuple[Array, Array]:
         """r*_t, and with a last -1 for the mean: the weights of `vectors` in w_t."""
@@ -264,18 +294,6 @@ class SoftmaxTarget:
         cells = self.vectors.reshape(len(self.vectors), self.model.classes, -1)
         return np.tensordot(x, cells[:, :, :-1], (1, 2)) + cells[:, :, -1]
 
-    def _projected(
-        self, parameters: Array, weights: Array, along: Array, x: Array, y: Array
-    ) -> Array:
-        """w_t'g_i(θ_t) of every point: (T, n)."""
-        import numpy as np
-
-        each = _residuals(self.model, parameters, x, y)
-        n, rows, classes = along.shape
-        turned = along.transpose(1, 0, 2).reshape(rows, n * classes)
-        found = (weights.astype(np.float32) @ turned).reshape(len(weights), n, classes)
-        return np.asarray(np.einsum("tnl,tnl->tn", each, found))
-
 
 def _residuals(model: Model, parameters: Array, x: Array, y: Array) -> Array:
     """Residuals of softmax regression at many parameters: (T, n, classes), one matrix product."""
@@ -288,6 +306,23 @@ def _residuals(model: Model, parameters: Array, x: Array, y: Array) -> Array:
     p = softmax(logits)
     p[:, np.arange(len(y)), y] -= 1
     return p
+
+
+def _first(rows: Array) -> Array:
+    """The first row in place of all."""
+    import numpy as np
+
+    return np.repeat(rows[:1], len(rows), axis=0)
+
+
+def _projected(residuals: Array, weights: Array, along: Array) -> Array:
+    """w_t'g_i(θ_t) of every point, from its residuals at θ_t: (T, n)."""
+    import numpy as np
+
+    n, rows, classes = along.shape
+    turned = along.transpose(1, 0, 2).reshape(rows, n * classes)
+    found = (weights.astype(np.float32) @ turned).reshape(len(weights), n, classes)
+    return np.asarray(np.einsum("tnl,tnl->tn", residuals, found))
 
 
 def _checked(size: int, canary: Array, updates: Array) -> tuple[Array, Array]:

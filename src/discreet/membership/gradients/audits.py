@@ -17,7 +17,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...audit.counts import check_confidence, check_delta, from_errors
 from ...audit.one_run import one_run, one_run_gaussian
@@ -30,11 +30,9 @@ from .dpsgd import DPSGD, GradientCanaries, PointCanary
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-    from numpy.typing import NDArray
 
+    from ...types import Array
     from ..result import Scores
-
-    Array = NDArray[Any]
 
 METHODS = ("send-or-nothing", "curve", "last-iterate", "game", "one-run", "one-run-gaussian")
 CHUNK = 256
@@ -64,7 +62,7 @@ class Line:
         """Whether the bound exceeds the claim."""
         return self.proved > self.claimed and not self.assumes
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         return {
             "claimed": self.claimed,
@@ -99,7 +97,7 @@ class AuditTable:
                 return line
         raise KeyError(by)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         return {
             "delta": self.delta,

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import InvalidArgument
 from .models.base import Factors
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-    from numpy.typing import NDArray
 
+    from ...types import Array
     from .models.base import Model
     from .references import References
-
-    Array = NDArray[Any]
 
 CHUNK = 512
 """Unit vectors that are solved for at a time."""
@@ -97,7 +95,7 @@ def best_gradient(
 
 
 def dirac(references: References, norm: float, *, coordinate: int | None = None) -> Array:
-    """R e_j; unless told, j is the coordinate with the largest (Ĉ⁻¹)_jj, which leaks most."""
+    """R e_j; by default j is the coordinate with the largest (Ĉ⁻¹)_jj, which leaks most."""
     import numpy as np
 
     _positive("norm", norm)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import InvalidArgument
 from .accounting import ADD_OR_REMOVE, check_run, claim
@@ -23,12 +23,10 @@ from .models.softmax import SoftmaxRegression
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-    from numpy.typing import NDArray
 
     from ...privacy.budgets import Budget
+    from ...types import Array
     from .models.base import Model
-
-    Array = NDArray[Any]
 
 
 class Runs(NamedTuple):
@@ -99,10 +97,9 @@ class DPSGD:
     rate: float = 0.1
 
     def __post_init__(self) -> None:
-        if not (0.0 < self.clip < math.inf and 0.0 < self.rate < math.inf):
-            raise InvalidArgument(
-                "clip", "and rate be numbers above 0", (self.clip, self.rate), "use clip=1.0"
-            )
+        for name, value in (("clip", self.clip), ("rate", self.rate)):
+            if not 0.0 < value < math.inf:
+                raise InvalidArgument(name, "be a number above 0", value, f"use {name}=0.1")
         if self.noise == 0.0:
             raise InvalidArgument("noise", "be above 0: nothing is claimed", 0.0, "use noise=1.0")
         check_run(self.noise, self.steps, self.sampling)

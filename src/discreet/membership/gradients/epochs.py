@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, cast
 
 from ...errors import InvalidArgument
 from ...progress import Bar
@@ -22,19 +22,18 @@ from .trainers import Shuffled, Trainer
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-    from numpy.typing import NDArray
 
+    from ...types import Array
     from ..result import Scores
     from .models.base import Model
     from .references import References
     from .trainers import Trace
 
-    Array = NDArray[Any]
-
 SUM, CENTRED = "covariance, sum", "covariance, centred sum"
+FROZEN, FROZEN_RATIO = "covariance, frozen sum", "covariance, frozen log-mean-exp"
 LOG_MEAN_EXP, MAX = "covariance, log-mean-exp", "covariance, max"
 SCALAR, SCALAR_MAX = "scalar product, sum", "scalar product, max"
-ATTACKS = (SUM, CENTRED, LOG_MEAN_EXP, MAX, SCALAR, SCALAR_MAX)
+ATTACKS = (SUM, CENTRED, FROZEN, LOG_MEAN_EXP, FROZEN_RATIO, MAX, SCALAR, SCALAR_MAX)
 """The attacks of an epoch; "covariance, sum" and "scalar product, sum" are the thesis'."""
 REFRESH = 10
 """Steps of a net between two estimates of the mean."""
@@ -46,8 +45,13 @@ class Attacker(Protocol):
     def both(self, trace: Trace) -> tuple[Steps, Array]:
         """The covariance scores and the scalar products of every step."""
 
-    def projections(self, parameters: Array, x: Array, y: Array) -> tuple[Array, Array]:
-        """w_t'g_i(θ_t) of the points given, (T, n), and w_t'g*_t of the canary itself, (T,)."""
+    def projections(
+        self, parameters: Array, x: Array, y: Array, frozen: bool = False
+    ) -> tuple[Array, Array]:
+        """w_t'g_i(θ_t) of the points given, (T, n), and w_t'g*_t of the canary itself, (T,).
+
+        `frozen`: along the direction of the first parameters throughout.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +93,7 @@ class Epoch:
 class _Drawn:
     """Rows of a pool, the first one replaced if told: a training set that is never copied."""
 
-    def __init__(self, pool: Array, places: Array, first: Any = None) -> None:
+    def __init__(self, pool: Array, places: Array, first: Array | int | None = None) -> None:
         self.pool, self.places, self.first = pool, places, first
 
     def __len__(self) -> int:
@@ -130,12 +134,15 @@ class HeadTarget:
         layers = [self.model.layer(theta, self.x, self.y) for theta in parameters]
         return np.concatenate([layer.dense() for layer in layers]).astype(float)
 
-    def projections(self, parameters: Array, x: Array, y: Array) -> tuple[Array, Array]:
+    def projections(
+        self, parameters: Array, x: Array, y: Array, frozen: bool = False
+    ) -> tuple[Array, Array]:
         """w_t'g_i(θ_t) of the points given, (T, n), and w_t'g*_t of the canary itself, (T,)."""
         import numpy as np
 
         canary = self.canary(parameters)
-        directions = self.references.solve(canary - self.references.mean)
+        leading = np.repeat(canary[:1], len(canary), axis=0) if frozen else canary
+        directions = self.references.solve(leading - self.references.mean)
         found = [
             self.model.layer(theta, x, y).along(direction)
             for theta, direction in zip(parameters, directions, strict=True)
@@ -149,18 +156,29 @@ class HeadTarget:
         canary = self.canary(trace.parameters[:-1])
         updates = trace.updates[:, -self.model.head :]
         direction = self.references.solve(canary - self.references.mean)
-        mean, spread = direction @ self.references.mean, None
+        known = None
         if self.fresh is not None:
-            spread = np.empty(len(canary))
-            for at in range(0, len(canary), REFRESH):
-                known = self.model.layer(trace.parameters[at], *self.fresh).dense()
-                projected = direction[at : at + REFRESH] @ known.T.astype(float)
-                mean[at : at + REFRESH] = projected.mean(axis=1)
-                spread[at : at + REFRESH] = projected.var(axis=1, ddof=1) / self.batch
-        shift = (np.einsum("ij,ij->i", direction, canary) - mean) / self.batch
-        seen = np.einsum("ij,ij->i", direction, updates)
+            known = [
+                self.model.layer(theta, *self.fresh).dense().astype(float)
+                for theta in trace.parameters[: len(canary) : REFRESH]
+            ]
+
+        def by(direction: Array) -> Steps:
+            mean, spread = direction @ self.references.mean, None
+            if known is not None:
+                spread = np.empty(len(canary))
+                for place, each in enumerate(known):
+                    some = slice(place * REFRESH, (place + 1) * REFRESH)
+                    projected = direction[some] @ each.T
+                    mean[some] = projected.mean(axis=1)
+                    spread[some] = projected.var(axis=1, ddof=1) / self.batch
+            shift = (np.einsum("ij,ij->i", direction, canary) - mean) / self.batch
+            seen = np.einsum("ij,ij->i", direction, updates)
+            return Steps(seen - mean - shift / 2.0, shift, spread)
+
         products = np.einsum("ij,ij->i", canary, updates)
-        return Steps(seen - mean - shift / 2.0, shift, spread), products
+        first = np.repeat(direction[:1], len(direction), axis=0)
+        return replace(by(direction), frozen=by(first)), products
 
 
 def places_of(x: Array, pool: Array) -> Array:
@@ -186,7 +204,9 @@ def scores_of(attack: Attacker, trace: Trace) -> dict[str, float]:
     return {
         SUM: steps.combined("sum"),
         CENTRED: steps.combined("centred sum"),
+        FROZEN: steps.combined("frozen sum"),
         LOG_MEAN_EXP: steps.combined("log-mean-exp"),
+        FROZEN_RATIO: steps.combined("frozen log-mean-exp"),
         MAX: steps.combined("max"),
         SCALAR: float(products.sum()),
         SCALAR_MAX: float(products.max()),

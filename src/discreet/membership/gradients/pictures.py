@@ -1,21 +1,20 @@
-"""Pictures: trade-off curves on log axes, and targets beside what they leak."""
+"""Pictures: trade-off curves on log axes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...simulator.plots import COLOURS
-from .epochs import CENTRED, LOG_MEAN_EXP, SCALAR, SUM
+from .epochs import FROZEN, LOG_MEAN_EXP, SCALAR, SUM
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from ..result import Scores
-    from .data import Images
 
-SHOWN = (SUM, CENTRED, LOG_MEAN_EXP, SCALAR)
+SHOWN = (SUM, FROZEN, LOG_MEAN_EXP, SCALAR)
 
 
 def draw_roc(
@@ -26,7 +25,7 @@ def draw_roc(
 ) -> None:
     """Power against false alarms on log axes, down to half of one game, AUCs in the legend.
 
-    `predicted`, the AUC of the centred sum by theory, is drawn dotted: Φ(Φ⁻¹(α) + κ).
+    `predicted`, the AUC of the frozen sum by theory, is drawn dotted: Φ(Φ⁻¹(α) + κ).
     """
     import numpy as np
     from scipy.special import ndtr, ndtri
@@ -45,10 +44,10 @@ def draw_roc(
     if predicted is not None:
         level = np.geomspace(least / 2.0, 1.0, 200)[:-1]
         power = ndtr(ndtri(level) + np.sqrt(2.0) * ndtri(min(predicted, 1.0 - 1e-12)))
-        hue = dict(zip(attacks, COLOURS, strict=False)).get(CENTRED, "#888888")
+        hue = dict(zip(attacks, COLOURS, strict=False)).get(FROZEN, "#888888")
         axes.plot(
             level, power, color=hue, linewidth=1.2, linestyle=":",
-            label=f"centred sum, theory ({predicted:.2f})",
+            label=f"frozen sum, theory ({predicted:.2f})",
         )  # fmt: skip
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -75,28 +74,6 @@ def roc_picture(
         axes.set_xlabel("false alarms")
         if not place:
             axes.set_ylabel("power")
-    return figure
-
-
-def faces_picture(images: Images, distances: Any, batch: int, count: int = 8) -> Figure:
-    """The images that leak most, in the top row, and least, each with its m of a batch."""
-    import numpy as np
-    from matplotlib.figure import Figure
-
-    order = np.argsort(np.asarray(distances), kind="stable")
-    figure = Figure(figsize=(1.25 * count, 3.5), layout="constrained")
-    for row, (chosen, word) in enumerate(
-        ((order[::-1][:count], "easiest"), (order[:count], "hardest"))
-    ):
-        for place, at in enumerate(chosen):
-            axes = figure.add_subplot(2, count, row * count + place + 1)
-            axes.imshow(images.pixels[at], cmap="gray_r")
-            axes.set_xticks([])
-            axes.set_yticks([])
-            axes.set_title(f"m = {shown(float(distances[at]) / batch)}", fontsize="small")
-            axes.set_xlabel(images.names[int(images.labels[at])], fontsize="small")
-            if not place:
-                axes.set_ylabel(word)
     return figure
 
 

@@ -17,18 +17,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .epochs import attacker
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-    from numpy.typing import NDArray
 
+    from ...types import Array
     from .epochs import Epoch
     from .references import References
-
-    Array = NDArray[Any]
 
 STEPS = 12
 """Steps of the run at which gradients are looked at."""
@@ -61,8 +59,12 @@ def predicted_sum(
     seed: int | Generator = 1,
     steps: int = STEPS,
     points: int = POINTS,
+    frozen: bool = False,
 ) -> Prediction:
-    """The centred sum's shift and deviation for a target, from one run of the game without it."""
+    """The centred sum's shift and deviation for a target, from one run of the game without it.
+
+    `frozen`: the frozen sum's.
+    """
     import numpy as np
 
     attack = attacker(references, game.model, *target, game.batch)
@@ -70,7 +72,9 @@ def predicted_sum(
     parameters = game.run(rng).parameters
     looked = np.unique(np.linspace(0, game.steps - 1, steps).astype(int))
     chosen = rng.permutation(len(game.x))[:points]
-    f, canary = attack.projections(parameters[looked], game.x[chosen], game.y[chosen])
+    f, canary = attack.projections(
+        parameters[looked], game.x[chosen], game.y[chosen], frozen=frozen
+    )
     mean = f.mean(axis=1, dtype=float)
     f = f - mean[:, None]
     drawn = game.size / len(game.x)

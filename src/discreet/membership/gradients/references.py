@@ -14,17 +14,14 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import InvalidArgument
 from .models.base import Factors
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from ...types import Array
     from .models.base import Model
-
-    Array = NDArray[Any]
 
 RIDGE = 1e-4
 """The variance that is added in every direction, by default."""
@@ -64,9 +61,11 @@ class References:
         import numpy as np
         from scipy.linalg import blas, cholesky
 
-        n, d = len(gradients), _width(gradients)
         if isinstance(gradients, Factors):
             classes = gradients.residuals.shape[1]
+        else:
+            gradients = np.asarray(gradients)  # whatever the framework, a list too
+        n, d = len(gradients), _width(gradients)
         if not (isinstance(ridge, int | float) and 0.0 <= ridge < math.inf):
             raise InvalidArgument("ridge", "be a number from 0", ridge, f"use ridge={RIDGE:g}")
         if classes is not None and (classes < 2 or d % classes):

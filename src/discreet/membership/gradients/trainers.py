@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ...errors import InvalidArgument
 
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
+    from ...types import Array
     from .models.base import Model
-
-    Array = NDArray[Any]
 
 
 class Trace(NamedTuple):
@@ -52,7 +51,14 @@ class Trace(NamedTuple):
                 "parameters", "be at least two rows of finite numbers, one per step",
                 f"shape {parameters.shape}", "flatten each model into one row",
             )  # fmt: skip
-        rates = np.broadcast_to(np.asarray(rates, float), len(parameters) - 1)
+        steps = len(parameters) - 1
+        rates = np.asarray(rates, float)
+        if rates.shape not in ((), (steps,)):
+            raise InvalidArgument(
+                "rates", f"be one number, or one for each of the {steps} steps",
+                f"shape {rates.shape}", "leave out none, and the last parameters have none",
+            )  # fmt: skip
+        rates = np.broadcast_to(rates, steps)
         if not (np.isfinite(rates).all() and (rates > 0).all()):
             raise InvalidArgument("rates", "be positive", rates.tolist(), "use for example 1e-3")
         return cls(parameters, (parameters[:-1] - parameters[1:]) / rates[:, None])

@@ -153,13 +153,13 @@ noise: Callable[[float, Generator], float] = open_slot("noise")
 response: Callable[[float, float, Generator], float] = open_slot("response")
 """A random bit that leans towards the reward."""
 squash: Callable[[float, int], float] = open_slot("squash")
-"""The sigmoid of a reward, in units."""
+"""The sigmoid of a reward, in steps."""
 truncated: Callable[[float, float, Generator], float] = open_slot("truncated")
 """Truncated Laplace noise of sensitivity 1."""
 
 
 class Scale(NamedTuple):
-    """Noise scale and the unit that rewards are counted in."""
+    """Noise scale, and how many steps a reward of 1 counts as."""
 
     scale: float
     unit: int
@@ -180,7 +180,7 @@ class PureRelease(Release):
         return Pure(float(self.epsilon))
 
     def scale(self, schedule: Schedule, horizon: int | None, source: Source) -> float:
-        """Noise scale of one number, in units of the source: touches / ε."""
+        """Noise scale of one number, in steps of the source: touches / ε."""
         touches = self.touches(schedule, horizon or NOMINAL_HORIZON)
         return source.laplace_scale(self.epsilon / touches)
 
@@ -200,7 +200,7 @@ class PureRelease(Release):
 
 
 def laplace_parts(setting: Setting, sizes: Sequence[int], *parts: tuple[float, int]) -> MeanNoise:
-    """Laplace noises on the sum of all rewards, as (scale in units, count), seen on their mean."""
+    """Laplace noises on the sum of all rewards, as (scale in steps, count), seen on their mean."""
     from .noise_of_mean import MeanNoise, Part
 
     whole = sum(sizes) * setting.source.unit

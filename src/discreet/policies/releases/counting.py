@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class TreeScale(NamedTuple):
-    """Noise scale of a node, unit of rewards, levels of the tree."""
+    """Noise scale of a node, steps of a reward of 1, levels of the tree."""
 
     scale: float
     unit: int

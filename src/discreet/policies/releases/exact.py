@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Unit(NamedTuple):
-    """The unit that rewards are counted in."""
+    """How many steps a reward of 1 counts as."""
 
     unit: int
 

@@ -147,7 +147,7 @@ class ForgetExact(Release):
 
 
 class Truncation(NamedTuple):
-    """(ε, δ) of truncated Laplace noise, and the unit of rewards."""
+    """(ε, δ) of truncated Laplace noise, and the steps of a reward of 1."""
 
     epsilon: float
     delta: float

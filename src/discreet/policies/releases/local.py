@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class LocalScale(NamedTuple):
-    """Noise scale, unit of rewards, and ε."""
+    """Noise scale, steps of a reward of 1, and ε."""
 
     scale: float
     unit: int

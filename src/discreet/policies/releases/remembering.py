@@ -141,7 +141,7 @@ class RememberLaplace(PureRelease):
 
 
 class Shrinking(NamedTuple):
-    """Half the power v that noise grows with, and the unit of rewards."""
+    """Half the power v that noise grows with, and the steps of a reward of 1."""
 
     half_power: float
     unit: int

@@ -161,7 +161,7 @@ class DistributedRelease(Release):
         )
 
     def _without_server(self, setting: Setting) -> None:
-        """A live trial counts outcomes in other units than devices do, and records them itself."""
+        """A live trial counts outcomes in other steps than devices do, and records them itself."""
         if setting.source.secure:
             raise InvalidArgument(
                 "release", "be one that a trusted server runs, in a live trial", self.name,

@@ -174,7 +174,7 @@ class RewardForm(Form):
     __slots__ = ("mapped", "width")
     mapped: Form
     width: float
-    """of that range, in units"""
+    """of that range, in steps"""
 
 
 def _number(value: SupportsFloat) -> float:
@@ -227,7 +227,7 @@ class Tape:
         return Form.symbol(len(self.symbols) - 1, coefficient)
 
     def reward(self, width: float, unit: float, mapped: float = 1.0, **where: int) -> RewardForm:
-        """One reward, counted in units; of infinite width if it may be of any size."""
+        """One reward, counted in steps; of infinite width if it may be of any size."""
         inside = self.symbol(Symbol(REWARD, mapped, **where), unit)
         form = RewardForm(self.symbol(Symbol(REWARD, width, **where), unit).coefficients)
         form.mapped, form.width = inside, mapped * unit

@@ -69,12 +69,12 @@ class _Coin:
 
 def response_epsilon(ends: tuple[float, float], epsilon: float) -> float:
     """The largest |log ratio| of a response's two answers, between the ends of the range."""
-    chances = []
+    thresholds = []
     for end in ends:
         coin = _Coin()
         simulated_response(end, epsilon, cast("Generator", coin))  # all that it draws
-        chances.append(coin.threshold)
-    low, high = chances
+        thresholds.append(coin.threshold)
+    low, high = thresholds
     if not (0.0 < low < 1.0 and 0.0 < high < 1.0):
         return 0.0 if low == high else math.inf
     return max(abs(math.log(high / low)), abs(math.log1p(-high) - math.log1p(-low)))
@@ -124,7 +124,7 @@ def symbolic_squash(reward: object, unit: int) -> Form:
 
 
 def symbolic_secure_squash(reward: object, unit: int) -> Form:
-    """The same in whole units."""
+    """The same in whole steps."""
     squash = SECURE.kernels["squash"]
     far = int(FARTHEST) * unit
     return _squashed(reward, (squash(-far, unit), squash(far, unit)), unit)

@@ -9,7 +9,7 @@ regret is counted in the means themselves. Neither the horizon nor the ε of mos
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ...compiled import Function
 from ...policies.releases.base import squash
@@ -18,6 +18,7 @@ from ...policies.releases.exact import Exact
 if TYPE_CHECKING:
     from ...arms import Law
     from ...policies import Policy
+    from ...policies.releases.base import Scale
 
 MEANS = (0.9, *[0.8] * 5, *[0.7] * 5, *[0.6] * 5, *[0.5] * 4)
 EPSILONS = (2.0, 1.0, 0.5, 0.2)
@@ -92,7 +93,7 @@ def unbounded_curves(epsilons: tuple[float, ...], *, baseline: bool = True) -> d
     return curves
 
 
-def respond_sigmoid(release: Any, reward: float, rng: Any) -> float:
+def respond_sigmoid(release: Scale, reward: float, rng: object) -> float:
     """1/(1+e^-r)."""
     return squash(reward, release.unit)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..base import Figure, Finding, Lab, Panel, Size, Statement, Verdict
 from ..measures import Measure
@@ -19,8 +19,10 @@ from .played import LEVELS, Played, games_of, panel, power_at
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
+    from numpy.random import Generator
 
     from ...privacy.tradeoff import Tradeoff
+    from ...types import Floats
 
 EPSILON, DELTA = 1.0, 0.1
 LEAKY, LAPLACE = "leaky randomised response", "Laplace"
@@ -93,6 +95,7 @@ class Region(Figure):
 
 
 def _tradeoff() -> Tradeoff:
+
     from ...privacy import Approximate
     from ...privacy.tradeoff import Tradeoff
 
@@ -104,7 +107,7 @@ def _above(game: Played, tradeoff: Tradeoff, level: float) -> Measure:
     return Measure(found.value - tradeoff.power(level), found.error)
 
 
-def _leaky(rng: Any, member: bool, rounds: int) -> Any:
+def _leaky(rng: Generator, member: bool, rounds: int) -> Floats:
     """Says "in" or "out" surely with probability δ, else answers truly with odds e^ε."""
     import numpy as np
 
@@ -114,7 +117,7 @@ def _leaky(rng: Any, member: bool, rounds: int) -> Any:
     return np.where(leaked, 2.0 if member else -2.0, answer)
 
 
-def _laplace(rng: Any, member: bool, rounds: int) -> Any:
+def _laplace(rng: Generator, member: bool, rounds: int) -> Floats:
     return rng.laplace(1.0 if member else 0.0, 1.0 / EPSILON, rounds)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..azize2022.instances import INSTANCES, ORDER_NOTE, bernoulli
 from ..base import Figure, Finding, Lab, Panel, Size, Statement, Verdict
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from ...policies import Policy
     from ...simulator import Result
+    from ...types import Floats
 
 TWIN = "not private"
 BUDGETS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0, 100.0)
@@ -179,7 +180,7 @@ def _price(private: Result, twin: Result, t: float | None = None) -> Measure:
     return Measure(found.value - 1.0, found.error)
 
 
-def _curve(panel: Panel, rho: float) -> Any:
+def _curve(panel: Panel, rho: float) -> Floats:
     import numpy as np
 
     # in the first round neither may have lost anything

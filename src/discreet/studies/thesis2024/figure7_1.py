@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..base import Figure, Finding, Lab, Panel, Size, Statement, Verdict
 from ..measures import Measure, clearly_above
@@ -22,11 +22,10 @@ from .epochs import auc_of, panel_of, scores_in
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
-    from numpy.typing import NDArray
 
     from ...membership import Scores
-
-    Array = NDArray[Any]
+    from ...membership.gradients.models.base import Model
+    from ...types import Array
 
 WHERE = "thesis, section 7.1, figure 7.1"
 CLIENTS = 64
@@ -149,7 +148,7 @@ def play_protocol(
     }, leakage  # fmt: skip
 
 
-def _clipped(model: Any, theta: Array, x: Array, y: Array) -> Array:
+def _clipped(model: Model, theta: Array, x: Array, y: Array) -> Array:
     import numpy as np
 
     from ...membership.gradients.models.base import clip_factors

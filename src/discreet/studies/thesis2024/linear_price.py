@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
     from ...linear import LinearPolicy, LinearProblem
+    from ...types import Floats
 
 TWIN = "not private"
 BUDGETS = (0.01, 0.1, 1.0, 10.0, 100.0)
@@ -176,7 +177,7 @@ def price_at(panel: Panel, rho: float, t: float) -> Measure:
     return Measure(found.value - 1.0, found.error)
 
 
-def price_curve(panel: Panel, rho: float) -> Any:
+def price_curve(panel: Panel, rho: float) -> Floats:
     """The price at every point of the grid."""
     import numpy as np
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from ..base import Lab, Panel, Size
 from ..measures import Measure
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import ArrayLike
 
     from ...membership import Bernoulli, Leakage, Mean, Scores
     from ...membership.games import Adversary
@@ -38,12 +39,12 @@ class Played:
     printed: Leakage | None = None
 
     @property
-    def policy(self) -> dict[str, Any]:
+    def policy(self) -> dict[str, object]:
         """What is kept with the data."""
         return {"name": self.name, "attack": self.scores.name}
 
     @property
-    def law(self) -> dict[str, Any]:
+    def law(self) -> dict[str, object]:
         """The game's settings."""
         return dict(self.scores.settings)
 
@@ -112,7 +113,12 @@ def columns(size: Size) -> tuple[Bernoulli, int]:
 
 
 def play(
-    lab: Lab, label: str, mean: Mean, target: Any, adversary: Adversary, **theory: Any
+    lab: Lab,
+    label: str,
+    mean: Mean,
+    target: ArrayLike | None,
+    adversary: Adversary,
+    **theory: Leakage | None,
 ) -> Played:
     """Play one game; Ctrl-C is raised, so that nothing half-done is judged."""
     from ...membership import Game

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from ..base import Lab, Panel
 from ..cache import CACHE
@@ -16,6 +16,7 @@ from ..measures import Measure, mean_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from matplotlib.axes import Axes
 
     from ...identify import Identifier, IdentifyResult
     from ...simulator import Comparison
@@ -98,7 +99,7 @@ def stopping_time(panels: list[Panel], label: str, epsilon: float | None = None)
 
 
 def draw_stops(
-    axes: Any, panels: list[Panel], label: str, budgets: tuple[float, ...], hue: str, dashed: bool
+    axes: Axes, panels: list[Panel], label: str, budgets: tuple[float, ...], hue: str, dashed: bool
 ) -> None:
     """Mean ± standard deviation against ε."""
     import numpy as np

@@ -36,6 +36,7 @@ from ...simulator.calendar.runs import checked_size
 from .plan import number
 
 if TYPE_CHECKING:
+    from ...policies import Policy
     from ...report import Page
 
 RATIO = 1.5
@@ -68,7 +69,7 @@ class TrialLine:
             return None
         return tuple(width.mean for width in self.width_figures)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         return {
             "label": self.label,
@@ -117,7 +118,7 @@ class Price:
     participants: Difference
     """on worse arms, likewise"""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         return {
             "epsilon": self.epsilon,
@@ -136,7 +137,7 @@ class Deadline:
     regret: Figure
     length: Figure
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         return {
             "deadline": self.days,
@@ -165,7 +166,7 @@ class TrialPlan:
         """The regret of equal allocation."""
         return self.horizon * (max(self.means) - math.fsum(self.means) / len(self.means))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         return {
             "means": list(self.means),
@@ -312,7 +313,7 @@ def _size(horizon: float | None, days: float | None, arrivals: float) -> float:
     return round(arrivals * positive("days", days, fix)) if horizon is None else horizon
 
 
-def _row(epsilon: float) -> Any:
+def _row(epsilon: float) -> Policy:
     from ...policies import policy
 
     if math.isinf(epsilon):
@@ -320,7 +321,7 @@ def _row(epsilon: float) -> Any:
     return policy("dp-imed", epsilon=epsilon, ratio=RATIO)
 
 
-def _open() -> Any:
+def _open() -> Policy:
     from ...policies import policy
 
     return policy("imed")

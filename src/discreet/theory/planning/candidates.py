@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from ...policies import CATALOGUE, EachRound, Policy
 from ...policies.catalogue import Row
@@ -25,7 +24,7 @@ class Candidate:
     """A row with options."""
 
     row: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def label(self) -> str:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import DiscreetError, InvalidArgument
 from ...policies import CATALOGUE, Policy
@@ -49,7 +49,7 @@ class Prediction:
 
     epsilon: float
     row: str
-    options: dict[str, Any]
+    options: dict[str, object]
     label: str
     mean: float
     low: float
@@ -61,7 +61,7 @@ class Prediction:
     wrong: float | None = None
     """Share of simulated identifications that named a wrong arm."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         return {
             name: None if isinstance(value, float) and not math.isfinite(value) else value
@@ -143,7 +143,7 @@ class Plan:
             raise DiscreetError("an identifier is not a policy: see discreet.identify")
         return Candidate(best.row, best.options).policy(best.epsilon, self.question.delta)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         free = self.free
         return {

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ...checks import count, horizon_of, means_of, one_best, one_of, positive, probability, share
 from ...errors import InvalidArgument
@@ -56,7 +55,7 @@ class Question:
         gaps = (max(means) - math.fsum(means) / len(means) for means in self.scenarios)
         return math.fsum(gaps) / len(self.scenarios)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         return {
             "arms": self.count,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...policies import Policy
 from ...progress import Bar
@@ -24,7 +24,7 @@ from .progress import Steps
 from .question import Question
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from ...types import Floats
 
 STAGES = (100, 400, 1200)
 """Runs that every stage adds for candidates that release in batches."""
@@ -60,10 +60,10 @@ class Runs:
     candidate: Candidate
     epsilon: float
     until: int
-    values: list[NDArray[Any]] = field(default_factory=list)
+    values: list[Floats] = field(default_factory=list)
 
     @property
-    def pooled(self) -> NDArray[Any]:
+    def pooled(self) -> Floats:
         """All values."""
         import numpy as np
 
@@ -198,7 +198,7 @@ def regrets(
     stage: int,
     threads: int | None,
     bar: Bar,
-) -> list[NDArray[Any]]:
+) -> list[Floats]:
     """Final regret of the runs, shared evenly among the scenarios; every stage has its seed."""
     from ...arms import Bernoulli
     from ...simulator import simulate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...policies import policy
 from ...progress import Bar
@@ -13,6 +13,9 @@ from .plan import Found, Prediction, serving_and_refused
 from .progress import Steps
 from .question import Question
 from .race import CAP, FEW, MANY, ROUNDS, STAGES, Interrupted, Race, Runs, finalists, regrets
+
+if TYPE_CHECKING:
+    from ...types import Floats
 
 OPEN = "imed"
 """The policy without privacy that regrets least on Bernoulli arms."""
@@ -50,7 +53,7 @@ def predicted(asked: Question, runs: Runs) -> Prediction:
     )  # fmt: skip
 
 
-def described(values: Any) -> tuple[float, float, float, tuple[float, float]]:
+def described(values: Floats) -> tuple[float, float, float, tuple[float, float]]:
     """Mean, its 95 % interval by Student's t, and the 5 % and 95 % quantiles."""
     import numpy as np
     from scipy.special import stdtrit

@@ -16,11 +16,11 @@ from typing import Any
 
 from ...arms import Bernoulli
 from ...checks import means_of
-from ...identify import Identifier, identify
+from ...identify import Identifier, IdentifyResult, identify
 from ...inference import intervals
 from ...inference.replay import replayed
 from ...policies import Policy
-from ...simulator import simulate
+from ...simulator import Result, simulate
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,9 @@ def interval_widths(
 
     law = Bernoulli(means_of(means))
     options: dict[str, Any] = {"runs": trials, "seed": seed, "progress": False}
+    result: IdentifyResult | Result
     if isinstance(policy, Identifier):
-        result: Any = identify(policy, law, risk=policy.risk, max_samples=horizon, **options)
+        result = identify(policy, law, risk=policy.risk, max_samples=horizon, **options)
     else:
         result = simulate(policy, law, horizon=horizon, **options)
     total = np.zeros(law.arms)

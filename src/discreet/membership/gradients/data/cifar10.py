@@ -13,7 +13,7 @@ import json
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ....errors import DamagedFile, InvalidArgument
 from .files import Files, check_digest, digest_of, folder_of
@@ -133,7 +133,7 @@ class _Arrays(pickle.Unpickler):
         }
     )
 
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> object:
         """Refuse whatever is not part of an array."""
         if (module, name) not in self.ALLOWED:
             raise pickle.UnpicklingError(f"{module}.{name} is no part of an array")

@@ -15,12 +15,12 @@ import tarfile
 import zlib
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ....errors import DamagedFile, InvalidArgument
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from ....types import Array
 
 VARIABLE = "DISCREET_DATA"
 PACKED = (".gz", ".xz")
@@ -127,7 +127,7 @@ def first_of(folder: Path, names: Iterable[str]) -> Path | None:
     return None
 
 
-def digest_of(*arrays: NDArray[Any]) -> str:
+def digest_of(*arrays: Array) -> str:
     """SHA-256 of arrays' bytes, one after the other."""
     import numpy as np
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ....errors import InvalidArgument
 
 if TYPE_CHECKING:
     from numpy import float32, int64, uint8
     from numpy.typing import NDArray
+
+    from ....types import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +27,7 @@ class Images:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def __getitem__(self, which: Any) -> Images:
+    def __getitem__(self, which: Array | slice) -> Images:
         return Images(self.pixels[which], self.labels[which], self.names, self.source)
 
     @property

@@ -8,13 +8,12 @@ so it is known by r and f: its norm is |r| |(f, 1)|, and Σ_classes g = 0 becaus
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-    from numpy.typing import NDArray
 
-    Array = NDArray[Any]
+    from ....types import Array
 
 
 class Model(Protocol):
@@ -63,7 +62,7 @@ class Factors:
     def __len__(self) -> int:
         return len(self.residuals)
 
-    def __getitem__(self, which: Any) -> Factors:
+    def __getitem__(self, which: Array | slice) -> Factors:
         return Factors(self.residuals[which], self.inputs[which])
 
     @property

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ....errors import DiscreetError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+    from ....types import Array
+    from .convolution import ConvNet
 
 Loss = Callable[[Any, Any, Any], Any]
 
@@ -51,7 +50,7 @@ def per_sample_gradients(loss: Loss, batch: int = 512) -> Callable[[Any, Array, 
     return gradients
 
 
-def conv_loss(net: Any) -> Loss:
+def conv_loss(net: ConvNet) -> Loss:
     """The cross-entropy of a `ConvNet` of ours in JAX: the same function of the same vector."""
     jax = _jax()
 

@@ -1,6 +1,6 @@
 """Trials with late and missing outcomes: what was measured beforehand, and what comes out now.
 
-    python benchmarks/calendar.py [--runs 2000] [--seed 11] [--part regret] [--speed]
+    python benchmarks/calendars.py [--runs 2000] [--seed 11] [--part regret] [--speed]
 
 Unless said: dp-imed, ε = 1, 12 arrivals a day (Poisson), outcomes count for 14 days, 10 % are
 missing and counted as 0. Every line: the figure that is to be reached, what was found now, ± one

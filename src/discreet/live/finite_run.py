@@ -1,0 +1,193 @@
+"""A run of a finite-armed row, one block at a time; those in streams build on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+from ..checks import Name
+from ..compiled import Function
+from ..errors import DamagedFile
+from ..identify.trials import verdict_of
+from ..inference.record import History, Record, Recording, frozen, note, recording
+from ..policies import Policy
+from ..policies.releases.entries import Silence
+from ..policies.schedules import UNTIL_THE_END
+from ..policies.view import Setting, fresh_view
+from ..privacy.source import Source
+from .lists import as_lists, copied_history, count_in, history_in
+from .rules import Action
+from .run import Context, Outcomes, Run
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from ..types import Json
+    from .randomness import Draws
+
+
+class Kernels(NamedTuple):
+    """The functions of a row for finite arms, with one source's noise filled in."""
+
+    choose: Function
+    length: Function
+    publish: Function
+    respond: Function | None
+    """what local releases make of one reward; None where a curator is trusted"""
+
+
+class FiniteRun(Run):
+    """A run of a finite-armed row. A block is of one arm, and its length is known beforehand."""
+
+    __slots__ = ("arm", "history", "memory", "recorded", "rounds", "verdict")
+    PARTS: ClassVar[tuple[str, ...]] = ("view", "ledger", "memory")
+    NUMBERS: ClassVar[int] = 1
+    """numbers that a release adds to the record"""
+    BEGUN: ClassVar[tuple[str, ...]] = ("arm", "rounds", "memory")
+
+    arm: int
+    """arm of the open block"""
+    rounds: int
+    """its length; 0 once the horizon is reached"""
+    memory: Any
+    """the rule's own notes"""
+    recorded: Recording | Silence
+    """what the releases are, or why they do not speak of a mean"""
+    history: History | None
+    """the public record, by arm; None if it was not kept from the beginning"""
+
+    def __init__(
+        self, policy: Policy, setting: Setting, random: Draws, noise: Generator | None
+    ) -> None:
+        self.kernels: Kernels = linked_kernels(policy, setting.source)
+        self.schedule = policy.schedule.parameters(setting)
+        self.release = policy.release.parameters(setting)
+        self.rule = policy.rule.parameters(setting)
+        self.verdict = verdict_of(policy, setting)
+        self.recorded = recording(policy, setting)
+        self.history = [[] for _ in range(setting.arms)]
+        self.horizon = setting.horizon
+        self.random, self.noise = random, noise
+        self.view = as_lists(fresh_view(setting.arms))
+        self.ledger = as_lists(policy.release.ledger(setting))
+        self.memory = as_lists(policy.rule.memory(setting))
+        self.releases = [0] * setting.arms  # of every arm
+        self.t, self.arm, self.rounds, self.cut, self.answer = 0, 0, 0, False, None
+        self.begun, self.private = True, False
+        self._open()
+
+    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
+        if self.cut:
+            self.t += self.rounds
+            self.view.pulls[self.arm] += self.rounds
+        else:
+            arm, rounds, before = self.arm, self.rounds, self._counted(self.arm, self.rounds)
+            self.kernels.publish(
+                self.release, self.ledger, self.view, arm, rounds, sum(outcomes), self.noise
+            )
+            self._noted(arm, before, recorded=True)
+        self.rounds, self.begun = 0, False
+
+    def _counted(self, arm: int, rounds: int) -> tuple[float, int]:
+        """Count a block that is about to be released; what is public of its arm so far."""
+        view = self.view
+        self.t += rounds
+        view.pulls[arm] += rounds
+        return view.value[arm], view.size[arm]
+
+    def _noted(self, arm: int, before: tuple[float, int], recorded: bool) -> None:
+        """Count the release; some releases go on collecting and show nothing yet."""
+        view = self.view
+        value, size = before
+        if view.size[arm] != size or view.value[arm] != value:
+            self.releases[arm] += 1
+            if recorded and isinstance(self.recorded, Recording) and self.history is not None:
+                note(self.recorded, self.history, arm, self.releases, view, self.memory)
+
+    def begin(self) -> None:
+        if self.verdict is not None and not self.cut:
+            self.answer = self.verdict(self.rule, self.memory, self.view, self.t)
+        if self.answer is not None:
+            self.rounds, self.cut = 0, True
+        else:
+            self._open()
+        self.begun = True
+
+    def _open(self) -> None:
+        """The next block. One that the horizon cuts off is played but never released."""
+        t, horizon, memory, view = self.t, self.horizon, self.memory, self.view
+        if horizon is not None and t >= horizon:
+            self.rounds, self.cut = 0, True
+            return
+        self.arm = arm = self.kernels.choose(self.rule, memory, view, t, self.random)
+        rounds = self.kernels.length(self.schedule, memory, view, arm)
+        if horizon is not None and rounds > horizon - t:
+            self.rounds, self.cut = horizon - t, True
+        else:
+            self.rounds, self.cut = rounds, rounds >= UNTIL_THE_END
+
+    def abandon(self, filled: int) -> None:
+        """A block of this run that is cut off stays open: nothing of it is ever kept."""
+
+    def arm_for(self, context: Context) -> int:
+        return self.arm
+
+    def may_play(self, arm: int) -> bool:
+        return arm == self.arm
+
+    def is_full(self, filled: int) -> bool:
+        return filled >= self.rounds
+
+    @property
+    def is_local(self) -> bool:
+        return self.kernels.respond is not None
+
+    def respond(self, reward: int) -> int:
+        respond = self.kernels.respond
+        assert respond is not None
+        response: int = respond(self.release, reward, self.noise)
+        return response
+
+    def copy(self) -> Self:
+        other = super().copy()
+        other.history = copied_history(self.history)
+        return other
+
+    def record(
+        self, arms: Sequence[Name], outcome_range: tuple[float, float], kind: str, binary: bool
+    ) -> Record | None:
+        """The public record, for inference."""
+        if not isinstance(self.recorded, Recording) or self.history is None:
+            return None
+        return Record(self.recorded, tuple(arms), frozen(self.history), outcome_range, kind, binary)
+
+    @property
+    def silence(self) -> str:
+        """Why there is no record; empty where there is one."""
+        if isinstance(self.recorded, Silence):
+            return self.recorded.reason
+        return "" if self.history is not None else "its history was not kept from the beginning"
+
+    def public(self) -> dict[str, object]:
+        history = copied_history(self.history)
+        return super().public() | {"arm": self.arm, "rounds": self.rounds, "history": history}
+
+    def _restore(self, data: Json) -> None:
+        super()._restore(data)
+        self.arm, self.rounds = count_in(data, "arm"), count_in(data, "rounds")
+        self.history = history_in(data, len(self.releases), self.NUMBERS)
+        if self.arm >= len(self.releases):
+            raise DamagedFile("the state of the run has no open block")
+
+
+@lru_cache(maxsize=256)
+def linked_kernels(policy: Policy, source: Source) -> Kernels:
+    """A row's functions, interpreted, with the noise of one source."""
+    respond = policy.release.respond_kernel(source)
+    return Kernels(
+        policy.choose_kernel.interpreted(),
+        policy.length_kernel.interpreted(),
+        policy.release.publish_kernel(source).interpreted(),
+        None if respond is None else respond.interpreted(),
+    )
