@@ -7,6 +7,7 @@
     │   └── NoConversion                      one budget does not imply another of that kind
     ├── DamagedFile (also a ValueError)       a saved file is foreign, damaged or too new
     └── TrialError (also a RuntimeError)      a step that the state of a live trial does not allow
+        ├── AlreadyOpen                       the files of a trial are in use
         ├── UnknownUnit (also a KeyError)     an outcome for somebody who was never assigned
         └── ConflictingOutcome                a second, different outcome for one unit
 
@@ -59,6 +60,10 @@ class DamagedFile(DiscreetError, ValueError):
 
 class TrialError(DiscreetError, RuntimeError):
     """A live trial refuses a step; its state is unchanged."""
+
+
+class AlreadyOpen(TrialError):
+    """The files of a trial are in use, here or in another process."""
 
 
 class UnknownUnit(TrialError, KeyError):

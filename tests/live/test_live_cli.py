@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli.app import app
+from discreet.live import Trial
 
 SETTINGS = {"policy": "dp-imed", "epsilon": 1.0, "arms": ["A", "B"], "deadline": 3600.0}
 
@@ -231,3 +233,15 @@ def test_arms_join_and_leave() -> None:
     assert "planned" in call("add", "s", "C", code=2).output
     active = [[arm["active"] for arm in one["arms"]] for one in told("report", "s")["strata"]]
     assert active == [[False, True], [True, True]]
+
+
+def test_commands_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    told("new", "t.json", given=SETTINGS)
+    monkeypatch.setattr("discreet.cli.trial.PATIENCE", 0.2)
+    held = Trial.load("t.json")
+    assert "already open" in call("assign", "t.json", "p1", code=2).output
+    monkeypatch.setattr("discreet.cli.trial.PATIENCE", 60.0)
+    closing = threading.Timer(0.2, held.close)
+    closing.start()
+    assert told("assign", "t.json", "p1")["unit"] == "p1"
+    closing.join()

@@ -565,3 +565,24 @@ def test_who_responds_does_not_date_places_after_a_clock_is_set_back(
     trial.assign("third")
     dues = sorted(block["due"] for block in trial.report()["blocks"] if block["due"] is not None)
     assert dues[-1] == 1010.0 + 14.0
+
+
+@pytest.mark.parametrize("responds", [False, True])
+def test_who_responds_does_not_end_a_batch_before_a_clock_is_set_back(
+    responds: bool, clock: Clock
+) -> None:
+    """The same of a single batch, due at 1014: who comes at 1005 again is a visitor, and what came
+    at 1020 was too late."""
+    trial = stream_trial(first=2, streams=False, clock=clock)
+    clock.now = 1000.0
+    trial.assign("first")
+    trial.assign("second")
+    clock.now = 1020.0
+    if responds:
+        trial.record("second", 1.0)
+    clock.now = 1005.0  # set back
+    trial.assign("third")
+    assert (trial.rounds, trial.status) == (2, "settling")
+    assert not any(block.outcomes for block in trial._store.blocks.values())
+    clock.now = 1014.0
+    assert trial.report()["releases"] == 1

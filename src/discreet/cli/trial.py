@@ -11,6 +11,7 @@ import csv
 import io
 import json as parser
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from ..checks import one_of
-from ..errors import DiscreetError, InvalidArgument, TrialError
+from ..errors import AlreadyOpen, DiscreetError, InvalidArgument, TrialError
 from .options import Json
 from .output import print_json, print_text
 
@@ -37,6 +38,8 @@ File = Annotated[
     Path, typer.Argument(help="The file of the trial; with strata, its folder.", metavar="FILE")
 ]
 Arm = Annotated[str, typer.Argument(help="The name of the arm.", metavar="ARM")]
+PATIENCE = 5.0
+"""Seconds for which a command waits while another one has the trial open."""
 FORMATS = ("text", "json", "csv", "html")
 TRIAL_SETTINGS = (
     "horizon", "goal", "risk", "deadline", "missing", "outcome_range", "binary", "intervals",
@@ -322,7 +325,16 @@ def _opened(file: Path) -> Iterator[Trial | Strata]:
         raise InvalidArgument(
             "FILE", "be a trial that was started", str(file), f"start one: {EXAMPLES['new']}"
         )
-    with Strata.load(file) if file.is_dir() else Trial.load(file) as trial:
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            opened = Strata.load(file) if file.is_dir() else Trial.load(file)
+            break
+        except AlreadyOpen:  # by another of these commands, most likely: they are short
+            if time.monotonic() >= until:
+                raise
+            time.sleep(0.05)
+    with opened as trial:
         yield trial
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from ...checks import Name
-from ...errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
+from ...errors import AlreadyOpen, DamagedFile, DiscreetError, InvalidArgument, TrialError
 from ..rules import Action, Member, Place
 from . import disk
 from .base import Block, Json, bare
@@ -296,7 +296,7 @@ class FileStore(MemoryStore):
         else:
             locked = True
         if not locked:
-            raise TrialError(
+            raise AlreadyOpen(
                 f"{self.path} is already open, here or in another process; close that trial first"
             )
         self._check_lock()
