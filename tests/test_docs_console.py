@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 import tomllib
+import types
 from pathlib import Path
 from typing import Any
 
@@ -67,14 +69,15 @@ def stage(folder: Path) -> None:
     rng = np.random.default_rng(1)
     for name, size in (("references", 80), ("canary", 5), ("updates", 5), ("theta", 6)):
         np.save(folder / f"{name}.npy", rng.normal(size=(size, 3)))
-    (folder / "mine.py").write_text(OWN)
 
 
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)
 def test_commands_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
     stage(tmp_path)
+    mine = types.ModuleType("mine")
+    exec(OWN, mine.__dict__)
+    monkeypatch.setitem(sys.modules, "mine", mine)
     for line in commands(page):
         if line.startswith("make "):
             assert f"\n{line.split()[1]}:" in (ROOT / "Makefile").read_text()
