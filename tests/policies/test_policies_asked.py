@@ -285,6 +285,7 @@ except IndexError:
 def test_checked_code_has_a_digest_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     from discreet import compiled
 
+    monkeypatch.delenv("NUMBA_BOUNDSCHECK", raising=False)  # as `make boundscheck` sets it
     assert compiled._bounds() == ""
     names = []
     for value in ("0", "1"):
