@@ -22,9 +22,9 @@ studies: $(READY)
 	$(BIN)/discreet reproduce all --scale full --seed 1 --output out/studies
 	$(BIN)/python -m discreet.studies.gallery out/studies --docs docs
 
-# about three quarters of an hour: every private row for a minute, live noise and linear rows too
+# half an hour on two cores: every private row for a minute, live noise and linear rows too
 audits: $(READY)
-	$(BIN)/python -m discreet.audit.table --seconds 60 --output docs/audits.md
+	$(BIN)/python -m discreet.audit.table --seconds 60 --workers 2 --output docs/audits.md
 
 # every row and composition with indices checked in compiled code, whose cache is its own
 boundscheck: $(READY)

@@ -140,7 +140,8 @@ def test_live_trials_keep_their_claim(
     assert (runs.sample(0, 1, np.random.default_rng(1)).numbers > ABSENT).any()
 
 
-def test_some_lines_of_the_page_can_be_attacked_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_some_lines_of_the_page_can_be_attacked_anew(tmp_path: Path, workers: int) -> None:
     """The others stay as they were, in the order of the whole; what is missing is named."""
     path = tmp_path / "audits.md"
     names = [name for name, _ in rows()]
@@ -156,7 +157,9 @@ def test_some_lines_of_the_page_can_be_attacked_anew(tmp_path: Path) -> None:
     asked = [word for name in tried for word in ("--only", name)]
     app = typer.Typer()
     app.command()(main)
-    told = CliRunner().invoke(app, ["--seconds", "0.2", "--output", str(path), *asked])
+    told = CliRunner().invoke(
+        app, ["--seconds", "0.2", f"--workers={workers}", "--output", str(path), *asked]
+    )
     assert told.exit_code == 0, told.output
     lines = [line for line in path.read_text().splitlines() if line.startswith("| ")][1:]
     assert [line.split(" | ")[0][2:] for line in lines] == [n for n in names if n != "jdp-ts"]
