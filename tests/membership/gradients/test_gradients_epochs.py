@@ -25,7 +25,7 @@ from discreet.studies.thesis2024.epochs import scores_in
 
 @pytest.fixture(scope="module")
 def found() -> Any:
-    return sample_experiment().play(24, seed=1)
+    return sample_experiment().play(24, seed=1, threads=2)
 
 
 def test_the_easiest_image_is_traced_and_the_scalar_product_is_not_as_good(found: Any) -> None:
@@ -38,7 +38,7 @@ def test_the_easiest_image_is_traced_and_the_scalar_product_is_not_as_good(found
 
 
 def test_a_seed_fixes_every_score(found: Any) -> None:
-    again = sample_experiment().play(24, seed=1)
+    again = sample_experiment().play(24, seed=1, threads=1)
     for key, scores in found.items():
         assert np.array_equal(scores.members, again[key].members)
         assert np.array_equal(scores.nonmembers, again[key].nonmembers)

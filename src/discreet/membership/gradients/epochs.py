@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, cast
 
 from ...errors import InvalidArgument
 from ...progress import Bar
+from ...simulator.work import check_threads
 from .attacks import SoftmaxTarget, Steps
 from .trainers import Shuffled, Trainer
 
@@ -35,6 +37,8 @@ LOG_MEAN_EXP, MAX = "covariance, log-mean-exp", "covariance, max"
 SCALAR, SCALAR_MAX = "scalar product, sum", "scalar product, max"
 ATTACKS = (SUM, CENTRED, FROZEN, LOG_MEAN_EXP, FROZEN_RATIO, MAX, SCALAR, SCALAR_MAX)
 """The attacks of an epoch; "covariance, sum" and "scalar product, sum" are the thesis'."""
+Pairs = dict[tuple[str, str], tuple[float, float]]
+"""By target and attack, the scores of a member and of a non-member."""
 REFRESH = 10
 """Steps of a net between two estimates of the mean."""
 
@@ -221,9 +225,11 @@ def play_epochs(
     games: int = 100,
     fresh: tuple[Array, Array] | None = None,
     seed: int = 1,
+    threads: int | None = None,
     progress: bool | None = False,
 ) -> dict[tuple[str, str], Scores]:
-    """Scores by target and attack, `games` a side; a seed fixes every number."""
+    """Scores by target and attack, `games` a side; a seed fixes every number, whatever the number
+    of threads."""
     import numpy as np
 
     from ..result import Scores
@@ -240,20 +246,27 @@ def play_epochs(
         name: attacker(references, game.model, x, y, game.batch, fresh)
         for name, (x, y) in targets.items()
     }
-    found: dict[tuple[str, str], tuple[list[float], list[float]]] = {
-        (name, attack): ([], []) for name in targets for attack in ATTACKS
-    }
-    with Bar(progress) as bar:
-        for number, rng in enumerate(np.random.default_rng(seed).spawn(games)):
-            bar.show("epochs", number, games)
-            without, *others = rng.spawn(1 + len(targets))
-            trace = game.run(without)
-            for name, attack in attacks.items():
-                for kind, score in scores_of(attack, trace).items():
-                    found[name, kind][1].append(score)
-            for (name, attack), own in zip(attacks.items(), others, strict=True):
-                for kind, score in scores_of(attack, game.run(own, targets[name])).items():
-                    found[name, kind][0].append(score)
+
+    def one(rng: Generator) -> Pairs:
+        """Every target in a run of its own, and one run without any."""
+        without, *others = rng.spawn(1 + len(targets))
+        trace = game.run(without)
+        scores: Pairs = {}
+        for (name, attack), own in zip(attacks.items(), others, strict=True):
+            absent = scores_of(attack, trace)
+            present = scores_of(attack, game.run(own, targets[name]))
+            scores |= {(name, kind): (present[kind], absent[kind]) for kind in ATTACKS}
+        return scores
+
+    found: list[Pairs] = []
+    with Bar(progress) as bar, ThreadPoolExecutor(check_threads(threads)) as pool:
+        try:
+            for scores in pool.map(one, np.random.default_rng(seed).spawn(games)):
+                bar.show("epochs", len(found), games)
+                found.append(scores)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
     seconds = time.perf_counter() - started
     settings = {
         "mechanism": "one epoch of SGD", "points": game.size, "batch": game.batch,
@@ -261,8 +274,10 @@ def play_epochs(
     }  # fmt: skip
     return {
         (name, kind): Scores(
-            np.array(members), np.array(nonmembers), name=kind, seed=seed, seconds=seconds,
-            settings=settings | {"target": name},
+            np.array([scores[name, kind][0] for scores in found]),
+            np.array([scores[name, kind][1] for scores in found]),
+            name=kind, seed=seed, seconds=seconds, settings=settings | {"target": name},
         )
-        for (name, kind), (members, nonmembers) in found.items()
+        for name in targets
+        for kind in ATTACKS
     }  # fmt: skip

@@ -70,12 +70,17 @@ class Experiment:
     """where the targets stand in the images"""
 
     def play(
-        self, games: int, *, seed: int = 1, progress: bool | None = False
+        self,
+        games: int,
+        *,
+        seed: int = 1,
+        threads: int | None = None,
+        progress: bool | None = False,
     ) -> dict[tuple[str, str], Scores]:
         """Scores by target and attack."""
         return play_epochs(
             self.game, self.targets, self.references, games=games, fresh=self.fresh, seed=seed,
-            progress=progress,
+            threads=threads, progress=progress,
         )  # fmt: skip
 
     def predicted(self, seed: int = 1, *, frozen: bool = False) -> dict[str, Prediction]:

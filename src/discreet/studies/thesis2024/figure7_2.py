@@ -43,7 +43,7 @@ class Epochs(Figure):
     def played(self, lab: Lab, name: str, experiment: Experiment, games: int) -> list[Panel]:
         """The panels of one data set."""
         centred, frozen = (experiment.predicted(lab.seed, frozen=which) for which in (False, True))
-        found = experiment.play(games, seed=lab.seed, progress=lab.progress)
+        found = experiment.play(games, seed=lab.seed, threads=lab.threads, progress=lab.progress)
         return [
             panel_of(
                 f"{name}: {target}",
