@@ -88,10 +88,6 @@ class Mixed(Parametric):
         single = [law.arranged([arm]) for law in self.laws for arm in range(law.arms)]
         return self._changed(laws=taken(single, order), means=taken(self.means, order))
 
-    def to_dict(self) -> dict[str, object]:
-        """The settings of every law."""
-        return {"law": self.name, "laws": [law.to_dict() for law in self.laws]}
-
     @classmethod
     def from_settings(cls, settings: Json) -> Mixed:
         """The law with these settings."""
