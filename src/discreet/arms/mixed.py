@@ -49,7 +49,7 @@ def draw_mixed(
 
 @dataclass(frozen=True, init=False)
 class Mixed(Parametric):
-    """The arms of several laws in one row: the first law's arms, then the second's, …"""
+    """The arms of several laws side by side: the first law's arms, then the second's, …"""
 
     name = "mixed"
     draw = staticmethod(draw_mixed)
