@@ -49,6 +49,13 @@ def one_of(argument: str, value: str, *choices: str) -> str:
     return value
 
 
+def check_flag(argument: str, value: object) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise InvalidArgument(argument, "be True or False", value, f"use {argument}=True")
+    return value
+
+
 # numbers
 
 
@@ -151,18 +158,20 @@ def count(
     return int(value)
 
 
-def rounds(value: object, *, least: int = 1, fix: str = "use for example horizon=1e6") -> int:
+def rounds(value: object, *, argument: str = "horizon", least: int = 1, fix: str = "") -> int:
     """A horizon: a whole number of rounds, floats like 1e6 included."""
     clean = real(value)
     whole = int(clean) if math.isfinite(clean) and clean == int(clean) else None
-    return count("horizon", value if whole is None else whole, fix=fix, least=least)
+    fix = fix or f"use for example {argument}=1e6"
+    return count(argument, value if whole is None else whole, fix=fix, least=least)
 
 
-def horizon_of(value: object, arms: int = 1) -> int:
+def horizon_of(value: object, arms: int = 1, argument: str = "horizon") -> int:
     """The same, with a round for every arm and two at least."""
-    whole = rounds(value, least=max(2, arms))
+    whole = rounds(value, argument=argument, least=max(2, arms))
     if whole > MOST_ROUNDS:
-        raise InvalidArgument("horizon", "be at most 1e100", value, "for example horizon=1e6")
+        fix = f"for example {argument}=1e6"
+        raise InvalidArgument(argument, "be at most 1e100", value, fix)
     return whole
 
 

@@ -169,22 +169,24 @@ def live_trial(data: TrialData, patients: int, seed: int) -> LiveStory:
     outcomes_of = dict(zip(data.arm_names, data.by_arm, strict=True))
     events = Counter[str]()
     post: list[Letter] = []
-    moments = rng.exponential(1.0 / A_DAY, patients).cumsum().tolist()
-    for patient, moment in enumerate(moments):
-        while post and post[0].day <= moment:
+
+    def deliver(until: float) -> None:
+        nonlocal today
+        while post and post[0].day <= until:
             letter = heappop(post)
             today = letter.day
             events[_received(trial, letter)] += 1
+
+    moments = rng.exponential(1.0 / A_DAY, patients).cumsum().tolist()
+    for patient, moment in enumerate(moments):
+        deliver(moment)
         today = moment
         outcome = float(rng.choice(outcomes_of[str(trial.assign(patient))]))
         for letter in _letters(patient, outcome, today, rng):
             heappush(post, letter)
             events["outcomes never came"] += letter.day == math.inf
     trial.finish()
-    while post and post[0].day < math.inf:
-        letter = heappop(post)
-        today = letter.day
-        events[_received(trial, letter)] += 1
+    deliver(moments[-1] + MOST_DAYS)
     today = max(today, moments[-1] + DEADLINE)
     return LiveStory(
         policy="dp-imed",

@@ -22,12 +22,14 @@ from discreet.arms import (
     Bernoulli,
     Beta,
     Clipped,
+    Drifting,
     Gaussian,
     Mixed,
     Replay,
     RewardList,
     RewardTable,
     Sampler,
+    Switching,
     TrialData,
     TwoPoint,
     Uniform,
@@ -48,6 +50,7 @@ def returns(value: object, **options: Any) -> Sampler:
     return Sampler([lambda rng, size: value], means=0.5, buffer=3, **options)
 
 
+TURN = [[0.9, 0.1], [0.1, 0.9]]
 BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: Bernoulli([0.5, NAN]), "means[1] must be a finite number from 0 to 1, got nan; pass"),
     (lambda: Bernoulli([1.5]), "means[0] must be a finite number from 0 to 1, got 1.5"),
@@ -103,6 +106,11 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: RewardTable([0, 1]), "table must be a table (rounds × arms) of finite numbers"),
     (lambda: RewardTable([[0, 1], [0]]), "table must be a table (rounds × arms)"),
     (lambda: RewardTable([[0, 1], [0, -1]]), "table[1, 1] must stay within bounds"),
+    (lambda: Switching(TURN, at=[0, 10.7]), "at must be a whole number from 0, got 10.7"),
+    (lambda: Switching(TURN, at=[0, "x"]), "at[1] must be a finite number of at least 0, got 'x'"),
+    (lambda: Switching(TURN, at=5), "at must name the first round of each stretch"),
+    (lambda: Drifting([0.1], [0.2], "x"), "rounds must be a whole number from 1, got 'x'"),
+    (lambda: Drifting([0.1], [0.2], INF), "rounds must be a whole number from 1, got inf"),
     (lambda: actg175("death"), "outcome must be cd4 or event-free, got 'death'"),
     (lambda: Replay(3), "data must be TrialData, got 3; pass for instance actg175()"),
     (lambda: TrialData("x", "y", ["a"], [0, 0], [1]), "assigned must have 1 entries"),

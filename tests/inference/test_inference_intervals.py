@@ -30,7 +30,6 @@ from discreet.inference.intervals import books_of, single_log
 from discreet.inference.record import Batch
 from discreet.inference.tails import (
     chernoff_limits,
-    closed_limits,
     exact_limits,
     laplace_tail,
     upper_tail,
@@ -112,6 +111,19 @@ def test_without_noise_exact_limits_are_those_of_clopper_and_pearson() -> None:
         low, high = exact_limits(n, s, NOISELESS, 0, 0.05) or (math.nan, math.nan)
         assert low == pytest.approx(beta.ppf(0.025, s, n - s + 1) if s else 0.0, abs=1e-9)
         assert high == pytest.approx(beta.ppf(0.975, s + 1, n - s) if s < n else 1.0, abs=1e-9)
+
+
+def closed_limits(n: int, s: float, noise: Noise, draws: int, alpha: float) -> tuple[float, float]:
+    """s/n ± (L/l + lV/2)/n, V = n/4 + 4 log2 k b² (Laplace) or n/4 + kσ², l = min(sqrt(2L/V),
+    1/(b sqrt2)), L = log(2/α): wider, but in closed form."""
+    level = math.log(2.0 / alpha)
+    spread = noise.scale**2 * draws
+    variance = n / 4.0 + (4.0 * math.log(2.0) if noise.kind == "laplace" else 1.0) * spread
+    tilt = math.sqrt(2.0 * level / variance)
+    if noise.kind == "laplace":
+        tilt = min(tilt, 1.0 / (noise.scale * math.sqrt(2.0)))
+    reach = (level / tilt + tilt * variance / 2.0) / n
+    return max(0.0, s / n - reach), min(1.0, s / n + reach)
 
 
 def test_simpler_limits_are_wider() -> None:

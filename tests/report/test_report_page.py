@@ -204,6 +204,7 @@ def test_estimates_are_means_and_standard_errors() -> None:
 def test_numbers_for_readers() -> None:
     assert count(-1234.4) == "−1,234"
     assert decimal(0.5, 2) == "0.50"
+    assert decimal(-0.0004, 3) == "0.000"
     assert percent(0.4362) == "43.6\u202f%"
 
 

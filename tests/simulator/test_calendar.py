@@ -161,6 +161,15 @@ def test_missing_outcomes(
     assert (own.best_named > 0.99) == (default == "estimate")
 
 
+def test_a_trial_that_releases_nothing_names_no_arm() -> None:
+    """A first batch that the horizon cuts off: the last arm, the best one, is not named for it."""
+    row = discreet.policy("dp-imed", epsilon=1.0, first=50)
+    law, asked = discreet.Bernoulli([0.3, 0.6]), calendar(2, arrivals=12, delay=14)
+    found = simulate_trials(row, law, asked, horizon=20, runs=10, seed=1, flow="one batch")
+    assert set(found.named.tolist()) == {-1}
+    assert found.best_named == 0.0
+
+
 def test_places_add_up_and_seeds_fix_everything() -> None:
     asked = calendar(2, arrivals=12, delay=14, missing=0.1)
     one, two = (
@@ -241,6 +250,7 @@ def test_answers_that_come_sooner_help_those_who_see_them() -> None:
         ({"share": [0.6, 0.6]}, "share"),
         ({"share": [0.1, 0.1, 0.1]}, "share"),
         ({"trend": True, "policy": discreet.policy("dp-klucb", epsilon=1.0)}, "trend"),
+        ({"trend": "yes"}, "trend must be True or False, got 'yes'"),
         ({"shuffle": True}, "shuffle"),
         ({"delay": Delay(5, "fixed", mean=6)}, "delay"),
         ({"law": discreet.Gaussian([0.5, 0.3])}, "law"),

@@ -53,7 +53,8 @@ def test_fixed_size_rows_are_listed_once() -> None:
     [
         (["ucb1"], EASY, {"horizon": 100, "epsilon": [1.0]}, "epsilon must be a setting of at"),
         (["dp-imed"], EASY, {"horizon": 100}, "dp-imed is private"),
-        (["ucb1"], EASY, {}, "horizon must be given for ucb1"),
+        (["ucb1"], EASY, {}, "horizon must be given for ucb1, which runs to a horizon, got None"),
+        ([discreet.policy("ucb1")], EASY, {"risk": 0.1}, "horizon must be given .*, got None"),
         (["ucb1", "adac-oful"], EASY, {"horizon": 100, "rho": 1.0}, "policies must be of one kind"),
         (["oful"], EASY, {"horizon": 100}, "problems must suit oful"),
         (["ucb1"], LinearProblem.random(seed=1), {"horizon": 100}, "problems must suit ucb1"),

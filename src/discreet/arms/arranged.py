@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.arms.base import Law, taken
 from discreet.compiled import Function, Kernel
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from numpy import int64
     from numpy.random import Generator
     from numpy.typing import NDArray
-
-    from ..types import Json
 
 
 class ArrangedState(NamedTuple):
@@ -69,15 +67,3 @@ class Arranged(Law):
         """The law's own."""
         assert isinstance(state, ArrangedState)
         return self.law.refill(state.inside, rng)
-
-    def to_dict(self) -> dict[str, object]:
-        """The law and the order."""
-        return {"law": self.name, "of": self.law.to_dict(), "order": list(self.order)}
-
-    @classmethod
-    def from_settings(cls, settings: Json) -> Arranged:
-        """The law with these settings."""
-        from discreet.arms.catalogue import law_from_dict
-
-        order = cast("Sequence[int]", settings["order"])  # as `to_dict` wrote it
-        return cls(law_from_dict(settings["of"]), order)

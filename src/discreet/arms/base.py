@@ -87,15 +87,22 @@ class Law(ABC):
 
     def to_dict(self) -> dict[str, object]:
         """Settings as JSON-ready values; `law_from_dict` is the inverse."""
-        return {"law": self.name} | {
+        given = {
             field.name: _plain(getattr(self, field.name))
             for field in fields(self)  # type: ignore[arg-type]  # every law is a dataclass
         }
+        inside = {"of": given.pop("law")} if "law" in given else {}
+        return {"law": self.name, **inside, **given}
 
     @classmethod
     def from_settings(cls, settings: Json) -> Self:
         """The law with these settings (those of `to_dict`, without the name)."""
-        return cls(**settings)
+        from .catalogue import law_from_dict
+
+        given = dict(settings)
+        if "of" in given:
+            given["law"] = law_from_dict(given.pop("of"))
+        return cls(**given)
 
     def _set(self, **values: object) -> None:
         for name, value in values.items():
@@ -126,6 +133,17 @@ class Part(NamedTuple):
 class Parametric(Law):
     """A law whose arms are members of known families, so that it can be mixed and clipped."""
 
+    state: ClassVar[type]
+    """What `draw` is handed: an array for every field of the law."""
+
+    def start(self, rng: Generator) -> NamedTuple:
+        """The parameters; nothing changes during a run."""
+        import numpy as np
+
+        columns = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        state: NamedTuple = self.state(*map(np.array, columns))
+        return state
+
     @abstractmethod
     def parts(self) -> tuple[Part, ...]:
         """Family and parameters of every arm."""
@@ -149,4 +167,6 @@ def taken(values: Sequence[T], order: Sequence[int]) -> tuple[T, ...]:
 
 
 def _plain(value: object) -> object:
-    return [_plain(entry) for entry in value] if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return [_plain(entry) for entry in value]
+    return value.to_dict() if hasattr(value, "to_dict") else value

@@ -36,17 +36,12 @@ class Bernoulli(Parametric):
 
     name = "bernoulli"
     draw = staticmethod(draw_bernoulli)
+    state = BernoulliState
     means: tuple[float, ...]
 
     def __init__(self, means: float | Sequence[float]) -> None:
         fix = "pass one success probability per arm"
         self._set(means=numbers("means", means, low=0.0, high=1.0, fix=fix), bounds=(0.0, 1.0))
-
-    def start(self, rng: Generator) -> BernoulliState:
-        """The probabilities; nothing changes during a run."""
-        import numpy as np
-
-        return BernoulliState(np.array(self.means))
 
     def parts(self) -> tuple[Part, ...]:
         """Two points 0 and 1."""

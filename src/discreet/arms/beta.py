@@ -36,6 +36,7 @@ class Beta(Parametric):
 
     name = "beta"
     draw = staticmethod(draw_beta)
+    state = BetaState
     a: tuple[float, ...]
     b: tuple[float, ...]
 
@@ -54,12 +55,6 @@ class Beta(Parametric):
         mean = numbers("means", means, low=0.0, high=1.0, strict=True, fix=fix)
         c = number("concentration", concentration, low=0.0, strict=True, fix="pass for instance 2")
         return cls([c * m for m in mean], [c * (1.0 - m) for m in mean])
-
-    def start(self, rng: Generator) -> BetaState:
-        """The shapes; nothing changes during a run."""
-        import numpy as np
-
-        return BetaState(np.array(self.a), np.array(self.b))
 
     def parts(self) -> tuple[Part, ...]:
         """The shapes."""

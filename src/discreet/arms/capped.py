@@ -27,8 +27,6 @@ from discreet.errors import InvalidArgument
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from ..types import Json
-
 
 def pareto(means: Sequence[float], shape: float) -> Sampler:
     """Pareto arms with these means: P(X > x) = (c/x)^shape from c = mean (shape - 1)/shape on."""
@@ -97,16 +95,3 @@ class Capped(Law):
     def arranged(self, order: Sequence[int]) -> Capped:
         """The law inside, rearranged."""
         return self._changed(law=self.law.arranged(order), means=taken(self.means, order))
-
-    def to_dict(self) -> dict[str, object]:
-        """The bound and the settings of the law inside."""
-        return {"law": self.name, "of": self.law.to_dict(), "at": self.at}
-
-    @classmethod
-    def from_settings(cls, settings: Json) -> Capped:
-        """The law with these settings."""
-        from discreet.arms.catalogue import law_from_dict
-
-        inner = law_from_dict(settings["of"])
-        assert isinstance(inner, Sampler)
-        return cls(inner, number("at", settings["at"]))

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-    from ..types import Json
-
 
 class ClippedState(NamedTuple):
     """Family and parameters of every arm, as in `Part`, and the range."""
@@ -100,18 +98,6 @@ class Clipped(Law):
     def arranged(self, order: Sequence[int]) -> Clipped:
         """The law inside, rearranged."""
         return self._changed(law=self.law.arranged(order), means=taken(self.means, order))
-
-    def to_dict(self) -> dict[str, object]:
-        """The range and the settings of the law inside."""
-        return {"law": self.name, "of": self.law.to_dict(), "low": self.low, "high": self.high}
-
-    @classmethod
-    def from_settings(cls, settings: Json) -> Clipped:
-        """The law with these settings."""
-        from discreet.arms.catalogue import law_from_dict
-
-        low, high = number("low", settings["low"]), number("high", settings["high"])
-        return cls(law_from_dict(settings["of"]), low, high)
 
 
 def clipped_mean(part: Part, low: float, high: float) -> float:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.arms.base import Law, taken
 from discreet.checks import count
@@ -25,7 +25,7 @@ from discreet.errors import InvalidArgument
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from ..types import Floats, Ints, Json
+    from ..types import Floats, Ints
 
 LONGEST = 10**7
 """Rounds that a reward can be on its way: so many are remembered."""
@@ -88,19 +88,3 @@ class Delayed(Law):
         """The law inside, rearranged."""
         inside = self.law.arranged(order)
         return self._changed(law=inside, draw=inside.draw, means=taken(self.means, order))
-
-    def to_dict(self) -> dict[str, object]:
-        """The delays and the settings of the law inside."""
-        return {
-            "law": self.name, "of": self.law.to_dict(), "rounds": list(self.rounds),
-            "every": self.every,
-        }  # fmt: skip
-
-    @classmethod
-    def from_settings(cls, settings: Json) -> Delayed:
-        """The law with these settings."""
-        from discreet.arms.catalogue import law_from_dict
-
-        rounds = cast("Sequence[int]", settings["rounds"])  # checked, like `every`, by the law
-        every = cast("int", settings["every"])
-        return cls(law_from_dict(settings["of"]), rounds, every)

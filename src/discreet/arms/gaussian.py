@@ -36,6 +36,7 @@ class Gaussian(Parametric):
 
     name = "gaussian"
     draw = staticmethod(draw_gaussian)
+    state = GaussianState
     means: tuple[float, ...]
     sd: tuple[float, ...]
 
@@ -44,12 +45,6 @@ class Gaussian(Parametric):
         spread = numbers("sd", sd, low=0.0, strict=True, fix="pass a positive standard deviation")
         mean, spread = stretch(means=mean, sd=spread)
         self._set(means=mean, sd=spread, bounds=None)
-
-    def start(self, rng: Generator) -> GaussianState:
-        """The parameters; nothing changes during a run."""
-        import numpy as np
-
-        return GaussianState(np.array(self.means), np.array(self.sd))
 
     def parts(self) -> tuple[Part, ...]:
         """Mean and sd."""

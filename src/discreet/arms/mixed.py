@@ -49,7 +49,7 @@ def draw_mixed(
 
 @dataclass(frozen=True, init=False)
 class Mixed(Parametric):
-    """The arms of several laws in one row: the first law's arms, then the second's, …"""
+    """The arms of several laws side by side: the first law's arms, then the second's, …"""
 
     name = "mixed"
     draw = staticmethod(draw_mixed)
@@ -87,10 +87,6 @@ class Mixed(Parametric):
         """Every arm as a law of its own."""
         single = [law.arranged([arm]) for law in self.laws for arm in range(law.arms)]
         return self._changed(laws=taken(single, order), means=taken(self.means, order))
-
-    def to_dict(self) -> dict[str, object]:
-        """The settings of every law."""
-        return {"law": self.name, "laws": [law.to_dict() for law in self.laws]}
 
     @classmethod
     def from_settings(cls, settings: Json) -> Mixed:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.arms.base import Law, taken
 from discreet.checks import count, numbers
+from discreet.checks import rounds as whole_number
 from discreet.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -157,12 +158,12 @@ class Switching(Moving):
             raise InvalidArgument(
                 "stretches", "have the same arms", [len(means) for means in each], fix
             )
-        since = tuple(int(first) for first in at)
+        fix = "for example at=[0, 1000]"
+        firsts = numbers("at", at, low=0.0, fix=fix)
+        since = tuple(whole_number(x, argument="at", least=0, fix=fix) for x in firsts)
         if len(since) != len(each) or since[0] != 0 or any(a >= b for a, b in pairwise(since)):
-            raise InvalidArgument(
-                "at", "name the first round of each stretch, 0 first, and rise", list(at),
-                "for example at=[0, 1000]",
-            )  # fmt: skip
+            rule = "name the first round of each stretch, 0 first, and rise"
+            raise InvalidArgument("at", rule, list(since), fix)
         self._set(stretches=each, at=since, since=since, means=each[-1])
 
 
@@ -187,9 +188,8 @@ class Drifting(Moving):
         high = numbers("last", last, low=0.0, high=1.0, fix=fix)
         if len(low) != len(high):
             raise InvalidArgument("last", f"have {len(low)} arms, as first has", list(high), fix)
-        if rounds != int(rounds):
-            raise InvalidArgument("rounds", "be a whole number", rounds, "use for example 1e5")
-        whole = count("rounds", int(rounds), most=10**15)
+        first_to_last = whole_number(rounds, argument="rounds", fix="use for example 1e5")
+        whole = count("rounds", first_to_last, most=10**15)
         many = count("steps", steps, most=min(whole, 10**6))
         shares = [(step + 0.5) / many for step in range(many)]
         stretches = [

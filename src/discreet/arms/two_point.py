@@ -37,6 +37,7 @@ class TwoPoint(Parametric):
 
     name = "two-point"
     draw = staticmethod(draw_two_point)
+    state = TwoPointState
     low: tuple[float, ...]
     high: tuple[float, ...]
     probability: tuple[float, ...]
@@ -62,12 +63,6 @@ class TwoPoint(Parametric):
         fix = "pass means inside the unit interval"
         mean = numbers("means", means, low=0.0, high=1.0, fix=fix)
         return cls([max(0.0, 2 * m - 1) for m in mean], [min(1.0, 2 * m) for m in mean])
-
-    def start(self, rng: Generator) -> TwoPointState:
-        """The parameters; nothing changes during a run."""
-        import numpy as np
-
-        return TwoPointState(np.array(self.low), np.array(self.high), np.array(self.probability))
 
     def parts(self) -> tuple[Part, ...]:
         """Both values and the probability of the high one."""

@@ -38,6 +38,7 @@ class Uniform(Parametric):
 
     name = "uniform"
     draw = staticmethod(draw_uniform)
+    state = UniformState
     low: tuple[float, ...]
     high: tuple[float, ...]
 
@@ -58,12 +59,6 @@ class Uniform(Parametric):
             [max(0.0, m - w) for m, w in zip(mean, widths, strict=True)],
             [min(1.0, m + w) for m, w in zip(mean, widths, strict=True)],
         )
-
-    def start(self, rng: Generator) -> UniformState:
-        """The intervals; nothing changes during a run."""
-        import numpy as np
-
-        return UniformState(np.array(self.low), np.array(self.high))
 
     def parts(self) -> tuple[Part, ...]:
         """Both ends."""

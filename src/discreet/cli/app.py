@@ -173,22 +173,21 @@ for _command in COMMANDS:
     _epilog = f"Example: {_command.EXAMPLE}"
     app.command(_command.NAME, cls=Command, epilog=_epilog)(_command.command)
 
-_games = typer.Typer(
-    cls=Commands, no_args_is_help=True, rich_markup_mode=None, help=f"{membership.SUMMARY}"
-)
-for _name, _play in membership.COMMANDS.items():
-    _epilog = f"Example: {membership.EXAMPLES[_name]}"
-    _games.command(_name, cls=Command, epilog=_epilog)(_play)
-app.add_typer(_games, name=membership.NAME)
-_games.add_typer(gradients.group(Commands, Command), name=gradients.NAME)
 
-_trials = typer.Typer(
-    cls=Commands, no_args_is_help=True, rich_markup_mode=None, help=f"{trial.SUMMARY}"
-)
-for _name, _step in trial.COMMANDS.items():
-    _epilog = f"Example: {trial.EXAMPLES[_name]}"
-    _trials.command(_name, cls=Command, epilog=_epilog)(_step)
-app.add_typer(_trials, name=trial.NAME)
+def _group(module: ModuleType) -> typer.Typer:
+    """The commands of a module that has several, under its name."""
+    made = typer.Typer(
+        cls=Commands, no_args_is_help=True, rich_markup_mode=None, help=module.SUMMARY
+    )
+    for name, command in module.COMMANDS.items():
+        made.command(name, cls=Command, epilog=f"Example: {module.EXAMPLES[name]}")(command)
+    return made
+
+
+_games = _group(membership)
+_games.add_typer(_group(gradients), name=gradients.NAME)
+app.add_typer(_games, name=membership.NAME)
+app.add_typer(_group(trial), name=trial.NAME)
 
 
 def main() -> None:

@@ -8,8 +8,8 @@ import typer
 
 from ..errors import InvalidArgument
 from .identify import DEFAULT_RISK
-from .options import Delta, Epsilon, Json, Mu, Option, RenyiAlpha, Rho, Study, whole
-from .output import print_json, print_text
+from .options import Asked, Json, Option, Study, argument, flag, spread, switch, whole
+from .output import print_found
 from .study import policies_of
 
 if TYPE_CHECKING:
@@ -21,71 +21,44 @@ NAME = "audit"
 EXAMPLE = "discreet audit adap-ucb --epsilon 1 --seconds 30 --json"
 
 
+@spread
 def command(
     name: Annotated[
         str,
-        typer.Argument(
-            help="A policy of `discreet policies`, or MODULE:FUNCTION for a mechanism of your own.",
-            metavar="NAME",
+        argument(
+            "A policy of `discreet policies`, or MODULE:FUNCTION for a mechanism of your own.",
+            "NAME",
         ),
     ],
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
-    renyi_alpha: RenyiAlpha = None,
-    mu: Mu = None,
+    asked: Asked,
     option: Option = None,
     risk: Annotated[
         float | None,
-        typer.Option(
-            help="Identifying policies: the risk that they stop at. Default: 0.05.",
-            metavar="NUMBER",
-        ),
+        flag("Identifying policies: the risk that they stop at. Default: 0.05.", "NUMBER"),
     ] = None,
     seconds: Annotated[
-        float | None,
-        typer.Option(
-            help="How long to attack, not counting compilation; default: 30.", metavar="NUMBER"
-        ),
+        float | None, flag("How long to attack, not counting compilation; default: 30.", "NUMBER")
     ] = None,
     transcripts: Annotated[
-        str | None,
-        typer.Option(help="How many transcripts, instead of a time.", metavar="COUNT"),
+        str | None, flag("How many transcripts, instead of a time.", "COUNT")
     ] = None,
-    confidence: Annotated[
-        float, typer.Option(help="Probability that the bound holds.", metavar="NUMBER")
-    ] = 0.99,
+    confidence: Annotated[float, flag("Probability that the bound holds.", "NUMBER")] = 0.99,
     at_delta: Annotated[
-        float | None,
-        typer.Option(help="The δ to bound ε at; default: that of the claim.", metavar="NUMBER"),
+        float | None, flag("The δ to bound ε at; default: that of the claim.", "NUMBER")
     ] = None,
     sees: Annotated[
-        str | None,
-        typer.Option(help="What the attacker sees: releases (default) or actions.", metavar="NAME"),
+        str | None, flag("What the attacker sees: releases (default) or actions.", "NAME")
     ] = None,
-    contributions: Annotated[
-        int, typer.Option(help="Outcomes of one user that change together.", metavar="COUNT")
-    ] = 1,
-    arms: Annotated[
-        int | None, typer.Option(help="Number of arms; default: 2, 3 and 5.", metavar="COUNT")
-    ] = None,
+    contributions: Annotated[int, flag("Outcomes of one user that change together.", "COUNT")] = 1,
+    arms: Annotated[int | None, flag("Number of arms; default: 2, 3 and 5.", "COUNT")] = None,
     horizon: Annotated[
-        str | None,
-        typer.Option(help="Rounds of a transcript; default: several lengths.", metavar="COUNT"),
+        str | None, flag("Rounds of a transcript; default: several lengths.", "COUNT")
     ] = None,
     decisions: Annotated[
-        int | None,
-        typer.Option(
-            help="Decisions played in a transcript; default: 32 at most.", metavar="COUNT"
-        ),
+        int | None, flag("Decisions played in a transcript; default: 32 at most.", "COUNT")
     ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Random seed, for reproducible results.", metavar="COUNT"),
-    ] = None,
-    fail: Annotated[
-        bool, typer.Option("--fail", help="Exit with code 1 if a violation was found.")
-    ] = False,
+    seed: Annotated[int | None, flag("Random seed, for reproducible results.", "COUNT")] = None,
+    fail: Annotated[bool, switch("--fail", "Exit with code 1 if a violation was found.")] = False,
     json: Json = False,
 ) -> None:
     """Attack the privacy that a policy claims, and report what was proved.
@@ -97,9 +70,6 @@ def command(
     neighbouring inputs, side 0 or 1, and returns what is published; or a class whose objects,
     made with a random generator, have select() and update(arm, reward). The budget is its claim.
     """
-    study = Study(
-        epsilon=epsilon, delta=delta, rho=rho, renyi_alpha=renyi_alpha, mu=mu, option=option
-    )
     rounds = None if horizon is None else whole("horizon", horizon)
     limits: dict[str, Any] = {
         "delta": at_delta, "confidence": confidence, "seconds": seconds, "seed": seed,
@@ -113,19 +83,16 @@ def command(
             "contributions": None if contributions == 1 else contributions,
         }  # fmt: skip
         subjects = own_mechanism(name, given, rounds)
-        result = attack(subjects, claimed_by(name, study), name=name, **limits)
+        result = attack(subjects, claimed_by(name, asked), name=name, **limits)
     else:
         from ..audit import audit
 
-        (policy,) = policies_of([name.lower()], study)
+        (policy,) = policies_of([name.lower()], Study(asked=asked, option=option))
         result = audit(
             at_risk(policy, risk), sees=sees, contributions=contributions, arms=arms,
             horizon=rounds, decisions=decisions, **limits,
         )  # fmt: skip
-    if json:
-        print_json(result.to_dict())
-    else:
-        print_text(str(result))
+    print_found(result, json)
     if not result.complete:
         typer.echo("interrupted: the bound rests on what was tested so far", err=True)
         raise typer.Exit(130)
@@ -145,9 +112,9 @@ def at_risk(policy: Any, risk: float | None) -> Any:
     return policy
 
 
-def claimed_by(name: str, study: Study) -> Budget:
+def claimed_by(name: str, asked: Asked) -> Budget:
     """The claim of one's own mechanism: the budget that was given."""
-    budget = study.budget()
+    budget = asked.budget()
     if budget is None:
         raise InvalidArgument(
             "epsilon", f"be given: it is what {name} claims", None, "add --epsilon 1, or --rho .5"

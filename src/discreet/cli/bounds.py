@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from .options import Json, Rho, numbers, whole
+from .options import Json, Rho, flag, numbers, whole
 from .output import print_json, print_table, print_text
 
 NAME = "bounds"
@@ -14,23 +12,17 @@ EXAMPLE = "discreet bounds --means .75,.625,.5 --epsilon .5 --horizon 1e6"
 
 
 def command(
-    means: Annotated[
-        str, typer.Option(help="Mean reward of every arm (Bernoulli).", metavar="M,M,...")
-    ],
-    horizon: Annotated[str, typer.Option(help="Rounds, such as 1e7.", metavar="COUNT")] = "1e6",
-    epsilon: Annotated[
-        float | None, typer.Option(help="Budget ε. Default: no privacy.", metavar="NUMBER")
-    ] = None,
-    delta: Annotated[
-        float, typer.Option(help="The δ of an (ε, δ) budget.", metavar="NUMBER")
-    ] = 0.0,
+    means: Annotated[str, flag("Mean reward of every arm (Bernoulli).", "M,M,...")],
+    horizon: Annotated[str, flag("Rounds, such as 1e7.", "COUNT")] = "1e6",
+    epsilon: Annotated[float | None, flag("Budget ε. Default: no privacy.", "NUMBER")] = None,
+    delta: Annotated[float, flag("The δ of an (ε, δ) budget.", "NUMBER")] = 0.0,
     rho: Rho = None,
     risk: Annotated[
         float | None,
-        typer.Option(
-            help="Also bound the samples that identify the best arm, with this probability of a "
+        flag(
+            "Also bound the samples that identify the best arm, with this probability of a "
             "wrong answer.",
-            metavar="NUMBER",
+            "NUMBER",
         ),
     ] = None,
     json: Json = False,

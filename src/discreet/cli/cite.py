@@ -5,11 +5,8 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Annotated
 
-import typer
-
 from ..errors import InvalidArgument
-from .linear import everything
-from .options import Json
+from .options import Json, argument
 from .output import print_json, print_text
 
 NAME = "cite"
@@ -17,15 +14,14 @@ EXAMPLE = "discreet cite adap-klucb"
 
 
 def command(
-    name: Annotated[
-        str, typer.Argument(help='A policy, the key of a reference, or "discreet".', metavar="NAME")
-    ],
+    name: Annotated[str, argument('A policy, the key of a reference, or "discreet".', "NAME")],
     json: Json = False,
 ) -> None:
     """Print the BibTeX entry of a policy's paper, of any reference, or of this package."""
+    from ..policies.registry import every_entry
     from ..references import REFERENCES
 
-    spelled, rows = name.lower(), everything()
+    spelled, rows = name.lower(), every_entry()
     key = rows[spelled].reference if spelled in rows else spelled
     if key not in REFERENCES:
         known = [*rows, *REFERENCES]

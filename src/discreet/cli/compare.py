@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from .options import Study, spread
+from .options import Study, argument, spread
 from .study import run
 
 NAME = "compare"
@@ -18,9 +16,7 @@ EXAMPLE = (
 
 @spread
 def command(
-    names: Annotated[
-        list[str], typer.Argument(help="Policies of `discreet policies`.", metavar="NAME...")
-    ],
+    names: Annotated[list[str], argument("Policies of `discreet policies`.", "NAME...")],
     study: Study,
 ) -> None:
     """Run several policies on the same law with the same seeds.

@@ -5,28 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from ..errors import InvalidArgument
-from .options import Delta, Epsilon, Json, Mu, RenyiAlpha, Rho
-from .output import check_path, print_json, print_table, print_text, save_picture
+from .options import Asked, Json, flag, spread
+from .output import PICTURES, check_path, print_json, print_table, print_text, save_picture
 
 NAME = "explain"
 EXAMPLE = "discreet explain --epsilon 1"
 LEVELS = (0.001, 0.01, 0.05, 0.1)
 
 
+@spread
 def command(
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
-    renyi_alpha: RenyiAlpha = None,
-    mu: Mu = None,
+    asked: Asked,
     plot: Annotated[
         Path | None,
-        typer.Option(
-            help="Draw the trade-off curve: .png, .svg or .pdf.", metavar="FILE.png", readable=False
-        ),
+        flag("Draw the trade-off curve: .png, .svg or .pdf.", "FILE.png", readable=False),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -35,13 +27,10 @@ def command(
     The bounds hold for every attacker and every mechanism with this budget. They are exact for
     pure, (ε, δ) and Gaussian budgets, and the best that can be said of a level for the others.
     """
-    from ..privacy import budget_from
     from ..privacy.tradeoff import Tradeoff
 
-    budget = budget_from(epsilon, delta, rho, renyi_alpha, mu)
-    if budget is None:
-        raise InvalidArgument("budget", "be given", None, "use for example --epsilon 1")
-    check_path("plot", plot, (".png", ".svg", ".pdf"))
+    budget = asked.needed()
+    check_path("plot", plot, PICTURES)
     tradeoff = Tradeoff(budget)
     if plot is not None:
         from ..membership.plots import plot_tradeoffs

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
+from ..checks import count
 from ..errors import InvalidArgument
-from .options import Json, whole
-from .output import check_path, print_json, print_table, print_text, save_picture
+from .options import Json, flag, switch, whole
+from .output import PICTURES, check_path, print_json, print_table, print_text, save_picture
 
 if TYPE_CHECKING:
     from ..membership.gradients.experiments import Experiment, Scale
@@ -22,52 +22,37 @@ NAME = "gradients"
 SUMMARY = "White-box audits of gradient descent, on real images."
 SETS = ("sample", "sample-net", "fashion-mnist", "cifar-10")
 
-Data = Annotated[
-    str,
-    typer.Option(help="sample or sample-net (shipped), fashion-mnist or cifar-10.", metavar="NAME"),
-]
+Data = Annotated[str, flag("sample or sample-net (shipped), fashion-mnist or cifar-10.", "NAME")]
 Folder = Annotated[
     Path | None,
-    typer.Option(
-        help="Folder of the data set; else that of its name under $DISCREET_DATA.",
-        metavar="FOLDER",
-    ),
+    flag("Folder of the data set; else that of its name under $DISCREET_DATA.", "FOLDER"),
 ]
-Seed = Annotated[int, typer.Option(help="Random seed, for reproducible results.", metavar="COUNT")]
+Seed = Annotated[int, flag("Random seed, for reproducible results.", "COUNT")]
 
 
 def epoch(
     data: Data = "sample",
     path: Folder = None,
-    games: Annotated[
-        str | None, typer.Option(help="Games per side; the data set's own.", metavar="COUNT")
-    ] = None,
+    games: Annotated[str | None, flag("Games per side; the data set's own.", "COUNT")] = None,
     size: Annotated[
-        str | None,
-        typer.Option(help="Points of a training set; the data set's own.", metavar="COUNT"),
+        str | None, flag("Points of a training set; the data set's own.", "COUNT")
     ] = None,
     full: Annotated[
-        bool,
-        typer.Option(
-            "--full", help="CIFAR-10 with 22,272 points instead of 3,200: 15 minutes or more."
-        ),
+        bool, switch("--full", "CIFAR-10 with 22,272 points instead of 3,200: 15 minutes or more.")
     ] = False,
     seed: Seed = 1,
-    plot: Annotated[
-        Path | None,
-        typer.Option(help="Draw the curves: .png, .svg or .pdf.", metavar="FILE.png"),
-    ] = None,
+    plot: Annotated[Path | None, flag("Draw the curves: .png, .svg or .pdf.", "FILE.png")] = None,
     json: Json = False,
 ) -> None:
     """Play membership games on one epoch of training, for an easy, a median and a hard image.
 
     The attacker sees every step; the covariance attack and the scalar product are compared.
     """
-    check_path("plot", plot, (".png", ".svg", ".pdf"))
-    _check_seed(seed)
+    check_path("plot", plot, PICTURES)
+    count("seed", seed, least=0, fix="use --seed 1")
     experiment, scale = experiment_of(data, path, size, full, seed)
-    count = scale.games if games is None else whole("games", games)
-    found = experiment.play(count, seed=seed, progress=False if json else None)
+    many = scale.games if games is None else whole("games", games)
+    found = experiment.play(many, seed=seed, progress=False if json else None)
     if plot is not None:
         _draw(experiment, found, plot)
     if json:
@@ -76,7 +61,7 @@ def epoch(
                 "data": data,
                 "points": experiment.game.size,
                 "steps": experiment.game.steps,
-                "games": count,
+                "games": many,
                 "ridge": experiment.references.ridge,
                 "references": experiment.references.count,
                 "seed": seed,
@@ -101,7 +86,7 @@ def epoch(
         return
     print_text(
         f"{experiment.name}: {experiment.game.size:,} points, {experiment.game.steps} steps, "
-        f"{count} games per side, ridge {experiment.references.ridge:g}, seed {seed}"
+        f"{many} games per side, ridge {experiment.references.ridge:g}, seed {seed}"
     )
     rows = [
         [target, f"{experiment.leakage[target]:.1f}", attack, f"{scores.auc:.3f}",
@@ -113,29 +98,21 @@ def epoch(
 
 
 def audit(
-    noise: Annotated[float, typer.Option(help="Noise multiplier γ.", metavar="NUMBER")] = 4.0,
-    clip: Annotated[float, typer.Option(help="Clip c of a gradient.", metavar="NUMBER")] = 1.0,
-    steps: Annotated[str, typer.Option(help="Steps of training.", metavar="COUNT")] = "16",
-    sampling: Annotated[
-        float, typer.Option(help="Rate of Poisson batches; 1: all points.", metavar="NUMBER")
-    ] = 1.0,
+    noise: Annotated[float, flag("Noise multiplier γ.", "NUMBER")] = 4.0,
+    clip: Annotated[float, flag("Clip c of a gradient.", "NUMBER")] = 1.0,
+    steps: Annotated[str, flag("Steps of training.", "COUNT")] = "16",
+    sampling: Annotated[float, flag("Rate of Poisson batches; 1: all points.", "NUMBER")] = 1.0,
     data: Data = "sample",
     path: Folder = None,
-    points: Annotated[str, typer.Option(help="Points of the data set.", metavar="COUNT")] = "64",
+    points: Annotated[str, flag("Points of the data set.", "COUNT")] = "64",
     actual_noise: Annotated[
         float | None,
-        typer.Option(
-            help="The multiplier really used, if the code is to break its claim.", metavar="NUMBER"
-        ),
+        flag("The multiplier really used, if the code is to break its claim.", "NUMBER"),
     ] = None,
-    runs: Annotated[str, typer.Option(help="Runs per side of the games.", metavar="COUNT")] = "500",
-    canaries: Annotated[
-        str, typer.Option(help="Canaries of the audit in one run.", metavar="COUNT")
-    ] = "200",
-    delta: Annotated[float, typer.Option(help="The δ of ε(δ).", metavar="NUMBER")] = 1e-5,
-    confidence: Annotated[
-        float, typer.Option(help="Probability that a bound holds.", metavar="NUMBER")
-    ] = 0.95,
+    runs: Annotated[str, flag("Runs per side of the games.", "COUNT")] = "500",
+    canaries: Annotated[str, flag("Canaries of the audit in one run.", "COUNT")] = "200",
+    delta: Annotated[float, flag("The δ of ε(δ).", "NUMBER")] = 1e-5,
+    confidence: Annotated[float, flag("Probability that a bound holds.", "NUMBER")] = 0.95,
     seed: Seed = 1,
     json: Json = False,
 ) -> None:
@@ -150,16 +127,16 @@ def audit(
     from ..membership.gradients.experiments import subject
 
     _check_data(data, path)
-    _check_seed(seed)
+    count("seed", seed, least=0, fix="use --seed 1")
     images, model, features = subject(data, path)
-    count = whole("points", points)
-    if count > len(images):
+    many = whole("points", points)
+    if many > len(images):
         raise InvalidArgument(
-            "points", f"be at most the {len(images)} images of {data}", count,
+            "points", f"be at most the {len(images)} images of {data}", many,
             f"use --points {len(images)}",
         )  # fmt: skip
     claimed = DPSGD(
-        model, features[:count], images.labels[:count], model.start(np.random.default_rng(seed)),
+        model, features[:many], images.labels[:many], model.start(np.random.default_rng(seed)),
         clip=clip, noise=noise, steps=whole("steps", steps), sampling=sampling,
     )  # fmt: skip
     table = audit_dpsgd(
@@ -193,7 +170,7 @@ def canaries(
 
     from ..membership.gradients import canaries as kinds
 
-    _check_seed(seed)
+    count("seed", seed, least=0, fix="use --seed 1")
     experiment, scale = experiment_of(data, path, None, False, seed)
     model, known, start = experiment.model, experiment.references, experiment.game.start
     rng = np.random.default_rng(seed)
@@ -231,36 +208,21 @@ def canaries(
 
 
 def score(
-    references: Annotated[
-        Path, typer.Option(help="Gradients of references, one row per point.", metavar="FILE.npy")
-    ],
-    canary: Annotated[
-        Path,
-        typer.Option(help="The canary's gradient: one, or one per step.", metavar="FILE.npy"),
-    ],
+    references: Annotated[Path, flag("Gradients of references, one row per point.", "FILE.npy")],
+    canary: Annotated[Path, flag("The canary's gradient: one, or one per step.", "FILE.npy")],
     updates: Annotated[
-        Path | None,
-        typer.Option(help="The gradient that each step showed, one row each.", metavar="FILE.npy"),
+        Path | None, flag("The gradient that each step showed, one row each.", "FILE.npy")
     ] = None,
     parameters: Annotated[
-        Path | None,
-        typer.Option(help="Or the parameters before, between and after steps.", metavar="FILE.npy"),
+        Path | None, flag("Or the parameters before, between and after steps.", "FILE.npy")
     ] = None,
-    rate: Annotated[
-        float | None, typer.Option(help="With --parameters: the learning rate.", metavar="NUMBER")
-    ] = None,
-    batch: Annotated[str, typer.Option(help="Points of a batch.", metavar="COUNT")] = "64",
-    ridge: Annotated[
-        float,
-        typer.Option(help="Variance of the noise that is assumed.", metavar="NUMBER"),
-    ] = 1e-4,
+    rate: Annotated[float | None, flag("With --parameters: the learning rate.", "NUMBER")] = None,
+    batch: Annotated[str, flag("Points of a batch.", "COUNT")] = "64",
+    ridge: Annotated[float, flag("Variance of the noise that is assumed.", "NUMBER")] = 1e-4,
     classes: Annotated[
-        str | None,
-        typer.Option(help="Rows are a softmax layer's with so many classes.", metavar="COUNT"),
+        str | None, flag("Rows are a softmax layer's with so many classes.", "COUNT")
     ] = None,
-    sampling: Annotated[
-        float | None, typer.Option(help="Rate of Poisson batches.", metavar="NUMBER")
-    ] = None,
+    sampling: Annotated[float | None, flag("Rate of Poisson batches.", "NUMBER")] = None,
     json: Json = False,
 ) -> None:
     """Score a run of any framework from arrays of gradients: high for members.
@@ -343,14 +305,6 @@ Files are NumPy's .npy, of numbers: references n × d, canary d or T × d, updat
 }
 
 
-def group(commands: type[TyperGroup], command: type[TyperCommand]) -> typer.Typer:
-    """The commands, as one command of `discreet membership`."""
-    made = typer.Typer(cls=commands, no_args_is_help=True, rich_markup_mode=None, help=SUMMARY)
-    for name, play in COMMANDS.items():
-        made.command(name, cls=command, epilog=f"Example: {EXAMPLES[name]}")(play)
-    return made
-
-
 def experiment_of(
     data: str, path: Path | None, size: str | None, full: bool, seed: int
 ) -> tuple[Experiment, Scale]:
@@ -406,8 +360,3 @@ def _check_data(data: str, path: Path | None) -> None:
         raise InvalidArgument("data", f"be one of {', '.join(SETS)}", data, "use --data sample")
     if path is not None and data.startswith("sample"):
         raise InvalidArgument("path", "be left out: the sample is shipped", str(path), "drop it")
-
-
-def _check_seed(seed: int) -> None:
-    if seed < 0:
-        raise InvalidArgument("seed", "be a whole number from 0", seed, "use --seed 1")

@@ -7,26 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import DiscreetError, InvalidArgument
+from ..errors import InvalidArgument
 from .options import (
-    Clip,
-    Data,
     Epsilon,
     Json,
-    Law,
-    LawOption,
-    Means,
-    Outcome,
     Output,
+    Rewards,
     Rho,
     Runs,
     Seed,
-    Study,
     Threads,
+    argument,
+    flag,
     pairs,
+    spread,
     whole,
 )
-from .output import check_path, print_json, print_table, print_text
+from .output import check_path, or_refused, print_json, print_table, print_text
 from .study import law_of
 
 if TYPE_CHECKING:
@@ -39,52 +36,40 @@ EXAMPLE = (
 )
 
 
+@spread
 def command(
     name: Annotated[
         str,
-        typer.Argument(
-            help="evidence-tt, local-evidence-tt, chernoff-tt, ttucb, adap-tt, adap-tt-star, "
+        argument(
+            "evidence-tt, local-evidence-tt, chernoff-tt, ttucb, adap-tt, adap-tt-star, "
             "dp-tt, ctb-tt, dp-se or race; of a fixed size: halving, classical-halving or uniform.",
-            metavar="NAME",
+            "NAME",
         ),
     ],
-    means: Means = None,
-    law: Law = None,
-    law_option: LawOption = None,
-    clip: Clip = False,
-    data: Data = None,
-    outcome: Outcome = None,
+    rewards: Rewards,
     epsilon: Epsilon = None,
-    risk: Annotated[
-        float | None,
-        typer.Option(help="Risk of a wrong answer; default: 0.05.", metavar="NUMBER"),
-    ] = None,
+    risk: Annotated[float | None, flag("Risk of a wrong answer; default: 0.05.", "NUMBER")] = None,
     delta: Annotated[
         float | None,
-        typer.Option(
-            help="With --risk and --epsilon: an (ε, δ) budget; without --risk: the risk.",
-            metavar="NUMBER",
-        ),
+        flag("With --risk and --epsilon: an (ε, δ) budget; without --risk: the risk.", "NUMBER"),
     ] = None,
     rho: Rho = None,
     participants: Annotated[
         str | None,
-        typer.Option(
-            help="A fixed number of participants instead of a risk, for the policies of that kind.",
-            metavar="COUNT",
+        flag(
+            "A fixed number of participants instead of a risk, for the policies of that kind.",
+            "COUNT",
         ),
     ] = None,
     option: Annotated[
         list[str] | None,
-        typer.Option(
-            help="An option of the policy: xi, version, threshold, sampling, beta; repeatable.",
-            metavar="NAME=VALUE",
+        flag(
+            "An option of the policy: xi, version, threshold, sampling, beta; repeatable.",
+            "NAME=VALUE",
         ),
     ] = None,
     runs: Runs = "100",
-    max_samples: Annotated[
-        str, typer.Option(help="Samples after which a run gives up.", metavar="COUNT")
-    ] = "1e8",
+    max_samples: Annotated[str, flag("Samples after which a run gives up.", "COUNT")] = "1e8",
     seed: Seed = None,
     threads: Threads = None,
     json: Json = False,
@@ -108,13 +93,11 @@ def command(
         raise InvalidArgument(
             "participants", f"be given for {name}", None, "write for example --participants 2000"
         )
-    rewards = law_of(
-        Study(means=means, law=law, law_option=law_option, clip=clip, data=data, outcome=outcome)
-    )
+    law = law_of(rewards)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", EqualBestArms)
         result = identify(
-            row, rewards, risk=risk, participants=size, runs=whole("runs", runs), seed=seed,
+            row, law, risk=risk, participants=size, runs=whole("runs", runs), seed=seed,
             threads=threads, max_samples=whole("max-samples", max_samples),
         )  # fmt: skip
     for warning in caught:
@@ -127,10 +110,8 @@ def command(
     else:
         print_identification(str(row), result, bound)
     if output is not None and result.runs:
-        try:
+        with or_refused("the results could not be saved"):
             result.save(output)
-        except OSError as error:
-            raise DiscreetError(f"the results could not be saved: {error}") from None
     if not result.complete:
         raise typer.Exit(130)
 

@@ -25,7 +25,9 @@ def asked(names: Sequence[str]) -> bool:
 
 def catalogue(names: Sequence[str]) -> dict[str, Entry[BasePolicy[Never]]]:
     """The rows that the names are looked up in; linear and finite-armed ones do not mix."""
-    rows, linear = everything(), asked(names)
+    from ..policies.registry import every_entry
+
+    rows, linear = every_entry(), asked(names)
     for name in names:
         if linear and name in rows and rows[name].kind != "linear":
             known = [row.name for row in rows.values() if row.kind == "linear"]
@@ -35,13 +37,6 @@ def catalogue(names: Sequence[str]) -> dict[str, Entry[BasePolicy[Never]]]:
                 f"linear policies: {', '.join(known)}",
             )  # fmt: skip
     return {name: row for name, row in rows.items() if (row.kind == "linear") is linear}
-
-
-def everything() -> dict[str, Entry[BasePolicy[Never]]]:
-    """All rows, finite-armed ones first."""
-    from ..policies.registry import every_entry
-
-    return every_entry()
 
 
 def options(study: Study) -> dict[str, object]:
@@ -62,8 +57,7 @@ def problem_of(policies: Sequence[Any], study: Study) -> LinearProblem:
     }  # fmt: skip
     refuse(given, "be left out for linear policies", "their rewards are linear in the actions")
     if study.data is not None:
-        if study.data != "actg175":
-            raise InvalidArgument("data", "be the name of a trial", study.data, "known: actg175")
+        check_trial(study.data)
         refuse(options(study), "be left out with --data", "the trial has its own actions")
         return linear.actg175()
     fixed = any(policy.phased for policy in policies)
@@ -74,6 +68,12 @@ def problem_of(policies: Sequence[Any], study: Study) -> LinearProblem:
         rewards=study.rewards or "gaussian",
         seed=study.instance_seed,
     )
+
+
+def check_trial(name: str) -> None:
+    """A trial whose data are shipped."""
+    if name != "actg175":
+        raise InvalidArgument("data", "be the name of a trial", name, "known: actg175")
 
 
 def refuse(given: Mapping[str, object], rule: str, fix: str) -> None:

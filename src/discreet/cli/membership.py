@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InvalidArgument
-from .options import Json, Seed, Threads, numbers, value_of, whole
-from .output import check_path, print_json, print_table, print_text, save_picture
+from .options import Json, Seed, Threads, flag, numbers, switch, value_of, whole
+from .output import PICTURES, check_path, print_json, print_table, print_text, save_picture
 
 if TYPE_CHECKING:
     from ..audit.result import Audit
@@ -25,35 +25,16 @@ ATTACKS = ("lr", "linear", "scalar", "scalar-centred", "printed-subsampling")
 
 Columns = Annotated[
     str,
-    typer.Option(
-        help="Bernoulli columns: probabilities, each with how many columns have it.",
-        metavar="P:COUNT,...",
-    ),
+    flag("Bernoulli columns: probabilities, each with how many columns have it.", "P:COUNT,..."),
 ]
-Records = Annotated[str, typer.Option("--n", help="Records in the data set.", metavar="COUNT")]
-Target = Annotated[
-    str,
-    typer.Option(help="easiest, hardest, draw, or 0 and 1 for every column.", metavar="NAME"),
-]
-Noise = Annotated[
-    float,
-    typer.Option(help="Standard deviation of the noise on the released mean.", metavar="NUMBER"),
-]
-Subsample = Annotated[
-    float, typer.Option(help="Share of the records that the mean is taken over.", metavar="NUMBER")
-]
-Delta = Annotated[float, typer.Option(help="The δ of ε(δ).", metavar="NUMBER")]
-Confidence = Annotated[
-    float, typer.Option(help="Probability that a bound holds.", metavar="NUMBER")
-]
-Levels = Annotated[
-    str | None,
-    typer.Option(help="False-alarm rates to report the power at.", metavar="A,A,..."),
-]
-Plot = Annotated[
-    Path | None,
-    typer.Option(help="Draw it: .png, .svg or .pdf.", metavar="FILE.png", readable=False),
-]
+Records = Annotated[str, flag("Records in the data set.", "COUNT", "--n")]
+Target = Annotated[str, flag("easiest, hardest, draw, or 0 and 1 for every column.", "NAME")]
+Noise = Annotated[float, flag("Standard deviation of the noise on the released mean.", "NUMBER")]
+Subsample = Annotated[float, flag("Share of the records that the mean is taken over.", "NUMBER")]
+Delta = Annotated[float, flag("The δ of ε(δ).", "NUMBER")]
+Confidence = Annotated[float, flag("Probability that a bound holds.", "NUMBER")]
+Levels = Annotated[str | None, flag("False-alarm rates to report the power at.", "A,A,...")]
+Plot = Annotated[Path | None, flag("Draw it: .png, .svg or .pdf.", "FILE.png", readable=False)]
 
 
 def leakage(
@@ -63,13 +44,11 @@ def leakage(
     noise: Noise = 0.0,
     subsample: Subsample = 1.0,
     exact: Annotated[
-        bool, typer.Option("--exact", help="Convolve the columns instead of a normal law.")
+        bool, switch("--exact", "Convolve the columns instead of a normal law.")
     ] = False,
     delta: Delta = 1e-5,
     levels: Levels = None,
-    seed: Annotated[
-        int | None, typer.Option(help="With --target draw: which target.", metavar="COUNT")
-    ] = None,
+    seed: Annotated[int | None, flag("With --target draw: which target.", "COUNT")] = None,
     plot: Plot = None,
     json: Json = False,
 ) -> None:
@@ -78,7 +57,7 @@ def leakage(
     Prints the leakage score, the largest advantage, the power at levels of false alarms, the area
     under the curve, and the ε(δ) that this game can show. None of it is a guarantee.
     """
-    check_path("plot", plot, (".png", ".svg", ".pdf"))
+    check_path("plot", plot, PICTURES)
     from ..membership import leakage as leakage_of
 
     law = columns_of(columns)
@@ -100,27 +79,19 @@ def play(
     n: Records,
     target: Annotated[
         str,
-        typer.Option(
-            help="easiest, hardest, draw, average (anew each round), or 0 and 1 per column.",
-            metavar="NAME",
-        ),
+        flag("easiest, hardest, draw, average (anew each round), or 0 and 1 per column.", "NAME"),
     ] = "easiest",
     noise: Noise = 0.0,
     subsample: Subsample = 1.0,
-    attack: Annotated[
-        str, typer.Option(help=f"The score: {', '.join(ATTACKS)}.", metavar="NAME")
-    ] = "lr",
-    rounds: Annotated[
-        str, typer.Option(help="Rounds with the target, and as many without.", metavar="COUNT")
-    ] = "10000",
+    attack: Annotated[str, flag(f"The score: {', '.join(ATTACKS)}.", "NAME")] = "lr",
+    rounds: Annotated[str, flag("Rounds with the target, and as many without.", "COUNT")] = "10000",
     delta: Delta = 1e-5,
     confidence: Confidence = 0.95,
     levels: Levels = None,
     seed: Seed = None,
     threads: Threads = None,
     output: Annotated[
-        Path | None,
-        typer.Option(help="Save all scores as Parquet.", metavar="FILE.parquet", readable=False),
+        Path | None, flag("Save all scores as Parquet.", "FILE.parquet", readable=False)
     ] = None,
     plot: Plot = None,
     json: Json = False,
@@ -131,7 +102,7 @@ def play(
     other half. Figures come with limits at the stated confidence.
     """
     check_path("output", output, (".parquet",))
-    check_path("plot", plot, (".png", ".svg", ".pdf"))
+    check_path("plot", plot, PICTURES)
     from .. import membership
 
     law = columns_of(columns)
@@ -142,14 +113,15 @@ def play(
     )
     audit = result.audit(delta=delta, confidence=confidence)
     data = result.summary(levels_of(levels), confidence)
-    if vector is not None:
-        data = {"score": membership.leakage(mean, target=vector).score} | data
+    leak = None if vector is None else membership.leakage(mean, target=vector)
+    if leak is not None:
+        data = {"score": leak.score} | data
     data |= {"epsilon_lower": audit.epsilon_lower, "delta": delta, "audit": _audit_dict(audit)}
     if output is not None:
         result.save(output)
     if plot is not None:
-        theory = {} if vector is None else membership.leakage(mean, target=vector).curve()
-        save_picture(result.plot(theory={"theory": theory} if theory else None), plot)
+        theory = None if leak is None else {"theory": leak.curve()}
+        save_picture(result.plot(theory=theory), plot)
     if json:
         print_json(data)
     else:
@@ -162,40 +134,27 @@ def play(
 
 def audit(
     hits: Annotated[
-        str | None,
-        typer.Option(help="How often an event was hit on two neighbours.", metavar="H,H"),
+        str | None, flag("How often an event was hit on two neighbours.", "H,H")
     ] = None,
     errors: Annotated[
-        str | None,
-        typer.Option(help="False alarms and misses of an attacker in a game.", metavar="F,M"),
+        str | None, flag("False alarms and misses of an attacker in a game.", "F,M")
     ] = None,
     one_run: Annotated[
-        str | None,
-        typer.Option(
-            help="Canaries of one run, how many were guessed, and how many right.",
-            metavar="M,R,V",
-        ),
+        str | None, flag("Canaries of one run, how many were guessed, and how many right.", "M,R,V")
     ] = None,
     runs: Annotated[
-        str | None,
-        typer.Option(
-            help="Runs per side, with --hits or --errors; one number or two.", metavar="COUNT"
-        ),
+        str | None, flag("Runs per side, with --hits or --errors; one number or two.", "COUNT")
     ] = None,
-    delta: Annotated[float, typer.Option(help="The δ to bound ε at.", metavar="NUMBER")] = 0.0,
+    delta: Annotated[float, flag("The δ to bound ε at.", "NUMBER")] = 0.0,
     confidence: Confidence = 0.95,
     gaussian: Annotated[
-        bool, typer.Option("--gaussian", help="With --one-run: bound μ of Gaussian DP.")
+        bool, switch("--gaussian", "With --one-run: bound μ of Gaussian DP.")
     ] = False,
     bayesian: Annotated[
-        bool, typer.Option("--bayesian", help="With --errors: a credible bound instead.")
+        bool, switch("--bayesian", "With --errors: a credible bound instead.")
     ] = False,
-    epsilon: Annotated[
-        float | None, typer.Option(help="A claim to hold the bound against.", metavar="NUMBER")
-    ] = None,
-    mu: Annotated[
-        float | None, typer.Option(help="A Gaussian claim instead.", metavar="NUMBER")
-    ] = None,
+    epsilon: Annotated[float | None, flag("A claim to hold the bound against.", "NUMBER")] = None,
+    mu: Annotated[float | None, flag("A Gaussian claim instead.", "NUMBER")] = None,
     json: Json = False,
 ) -> None:
     """A lower bound on ε from counts, with a stated confidence.

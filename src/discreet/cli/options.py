@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -15,180 +15,147 @@ from ..errors import InvalidArgument
 if TYPE_CHECKING:
     from ..privacy.budgets import Budget
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
-Epsilon = Annotated[
-    float | None, typer.Option(help="Budget ε; alone it is pure.", metavar="NUMBER")
-]
-Delta = Annotated[
-    float | None, typer.Option(help="With --epsilon: an (ε, δ) budget.", metavar="NUMBER")
-]
-Rho = Annotated[
-    float | None, typer.Option(help="A zero-concentrated (zCDP) budget.", metavar="NUMBER")
-]
-RenyiAlpha = Annotated[
-    float | None,
-    typer.Option(help="With --epsilon: a Rényi budget of this order.", metavar="NUMBER"),
-]
-Mu = Annotated[float | None, typer.Option(help="A Gaussian DP budget.", metavar="NUMBER")]
-Option = Annotated[
-    list[str] | None,
-    typer.Option(help="Any option of the policy; repeatable.", metavar="NAME=VALUE"),
-]
-Means = Annotated[str | None, typer.Option(help="Mean reward of every arm.", metavar="M,M,...")]
-Law = Annotated[
-    str | None,
-    typer.Option(
-        help="Law of the rewards: bernoulli (default), gaussian, beta, two-point, uniform.",
-        metavar="NAME",
-    ),
-]
-LawOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="A parameter of the law (sd, concentration, half_width); repeatable.",
-        metavar="NAME=VALUE",
-    ),
-]
-Clip = Annotated[bool, typer.Option("--clip", help="Clip every reward to [0, 1].")]
-Data = Annotated[
-    str | None, typer.Option(help="A real trial instead of a law: actg175.", metavar="NAME")
-]
-Outcome = Annotated[
-    str | None,
-    typer.Option(help="Which outcome of the trial: cd4 (default) or event-free.", metavar="NAME"),
-]
-Runs = Annotated[str, typer.Option(help="Number of runs.", metavar="COUNT")]
+
+def flag(text: str, metavar: str, *names: str, **more: Any) -> Any:
+    """An option with a value: its help, and what stands for the value."""
+    return typer.Option(*names, help=text, metavar=metavar, **more)
+
+
+def switch(name: str, text: str) -> Any:
+    """An option without a value."""
+    return typer.Option(name, help=text)
+
+
+def argument(text: str, metavar: str) -> Any:
+    """What stands without a name."""
+    return typer.Argument(help=text, metavar=metavar)
+
+
+Json = Annotated[bool, switch("--json", "Print JSON and nothing else.")]
+Epsilon = Annotated[float | None, flag("Budget ε; alone it is pure.", "NUMBER")]
+Rho = Annotated[float | None, flag("A zero-concentrated (zCDP) budget.", "NUMBER")]
+Option = Annotated[list[str] | None, flag("Any option of the policy; repeatable.", "NAME=VALUE")]
+Runs = Annotated[str, flag("Number of runs.", "COUNT")]
 Seed = Annotated[
-    int | None,
-    typer.Option(help="Random seed, for reproducible results. Default: random.", metavar="COUNT"),
+    int | None, flag("Random seed, for reproducible results. Default: random.", "COUNT")
 ]
 Threads = Annotated[
-    int | None,
-    typer.Option(
-        help="Number of threads; results do not depend on it. Default: all cores.", metavar="COUNT"
-    ),
+    int | None, flag("Number of threads; results do not depend on it. Default: all cores.", "COUNT")
 ]
-Output = Annotated[
-    Path | None,
-    typer.Option(help="Save all runs as Parquet.", metavar="FILE.parquet", readable=False),
-]
+Output = Annotated[Path | None, flag("Save all runs as Parquet.", "FILE.parquet", readable=False)]
 
 
 @dataclass(frozen=True)
-class Study:
-    """The options of `simulate` and `compare`: rewards, budget, options, size, output."""
+class Asked:
+    """The numbers of a budget."""
 
-    means: Means = None
-    law: Law = None
-    law_option: LawOption = None
-    clip: Clip = False
-    data: Data = None
-    outcome: Outcome = None
-    replay: Annotated[
-        bool,
-        typer.Option(
-            "--replay", help="Replay the trial's own log instead of resampling outcomes from it."
-        ),
-    ] = False
-    dimension: Annotated[
-        str | None,
-        typer.Option(help="Linear policies: features per action. Default: 3.", metavar="COUNT"),
-    ] = None
-    arms: Annotated[
-        str | None,
-        typer.Option(help="Linear policies: number of actions. Default: 10.", metavar="COUNT"),
-    ] = None
-    contexts: Annotated[
-        str | None,
-        typer.Option(
-            help="Linear policies: fixed actions, or gaussian ones drawn anew each round.",
-            metavar="NAME",
-        ),
-    ] = None
-    rewards: Annotated[
-        str | None,
-        typer.Option(
-            help="Linear policies: gaussian (default), sign (-1 or 1) or bit (0 or 1).",
-            metavar="NAME",
-        ),
-    ] = None
-    instance_seed: Annotated[
-        int | None,
-        typer.Option(
-            help="Linear policies: random seed of the actions and the parameter. Default: random.",
-            metavar="COUNT",
-        ),
-    ] = None
     epsilon: Epsilon = None
-    delta: Delta = None
+    delta: Annotated[float | None, flag("With --epsilon: an (ε, δ) budget.", "NUMBER")] = None
     rho: Rho = None
-    renyi_alpha: RenyiAlpha = None
-    mu: Mu = None
-    alpha: Annotated[
-        float | None, typer.Option(help="Policy option: exploration.", metavar="NUMBER")
+    renyi_alpha: Annotated[
+        float | None, flag("With --epsilon: a Rényi budget of this order.", "NUMBER")
     ] = None
-    beta: Annotated[
-        float | None,
-        typer.Option(help="Policy option: probability of failure.", metavar="NUMBER"),
-    ] = None
-    calibration: Annotated[
-        str | None,
-        typer.Option(help="Policy option: how Gaussian noise is scaled.", metavar="NAME"),
-    ] = None
-    ratio: Annotated[
-        float | None, typer.Option(help="Policy option: growth of batches.", metavar="NUMBER")
-    ] = None
-    first: Annotated[
-        int | None, typer.Option(help="Policy option: first batch.", metavar="COUNT")
-    ] = None
-    power: Annotated[
-        float | None, typer.Option(help="Policy option: error t^-power.", metavar="NUMBER")
-    ] = None
-    option: Annotated[
-        list[str] | None,
-        typer.Option(help="Any policy option; repeatable.", metavar="NAME=VALUE"),
-    ] = None
-    horizon: Annotated[
-        str | None,
-        typer.Option(
-            help="Rounds per run, such as 1e7. Default: 1e6, or all of a replayed log.",
-            metavar="COUNT",
-        ),
-    ] = None
-    runs: Runs = "100"
-    seed: Seed = None
-    threads: Threads = None
-    points: Annotated[str, typer.Option(help="Points of the regret curve.", metavar="COUNT")] = (
-        "100"
-    )
-    shuffle: Annotated[
-        bool | None,
-        typer.Option(
-            "--shuffle/--no-shuffle",
-            help="A random order of the arms in every run. Default: for compare, not for simulate.",
-        ),
-    ] = None
-    json: Json = False
-    output: Output = None
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            help="Draw the regret: .png, .svg or .pdf.", metavar="FILE.png", readable=False
-        ),
-    ] = None
-
-    bounds: Annotated[
-        bool,
-        typer.Option(
-            "--bounds", help="Add what theory says: to the output, the JSON and the plot."
-        ),
-    ] = False
+    mu: Annotated[float | None, flag("A Gaussian DP budget.", "NUMBER")] = None
 
     def budget(self) -> Budget | None:
         """The budget that was asked for."""
         from ..privacy.budgets import budget_from
 
         return budget_from(self.epsilon, self.delta, self.rho, self.renyi_alpha, self.mu)
+
+    def needed(self) -> Budget:
+        """The same, where there must be one."""
+        budget = self.budget()
+        if budget is None:
+            raise InvalidArgument("budget", "be given", None, "use for example --epsilon 1")
+        return budget
+
+
+@dataclass(frozen=True)
+class Rewards:
+    """The law of the rewards, or the trial that they come from."""
+
+    means: Annotated[str | None, flag("Mean reward of every arm.", "M,M,...")] = None
+    law: Annotated[
+        str | None,
+        flag(
+            "Law of the rewards: bernoulli (default), gaussian, beta, two-point, uniform.", "NAME"
+        ),
+    ] = None
+    law_option: Annotated[
+        list[str] | None,
+        flag("A parameter of the law (sd, concentration, half_width); repeatable.", "NAME=VALUE"),
+    ] = None
+    clip: Annotated[bool, switch("--clip", "Clip every reward to [0, 1].")] = False
+    data: Annotated[str | None, flag("A real trial instead of a law: actg175.", "NAME")] = None
+    outcome: Annotated[
+        str | None, flag("Which outcome of the trial: cd4 (default) or event-free.", "NAME")
+    ] = None
+
+
+@dataclass(frozen=True)
+class Study(Rewards):
+    """The options of `simulate` and `compare`: rewards, budget, options, size, output."""
+
+    replay: Annotated[
+        bool,
+        switch("--replay", "Replay the trial's own log instead of resampling outcomes from it."),
+    ] = False
+    dimension: Annotated[
+        str | None, flag("Linear policies: features per action. Default: 3.", "COUNT")
+    ] = None
+    arms: Annotated[
+        str | None, flag("Linear policies: number of actions. Default: 10.", "COUNT")
+    ] = None
+    contexts: Annotated[
+        str | None,
+        flag("Linear policies: fixed actions, or gaussian ones drawn anew each round.", "NAME"),
+    ] = None
+    rewards: Annotated[
+        str | None,
+        flag("Linear policies: gaussian (default), sign (-1 or 1) or bit (0 or 1).", "NAME"),
+    ] = None
+    instance_seed: Annotated[
+        int | None,
+        flag(
+            "Linear policies: random seed of the actions and the parameter. Default: random.",
+            "COUNT",
+        ),
+    ] = None
+    asked: Asked = Asked()
+    alpha: Annotated[float | None, flag("Policy option: exploration.", "NUMBER")] = None
+    beta: Annotated[float | None, flag("Policy option: probability of failure.", "NUMBER")] = None
+    calibration: Annotated[
+        str | None, flag("Policy option: how Gaussian noise is scaled.", "NAME")
+    ] = None
+    ratio: Annotated[float | None, flag("Policy option: growth of batches.", "NUMBER")] = None
+    first: Annotated[int | None, flag("Policy option: first batch.", "COUNT")] = None
+    power: Annotated[float | None, flag("Policy option: error t^-power.", "NUMBER")] = None
+    option: Annotated[list[str] | None, flag("Any policy option; repeatable.", "NAME=VALUE")] = None
+    horizon: Annotated[
+        str | None,
+        flag("Rounds per run, such as 1e7. Default: 1e6, or all of a replayed log.", "COUNT"),
+    ] = None
+    runs: Runs = "100"
+    seed: Seed = None
+    threads: Threads = None
+    points: Annotated[str, flag("Points of the regret curve.", "COUNT")] = "100"
+    shuffle: Annotated[
+        bool | None,
+        switch(
+            "--shuffle/--no-shuffle",
+            "A random order of the arms in every run. Default: for compare, not for simulate.",
+        ),
+    ] = None
+    json: Json = False
+    output: Output = None
+    plot: Annotated[
+        Path | None, flag("Draw the regret: .png, .svg or .pdf.", "FILE.png", readable=False)
+    ] = None
+
+    bounds: Annotated[
+        bool, switch("--bounds", "Add what theory says: to the output, the JSON and the plot.")
+    ] = False
 
     def policy_options(self) -> dict[str, Any]:
         """Options of policies, whether they have a flag of their own or not."""
@@ -201,24 +168,38 @@ class Study:
         return options
 
 
-def spread(command: Callable[[Any, Study], None]) -> Callable[..., None]:
-    """The command with every field of its second argument as an option of its own."""
-    hints = get_type_hints(Study, include_extras=True)
-    what = next(iter(signature(command, eval_str=True).parameters.values()))
-    options = [
-        Parameter(f.name, Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name])
-        for f in fields(Study)
-    ]
+def spread(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with every field of its groups of options as an option of its own."""
+    parameters = signature(command, eval_str=True).parameters
 
     def spread_out(**given: Any) -> None:
-        named = given.pop(what.name)
-        command(named, Study(**given))
+        command(**{name: _gathered(p.annotation, name, given) for name, p in parameters.items()})
 
     spread_out.__doc__ = command.__doc__
     spread_out.__signature__ = Signature(  # type: ignore[attr-defined]  # typer reads it
-        [what.replace(kind=Parameter.KEYWORD_ONLY), *options]
+        [option for parameter in parameters.values() for option in _spread(parameter)]
     )
     return spread_out
+
+
+def _spread(parameter: Parameter) -> list[Parameter]:
+    """A parameter as it is, or one for each field of a group."""
+    if not is_dataclass(parameter.annotation):
+        return [parameter.replace(kind=Parameter.KEYWORD_ONLY)]
+    hints = get_type_hints(parameter.annotation, include_extras=True)
+    inner = [
+        parameter.replace(name=f.name, default=f.default, annotation=hints[f.name])
+        for f in fields(parameter.annotation)
+    ]
+    return [option for each in inner for option in _spread(each)]
+
+
+def _gathered(kind: Any, name: str, given: dict[str, Any]) -> Any:
+    """What was given for a parameter, or the group that it is."""
+    if not isinstance(kind, type) or not is_dataclass(kind):
+        return given[name]
+    hints = get_type_hints(kind)
+    return kind(**{f.name: _gathered(hints[f.name], f.name, given) for f in fields(kind)})
 
 
 def pairs(argument: str, texts: list[str] | None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ..errors import DiscreetError, InvalidArgument
 from ..plain import records, spelled
@@ -24,6 +24,24 @@ WIDE = 240
 """Columns of a table that is piped elsewhere, where folded cells would be a nuisance."""
 ROOM = 12
 """Characters that a column needs on average, or a table is shown as records."""
+
+
+PICTURES = (".png", ".svg", ".pdf")
+"""Endings of pictures."""
+
+
+class Found(Protocol):
+    """What a command has found."""
+
+    def to_dict(self) -> dict[str, object]: ...
+
+
+def print_found(found: Found, json: bool) -> None:
+    """For programs, or for people."""
+    if json:
+        print_json(found.to_dict())
+    else:
+        print_text(str(found))
 
 
 def print_json(data: object) -> None:
@@ -182,9 +200,9 @@ def baselines(comparison: Comparison) -> dict[str, Result]:
 
     That is its own twin without privacy if it was run too, else the best policy without privacy.
     """
-    from .linear import everything
+    from ..policies.registry import every_entry
 
-    rows = everything()
+    rows = every_entry()
     finished = [result for result in comparison if result.runs]
     opened = {r.name: r for r in finished if not r.guarantee.is_private}
     if not opened:
@@ -198,9 +216,9 @@ def baselines(comparison: Comparison) -> dict[str, Result]:
 
 
 def _twins_in_words(against: dict[str, Result]) -> str:
-    from .linear import everything
+    from ..policies.registry import every_entry
 
-    rows = everything()
+    rows = every_entry()
     own = [name for name, base in against.items() if name in rows and rows[name].twin == base.name]
     if len(own) == len(against):
         return "the same policy without privacy"
@@ -265,34 +283,34 @@ def deferred_errors() -> Iterator[Deferred]:
         kept.error = error
 
 
+@contextmanager
+def or_refused(said: str) -> Iterator[None]:
+    """What the system refuses inside is an error of ours, in one line."""
+    try:
+        yield
+    except OSError as error:
+        raise DiscreetError(f"{said}: {error}") from None
+
+
 def save(
     comparison: Comparison, output: Path | None, plot: Path | None, bounds: bool = False
 ) -> None:
     """Write what was asked for, each file whole or not at all."""
-    from ..simulator.results import written_whole
-
     curves = None
     if bounds and plot is not None:
         from ..theory import overlay
 
         curves = overlay(comparison)
-    try:
-        if output is not None:
+    if output is not None:
+        with or_refused("the results could not be saved"):
             comparison.save(output)
-        if plot is not None:
-            figure = comparison.plot(bounds=curves)
-            with written_whole(plot) as temporary:
-                figure.savefig(temporary, format=plot.suffix[1:].lower(), dpi=150)
-    except OSError as error:
-        raise DiscreetError(f"the results could not be saved: {error}") from None
+    if plot is not None:
+        save_picture(comparison.plot(bounds=curves), plot, what="results")
 
 
-def save_picture(figure: Figure, path: Path, dpi: int = 150) -> None:
+def save_picture(figure: Figure, path: Path, dpi: int = 150, what: str = "picture") -> None:
     """Write a picture, whole or not at all; its kind is that of the ending."""
     from ..simulator.files import written_whole
 
-    try:
-        with written_whole(path) as temporary:
-            figure.savefig(temporary, format=path.suffix[1:].lower(), dpi=dpi)
-    except OSError as error:
-        raise DiscreetError(f"the picture could not be saved: {error}") from None
+    with or_refused(f"the {what} could not be saved"), written_whole(path) as temporary:
+        figure.savefig(temporary, format=path.suffix[1:].lower(), dpi=dpi)

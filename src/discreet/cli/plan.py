@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import DiscreetError, InvalidArgument
-from .options import Json, Threads, numbers, whole
-from .output import check_path, deferred_errors, print_json, print_text, width_of_output
+from ..errors import InvalidArgument
+from .options import Json, Threads, flag, numbers, switch, whole
+from .output import (
+    check_path,
+    deferred_errors,
+    or_refused,
+    print_json,
+    print_text,
+    width_of_output,
+)
 
 if TYPE_CHECKING:
     from ..simulator.calendar import Drift
@@ -21,120 +28,75 @@ EXAMPLE = "discreet plan --means .6,.5,.5 --horizon 1e4 --epsilon 1 --epsilons .
 
 
 def command(
-    means: Annotated[
-        str | None, typer.Option(help="Expected rate of every arm.", metavar="M,M,...")
-    ] = None,
-    arms: Annotated[
-        str | None, typer.Option(help="Number of arms, with --rates or --gap.", metavar="COUNT")
-    ] = None,
-    rates: Annotated[
-        str | None, typer.Option(help="Lowest and highest rate to expect.", metavar="LOW,HIGH")
-    ] = None,
-    gap: Annotated[
-        float | None, typer.Option(help="Smallest gap that matters.", metavar="NUMBER")
-    ] = None,
-    horizon: Annotated[
-        str | None, typer.Option(help="Number of participants, such as 1e5.", metavar="COUNT")
-    ] = None,
-    goal: Annotated[
-        str, typer.Option(help="regret, or identify: find the best arm.", metavar="NAME")
-    ] = "regret",
+    means: Annotated[str | None, flag("Expected rate of every arm.", "M,M,...")] = None,
+    arms: Annotated[str | None, flag("Number of arms, with --rates or --gap.", "COUNT")] = None,
+    rates: Annotated[str | None, flag("Lowest and highest rate to expect.", "LOW,HIGH")] = None,
+    gap: Annotated[float | None, flag("Smallest gap that matters.", "NUMBER")] = None,
+    horizon: Annotated[str | None, flag("Number of participants, such as 1e5.", "COUNT")] = None,
+    goal: Annotated[str, flag("regret, or identify: find the best arm.", "NAME")] = "regret",
     risk: Annotated[
-        float,
-        typer.Option(help="Goal identify: the probability of a wrong answer.", metavar="NUMBER"),
+        float, flag("Goal identify: the probability of a wrong answer.", "NUMBER")
     ] = 0.05,
     trust: Annotated[
-        str,
-        typer.Option(help="server (it sees true outcomes) or none (local noise).", metavar="NAME"),
+        str, flag("server (it sees true outcomes) or none (local noise).", "NAME")
     ] = "server",
-    epsilon: Annotated[
-        float, typer.Option(help="The ε to recommend a policy for.", metavar="NUMBER")
-    ] = 1.0,
+    epsilon: Annotated[float, flag("The ε to recommend a policy for.", "NUMBER")] = 1.0,
     epsilons: Annotated[
-        str | None,
-        typer.Option(help="Further ε to show. Default: .1,.25,.5,1,2,4.", metavar="NUMBER,..."),
+        str | None, flag("Further ε to show. Default: .1,.25,.5,1,2,4.", "NUMBER,...")
     ] = None,
-    delta: Annotated[
-        float, typer.Option(help="The δ of an (ε, δ) budget.", metavar="NUMBER")
-    ] = 0.0,
+    delta: Annotated[float, flag("The δ of an (ε, δ) budget.", "NUMBER")] = 0.0,
     contexts: Annotated[
         str,
-        typer.Option(
-            help="Features of participants: none, public or private. The plan says whether they "
+        flag(
+            "Features of participants: none, public or private. The plan says whether they "
             "are likely to pay.",
-            metavar="NAME",
+            "NAME",
         ),
     ] = "none",
     arrivals: Annotated[
-        float | None,
-        typer.Option(
-            help="Participants a day: plan a trial whose outcomes come late.", metavar="NUMBER"
-        ),
+        float | None, flag("Participants a day: plan a trial whose outcomes come late.", "NUMBER")
     ] = None,
     delay: Annotated[
-        float | None,
-        typer.Option(help="With --arrivals: the deadline for outcomes, in days.", metavar="DAYS"),
+        float | None, flag("With --arrivals: the deadline for outcomes, in days.", "DAYS")
     ] = None,
     delay_law: Annotated[
-        str | None,
-        typer.Option(
-            help="With --arrivals: fixed (default), uniform or exponential.", metavar="NAME"
-        ),
+        str | None, flag("With --arrivals: fixed (default), uniform or exponential.", "NAME")
     ] = None,
     delay_mean: Annotated[
-        float | None,
-        typer.Option(help="With --delay-law: mean delay of outcomes, in days.", metavar="DAYS"),
+        float | None, flag("With --delay-law: mean delay of outcomes, in days.", "DAYS")
     ] = None,
     missing: Annotated[
-        str | None,
-        typer.Option(
-            help="With --arrivals: the share that never answers, or one per arm.", metavar="P,..."
-        ),
+        str | None, flag("With --arrivals: the share that never answers, or one per arm.", "P,...")
     ] = None,
     default: Annotated[
         str | None,
-        typer.Option(
-            help="With --arrivals: what a missing outcome counts as. Default: estimate, from those "
+        flag(
+            "With --arrivals: what a missing outcome counts as. Default: estimate, from those "
             "who answered.",
-            metavar="VALUE",
+            "VALUE",
         ),
     ] = None,
     drift: Annotated[
-        str | None,
-        typer.Option(
-            help="With --arrivals: linear:SIZE, or season:SIZE:DAYS.", metavar="KIND:SIZE"
-        ),
+        str | None, flag("With --arrivals: linear:SIZE, or season:SIZE:DAYS.", "KIND:SIZE")
     ] = None,
     days: Annotated[
-        float | None,
-        typer.Option(
-            help="With --arrivals, instead of --horizon: days of recruitment.", metavar="DAYS"
-        ),
+        float | None, flag("With --arrivals, instead of --horizon: days of recruitment.", "DAYS")
     ] = None,
     share: Annotated[
-        str | None,
-        typer.Option(
-            help="With --arrivals: the least share of every arm, or one per arm.", metavar="P,..."
-        ),
+        str | None, flag("With --arrivals: the least share of every arm, or one per arm.", "P,...")
     ] = None,
     trend: Annotated[
         bool,
-        typer.Option(
-            "--trend", help="With --arrivals: compare arms within epochs alone, against trends."
-        ),
+        switch("--trend", "With --arrivals: compare arms within epochs alone, against trends."),
     ] = False,
     deadlines: Annotated[
-        str | None,
-        typer.Option(help="With --arrivals: other deadlines to show.", metavar="DAYS,..."),
+        str | None, flag("With --arrivals: other deadlines to show.", "DAYS,...")
     ] = None,
-    seed: Annotated[
-        int, typer.Option(help="Random seed, for reproducible results.", metavar="COUNT")
-    ] = 1,
+    seed: Annotated[int, flag("Random seed, for reproducible results.", "COUNT")] = 1,
     threads: Threads = None,
     json: Json = False,
     html: Annotated[
-        Path | None,
-        typer.Option(help="Also write the plan as a page.", metavar="FILE.html", readable=False),
+        Path | None, flag("Also write the plan as a page.", "FILE.html", readable=False)
     ] = None,
 ) -> None:
     """Say what privacy will cost before a trial starts, and recommend a policy.
@@ -190,10 +152,8 @@ def command(
         typer.echo("interrupted: only what was finished is shown", err=True)
     with deferred_errors() as saving:
         if html is not None:
-            try:
+            with or_refused("the plan could not be written"):
                 found.write(html)
-            except OSError as error:
-                raise DiscreetError(f"the plan could not be written: {error}") from None
     if json:
         print_json(found.to_dict())
     else:

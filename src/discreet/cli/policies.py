@@ -5,7 +5,6 @@ from __future__ import annotations
 from inspect import getdoc
 from typing import Any
 
-from .linear import everything
 from .options import Json
 from .output import print_json, print_table
 
@@ -19,31 +18,29 @@ def command(json: Json = False) -> None:
 
     Guarantees are derived for an example budget. `discreet show NAME` shows one in detail.
     """
-    entries = [describe(name) for name in known()]
+    from ..policies.registry import every_entry
+
+    entries = [describe(name) for name in every_entry()]
     if json:
         print_json(entries)
         return
     columns = ("name", "schedule", "release", "rule", "guarantee (example)", "reference")
     rows = [
         (
-            entry["name"],
-            entry["schedule"],
-            entry["release"],
-            entry["rule"],
-            entry["guarantee"]["short"],
+            *(entry[column] for column in columns[:4]), entry["guarantee"]["short"],
             entry["reference"]["short"],
         )
         for entry in entries
-    ]
+    ]  # fmt: skip
     print_table(columns, rows)
 
 
 def describe(name: str) -> dict[str, Any]:
     """A row of the catalogue with its example budget, ready for JSON."""
-    from ..policies.registry import ARGUMENTS
+    from ..policies.registry import ARGUMENTS, every_entry
     from ..references import REFERENCES
 
-    row = everything()[name]
+    row = every_entry()[name]
     example = row.example()
     guarantee = example.guarantee
     parts = [part for part in PARTS if hasattr(example, part)]
@@ -66,8 +63,3 @@ def describe(name: str) -> dict[str, Any]:
 
 def _formula(part: object) -> str:
     return " ".join((getdoc(type(part)) or "").split())
-
-
-def known() -> list[str]:
-    """All names."""
-    return list(everything())

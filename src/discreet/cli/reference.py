@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+from types import ModuleType
 from typing import Any
 
 import typer
@@ -189,27 +190,26 @@ def reference() -> str:
     """The whole page."""
     group: Any = typer.main.get_command(app)
     commands: dict[str, Any] = group.commands
-    pages = [_page(module.NAME, module.EXAMPLE, commands) for module in COMMANDS]
-    games = {f"{membership.NAME} {name}": c for name, c in commands["membership"].commands.items()}
-    training: Any = games.pop(f"{membership.NAME} {gradients.NAME}")
+    pages = [_page(module.NAME, module.EXAMPLE, commands[module.NAME]) for module in COMMANDS]
+    games, trials = commands[membership.NAME], commands[trial.NAME]
     pages.append(f"\n## discreet {membership.NAME}\n\n{membership.SUMMARY}\n")
-    pages += [_page(name, membership.EXAMPLES[name.split()[1]], games, "###") for name in games]
-    prefix = f"{membership.NAME} {gradients.NAME}"
-    inner = {f"{prefix} {name}": command for name, command in training.commands.items()}
-    pages += [_page(name, gradients.EXAMPLES[name.split()[2]], inner, "###") for name in inner]
-    steps = {f"{trial.NAME} {name}": c for name, c in commands["trial"].commands.items()}
+    pages += _pages(membership, membership.NAME, games)
+    inner = games.commands[gradients.NAME]
+    pages += _pages(gradients, f"{membership.NAME} {gradients.NAME}", inner)
     pages.append(f"\n## discreet {trial.NAME}\n\n{trial.SUMMARY}\n")
-    # they need a file, and standard input
-    pages += [
-        _page(name, trial.EXAMPLES[name.split()[1]], steps, "###", "For example") for name in steps
-    ]
+    pages += _pages(trial, trial.NAME, trials, "For example")  # they need a file, standard input
     return HEAD + "".join(pages)
 
 
-def _page(
-    name: str, example: str, commands: dict[str, Any], mark: str = "##", such: str = "Example"
-) -> str:
-    command = commands[name]
+def _pages(module: ModuleType, prefix: str, group: Any, such: str = "Example") -> list[str]:
+    """The commands of a module that has several."""
+    return [
+        _page(f"{prefix} {name}", example, group.commands[name], "###", such)
+        for name, example in module.EXAMPLES.items()
+    ]
+
+
+def _page(name: str, example: str, command: Any, mark: str = "##", such: str = "Example") -> str:
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     options = [p for p in command.params if p.param_type_name == "option"]
     usage = " ".join(["discreet", name, *(p.metavar for p in arguments), "[OPTIONS]"])

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..checks import count
 from ..errors import InvalidArgument
-from .options import Json, Threads
+from .options import Json, Threads, argument, flag, switch
 from .output import print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -23,27 +24,20 @@ PIECES = "pieces"
 
 def command(
     study: Annotated[
-        str | None,
-        typer.Argument(help='A study such as azize2022, or "all".', metavar="[STUDY]"),
+        str | None, argument('A study such as azize2022, or "all".', "[STUDY]")
     ] = None,
     figure: Annotated[
-        str | None,
-        typer.Argument(help="One of its figures, as printed. Default: all.", metavar="[FIGURE]"),
+        str | None, argument("One of its figures, as printed. Default: all.", "[FIGURE]")
     ] = None,
-    listing: Annotated[bool, typer.Option("--list", help="List studies and figures.")] = False,
+    listing: Annotated[bool, switch("--list", "List studies and figures.")] = False,
     scale: Annotated[
-        str,
-        typer.Option(
-            help="full: the paper's horizon and runs; quick: a small version.", metavar="NAME"
-        ),
+        str, flag("full: the paper's horizon and runs; quick: a small version.", "NAME")
     ] = "quick",
-    seed: Annotated[
-        int, typer.Option(help="Random seed, for reproducible results.", metavar="COUNT")
-    ] = 1,
+    seed: Annotated[int, flag("Random seed, for reproducible results.", "COUNT")] = 1,
     threads: Threads = None,
-    output: Annotated[
-        Path, typer.Option(help="Where the results go.", metavar="FOLDER", readable=False)
-    ] = Path("out/studies"),
+    output: Annotated[Path, flag("Where the results go.", "FOLDER", readable=False)] = Path(
+        "out/studies"
+    ),
     json: Json = False,
 ) -> None:
     """Run published figures again and say how every published statement fared.
@@ -101,10 +95,9 @@ def _check(figures: list[Figure], scale: str, seed: int, threads: int | None) ->
     """What the runs would refuse later on is refused now."""
     for entry in figures:
         entry.size(scale)
-    if seed < 0:
-        raise InvalidArgument("seed", "be a whole number from 0", seed, "use --seed 1")
-    if threads is not None and threads < 1:
-        raise InvalidArgument("threads", "be a whole number from 1", threads, "use --threads 2")
+    count("seed", seed, least=0, fix="use --seed 1")
+    if threads is not None:
+        count("threads", threads, fix="use --threads 2")
 
 
 def _list(json: bool) -> None:

@@ -5,31 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from ..errors import DiscreetError, UnknownPolicy
-from .options import Json
+from .options import Json, argument
 from .output import print_json, print_text
-from .policies import PARTS, describe, known
+from .policies import PARTS, describe
 
 NAME = "show"
 EXAMPLE = "discreet show adap-klucb"
 
 
 def command(
-    name: Annotated[
-        str, typer.Argument(help="A policy, or a trial's report saved as JSON.", metavar="NAME")
-    ],
+    name: Annotated[str, argument("A policy, or a trial's report saved as JSON.", "NAME")],
     json: Json = False,
 ) -> None:
     """Show the formulas, budgets, options and guarantee of a policy, or the intervals, differences
     and guarantee of a trial's report."""
+    from ..policies.registry import every_entry
+
     if name.lower().endswith(".json"):
         show_report(Path(name), json)
         return
     name = name.lower()
-    if name not in known():
-        raise UnknownPolicy.near(name, known())
+    if name not in every_entry():
+        raise UnknownPolicy.near(name, every_entry())
     entry = describe(name)
     if json:
         print_json(entry)
@@ -48,7 +46,8 @@ def command(
 
 
 def show_report(path: Path, json: bool) -> None:
-    """Intervals of a saved report: made of its public record alone."""
+    """Intervals and differences of a saved report: made of its public record alone. In a trial with
+    epochs there are differences only: means of arms are means of nothing fixed there."""
     from json import JSONDecodeError, loads
 
     from ..errors import DamagedFile
@@ -58,50 +57,33 @@ def show_report(path: Path, json: bool) -> None:
         report = loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, JSONDecodeError) as error:
         raise DamagedFile(f"{path}: not a saved report ({error})") from None
-    if isinstance(report, dict) and isinstance(report.get("trend"), dict):
-        _show_trend(report, path, json)
-        return
-    if not isinstance(report, dict) or not isinstance(report.get("record"), dict):
-        why = report.get("silence") if isinstance(report, dict) else None
+    report = report if isinstance(report, dict) else {}
+    within = isinstance(report.get("trend"), dict)
+    if not within and not isinstance(report.get("record"), dict):
+        why = report.get("silence")
         raise DamagedFile(
             f"{path}: holds no public record{f' ({why})' if isinstance(why, str) else ''}; save "
             "trial.report() of a trial whose releases speak of mean outcomes"
         )
-    whole = None
+    found = whole = None
     try:
-        found = intervals(report)
+        if not within:
+            found = intervals(report)
+            if found.estimand == "responders":
+                whole = intervals(report, over="all")
         compared = differences(report)
-        if found.estimand == "responders":
-            whole = intervals(report, over="all")
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, DiscreetError):
             raise
         raise DamagedFile(f"{path}: its record is damaged ({type(error).__name__})") from None
     if json:
+        of_means = None if found is None else found.to_dict()
         of_all = {} if whole is None else {"intervals_of_all": whole.to_dict()}
-        print_json({"intervals": found.to_dict(), "differences": compared.to_dict(), **of_all})
+        print_json({"intervals": of_means, "differences": compared.to_dict(), **of_all})
         return
     for part in (found, whole, compared):
         if part is not None:
             print_text(str(part))
-    print_text(str(report.get("guarantee", "")))
-
-
-def _show_trend(report: dict[str, object], path: Path, json: bool) -> None:
-    """Differences within epochs: means of arms are means of nothing fixed there."""
-    from ..errors import DamagedFile
-    from ..inference import differences
-
-    try:
-        found = differences(report)
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, DiscreetError):
-            raise
-        raise DamagedFile(f"{path}: its record is damaged ({type(error).__name__})") from None
-    if json:
-        print_json({"intervals": None, "differences": found.to_dict()})
-        return
-    print_text(str(found))
     print_text(str(report.get("guarantee", "")))
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from .options import Study, spread
+from .options import Study, argument, spread
 from .study import run
 
 NAME = "simulate"
@@ -18,7 +16,7 @@ EXAMPLE = (
 
 @spread
 def command(
-    name: Annotated[str, typer.Argument(help="A policy of `discreet policies`.", metavar="NAME")],
+    name: Annotated[str, argument("A policy of `discreet policies`.", "NAME")],
     study: Study,
 ) -> None:
     """Run one policy and report its regret.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +10,9 @@ import typer
 
 from ..errors import InvalidArgument, UnknownPolicy
 from . import linear
-from .options import Study, numbers, pairs, whole
+from .options import Rewards, Study, numbers, pairs, whole
 from .output import (
+    PICTURES,
     check_path,
     deferred_errors,
     print_bounds,
@@ -27,13 +28,14 @@ if TYPE_CHECKING:
     from ..simulator import Comparison
 
 HORIZON = 10**6
-TRIALS = ("actg175",)
+OF_LAW = ("means", "law", "law-option", "clip")
+"""Options that say what the law is."""
 
 
 def run(names: Sequence[str], study: Study, one: bool = False) -> None:
     """Check everything, simulate, print, save; exit 130 if Ctrl-C cut it short."""
     check_path("output", study.output, (".parquet",))
-    check_path("plot", study.plot, (".png", ".svg", ".pdf"))
+    check_path("plot", study.plot, PICTURES)
     policies = policies_of(names, study)
     law, compare = place_of(names, policies, study)
     runs = whole("runs", study.runs)
@@ -94,7 +96,7 @@ def place_of(
     from ..simulator.runs import any_rewards, check_law
 
     linear.refuse(linear.options(study), "come with a linear policy", "name for example adac-oful")
-    law = law_of(study)
+    law = law_of(study, study.replay)
     for policy in policies:
         try:
             check_law(policy, law)
@@ -116,14 +118,16 @@ def check_bounds(law: Law) -> None:
 
 def policies_of(names: Sequence[str], study: Study) -> list[Any]:
     """The named rows: the budget for the private ones, each option for those that take it."""
+    from ..policies.registry import every_entry
+
     catalogue = linear.catalogue(names)
     for place, name in enumerate(names):
         if name not in catalogue:
-            raise UnknownPolicy.near(name, linear.everything())
+            raise UnknownPolicy.near(name, every_entry())
         if name in names[:place]:
             raise InvalidArgument("policy", "be named once", name, "drop one of the two")
     rows = [catalogue[name] for name in names]
-    budget = study.budget()
+    budget = study.asked.budget()
     options = study.policy_options()
     known = sorted({name for row in rows for name in row.options})
     for name, value in options.items():
@@ -139,34 +143,24 @@ def policies_of(names: Sequence[str], study: Study) -> list[Any]:
     return policies
 
 
-def law_of(study: Study) -> Law:
+def law_of(rewards: Rewards, replay: bool = False) -> Law:
     """The rewards: a law with given means, or a real trial."""
     from .. import arms
 
-    of_law = {
-        "means": study.means, "law": study.law, "law-option": study.law_option, "clip": study.clip,
-    }  # fmt: skip
-    of_data = {"outcome": study.outcome, "replay": study.replay}
-    if study.data is None:
-        _refuse(of_data, "come with --data", "add --data actg175, or leave it out")
-        if study.means is None:
+    if rewards.data is None:
+        of_data = {"outcome": rewards.outcome, "replay": replay}
+        linear.refuse(of_data, "come with --data", "add --data actg175, or leave it out")
+        if rewards.means is None:
             raise InvalidArgument(
                 "means", "be given", None, "add for example --means .75,.5, or --data actg175"
             )
-        means = numbers("means", study.means)
-        given = pairs("law-option", study.law_option)
-        law = arms.law(study.law or "bernoulli", means, **given)
-        return arms.Clipped(law) if study.clip else law
-    _refuse(of_law, "be left out with --data", "the trial has its own arms and rewards in [0, 1]")
-    if study.data not in TRIALS:
-        raise InvalidArgument(
-            "data", "be the name of a trial", study.data, f"known: {', '.join(TRIALS)}"
-        )
-    trial = arms.actg175(study.outcome or "cd4")
-    return trial.replayed() if study.replay else trial.resampled()
-
-
-def _refuse(given: Mapping[str, object], rule: str, fix: str) -> None:
-    for name, value in given.items():
-        if value:
-            raise InvalidArgument(name, rule, value, fix)
+        means = numbers("means", rewards.means)
+        given = pairs("law-option", rewards.law_option)
+        law = arms.law(rewards.law or "bernoulli", means, **given)
+        return arms.Clipped(law) if rewards.clip else law
+    of_law = {name: getattr(rewards, name.replace("-", "_")) for name in OF_LAW}
+    why = "the trial has its own arms and rewards in [0, 1]"
+    linear.refuse(of_law, "be left out with --data", why)
+    linear.check_trial(rewards.data)
+    trial = arms.actg175(rewards.outcome or "cd4")
+    return trial.replayed() if replay else trial.resampled()

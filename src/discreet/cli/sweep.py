@@ -8,9 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import DiscreetError, InvalidArgument
-from .options import Json, Output, Seed, numbers, pairs, value_of, whole
-from .output import check_path, print_json, print_table, print_text
+from ..errors import InvalidArgument
+from .options import (
+    Json,
+    Output,
+    Seed,
+    argument,
+    flag,
+    numbers,
+    pairs,
+    switch,
+    value_of,
+    whole,
+)
+from .output import check_path, or_refused, print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -27,67 +38,38 @@ EXAMPLE = (
 
 def command(
     names: Annotated[
-        list[str] | None,
-        typer.Argument(help="Policies of `discreet policies`.", metavar="NAME..."),
+        list[str] | None, argument("Policies of `discreet policies`.", "NAME...")
     ] = None,
     file: Annotated[
-        Path | None,
-        typer.Option(help="A study in TOML; options add to it or replace.", metavar="FILE.toml"),
+        Path | None, flag("A study in TOML; options add to it or replace.", "FILE.toml")
     ] = None,
     means: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Mean reward of every arm; repeatable, a problem each.", metavar="M,M,..."
-        ),
+        list[str] | None, flag("Mean reward of every arm; repeatable, a problem each.", "M,M,...")
     ] = None,
-    law: Annotated[
-        str | None, typer.Option(help="Law of the rewards. Default: bernoulli.", metavar="NAME")
-    ] = None,
-    epsilon: Annotated[str | None, typer.Option(help="Budgets ε.", metavar="V,V,...")] = None,
-    delta: Annotated[
-        str | None, typer.Option(help="With --epsilon: (ε, δ) budgets.", metavar="V,V,...")
-    ] = None,
-    rho: Annotated[str | None, typer.Option(help="zCDP budgets.", metavar="V,V,...")] = None,
-    renyi_alpha: Annotated[
-        str | None, typer.Option(help="With --epsilon: orders of Rényi.", metavar="V,V,...")
-    ] = None,
-    mu: Annotated[str | None, typer.Option(help="Gaussian budgets.", metavar="V,V,...")] = None,
+    law: Annotated[str | None, flag("Law of the rewards. Default: bernoulli.", "NAME")] = None,
+    epsilon: Annotated[str | None, flag("Budgets ε.", "V,V,...")] = None,
+    delta: Annotated[str | None, flag("With --epsilon: (ε, δ) budgets.", "V,V,...")] = None,
+    rho: Annotated[str | None, flag("zCDP budgets.", "V,V,...")] = None,
+    renyi_alpha: Annotated[str | None, flag("With --epsilon: orders of Rényi.", "V,V,...")] = None,
+    mu: Annotated[str | None, flag("Gaussian budgets.", "V,V,...")] = None,
     option: Annotated[
-        list[str] | None,
-        typer.Option(help="Any policy option; repeatable.", metavar="NAME=V,V,..."),
+        list[str] | None, flag("Any policy option; repeatable.", "NAME=V,V,...")
     ] = None,
-    horizon: Annotated[
-        str | None, typer.Option(help="Rounds per run, such as 1e4,1e6.", metavar="COUNT,...")
-    ] = None,
+    horizon: Annotated[str | None, flag("Rounds per run, such as 1e4,1e6.", "COUNT,...")] = None,
     risk: Annotated[
-        str | None,
-        typer.Option(
-            help="Risks of a wrong answer, for policies of `discreet identify`.", metavar="V,V,..."
-        ),
+        str | None, flag("Risks of a wrong answer, for policies of `discreet identify`.", "V,V,...")
     ] = None,
-    runs: Annotated[
-        str | None, typer.Option(help="Runs per cell. Default: 100.", metavar="COUNT")
-    ] = None,
+    runs: Annotated[str | None, flag("Runs per cell. Default: 100.", "COUNT")] = None,
     seed: Seed = None,
-    threads: Annotated[
-        int | None, typer.Option(help="Number of threads. Default: all cores.", metavar="COUNT")
-    ] = None,
-    processes: Annotated[
-        int | None, typer.Option(help="Processes instead of threads.", metavar="COUNT")
-    ] = None,
+    threads: Annotated[int | None, flag("Number of threads. Default: all cores.", "COUNT")] = None,
+    processes: Annotated[int | None, flag("Processes instead of threads.", "COUNT")] = None,
     folder: Annotated[
-        Path | None,
-        typer.Option(help="Keep finished pieces there: called again, it goes on.", metavar="DIR"),
+        Path | None, flag("Keep finished pieces there: called again, it goes on.", "DIR")
     ] = None,
-    points: Annotated[
-        str | None, typer.Option(help="Points of the curves. Default: 100.", metavar="COUNT")
-    ] = None,
-    piece: Annotated[
-        str | None, typer.Option(help="Runs of a piece. Default: 25.", metavar="COUNT")
-    ] = None,
+    points: Annotated[str | None, flag("Points of the curves. Default: 100.", "COUNT")] = None,
+    piece: Annotated[str | None, flag("Runs of a piece. Default: 25.", "COUNT")] = None,
     shuffle: Annotated[
-        bool | None,
-        typer.Option("--shuffle/--no-shuffle", help="A random order of the arms in every run."),
+        bool | None, switch("--shuffle/--no-shuffle", "A random order of the arms in every run.")
     ] = None,
     json: Json = False,
     output: Output = None,
@@ -128,10 +110,8 @@ def command(
     if not found.complete:
         typer.echo(f"interrupted: {sum(r.runs for r in found)} runs are finished", err=True)
     if output is not None and any(result.runs for result in found):
-        try:
+        with or_refused("the results could not be saved"):
             found.save(output)
-        except OSError as error:
-            raise DiscreetError(f"the results could not be saved: {error}") from None
     if json:
         print_json(found.summary())
     else:

@@ -17,12 +17,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-import typer
-
 from ..checks import one_of
 from ..errors import AlreadyOpen, DiscreetError, InvalidArgument, TrialError
-from .options import Json
-from .output import print_json, print_text
+from .options import Json, argument, flag, switch
+from .output import or_refused, print_json, print_text
 
 if TYPE_CHECKING:
     from ..live import Strata, Trial
@@ -34,10 +32,8 @@ Entry = dict[str, Any]
 NAME = "trial"
 SUMMARY = "Run a live trial in files: JSON in, JSON out."
 
-File = Annotated[
-    Path, typer.Argument(help="The file of the trial; with strata, its folder.", metavar="FILE")
-]
-Arm = Annotated[str, typer.Argument(help="The name of the arm.", metavar="ARM")]
+File = Annotated[Path, argument("The file of the trial; with strata, its folder.", "FILE")]
+Arm = Annotated[str, argument("The name of the arm.", "ARM")]
 PATIENCE = 5.0
 """Seconds for which a command waits while another one has the trial open."""
 FORMATS = ("text", "json", "csv", "html")
@@ -94,12 +90,9 @@ def new(file: File, json: Json = False) -> None:
 def assign(
     file: File,
     unit: Annotated[
-        str | None,
-        typer.Argument(help="The unit; without it, read from standard input.", metavar="[UNIT]"),
+        str | None, argument("The unit; without it, read from standard input.", "[UNIT]")
     ] = None,
-    stratum: Annotated[
-        str | None, typer.Option(help="The unit's stratum, if there are any.", metavar="NAME")
-    ] = None,
+    stratum: Annotated[str | None, flag("The unit's stratum, if there are any.", "NAME")] = None,
     json: Json = False,
 ) -> None:
     """The arm of a unit, or of each of a list of units on standard input.
@@ -146,18 +139,13 @@ def record(file: File, json: Json = False) -> None:
 def report(
     file: File,
     form: Annotated[
-        str | None,
-        typer.Option(
-            "--format", help="text (default), json, csv, or html: a page.", metavar="NAME"
-        ),
+        str | None, flag("text (default), json, csv, or html: a page.", "NAME", "--format")
     ] = None,
     table: Annotated[
-        str,
-        typer.Option(help="With csv: one row per arm, or per release.", metavar="arms|releases"),
+        str, flag("With csv: one row per arm, or per release.", "arms|releases")
     ] = "arms",
     output: Annotated[
-        Path | None,
-        typer.Option(help="Write it there, whole or not at all.", metavar="FILE", readable=False),
+        Path | None, flag("Write it there, whole or not at all.", "FILE", readable=False)
     ] = None,
     json: Json = False,
 ) -> None:
@@ -250,9 +238,7 @@ def add(file: File, arm: Arm, json: Json = False) -> None:
 def drop(
     file: File,
     arm: Arm,
-    stratum: Annotated[
-        str | None, typer.Option(help="In this stratum alone; default: all.", metavar="NAME")
-    ] = None,
+    stratum: Annotated[str | None, flag("In this stratum alone; default: all.", "NAME")] = None,
     json: Json = False,
 ) -> None:
     """No more places for an arm. Its open block closes now, and is released when it is due.
@@ -277,11 +263,7 @@ def drop(
 def stop(
     file: File,
     by: Annotated[
-        str,
-        typer.Option(
-            help="releases, public or board: who has seen raw outcomes is not covered.",
-            metavar="REASON",
-        ),
+        str, flag("releases, public or board: who has seen raw outcomes is not covered.", "REASON")
     ] = "releases",
     json: Json = False,
 ) -> None:
@@ -291,9 +273,7 @@ def stop(
 
 def finish(
     file: File,
-    discard: Annotated[
-        bool, typer.Option("--discard", help="Erase blocks that are not full yet.")
-    ] = False,
+    discard: Annotated[bool, switch("--discard", "Erase blocks that are not full yet.")] = False,
     json: Json = False,
 ) -> None:
     """Take no more units. What is open is released when it is due, or erased."""
@@ -356,11 +336,8 @@ def write_whole(path: Path, text: str) -> None:
     """A file with that text, or none at all."""
     from ..simulator.results import written_whole
 
-    try:
-        with written_whole(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DiscreetError(f"the report could not be written: {error}") from None
+    with or_refused("the report could not be written"), written_whole(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def _ended(file: Path, end: Callable[[Trial | Strata], None], json: bool) -> None:

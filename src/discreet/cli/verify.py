@@ -7,35 +7,28 @@ from typing import Annotated
 import typer
 
 from ..errors import InvalidArgument
-from .options import Delta, Epsilon, Json, Mu, Option, RenyiAlpha, Rho, Study, whole
-from .output import print_json, print_table, print_text
+from .options import Asked, Json, Option, Study, argument, flag, spread, switch, whole
+from .output import print_found, print_json, print_table
 from .study import policies_of
 
 NAME = "verify"
 EXAMPLE = "discreet verify dp-ucb --epsilon 1 --horizon 300 --arms 2"
 
 
+@spread
 def command(
     name: Annotated[
         str | None,
-        typer.Argument(
-            help="A policy of `discreet policies`. Default: all, with example budgets.",
-            metavar="[NAME]",
-        ),
+        argument("A policy of `discreet policies`. Default: all, with example budgets.", "[NAME]"),
     ] = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
-    renyi_alpha: RenyiAlpha = None,
-    mu: Mu = None,
+    *,
+    asked: Asked,
     option: Option = None,
-    arms: Annotated[int, typer.Option(help="Number of arms.", metavar="COUNT")] = 2,
+    arms: Annotated[int, flag("Number of arms.", "COUNT")] = 2,
     horizon: Annotated[
-        str, typer.Option(help="Rounds of a path; costs grow with the releases.", metavar="COUNT")
+        str, flag("Rounds of a path; costs grow with the releases.", "COUNT")
     ] = "300",
-    live: Annotated[
-        bool, typer.Option("--live", help="Verify the noise of live trials instead.")
-    ] = False,
+    live: Annotated[bool, switch("--live", "Verify the noise of live trials instead.")] = False,
     json: Json = False,
 ) -> None:
     """Compute what a policy spends by running its own code on symbols.
@@ -44,9 +37,7 @@ def command(
     Exit code 1 if the claim is exceeded. Without a name, a table of all private policies: what is
     left over of each budget, and why.
     """
-    study = Study(
-        epsilon=epsilon, delta=delta, rho=rho, renyi_alpha=renyi_alpha, mu=mu, option=option
-    )
+    study = Study(asked=asked, option=option)
     if name is None:
         if study != Study() or live or arms != 2:
             raise InvalidArgument(
@@ -57,10 +48,7 @@ def command(
         return
     (policy,) = policies_of([name.lower()], study)
     found = policy.verify(arms=arms, horizon=whole("horizon", horizon), live=live)
-    if json:
-        print_json(found.to_dict())
-    else:
-        print_text(str(found))
+    print_found(found, json)
     if found.holds is False:
         raise typer.Exit(1)
 

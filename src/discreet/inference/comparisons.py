@@ -18,7 +18,6 @@ from ..errors import InvalidArgument
 from ..identify.evidence import Tilts, least_pair
 from ..policies.releases.entries import AGAIN, PAIR
 from .intervals import (
-    HALVINGS,
     LEVEL,
     Interval,
     Intervals,
@@ -29,6 +28,7 @@ from .intervals import (
 )
 from .missing import PairOfArms
 from .record import Record, check_kind, record_of
+from .tails import HALVINGS, last_refused
 from .within import EpochRecord, Within, epochs_of, limits_within
 
 
@@ -185,16 +185,7 @@ def _least_gap(
     def refused(d: float) -> bool:
         return least_pair(tilts, books, better, worse, d, start, level) >= level
 
-    low, high = -1.0, 1.0
-    if not refused(low):
-        return low
-    for _ in range(HALVINGS // 2 + 5):
-        middle = 0.5 * (low + high)
-        if refused(middle):
-            low = middle
-        else:
-            high = middle
-    return low
+    return last_refused(refused, -1.0, 1.0, HALVINGS // 2 + 5)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from ..identify.evidence import (
 from ..policies.releases.entries import AGAIN, PAIR, Noise
 from .missing import bounded_batches, bounded_noise, responder_limits
 from .record import Batch, Record, check_kind, record_of
-from .tails import chernoff_limits, exact_limits
+from .tails import HALVINGS, chernoff_limits, exact_limits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEVEL = 0.95
-HALVINGS = 40
 OVER = ("responders", "all")
 ABOUT = {
     "mean": "",

@@ -306,18 +306,17 @@ class Record:
 
     def gap(self, difference: float) -> float:
         """A difference of two means in the units of the outcomes, as if the release were linear."""
-        scale = self.recorded.factor
-        if self.recorded.sigmoid and self.bounded:
-            scale *= sigmoids.SLOPE
-        return self._width() * min(max(difference / scale, -1.0), 1.0)
+        return self._width() * min(max(difference / self._scale(), -1.0), 1.0)
 
     def shift(self, margin: float) -> float:
         """A margin between two mean outcomes as the least difference of what is released that any
         outcomes with at most that margin cannot have in the mean."""
-        scale = self.recorded.factor
-        if self.recorded.sigmoid and self.bounded:
-            scale *= sigmoids.SLOPE
-        return (margin / self._width() + self._slack()) * scale
+        return (margin / self._width() + self._slack()) * self._scale()
+
+    def _scale(self) -> float:
+        """What the release makes of a difference of one."""
+        slope = sigmoids.SLOPE if self.recorded.sigmoid and self.bounded else 1.0
+        return self.recorded.factor * slope
 
     def _width(self) -> float:
         return 1.0 if self.estimand == "sigmoid" else self.outcome_range[1] - self.outcome_range[0]

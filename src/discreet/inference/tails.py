@@ -15,13 +15,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..identify.chernoff import deviation, law_of
-from ..policies.releases.entries import GAUSSIAN, LAPLACE, Noise
+from ..policies.releases.entries import GAUSSIAN, Noise
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from ..types import Floats
 
+HALVINGS = 40
 NEGLIGIBLE = 45.0
 """e^-45: noise beyond it is left out of no tail, it is counted as if it always were there."""
 WIDEST = 400_000
@@ -111,26 +112,19 @@ def _first(growing: Callable[[float], float], level: float) -> float:
     """The largest u that is refused: a tail grows with u, and is refused below the level."""
     if growing(1.0) < level:
         return 1.0
-    if growing(0.0) >= level:
-        return 0.0
-    low, high = 0.0, 1.0
-    for _ in range(40):
+    return last_refused(lambda u: growing(u) < level, 0.0, 1.0)
+
+
+def last_refused(
+    refused: Callable[[float], bool], low: float, high: float, halvings: int = HALVINGS
+) -> float:
+    """How far from `low` towards `high` everything is refused: `low` itself if it is not."""
+    if not refused(low):
+        return low
+    for _ in range(halvings):
         middle = 0.5 * (low + high)
-        if growing(middle) < level:
+        if refused(middle):
             low = middle
         else:
             high = middle
     return low
-
-
-def closed_limits(n: int, s: float, noise: Noise, draws: int, alpha: float) -> tuple[float, float]:
-    """s/n ± (L/l + lV/2)/n, V = n/4 + 4 log2 k b² (Laplace) or n/4 + kσ², l = min(sqrt(2L/V),
-    1/(b sqrt2)), L = log(2/α): wider, but in closed form."""
-    level = math.log(2.0 / alpha)
-    spread = noise.scale**2 * draws
-    variance = n / 4.0 + (4.0 * math.log(2.0) if noise.kind == LAPLACE else 1.0) * spread
-    tilt = math.sqrt(2.0 * level / variance)
-    if noise.kind == LAPLACE:
-        tilt = min(tilt, 1.0 / (noise.scale * math.sqrt(2.0)))
-    reach = (level / tilt + tilt * variance / 2.0) / n
-    return max(0.0, s / n - reach), min(1.0, s / n + reach)

@@ -49,13 +49,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..checks import Name
 from ..policies.releases.entries import LAPLACE, Noise
+from .tails import HALVINGS, last_refused
 
 if TYPE_CHECKING:
     from ..types import Floats
 
 LARGEST, RATIO, EFFECTS = 0.5, 1.5, 16
 """Gaps that the mixture is made for: 0.5 to 0.001."""
-HALVINGS = 40
 
 Cells = tuple[tuple[tuple[int, float | None], ...], ...]
 """By epoch and arm: places, and the noisy sum of outcomes in [0, 1] once it is released."""
@@ -160,16 +160,7 @@ class Within:
 
     def least(self, level: float) -> float:
         """The d up to which all are refused at a level, log U(d) >= level; -1 if none is."""
-        low, high = -1.0, 1.0
-        if self.size == 0 or self.log(low) < level:
-            return low
-        for _ in range(HALVINGS):
-            middle = 0.5 * (low + high)
-            if self.log(middle) >= level:
-                low = middle
-            else:
-                high = middle
-        return low
+        return last_refused(lambda d: self.size > 0 and self.log(d) >= level, -1.0, 1.0)
 
 
 def limits_within(record: EpochRecord, a: int, c: int, alpha: float) -> tuple[float, float]:

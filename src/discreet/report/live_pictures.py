@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..simulator.plots import COLOURS
-from .pictures import GRID, INK, MUTED
+from .pictures import INK, MUTED, WIDTH, frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from ..live.documents import Report
-
-WIDTH = 7.6
 
 
 def assignments_picture(report: Report, days: list[float], across: str) -> Figure:
@@ -65,13 +63,8 @@ def _empty(height: float, across: str, up: str) -> tuple[Figure, Axes]:
     axes = figure.add_subplot()
     axes.set_xlabel(across, color=INK)
     axes.set_ylabel(up, color=INK)
-    axes.grid(color=GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
     axes.tick_params(colors=MUTED)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(MUTED)
+    frame(axes, MUTED)
     return figure, axes
 
 

@@ -54,8 +54,8 @@ def count(value: float) -> str:
 
 
 def decimal(value: float, places: int) -> str:
-    """A number with so many decimal places."""
-    return f"{value:,.{places}f}".replace("-", MINUS)
+    """A number with so many decimal places; what rounds to 0 has no sign."""
+    return f"{value:z,.{places}f}".replace("-", MINUS)
 
 
 def percent(share: float, places: int = 1) -> str:

@@ -166,14 +166,19 @@ def _canvas(height: float, right: float) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(WIDTH, height))
     figure.subplots_adjust(left=0.115, right=right, top=0.92, bottom=0.125)
     axes = figure.add_subplot()
+    frame(axes, INK)
+    axes.tick_params(colors=INK, labelsize=9.5)
+    return figure, axes
+
+
+def frame(axes: Axes, hue: str) -> None:
+    """A faint grid behind the curves, and lines at the left and below."""
     axes.grid(color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
-        axes.spines[side].set_color(INK)
-    axes.tick_params(colors=INK, labelsize=9.5)
-    return figure, axes
+        axes.spines[side].set_color(hue)
 
 
 def _words(axes: Axes, across: str, up: str, heading: str) -> None:

@@ -7,15 +7,13 @@ results.differences()      # paired: run by run on the same seeds
 from __future__ import annotations
 
 import html
-import importlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from ..errors import DiscreetError
 from .labels import labelled, settings_columns
-from .record import Record, finite, spread
+from .record import Record, Tidy, finite, spread
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +27,7 @@ R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True, eq=False)
-class Collection(Sequence[R], Generic[R]):
+class Collection(Tidy, Sequence[R], Generic[R]):
     """Results of several rows, on one problem or several; distinct rows have distinct labels."""
 
     results: tuple[R, ...]
@@ -124,33 +122,6 @@ class Collection(Sequence[R], Generic[R]):
                 "error": finite(math.nan if few else spread(paired) / math.sqrt(len(paired))),
                 "runs": len(paired),
             }
-
-    def table(self) -> pa.Table:
-        """Tidy columns, all settings inside."""
-        raise NotImplementedError
-
-    def to_arrow(self) -> pa.Table:
-        """The tidy columns as an Arrow table."""
-        return self.table()
-
-    def to_pandas(self) -> Any:
-        """The tidy columns as a pandas data frame."""
-        needed("pandas")
-        return self.table().to_pandas()
-
-    def to_polars(self) -> Any:
-        """The tidy columns as a polars data frame."""
-        return needed("polars").from_arrow(self.table())
-
-
-def needed(library: str) -> Any:
-    """A library that discreet itself does without."""
-    try:
-        return importlib.import_module(library)
-    except ImportError:
-        raise DiscreetError(
-            f"{library} is not installed; install it, or use to_arrow(), which needs nothing more"
-        ) from None
 
 
 def settings_arrays(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from ..errors import DiscreetError
 from ..privacy.guarantees import Guarantee, guarantee_from_dict
 from .labels import problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import pyarrow as pa
 
     from ..types import Floats, Ints
 
@@ -18,8 +22,39 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Those that summaries state."""
 
 
+class Tidy:
+    """What has tidy columns, for any library of tables."""
+
+    def table(self) -> pa.Table:
+        """The columns, all settings inside."""
+        raise NotImplementedError
+
+    def to_arrow(self) -> pa.Table:
+        """The tidy columns as an Arrow table."""
+        return self.table()
+
+    def to_pandas(self) -> Any:
+        """The tidy columns as a pandas data frame."""
+        needed("pandas")
+        return self.table().to_pandas()
+
+    def to_polars(self) -> Any:
+        """The tidy columns as a polars data frame."""
+        return needed("polars").from_arrow(self.table())
+
+
+def needed(library: str) -> Any:
+    """A library that discreet itself does without."""
+    try:
+        return importlib.import_module(library)
+    except ImportError:
+        raise DiscreetError(
+            f"{library} is not installed; install it, or use to_arrow(), which needs nothing more"
+        ) from None
+
+
 @dataclass(frozen=True, eq=False)
-class Record:
+class Record(Tidy):
     """The runs of one row on one law, with all settings; `run` numbers those that were finished."""
 
     policy: dict[str, Any]

@@ -148,18 +148,6 @@ class Result(Record):
         """Tidy columns: policy, its settings, run, t, regret, pulls_0, pulls_1, …"""
         return Comparison((self,)).table()
 
-    def to_arrow(self) -> pa.Table:
-        """The tidy columns as an Arrow table."""
-        return self.table()
-
-    def to_pandas(self) -> Any:
-        """The tidy columns as a pandas data frame."""
-        return Comparison((self,)).to_pandas()
-
-    def to_polars(self) -> Any:
-        """The tidy columns as a polars data frame."""
-        return Comparison((self,)).to_polars()
-
     def save(self, path: str | Path) -> Path:
         """Write a Parquet file with all settings and the version inside."""
         return Comparison((self,)).save(path)

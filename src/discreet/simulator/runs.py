@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeVar, Unpa
 
 from ..arms.base import Law
 from ..arms.delayed import Delayed
-from ..checks import MOST_RUNS, count
+from ..checks import MOST_RUNS, check_flag, count
 from ..compiled import kinds_of, machine_code
 from ..errors import InvalidArgument
 from ..policies import CATALOGUE, Policy
@@ -36,7 +36,6 @@ from .work import (
     Place,
     Player,
     RegretWork,
-    check_flag,
     check_room,
     check_threads,
     entropy_of,
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 
     from ..arms.bernoulli import Bernoulli
     from ..types import Ints
-    from .calendar import Delay, Drift, TrialResult
+    from .calendar import TrialResult
     from .calendar.setting import Late, OnCalendar
 
 DECISIONS = 100_000
@@ -85,15 +84,6 @@ class Size(Runs):
     horizon: float
 
 
-class Trials(TypedDict):
-    """The size of a study on a calendar."""
-
-    horizon: float
-    runs: int
-    seed: int | None
-    threads: int | None
-
-
 class Asked(NamedTuple):
     """The size of a study, as it was asked for."""
 
@@ -106,36 +96,12 @@ class Asked(NamedTuple):
 
 
 @overload
-def simulate(
-    policy: Row,
-    law: Place,
-    *,
-    horizon: float,
-    runs: int = 100,
-    seed: int | None = None,
-    threads: int | None = None,
-    points: int = 100,
-    shuffle: bool = False,
-    progress: bool | Bar | None = None,
-) -> Result: ...
+def simulate(policy: Row, law: Place, *, shuffle: bool = ..., **size: Unpack[Size]) -> Result: ...
 @overload
 def simulate(
-    policy: Row,
-    law: Place,
-    *,
-    horizon: float,
-    runs: int = 100,
-    seed: int | None = None,
-    threads: int | None = None,
-    arrivals: float,
-    delay: float | Delay = 0.0,
-    missing: float | Sequence[float] = 0.0,
-    default: float | str = "estimate",
-    drift: Drift | None = None,
-    window: int = 1,
-    share: float | Sequence[float] = 0.0,
-    trend: bool = False,
-) -> TrialResult: ...
+    policy: Row, law: Place, *, horizon: float, runs: int = ..., seed: int | None = ...,
+    threads: int | None = ..., arrivals: float, **late: Unpack[Late],
+) -> TrialResult: ...  # fmt: skip
 def simulate(
     policy: Row,
     law: Place,
@@ -173,10 +139,8 @@ def simulate(
             raise InvalidArgument(
                 "shuffle", "be False with arrivals", shuffle, "arms run side by side: leave it out"
             )
-        return _on_calendar(
-            policy, law, {"arrivals": arrivals, **late}, horizon=horizon, runs=runs, seed=seed,
-            threads=threads,
-        )  # fmt: skip
+        trials = _on_calendar(policy, law, {"arrivals": arrivals, **late})
+        return trials(horizon=horizon, runs=runs, seed=seed, threads=threads)
     if late:
         _known(late)
         raise InvalidArgument(
@@ -191,7 +155,8 @@ def simulate(
 LATE = ("delay", "missing", "default", "drift", "window", "share", "trend")
 
 
-def _on_calendar(policy: Row, law: Place, late: OnCalendar, **size: Unpack[Trials]) -> TrialResult:
+def _on_calendar(policy: Row, law: Place, late: OnCalendar) -> Callable[..., TrialResult]:
+    """The trials, but for their size."""
     from .calendar import calendar, simulate_trials
 
     _known(late)
@@ -205,7 +170,7 @@ def _on_calendar(policy: Row, law: Place, late: OnCalendar, **size: Unpack[Trial
         fix="use for example discreet.policy(\"dp-imed\", epsilon=1.0)",
     )  # fmt: skip
     coins = cast("Bernoulli", law)  # others are refused
-    return simulate_trials(row, coins, calendar(getattr(law, "arms", 1), **late), **size)
+    return partial(simulate_trials, row, coins, calendar(getattr(law, "arms", 1), **late))
 
 
 def _known(late: Iterable[str]) -> None:

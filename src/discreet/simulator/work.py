@@ -240,13 +240,6 @@ def check_room(runs: int, points: int, arms: int) -> None:
         )  # fmt: skip
 
 
-def check_flag(name: str, value: object) -> bool:
-    """True or False."""
-    if not isinstance(value, bool):
-        raise InvalidArgument(name, "be True or False", value, f"use {name}=True")
-    return value
-
-
 def check_threads(threads: int | None) -> int:
     """How many threads; default: all cores."""
     return available_cores() if threads is None else count("threads", threads, most=MOST_THREADS)

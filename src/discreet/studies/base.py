@@ -8,7 +8,7 @@ A figure is a frozen object of a subclass of `Figure` that says three things: wh
 >>> [finding.verdict for finding in done.findings]            # doctest: +SKIP
 [<Verdict.REPRODUCED: 'reproduced'>, ...]
 
-To add one: `studies/<study>/figure<number>.py` with a `FIGURE`, named in the `FIGURES` of
+To add one: `studies/<study>/figure<number>.py` with a `FIGURE`, named in the `STUDY` of
 `studies/<study>/__init__.py`; a new study is one more line in `studies/registry.py`.
 """
 
@@ -53,6 +53,13 @@ class Verdict(StrEnum):
     """the direction is as published, but not the size, or not in every setting"""
     NOT_REPRODUCED = "not reproduced"
     """our runs contradict the statement, a reversed order among them, or cannot tell"""
+
+    @classmethod
+    def of(cls, holds: bool, partly: bool = False) -> Verdict:
+        """Reproduced if the statement holds; if it does not, whether a part of it does decides."""
+        if holds:
+            return cls.REPRODUCED
+        return cls.DIFFERS if partly else cls.NOT_REPRODUCED
 
 
 class Mark(StrEnum):

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 def in_how_many(holds: Iterable[bool]) -> Verdict:
     """A statement about several settings: reproduced in all, some, none of them."""
     found = list(holds)
-    if all(found):
-        return Verdict.REPRODUCED
-    return Verdict.DIFFERS if any(found) else Verdict.NOT_REPRODUCED
+    return Verdict.of(all(found), any(found))
 
 
 def within(measure: Measure, published: float, tolerance: float) -> bool:

@@ -53,34 +53,30 @@ WIDEST = 5
 
 def write_gallery(folder: str | Path, docs: str | Path = "docs") -> Path:
     """Write gallery.md and its pictures; nothing is written if the results are not whole."""
-    docs = Path(docs)
     found = list(findings_in(folder))
     if not found:
         raise InvalidArgument(
             "folder", "hold reproduced figures", str(folder),
             "run discreet reproduce all --output FOLDER first",
         )  # fmt: skip
-    page = gallery_page([entry for _, entry in found])
+    return _written(gallery_page([entry for _, entry in found]), found, Path(docs))
+
+
+def update_gallery(folder: str | Path, docs: str | Path = "docs") -> Path:
+    """Write anew what the gallery says of the figures in a folder; the others stay as they are."""
+    found = list(findings_in(folder))
+    page = (Path(docs) / "gallery.md").read_text(encoding="utf-8")
+    return _written(updated_page(page, [entry for _, entry in found]), found, Path(docs))
+
+
+def _written(page: str, found: Sequence[tuple[Path, Findings]], docs: Path) -> Path:
+    """The page and the pictures of figures, once all of them could be read."""
     pictures = {_picture_name(entry): small_png(place / PNG) for place, entry in found}
     (docs / "gallery").mkdir(parents=True, exist_ok=True)
     for name, data in pictures.items():
         with written_whole(docs / "gallery" / name) as temporary:
             temporary.write_bytes(data)
     target = docs / "gallery.md"
-    with written_whole(target) as temporary:
-        temporary.write_text(page, encoding="utf-8")
-    return target
-
-
-def update_gallery(folder: str | Path, docs: str | Path = "docs") -> Path:
-    """Write anew what the gallery says of the figures in a folder; the others stay as they are."""
-    target = Path(docs) / "gallery.md"
-    found = list(findings_in(folder))
-    page = updated_page(target.read_text(encoding="utf-8"), [entry for _, entry in found])
-    pictures = {_picture_name(entry): small_png(place / PNG) for place, entry in found}
-    for name, data in pictures.items():
-        with written_whole(Path(docs) / "gallery" / name) as temporary:
-            temporary.write_bytes(data)
     with written_whole(target) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return target

@@ -65,6 +65,14 @@ def draw_regret(
     dress(axes, panel.setting, "rounds t", "regret", legend=legend)
 
 
+def draw_panels(panels: Sequence[Panel], columns: int = 2, **look: Any) -> Picture:
+    """A picture of several panels, each drawn by `draw_regret`."""
+    picture, all_axes = canvas(len(panels), columns)
+    for axes, panel in zip(all_axes, panels, strict=True):
+        draw_regret(axes, panel, **look)
+    return picture
+
+
 def draw_measures(
     axes: Axes, xs: Sequence[float], measures: Sequence[Measure], label: str, hue: str
 ) -> None:

@@ -26,6 +26,12 @@ class Study:
     figures: tuple[Figure, ...]
 
 
+def collected(package: str, title: str, *modules: str) -> Study:
+    """The study of a package, of whose modules each has a `FIGURE`."""
+    figures = (importlib.import_module(f".{name}", package).FIGURE for name in modules)
+    return Study(package.rpartition(".")[2], title, tuple(figures))
+
+
 def study(key: str) -> Study:
     """A study by its key."""
     spelled = str(key).strip().lower()

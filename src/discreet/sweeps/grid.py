@@ -154,9 +154,11 @@ def cells_of(
                 cells.append(Cell(one, problem, name, limit))
             continue
         if not horizons or risks != (None,):
-            given, rule = ("risk", "be left out") if horizons else ("horizon", "be given")
+            given, rule, value = "horizon", "be given", None
+            if horizons:
+                given, rule, value = "risk", "be left out", list(risks)
             raise InvalidArgument(
-                given, f"{rule} for {row.name}, which runs to a horizon", list(risks),
+                given, f"{rule} for {row.name}, which runs to a horizon", value,
                 "name identifying rows, or use horizon=[1e6]",
             )  # fmt: skip
         fitting: Any = row

@@ -23,13 +23,13 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 
-from ..checks import MOST_RUNS, count
+from ..checks import MOST_RUNS, check_flag, count
 from ..errors import DamagedFile, InvalidArgument
 from ..identify.results import Identifications, IdentifyResult
 from ..identify.runs import MAX_SAMPLES
 from ..progress import Bar
 from ..simulator.results import Comparison, Result
-from ..simulator.work import check_flag, check_room, check_threads, entropy_of
+from ..simulator.work import check_room, check_threads, entropy_of
 from .grid import Cell, Policies, Problems, built, cells_of, labelled, values_of
 from .pieces import Outcome, Piece, Played, check_lasting, joined, read, timeless, write
 from .pool import check_executor, run

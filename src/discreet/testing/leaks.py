@@ -20,7 +20,7 @@ from .case import SEED, Case, generator
 DRAWS = 20_000
 """Noisy numbers that are drawn for each of two neighbours."""
 FALSE_ALARM = 1e-7
-"""Chance that "worth its budget" fails one sound release; Bonferroni over its comparisons."""
+"""Probability that "worth its budget" fails one sound release; Bonferroni over its comparisons."""
 
 
 def check_noisy_first(row: Policy, case: Case) -> None:

@@ -10,7 +10,7 @@ from .case import SEED, Case
 from .walk import Walk
 
 if TYPE_CHECKING:
-    from ..types import Ints
+    from ..simulator import Result
 
 
 def check_compiled(row: Policy, case: Case) -> None:
@@ -27,40 +27,26 @@ def check_compiled(row: Policy, case: Case) -> None:
 
 def check_seeded(row: Policy, case: Case) -> None:
     """The same seed twice."""
-    from ..simulator import simulate
-
-    def pulls() -> Ints:
-        result = simulate(
-            row, case.law(), horizon=case.horizon, runs=4, seed=SEED, threads=1, progress=False
-        )
-        return result.pulls
-
-    if not (pulls() == pulls()).all():
+    once, again = (_result(row, case, runs=4, threads=1).pulls for _ in range(2))
+    if not (once == again).all():
         raise AssertionError("one seed gave two results: draw from the generator that is passed in")
 
 
 def check_threads(row: Policy, case: Case) -> None:
     """Eight runs in 1, 2 and 4 threads."""
+    single = _result(row, case, runs=8, threads=1)
+    for threads in (2, 4):
+        result = _result(row, case, runs=8, threads=threads)
+        if not ((result.pulls == single.pulls).all() and (result.regret == single.regret).all()):
+            raise AssertionError(f"1 and {threads} threads gave different numbers for one seed")
+
+
+def _result(row: Policy, case: Case, runs: int, threads: int) -> Result:
     from ..simulator import simulate
 
-    results = [
-        simulate(
-            row,
-            case.law(),
-            horizon=case.horizon,
-            runs=8,
-            seed=SEED,
-            threads=threads,
-            progress=False,
-        )
-        for threads in (1, 2, 4)
-    ]
-    for result, threads in zip(results[1:], (2, 4), strict=True):
-        same = (result.pulls == results[0].pulls).all() and (
-            result.regret == results[0].regret
-        ).all()
-        if not same:
-            raise AssertionError(f"1 and {threads} threads gave different numbers for one seed")
+    return simulate(
+        row, case.law(), horizon=case.horizon, runs=runs, seed=SEED, threads=threads, progress=False
+    )
 
 
 def check_saved_state(row: Policy, case: Case) -> None:

@@ -104,7 +104,7 @@ def choose(
     one_of("goal", goal, "regret", "identify")
     if not isinstance(budget, Budget):
         raise UnsupportedBudget("budget", "be a Budget", budget, "use for example Pure(1.0)")
-    size = None if participants is None else horizon_of(participants)
+    size = None if participants is None else horizon_of(participants, argument="participants")
     if goal == "identify":
         local = trust == "none"
         reason = "it needs the fewest participants of the rows that name the best arm at a risk"
@@ -138,12 +138,12 @@ def least_noise(budget: Budget) -> tuple[str, str]:
     laplace, gaussian = sds.values()
     said = (
         f"each outcome is in one release, so nothing is composed: under {budget} a sum of outcomes "
-        f"has Laplace noise of standard deviation {shown3(laplace)} or Gaussian noise of "
-        f"{shown3(gaussian)}"
+        f"has Laplace noise of standard deviation {laplace:.3g} or Gaussian noise of "
+        f"{gaussian:.3g}"
     )
     if isinstance(budget, Approximate):
         turn = turning_delta(budget.epsilon)
-        where = f"above {shown3(turn)}" if turn is not None else f"at no δ up to {LARGEST_DELTA:g}"
+        where = f"above {turn:.3g}" if turn is not None else f"at no δ up to {LARGEST_DELTA:g}"
         said += f"; at this ε Gaussian noise is less for δ {where}"
     return best, said
 
@@ -184,8 +184,3 @@ def contexts_pay(contexts: str, participants: int | None, budget: Budget) -> tup
             "public groups take one copy of the row per group (discreet.Strata)"
         )
     return True, f"{contexts} features are used: {measured}"
-
-
-def shown3(value: float) -> str:
-    """Three digits."""
-    return f"{value:.3g}"

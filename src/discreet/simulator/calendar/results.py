@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from ...errors import InvalidArgument
@@ -25,7 +25,7 @@ class Figure:
 
     def to_dict(self) -> dict[str, float]:
         """JSON-ready."""
-        return {"mean": self.mean, "error": self.error, "low": self.low, "high": self.high}
+        return asdict(self)
 
 
 class Probability(float):
@@ -80,7 +80,7 @@ class TrialResult:
     days: Floats
     """From the first day to the last release."""
     named: Ints
-    """The arm with the largest released mean at the end."""
+    """The arm with the largest released mean at the end; -1 if nothing was released."""
     used: Floats
     """Share of participants whose outcomes entered a release."""
 
@@ -118,7 +118,8 @@ class TrialResult:
     @property
     def best_named(self) -> Probability:
         """Share of trials that end with a best arm on top."""
-        return Probability.of(int((self.gaps[self.named] == 0.0).sum()), self.runs)
+        best = (self.named >= 0) & (self.gaps[self.named] == 0.0)
+        return Probability.of(int(best.sum()), self.runs)
 
     def widths(self, risk: float = 0.05) -> tuple[float, ...]:
         """Mean widths of intervals that hold for all arms and looks together with 1 - risk, for a

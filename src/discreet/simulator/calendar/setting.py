@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
-from ...checks import amount, count, number, numbers, one_of, positive
+from ...checks import amount, check_flag, count, number, numbers, one_of, positive
 from ...errors import InvalidArgument
 
 LAWS = ("fixed", "uniform", "exponential")
@@ -152,11 +152,13 @@ def calendar(
     rate = positive("arrivals", arrivals, "say how many participants come a day")
     late = delay if isinstance(delay, Delay) else Delay(number("delay", delay, fix="use delay=14"))
     fix = "say which share never answers: one number, or one per arm"
-    shares = numbers("missing", missing, low=0.0, high=1.0, fix=fix)
-    if len(shares) not in (1, arms):
-        raise InvalidArgument("missing", f"have 1 or {arms} entries", list(shares), fix)
+    shares = _shares("missing", missing, arms, fix)
     if max(shares) >= 1.0:
         raise InvalidArgument("missing", "be below 1", max(shares), fix)
+    fix = "say which share every arm has at least: one number, or one per arm"
+    least = _shares("share", share, arms, fix)
+    if sum(least) > 1.0 + 1e-12:
+        raise InvalidArgument("share", "sum to at most 1", sum(least), fix)
     if late.in_time == 0.0:
         raise InvalidArgument(
             "delay", "let answers come by the deadline", late, "shorten the mean delay"
@@ -168,18 +170,16 @@ def calendar(
     if drift is not None and not isinstance(drift, Drift):
         raise InvalidArgument("drift", "be a Drift", drift, 'use Drift("linear", 0.1)')
     return Calendar(
-        rate, late, shares * (arms // len(shares)), counted,
-        None if drift is None or drift.kind == "none" else drift,
-        count("window", window, fix="use window=1", most=10**6), _least(share, arms), bool(trend),
+        rate, late, shares, counted, None if drift is None or drift.kind == "none" else drift,
+        count("window", window, fix="use window=1", most=10**6), least, check_flag("trend", trend),
     )  # fmt: skip
 
 
-def _least(share: float | Sequence[float], arms: int) -> tuple[float, ...]:
-    fix = "say which share every arm has at least: one number, or one per arm"
-    given = numbers("share", share, low=0.0, high=1.0, fix=fix)
-    if len(given) not in (1, arms):
-        raise InvalidArgument("share", f"have 1 or {arms} entries", list(given), fix)
-    shares = given * (arms // len(given))
-    if sum(shares) > 1.0 + 1e-12:
-        raise InvalidArgument("share", "sum to at most 1", sum(shares), fix)
-    return shares
+def _shares(
+    argument: str, given: float | Sequence[float], arms: int, fix: str
+) -> tuple[float, ...]:
+    """One share per arm; a single one is that of all."""
+    shares = numbers(argument, given, low=0.0, high=1.0, fix=fix)
+    if len(shares) not in (1, arms):
+        raise InvalidArgument(argument, f"have 1 or {arms} entries", list(shares), fix)
+    return shares * (arms // len(shares))

@@ -1,10 +1,8 @@
 """Azize & Basu (2022): regret of ε-private policies that double and forget."""
 
-from ..registry import Study
-from . import figure2, figure3, figure4, figure5, figure6, figure7, figure8
+from ..registry import collected
 
-STUDY = Study(
-    "azize2022",
-    "Azize & Basu (2022), When Privacy Meets Partial Information",
-    tuple(m.FIGURE for m in (figure2, figure3, figure4, figure5, figure6, figure7, figure8)),
-)
+STUDY = collected(
+    __name__, "Azize & Basu (2022), When Privacy Meets Partial Information",
+    "figure2", "figure3", "figure4", "figure5", "figure6", "figure7", "figure8",
+)  # fmt: skip

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..base import Figure, Finding, Lab, Panel, Size, Statement, Verdict
 from ..excerpts import in_how_many
 from ..measures import Measure, clearly_above, final_regret, mean_of, ratio
-from ..pictures import canvas, draw_regret, shared_legend
+from ..pictures import draw_panels, shared_legend
 from .instances import (
     ADAP_KLUCB,
     ADAP_UCB,
@@ -50,10 +50,8 @@ class Environment(Figure):
         ]
 
     def draw(self, panels: Sequence[Panel]) -> Picture:
-        picture, all_axes = canvas(len(panels))
-        for axes, panel in zip(all_axes, panels, strict=True):
-            draw_regret(axes, panel, legend=False)
-        shared_legend(picture, all_axes[0])
+        picture = draw_panels(panels, legend=False)
+        shared_legend(picture, picture.axes[0])
         return picture
 
     def judge(self, panels: Sequence[Panel]) -> list[Finding]:
@@ -141,15 +139,11 @@ class Environment(Figure):
         high = max(regrets.values(), key=lambda measure: measure.value)
         low = min(regrets.values(), key=lambda measure: measure.value)
         spread = ratio(high, low)
-        if spread.value <= SAME:
-            verdict = Verdict.REPRODUCED
-        else:
-            verdict = Verdict.DIFFERS if spread.value <= NEARLY else Verdict.NOT_REPRODUCED
         return Finding(
             Statement(
                 "DP-SE has the same regret at all ε (here: within 10 %)", self._where("Dependence")
             ),
-            verdict,
+            Verdict.of(spread.value <= SAME, spread.value <= NEARLY),
             {f"{budget}: regret": measure for budget, measure in regrets.items()}
             | {"largest / smallest": spread},
             "Its epochs take max{32 log(·)/4^-e, 8 log(·)/(ε 2^-e)} pulls: ε matters only while "
@@ -166,16 +160,12 @@ class Environment(Figure):
         }
         committed = shares[DP_SE].value == 0.0
         explores = clearly_above(shares[DP_UCB_TIGHT], Measure(0.0))
-        if committed and explores:
-            verdict = Verdict.REPRODUCED
-        else:
-            verdict = Verdict.DIFFERS if committed or explores else Verdict.NOT_REPRODUCED
         return Finding(
             Statement(
                 "DP-SE commits to one arm at some step, DP-UCB explores to the end",
                 self._where("Shapes"),
             ),
-            verdict,
+            in_how_many([committed, explores]),
             {f"{_budget(last)}: share of {k}'s regret after T/2": v for k, v in shares.items()},
             "A policy that has committed to the best arm has no more regret; AdaP-KLUCB is shown "
             "beside them."

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..base import Figure, Finding, Lab, Panel, Size, Statement, Verdict
 from ..measures import Measure, ascending, clearly_above, final_regret, mean_of, ratio
-from ..pictures import canvas, draw_regret
+from ..pictures import draw_panels
 from .instances import (
     ADAP_KLUCB,
     ADAP_UCB,
@@ -46,9 +46,7 @@ class FourAlgorithms(Figure):
         return [lab.compare("C2, ε = 1", curves, law, epsilon=EPSILON)]
 
     def draw(self, panels: Sequence[Panel]) -> Picture:
-        picture, (axes,) = canvas(1)
-        draw_regret(axes, panels[0])
-        return picture
+        return draw_panels(panels)
 
     def judge(self, panels: Sequence[Panel]) -> list[Finding]:
         return [self._order(panels[0]), self._tenfold(panels[0])]
@@ -59,10 +57,7 @@ class FourAlgorithms(Figure):
         others = [found[label] for label in COMPETITORS]
         after = all(clearly_above(other, second) for other in others)
         lowest = all(clearly_above(other, best) for other in others)
-        if after and ascending([best, second]):
-            verdict = Verdict.REPRODUCED
-        else:
-            verdict = Verdict.DIFFERS if after and lowest else Verdict.NOT_REPRODUCED
+        verdict = Verdict.of(after and ascending([best, second]), after and lowest)
         return Finding(
             Statement("AdaP-KLUCB has the lowest regret, AdaP-UCB the second lowest", self.where),
             verdict,
@@ -78,13 +73,6 @@ class FourAlgorithms(Figure):
                 measured[f"{label} / {ours}"] = found
         reached = {name: found.value >= PUBLISHED_RATIO for name, found in measured.items()}
         above = all(clearly_above(found, Measure(1.0)) for found in measured.values())
-        verdict = (
-            Verdict.REPRODUCED
-            if all(reached.values())
-            else Verdict.DIFFERS
-            if above
-            else Verdict.NOT_REPRODUCED
-        )
         largest, t = largest_ratio(panel[DP_SE], panel[ADAP_KLUCB])
         measured |= {
             f"largest {DP_SE} / {ADAP_KLUCB} after t = 1000": largest,
@@ -96,7 +84,7 @@ class FourAlgorithms(Figure):
                 "no other number)",
                 self.where,
             ),
-            verdict,
+            Verdict.of(all(reached.values()), above),
             measured,
             _why_tenfold(reached),
         )

@@ -78,7 +78,7 @@ class PrivacyRegimes(Figure):
         falls = clearly_above(fall, Measure(STEADY))
         return Finding(
             Statement(f"below ε = {CHANGE} the regret depends on ε", self.where),
-            Verdict.REPRODUCED if falls else Verdict.NOT_REPRODUCED,
+            Verdict.of(falls),
             {
                 f"regret at ε = {low:g}": regrets[low],
                 f"regret at ε = {change:g}": regrets[change],
@@ -93,15 +93,11 @@ class PrivacyRegimes(Figure):
         last = EPSILONS[-1]
         fall = ratio(regrets[CHANGE], regrets[last])
         printed = {e: m for e, m in regrets.items() if CHANGE <= e <= last}
-        if fall.value <= STEADY:
-            verdict = Verdict.REPRODUCED
-        else:
-            verdict = Verdict.DIFFERS if fall.value <= DOUBLED else Verdict.NOT_REPRODUCED
         settled = settles_at(regrets)
         bound = bounds_part()
         return Finding(
             Statement(f"above ε = {CHANGE} the regret does not depend on ε", self.where),
-            verdict,
+            Verdict.of(fall.value <= STEADY, fall.value <= DOUBLED),
             {
                 f"regret at ε = {CHANGE:g}": regrets[CHANGE],
                 f"regret at ε = {last:g}": regrets[last],

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..base import Figure, Finding, Lab, Panel, Size, Statement
 from ..excerpts import in_how_many
 from ..measures import Measure, clearly_above, final_regret, ratio
-from ..pictures import canvas, draw_regret
+from ..pictures import draw_panels
 from .instances import ADAP_KLUCB, ADAP_UCB, ALPHA, INSTANCES, ORDER_NOTE, bernoulli
 
 if TYPE_CHECKING:
@@ -37,9 +37,7 @@ class ChoiceOfAlpha(Figure):
         return [lab.compare("C1, ε = 1", curves, bernoulli(INSTANCES["C1"]), epsilon=1.0)]
 
     def draw(self, panels: Sequence[Panel]) -> Picture:
-        picture, (axes,) = canvas(1)
-        draw_regret(axes, panels[0])
-        return picture
+        return draw_panels(panels)
 
     def judge(self, panels: Sequence[Panel]) -> list[Finding]:
         (panel,) = panels

@@ -23,7 +23,7 @@ from ..excerpts import (
     within,
 )
 from ..measures import Measure, ascending, final_regret, mean_of, ratio
-from ..pictures import canvas, draw_regret
+from ..pictures import draw_panels
 from .setting import (
     BERNOULLI,
     EPSILONS,
@@ -90,10 +90,7 @@ class LocalPrivacy(Figure):
         ):
             chosen = {UCB: curves[UCB]} | {f"ε = {e:g}": curves[at(label, e)] for e in EPSILONS}
             shown.append(excerpt(f"({letter}) {label}, {arms}", chosen, until))
-        picture, all_axes = canvas(len(shown))
-        for axes, panel in zip(all_axes, shown, strict=True):
-            draw_regret(axes, panel, since=100)
-        return picture
+        return draw_panels(shown, since=100)
 
     def judge(self, panels: Sequence[Panel]) -> list[Finding]:
         bits, mixed = by_label(panels[:2]), by_label(panels[2:])
@@ -116,7 +113,7 @@ def _order(curves: dict[str, Result]) -> Finding:
         Statement(
             "at ε = 2 LDP-UCB-B is above UCB1 and below LDP-UCB-L", "section 4, figure 1 (a)"
         ),
-        Verdict.REPRODUCED if ascending(list(regrets.values())) else Verdict.NOT_REPRODUCED,
+        Verdict.of(ascending(list(regrets.values()))),
         {f"regret of {label}": measure for label, measure in regrets.items()},
         "Mean regret at the horizon; an order counts from two standard errors on.",
     )
@@ -126,7 +123,6 @@ def _ratio(curves: dict[str, Result], label: str) -> Finding:
     published, base, private = PUBLISHED[label], curves[UCB], curves[at(label, LOW)]
     found = ratio(final_regret(private), final_regret(base))
     t, (there,) = nearest_round([private], base, [published])
-    met = within(found, published, NEAR)
     bound = BOUNDS[label](LOW)
     return Finding(
         Statement(
@@ -134,11 +130,7 @@ def _ratio(curves: dict[str, Result], label: str) -> Finding:
             "printed)",
             "section 4, figure 1 (a)",
         ),
-        Verdict.REPRODUCED
-        if met
-        else Verdict.DIFFERS
-        if within(there, published, NEAR)
-        else Verdict.NOT_REPRODUCED,
+        Verdict.of(within(found, published, NEAR), within(there, published, NEAR)),
         {
             f"ratio at T = {base.horizon:.3g}": found,
             "nearest to the published ratio": there,

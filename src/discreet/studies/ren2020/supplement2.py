@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..base import Figure, Finding, Lab, Mark, Panel, Size, Statement, Verdict
 from ..excerpts import by_label, excerpt, nearest_round, regret_near, within
 from ..measures import Measure, ascending, final_regret, ratio
-from ..pictures import canvas, draw_regret
+from ..pictures import draw_panels
 from .setting import (
     EPSILONS,
     SIGMOID_BERNOULLI,
@@ -69,10 +69,7 @@ class GaussianArms(Figure):
             chosen = {SIGMOID_UCB: curves[SIGMOID_UCB]}
             chosen |= {f"ε = {e:g}": curves[at(label, e)] for e in EPSILONS}
             shown.append(excerpt(f"({letter}) {label}", chosen, until))
-        picture, all_axes = canvas(len(shown), columns=3)
-        for axes, panel in zip(all_axes, shown, strict=True):
-            draw_regret(axes, panel, since=100)
-        return picture
+        return draw_panels(shown, columns=3, since=100)
 
     def judge(self, panels: Sequence[Panel]) -> list[Finding]:
         curves = by_label(panels)
@@ -94,7 +91,7 @@ def _order(curves: dict[str, Result]) -> Finding:
             "at ε = 0.5 LDP-UCB-BS is above UCB1 and below LDP-UCB-LS",
             "appendix B, figure 2 (a): the ratios 10 and 15",
         ),
-        Verdict.REPRODUCED if ascending(list(regrets.values())) else Verdict.NOT_REPRODUCED,
+        Verdict.of(ascending(list(regrets.values()))),
         {f"regret of {label}": measure for label, measure in regrets.items()},
         "Mean regret at the horizon, in the means of the Gaussian rewards.",
     )
@@ -118,17 +115,13 @@ def _ratios(curves: dict[str, Result]) -> Finding:
             f"{label}: ratio where both are nearest": joint,
             f"{label}: published ratio reached at t": Measure(alone),
         }
-    if together:
-        verdict = Verdict.REPRODUCED
-    else:
-        verdict = Verdict.DIFFERS if all(single) else Verdict.NOT_REPRODUCED
     return Finding(
         Statement(
             "at ε = 0.5 the regrets are 10 (BS) and 15 (LS) times that of UCB1 on sigmoids "
             "(horizon not printed)",
             "appendix B, figure 2 (a)",
         ),
-        verdict,
+        Verdict.of(together, all(single)),
         measured | {"both nearest at t": Measure(t)},
         f"The ratios still grow at T, so they name a horizon: the one where both are nearest. Met "
         f"if both are within {NEAR:.0%} at one round, which is picked to meet them.",
@@ -144,7 +137,7 @@ def _below_bound(curves: dict[str, Result], label: str) -> Finding:
             f"the ratio of {label} at ε = 0.5 stays below its bound of {bound:.0f}",
             "appendix B, figure 2 (a)",
         ),
-        Verdict.REPRODUCED if found.value <= bound else Verdict.NOT_REPRODUCED,
+        Verdict.of(found.value <= bound),
         {"ratio at the horizon": found, "published bound": Measure(bound)},
         "The bound is (1 + 4/ε)² for Laplace and ((e^ε + 1)/(e^ε - 1))² for Bernoulli responses.",
     )
@@ -154,7 +147,7 @@ def _grows(curves: dict[str, Result], label: str, part: str, until: float) -> Fi
     regrets = [regret_near(curves[at(label, epsilon)], until) for epsilon in EPSILONS]
     return Finding(
         Statement(f"the regret of {label} increases with 1/ε", f"appendix B, figure 2 ({part})"),
-        Verdict.REPRODUCED if ascending(regrets) else Verdict.NOT_REPRODUCED,
+        Verdict.of(ascending(regrets)),
         {
             f"ε = {epsilon:g}: regret at t = {until:.3g}": measure
             for epsilon, measure in zip(EPSILONS, regrets, strict=True)

@@ -81,13 +81,13 @@ class Region(Figure):
         return [
             Finding(
                 Statement("no test has errors inside the shaded region", WHERE),
-                Verdict.REPRODUCED if inside else Verdict.NOT_REPRODUCED,
+                Verdict.of(inside),
                 excess,
                 "Within four standard errors, at every level compared.",
             ),
             Finding(
                 Statement("the region is tight: its corner is reached", WHERE),
-                Verdict.REPRODUCED if touches else Verdict.NOT_REPRODUCED,
+                Verdict.of(touches),
                 {"power at the corner": reached, "boundary": Measure(bound)},
                 f"At false alarms (1-δ)/(1+e^ε) = {corner:.4g}, within four standard errors.",
             ),

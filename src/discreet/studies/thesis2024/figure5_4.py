@@ -15,34 +15,21 @@ from typing import TYPE_CHECKING
 
 from ..azize2022.instances import INSTANCES, ORDER_NOTE, bernoulli
 from ..base import Figure, Finding, Lab, Panel, Size, Statement, Verdict
-from ..measures import (
-    CLEAR,
-    Measure,
-    clearly_above,
-    difference,
-    final_regret,
-    ratio,
-    regret_at,
-    smallest_seen,
-)
+from ..measures import CLEAR, Measure, clearly_above, final_regret, smallest_seen
 from ..pictures import canvas, colours, draw_measures, dress
+from .price import SMALL, TWIN, extra_regret, label, price_at, price_curve
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
     from ...policies import Policy
-    from ...simulator import Result
-    from ...types import Floats
 
-TWIN = "not private"
 BUDGETS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0, 100.0)
 SHOWN = (0.001, 0.01, 0.1, 1.0)
 """Budgets whose price is followed over time."""
 AT_HORIZON, FURTHER = "the published horizon", "longer runs"
 LONGER, MORE = 10**8, 20
 """The longer runs: how many times as long, and how many times as many."""
-SMALL = 0.1
-"""A price below this counts as near zero."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +47,7 @@ class PriceOfPrivacy(Figure):
     def draw(self, panels: Sequence[Panel]) -> Picture:
         at_horizon, further = panels
         picture, (left, right) = canvas(2)
-        extra = _extra(at_horizon)
+        extra = extra_regret(at_horizon, BUDGETS)
         draw_measures(left, list(extra), list(extra.values()), "private - not private", "#0072b2")
         left.axhline(0.0, color="#555555", linewidth=0.8)
         left.set_xscale("log")
@@ -68,12 +55,11 @@ class PriceOfPrivacy(Figure):
         left.set_ylim(bottom=-50.0)
         horizon = at_horizon[TWIN].horizon
         dress(left, f"extra regret at T = {horizon:.0e}", "ρ", "regret", legend=False)
-        for (label, hue), rho in zip(
-            colours([_label(rho) for rho in SHOWN]).items(), SHOWN, strict=True
-        ):
-            t = further[TWIN].t
-            late = t >= 100
-            right.plot(t[late], _curve(further, rho)[late], color=hue, label=label, linewidth=1.7)
+        t = further[TWIN].t
+        late = t >= 100
+        for rho, (name, hue) in zip(SHOWN, colours(list(map(label, SHOWN))).items(), strict=True):
+            price = price_curve(further, rho)[late]
+            right.plot(t[late], price, color=hue, label=name, linewidth=1.7)
         right.axhline(0.0, color="#555555", linewidth=0.8)
         right.axvline(horizon, color="#999999", linewidth=0.8)
         right.set_xscale("log")
@@ -84,21 +70,17 @@ class PriceOfPrivacy(Figure):
         return [self._free(panels[0]), self._vanishing(panels[0], panels[1])]
 
     def _free(self, panel: Panel) -> Finding:
-        extra = _extra(panel)
+        extra = extra_regret(panel, BUDGETS)
         strongest, weakest = extra[BUDGETS[0]], extra[BUDGETS[-1]]
         gone = _none(weakest)
         paid = clearly_above(strongest, Measure(0.0))
-        if gone and paid:
-            verdict = Verdict.REPRODUCED
-        else:
-            verdict = Verdict.DIFFERS if paid else Verdict.NOT_REPRODUCED
         free = _least_free(extra)
         return Finding(
             Statement(
                 "at a fixed horizon the extra regret goes to zero as ρ grows",
                 "thesis, section 5.5.2, conclusion 1, figure 5.4",
             ),
-            verdict,
+            Verdict.of(gone and paid, paid),
             {"regret without privacy": final_regret(panel[TWIN])}
             | {f"extra regret at ρ = {rho:g}": measure for rho, measure in extra.items()}
             | {
@@ -112,16 +94,12 @@ class PriceOfPrivacy(Figure):
         )
 
     def _vanishing(self, panel: Panel, further: Panel) -> Finding:
-        now = {rho: _price(panel[_label(rho)], panel[TWIN]) for rho in SHOWN}
-        last = {rho: _price(further[_label(rho)], further[TWIN]) for rho in SHOWN}
+        horizon, beyond = panel[TWIN].horizon, further[TWIN].horizon
+        now = {rho: price_at(panel, rho, horizon) for rho in SHOWN}
+        last = {rho: price_at(further, rho, beyond) for rho in SHOWN}
         peak = {rho: _peak(further, rho) for rho in SHOWN}
         near = [measure.value <= SMALL for measure in now.values()]
         falls = [clearly_above(peak[rho][0], last[rho]) for rho in SHOWN]
-        if all(near):
-            verdict = Verdict.REPRODUCED
-        else:
-            verdict = Verdict.DIFFERS if all(falls) else Verdict.NOT_REPRODUCED
-        horizon, beyond = panel[TWIN].horizon, further[TWIN].horizon
         measured: dict[str, Measure] = {}
         for rho in SHOWN:
             measured[f"ρ = {rho:g}: largest price"] = peak[rho][0]
@@ -133,7 +111,7 @@ class PriceOfPrivacy(Figure):
                 "at a fixed ρ the price of privacy goes to zero as T grows",
                 "thesis, section 5.5.2, conclusion 2, figure 5.4",
             ),
-            verdict,
+            Verdict.of(all(near), all(falls)),
             measured,
             f"Reproduced means a price of at most {SMALL} at the published horizon for every ρ "
             "shown; differs, that it falls clearly from its peak to the end of the longer runs. "
@@ -146,17 +124,8 @@ def _curves(budgets: Sequence[float]) -> dict[str, Policy]:
     from ...policies import policy
 
     return {TWIN: policy("episodic-ucb", alpha=1.0)} | {
-        _label(rho): policy("adac-ucb", rho=rho, alpha=1.0) for rho in budgets
+        label(rho): policy("adac-ucb", rho=rho, alpha=1.0) for rho in budgets
     }
-
-
-def _label(rho: float) -> str:
-    return f"ρ = {rho:g}"
-
-
-def _extra(panel: Panel) -> dict[float, Measure]:
-    twin = final_regret(panel[TWIN])
-    return {rho: difference(final_regret(panel[_label(rho)]), twin) for rho in BUDGETS}
 
 
 def _none(measure: Measure) -> bool:
@@ -174,26 +143,13 @@ def _least_free(extra: dict[float, Measure]) -> float:
     return free
 
 
-def _price(private: Result, twin: Result, t: float | None = None) -> Measure:
-    t = float(twin.t[-1]) if t is None else t
-    found = ratio(regret_at(private, t), regret_at(twin, t))
-    return Measure(found.value - 1.0, found.error)
-
-
-def _curve(panel: Panel, rho: float) -> Floats:
-    import numpy as np
-
-    # in the first round neither may have lost anything
-    return panel[_label(rho)].mean_regret / np.maximum(panel[TWIN].mean_regret, 1e-9) - 1.0
-
-
 def _peak(panel: Panel, rho: float, since: int = 100) -> tuple[Measure, float]:
     """The largest price over time, and when."""
     import numpy as np
 
     twin = panel[TWIN]
-    place = int(np.where(twin.t >= since, _curve(panel, rho), -1.0).argmax())
-    return _price(panel[_label(rho)], twin, float(twin.t[place])), float(twin.t[place])
+    place = int(np.where(twin.t >= since, price_curve(panel, rho), -1.0).argmax())
+    return price_at(panel, rho, float(twin.t[place])), float(twin.t[place])
 
 
 FIGURE = PriceOfPrivacy(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..base import Figure, Finding, Lab, Panel, Size, Statement, Verdict
+from ..excerpts import in_how_many
 from ..measures import Measure, clearly_above, ratio
 from ..pictures import canvas, colours, dress
 from .stops import DELTA, INSTANCES, TTUCB, draw_stops, identified, stopping_time, worst_error
@@ -89,18 +90,12 @@ class LocalStoppingTimes(Figure):
             ),
             Finding(
                 Statement("local privacy takes more samples than a trusted curator", SAID),
-                _verdict(above),
+                in_how_many(above),
                 {"largest error rate of CTB-TT": worst} | against,
                 f"CTB-TT against AdaP-TT, δ = {DELTA}, thresholds as printed: AdaP-TT also pays "
                 "for doubling, forgetting and a union over phases, whatever ε.",
             ),
         ]
-
-
-def _verdict(above: Sequence[bool]) -> Verdict:
-    if all(above):
-        return Verdict.REPRODUCED
-    return Verdict.DIFFERS if any(above) else Verdict.NOT_REPRODUCED
 
 
 def _price(epsilon: float) -> float:

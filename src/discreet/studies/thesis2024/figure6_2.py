@@ -202,7 +202,7 @@ def _printed(shares: dict[str, Played]) -> Finding:
     return Finding(
         Statement("Theorem 6.6 captures the power under sub-sampling: m* becomes ρm*",
                   f"{WHERE} (f)"),
-        Verdict.REPRODUCED if all(printed_fits) else Verdict.NOT_REPRODUCED,
+        Verdict.of(all(printed_fits)),
         measured,
         "A target enters the sub-sample with all of its columns or with none, so the advantage is "
         "at most ρ. The power is (1-ρ)α + ρΦ(Φ⁻¹(α) + sqrt(m*/ρ)), which "

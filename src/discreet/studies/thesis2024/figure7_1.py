@@ -68,7 +68,6 @@ class Protocol(Figure):
             abs(aucs[name].value - predicted[name].value) <= 4.0 * (aucs[name].error or 0.0) + 0.02
             for name in CANARIES
         )
-        best = CANARIES[0]
         return [
             Finding(
                 Statement(
@@ -86,9 +85,7 @@ class Protocol(Figure):
                     f"{panel.setting}",
                     WHERE,
                 ),
-                Verdict.REPRODUCED
-                if clearly_above(aucs[best], aucs[CANARIES[1]])
-                else Verdict.NOT_REPRODUCED,
+                Verdict.of(clearly_above(aucs[CANARIES[0]], aucs[CANARIES[1]])),
                 {f"AUC, {name}": aucs[name] for name in CANARIES[:2]},
                 "Points by their clipped gradients; both have at most norm c.",
             ),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..base import Figure, Finding, Lab, Panel, Size, Statement, Verdict
+from ..excerpts import in_how_many
 from ..measures import Measure, clearly_above
 from ..pictures import canvas, dress
 from .epochs import auc_of, panel_of, scores_in
@@ -116,7 +117,7 @@ class Epochs(Figure):
         }
         return Finding(
             Statement(f"the point of highest Mahalanobis score is easier to attack; {name}", WHERE),
-            _verdict(holds),
+            in_how_many(holds),
             measured,
             f"m of a batch: {shown(easy.values['leakage'])} and {shown(hard.values['leakage'])}. "
             "Predicted: Φ(κ/√2) of the centred or frozen sum, from one run.",
@@ -135,7 +136,7 @@ class Epochs(Figure):
             Statement(
                 f"the covariance attack improves on the scalar product attack; {name}", WHERE
             ),
-            _verdict(holds),
+            in_how_many(holds),
             measured,
             "Judged for the printed sum, easiest and hardest. The target is in one step of the "
             "epoch only: the likelihood ratio is then log-mean-exp, which sums fall short of. The "
@@ -147,18 +148,11 @@ class Epochs(Figure):
         found = auc_of(scores_in(easy)[PRINTED])
         return Finding(
             Statement(f"one epoch and one covariance, that of θ_0, are enough; {name}", WHERE),
-            Verdict.REPRODUCED if found.value - 0.5 >= 4.0 * (found.error or 0.0)
-            else Verdict.NOT_REPRODUCED,
+            Verdict.of(found.value - 0.5 >= 4.0 * (found.error or 0.0)),
             {"AUC of the printed sum, easiest": found},
             "Reproduced means an AUC above 1/2 by four standard errors. Means are estimated again "
             "at every step; the covariance is not.",
-        )  # fmt: skip
-
-
-def _verdict(holds: list[bool]) -> Verdict:
-    if all(holds):
-        return Verdict.REPRODUCED
-    return Verdict.DIFFERS if any(holds) else Verdict.NOT_REPRODUCED
+        )
 
 
 FIGURE = Epochs(

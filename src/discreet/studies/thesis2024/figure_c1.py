@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from ..base import Figure, Finding, Lab, Panel, Size, Statement, Verdict
 from ..measures import Measure, clearly_above, difference, final_regret, smallest_seen
-from ..pictures import canvas, draw_regret, dress
-from .linear_price import INSTANCE_SEED, compare_linear, label
+from ..pictures import draw_panels
+from .linear_price import INSTANCE_SEED, compare_linear
+from .price import label
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -45,11 +46,7 @@ class WhereToAddNoise(Figure):
         ]  # fmt: skip
 
     def draw(self, panels: Sequence[Panel]) -> Picture:
-        picture, axes = canvas(len(panels))
-        for panel, place in zip(panels, axes, strict=True):
-            draw_regret(place, panel)
-            dress(place, panel.setting, "rounds t", "regret")
-        return picture
+        return draw_panels(panels)
 
     def judge(self, panels: Sequence[Panel]) -> list[Finding]:
         pairs = {
@@ -58,10 +55,6 @@ class WhereToAddNoise(Figure):
         }
         less = [clearly_above(sums, estimate) for estimate, sums in pairs.values()]
         more = [clearly_above(estimate, sums) for estimate, sums in pairs.values()]
-        if all(less):
-            verdict = Verdict.REPRODUCED
-        else:
-            verdict = Verdict.DIFFERS if any(less) and not any(more) else Verdict.NOT_REPRODUCED
         measured: dict[str, Measure] = {}
         for setting, (estimate, sums) in pairs.items():
             seen = smallest_seen(difference(estimate, sums))
@@ -76,7 +69,7 @@ class WhereToAddNoise(Figure):
                     "noise at the estimate regrets less than noise at the sums",
                     "thesis, appendix C.3.3, figure C.1",
                 ),
-                verdict,
+                Verdict.of(all(less), any(less) and not any(more)),
                 measured,
                 "Both noises are calibrated to what they can prove: at the estimate to the largest "
                 "norm of the actions played, at the sums to a single reward. Both play phases of "

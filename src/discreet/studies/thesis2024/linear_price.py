@@ -12,39 +12,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..base import Figure, Finding, Lab, Panel, Statement, Verdict
-from ..measures import (
-    CLEAR,
-    Measure,
-    clearly_above,
-    difference,
-    final_regret,
-    ratio,
-    regret_at,
-    smallest_seen,
-)
+from ..measures import CLEAR, Measure, clearly_above, final_regret, smallest_seen
 from ..pictures import canvas, colours, draw_measures, dress
+from .price import SMALL, TWIN, extra_regret, label, price_at, price_curve
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
     from ...linear import LinearPolicy, LinearProblem
-    from ...types import Floats
 
-TWIN = "not private"
 BUDGETS = (0.01, 0.1, 1.0, 10.0, 100.0)
 PRINTED, SOUND = "as printed (promise void)", "sound"
 CLIP = 3.0
 """Rewards of the sound runs are clipped to [-3, 3]: three standard deviations."""
-SMALL = 0.1
-"""A price below this counts as near zero."""
 EARLIER = 100
 """The price at T is held against that at T/100."""
 INSTANCE_SEED = 1
-
-
-def label(rho: float) -> str:
-    """The name of a curve."""
-    return f"ρ = {rho:g}"
 
 
 def compare_linear(
@@ -86,7 +69,7 @@ class LinearPrice(Figure):
     def draw(self, panels: Sequence[Panel]) -> Picture:
         picture, (left, right) = canvas(2)
         for panel, hue in zip(panels, ("#0072b2", "#d55e00"), strict=True):
-            extra = extra_regret(panel)
+            extra = extra_regret(panel, BUDGETS)
             draw_measures(left, list(extra), list(extra.values()), panel.setting, hue)
         left.axhline(0.0, color="#555555", linewidth=0.8)
         left.set_xscale("log")
@@ -113,18 +96,17 @@ class LinearPrice(Figure):
         return [finding for panel in panels for finding in (self._free(panel), self._falls(panel))]
 
     def _free(self, panel: Panel) -> Finding:
-        extra = extra_regret(panel)
+        extra = extra_regret(panel, BUDGETS)
         twin = final_regret(panel[TWIN])
         strongest, weakest = extra[BUDGETS[0]], extra[BUDGETS[-1]]
         gone = weakest.value <= max(SMALL * twin.value, CLEAR * (weakest.error or 0.0))
         paid = clearly_above(strongest, Measure(0.0)) and clearly_above(strongest, weakest)
-        verdict = Verdict.DIFFERS if paid else Verdict.NOT_REPRODUCED
         return Finding(
             Statement(
                 f"at a fixed horizon the extra regret goes to zero as ρ grows; {panel.setting}",
                 f"thesis, section 5.5.2, conclusion 1, figure {self.number}",
             ),
-            Verdict.REPRODUCED if paid and gone else verdict,
+            Verdict.of(paid and gone, paid),
             {"regret without privacy": twin}
             | {f"extra regret at {label(rho)}": measure for rho, measure in extra.items()}
             | {
@@ -143,10 +125,6 @@ class LinearPrice(Figure):
         before = {rho: price_at(panel, rho, horizon / EARLIER) for rho in BUDGETS}
         small = all(measure.value <= SMALL for measure in now.values())
         falls = [now[rho].value <= SMALL or clearly_above(before[rho], now[rho]) for rho in BUDGETS]
-        if small:
-            verdict = Verdict.REPRODUCED
-        else:
-            verdict = Verdict.DIFFERS if all(falls) else Verdict.NOT_REPRODUCED
         measured: dict[str, Measure] = {}
         for rho in BUDGETS:
             measured[f"{label(rho)}: price at T = {horizon / EARLIER:.0e}"] = before[rho]
@@ -156,29 +134,10 @@ class LinearPrice(Figure):
                 f"at a fixed ρ the price of privacy goes to zero as T grows; {panel.setting}",
                 f"thesis, section 5.5.2, conclusion 2, figure {self.number}",
             ),
-            verdict,
+            Verdict.of(small, all(falls)),
             measured,
             f"Reproduced means a price of at most {SMALL:g} at T for every ρ; differs, that every "
             f"larger price is clearly below its value at T/{EARLIER}. A policy that has eliminated "
             "all actions but one loses nothing more, so between two such policies the price stays "
             "where it was.",
         )
-
-
-def extra_regret(panel: Panel) -> dict[float, Measure]:
-    """Private minus not private, at the horizon."""
-    twin = final_regret(panel[TWIN])
-    return {rho: difference(final_regret(panel[label(rho)]), twin) for rho in BUDGETS}
-
-
-def price_at(panel: Panel, rho: float, t: float) -> Measure:
-    """(private - not private)/(not private) at round t."""
-    found = ratio(regret_at(panel[label(rho)], t), regret_at(panel[TWIN], t))
-    return Measure(found.value - 1.0, found.error)
-
-
-def price_curve(panel: Panel, rho: float) -> Floats:
-    """The price at every point of the grid."""
-    import numpy as np
-
-    return panel[label(rho)].mean_regret / np.maximum(panel[TWIN].mean_regret, 1e-9) - 1.0

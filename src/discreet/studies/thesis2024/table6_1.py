@@ -106,7 +106,7 @@ def _row(claim: str, game: Played) -> Finding:
     holds = abs(found.value - game.leak.score) <= 4.0 * (found.error or 0.0)
     return Finding(
         Statement(claim, WHERE),
-        Verdict.REPRODUCED if holds else Verdict.NOT_REPRODUCED,
+        Verdict.of(holds),
         {"score as printed": Measure(game.leak.score), "measured κ²": found},
         "Within four standard errors.",
     )
@@ -119,7 +119,7 @@ def _shared(game: Played) -> Finding:
     holds = abs(found.value - game.printed.advantage) <= 4.0 * (found.error or 0.0)
     return Finding(
         Statement("sub-sampling: ρ times the score of the empirical mean", WHERE),
-        Verdict.REPRODUCED if holds else Verdict.NOT_REPRODUCED,
+        Verdict.of(holds),
         {
             "advantage": found,
             "advantage at ρm*, as printed": Measure(game.printed.advantage),
@@ -136,7 +136,7 @@ def _similar(game: Played, scalar: float) -> Finding:
     error = 4.0 * (found.error or 0.0)
     return Finding(
         Statement("similar point: (z_targ - μ)'C⁻¹(z_true - μ)/n", WHERE),
-        Verdict.REPRODUCED if abs(found.value - scalar) <= error else Verdict.NOT_REPRODUCED,
+        Verdict.of(abs(found.value - scalar) <= error),
         {
             "score as printed, m_scal": Measure(scalar),
             "measured κ²": found,

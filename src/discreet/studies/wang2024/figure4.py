@@ -14,7 +14,7 @@ from ...privacy.budgets import Approximate
 from ..base import Figure, Finding, Lab, Panel, Size, Statement
 from ..excerpts import in_how_many, regrets_near
 from ..measures import Measure, clearly_above, final_regret, mean_of, ratio
-from ..pictures import canvas, draw_regret
+from ..pictures import draw_panels
 from .setting import (
     BETA,
     BUDGETS,
@@ -52,10 +52,7 @@ class ApproximateLeaders(Figure):
         ]  # fmt: skip
 
     def draw(self, panels: Sequence[Panel]) -> Picture:
-        picture, all_axes = canvas(len(panels))
-        for axes, panel in zip(all_axes, panels, strict=True):
-            draw_regret(axes, panel, since=100)
-        return picture
+        return draw_panels(panels, since=100)
 
     def judge(self, panels: Sequence[Panel]) -> list[Finding]:
         return [

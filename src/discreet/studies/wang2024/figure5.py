@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..base import Figure, Finding, Lab, Panel, Size, Statement
 from ..excerpts import in_how_many
 from ..measures import clearly_above, final_regret, ratio
-from ..pictures import canvas, draw_regret
+from ..pictures import draw_panels
 from .figure4 import LETTERS, letter
 from .setting import BOUND, DP_SE, DP_UCB, EPSILONS, INSTANCES, NEW, bandit, pure_curves
 
@@ -36,10 +36,7 @@ class PureLeaders(Figure):
         ]  # fmt: skip
 
     def draw(self, panels: Sequence[Panel]) -> Picture:
-        picture, all_axes = canvas(len(panels))
-        for axes, panel in zip(all_axes, panels, strict=True):
-            draw_regret(axes, panel, since=100)
-        return picture
+        return draw_panels(panels, since=100)
 
     def judge(self, panels: Sequence[Panel]) -> list[Finding]:
         return [_new_is_lowest(panels), _elimination_is_worse(panels)]

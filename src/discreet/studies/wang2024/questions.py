@@ -50,12 +50,11 @@ class Slope(Question):
         alone = log_slope(costs) if len(costs) > 1 else whole
         shallow, steep = max(whole.value, alone.value), min(whole.value, alone.value)
         met = steep - STEEP <= self.published <= shallow + STEEP
-        falls = Verdict.DIFFERS if shallow <= -STEEP else Verdict.NOT_REPRODUCED
         symbol = SYMBOLS[part.varied]
         place = f"in log {symbol}, {low:g} <= {symbol} <= {high:g}"
         return Finding(
             Statement(self.claim, where),
-            Verdict.REPRODUCED if met else falls,
+            Verdict.of(met, shallow <= -STEEP),
             {
                 f"{label}: slope of log regret {place}": whole,
                 f"{label}: slope of log extra regret {place}": alone,
@@ -134,7 +133,7 @@ class Smoother(Question):
         smoother = clearly_above(jumps[GAUSS], jumps[NEW])
         return Finding(
             Statement(f"the curve of DP-FTPL-New is the smoother, {part.title[4:]}", where),
-            Verdict.REPRODUCED if smoother else Verdict.NOT_REPRODUCED,
+            Verdict.of(smoother),
             {f"{label}: largest factor between neighbours": step for label, step in jumps.items()},
             "The largest step between two budgets of the sweep, start phase as printed.",
         )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from ...arms import Bernoulli
 from ...checks import MOST_RUNS, amount, count, means_of, positive
 from ...checks import share as probability
 from ...errors import InvalidArgument
+from ...policies import Policy, policy
 from ...simulator.calendar import (
     Calendar,
     Delay,
@@ -36,7 +37,6 @@ from ...simulator.calendar.runs import checked_size
 from .plan import number
 
 if TYPE_CHECKING:
-    from ...policies import Policy
     from ...report import Page
 
 RATIO = 1.5
@@ -101,10 +101,6 @@ class Difference:
         """From independent trials."""
         return cls(one.mean - other.mean, math.hypot(one.error, other.error))
 
-    def to_dict(self) -> dict[str, float]:
-        """JSON-ready."""
-        return {"mean": self.mean, "error": self.error}
-
 
 @dataclass(frozen=True)
 class Price:
@@ -120,12 +116,7 @@ class Price:
 
     def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
-        return {
-            "epsilon": self.epsilon,
-            "noise": self.noise.to_dict(),
-            "privacy": self.privacy.to_dict(),
-            "participants": self.participants.to_dict(),
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -295,12 +286,12 @@ def plan_trial(
         level = simulate_races(equal, asked, epsilon=budget, risk=wrong, **given)
         label = f"ε = {budget:g}" if math.isfinite(budget) else "no noise"
         lines.append(_line(label, budget, trials, wrong, races, level))
-    seen = simulate_trials(_open(), law, asked, **given)
+    seen = simulate_trials(policy("imed"), law, asked, **given)
     lines.append(_line("not private", math.inf, seen, wrong))
     scan = tuple(
         _deadline(trials, answered)
         for late in _scan(asked.delay, delay, deadlines)
-        for answered in [_moved(asked, late)]
+        for answered in [replace(asked, delay=late)]
         for trials in [simulate_trials(_row(wanted[0]), law, answered, **given)]
     )
     return TrialPlan(clean, size, asked, wanted[0], wrong, many, seed, tuple(lines), scan)
@@ -314,21 +305,9 @@ def _size(horizon: float | None, days: float | None, arrivals: float) -> float:
 
 
 def _row(epsilon: float) -> Policy:
-    from ...policies import policy
-
     if math.isinf(epsilon):
         return policy("dp-imed", epsilon=epsilon, ratio=RATIO, first=20)
     return policy("dp-imed", epsilon=epsilon, ratio=RATIO)
-
-
-def _open() -> Policy:
-    from ...policies import policy
-
-    return policy("imed")
-
-
-def _moved(asked: Calendar, late: Delay) -> Calendar:
-    return replace(asked, delay=late)
 
 
 def _scan(delay: Delay, given: object, deadlines: Sequence[float] | None) -> list[Delay]:

@@ -87,8 +87,7 @@ def refusal(row: Row, asked: Question) -> str:
     if asked.trust == "none":
         local = guarantee.definition is Definition.LOCAL
         return "" if local else "needs a server that sees true outcomes"
-    wanted: Budget = Approximate(asked.epsilon, asked.delta) if asked.delta else Pure(asked.epsilon)
-    if not guarantee.implies(Guarantee(wanted, Definition.VIEW)):
+    if not guarantee.implies(Guarantee(asked.budget, Definition.VIEW)):
         return f"guarantees something else: {guarantee.short()}"
     return ""
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from ...errors import DiscreetError, InvalidArgument
 from ...policies import CATALOGUE, Policy
-from ...privacy.budgets import Approximate, Budget, Pure
 from ...simulator.work import check_threads
 from ..choosing import contexts_pay, least_noise
 from ..regimes import free_epsilon, free_epsilon_identification
@@ -225,15 +224,11 @@ def plan(
     if not found.predictions or asked.epsilon not in {p.epsilon for p in found.predictions}:
         if not found.complete:
             raise KeyboardInterrupt
-        raise InvalidArgument(
-            "trust",
-            "leave a policy that can be used",
-            asked.trust,
-            "trust the server, or give delta",
-        )
-    free = _free(asked, found.predictions, found.open)
+        fix = "trust the server, or give delta"
+        raise InvalidArgument("trust", "leave a policy that can be used", asked.trust, fix)
     return Plan(
-        asked, found.serving, found.refused, found.predictions, found.open, free,
+        asked, found.serving, found.refused, found.predictions, found.open,
+        _free(asked, found.predictions, found.open),
         tuple(strength(e, asked.delta) for e in asked.epsilons),
         _why(asked, found.predictions, found.open), found.complete,
         _widths(asked, found.predictions) if found.complete else None,
@@ -368,12 +363,10 @@ def _why(
             f"the cost by {best.mean / opened.mean:.2g}."
         )
     if asked.goal == "regret" and asked.delta:
-        reasons.append(f"Noise: {least_noise(Approximate(asked.epsilon, asked.delta))[1]}.")
+        reasons.append(f"Noise: {least_noise(asked.budget)[1]}.")
     if asked.contexts != "none":
-        wanted: Budget = (
-            Approximate(asked.epsilon, asked.delta) if asked.delta else Pure(asked.epsilon)
-        )
-        reasons.append(f"Features: {contexts_pay(asked.contexts, asked.horizon, wanted)[1]}.")
+        pay = contexts_pay(asked.contexts, asked.horizon, asked.budget)[1]
+        reasons.append(f"Features: {pay}.")
     if asked.goal == "regret" and best.row in CATALOGUE:
         title = CATALOGUE[best.row].title
         guarantee = Candidate(best.row, best.options).policy(best.epsilon, asked.delta).guarantee

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from ...checks import count, horizon_of, means_of, one_best, one_of, positive, probability, share
 from ...errors import InvalidArgument
+from ...privacy.budgets import Approximate, Budget, Pure
 from ..choosing import CONTEXTS
 
 GOALS = ("regret", "identify")
@@ -48,6 +49,11 @@ class Question:
     def count(self) -> int:
         """Number of arms."""
         return len(self.scenarios[0])
+
+    @property
+    def budget(self) -> Budget:
+        """What is asked for: pure, or (ε, δ)."""
+        return Approximate(self.epsilon, self.delta) if self.delta else Pure(self.epsilon)
 
     @property
     def uniform(self) -> float:
