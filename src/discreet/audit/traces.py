@@ -55,7 +55,7 @@ def releaser(policy: Policy, source: Source) -> Callable[[float, Generator], flo
         ledger, view = release.ledger(setting), fresh_view(2)
         view.pulls[0] = 1
         # the secure source counts in whole steps and takes no generator
-        total: float = round(reward * source.unit) if source.secure else reward
+        total: float = round(reward * source.resolution) if source.secure else reward
         drawn = None if source.secure else rng
         if respond is not None:
             total = respond(parameters, total, drawn)

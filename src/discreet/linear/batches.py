@@ -189,8 +189,8 @@ class MatrixNoise(NamedTuple):
     diagonal: float
     other: float
     vector: float
-    matrix_unit: float
-    vector_unit: float
+    matrix_resolution: float
+    vector_resolution: float
 
 
 def into_unit_ball(row: Floats, dimension: int) -> None:
@@ -250,7 +250,7 @@ def publish_matrices(
             for j in range(i, size):
                 scale = release.diagonal if i == j else release.other
                 here = place + i * size + j
-                noisy = (ledger.matrix[here] + noise(scale, rng)) / release.matrix_unit
+                noisy = (ledger.matrix[here] + noise(scale, rng)) / release.matrix_resolution
                 view.matrix[here] = noisy
                 if i != j:
                     view.matrix[place + j * size + i] = noisy
@@ -258,10 +258,10 @@ def publish_matrices(
             here = block * size + i
             view.noisy[here] = (
                 ledger.vector[here] + noise(release.vector, rng)
-            ) / release.vector_unit
+            ) / release.vector_resolution
             ledger.vector[here] = 0
-    view.variance[0] = (release.vector / release.vector_unit) ** 2
-    view.spread[0] = (release.diagonal / release.matrix_unit) ** 2
+    view.variance[0] = (release.vector / release.vector_resolution) ** 2
+    view.spread[0] = (release.diagonal / release.matrix_resolution) ** 2
     view.releases[0] += 1
 
 
@@ -353,8 +353,8 @@ class BatchMatrices(RangedRelease):
         diagonal = math.sqrt(self.ratio) * vector * grid.room
         return MatrixNoise(
             low, high, centre, *size_of(self.blocks, setting), diagonal * grid.entry,
-            diagonal * grid.room / math.sqrt(2.0) * grid.entry, vector * grid.unit, grid.entry,
-            grid.unit,
+            diagonal * grid.room / math.sqrt(2.0) * grid.entry, vector * grid.resolution,
+            grid.entry, grid.resolution,
         )  # fmt: skip
 
     def ledger(self, setting: LinearSetting) -> Totals:
@@ -395,7 +395,7 @@ class VectorNoise(NamedTuple):
     blocks: int
     size: int
     scale: float
-    unit: float
+    resolution: float
 
 
 def collect_vectors(
@@ -424,9 +424,9 @@ def publish_vectors(
     """The sums of the batch with Laplace noise."""
     scale = release.scale * ledger.longest[0]
     for i in range(release.blocks * release.size):
-        view.noisy[i] = (ledger.vector[i] + noise(scale, rng)) / release.unit
+        view.noisy[i] = (ledger.vector[i] + noise(scale, rng)) / release.resolution
         ledger.vector[i] = 0
-    view.variance[0] = 2.0 * (scale / release.unit) ** 2
+    view.variance[0] = 2.0 * (scale / release.resolution) ** 2
     ledger.longest[0] = 0
     view.releases[0] += 1
 
@@ -457,7 +457,7 @@ class LaplaceBlocks(RangedRelease):
         low, high = grid.reward(self.low), grid.reward(self.high)
         scale = grid.laplace_scale_per_length(self.epsilon, self.low, self.high)
         return VectorNoise(
-            low, high, self.centre(grid), *size_of(self.blocks, setting), scale, grid.unit
+            low, high, self.centre(grid), *size_of(self.blocks, setting), scale, grid.resolution
         )
 
     def ledger(self, setting: LinearSetting) -> Vectors:

@@ -95,14 +95,14 @@ class Noise(NamedTuple):
     """Clipping range, noise per length of an action, and the length that is reckoned with.
 
     `assumed` is 0 where the longest action of an episode is to be computed. A product of a feature
-    of 1 and a reward of 1 is `unit` steps.
+    of 1 and a reward of 1 is `resolution` steps.
     """
 
     low: float
     high: float
     scale: float
     assumed: float
-    unit: float
+    resolution: float
 
 
 def clipped(reward: float, low: float, high: float) -> float:
@@ -163,9 +163,9 @@ def publish_noisy(
     length = release.assumed if release.assumed > 0.0 else math.sqrt(ledger.longest[0])
     scale = release.scale * length
     for i in range(dimension):
-        view.noisy[i] += (ledger.total[i] + noise(scale, rng)) / release.unit
+        view.noisy[i] += (ledger.total[i] + noise(scale, rng)) / release.resolution
         ledger.total[i] = 0
-    view.variance[0] += (scale / release.unit) ** 2
+    view.variance[0] += (scale / release.resolution) ** 2
     ledger.longest[0] = 0
     view.releases[0] += 1
 
@@ -277,5 +277,5 @@ class NoisySum(GaussianRelease, SumRelease):
         grid, low, high = setting.grid, float(self.low), float(self.high)
         scale = grid.scale_per_length(self.budget, low, high)
         if self.printed:
-            return Noise(-math.inf, math.inf, scale, 1.0, grid.unit)
-        return Noise(grid.reward(low), grid.reward(high), scale, 0.0, grid.unit)
+            return Noise(-math.inf, math.inf, scale, 1.0, grid.resolution)
+        return Noise(grid.reward(low), grid.reward(high), scale, 0.0, grid.resolution)

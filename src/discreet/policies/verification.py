@@ -151,7 +151,7 @@ def verify_response(policy: Policy, result: Verification, source: Source) -> Ver
     assert kernel is not None
     tape = Tape()
     width = math.inf if policy.release.bounds is None else 1.0
-    reward = tape.reward(width, source.unit, arm=-1, batch=0, first=1, rounds=1)
+    reward = tape.reward(width, source.resolution, arm=-1, batch=0, first=1, rounds=1)
     answer = kernel.interpreted()(policy.release.parameters(setting), reward, tape)
     if hasattr(answer, "coefficients"):
         tape.numbers.append(answer)
@@ -348,7 +348,7 @@ def walk(policy: Policy, kernels: Kernels, setting: Setting, path: Path, seed: i
         if rounds > horizon - t:  # a batch that the horizon cuts off is never released
             break
         symbol = Symbol(REWARD, 1.0, arm=arm, batch=batch, first=t + 1, rounds=rounds)
-        total = tape.symbol(symbol, source.unit)
+        total = tape.symbol(symbol, source.resolution)
         t, batch = t + rounds, batch + 1
         view.pulls[arm] += rounds
         try:
@@ -493,7 +493,7 @@ def released_noise(release: Release, setting: Setting, sizes: list[int]) -> Tape
     parameters, t = release.parameters(setting), 0
     for batch, rounds in enumerate(sizes):
         symbol = Symbol(REWARD, 1.0, arm=0, batch=batch, first=t + 1, rounds=rounds)
-        total = tape.symbol(symbol, setting.source.unit)
+        total = tape.symbol(symbol, setting.source.resolution)
         t += rounds
         view.pulls[0] += rounds
         publish(parameters, ledger, view, 0, rounds, total, tape)

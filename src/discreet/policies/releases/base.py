@@ -159,10 +159,10 @@ truncated: Callable[[float, float, Generator], float] = open_slot("truncated")
 
 
 class Scale(NamedTuple):
-    """Noise scale, and how many steps a reward of 1 counts as."""
+    """Noise scale, and the fixed-point steps that make up a reward of 1."""
 
     scale: float
-    unit: int
+    resolution: int
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ class PureRelease(Release):
 
     def parameters(self, setting: Setting) -> NamedTuple:
         source = setting.source
-        return Scale(self.scale(setting.schedule, setting.horizon, source), source.unit)
+        return Scale(self.scale(setting.schedule, setting.horizon, source), source.resolution)
 
     def mechanism_budget(self, schedule: Schedule, horizon: int) -> Budget:
         return Laplace(self.scale(schedule, horizon, SIMULATED)).budget
@@ -196,14 +196,14 @@ class PureRelease(Release):
         from .entries import LAPLACE, Noise
 
         parameters = cast("Scale", self.parameters(setting))  # or the same with more fields
-        return Noise(LAPLACE, times * parameters.scale / parameters.unit, each)
+        return Noise(LAPLACE, times * parameters.scale / parameters.resolution, each)
 
 
 def laplace_parts(setting: Setting, sizes: Sequence[int], *parts: tuple[float, int]) -> MeanNoise:
     """Laplace noises on the sum of all rewards, as (scale in steps, count), seen on their mean."""
     from .noise_of_mean import MeanNoise, Part
 
-    whole = sum(sizes) * setting.source.unit
+    whole = sum(sizes) * setting.source.resolution
     return MeanNoise(tuple(Part("laplace", b / whole, n) for b, n in parts if n > 0))
 
 

@@ -25,7 +25,7 @@ from .base import (
     zeros,
 )
 from .entries import FRESH, GAUSSIAN, LAPLACE, NOISELESS, Entries, Noise, Silence
-from .exact import Unit
+from .exact import Resolution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,7 @@ def publish_forget(
     release: Scale, ledger: object, view: View, arm: int, rounds: int, total: float, rng: Generator
 ) -> None:
     """value = (sum of this batch + noise) / n: mean + Lap(1/(εn)) or + N(0, b/n²)."""
-    view.value[arm] = (total + noise(release.scale, rng)) / (rounds * release.unit)
+    view.value[arm] = (total + noise(release.scale, rng)) / (rounds * release.resolution)
     view.size[arm] = rounds
 
 
@@ -93,7 +93,7 @@ class ForgetGaussian(Release):
 
     def parameters(self, setting: Setting) -> Scale:
         scale = setting.source.gaussian_scale(self.budget, self.calibration)
-        return Scale(scale, setting.source.unit)
+        return Scale(scale, setting.source.resolution)
 
     def mechanism_budget(self, schedule: Schedule, horizon: int) -> Budget:
         """The noise buys μ = 1/σ Gaussian DP; stated in the kind that was asked for.
@@ -114,15 +114,21 @@ class ForgetGaussian(Release):
 
     def noise_of_sum(self, setting: Setting) -> Noise:
         """The noise of a batch, for rewards in [0, 1]."""
-        scale, unit = self.parameters(setting)
-        return Noise(GAUSSIAN, scale / unit)
+        scale, resolution = self.parameters(setting)
+        return Noise(GAUSSIAN, scale / resolution)
 
 
 def publish_last(
-    release: Unit, ledger: object, view: View, arm: int, rounds: int, total: float, rng: Generator
+    release: Resolution,
+    ledger: object,
+    view: View,
+    arm: int,
+    rounds: int,
+    total: float,
+    rng: Generator,
 ) -> None:
     """value = mean of this batch."""
-    view.value[arm] = total / (rounds * release.unit)
+    view.value[arm] = total / (rounds * release.resolution)
     view.size[arm] = rounds
 
 
@@ -135,8 +141,8 @@ class ForgetExact(Release):
     mean_noise = noise_of_last
     bounds: ClassVar[tuple[float, float] | None] = None
 
-    def parameters(self, setting: Setting) -> Unit:
-        return Unit(setting.source.unit)
+    def parameters(self, setting: Setting) -> Resolution:
+        return Resolution(setting.source.resolution)
 
     def entries(self, setting: Setting) -> Entries | Silence:
         """Of every batch by itself."""
@@ -151,7 +157,7 @@ class Truncation(NamedTuple):
 
     epsilon: float
     delta: float
-    unit: int
+    resolution: int
 
 
 def publish_truncated(
@@ -164,7 +170,7 @@ def publish_truncated(
     rng: Generator,
 ) -> None:
     """value = (sum of this batch + Z) / n, Z truncated Laplace for sensitivity 1."""
-    noisy = total / release.unit + truncated(release.epsilon, release.delta, rng)
+    noisy = total / release.resolution + truncated(release.epsilon, release.delta, rng)
     view.value[arm] = noisy / rounds
     view.size[arm] = rounds
 
@@ -193,7 +199,7 @@ class ForgetTruncated(Release):
                 "take a policy with Laplace or Gaussian releases, such as dp-imed or adac-ucb",
             )  # fmt: skip
         noise = TruncatedLaplace.calibrated(self.budget)
-        return Truncation(noise.epsilon, noise.delta, setting.source.unit)
+        return Truncation(noise.epsilon, noise.delta, setting.source.resolution)
 
     def mechanism_budget(self, schedule: Schedule, horizon: int) -> Budget:
         return TruncatedLaplace.calibrated(self.budget).budget
@@ -222,7 +228,7 @@ def publish_filling(
     ledger.count[arm] += rounds
     if ledger.count[arm] >= max(1, 2 * view.size[arm]):
         noisy = ledger.total[arm] + noise(release.scale, rng)
-        view.value[arm] = noisy / (ledger.count[arm] * release.unit)
+        view.value[arm] = noisy / (ledger.count[arm] * release.resolution)
         view.size[arm] = ledger.count[arm]
         ledger.total[arm] = 0
         ledger.count[arm] = 0

@@ -27,7 +27,7 @@ class LocalScale(NamedTuple):
     """Noise scale, steps of a reward of 1, and ε."""
 
     scale: float
-    unit: int
+    resolution: int
     epsilon: float
 
 
@@ -38,17 +38,17 @@ def respond_laplace(release: LocalScale, reward: float, rng: Generator) -> float
 
 def respond_bernoulli(release: LocalScale, reward: float, rng: Generator) -> float:
     """CTB: Bernoulli((r e^ε + 1 - r) / (1 + e^ε))."""
-    return release.unit * response(reward, release.epsilon, rng)
+    return release.resolution * response(reward, release.epsilon, rng)
 
 
 def respond_squashed_laplace(release: LocalScale, reward: float, rng: Generator) -> float:
     """CTL-S: 1/(1+e^-r) + Lap(1/ε)."""
-    return squash(reward, release.unit) + noise(release.scale, rng)
+    return squash(reward, release.resolution) + noise(release.scale, rng)
 
 
 def respond_squashed_bernoulli(release: LocalScale, reward: float, rng: Generator) -> float:
     """CTB-S: CTB of 1/(1+e^-r)."""
-    return release.unit * response(squash(reward, release.unit), release.epsilon, rng)
+    return release.resolution * response(squash(reward, release.resolution), release.epsilon, rng)
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class LocalLaplace(PureRelease):
     respond: ClassVar[Function | None] = staticmethod(respond_laplace)
 
     def parameters(self, setting: Setting) -> LocalScale:
-        source = setting.source
-        return LocalScale(source.laplace_scale(self.epsilon), source.unit, float(self.epsilon))
+        source, epsilon = setting.source, float(self.epsilon)
+        return LocalScale(source.laplace_scale(epsilon), source.resolution, epsilon)
 
     def ledger(self, setting: Setting) -> Sums:
         return Sums(zeros(setting.arms, setting.source))

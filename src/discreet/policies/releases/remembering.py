@@ -40,7 +40,7 @@ def publish_running(
     """S += batch total + Lap(1/ε); value = S / N."""
     ledger.noisy[arm] += total + noise(release.scale, rng)
     view.size[arm] += rounds
-    view.value[arm] = ledger.noisy[arm] / (view.size[arm] * release.unit)
+    view.value[arm] = ledger.noisy[arm] / (view.size[arm] * release.resolution)
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ class RunningGaussian(ForgetGaussian):
 
         if not self._checked_sizes(sizes):
             return None
-        scale, unit = self.parameters(setting)
-        return MeanNoise((Part("gaussian", scale / (unit * sum(sizes)), len(sizes)),))
+        scale, resolution = self.parameters(setting)
+        return MeanNoise((Part("gaussian", scale / (resolution * sum(sizes)), len(sizes)),))
 
     def entries(self, setting: Setting) -> Entries | Silence:
         """Batches are the differences of running sums."""
@@ -100,7 +100,7 @@ def publish_again(
     ledger.exact[arm] += total
     view.size[arm] += rounds
     view.value[arm] = (ledger.exact[arm] + noise(release.scale, rng)) / (
-        view.size[arm] * release.unit
+        view.size[arm] * release.resolution
     )
 
 
@@ -144,7 +144,7 @@ class Shrinking(NamedTuple):
     """Half the power v that noise grows with, and the steps of a reward of 1."""
 
     half_power: float
-    unit: int
+    resolution: int
 
 
 def publish_shrinking(
@@ -159,8 +159,9 @@ def publish_shrinking(
     """value = mean of all rewards + Lap(N^-(1-v/2)): Lap(N^(v/2)) on the sum."""
     ledger.exact[arm] += total
     view.size[arm] += rounds
-    scale = release.unit * float(view.size[arm]) ** release.half_power
-    view.value[arm] = (ledger.exact[arm] + noise(scale, rng)) / (view.size[arm] * release.unit)
+    scale = release.resolution * float(view.size[arm]) ** release.half_power
+    noisy = ledger.exact[arm] + noise(scale, rng)
+    view.value[arm] = noisy / (view.size[arm] * release.resolution)
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,7 @@ class ShrinkingLaplace(Release):
         return self.asked
 
     def parameters(self, setting: Setting) -> Shrinking:
-        return Shrinking(0.5 * self.power, setting.source.unit)
+        return Shrinking(0.5 * self.power, setting.source.resolution)
 
     def ledger(self, setting: Setting) -> Sums:
         return Sums(zeros(setting.arms, setting.source))
@@ -203,7 +204,7 @@ class ShrinkingLaplace(Release):
         """The last noise alone, Lap(N^(v/2)) on the sum of all N rewards."""
         if not self._checked_sizes(sizes):
             return None
-        scale = setting.source.unit * float(sum(sizes)) ** (0.5 * self.power)
+        scale = setting.source.resolution * float(sum(sizes)) ** (0.5 * self.power)
         return laplace_parts(setting, sizes, (scale, 1))
 
     def entries(self, setting: Setting) -> Entries | Silence:
