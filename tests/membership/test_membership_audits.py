@@ -21,7 +21,7 @@ from discreet.audit.result import Audit
 from discreet.audit.wagers import Wager, wagers
 from discreet.errors import InvalidArgument
 from discreet.membership import Scores
-from discreet.privacy import Approximate, GaussianDP, Pure
+from discreet.privacy import ZCDP, Approximate, GaussianDP, Pure
 
 GAMMA = 0.1
 
@@ -204,6 +204,20 @@ def test_one_run_formulas() -> None:
     assert not rejected(100, 50, 48, mu * 1.001, 0.05)
     assert one_run(1000, 100, 95, delta=1e-5).epsilon_lower < one_run(1000, 100, 95).epsilon_lower
     assert one_run(10, 10, 5).epsilon_lower == 0.0
+
+
+def test_one_run_on_a_gaussian_curve_refutes_gaussian_claims_alone() -> None:
+    """Randomised response at ε = 1 keeps ε = 1. The Gaussian curve that it is off has more at
+    δ = 1e-5, which says nothing about a claim of ε = 1."""
+    canaries = 5000
+    right = round(canaries / (1.0 + math.exp(-1.0)))
+    found = one_run_gaussian(canaries, canaries, right)
+    assert found.epsilon_lower > 1.0
+    mu = found.parameter[2]
+    for claim in (Pure(1.0), Approximate(1.0, 1e-5), ZCDP(0.01), GaussianDP(1.01 * mu)):
+        assert not one_run_gaussian(canaries, canaries, right, claimed=claim).is_violation
+    false = GaussianDP(0.99 * mu)
+    assert one_run_gaussian(canaries, canaries, right, claimed=false).is_violation
 
 
 def test_coverage_of_wagers_stopped_at_their_best() -> None:

@@ -20,6 +20,7 @@ fixed before the run, and canaries must not crowd each other out (take them orth
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from ..errors import InvalidArgument
 from ..privacy.curves import gaussian_epsilon, largest
@@ -51,17 +52,21 @@ def one_run_gaussian(
     canaries: int, guesses: int, right: int, *, delta: float = 1e-5, confidence: float = 0.95,
     claimed: Claim = None,
 ) -> Audit:  # fmt: skip
-    """μ of Gaussian DP from one run, and the ε(δ) of that curve: valid against a Gaussian claim."""
+    """μ of Gaussian DP from one run, and the ε(δ) of that curve.
+
+    Other curves with the same ε(δ) may allow for more: only a Gaussian claim is ever refuted.
+    """
     _check(canaries, guesses, right)
     delta, error = settled_delta(delta, claimed), 1.0 - check_confidence(confidence)
     mu = _largest(lambda mu: rejected(canaries, guesses, right, mu, error), MOST_MU)
     epsilon = gaussian_epsilon(mu, delta) if mu and delta else 0.0
-    return audited(
+    found = audited(
         "one run, Gaussian", epsilon, mu=mu, claimed=claimed, delta=delta, confidence=confidence,
         runs=canaries, tested=guesses, counted="canaries",
         inputs=f"{canaries:,} {NEIGHBOURS}; {right:,} of {guesses:,} guessed right; "
         "ε on the Gaussian curve of μ",
     )  # fmt: skip
+    return replace(found, is_violation=mu > found.parameter[1])
 
 
 def tail(canaries: int, guesses: int, right: int, epsilon: float, delta: float) -> float:

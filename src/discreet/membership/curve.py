@@ -12,6 +12,7 @@ reached by a coin at the threshold, so that vertices are joined by straight line
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,13 @@ class Curve:
 
         delta = probability("delta", delta, fix="choose a small number such as 1e-5")
         return float(np.max(epsilon_bound(self.power, self.level, delta)))
+
+    def delta(self, epsilon: float) -> float:
+        """The least δ with the same property: the larger hockey stick of both directions."""
+        factor = math.exp(epsilon)
+        forth = self.power - factor * self.level
+        back = (1.0 - self.level) - factor * (1.0 - self.power)
+        return max(0.0, float(np.max(forth)), float(np.max(back)))
 
 
 def check_level(level: object) -> float:

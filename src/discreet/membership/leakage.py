@@ -86,6 +86,8 @@ class Leakage:
 
     def delta(self, epsilon: float) -> float:
         """The δ at which this game shows ε: the larger of both hockey sticks."""
+        if self.spread != 1.0:
+            return replace(self, kappa=abs(self.kappa)).curve().delta(epsilon)
         return _mixed_delta(abs(self.kappa), self.subsample, epsilon)
 
     def epsilon(self, delta: float = 1e-5) -> float:
@@ -129,6 +131,9 @@ class ByCurve(Leakage):
     @property
     def auc(self) -> float:
         return self._exact.auc
+
+    def delta(self, epsilon: float) -> float:
+        return self._exact.delta(epsilon)
 
     def curve(self, points: int = 2001) -> Curve:
         return self._exact

@@ -24,6 +24,11 @@ class Images:
     """what the labels 0, 1, ... stand for"""
     source: str
 
+    def __repr__(self) -> str:
+        """One line: the arrays would fill thousands."""
+        size = " × ".join(map(str, self.pixels.shape[1:]))
+        return f"Images({self.source}: {len(self):,} of {size}, {self.classes} classes)"
+
     def __len__(self) -> int:
         return len(self.labels)
 
