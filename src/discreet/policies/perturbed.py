@@ -220,14 +220,10 @@ class ExactBits(Exact):
         """A bit has the mean of its reward."""
         return value
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """Rounding a reward to a bit moves it by at most 1/2 in standard deviation."""
         from .releases.noise_of_mean import MeanNoise, Part
 
-        if not self._checked_sizes(sizes):
-            return None
         return MeanNoise((Part("response", 0.5 / sum(sizes), sum(sizes)),))
 
     def entries(self, setting: Setting) -> Entries | Silence:

@@ -148,12 +148,13 @@ class GapThenTree(Tree):
     def mean_noise(
         self, setting: Setting, sizes: Sequence[int], steps: int | None = None
     ) -> MeanNoise | None:
-        """One noise for every node, the leaves being rounds; None if batches came before."""
-        if self.gap_estimation or not self._checked_sizes(sizes):
-            return None
-        return laplace_parts(
-            setting, sizes, (self.parameters(setting).scale, sum(sizes).bit_count())
-        )
+        """None if batches came before the tree."""
+        return None if self.gap_estimation else super().mean_noise(setting, sizes, steps)
+
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
+        """One noise for every node, the leaves being rounds."""
+        scale = self.parameters(setting).scale
+        return laplace_parts(setting, sizes, (scale, sum(sizes).bit_count()))
 
     def entries(self, setting: Setting) -> Entries | Silence:
         """The tree where it holds a power of two of rewards, one node; the batches of the gap's

@@ -110,13 +110,21 @@ class Release(ReleasePart[Setting]):
     ) -> MeanNoise | None:
         """The noise in `estimated_mean` after an arm's batches of these sizes; None if unknown.
 
-        `steps`: releases of all arms so far, for counters that go on while others are played. By
-        default the kernel is run on symbols and asked; large numbers of batches want a formula.
+        `steps`: releases of all arms so far, for counters that go on while others are played.
         """
+        for size in sizes:
+            count("sizes", size, fix="give the rounds of every batch")
+        return self.noise_after(setting, sizes, steps) if len(sizes) > 0 else None
+
+    def noise_after(
+        self, setting: Setting, sizes: Sequence[int], steps: int | None
+    ) -> MeanNoise | None:
+        """The same after one batch at least. By default the kernel is run on symbols and asked;
+        large numbers of batches want a formula."""
         from ..verification import released_noise
         from .noise_of_mean import noise_of
 
-        if self.respond is not None or not self._checked_sizes(sizes):
+        if self.respond is not None:
             return None
         return noise_of(released_noise(self, setting, list(sizes)))
 
@@ -125,13 +133,6 @@ class Release(ReleasePart[Setting]):
         from .entries import Silence
 
         return Silence(f"{self.name!r} does not say what its numbers are: define entries(setting)")
-
-    @staticmethod
-    def _checked_sizes(sizes: Sequence[int]) -> bool:
-        """Whether there was a batch at all; sizes that no batch has are refused."""
-        for size in sizes:
-            count("sizes", size, fix="give the rounds of every batch")
-        return len(sizes) > 0
 
     @property
     def conditions(self) -> tuple[str, ...]:

@@ -70,12 +70,8 @@ class Tree(PureRelease):
         scale = self.scale(setting.schedule, horizon, setting.source)
         return TreeScale(scale, setting.source.resolution, self.touches(setting.schedule, horizon))
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """One noise for every node of the prefix sum: as many as the number of leaves has ones."""
-        if not self._checked_sizes(sizes):
-            return None
         scale = self.parameters(setting).scale
         return laplace_parts(setting, sizes, (scale, len(sizes).bit_count()))
 
@@ -128,12 +124,8 @@ class Hybrid(PureRelease):
     publish: ClassVar[Function] = staticmethod(publish_hybrid)
     settles: ClassVar[bool] = True
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """A noise for every power of two so far, and for every node of the tree since the last."""
-        if not self._checked_sizes(sizes):
-            return None
         leaves = len(sizes) if steps is None else self._steps(sizes, steps)
         depth = leaves.bit_length() - 1
         scale = self.scale(setting.schedule, setting.horizon, setting.source)

@@ -63,13 +63,11 @@ class Exact(Release):
     def ledger(self, setting: Setting) -> Sums:
         return Sums(zeros(setting.arms, setting.source))
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """None at all."""
         from .noise_of_mean import MeanNoise
 
-        return MeanNoise() if self._checked_sizes(sizes) else None
+        return MeanNoise()
 
     def entries(self, setting: Setting) -> Entries | Silence:
         """Only the total matters, whatever the batches."""

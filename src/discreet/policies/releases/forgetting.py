@@ -45,10 +45,10 @@ def publish_forget(
 
 
 def noise_of_last(
-    release: Release, setting: Setting, sizes: Sequence[int], steps: int | None = None
+    release: Release, setting: Setting, sizes: Sequence[int], steps: int | None
 ) -> MeanNoise | None:
     """Of the last batch alone: the others are forgotten."""
-    return Release.mean_noise(release, setting, sizes[-1:])
+    return Release.noise_after(release, setting, sizes[-1:], steps)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class ForgetLaplace(PureRelease):
 
     name: ClassVar[str] = "forget + Laplace"
     publish: ClassVar[Function] = staticmethod(publish_forget)
-    mean_noise = noise_of_last
+    noise_after = noise_of_last
 
     def entries(self, setting: Setting) -> Entries | Silence:
         """Of every batch by itself: what the rule forgets, inference may add up."""
@@ -73,7 +73,7 @@ class ForgetGaussian(Release):
     name: ClassVar[str] = "forget + Gaussian"
     publish: ClassVar[Function] = staticmethod(publish_forget)
     noise: ClassVar[str] = "gaussian"
-    mean_noise = noise_of_last
+    noise_after = noise_of_last
 
     @property
     def is_live(self) -> bool:
@@ -138,7 +138,7 @@ class ForgetExact(Release):
 
     name: ClassVar[str] = "forget, exact"
     publish: ClassVar[Function] = staticmethod(publish_last)
-    mean_noise = noise_of_last
+    noise_after = noise_of_last
     bounds: ClassVar[tuple[float, float] | None] = None
 
     def parameters(self, setting: Setting) -> Resolution:
@@ -183,7 +183,7 @@ class ForgetTruncated(Release):
     name: ClassVar[str] = "forget + truncated Laplace"
     publish: ClassVar[Function] = staticmethod(publish_truncated)
     secure_noise: ClassVar[bool] = False
-    mean_noise = noise_of_last
+    noise_after = noise_of_last
 
     def __post_init__(self) -> None:
         if not isinstance(self.budget, Pure | Approximate):
@@ -246,12 +246,8 @@ class FillingLaplace(PureRelease):
 
         return Filling(zeros(setting.arms, setting.source), np.zeros(setting.arms, np.int64))
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """Of the last batch that was full; None before the first."""
-        if not self._checked_sizes(sizes):
-            return None
         released = filled = 0
         for size in sizes:
             filled += size

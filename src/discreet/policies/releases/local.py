@@ -70,12 +70,8 @@ class LocalLaplace(PureRelease):
         """The noise has mean 0."""
         return value
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """One noise a response."""
-        if not self._checked_sizes(sizes):
-            return None
         return laplace_parts(setting, sizes, (self.parameters(setting).scale, sum(sizes)))
 
     def entries(self, setting: Setting) -> Entries | Silence:
@@ -97,14 +93,10 @@ class LocalBernoulli(LocalLaplace):
         """Bits lean towards 1/2: their mean is 1/2 + (μ - 1/2) tanh(ε/2)."""
         return 0.5 + (value - 0.5) / math.tanh(0.5 * self.epsilon)
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """A bit has a standard deviation of at most 1/2, whatever the reward."""
         from .noise_of_mean import MeanNoise, Part
 
-        if not self._checked_sizes(sizes):
-            return None
         answers = sum(sizes)
         each = 0.5 / (answers * math.tanh(0.5 * self.epsilon))
         return MeanNoise((Part("response", each, answers),))

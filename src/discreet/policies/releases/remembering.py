@@ -53,12 +53,8 @@ class RunningLaplace(PureRelease):
     def ledger(self, setting: Setting) -> Running:
         return Running(zeros(setting.arms, setting.source))
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """One noise a batch."""
-        if not self._checked_sizes(sizes):
-            return None
         scale = self.scale(setting.schedule, setting.horizon, setting.source)
         return laplace_parts(setting, sizes, (scale, len(sizes)))
 
@@ -77,14 +73,10 @@ class RunningGaussian(ForgetGaussian):
     def ledger(self, setting: Setting) -> Running:
         return Running(zeros(setting.arms, setting.source))
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """One noise a batch."""
         from .noise_of_mean import MeanNoise, Part
 
-        if not self._checked_sizes(sizes):
-            return None
         scale, resolution = self.parameters(setting)
         return MeanNoise((Part("gaussian", scale / (resolution * sum(sizes)), len(sizes)),))
 
@@ -125,12 +117,8 @@ class RememberLaplace(PureRelease):
     def ledger(self, setting: Setting) -> Sums:
         return Sums(zeros(setting.arms, setting.source))
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """The last noise alone, on the sum of all rewards."""
-        if not self._checked_sizes(sizes):
-            return None
         scale = self.scale(setting.schedule, setting.horizon, setting.source)
         return laplace_parts(setting, sizes, (scale, 1))
 
@@ -198,12 +186,8 @@ class ShrinkingLaplace(Release):
     def ledger(self, setting: Setting) -> Sums:
         return Sums(zeros(setting.arms, setting.source))
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """The last noise alone, Lap(N^(v/2)) on the sum of all N rewards."""
-        if not self._checked_sizes(sizes):
-            return None
         scale = setting.source.resolution * float(sum(sizes)) ** (0.5 * self.power)
         return laplace_parts(setting, sizes, (scale, 1))
 
