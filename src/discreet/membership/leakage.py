@@ -29,7 +29,7 @@ import numpy as np
 from ..audit.counts import check_delta
 from ..checks import count
 from ..errors import InvalidArgument
-from ..privacy.curves import gaussian_delta
+from ..privacy.curves import gaussian_delta, least
 from .curve import LEVELS, Curve, check_level
 from .exact import LossLaw, bernoulli_loss
 from .laws import Bernoulli, Gaussian, Law
@@ -392,9 +392,4 @@ def _epsilon(delta_at: Callable[[float], float], delta: float) -> float:
         low, high = high, 2.0 * high
         if high > MOST_LOSS:
             return math.inf
-    for _ in range(100):
-        middle = (low + high) / 2.0
-        if not low < middle < high:
-            break
-        low, high = (middle, high) if delta_at(middle) > delta else (low, middle)
-    return high
+    return least(lambda epsilon: delta_at(epsilon) <= delta, low, high, halvings=100)

@@ -274,20 +274,9 @@ def _approximate_scale(
     high = exact
     while curves.lattice_delta(high, lattice, epsilon) > delta:
         high *= 1.5
-    return _least_between(exact, high, lambda s: curves.lattice_delta(s, lattice, epsilon) <= delta)
-
-
-def _least_between(low: float, high: float, fits: Callable[[float], bool]) -> float:
-    """The smallest value in [low, high] found to fit; `high` fits."""
-    for _ in range(100):
-        middle = (low + high) / 2.0
-        if not low < middle < high:
-            break
-        if fits(middle):
-            high = middle
-        else:
-            low = middle
-    return high
+    return curves.least(
+        lambda s: curves.lattice_delta(s, lattice, epsilon) <= delta, exact, high, halvings=100
+    )
 
 
 def _least(scale: float, fits: Callable[[float], bool]) -> float:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InvalidArgument
 from ...privacy.budgets import Approximate, Budget, GaussianDP
+from ...privacy.curves import least
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,18 +139,14 @@ def last_iterate_epsilon(noise: float, steps: int, sampling: float, delta: float
     4.377
     """
     check_run(noise, steps, sampling, delta, ADD_OR_REMOVE)
-    low, high = 0.0, 1.0
-    if last_iterate_delta(noise, steps, sampling, 0.0) <= delta:
-        return 0.0
-    while last_iterate_delta(noise, steps, sampling, high) > delta:
+
+    def fits(epsilon: float) -> bool:
+        return last_iterate_delta(noise, steps, sampling, epsilon) <= delta
+
+    high = 1.0
+    while not fits(high):
         high *= 2.0
-    for _ in range(60):
-        middle = (low + high) / 2.0
-        if last_iterate_delta(noise, steps, sampling, middle) > delta:
-            low = middle
-        else:
-            high = middle
-    return high
+    return 0.0 if fits(0.0) else least(fits, 0.0, high, halvings=60)
 
 
 def _root(rising: Callable[[float], float], spread: float, steps: int) -> float:
