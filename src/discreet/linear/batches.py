@@ -36,10 +36,10 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..checks import amount, number, positive
 from ..compiled import Function, Kernel
-from ..errors import InvalidArgument, UnsupportedBudget
-from ..policies.releases.base import in_kind, noise
+from ..errors import InvalidArgument
+from ..policies.releases.base import check_gaussian, in_kind, noise
 from ..policies.schedules import check_length
-from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
+from ..privacy.budgets import Budget, Pure
 from ..privacy.guarantees import Definition, Guarantee
 from ..privacy.mechanisms import Gaussian
 from ..privacy.source import Source
@@ -318,11 +318,7 @@ class BatchMatrices(RangedRelease):
     publish: ClassVar[Function] = staticmethod(publish_matrices)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.budget, Approximate | ZCDP | Renyi | GaussianDP):
-            raise UnsupportedBudget(
-                "budget", "be approximate, zCDP, Rényi or Gaussian for Gaussian noise",
-                self.budget, "give rho, or epsilon and delta",
-            )  # fmt: skip
+        check_gaussian(self.budget)
         self._check_range()
         positive("ratio", self.ratio, "use ratio=1.0")
 

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from ..checks import one_of
 from ..compiled import Floats, Function
-from ..errors import InvalidArgument, UnsupportedBudget
+from ..errors import InvalidArgument
 from ..policies.parts import ReleasePart
-from ..policies.releases.base import in_kind, noise
-from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Renyi
+from ..policies.releases.base import check_gaussian, in_kind, noise
+from ..privacy.budgets import Budget
 from ..privacy.guarantees import Definition, Guarantee
 from ..privacy.mechanisms import Gaussian
 from .grid import Grid
@@ -126,19 +126,14 @@ def collect_sum(
 ) -> None:
     """Σ a r with the reward clipped, and max ||a||²."""
     inside = clipped(reward, release.low, release.high)
-    square: float = 0  # zeros are whole numbers, so that sums of whole numbers stay whole
-    for i in range(dimension):
-        feature = actions[start + i]
-        ledger.total[i] += feature * inside
-        square += feature * feature
-    ledger.longest[0] = max(ledger.longest[0], square)
+    collect_total(release, ledger, actions, start, inside, dimension)
 
 
 def collect_total(
     release: object, ledger: Episode, actions: Floats, start: int, total: float, dimension: int
 ) -> None:
     """What `collect_sum` makes of many rewards of one action; clipped one by one beforehand."""
-    square: float = 0
+    square: float = 0  # zeros are whole numbers, so that sums of whole numbers stay whole
     for i in range(dimension):
         feature = actions[start + i]
         ledger.total[i] += feature * total
@@ -203,11 +198,7 @@ class GaussianRelease(LinearRelease):
 
     def __post_init__(self) -> None:
         one_of("setting", self.setting, "sound", "printed")
-        if not isinstance(self.budget, Approximate | ZCDP | Renyi | GaussianDP):
-            raise UnsupportedBudget(
-                "budget", "be approximate, zCDP, Rényi or Gaussian for Gaussian noise",
-                self.budget, "give rho, or epsilon and delta",
-            )  # fmt: skip
+        check_gaussian(self.budget)
         ends = (self.low, self.high)
         if not all(isinstance(end, int | float) and math.isfinite(end) for end in ends):
             raise InvalidArgument("low and high", "be finite", ends, "use low=-1.0, high=1.0")

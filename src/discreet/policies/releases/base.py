@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from ...checks import count, positive
 from ...compiled import Function, Kernel, open_slot
-from ...errors import InvalidArgument
-from ...privacy.budgets import ZCDP, Approximate, Budget, Pure, Renyi
+from ...errors import InvalidArgument, UnsupportedBudget
+from ...privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
 from ...privacy.guarantees import Definition, Guarantee
 from ...privacy.mechanisms import Laplace
 from ...privacy.source import SIMULATED, Source
@@ -213,6 +213,16 @@ def zeros(arms: int, source: Source) -> Floats:
     import numpy as np
 
     return np.zeros(arms, np.int64 if source.secure else np.float64)
+
+
+def check_gaussian(budget: Budget) -> None:
+    """Refuse a budget that Gaussian noise does not keep."""
+    if not isinstance(budget, Approximate | ZCDP | Renyi | GaussianDP):
+        raise UnsupportedBudget(
+            "budget", "be approximate, zCDP, Rényi or Gaussian for Gaussian noise", budget,
+            "give rho, or epsilon and delta, or epsilon and renyi_alpha; Laplace noise serves a "
+            "pure budget",
+        )  # fmt: skip
 
 
 def in_kind(spent: Budget, asked: Budget) -> Budget:

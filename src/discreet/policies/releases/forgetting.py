@@ -6,18 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ...compiled import Function
-from ...errors import InvalidArgument, UnsupportedBudget
-from ...privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
+from ...errors import InvalidArgument
+from ...privacy.budgets import Approximate, Budget, GaussianDP
 from ...privacy.curves import lattice_delta
 from ...privacy.guarantees import Guarantee
 from ...privacy.mechanisms import Gaussian, TruncatedLaplace
 from ...privacy.source import RESOLUTION, SIMULATED
+from ..rules import epsilon_delta
 from ..schedules import Schedule
 from ..view import Setting, View
 from .base import (
     PureRelease,
     Release,
     Scale,
+    check_gaussian,
     in_kind,
     laplace_parts,
     noise,
@@ -81,14 +83,7 @@ class ForgetGaussian(Release):
         return not isinstance(self.budget, GaussianDP)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.budget, Approximate | ZCDP | Renyi | GaussianDP):
-            raise UnsupportedBudget(
-                "budget",
-                "be approximate, zCDP, Rényi or Gaussian for Gaussian noise",
-                self.budget,
-                "give rho, or epsilon and delta, or epsilon and renyi_alpha; "
-                "Laplace noise serves a pure budget",
-            )
+        check_gaussian(self.budget)
         SIMULATED.gaussian_scale(self.budget, self.calibration)
 
     def parameters(self, setting: Setting) -> Scale:
@@ -186,11 +181,7 @@ class ForgetTruncated(Release):
     noise_after = noise_of_last
 
     def __post_init__(self) -> None:
-        if not isinstance(self.budget, Pure | Approximate):
-            raise UnsupportedBudget(
-                "budget", "be pure or approximate for truncated Laplace noise", self.budget,
-                "give epsilon, or epsilon and delta",
-            )  # fmt: skip
+        epsilon_delta(self.budget)
 
     def parameters(self, setting: Setting) -> Truncation:
         if setting.source.secure:
