@@ -259,16 +259,19 @@ def test_bayesian_bounds_are_labelled() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: from_hits((500, 1001), 1000), "hits must lie between 0 and 1000"),
-        (lambda: from_hits((5, -1), 1000), "hits must lie between 0 and 1000"),
-        (lambda: from_hits((5.5, 1), 1000), "hits must be two whole numbers"),
-        (lambda: from_errors((0, 0), 0), "runs must be at least 1"),
+        (lambda: from_hits((500, 1001), 1000), "hits must be a whole number from 0 to 1,000"),
+        (lambda: from_hits((5, -1), 1000), "hits must be a whole number from 0 to 1,000"),
+        (lambda: from_hits((5.5, 1), 1000), "hits must be a whole number from 0"),
+        (lambda: from_errors((0, 0), 0), "runs must be a whole number from 1"),
         (lambda: from_errors((0, 0), 10, delta=1.0), "delta must be a number in [0, 1)"),
         (lambda: from_errors((0, 0), 10, delta=math.nan), "delta must be a number in [0, 1)"),
-        (lambda: from_errors((0, 0), 10, confidence=0.0), "confidence must lie between 0 and 1"),
-        (lambda: one_run(10, 11, 3), "guesses must lie between 1 and the 10 canaries"),
-        (lambda: one_run(10, 5, 6), "right must lie between 0 and 5"),
-        (lambda: Wager(-1.0), "epsilon must be a number from 0"),
+        (
+            lambda: from_errors((0, 0), 10, confidence=0.0),
+            "confidence must be a finite number strictly between",
+        ),
+        (lambda: one_run(10, 11, 3), "guesses must be a whole number from 1 to 10"),
+        (lambda: one_run(10, 5, 6), "right must be a whole number from 0 to 5"),
+        (lambda: Wager(-1.0), "epsilon must be a finite number from 0 to 700"),
     ],
 )
 def test_bad_counts_are_named(call: Callable[[], Audit], message: str) -> None:

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..errors import InvalidArgument
+from ..checks import count
 from ..privacy.curves import gaussian_epsilon, largest
 from .counts import Claim, audited, check_confidence, settled_delta
 from .result import Audit
@@ -115,12 +115,6 @@ def _largest(ruled_out: Callable[[float], bool], most: float) -> float:
 
 
 def _check(canaries: int, guesses: int, right: int) -> None:
-    for name, value in (("canaries", canaries), ("guesses", guesses), ("right", right)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise InvalidArgument(name, "be a whole number", value, "use 1000, 100 and 95")
-    if not 1 <= guesses <= canaries:
-        raise InvalidArgument(
-            "guesses", f"lie between 1 and the {canaries} canaries", guesses, "abstain less"
-        )
-    if not 0 <= right <= guesses:
-        raise InvalidArgument("right", f"lie between 0 and {guesses}", right, "count again")
+    canaries = count("canaries", canaries, fix="use for example 1000")
+    guesses = count("guesses", guesses, most=canaries, fix="abstain from the other canaries")
+    count("right", right, least=0, most=guesses, fix="count again")

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import InvalidArgument
+from ..checks import count
 from ..policies import Policy
 from ..policies.view import fresh_view
 from ..privacy.source import SECURE, Source
@@ -106,8 +106,7 @@ def release_timing(
     """Time releases of two rewards in random order; `release` replaces the policy's own."""
     import numpy as np
 
-    if pairs < 10:
-        raise InvalidArgument("pairs", "be at least 10", pairs, "use pairs=2000")
+    pairs = count("pairs", pairs, least=10, fix="use pairs=2000")
     rng = np.random.Generator(np.random.SFC64(seed))
     timed = releaser(policy, source) if release is None else release
     for side in (0, 1):

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from ..checks import count as whole
+from ..checks import one_of
 from ..compiled import Function, Kernel, open_slot
-from ..errors import InvalidArgument
 from ..policies import Policy
 from ..policies.step import choose, length, publish
 from ..policies.view import View, fresh_view
@@ -227,14 +228,9 @@ class Runs:
     decisions: int | None = None
 
     def __post_init__(self) -> None:
-        if self.sees not in ("releases", "actions"):
-            raise InvalidArgument(
-                "sees", "be 'releases' or 'actions'", self.sees, "trials show releases"
-            )
-        if self.decisions is not None and self.decisions < 1:
-            raise InvalidArgument(
-                "decisions", "be a whole number from 1", self.decisions, f"use {DECISIONS}"
-            )
+        one_of("sees", self.sees, "releases", "actions")
+        if self.decisions is not None:
+            whole("decisions", self.decisions, fix=f"use {DECISIONS}")
 
     @property
     def played(self) -> int:

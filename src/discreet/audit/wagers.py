@@ -23,7 +23,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..errors import InvalidArgument
+from ..checks import number
 from .counts import Claim, audited, check_confidence, check_delta, settled_delta
 from .result import Audit
 
@@ -47,9 +47,8 @@ class Wager:
     def __init__(self, epsilon: float, delta: float = 0.0, confidence: float = 0.95) -> None:
         import numpy as np
 
-        if not 0.0 <= epsilon < 700.0:
-            raise InvalidArgument("epsilon", "be a number from 0", epsilon, "use epsilon=1.0")
-        self.epsilon, self.delta = float(epsilon), check_delta(delta)
+        self.epsilon = number("epsilon", epsilon, low=0.0, high=700.0, fix="use epsilon=1.0")
+        self.delta = check_delta(delta)
         self.goal = -math.log(1.0 - check_confidence(confidence))
         self._seen = np.array(PRIOR)
         self._wealth = 0.0

@@ -34,7 +34,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from ..checks import amount, number, positive
+from ..checks import amount, positive
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
 from ..policies.releases.base import check_gaussian, in_kind, noise
@@ -45,7 +45,7 @@ from ..privacy.mechanisms import Gaussian
 from ..privacy.source import Source
 from .batch_view import BatchView
 from .grid import Grid
-from .releases import PUBLIC, RoundRelease, clipped
+from .releases import PUBLIC, RoundRelease, check_ends, clipped
 from .schedules import RoundSchedule
 from .trees import into_whole_ball
 from .view import LinearSetting
@@ -284,11 +284,6 @@ class RangedRelease(RoundRelease):
     def is_live(self) -> bool:
         return True
 
-    def _check_range(self) -> None:
-        low, high = number("low", self.low), number("high", self.high)
-        if not low < high:
-            raise InvalidArgument("low", f"be below high = {high!r}", low, "swap them")
-
     @property
     def clip(self) -> tuple[float, float] | None:
         return (float(self.low), float(self.high))
@@ -319,7 +314,7 @@ class BatchMatrices(RangedRelease):
 
     def __post_init__(self) -> None:
         check_gaussian(self.budget)
-        self._check_range()
+        check_ends(self.low, self.high)
         positive("ratio", self.ratio, "use ratio=1.0")
 
     @property
@@ -442,7 +437,7 @@ class LaplaceBlocks(RangedRelease):
 
     def __post_init__(self) -> None:
         positive("epsilon", self.epsilon, "use for example epsilon=1.0")
-        self._check_range()
+        check_ends(self.low, self.high)
 
     def grid(self, longest: float) -> Grid:
         """Whole numbers for a live trial of actions up to a length."""

@@ -18,7 +18,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
-from ..checks import one_of
+from ..checks import number, one_of
 from ..compiled import Floats, Function
 from ..errors import InvalidArgument
 from ..policies.parts import ReleasePart
@@ -112,6 +112,14 @@ def clipped(reward: float, low: float, high: float) -> float:
     return min(reward, high)
 
 
+def check_ends(low: object, high: object) -> tuple[float, float]:
+    """A range to clip rewards to."""
+    ends = number("low", low), number("high", high)
+    if not ends[0] < ends[1]:
+        raise InvalidArgument("low", f"be below high = {high!r}", low, "swap them")
+    return ends
+
+
 class Clipping(Protocol):
     """Parameters of a release that clips rewards."""
 
@@ -199,11 +207,7 @@ class GaussianRelease(LinearRelease):
     def __post_init__(self) -> None:
         one_of("setting", self.setting, "sound", "printed")
         check_gaussian(self.budget)
-        ends = (self.low, self.high)
-        if not all(isinstance(end, int | float) and math.isfinite(end) for end in ends):
-            raise InvalidArgument("low and high", "be finite", ends, "use low=-1.0, high=1.0")
-        if not self.low < self.high:
-            raise InvalidArgument("low", f"be below high = {self.high!r}", self.low, "swap them")
+        ends = check_ends(self.low, self.high)
         if self.printed and ends != (-1.0, 1.0):
             raise InvalidArgument(
                 "low and high", 'be -1 and 1 with setting="printed"', ends,

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..checks import probability
-from ..errors import InvalidArgument
+from ..checks import number, probability
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -80,8 +79,4 @@ class Curve:
 
 def check_level(level: object) -> float:
     """A false-alarm rate in [0, 1]."""
-    if isinstance(level, bool) or not isinstance(level, int | float | np.floating | np.integer):
-        raise InvalidArgument("level", "be a number from 0 to 1", level, "use for example 0.01")
-    if not 0.0 <= level <= 1.0:
-        raise InvalidArgument("level", "be a number from 0 to 1", level, "use for example 0.01")
-    return float(level)
+    return number("level", level, low=0.0, high=1.0, fix="use for example 0.01")

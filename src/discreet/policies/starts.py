@@ -23,6 +23,7 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 
+from ..checks import one_of
 from ..errors import InvalidArgument
 from ..privacy.budgets import Approximate, GaussianDP, Renyi
 
@@ -32,8 +33,7 @@ MOST_CHECKED = 1500
 
 def check_start(budget: Approximate, calibration: str) -> None:
     """Both laws need δ > 0: their likelihood ratios are unbounded."""
-    if calibration not in ("exact", "paper"):
-        raise InvalidArgument("calibration", "be 'exact' or 'paper'", calibration, "use 'exact'")
+    one_of("calibration", calibration, "exact", "paper")
     if budget.delta <= 0.0:
         raise InvalidArgument(
             "delta", "be above 0 for Gaussian and Beta leaders", budget.delta,

@@ -16,6 +16,7 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from ...checks import amount, count, one_of, share
 from ...errors import InvalidArgument
 from ...privacy.budgets import Approximate, Budget, GaussianDP
 from ...privacy.curves import least
@@ -165,14 +166,9 @@ def check_run(
     noise: float, steps: int, sampling: float, delta: float = 0.5, neighbours: str = ADD_OR_REMOVE
 ) -> None:
     """Refuse what no run of DP-SGD can have."""
-    if not 0.0 <= noise < math.inf:
-        raise InvalidArgument("noise", "be a number from 0", noise, "use for example 1.0")
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
-        raise InvalidArgument("steps", "be a whole number from 1", steps, "use for example 100")
+    amount("noise", noise, infinite=False, fix="use for example 1.0")
+    count("steps", steps, fix="use for example 100")
     if not 0.0 < sampling <= 1.0:
         raise InvalidArgument("sampling", "lie in (0, 1]", sampling, "use for example 0.01")
-    if not 0.0 < delta < 1.0:
-        raise InvalidArgument("delta", "lie in (0, 1)", delta, "use for example 1e-5")
-    if neighbours not in _RELATIONS:
-        known = " or ".join(_RELATIONS)
-        raise InvalidArgument("neighbours", f"be {known}", neighbours, f"use {ADD_OR_REMOVE!r}")
+    share("delta", delta, fix="use for example 1e-5")
+    one_of("neighbours", neighbours, *_RELATIONS)

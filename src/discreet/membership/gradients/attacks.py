@@ -23,6 +23,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ...checks import count
 from ...errors import InvalidArgument
 from .models.base import softmax
 
@@ -124,8 +125,7 @@ def covariance_steps(
     import numpy as np
 
     canary, updates = _checked(references.size, canary, updates)
-    if not isinstance(batch, int | np.integer) or batch < 1:
-        raise InvalidArgument("batch", "be a whole number from 1", batch, "use batch=64")
+    batch = count("batch", batch, fix="use batch=64")
     direction = references.solve(np.atleast_2d(canary) - references.mean)
     mean = references.mean if means is None else np.asarray(means, float)
     if mean.shape not in ((references.size,), updates.shape) or not np.isfinite(mean).all():

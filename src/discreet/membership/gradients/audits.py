@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from ...audit.counts import check_confidence, check_delta, from_errors
 from ...audit.one_run import one_run, one_run_gaussian
 from ...audit.result import Audit
+from ...checks import count
 from ...errors import InvalidArgument
 from ...privacy.budgets import Approximate, Budget
 from ...privacy.curves import gaussian_epsilon
@@ -167,10 +168,10 @@ def audit_dpsgd(
     lines: list[Line] = []
 
     def line(
-        by: str, audit: Audit, count: int, budget: Budget, note: str = "", assumes: bool = False
+        by: str, audit: Audit, played: int, budget: Budget, note: str = "", assumes: bool = False
     ) -> None:
         at = _epsilon(budget, delta)
-        lines.append(Line(by, audit, count, at, audit.epsilon_lower, note, assumes))
+        lines.append(Line(by, audit, played, at, audit.epsilon_lower, note, assumes))
 
     if {"send-or-nothing", "curve", "last-iterate"} & set(methods):
         gradient = quiet[:1] if canary is None else np.atleast_2d(canary)
@@ -322,8 +323,7 @@ def _check(
             raise InvalidArgument("methods", f"be among {known}", method, "leave it out for all")
     if not methods:
         raise InvalidArgument("methods", "name at least one", methods, "leave it out for all")
-    if runs < 4:
-        raise InvalidArgument("runs", "be a whole number from 4", runs, "use runs=500")
+    count("runs", runs, least=4, fix="use runs=500")
     one_run_wanted = any(method.startswith("one-run") for method in methods)
     if one_run_wanted and not 1 <= guesses <= canaries <= mechanism.model.size:
         raise InvalidArgument(

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...checks import positive
 from ...errors import InvalidArgument
 from .models.base import Factors
 
@@ -69,7 +70,7 @@ def best_gradient(
     """
     import numpy as np
 
-    _positive("norm", norm)
+    positive("norm", norm)
     rng = np.random.default_rng(0)  # any start that is not orthogonal to the answer
     direction = rng.normal(size=references.size)
     for _ in range(rounds):
@@ -98,7 +99,7 @@ def dirac(references: References, norm: float, *, coordinate: int | None = None)
     """R e_j; by default j is the coordinate with the largest (Ĉ⁻¹)_jj, which leaks most."""
     import numpy as np
 
-    _positive("norm", norm)
+    positive("norm", norm)
     if coordinate is None:
         coordinate = int(quiet_coordinates(references)[0])
     if not 0 <= coordinate < references.size:
@@ -127,7 +128,7 @@ def random_direction(size: int, norm: float, rng: Generator) -> Array:
     """A gradient of a given norm in a uniformly random direction."""
     import numpy as np
 
-    _positive("norm", norm)
+    positive("norm", norm)
     direction = rng.normal(size=size)
     return norm * direction / np.linalg.norm(direction)
 
@@ -166,7 +167,7 @@ def canife(
     """
     import numpy as np
 
-    _positive("clip", clip)
+    positive("clip", clip)
     image = np.array(x, float)
     parameters = np.asarray(theta, float)
     loss, slope = _canife_loss(model, parameters, known, image, y, clip)
@@ -210,8 +211,3 @@ def _canife_loss(
     by_f = by_f + (p * by_r - p * (p @ by_r)) @ rows[:, :-1]
     slope = model.input_gradient(theta, image[None], by_f[None])
     return loss, np.asarray(slope).reshape(image.shape)
-
-
-def _positive(argument: str, value: float) -> None:
-    if not 0.0 < value < math.inf:
-        raise InvalidArgument(argument, "be a number above 0", value, "use for example 1.0")

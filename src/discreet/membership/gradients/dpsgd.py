@@ -11,10 +11,10 @@ A run's is Σ s if every step has the canary, Σ log(1 - q + q e^s) for Poisson 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...checks import positive
 from ...errors import InvalidArgument
 from .accounting import ADD_OR_REMOVE, check_run, claim
 from .attacks import poisson_ratio
@@ -97,9 +97,8 @@ class DPSGD:
     rate: float = 0.1
 
     def __post_init__(self) -> None:
-        for name, value in (("clip", self.clip), ("rate", self.rate)):
-            if not 0.0 < value < math.inf:
-                raise InvalidArgument(name, "be a number above 0", value, f"use {name}=0.1")
+        positive("clip", self.clip, "use clip=0.1")
+        positive("rate", self.rate, "use rate=0.1")
         if self.noise == 0.0:
             raise InvalidArgument("noise", "be above 0: nothing is claimed", 0.0, "use noise=1.0")
         check_run(self.noise, self.steps, self.sampling)

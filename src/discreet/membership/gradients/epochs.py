@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, cast
 
+from ...checks import count
 from ...errors import InvalidArgument
 from ...progress import Bar
 from .attacks import SoftmaxTarget, Steps
@@ -228,8 +229,7 @@ def play_epochs(
 
     from ..result import Scores
 
-    if games < 2:
-        raise InvalidArgument("games", "be a whole number from 2", games, "use games=100")
+    games = count("games", games, least=2, fix="use games=100")
     for name, (x, _) in targets.items():
         if len(places_of(x, game.x)):
             raise InvalidArgument(

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...checks import amount
 from ...errors import InvalidArgument
 from .models.base import Factors
 
@@ -66,8 +67,7 @@ class References:
         else:
             gradients = np.asarray(gradients)  # whatever the framework, a list too
         n, d = len(gradients), _width(gradients)
-        if not (isinstance(ridge, int | float) and 0.0 <= ridge < math.inf):
-            raise InvalidArgument("ridge", "be a number from 0", ridge, f"use ridge={RIDGE:g}")
+        ridge = amount("ridge", ridge, infinite=False, fix=f"use ridge={RIDGE:g}")
         if classes is not None and (classes < 2 or d % classes):
             raise InvalidArgument(
                 "classes", f"divide the {d} values of a gradient", classes, "leave it out"
@@ -99,7 +99,7 @@ class References:
                 "ridge", "make the covariance of the references invertible", ridge,
                 f"use ridge={RIDGE:g} or more references",
             ) from None  # fmt: skip
-        return cls(mean, factor, float(ridge), n, basis)
+        return cls(mean, factor, ridge, n, basis)
 
     @property
     def size(self) -> int:
@@ -109,10 +109,8 @@ class References:
     def whitened(self, vectors: Array) -> Array:
         """L⁻¹v for every row: |L⁻¹v|² = v'(Ĉ + λI)⁻¹v."""
         import numpy as np
-        from scipy.linalg import solve_triangular
 
-        rows = _in(np.atleast_2d(np.asarray(vectors, float)), self.basis)
-        return solve_triangular(self.factor, rows.T, lower=True, check_finite=False).T
+        return self._half(_in(np.atleast_2d(np.asarray(vectors, float)), self.basis)).T
 
     def solve(self, vectors: Array) -> Array:
         """(Ĉ + λI)⁻¹v for every row, in the coordinates of the gradients."""
