@@ -25,6 +25,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from numbers import Integral
 
+import numpy as np
+
 from ..checks import count, probability, share
 from ..errors import InvalidArgument
 from ..privacy.budgets import Budget, GaussianDP
@@ -99,8 +101,6 @@ def bayesian(
     A quantile over draws of both error rates from their posteriors; the draws' own error is below
     sqrt(1/(4 draws)) in probability.
     """
-    import numpy as np
-
     errors, of = check_counts("errors", errors, runs)
     delta, error = settled_delta(delta, claimed), 1.0 - check_confidence(confidence)
     rng = np.random.default_rng(seed)

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from ..checks import one_of
 from ..compiled import Kernel, open_slot
 from ..errors import InvalidArgument
@@ -151,8 +153,6 @@ class Identifications:
         )
 
     def sample(self, side: int, count: int, rng: Generator) -> Transcripts:
-        import numpy as np
-
         row, arms = self.row, len(self.base)
         if not row.fixed_size:
             row = row.at(self.delta)

@@ -22,6 +22,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from ..checks import count
 from ..privacy.curves import gaussian_epsilon, largest
 from .counts import Claim, audited, check_confidence, settled_delta
@@ -71,7 +73,6 @@ def one_run_gaussian(
 
 def tail(canaries: int, guesses: int, right: int, epsilon: float, delta: float) -> float:
     """The largest probability of so many right guesses under (ε, δ)."""
-    import numpy as np
     from scipy.special import expit
     from scipy.stats import binom
 

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+import numpy as np
+
 from ..checks import count
 from ..errors import InvalidArgument
 from .transcripts import ABSENT, MOST_CODES, Transcripts
@@ -64,8 +66,6 @@ class Each:
         return tuple(f"output {place + 1}" for place in range(self.most))
 
     def sample(self, side: int, count: int, rng: Generator) -> Transcripts:
-        import numpy as np
-
         codes = np.zeros(count, np.int64)
         numbers = np.full((count, self.most), ABSENT)
         for number in range(len(codes)):

@@ -19,6 +19,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..checks import count
 from ..policies import Policy
 from ..policies.view import fresh_view
@@ -34,8 +36,6 @@ if TYPE_CHECKING:
 
 def lowest_bit(values: ArrayLike) -> Floats:
     """The exponent of the lowest set bit: x is an odd multiple of 2^result. 0 for x = 0."""
-    import numpy as np
-
     mantissa, exponent = np.frexp(np.asarray(values, float))
     whole = np.abs(np.ldexp(mantissa, 53)).astype(np.int64)
     trailing = np.log2(np.maximum(whole & -whole, 1))
@@ -67,8 +67,6 @@ def releaser(policy: Policy, source: Source) -> Callable[[float, Generator], flo
 
 def grid_traces(policy: Policy, source: Source, rewards: tuple[float, float] = (0.0, 1.0)) -> Plain:
     """A release of one of two rewards, and its lowest bit, as a subject for `attack`."""
-    import numpy as np
-
     release = releaser(policy, source)
 
     def draw(side: int, count: int, rng: Generator) -> Floats:
@@ -104,8 +102,6 @@ def release_timing(
     seed: int | None = None,
 ) -> Timing:
     """Time releases of two rewards in random order; `release` replaces the policy's own."""
-    import numpy as np
-
     pairs = count("pairs", pairs, least=10, fix="use pairs=2000")
     rng = np.random.Generator(np.random.SFC64(seed))
     timed = releaser(policy, source) if release is None else release

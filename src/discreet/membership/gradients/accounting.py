@@ -16,6 +16,8 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...checks import amount, count, one_of, share
 from ...errors import InvalidArgument
 from ...privacy.budgets import Approximate, Budget, GaussianDP
@@ -64,8 +66,6 @@ def most_power(level: float, noise: float, steps: int, sampling: float) -> float
 
     min over ε of e^ε α + δ(ε) and 1 - e^-ε(1 - α - δ(ε)), add-or-remove.
     """
-    import numpy as np
-
     losses = _losses(noise, steps, sampling, ADD_OR_REMOVE, COARSE)
     epsilons = MOST_EPSILON * np.linspace(0.0, 1.0, 60) ** 2
     deltas = np.asarray(losses.get_delta_for_epsilon(list(epsilons)))
@@ -106,7 +106,6 @@ def last_iterate_delta(noise: float, steps: int, sampling: float, epsilon: float
     threshold. Hidden intermediate steps are what it credits; curved losses can do worse, so it is
     no guarantee.
     """
-    import numpy as np
     from scipy.special import ndtr
     from scipy.stats import binom
 

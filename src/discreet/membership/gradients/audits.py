@@ -19,6 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ...audit.counts import check_confidence, check_delta, from_errors
 from ...audit.one_run import one_run, one_run_gaussian
 from ...audit.result import Audit
@@ -151,8 +153,6 @@ def audit_dpsgd(
     replaces the first (default: a blank image labelled 0). `claimed` is the mechanism whose claim
     is audited, if the code is suspected to run another.
     """
-    import numpy as np
-
     from ..result import Scores
 
     delta, confidence = check_delta(delta), check_confidence(confidence)
@@ -222,8 +222,6 @@ def play(
     mechanism: DPSGD, canary: GradientCanaries | PointCanary, runs: int, rng: Generator
 ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     """Scores of members and non-members, `runs` each: of the trace, and of the last iterate."""
-    import numpy as np
-
     sent = np.arange(2 * runs)[:, None] % 2 == 1
     found = [mechanism.run(canary, sent[at : at + CHUNK], rng) for at in range(0, 2 * runs, CHUNK)]
     trace, last = (np.concatenate([part[i][:, 0] for part in found]) for i in (0, 1))
@@ -233,8 +231,6 @@ def play(
 def guess(mechanism: DPSGD, canaries: Array, guesses: int, rng: Generator) -> int:
     """One run: each canary is sent with a fair coin; the highest scores are guessed to have been
     sent, the lowest not, as many of each; how many guesses are right."""
-    import numpy as np
-
     sent = rng.random(len(canaries)) < 0.5
     scores = mechanism.run(GradientCanaries(canaries), sent[None], rng).trace[0]
     order = np.argsort(scores, kind="stable")
@@ -244,8 +240,6 @@ def guess(mechanism: DPSGD, canaries: Array, guesses: int, rng: Generator) -> in
 
 def quiet_coordinates(mechanism: DPSGD) -> Array:
     """Coordinates by how little the points' clipped gradients move them at the start."""
-    import numpy as np
-
     from .models.base import clip_factors
 
     each = np.asarray(mechanism.model.gradients(mechanism.start, mechanism.x, mechanism.y), float)

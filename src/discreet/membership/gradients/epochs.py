@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, cast
 
+import numpy as np
+
 from ...checks import count
 from ...errors import InvalidArgument
 from ...progress import Bar
@@ -118,8 +120,6 @@ class HeadTarget:
         self, references: References, model: Model, x: Array, y: int, batch: int,
         fresh: tuple[Array, Array] | None = None,
     ) -> None:  # fmt: skip
-        import numpy as np
-
         if references.size != model.head:
             raise InvalidArgument(
                 "references", f"be of the {model.head} parameters of the last layer",
@@ -130,8 +130,6 @@ class HeadTarget:
 
     def canary(self, parameters: Array) -> Array:
         """g*_t in the last layer: (T, d)."""
-        import numpy as np
-
         layers = [self.model.layer(theta, self.x, self.y) for theta in parameters]
         return np.concatenate([layer.dense() for layer in layers]).astype(float)
 
@@ -139,8 +137,6 @@ class HeadTarget:
         self, parameters: Array, x: Array, y: Array, frozen: bool = False
     ) -> tuple[Array, Array]:
         """w_t'g_i(θ_t) of the points given, (T, n), and w_t'g*_t of the canary itself, (T,)."""
-        import numpy as np
-
         canary = self.canary(parameters)
         leading = np.repeat(canary[:1], len(canary), axis=0) if frozen else canary
         directions = self.references.solve(leading - self.references.mean)
@@ -152,8 +148,6 @@ class HeadTarget:
 
     def both(self, trace: Trace) -> tuple[Steps, Array]:
         """The covariance scores and the scalar products of every step."""
-        import numpy as np
-
         canary = self.canary(trace.parameters[:-1])
         updates = trace.updates[:, -self.model.head :]
         direction = self.references.solve(canary - self.references.mean)
@@ -184,8 +178,6 @@ class HeadTarget:
 
 def places_of(x: Array, pool: Array) -> Array:
     """Where a pool holds a point."""
-    import numpy as np
-
     same = pool.reshape(len(pool), -1) == np.asarray(x, pool.dtype).reshape(1, -1)
     return np.flatnonzero(same.all(axis=1))
 
@@ -225,8 +217,6 @@ def play_epochs(
     progress: bool | None = False,
 ) -> dict[tuple[str, str], Scores]:
     """Scores by target and attack, `games` a side; a seed fixes every number."""
-    import numpy as np
-
     from ..result import Scores
 
     games = count("games", games, least=2, fix="use games=100")

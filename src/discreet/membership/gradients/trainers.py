@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+import numpy as np
+
 from ...checks import amount, positive
 from ...errors import InvalidArgument
 
@@ -43,8 +45,6 @@ class Trace(NamedTuple):
         >>> Trace.of(np.array([[1.0], [0.5]]), 0.1).updates.tolist()
         [[5.0]]
         """
-        import numpy as np
-
         parameters = np.asarray(parameters)
         if parameters.ndim != 2 or len(parameters) < 2 or not np.isfinite(parameters).all():
             raise InvalidArgument(
@@ -93,8 +93,6 @@ class FullBatch(Counted):
 
     def draw(self, n: int, rng: Generator) -> Iterator[NDArray[int64]]:
         """All of them, again and again."""
-        import numpy as np
-
         everybody = np.arange(n)
         for _ in range(self.count):
             yield everybody
@@ -142,8 +140,6 @@ class Poisson:
 
     def draw(self, n: int, rng: Generator) -> Iterator[NDArray[int64]]:
         """A coin for every point and step."""
-        import numpy as np
-
         for _ in range(self.count):
             yield np.flatnonzero(rng.random(n) < self.rate)
 
@@ -192,8 +188,6 @@ class Trainer:
 
     def train(self, model: Model, x: Array, y: Array, start: Array, rng: Generator) -> Trace:
         """Train from `start` and keep every step; a generator fixes batches and noise."""
-        import numpy as np
-
         n = len(x)
         steps, divisor = self.batches.steps(n), self.batches.divisor(n)
         parameters = np.empty((steps + 1, model.size), start.dtype)
