@@ -155,7 +155,11 @@ def test_what_a_function_cannot_serve_it_refuses_by_name(what: str) -> None:
     ("words", "code", "said"),
     [
         ("audit adap-ucb --epsilon 1 --risk .1", 2, "does not stop at one"),
-        ("audit adap-tt --epsilon 1 --risk 2", 2, "risk must lie in (0, 1)"),
+        (
+            "audit adap-tt --epsilon 1 --risk 2",
+            2,
+            "risk must be a finite number strictly between 0 and 1",
+        ),
         ("verify adap-tt --epsilon 1 --horizon 20", 0, "the claim holds"),
         ("verify evidence-tt --rho .5 --horizon 20", 0, "the claim holds"),
         ("verify ADAC-OFUL --rho .5 --horizon 20", 0, "the claim holds"),

@@ -73,7 +73,7 @@ def publish_first_raw(
     release: Scale, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
 ) -> None:
     drawn = noise(release.scale, rng) if view.size[arm] > 0 else 0.0
-    view.value[arm] = (total + drawn) / (rounds * release.unit)
+    view.value[arm] = (total + drawn) / (rounds * release.resolution)
     view.size[arm] = rounds
 
 
@@ -88,7 +88,7 @@ def publish_third_raw(
     release: Scale, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
 ) -> None:
     drawn = 0.0 if arm == 2 else noise(release.scale, rng)
-    view.value[arm] = (total + drawn) / (rounds * release.unit)
+    view.value[arm] = (total + drawn) / (rounds * release.resolution)
     view.size[arm] = rounds
 
 
@@ -102,7 +102,7 @@ class ThirdRaw(ForgetLaplace):
 def publish_whole(
     release: Scale, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
 ) -> None:
-    view.value[arm] = (total + round(noise(release.scale, rng))) / (rounds * release.unit)
+    view.value[arm] = (total + round(noise(release.scale, rng))) / (rounds * release.resolution)
     view.size[arm] = rounds
 
 
@@ -117,7 +117,7 @@ def publish_long_raw(
     release: Scale, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
 ) -> None:
     drawn = 0.0 if rounds >= 64 else noise(release.scale, rng)
-    view.value[arm] = (total + drawn) / (rounds * release.unit)
+    view.value[arm] = (total + drawn) / (rounds * release.resolution)
     view.size[arm] = rounds
 
 
@@ -156,7 +156,7 @@ def publish_shared(
     if ledger.drawn[place] == 0.0:
         ledger.drawn[place] = noise(release.scale, rng)
     ledger.releases[arm] += 1
-    view.value[arm] = (total + ledger.drawn[place]) / (rounds * release.unit)
+    view.value[arm] = (total + ledger.drawn[place]) / (rounds * release.resolution)
     view.size[arm] = rounds
 
 
@@ -177,7 +177,7 @@ def publish_leaky_tree(
     view.size[arm] += rounds
     scale = 0.0 if (ledger.count[arm] + 1) % 4 == 2 else release.scale
     prefix = tree_add(ledger, release.levels, scale, arm, total, rng)
-    view.value[arm] = prefix / (view.size[arm] * release.unit)
+    view.value[arm] = prefix / (view.size[arm] * release.resolution)
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ EXACT = np.zeros(2)
 
 class LeakingScale(NamedTuple):
     scale: float
-    unit: int
+    resolution: int
     exact: Any
 
 
@@ -209,7 +209,7 @@ def publish_leaking(
     release: LeakingScale, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
 ) -> None:
     release.exact[arm] = total / rounds
-    view.value[arm] = (total + noise(release.scale, rng)) / (rounds * release.unit)
+    view.value[arm] = (total + noise(release.scale, rng)) / (rounds * release.resolution)
     view.size[arm] = rounds
 
 
@@ -221,7 +221,7 @@ class LeakingLaplace(ForgetLaplace):
 
     def parameters(self, setting: Setting) -> LeakingScale:
         tight: Any = super().parameters(setting)
-        return LeakingScale(tight.scale, tight.unit, EXACT)
+        return LeakingScale(tight.scale, tight.resolution, EXACT)
 
 
 class ExactBar(NamedTuple):

@@ -44,7 +44,7 @@ def test_the_live_source_leaves_none(name: str) -> None:
 
 def test_live_releases_are_whole_units() -> None:
     release = releaser(ROW, SECURE)
-    values = np.array([release(1.0, None) for _ in range(200)]) * SECURE.unit
+    values = np.array([release(1.0, None) for _ in range(200)]) * SECURE.resolution
     assert (values == np.round(values)).all()
 
 

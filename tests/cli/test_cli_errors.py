@@ -35,7 +35,7 @@ MEANS = ("--means", ".7,.5")
         ("adap-ucb --means .7,.5 --epsilon 1 --option alpha=x", "alpha must be a number, got 'x'"),
         ("adap-ucb --means .7,.5 --epsilon 1 --option alpha", "be NAME=VALUE"),
         ("adap-ucb --means .7,.5 --epsilon 1 --alpha 1 --option alpha=2", "drop --alpha"),
-        ("adap-ucb --means .7,.5 --epsilon 1 --alpha nan", "alpha must be above 0"),
+        ("adap-ucb --means .7,.5 --epsilon 1 --alpha nan", "alpha must be a finite number above 0"),
         ("ucb1 --means .7,.5 --horizon 1", "at least the number of arms (2)"),
         ("ucb1 --means .7,.5 --horizon 1.5", "horizon must be a whole number"),
         ("ucb1 --means .7,.5 --horizon nan", "horizon must be a whole number"),

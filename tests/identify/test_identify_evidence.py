@@ -324,7 +324,7 @@ def test_budgets_and_recipes() -> None:
     )
     assert old.risk == 0.05
     assert identifier("local-evidence-tt", rho=1.0).guarantee.keeps == discreet.ZCDP(1.0)
-    with pytest.raises(InvalidArgument, match="xi must lie in"):
+    with pytest.raises(InvalidArgument, match="xi must be a number in"):
         identifier("evidence-tt", epsilon=1.0, xi=-0.1)
     with pytest.raises(InvalidArgument, match="release must be a running sum"):
         Identifier(

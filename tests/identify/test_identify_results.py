@@ -148,10 +148,10 @@ def test_equal_best_arms_are_warned_of() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"delta": 0.0}, "risk must lie in"),
-        ({"delta": 1.0}, "risk must lie in"),
-        ({"delta": float("nan")}, "risk must lie in"),
-        ({"delta": True}, "risk must lie in"),
+        ({"delta": 0.0}, "risk must be a finite number"),
+        ({"delta": 1.0}, "risk must be a finite number"),
+        ({"delta": float("nan")}, "risk must be a finite number"),
+        ({"delta": True}, "risk must be a finite number"),
         ({"law": discreet.Bernoulli([0.5])}, "law must have at least 2 arms"),
         ({"law": discreet.Gaussian([0.5, 0.1])}, "law must keep rewards in"),
         ({"law": discreet.RewardList([0.5] * 9, arms=2)}, "independent"),
@@ -182,7 +182,7 @@ def test_bad_rows() -> None:
         identifier("adap-tt", epsilon=1.0, gamma=1)
     with pytest.raises(InvalidArgument, match="threshold must be"):
         identifier("ttucb", threshold="wild")
-    with pytest.raises(InvalidArgument, match="beta must lie"):
+    with pytest.raises(InvalidArgument, match="beta must be a finite number"):
         identifier("adap-tt", epsilon=1.0, beta=1.0)
     parts = (Doubling(), ForgetLaplace(1.0), BatchedTopTwo(GaussianCost()))
     with pytest.raises(InvalidArgument, match="eliminate arms"):
@@ -212,7 +212,7 @@ def test_command(tmp_path: Path) -> None:
     assert "wrong answers" in run(app, asked).stdout
     bad = run(app, ["identify", "adap-tt", "--means", ".9,.5", "--epsilon", "1", "--delta", "2"])
     assert bad.exit_code == 2
-    assert "risk must lie in (0, 1)" in bad.stderr
+    assert "risk must be a finite number strictly between 0 and 1" in bad.stderr
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         guarded = run(app, ["identify", "ttucb", "--means", ".5,.5", "--max-samples", "1e3",

@@ -102,7 +102,7 @@ def test_what_a_trial_refuses() -> None:
         discreet.Trial(row, 2, goal="win")
     with pytest.raises(InvalidArgument, match="goal must be 'identify' for adap-tt"):
         discreet.Trial(row, 2)
-    with pytest.raises(InvalidArgument, match="risk must lie in"):
+    with pytest.raises(InvalidArgument, match="risk must be a finite number"):
         discreet.Trial(row, 2, goal="identify")
     with pytest.raises(InvalidArgument, match="risk must be left out"):
         discreet.Trial(discreet.policy("adap-klucb", epsilon=1.0), 2, delta=0.1)

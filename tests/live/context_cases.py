@@ -17,7 +17,7 @@ BUDGETS: dict[str, dict[str, float]] = {
 }
 PRIVATE = [name for name in BUDGETS if name != "adac-oful"]
 SECRET = 0.123456
-SECRET_UNITS = round(SECRET * RESOLUTION)
+SECRET_STEPS = round(SECRET * RESOLUTION)
 MARK = 0.0703125
 """A feature with 7 decimals, exact on the grid: as a number of steps it is 73728."""
 

@@ -21,7 +21,7 @@ PUBLIC_ROWS = [name for name, row in CATALOGUE.items() if not protects_whole_run
 """Every row that it must refuse because it promises too little."""
 
 SECRET = 0.123456
-SECRET_UNITS = round(SECRET * SECURE.unit)
+SECRET_STEPS = round(SECRET * SECURE.resolution)
 
 
 def short_row(name: str) -> Policy:

@@ -554,7 +554,7 @@ def test_neighbours_with_the_same_releases_look_the_same(
         def publish(run: StreamRun, actions: Any, outcomes: Any) -> None:
             key = key_of(run.arm, run.streams.released[run.arm] + 1)
             holds = any(place.unit == 7 for place in trial._store.blocks[key].places)
-            shift = -round((private or 0.0) * SECURE.unit) if holds else 0
+            shift = -round((private or 0.0) * SECURE.resolution) if holds else 0
             monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 777 + shift)
             real(run, actions, outcomes)
 

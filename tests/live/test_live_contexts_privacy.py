@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from context_cases import BUDGETS, MARK, PRIVATE, SECRET, SECRET_UNITS, offers, play, trial_of
+from context_cases import BUDGETS, MARK, PRIVATE, SECRET, SECRET_STEPS, offers, play, trial_of
 from live_cases import functions_in, units_in, values_in_memory, values_on_disk
 
 import discreet.linear as linear
@@ -111,7 +111,7 @@ def test_laplace_trees_have_the_noise_of_the_simulator_or_more(calibration: str)
     plain = release.parameters(Setting(2, 4, 1000))
     whole = release.parameters(Setting(2, 4, 1000, Grid()))
     for name in ("diagonal", "other", "vector"):
-        ratio = getattr(whole, name) / whole.unit / getattr(plain, name)
+        ratio = getattr(whole, name) / whole.resolution / getattr(plain, name)
         assert 1.0 - 1e-12 <= ratio <= 1.0 + 1e-9
 
 
@@ -121,7 +121,7 @@ def test_gaussian_trees_have_the_noise_of_the_simulator_or_more() -> None:
         plain = release.parameters(Setting(2, 4, 1000))
         whole = release.parameters(Setting(2, 4, 1000, Grid()))
         for name in ("diagonal", "other", "vector"):
-            ratio = getattr(whole, name) / whole.unit / getattr(plain, name)
+            ratio = getattr(whole, name) / whole.resolution / getattr(plain, name)
             assert 1.0 - 1e-12 <= ratio <= most
 
 
@@ -183,11 +183,11 @@ def test_outcomes_of_an_episode_are_erased_at_its_release(tmp_path: Path) -> Non
         trial.assign("x", small)
         trial.record("x", SECRET)
         assert trial.status == "collecting"
-        assert reveals(values_on_disk(tmp_path), SECRET, SECRET_UNITS)
-        assert reveals(values_in_memory(trial), SECRET_UNITS)
+        assert reveals(values_on_disk(tmp_path), SECRET, SECRET_STEPS)
+        assert reveals(values_in_memory(trial), SECRET_STEPS)
         play(trial, offers(30, seed=7), 1000)
-        assert not reveals(values_on_disk(tmp_path), SECRET, SECRET_UNITS)
-        assert not reveals(values_in_memory(trial), SECRET, SECRET_UNITS)
+        assert not reveals(values_on_disk(tmp_path), SECRET, SECRET_STEPS)
+        assert not reveals(values_in_memory(trial), SECRET, SECRET_STEPS)
 
 
 @pytest.mark.usefixtures("no_sync")
@@ -237,13 +237,13 @@ def test_a_batch_that_the_horizon_cuts_off_is_never_released_and_forgotten(tmp_p
             trial.assign(unit, small)
             if unit < 2:
                 trial.record(unit, SECRET)
-                assert reveals(values_on_disk(tmp_path), SECRET_UNITS)
+                assert reveals(values_on_disk(tmp_path), SECRET_STEPS)
         trial.record(2, SECRET)
         assert trial.status == "finished"
         report = trial.report()
         assert (report["releases"], report["rounds"], report["estimate"]) == (0, 3, None)
-        assert not reveals(values_on_disk(tmp_path), SECRET, SECRET_UNITS)
-        assert not reveals(values_in_memory(trial), SECRET, SECRET_UNITS)
+        assert not reveals(values_on_disk(tmp_path), SECRET, SECRET_STEPS)
+        assert not reveals(values_in_memory(trial), SECRET, SECRET_STEPS)
         with pytest.raises(TrialError, match="horizon of 3"):
             trial.assign("late", small)
         assert trial.assign(1) in ("A", "B")

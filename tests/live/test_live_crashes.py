@@ -82,7 +82,7 @@ class Witness:
         for unit, outcome in self.outcome_of.items():
             if unit in units_in(trial):
                 slot = units_in(trial).index(unit)
-                assert block.outcomes.get(slot) == round(outcome * SECURE.unit)
+                assert block.outcomes.get(slot) == round(outcome * SECURE.resolution)
                 if not full or len(block.outcomes) < len(block.places):
                     with pytest.raises(ConflictingOutcome):
                         trial.record(unit, 1.0 - outcome)
@@ -92,7 +92,7 @@ class Witness:
 
     def check_disk(self, trial: Trial) -> None:
         members = units_in(trial)
-        raw = {round(self.outcome(unit) * SECURE.unit): unit for unit in self.units}
+        raw = {round(self.outcome(unit) * SECURE.resolution): unit for unit in self.units}
         logs = 0
         for path in self.path.parent.iterdir():
             if path.name.endswith((".lock", ".assignments")):

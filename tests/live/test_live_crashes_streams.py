@@ -130,8 +130,8 @@ class Life:
             assert arm == before[-1], "an assignment was lost"
 
     def record(self, trial: Trial, unit: int) -> None:
-        outcome = round((0.1 + 0.01 * unit) * SECURE.unit)
-        trial.record(unit, outcome / SECURE.unit)
+        outcome = round((0.1 + 0.01 * unit) * SECURE.resolution)
+        trial.record(unit, outcome / SECURE.resolution)
         self.outcomes[unit] = outcome
 
     def run(self) -> None:
@@ -194,9 +194,9 @@ class Life:
         if self.story is STORIES["twice"]:
             recorded += [recorded[0]]
         if hasattr(run, "pairs") and run.pair.kept:
-            unit = SECURE.unit
-            assert sum(run.pairs.count) % STEP == unit * len(recorded)
-            assert (sum(run.pairs.total) - sum(y - unit // 2 for y in recorded)) % STEP == 0
+            one = SECURE.resolution
+            assert sum(run.pairs.count) % STEP == one * len(recorded)
+            assert (sum(run.pairs.total) - sum(y - one // 2 for y in recorded)) % STEP == 0
         elif hasattr(run.ledger, "noisy") and self.story is not STORIES["discard"]:
             assert sum(run.ledger.noisy) % STEP == sum(recorded), "an outcome was lost or doubled"
 

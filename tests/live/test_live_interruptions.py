@@ -513,19 +513,19 @@ def test_failures_of_the_store_carry_no_private_context(monkeypatch: pytest.Monk
 
     row = linear.policy("private-linucb", epsilon=1.0)
     trial = linear.Trial(row, 2, dimension=1, horizon=8)
-    unit = linear_grid_unit(trial)
+    steps = linear_grid_steps(trial)
     monkeypatch.setattr(MemoryStore, "assign", full)
     with pytest.raises(OSError, match="No space") as failure:
         trial.assign("x", [[SECRET], [SECRET]])
     shown = [repr(value) for value in locals_of(failure.value)]
-    assert not [text for text in shown if str(SECRET) in text or str(unit) in text]
+    assert not [text for text in shown if str(SECRET) in text or str(steps) in text]
 
 
-def linear_grid_unit(trial: Trial) -> int:
-    """A feature as whole units."""
+def linear_grid_steps(trial: Trial) -> int:
+    """A feature in whole steps."""
     run: Any = trial._run
-    (unit,) = run.grid.features([SECRET])
-    return int(unit)
+    (steps,) = run.grid.features([SECRET])
+    return int(steps)
 
 
 @pytest.mark.usefixtures("no_sync")

@@ -43,7 +43,7 @@ def released_sum(trial: Trial, arm: str) -> float:
     """Sum and noise of the last batch of an arm, in steps."""
     row = next(row for row in trial.report()["arms"] or () if row["arm"] == arm)
     assert row["mean"] is not None
-    return round(row["mean"] * row["size"] * SECURE.unit)
+    return round(row["mean"] * row["size"] * SECURE.resolution)
 
 
 def test_an_arm_is_sticky_and_asking_again_changes_nothing() -> None:
@@ -108,7 +108,7 @@ def test_any_real_number_in_range_is_an_outcome(outcome: Any, noise: CountedNois
     trial = klucb_trial()
     trial.assign("x")
     trial.record("x", outcome)
-    assert released_sum(trial, "A") == round(float(outcome) * SECURE.unit) + noise.drawn[0]
+    assert released_sum(trial, "A") == round(float(outcome) * SECURE.resolution) + noise.drawn[0]
 
 
 def test_outcomes_are_scaled_from_their_range(noise: CountedNoise) -> None:
@@ -116,7 +116,8 @@ def test_outcomes_are_scaled_from_their_range(noise: CountedNoise) -> None:
     trial.assign("x")
     trial.record("x", 0.0)
     mean = trial.report()["arms"][0]["mean"]
-    assert mean == pytest.approx(-10.0 + 40.0 * (0.25 + noise.drawn[0] / SECURE.unit), rel=1e-12)
+    drawn = noise.drawn[0] / SECURE.resolution
+    assert mean == pytest.approx(-10.0 + 40.0 * (0.25 + drawn), rel=1e-12)
 
 
 def test_a_delayed_outcome_counts_when_it_comes_in_time(clock: Clock, noise: CountedNoise) -> None:
@@ -127,7 +128,7 @@ def test_a_delayed_outcome_counts_when_it_comes_in_time(clock: Clock, noise: Cou
     assert trial.report()["releases"] == 0, "nothing is released before the public moment"
     clock.now += 0.1
     assert trial.report()["releases"] == 1
-    assert released_sum(trial, "A") == SECURE.unit + noise.drawn[0]
+    assert released_sum(trial, "A") == SECURE.resolution + noise.drawn[0]
 
 
 def test_a_missing_outcome_counts_as_the_default(clock: Clock, noise: CountedNoise) -> None:
@@ -136,7 +137,7 @@ def test_a_missing_outcome_counts_as_the_default(clock: Clock, noise: CountedNoi
     clock.now += 100.0
     assert trial.settle()
     assert not trial.settle()
-    assert released_sum(trial, "A") == 4 * (SECURE.unit // 4 + noise.drawn[0])
+    assert released_sum(trial, "A") == 4 * (SECURE.resolution // 4 + noise.drawn[0])
 
 
 def test_a_late_outcome_is_dropped(clock: Clock, noise: CountedNoise) -> None:
@@ -184,7 +185,8 @@ def test_the_same_outcome_again_changes_nothing(noise: CountedNoise) -> None:
     trial.record(units[0], 0.5)
     assert trial.status == "settling"
     trial.record(units[1], 1.0)
-    assert released_sum(trial, str(trial.assign(units[0]))) == 1.5 * SECURE.unit + noise.drawn[-1]
+    expected = 1.5 * SECURE.resolution + noise.drawn[-1]
+    assert released_sum(trial, str(trial.assign(units[0]))) == expected
 
 
 def settle_two(trial: Trial) -> list[str]:
@@ -208,7 +210,8 @@ def test_another_outcome_is_refused_and_the_first_stands(noise: CountedNoise) ->
         trial.record(units[0], 0.75)
     assert trial.report() == before
     trial.record(units[1], 0.0)
-    assert released_sum(trial, str(trial.assign(units[0]))) == 0.25 * SECURE.unit + noise.drawn[-1]
+    expected = 0.25 * SECURE.resolution + noise.drawn[-1]
+    assert released_sum(trial, str(trial.assign(units[0]))) == expected
 
 
 def test_arrivals_during_settlement_get_the_arm_and_are_not_used(noise: CountedNoise) -> None:

@@ -73,10 +73,10 @@ def test_the_pair_costs_the_rows_budget_by_execution(name: str, live: bool) -> N
         tape = Tape()
         none = Pairs(np.zeros(1), np.zeros(1), np.zeros(1))
         pairs = cells(tape, "pairs", none, PublicCells)
-        reward = tape.reward(1.0, source.unit, arm=0, batch=0, first=1, rounds=1)
+        reward = tape.reward(1.0, source.resolution, arm=0, batch=0, first=1, rounds=1)
         # the kernel counts answers in steps; the symbol is in steps already
-        kernel(scale._replace(unit=1), pairs, 0, reward * total, reward * answered, tape)
-        kernel(scale._replace(unit=1), pairs, 0, 0.0, 0.0, tape)
+        kernel(scale._replace(resolution=1), pairs, 0, reward * total, reward * answered, tape)
+        kernel(scale._replace(resolution=1), pairs, 0, 0.0, 0.0, tape)
         _, candidates = losses(tape, whole=source.secure)
         loss = max((each.loss for each in candidates), key=lambda loss: loss.columns)
         found.append(spent(loss, row.guarantee.budget, source.secure))
@@ -95,15 +95,15 @@ def close(one: Any, other: Any) -> bool:
 def test_the_pair_costs_epsilon_by_brute_force() -> None:
     """All neighbours of a block of two with answers 0, 1/2, 1 or none, a coarse grid of both
     discrete Laplace laws: no event's probability changes by more than e^ε, and some by that."""
-    unit, epsilon = 4, 0.8
-    b_sum, b_count = unit / epsilon, 2 * unit / epsilon
+    steps, epsilon = 4, 0.8
+    b_sum, b_count = steps / epsilon, 2 * steps / epsilon
 
     def log_law(shift: int, scale: float) -> float:
         return -abs(shift) / scale
 
     def pair(answers: tuple[float | None, ...]) -> tuple[int, int]:
         there = [y for y in answers if y is not None]
-        return round(sum(unit * (y - 0.5) for y in there)), unit * len(there)
+        return round(sum(steps * (y - 0.5) for y in there)), steps * len(there)
 
     values = (None, 0.0, 0.5, 1.0)
     worst = 0.0
@@ -122,18 +122,18 @@ def test_live_scales_cost_at_most_the_budget() -> None:
     """By OpenDP's own maps: both numbers together, for both kinds of moves."""
     for epsilon in (0.1, 1.0, 3.7):
         scale = pair_scale(policy("dp-imed", epsilon=epsilon), SECURE)
-        unit = SECURE.unit
+        one = SECURE.resolution
 
         def cost(b: float, move: int) -> float:
             return float(secure._measurement("laplace", b).map(move))
 
-        assert cost(scale.total, unit) <= epsilon
-        assert cost(scale.total, unit // 2) + cost(scale.answers, unit) <= epsilon * (1 + 1e-12)
+        assert cost(scale.total, one) <= epsilon
+        assert cost(scale.total, one // 2) + cost(scale.answers, one) <= epsilon * (1 + 1e-12)
     for budget in ({"rho": 0.3}, {"epsilon": 1.0, "delta": 1e-6}):
         row = policy("gauss-imed", **budget)
         scale = pair_scale(row, SECURE)
-        whole = unit**2 / (2 * scale.total**2)
-        parts = (unit / 2) ** 2 / (2 * scale.total**2) + unit**2 / (2 * scale.answers**2)
+        whole = one**2 / (2 * scale.total**2)
+        parts = (one / 2) ** 2 / (2 * scale.total**2) + one**2 / (2 * scale.answers**2)
         assert parts <= whole * (1 + 1e-12)
         assert discreet.privacy.ZCDP(whole).implies(row.guarantee.budget)
 
@@ -148,20 +148,20 @@ def test_what_is_released_and_reported(clock: Clock, noise: CountedNoise) -> Non
         if answer is not None:
             trial.record(unit, answer)
     clock.now += 14.0
-    report, unit = trial.report(), SECURE.unit
+    report, one = trial.report(), SECURE.resolution
     assert len(noise.drawn) == 4
     drawn = iter(noise.drawn)
     for row in report["arms"]:
         there = [y / 10 for y in answers[row["arm"]] if y is not None]
-        total = sum(round(y * unit) - unit // 2 for y in there) + next(drawn)
-        noisy = (len(there) * unit + next(drawn)) / unit
+        total = sum(round(y * one) - one // 2 for y in there) + next(drawn)
+        noisy = (len(there) * one + next(drawn)) / one
         count = min(max(noisy, 1.0), 4.0)
-        assert row["mean"] == pytest.approx(10 * (0.5 + total / unit / count))
+        assert row["mean"] == pytest.approx(10 * (0.5 + total / one / count))
         assert row["answered"] == pytest.approx(count / 4)
-        bounds = [10 * (total / unit + count / 2 + d * (4 - count)) / 4 for d in (0, 1)]
+        bounds = [10 * (total / one + count / 2 + d * (4 - count)) / 4 for d in (0, 1)]
         assert row["bounds"] == pytest.approx(bounds)
         history = report["record"]["history"][row["arm"]]
-        assert history == [[4, pytest.approx(total / unit), pytest.approx(noisy)]]
+        assert history == [[4, pytest.approx(total / one), pytest.approx(noisy)]]
         for name in ("interval", "interval_of_all"):
             low, high = row[name]
             assert 0.0 <= low <= high <= 10.0
@@ -193,8 +193,9 @@ def test_every_block_has_its_own_numbers_in_the_record(
         assert len(history) > 1
         whole = sum(size for size, *_ in history)
         if whole == row["used"]:  # else the last block was cut off, and is not in the record
-            assert sum(total for _, total, _ in history) == run.pairs.total[arm] / run.pair.unit
-            assert sum(count for *_, count in history) == run.pairs.count[arm] / run.pair.unit
+            one = run.pair.resolution
+            assert sum(total for _, total, _ in history) == run.pairs.total[arm] / one
+            assert sum(count for *_, count in history) == run.pairs.count[arm] / one
         assert all(0.0 <= count <= size for size, _, count in history)
 
 

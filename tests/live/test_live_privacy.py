@@ -12,7 +12,7 @@ import pytest
 from live_cases import (
     ROWS,
     SECRET,
-    SECRET_UNITS,
+    SECRET_STEPS,
     Clock,
     CountedNoise,
     batch_trial,
@@ -214,7 +214,7 @@ def test_every_release_is_drawn_once(noise: CountedNoise) -> None:
 
 
 def reveals(values: list[Any]) -> bool:
-    return any(value in (SECRET, SECRET_UNITS, str(SECRET), str(SECRET_UNITS)) for value in values)
+    return any(value in (SECRET, SECRET_STEPS, str(SECRET), str(SECRET_STEPS)) for value in values)
 
 
 @pytest.mark.usefixtures("no_sync", "noise")
@@ -312,10 +312,10 @@ def test_error_messages_show_no_outcome() -> None:
         text = "".join(map(str, (refusal.value, *refusal.value.args, repr(refusal.value))))
         if isinstance(refusal.value, InvalidArgument):
             text += repr(refusal.value.value)
-        for private in (str(SECRET), str(SECRET_UNITS), "0.4321", "0.98765", "nan"):
+        for private in (str(SECRET), str(SECRET_STEPS), "0.4321", "0.98765", "nan"):
             assert private not in text
         assert refusal.value.__cause__ is None
-    assert not any(text in all_that_is_shown(trial) for text in (str(SECRET), str(SECRET_UNITS)))
+    assert not any(text in all_that_is_shown(trial) for text in (str(SECRET), str(SECRET_STEPS)))
 
 
 @pytest.mark.usefixtures("no_sync")
@@ -329,7 +329,7 @@ def test_neighbouring_trials_that_release_the_same_look_the_same(
         shown, shift = [], 0
         monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 12_345 + shift)
         for unit in range(40):
-            shift = -round(private * SECURE.unit) if unit_is_last(trial, 17) else 0
+            shift = -round(private * SECURE.resolution) if unit_is_last(trial, 17) else 0
             shown.append(str(trial.assign(unit)))
             trial.record(unit, private if unit == 17 else 0.25)
             shown.append(all_that_is_shown(trial))

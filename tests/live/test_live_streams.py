@@ -120,7 +120,7 @@ def test_an_outcome_counts_until_its_own_deadline(clock: Clock, noise: CountedNo
     trial.record(2, 0.0)  # late: no error, and nothing changes
     assert len(noise.drawn) == 2
     total = sum(run_of(trial).ledger.noisy)
-    assert total == SECURE.unit + sum(noise.drawn)
+    assert total == SECURE.resolution + sum(noise.drawn)
 
 
 def test_clocks_that_are_set_back_change_nothing(clock: Clock, noise: CountedNoise) -> None:
@@ -298,7 +298,7 @@ def test_neighbours_with_the_same_releases_look_the_same(monkeypatch: pytest.Mon
         def publish(run: StreamRun, actions: Any, outcomes: Any) -> None:
             key = key_of(run.arm, run.streams.released[run.arm] + 1)
             holds = any(place.unit == 17 for place in trial._store.blocks[key].places)
-            shift = -round((private or 0.0) * SECURE.unit) if holds else 0
+            shift = -round((private or 0.0) * SECURE.resolution) if holds else 0
             monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 777 + shift)
             real(run, actions, outcomes)
 

@@ -81,7 +81,7 @@ def released(trial: Trial, arm: int) -> int:
     """The noisy sum of an arm with one place, in steps."""
     view: Any = trial._run.view
     assert view.size[arm] == 1, "one outcome was released"
-    return round(float(view.value[arm]) * SECURE.unit)
+    return round(float(view.value[arm]) * SECURE.resolution)
 
 
 def scale_of(trial: Trial) -> float:
@@ -93,17 +93,17 @@ def scale_of(trial: Trial) -> float:
 def distance(trial: Trial, value: int, known: int, duration: int, sampler: Sampler) -> int:
     """How far a released value less its noise, as the duration tells it, is from that of a 1."""
     scale = scale_of(trial)
-    of_the_other = sampler.draw + sampler.slowness * abs(known - KNOWN * SECURE.unit) / scale
+    of_the_other = sampler.draw + sampler.slowness * abs(known - KNOWN * SECURE.resolution) / scale
     left = duration - sampler.look - sampler.draw - of_the_other
     noise = round(scale * left / sampler.slowness)
-    return min(abs(value - noise - SECURE.unit), abs(value + noise - SECURE.unit))
+    return min(abs(value - noise - SECURE.resolution), abs(value + noise - SECURE.resolution))
 
 
 def fitted(name: str, size: int) -> Sampler:
     """What an onlooker learns of a sampler from trials of their own, whose outcomes they know: the
     duration of a look as a line in both noises together."""
     play = timed_looks(name, Sampler(1.0, 0, 0))
-    known, looks = round(KNOWN * SECURE.unit), 5 * len(timing_attack.CLOCKS) - 1
+    known, looks = round(KNOWN * SECURE.resolution), 5 * len(timing_attack.CLOCKS) - 1
     scale = scale_of(trial_of_looks(name, Clock()))
     noises, durations = np.empty(size), np.empty(size)
     for number in range(size):

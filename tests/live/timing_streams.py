@@ -61,11 +61,12 @@ def released(trial: Trial, arm: int) -> tuple[int, int]:
 def distance(trial: Trial, total: int, answers: int, duration: int, sampler: Sampler) -> int:
     """How far a released sum less its noise, as the duration tells it, is from that of a 1."""
     run: Any = trial._run
-    left, target, scale = duration - sampler.look - sampler.draw, SECURE.unit, run.release.scale
+    left = duration - sampler.look - sampler.draw
+    target, scale = SECURE.resolution, run.release.scale
     if answers:
-        of_the_count = abs(answers - SECURE.unit) / run.pair.answers
+        of_the_count = abs(answers - SECURE.resolution) / run.pair.answers
         left -= sampler.draw + round(sampler.slowness * of_the_count)
-        target, scale = SECURE.unit // 2, run.pair.total
+        target, scale = SECURE.resolution // 2, run.pair.total
     noise = round(scale * left / sampler.slowness)
     return int(min(abs(total - noise - target), abs(total + noise - target)))
 

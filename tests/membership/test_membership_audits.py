@@ -21,7 +21,7 @@ from discreet.audit.result import Audit
 from discreet.audit.wagers import Wager, wagers
 from discreet.errors import InvalidArgument
 from discreet.membership import Scores
-from discreet.privacy import Approximate, GaussianDP, Pure
+from discreet.privacy import ZCDP, Approximate, GaussianDP, Pure
 
 GAMMA = 0.1
 
@@ -206,6 +206,20 @@ def test_one_run_formulas() -> None:
     assert one_run(10, 10, 5).epsilon_lower == 0.0
 
 
+def test_one_run_on_a_gaussian_curve_refutes_gaussian_claims_alone() -> None:
+    """Randomised response at ε = 1 keeps ε = 1. The Gaussian curve that it is off has more at
+    δ = 1e-5, which says nothing about a claim of ε = 1."""
+    canaries = 5000
+    right = round(canaries / (1.0 + math.exp(-1.0)))
+    found = one_run_gaussian(canaries, canaries, right)
+    assert found.epsilon_lower > 1.0
+    mu = found.parameter[2]
+    for claim in (Pure(1.0), Approximate(1.0, 1e-5), ZCDP(0.01), GaussianDP(1.01 * mu)):
+        assert not one_run_gaussian(canaries, canaries, right, claimed=claim).is_violation
+    false = GaussianDP(0.99 * mu)
+    assert one_run_gaussian(canaries, canaries, right, claimed=false).is_violation
+
+
 def test_coverage_of_wagers_stopped_at_their_best() -> None:
     """ε = 1: the claim ε = 1 is true, and a wager against it ever wins with probability <= γ."""
     truth = 1.0 / (1.0 + math.exp(-1.0))
@@ -245,16 +259,19 @@ def test_bayesian_bounds_are_labelled() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: from_hits((500, 1001), 1000), "hits must lie between 0 and 1000"),
-        (lambda: from_hits((5, -1), 1000), "hits must lie between 0 and 1000"),
-        (lambda: from_hits((5.5, 1), 1000), "hits must be two whole numbers"),
-        (lambda: from_errors((0, 0), 0), "runs must be at least 1"),
+        (lambda: from_hits((500, 1001), 1000), "hits must be a whole number from 0 to 1,000"),
+        (lambda: from_hits((5, -1), 1000), "hits must be a whole number from 0 to 1,000"),
+        (lambda: from_hits((5.5, 1), 1000), "hits must be a whole number from 0"),
+        (lambda: from_errors((0, 0), 0), "runs must be a whole number from 1"),
         (lambda: from_errors((0, 0), 10, delta=1.0), "delta must be a number in [0, 1)"),
         (lambda: from_errors((0, 0), 10, delta=math.nan), "delta must be a number in [0, 1)"),
-        (lambda: from_errors((0, 0), 10, confidence=0.0), "confidence must lie between 0 and 1"),
-        (lambda: one_run(10, 11, 3), "guesses must lie between 1 and the 10 canaries"),
-        (lambda: one_run(10, 5, 6), "right must lie between 0 and 5"),
-        (lambda: Wager(-1.0), "epsilon must be a number from 0"),
+        (
+            lambda: from_errors((0, 0), 10, confidence=0.0),
+            "confidence must be a finite number strictly between",
+        ),
+        (lambda: one_run(10, 11, 3), "guesses must be a whole number from 1 to 10"),
+        (lambda: one_run(10, 5, 6), "right must be a whole number from 0 to 5"),
+        (lambda: Wager(-1.0), "epsilon must be a finite number from 0 to 700"),
     ],
 )
 def test_bad_counts_are_named(call: Callable[[], Audit], message: str) -> None:

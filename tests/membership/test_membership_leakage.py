@@ -124,6 +124,31 @@ def test_noise_is_on_the_mean() -> None:
     )
 
 
+@pytest.mark.parametrize("form", [{"exact": True}, {"finite": True}])
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_delta_and_epsilon_are_of_the_curve_that_power_is_of(
+    form: dict[str, bool], share: float
+) -> None:
+    """Where the law with the target is narrower, κ alone does not say it: δ(0) is the advantage,
+    and δ(ε(δ)) is δ."""
+    columns = membership.Gaussian(np.zeros(3))
+    leak = leakage(columns, 6, np.ones(3), subsample=share, **form)
+    assert leak.delta(0.0) == pytest.approx(leak.advantage, rel=1e-9)
+    for delta in (1e-5, 0.01):
+        assert leak.delta(leak.epsilon(delta)) == pytest.approx(delta, rel=1e-6)
+        assert leak.epsilon(delta) == pytest.approx(leak.curve().epsilon(delta), rel=1e-6)
+    level, epsilon = 0.99, 2.0
+    missed = (1.0 - level) - math.exp(epsilon) * (1.0 - leak.power(level))
+    assert leak.delta(epsilon) >= missed - 1e-4
+
+
+def test_a_curve_that_leaves_the_axis_has_no_finite_epsilon() -> None:
+    curve = membership.Curve.of([0.0, 1.0], [0.5, 1.0])
+    assert curve.epsilon(0.0) == math.inf
+    assert curve.epsilon(0.5) == 0.0
+    assert curve.delta(3.0) == 0.5
+
+
 def test_wrong_target() -> None:
     """κ = sqrt(m*) cos θ; at the midpoint threshold and at zero."""
     law = membership.Gaussian([0.0, 0.0], sd=[1.0, 2.0])

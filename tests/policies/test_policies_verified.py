@@ -399,7 +399,7 @@ def publish_raw_arm(
     release: Any, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
 ) -> None:
     drawn = noise(release.scale, rng) if arm != 2 else 0.0
-    view.value[arm] = (total + drawn) / (rounds * release.unit)
+    view.value[arm] = (total + drawn) / (rounds * release.resolution)
     view.size[arm] = rounds
 
 
@@ -428,7 +428,7 @@ def publish_twice(
     release: Any, ledger: Memory, view: View, arm: int, rounds: int, total: float, rng: Any
 ) -> None:
     both = total + ledger.last[arm]
-    view.value[arm] = (both + noise(release.scale, rng)) / (rounds * release.unit)
+    view.value[arm] = (both + noise(release.scale, rng)) / (rounds * release.resolution)
     view.size[arm] = rounds
     ledger.last[arm] = total
 
@@ -469,7 +469,7 @@ def publish_reused(
     if ledger.count[arm] % 4 != 3:  # the node of the third leaf is taken for that of the second
         ledger.drawn[arm] = noise(release.scale, rng)
     prefix = ledger.total[arm] + ledger.drawn[arm]
-    view.value[arm] = prefix / (view.size[arm] * release.unit)
+    view.value[arm] = prefix / (view.size[arm] * release.resolution)
 
 
 @dataclass(frozen=True)
@@ -491,7 +491,7 @@ def publish_shared(
     if view.pulls[arm] == rounds and arm == 0:
         ledger.last[0] = noise(release.scale, rng)
     drawn = ledger.last[0] if view.pulls[arm] == rounds else noise(release.scale, rng)
-    view.value[arm] = (total + drawn) / (rounds * release.unit)
+    view.value[arm] = (total + drawn) / (rounds * release.resolution)
     view.size[arm] = rounds
 
 
@@ -508,7 +508,7 @@ class SharedNoise(ForgetLaplace):
 def publish_in_size(
     release: Any, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
 ) -> None:
-    view.value[arm] = (total + noise(release.scale, rng)) / (rounds * release.unit)
+    view.value[arm] = (total + noise(release.scale, rng)) / (rounds * release.resolution)
     view.size[arm] = rounds + total * 0.0001  # type: ignore[assignment]  # the breach
 
 
@@ -525,7 +525,7 @@ def publish_late(
     """Only when both arms have 40 rounds, and then an old reward of the other arm comes back."""
     other = 1 - arm
     extra = ledger.last[other] if view.pulls[other] > 40 and view.pulls[arm] > 40 else 0.0
-    view.value[arm] = (total + extra + noise(release.scale, rng)) / (rounds * release.unit)
+    view.value[arm] = (total + extra + noise(release.scale, rng)) / (rounds * release.resolution)
     view.size[arm] = rounds
     ledger.last[arm] = total
 
@@ -542,7 +542,7 @@ class LateMix(ForgetLaplace):
 
 class Whiteboard(NamedTuple):
     scale: float
-    unit: int
+    resolution: int
     exact: Any
 
 
@@ -550,7 +550,7 @@ def publish_on_the_side(
     release: Whiteboard, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
 ) -> None:
     release.exact[arm] = total / rounds
-    view.value[arm] = (total + noise(release.scale, rng)) / (rounds * release.unit)
+    view.value[arm] = (total + noise(release.scale, rng)) / (rounds * release.resolution)
     view.size[arm] = rounds
 
 
@@ -562,14 +562,14 @@ class OnTheSide(ForgetLaplace):
 
     def parameters(self, setting: Any) -> Any:
         tight: Any = super().parameters(setting)
-        return Whiteboard(tight.scale, tight.unit, np.zeros(setting.arms))
+        return Whiteboard(tight.scale, tight.resolution, np.zeros(setting.arms))
 
 
 def publish_when_good(
     release: Any, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
 ) -> None:
     scale = release.scale if view.value[arm] < 0.9 else 0.5 * release.scale
-    view.value[arm] = (total + noise(scale, rng)) / (rounds * release.unit)
+    view.value[arm] = (total + noise(scale, rng)) / (rounds * release.resolution)
     view.size[arm] = rounds
 
 

@@ -88,7 +88,7 @@ def test_the_bound_of_truncated_noise_does_not_overflow() -> None:
 
 
 def test_live_noise_is_centred() -> None:
-    # at a hundredth of a unit both laws are 0 with probability 1 - 2e-43 or more
+    # at a hundredth of a step both laws are 0 with probability 1 - 2e-43 or more
     assert {secure.laplace(0.01) for _ in range(20)} == {0}
     assert {secure.gaussian(0.01) for _ in range(20)} == {0}
 
@@ -112,12 +112,12 @@ def test_a_number_minus_a_form() -> None:
 
 
 @pytest.mark.parametrize("source", [SIMULATED, REHEARSED, SECURE])
-def test_every_source_scales_its_noise_to_its_own_unit(source: Source) -> None:
+def test_every_source_scales_its_noise_to_its_own_steps(source: Source) -> None:
     """The live scales are those that the sampler's own map proves: a little more, never less."""
     budget = Approximate(0.5, 1e-6)
-    laplace = source.unit * 2.0
-    exact = source.unit * Gaussian.calibrated(budget).scale
-    paper = source.unit * math.sqrt(2.0 * math.log(1.25e6)) / 0.5
+    laplace = source.resolution * 2.0
+    exact = source.resolution * Gaussian.calibrated(budget).scale
+    paper = source.resolution * math.sqrt(2.0 * math.log(1.25e6)) / 0.5
     assert laplace <= source.laplace_scale(0.5) <= laplace * (1.0 + 1e-5)
     assert exact * (1.0 - 1e-9) <= source.gaussian_scale(budget) <= exact * (1.0 + 1e-5)
     assert source.gaussian_scale(budget, "paper") == pytest.approx(paper, rel=1e-9)
@@ -126,23 +126,30 @@ def test_every_source_scales_its_noise_to_its_own_unit(source: Source) -> None:
 def test_live_scales_are_proved_and_not_rounded_to_less() -> None:
     """1/.7 in floating point is a little too small: sensitivity / scale exceeds .7."""
     assert SIMULATED.laplace_scale(0.7) == 1.0 / 0.7
-    assert SECURE.laplace_scale(0.7) == math.nextafter(SECURE.unit / 0.7, math.inf)
+    assert SECURE.laplace_scale(0.7) == math.nextafter(SECURE.resolution / 0.7, math.inf)
 
 
-def test_sigmoids_in_units_and_without() -> None:
+@pytest.mark.parametrize("source", [SIMULATED, REHEARSED, SECURE])
+def test_the_old_name_of_the_resolution_is_read_alone(source: Source) -> None:
+    assert source.unit == source.resolution
+    with pytest.raises(AttributeError):
+        setattr(source, "unit", 7)  # noqa: B010 - a type checker refuses the plain assignment
+
+
+def test_sigmoids_in_steps_and_without() -> None:
     whole, plain = SECURE.kernels["squash"], SIMULATED.kernels["squash"]
-    unit = SECURE.unit
+    one = SECURE.resolution
     for reward in (-3.0, -0.5, 0.0, 0.5, 3.0):
         assert plain(reward, 1) == pytest.approx(1.0 / (1.0 + math.exp(-reward)))
-        assert whole(round(reward * unit), unit) == pytest.approx(plain(reward, 1) * unit, abs=1.0)
-    assert (whole(-(10**6) * unit, unit), whole(10**6 * unit, unit)) == (0, unit)
+        assert whole(round(reward * one), one) == pytest.approx(plain(reward, 1) * one, abs=1.0)
+    assert (whole(-(10**6) * one, one), whole(10**6 * one, one)) == (0, one)
 
 
-def test_rehearsed_responses_are_about_rewards_in_units() -> None:
+def test_rehearsed_responses_are_about_rewards_in_steps() -> None:
     """At ε = 60 a response lies with probability 1e-26; of 4,000 about a half, 2,000 ± 155 are 1
     but with probability 1e-6."""
     rng = np.random.default_rng(1)
-    response, unit = REHEARSED.kernels["response"], REHEARSED.unit
+    response, one = REHEARSED.kernels["response"], REHEARSED.resolution
     assert {response(0, 60.0, rng) for _ in range(50)} == {0}
-    assert {response(unit, 60.0, rng) for _ in range(50)} == {1}
-    assert abs(sum(response(unit // 2, 60.0, rng) for _ in range(4000)) - 2000) <= 155
+    assert {response(one, 60.0, rng) for _ in range(50)} == {1}
+    assert abs(sum(response(one // 2, 60.0, rng) for _ in range(4000)) - 2000) <= 155

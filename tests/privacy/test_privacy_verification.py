@@ -352,7 +352,8 @@ def test_a_response_costs_what_its_two_coins_say(epsilon: float) -> None:
     assert response_epsilon((0.25, 0.75), epsilon) < epsilon
     for source in (SIMULATED, SECURE):
         tape = Tape()
-        answer = symbolic(source).kernels["response"](reward(tape) * source.unit, epsilon, tape)
+        steps = reward(tape) * source.resolution
+        answer = symbolic(source).kernels["response"](steps, epsilon, tape)
         tape.numbers.append(answer)
         (found,) = losses(tape)[1]
         assert found.loss.response == pytest.approx(epsilon)

@@ -23,6 +23,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+import numpy as np
+
 from ..arms.tables import RewardTable, draw_table
 from ..compiled import Function
 from ..errors import InvalidArgument
@@ -136,8 +138,6 @@ class Tables(Adversary):
     @cached_property
     def _plans(self) -> tuple[Plan, Plan]:
         """Both sides as arrays, which nobody writes to."""
-        import numpy as np
-
         forced = np.array(self.forced or (OWN_CHOICE,) * self.horizon, np.int64)
         first, second = np.array(self.first.table), np.array(self.second.table)
         return Plan(first, forced), Plan(second, forced)

@@ -25,6 +25,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from ..errors import InvalidArgument
 from ..privacy.budgets import Budget, GaussianDP, Renyi
 from ..privacy.guarantees import Definition, Guarantee
@@ -81,8 +83,6 @@ def attack(
     Seconds count from when every input was played once, so without compilation. Ctrl-C ends it
     early, with what was tested so far: `complete` is then False.
     """
-    import numpy as np
-
     guarantee = claimed if isinstance(claimed, Guarantee) else Guarantee(claimed, Definition.TABLE)
     if not guarantee.is_private:
         raise InvalidArgument(
@@ -117,8 +117,6 @@ class _Work:
     """The three steps, and what they leave behind."""
 
     def __init__(self, budget: Budget, delta: float, error: float, limit: Limit, seed: int) -> None:
-        import numpy as np
-
         self.budget, self.delta, self.error, self.limit, self.seed = (
             budget, delta, error, limit, seed,
         )  # fmt: skip
@@ -144,8 +142,6 @@ class _Work:
 
     def compile(self, subjects: list[Subject]) -> None:
         """Play every input once, with another generator, so that a time is not spent on that."""
-        import numpy as np
-
         if self.limit.transcripts is None:
             for subject in subjects:
                 subject.sample(0, 1, np.random.Generator(np.random.SFC64(self.seed)))
@@ -222,8 +218,6 @@ class _Work:
         2. Jeffreys' divergence, as the best score estimates it: steadier than a bound;
         3. the log likelihood ratio that a hundredth exceeds: what more transcripts may prove.
         """
-        import numpy as np
-
         scores = learn(subject, *self.pair(subject, count), parts=2)
         if not scores:
             return 0.0, 0.0, 0.0
@@ -284,8 +278,6 @@ class _Work:
 
     def test(self, bar: Shares) -> None:
         """Count the chosen events on fresh transcripts, as many as were planned."""
-        import numpy as np
-
         parts = 0 if self.partition is None else len(self.partition.edges) + 1
         hits = np.zeros((len(self.events), 2), np.int64)
         self.counts = _Counts(0, hits, np.zeros((2, parts), np.int64))
@@ -313,8 +305,6 @@ class _Work:
 
     def _counted(self, count: int) -> _Counts:
         """Fresh transcripts, counted."""
-        import numpy as np
-
         assert self.subject is not None
         sides = self.pair(self.subject, count)
         # events of one score are counted together: the score is what takes time
@@ -363,8 +353,6 @@ class _Work:
         )
 
     def _limits(self, error: float) -> tuple[Floats, Floats, list[Proof]]:
-        import numpy as np
-
         p, q, proofs = [], [], []
         for event, hits in zip(self.events, self.counts.hits, strict=False):
             p.append(
@@ -407,8 +395,6 @@ class _Work:
 
     def _part(self, side: int, low: Floats, high: Floats) -> Proof:
         """The part of the partition that tells most, for the record."""
-        import numpy as np
-
         assert self.partition is not None
         part = int(np.log(np.maximum(low, 1e-300) / high).argmax())
         text = (

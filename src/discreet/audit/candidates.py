@@ -20,6 +20,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
+
 from ..arms.tables import RewardTable
 from ..errors import InvalidArgument
 from ..policies import Policy
@@ -55,8 +57,6 @@ def walk(
     rewards: tuple[float, ...] = (), decisions: int = MOST_DECISIONS,
 ) -> tuple[Batch, ...]:  # fmt: skip
     """The batches of one interpreted run; every arm always pays the same, by default 0."""
-    import numpy as np
-
     setting, rng = policy.setting(arms, horizon), np.random.Generator(np.random.SFC64(1))
     choose, length = policy.choose_kernel.interpreted(), policy.length_kernel.interpreted()
     publish = policy.release.publish_kernel(SIMULATED).interpreted()

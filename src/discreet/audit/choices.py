@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..compiled import Kernel
 from ..errors import InvalidArgument
 from ..policies import Policy
@@ -88,8 +90,6 @@ class Choices:
         return view
 
     def sample(self, side: int, count: int, rng: Generator) -> Transcripts:
-        import numpy as np
-
         codes = np.zeros(count, np.int64)
         setting = self.policy.setting(len(self.pulls), self.horizon)
         rule, memory = self.policy.rule.parameters(setting), self.policy.rule.memory(setting)

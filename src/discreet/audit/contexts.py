@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from ..compiled import Kernel
 from ..errors import InvalidArgument
 from ..linear.batches import PrivateBatches
@@ -159,8 +161,6 @@ class LinearRuns:
         """How often something is released at most: of batches with known ends, as in one walk."""
         if not isinstance(self.policy.schedule, PrivateBatches):
             return self.horizon
-        import numpy as np
-
         seen = self._played(0, 1, np.random.Generator(np.random.SFC64(0)), self.horizon)[1][0]
         return int((seen[:, 0] != ABSENT).sum())
 
@@ -181,8 +181,6 @@ class LinearRuns:
 
     def _played(self, side: int, count: int, rng: Generator, room: int) -> tuple[Ints, Floats]:
         """Arms and releases of so many transcripts, with room for so many releases in each."""
-        import numpy as np
-
         policy = self.policy
         setting = LinearSetting(ARMS, DIMENSION, self.horizon)
         others = [1.0, 0.0, 0.0, 1.0]

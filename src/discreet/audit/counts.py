@@ -23,8 +23,11 @@ Bayes: with Jeffreys' priors the error rates are Beta(½ + wrong, ½ + right), a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Integral, Real
+from numbers import Integral
 
+import numpy as np
+
+from ..checks import count, probability, share
 from ..errors import InvalidArgument
 from ..privacy.budgets import Budget, GaussianDP
 from ..privacy.guarantees import Definition, Guarantee
@@ -98,8 +101,6 @@ def bayesian(
     A quantile over draws of both error rates from their posteriors; the draws' own error is below
     sqrt(1/(4 draws)) in probability.
     """
-    import numpy as np
-
     errors, of = check_counts("errors", errors, runs)
     delta, error = settled_delta(delta, claimed), 1.0 - check_confidence(confidence)
     rng = np.random.default_rng(seed)
@@ -158,44 +159,30 @@ def check_counts(
 ) -> tuple[tuple[int, int], tuple[int, int]]:
     """Two counts, each of at most as many as its runs."""
     fix = f"give two whole numbers, for example {argument}=(50, 300)"
-    both = _pair(argument, counts, fix)
-    of = _pair("runs", (runs, runs) if isinstance(runs, Integral) else runs, "use runs=1000")
-    for count, trials in zip(both, of, strict=True):
-        if trials < 1:
-            raise InvalidArgument("runs", "be at least 1", trials, "use runs=1000")
-        if not 0 <= count <= trials:
-            raise InvalidArgument(argument, f"lie between 0 and {trials}", count, fix)
+    first, second = _pair(argument, counts, fix)
+    one, other = _pair("runs", (runs, runs) if isinstance(runs, Integral) else runs, "use 1000")
+    of = count("runs", one, fix="use runs=1000"), count("runs", other, fix="use runs=1000")
+    both = (
+        count(argument, first, least=0, most=of[0], fix=fix),
+        count(argument, second, least=0, most=of[1], fix=fix),
+    )
     return both, of
 
 
-def _pair(argument: str, values: object, fix: str) -> tuple[int, int]:
+def _pair(argument: str, values: object, fix: str) -> tuple[object, object]:
     pair: Iterable[object] = values if isinstance(values, Iterable) else ()
     try:
         first, second = pair
     except (TypeError, ValueError):
         raise InvalidArgument(argument, "be two whole numbers", values, fix) from None
-    whole = [
-        int(value)
-        for value in (first, second)
-        if not isinstance(value, bool) and isinstance(value, Integral)
-    ]
-    if len(whole) < 2:
-        raise InvalidArgument(argument, "be two whole numbers", values, fix)
-    return whole[0], whole[1]
+    return first, second
 
 
 def check_delta(delta: object) -> float:
     """δ in [0, 1)."""
-    if isinstance(delta, bool) or not isinstance(delta, Real) or not 0.0 <= float(delta) < 1.0:
-        raise InvalidArgument("delta", "be a number in [0, 1)", delta, "use a value such as 1e-5")
-    return float(delta)
+    return probability("delta", delta, fix="use a value such as 1e-5")
 
 
 def check_confidence(confidence: object) -> float:
     """A confidence strictly between 0 and 1."""
-    level = 0.0
-    if not isinstance(confidence, bool) and isinstance(confidence, Real):
-        level = float(confidence)
-    if not 0.0 < level < 1.0:
-        raise InvalidArgument("confidence", "lie between 0 and 1", confidence, "use 0.95")
-    return level
+    return share("confidence", confidence, fix="use 0.95")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import time
 
+from ..checks import count, positive
 from ..errors import InvalidArgument
 
 
@@ -16,14 +16,10 @@ class Limit:
             raise InvalidArgument(
                 "seconds", "be left out where transcripts are given", seconds, "give one of the two"
             )
-        if transcripts is not None and (not isinstance(transcripts, int) or transcripts < 100):
-            raise InvalidArgument(
-                "transcripts", "be a whole number from 100", transcripts, "use 1_000_000"
-            )
-        if seconds is not None and not 0.0 < seconds < math.inf:
-            raise InvalidArgument("seconds", "be a time above 0", seconds, "use seconds=30")
+        if transcripts is not None:
+            transcripts = count("transcripts", transcripts, least=100, fix="use 1_000_000")
         self.transcripts = transcripts
-        self.seconds = 30.0 if seconds is None else float(seconds)
+        self.seconds = 30.0 if seconds is None else positive("seconds", seconds, "use seconds=30")
         self.started: float | None = None
         self.used = 0
 

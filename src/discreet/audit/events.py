@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..privacy.budgets import ZCDP, Budget, GaussianDP, Renyi
 from . import limits
 from .scores import HUGE, Score
@@ -53,8 +55,6 @@ class Partition:
 
     def counts(self, seen: Transcripts) -> Ints:
         """How many transcripts lie in each part."""
-        import numpy as np
-
         where = np.searchsorted(self.edges, self.score(seen), side="right")
         return np.bincount(where, minlength=len(self.edges) + 1)
 
@@ -104,7 +104,6 @@ def _same(event: Event, other: Event) -> bool:
 
 def choose_partition(scores: Sequence[Score], first: Transcripts, second: Transcripts) -> Partition:
     """The score whose partition shows the largest divergence on these transcripts."""
-    import numpy as np
 
     def partition(score: Score) -> Partition:
         pooled = np.concatenate([score(first), score(second)])
@@ -120,8 +119,6 @@ def choose_partition(scores: Sequence[Score], first: Transcripts, second: Transc
 
 def measures_of(p: Floats, q: Floats, budget: Budget, delta: float) -> list[Floats]:
     """What events are ranked by: the bound on ε at δ, how much the claim is exceeded, and μ."""
-    import numpy as np
-
     with np.errstate(divide="ignore"):
         excess = np.log(np.maximum(p, 1e-300)) - np.log(np.maximum(limits.allowed(budget, q), 0.0))
     measures = [limits.epsilon_bound(p, q, delta), np.maximum(excess, 0.0)]
@@ -132,8 +129,6 @@ def measures_of(p: Floats, q: Floats, budget: Budget, delta: float) -> list[Floa
 
 def _thresholds(values: Sequence[Floats]) -> Floats:
     """Quantiles of both sides, dense in the tails; every value where there are few."""
-    import numpy as np
-
     pooled = np.sort(np.concatenate(list(values)))
     tail = np.geomspace(1e-4, 0.05, 16)
     levels = np.concatenate([tail, np.linspace(0.05, 0.95, 91)[1:-1], 1.0 - tail[::-1]])
@@ -142,6 +137,4 @@ def _thresholds(values: Sequence[Floats]) -> Floats:
 
 
 def _hits(values: Floats, thresholds: Floats) -> Ints:
-    import numpy as np
-
     return len(values) - np.searchsorted(np.sort(values), thresholds, side="left")

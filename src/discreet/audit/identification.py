@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from ..checks import one_of
 from ..compiled import Kernel, open_slot
 from ..errors import InvalidArgument
 from ..identify.filling import Batches, Ease
@@ -120,8 +123,7 @@ class Identifications:
     sees: str = "releases"
 
     def __post_init__(self) -> None:
-        if self.sees not in ("releases", "answer"):
-            raise InvalidArgument("sees", "be 'releases' or 'answer'", self.sees, "use 'releases'")
+        one_of("sees", self.sees, "releases", "answer")
         if not 0 <= self.arm < len(self.base) or self.pull < 0:
             raise InvalidArgument(
                 "arm and pull", "name a pull", (self.arm, self.pull), "both count from 0"
@@ -151,8 +153,6 @@ class Identifications:
         )
 
     def sample(self, side: int, count: int, rng: Generator) -> Transcripts:
-        import numpy as np
-
         row, arms = self.row, len(self.base)
         if not row.fixed_size:
             row = row.at(self.delta)

@@ -24,6 +24,8 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..errors import InvalidArgument
 from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
 
@@ -47,7 +49,6 @@ def clopper_pearson_lower(hits: int | Ints, trials: int, error: float) -> NDArra
 
     P(p < lower) <= error for every p. Arrays are taken element by element.
     """
-    import numpy as np
     from scipy.special import betaincinv
 
     hits = np.asarray(hits, float)
@@ -76,29 +77,24 @@ def epsilon_lower(
 
 def epsilon_bound(p: float | Floats, q: float | Floats, delta: float) -> Floats:
     """The largest ε that is ruled out: max{log((p-δ)/q), log((1-q-δ)/(1-p)), 0}."""
-    import numpy as np
-
     with np.errstate(divide="ignore", invalid="ignore"):
         inside = np.log(np.maximum(p - delta, 0.0) / q)
         outside = np.log(np.maximum(1.0 - q - delta, 0.0) / (1.0 - p))
-    both = np.maximum(np.nan_to_num(inside, nan=0.0), np.nan_to_num(outside, nan=0.0))
-    bound: Floats = np.maximum(both, 0.0)
+    # of a NaN, 0/0, and a number the number counts
+    bound: Floats = np.fmax(np.fmax(inside, outside), 0.0)
     return bound
 
 
 def mu_bound(p: float | Floats, q: float | Floats) -> Floats:
     """Φ⁻¹(p) - Φ⁻¹(q), at least 0."""
-    import numpy as np
     from scipy.special import ndtri
 
     with np.errstate(invalid="ignore"):
-        return np.maximum(np.nan_to_num(ndtri(p) - ndtri(q), nan=0.0), 0.0)
+        return np.fmax(ndtri(p) - ndtri(q), 0.0)
 
 
 def renyi_bound(p: NDArray[float64], q: NDArray[float64], order: float) -> float:
     """log(Σ p^α q^(1-α))/(α-1) over the parts of a partition, at least 0."""
-    import numpy as np
-
     seen = p > 0.0
     if not seen.any():
         return 0.0
@@ -113,7 +109,6 @@ def rho_bound(p: NDArray[float64], q: NDArray[float64]) -> float:
 
 def allowed(budget: Budget, q: Floats) -> Floats:
     """The largest p that a budget allows where the neighbour has q: never too small."""
-    import numpy as np
     from scipy.special import ndtr, ndtri
 
     if isinstance(budget, GaussianDP):
@@ -128,8 +123,6 @@ def allowed(budget: Budget, q: Floats) -> Floats:
 
 @lru_cache(maxsize=64)
 def _curve(budget: Budget) -> tuple[Floats, Floats]:
-    import numpy as np
-
     own = (budget.epsilon,) if isinstance(budget, Pure | Approximate) else ()
     levels = np.array(own + LEVELS)
     return levels, np.array([budget.delta_at(float(level)) for level in levels])

@@ -20,8 +20,11 @@ fixed before the run, and canaries must not crowd each other out (take them orth
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from ..errors import InvalidArgument
+import numpy as np
+
+from ..checks import count
 from ..privacy.curves import gaussian_epsilon, largest
 from .counts import Claim, audited, check_confidence, settled_delta
 from .result import Audit
@@ -51,22 +54,25 @@ def one_run_gaussian(
     canaries: int, guesses: int, right: int, *, delta: float = 1e-5, confidence: float = 0.95,
     claimed: Claim = None,
 ) -> Audit:  # fmt: skip
-    """μ of Gaussian DP from one run, and the ε(δ) of that curve: valid against a Gaussian claim."""
+    """μ of Gaussian DP from one run, and the ε(δ) of that curve.
+
+    Other curves with the same ε(δ) may allow for more: only a Gaussian claim is ever refuted.
+    """
     _check(canaries, guesses, right)
     delta, error = settled_delta(delta, claimed), 1.0 - check_confidence(confidence)
     mu = _largest(lambda mu: rejected(canaries, guesses, right, mu, error), MOST_MU)
     epsilon = gaussian_epsilon(mu, delta) if mu and delta else 0.0
-    return audited(
+    found = audited(
         "one run, Gaussian", epsilon, mu=mu, claimed=claimed, delta=delta, confidence=confidence,
         runs=canaries, tested=guesses, counted="canaries",
         inputs=f"{canaries:,} {NEIGHBOURS}; {right:,} of {guesses:,} guessed right; "
         "ε on the Gaussian curve of μ",
     )  # fmt: skip
+    return replace(found, is_violation=mu > found.parameter[1])
 
 
 def tail(canaries: int, guesses: int, right: int, epsilon: float, delta: float) -> float:
     """The largest probability of so many right guesses under (ε, δ)."""
-    import numpy as np
     from scipy.special import expit
     from scipy.stats import binom
 
@@ -110,12 +116,6 @@ def _largest(ruled_out: Callable[[float], bool], most: float) -> float:
 
 
 def _check(canaries: int, guesses: int, right: int) -> None:
-    for name, value in (("canaries", canaries), ("guesses", guesses), ("right", right)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise InvalidArgument(name, "be a whole number", value, "use 1000, 100 and 95")
-    if not 1 <= guesses <= canaries:
-        raise InvalidArgument(
-            "guesses", f"lie between 1 and the {canaries} canaries", guesses, "abstain less"
-        )
-    if not 0 <= right <= guesses:
-        raise InvalidArgument("right", f"lie between 0 and {guesses}", right, "count again")
+    canaries = count("canaries", canaries, fix="use for example 1000")
+    guesses = count("guesses", guesses, most=canaries, fix="abstain from the other canaries")
+    count("right", right, least=0, most=guesses, fix="count again")

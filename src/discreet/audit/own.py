@@ -18,6 +18,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+import numpy as np
+
+from ..checks import count
 from ..errors import InvalidArgument
 from .transcripts import ABSENT, MOST_CODES, Transcripts
 
@@ -52,8 +55,7 @@ class Each:
             raise InvalidArgument(
                 "run", "be a function of (side, rng)", self.run, "define run(side, rng)"
             )
-        if self.most < 1:
-            raise InvalidArgument("most", "be at least 1", self.most, "use most=32")
+        count("most", self.most, fix="use most=32")
 
     @property
     def codes(self) -> int:
@@ -64,11 +66,9 @@ class Each:
         return tuple(f"output {place + 1}" for place in range(self.most))
 
     def sample(self, side: int, count: int, rng: Generator) -> Transcripts:
-        import numpy as np
-
         codes = np.zeros(count, np.int64)
         numbers = np.full((count, self.most), ABSENT)
-        for number in range(count):
+        for number in range(len(codes)):
             seen: list[object] = []
             try:
                 _add(self.run(side, rng), seen)
@@ -158,8 +158,7 @@ def agents(
     shows: Callable[[A], Iterable[float]] | None = None,
 ) -> list[Each]:  # fmt: skip
     """`played` on lists of rewards in [0, 1] that differ early, in the middle or late."""
-    if isinstance(horizon, bool) or not isinstance(horizon, int) or horizon < 1:
-        raise InvalidArgument("horizon", "be a whole number from 1", horizon, "use horizon=8")
+    horizon = count("horizon", horizon, fix="use horizon=8")
     found = []
     for rest in (0.0, 1.0):
         for place in sorted({0, min(1, horizon - 1), horizon // 2}):

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
+
 from ..errors import InvalidArgument
 from ..privacy.mechanisms import Gaussian, Laplace, Mechanism, RandomisedResponse, TruncatedLaplace
 from .transcripts import Transcripts
@@ -48,8 +50,6 @@ class Plain:
         return cls(lambda side, count, rng: _drawn(mechanism, side, count, rng)[:, None])
 
     def sample(self, side: int, count: int, rng: Generator) -> Transcripts:
-        import numpy as np
-
         width = len(self.names)
         drawn = self.draw(side, count, rng)
         numbers: ArrayLike = np.zeros((count, 0))
@@ -77,8 +77,6 @@ class Plain:
 
 def _drawn(mechanism: Mechanism, side: int, count: int, rng: Generator) -> Floats:
     """Whole arrays of the laws that `mechanism.draw` draws from one by one."""
-    import numpy as np
-
     match mechanism:
         case Laplace(scale=scale, sensitivity=sensitivity):
             return side * sensitivity + rng.laplace(0.0, scale, count)

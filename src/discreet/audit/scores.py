@@ -23,6 +23,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from .transcripts import Subject, Transcripts
 
 if TYPE_CHECKING:
@@ -79,8 +81,6 @@ class Part:
     name: str
 
     def __call__(self, seen: Transcripts) -> NDArray[float64]:
-        import numpy as np
-
         own: NDArray[float64] = seen.numbers[:, self.column]
         if self.less < 0:
             return own
@@ -97,8 +97,6 @@ class Projection:
     name: str = "weighted sum of the releases"
 
     def __call__(self, seen: Transcripts) -> NDArray[float64]:
-        import numpy as np
-
         numbers = seen.numbers[:, self.columns]
         centred = np.where(np.abs(numbers) < HUGE, numbers - self.means, 0.0)
         # not BLAS, whose threads spin on so small a product and may round otherwise next time
@@ -116,8 +114,6 @@ class Total:
     name: str = "summed log likelihood ratio of the releases"
 
     def __call__(self, seen: Transcripts) -> NDArray[float64]:
-        import numpy as np
-
         total = np.zeros(len(seen.codes))
         for part, edges, ratios in zip(self.parts, self.edges, self.ratios, strict=True):
             total += ratios[np.searchsorted(edges, part(seen), side="right")]
@@ -154,8 +150,6 @@ def _varies(first: Floats, second: Floats) -> bool:
 
 
 def _code_ratio(codes: int, first: Ints, second: Ints, what: str) -> CodeRatio:
-    import numpy as np
-
     seen = [np.bincount(side, minlength=codes) + 0.5 for side in (first, second)]
     return CodeRatio(np.log(seen[1] / seen[0]), f"log likelihood ratio of {what}")
 
@@ -164,8 +158,6 @@ def _parts(
     names: Sequence[str], columns: list[int], first: Transcripts, second: Transcripts
 ) -> list[Part]:
     """Every number less that number before it, or none, with which it varies least."""
-    import numpy as np
-
     spread = np.zeros((len(columns), len(columns)))
     missed = np.zeros_like(spread)
     own = np.zeros(len(columns))
@@ -197,8 +189,6 @@ def _parts(
 def _projection(columns: list[int], first: Transcripts, second: Transcripts) -> Projection:
     """w = C⁻¹ (mean difference). Where nothing varies at all, C is lifted by a hair: a direction
     without any noise that differs is then the heaviest, as it should be."""
-    import numpy as np
-
     both = [side.numbers[:, columns] for side in (first, second)]
     there = [np.abs(numbers) < HUGE for numbers in both]
     seen = np.maximum(sum(mask.sum(axis=0) for mask in there), 1)
@@ -216,8 +206,6 @@ def _projection(columns: list[int], first: Transcripts, second: Transcripts) -> 
 
 
 def _covariance(numbers: Floats) -> Floats:
-    import numpy as np
-
     centred = numbers - numbers.mean(axis=0)
     spread: Floats = np.einsum("ni,nj->ij", centred, centred)
     return spread / max(len(numbers) - 1, 1)
@@ -229,8 +217,6 @@ def _totals(parts: Sequence[Part], first: Transcripts, second: Transcripts) -> l
     The second is exact for noise of one peak around a number that is moved, and steadier: bins in
     which the ratio is the same are pooled. The first sees anything, such as another grid.
     """
-    import numpy as np
-
     all_edges, all_ratios, all_smooth = [], [], []
     for part in parts:
         one, other = part(first), part(second)
@@ -257,8 +243,6 @@ def _totals(parts: Sequence[Part], first: Transcripts, second: Transcripts) -> l
 def _edges(one: Floats, other: Floats) -> tuple[Floats, int]:
     """Edges of equal frequency among the numbers, and those around what is none; the first bin of
     numbers."""
-    import numpy as np
-
     pooled = np.concatenate([one, other])
     pooled = pooled[np.abs(pooled) < HUGE]
     bins = max(8, min(BINS, len(pooled) // (2 * IN_A_BIN)))
@@ -272,8 +256,6 @@ def _edges(one: Floats, other: Floats) -> tuple[Floats, int]:
 def _monotone(zero: Floats, one: Floats) -> Floats:
     """Log ratios one/zero that rise, or fall, from bin to bin: neighbours in the wrong order are
     pooled (Ayer et al. 1955)."""
-    import numpy as np
-
     ratios = np.log(one / zero)
     weights = zero + one
     places = np.arange(len(ratios)) - np.average(np.arange(len(ratios)), weights=weights)
@@ -292,8 +274,6 @@ def _monotone(zero: Floats, one: Floats) -> Floats:
 def _distance(part: Part, first: Transcripts, second: Transcripts) -> float:
     """How much the distribution functions differ: Kolmogorov and Smirnov's distance, or, where
     that is more, that of the frequencies of values that come again and again."""
-    import numpy as np
-
     one, other = (np.sort(part(side.cut(0, MOST_PAIRED))) for side in (first, second))
     both = np.concatenate([one, other])
     below = [np.searchsorted(side, both, side="right") / len(side) for side in (one, other)]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..checks import count, one_of
 from ..errors import InvalidArgument
 from ..linear.row import LinearPolicy
 from ..policies import Policy
@@ -104,23 +105,20 @@ def _checked(
         raise InvalidArgument(
             "policy", "be private", policy.name, "it promises nothing that could be attacked"
         )
-    _whole("contributions", contributions, 1, "use 1, or the outcomes of one user")
+    count("contributions", contributions, fix="use 1, or the outcomes of one user")
     if contributions > 1 and isinstance(policy, LinearPolicy):
         raise InvalidArgument(
             "contributions", f"be 1 for the linear row {policy.name}", contributions,
             "leave it out: its streams differ in one participant",
         )  # fmt: skip
-    _whole("arms", arms, 2, "leave it out, or use arms=2")
-    _whole("decisions", decisions, 1, "leave it out, or use decisions=12")
     least = 1 if isinstance(policy, LinearPolicy) else max(arms or 2, contributions)
-    _whole("horizon", horizon, least, "leave it out, or use horizon=8; every arm is played once")
-    if sees not in (None, "releases", "actions"):
-        raise InvalidArgument("sees", "be 'releases' or 'actions'", sees, "trials show releases")
+    for argument, value, from_, fix in (
+        ("arms", arms, 2, "arms=2"),
+        ("decisions", decisions, 1, "decisions=12"),
+        ("horizon", horizon, least, "horizon=8; every arm is played once"),
+    ):
+        if value is not None:
+            count(argument, value, least=from_, fix=f"leave it out, or use {fix}")
+    if sees is not None:
+        one_of("sees", sees, "releases", "actions")
     return guarantee if contributions == 1 else guarantee.for_user(contributions)
-
-
-def _whole(argument: str, value: object, least: int, fix: str) -> None:
-    if value is None and argument != "contributions":
-        return
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InvalidArgument(argument, f"be a whole number from {least}", value, fix)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from ..compiled import Function
 from .adversaries import OWN_CHOICE, Adversary, Plan, feed_plan, steer_plan
 
@@ -19,8 +21,6 @@ class Strangers(Adversary):
     steer: ClassVar[Function] = staticmethod(steer_plan)
 
     def __init__(self, arms: int, horizon: int) -> None:
-        import numpy as np
-
         self.arms, self.horizon = arms, horizon
         self.rewards: NDArray[float64] = np.zeros((horizon, arms))
         self._plan = Plan(self.rewards, np.full(horizon, OWN_CHOICE, np.int64))

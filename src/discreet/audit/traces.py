@@ -19,7 +19,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import InvalidArgument
+import numpy as np
+
+from ..checks import count
 from ..policies import Policy
 from ..policies.view import fresh_view
 from ..privacy.source import SECURE, Source
@@ -34,8 +36,6 @@ if TYPE_CHECKING:
 
 def lowest_bit(values: ArrayLike) -> Floats:
     """The exponent of the lowest set bit: x is an odd multiple of 2^result. 0 for x = 0."""
-    import numpy as np
-
     mantissa, exponent = np.frexp(np.asarray(values, float))
     whole = np.abs(np.ldexp(mantissa, 53)).astype(np.int64)
     trailing = np.log2(np.maximum(whole & -whole, 1))
@@ -55,7 +55,7 @@ def releaser(policy: Policy, source: Source) -> Callable[[float, Generator], flo
         ledger, view = release.ledger(setting), fresh_view(2)
         view.pulls[0] = 1
         # the secure source counts in whole steps and takes no generator
-        total: float = round(reward * source.unit) if source.secure else reward
+        total: float = round(reward * source.resolution) if source.secure else reward
         drawn = None if source.secure else rng
         if respond is not None:
             total = respond(parameters, total, drawn)
@@ -67,8 +67,6 @@ def releaser(policy: Policy, source: Source) -> Callable[[float, Generator], flo
 
 def grid_traces(policy: Policy, source: Source, rewards: tuple[float, float] = (0.0, 1.0)) -> Plain:
     """A release of one of two rewards, and its lowest bit, as a subject for `attack`."""
-    import numpy as np
-
     release = releaser(policy, source)
 
     def draw(side: int, count: int, rng: Generator) -> Floats:
@@ -104,10 +102,7 @@ def release_timing(
     seed: int | None = None,
 ) -> Timing:
     """Time releases of two rewards in random order; `release` replaces the policy's own."""
-    import numpy as np
-
-    if pairs < 10:
-        raise InvalidArgument("pairs", "be at least 10", pairs, "use pairs=2000")
+    pairs = count("pairs", pairs, least=10, fix="use pairs=2000")
     rng = np.random.Generator(np.random.SFC64(seed))
     timed = releaser(policy, source) if release is None else release
     for side in (0, 1):

@@ -18,8 +18,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+import numpy as np
+
+from ..checks import count as whole
+from ..checks import one_of
 from ..compiled import Function, Kernel, open_slot
-from ..errors import InvalidArgument
 from ..policies import Policy
 from ..policies.step import choose, length, publish
 from ..policies.view import View, fresh_view
@@ -54,8 +57,6 @@ class Transcripts(NamedTuple):
 
     def settled(self) -> Transcripts:
         """The same with NaN as a value that equals itself: an output like any other."""
-        import numpy as np
-
         none = np.isnan(self.numbers)
         if not none.any():
             return self
@@ -191,8 +192,6 @@ def transcript_kernel(policy: Policy, feeding: Function, steering: Function) -> 
 
 def in_buffers(*states: NamedTuple) -> tuple[list[NamedTuple], Buffers]:
     """The same states with all their arrays in two buffers."""
-    import numpy as np
-
     arrays = [array for state in states for array in state if isinstance(array, np.ndarray)]
     real = [array for array in arrays if array.dtype.kind == "f"]
     whole = [array for array in arrays if array.dtype.kind != "f"]
@@ -227,14 +226,9 @@ class Runs:
     decisions: int | None = None
 
     def __post_init__(self) -> None:
-        if self.sees not in ("releases", "actions"):
-            raise InvalidArgument(
-                "sees", "be 'releases' or 'actions'", self.sees, "trials show releases"
-            )
-        if self.decisions is not None and self.decisions < 1:
-            raise InvalidArgument(
-                "decisions", "be a whole number from 1", self.decisions, f"use {DECISIONS}"
-            )
+        one_of("sees", self.sees, "releases", "actions")
+        if self.decisions is not None:
+            whole("decisions", self.decisions, fix=f"use {DECISIONS}")
 
     @property
     def played(self) -> int:
@@ -269,8 +263,6 @@ class Runs:
         )
 
     def sample(self, side: int, count: int, rng: Generator) -> Transcripts:
-        import numpy as np
-
         codes = np.empty(count, np.int64)
         sums = np.empty((count, self.adversary.arms, self.played))
         self.fill(side, codes, sums, rng)
@@ -280,8 +272,6 @@ class Runs:
 
     def fill(self, side: int, codes: Ints, sums: Floats, rng: Generator) -> None:
         """Play as many transcripts as there is room for."""
-        import numpy as np
-
         policy, adversary = self.policy, self.adversary
         setting = policy.setting(adversary.arms, adversary.horizon)
         (ledger, memory, view), buffers = in_buffers(

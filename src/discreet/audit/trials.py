@@ -18,6 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..errors import InvalidArgument
 from ..live import Trial
 from ..policies import Policy
@@ -114,8 +116,6 @@ class TrialRuns:
         return 1 if self.between is None else 1 + self.repeats
 
     def sample(self, side: int, count: int, rng: Generator) -> Transcripts:
-        import numpy as np
-
         codes = np.zeros(count, np.int64)
         numbers = np.full((count, len(self.names)), ABSENT)
         outcomes = self.second if side else self.first

@@ -23,7 +23,9 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..errors import InvalidArgument
+import numpy as np
+
+from ..checks import number
 from .counts import Claim, audited, check_confidence, check_delta, settled_delta
 from .result import Audit
 
@@ -45,11 +47,8 @@ class Wager:
     """Wealth against one claim (ε, δ), fed pair by pair."""
 
     def __init__(self, epsilon: float, delta: float = 0.0, confidence: float = 0.95) -> None:
-        import numpy as np
-
-        if not 0.0 <= epsilon < 700.0:
-            raise InvalidArgument("epsilon", "be a number from 0", epsilon, "use epsilon=1.0")
-        self.epsilon, self.delta = float(epsilon), check_delta(delta)
+        self.epsilon = number("epsilon", epsilon, low=0.0, high=700.0, fix="use epsilon=1.0")
+        self.delta = check_delta(delta)
         self.goal = -math.log(1.0 - check_confidence(confidence))
         self._seen = np.array(PRIOR)
         self._wealth = 0.0
@@ -81,8 +80,6 @@ def wagers(
     ε is tested upwards from 0 until one stands: to report more than the truth, the first ε from the
     truth on would have to be rejected, which is one true hypothesis.
     """
-    import numpy as np
-
     delta, error = settled_delta(delta, claimed), 1.0 - check_confidence(confidence)
     hits = np.array(list(pairs), bool).reshape(-1, 2)
     outcomes = hits[:, 0] + 2 * hits[:, 1].astype(np.int64)
@@ -101,8 +98,6 @@ def wagers(
 
 def _log_wealth(outcomes: Ints, past: NDArray[float64], epsilon: float, delta: float) -> float:
     """The largest log-wealth on the way."""
-    import numpy as np
-
     gains = np.array(_gains(epsilon, delta))[outcomes]
     return float(np.cumsum(np.log1p(_stake(past, epsilon, delta) * gains)).max())
 
@@ -118,8 +113,6 @@ def _stake(seen: NDArray[float64], epsilon: float, delta: float) -> Floats:
 
     `seen` counts the four outcomes, (4,) or (4, pairs).
     """
-    import numpy as np
-
     gains = np.array(_gains(epsilon, delta)).reshape(4, *([1] * (seen.ndim - 1)))
     most = KEPT / (math.exp(epsilon) + delta)
     stake: Floats = np.clip((seen * gains).sum(axis=0) / (seen * gains**2).sum(axis=0), 0.0, most)

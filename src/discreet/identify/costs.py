@@ -17,7 +17,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from ..errors import InvalidArgument
+from ..checks import one_of
 from ..policies import Setting
 
 SIGMA = 0.5
@@ -87,8 +87,7 @@ class PrivateCost(GaussianCost):
 
     def __post_init__(self) -> None:
         if self.version not in VERSIONS:
-            known = " or ".join(map(repr, NAMED))
-            raise InvalidArgument("version", f"be {known}", self.version, "use 'jmlr'")
+            one_of("version", self.version, *NAMED)
 
     @property
     def factor(self) -> float:

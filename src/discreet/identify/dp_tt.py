@@ -27,6 +27,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from ..checks import share
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
 from ..policies import Geometric, Release, Rule, RunningLaplace, Schedule, Setting
@@ -110,8 +111,7 @@ class PlainTopTwo(Rule):
     choose: ClassVar[Function | Kernel] = staticmethod(choose_plain)
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.beta < 1.0:
-            raise InvalidArgument("beta", "lie in (0, 1)", self.beta, "use beta=0.5")
+        share("beta", self.beta, fix="use beta=0.5")
 
     def parameters(self, setting: Setting) -> Share:
         return Share(setting.pure_epsilon(self.name), float(self.beta))

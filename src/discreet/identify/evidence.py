@@ -41,7 +41,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
-from ..errors import InvalidArgument
+from ..checks import count
 from ..policies.releases.entries import NONE, Noise
 
 if TYPE_CHECKING:
@@ -147,10 +147,7 @@ def _tables(noise: Noise, effects: int) -> tuple[tuple[float, ...], ...]:
 
 def tilts_for(noise: Noise, effects: int = EFFECTS, *, interpreted: bool = False) -> Tilts:
     """The tables for a noise: arrays for compiled kernels, tuples for interpreted ones."""
-    if isinstance(effects, bool) or not isinstance(effects, int) or not 2 <= effects <= 200:
-        raise InvalidArgument(
-            "effects", "be a whole number from 2 to 200", effects, f"use effects={EFFECTS}"
-        )
+    effects = count("effects", effects, least=2, most=200, fix=f"use effects={EFFECTS}")
     tables: Sequence[Table] = _tables(noise, effects)
     classes = len(tables[0]) // effects
     if not interpreted:

@@ -26,6 +26,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from ..checks import probability
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
 from ..policies import Phases, Release, Rule, Schedule, Setting
@@ -153,11 +154,6 @@ def rising_slope(x: float, y: float, kept: float) -> float:
     return (y - x) / (y * (1.0 - y))
 
 
-def distance(x: float, y: float, epsilon: float) -> float:
-    """d⁺(x, y)."""
-    return private_divergence(x, y, epsilon)
-
-
 def transport(rule: Plan, memory: EvidenceBooks, leader: int, arm: int) -> tuple[float, float]:
     """W_a and the u where it is reached: both distances are convex in u."""
     best = clip01(memory.total[leader] / memory.size[leader])
@@ -180,8 +176,8 @@ def least_cost(
         else:
             high = u
     u = 0.5 * (low + high)
-    cost = n * distance(1.0 - best, 1.0 - (u - margin), epsilon)
-    return cost + m * distance(other, u, epsilon), u
+    cost = n * private_divergence(1.0 - best, 1.0 - (u - margin), epsilon)
+    return cost + m * private_divergence(other, u, epsilon), u
 
 
 def appraise(rule: Plan, memory: EvidenceBooks, leader: int) -> None:
@@ -273,13 +269,7 @@ class EvidenceTopTwo(Rule):
     sets_phases: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.xi, bool) or not isinstance(self.xi, int | float):
-            raise InvalidArgument("xi", "be a number", self.xi, "use for example xi=0.02")
-        if not 0.0 <= self.xi < 1.0:
-            raise InvalidArgument(
-                "xi", "lie in [0, 1): an answer is good within xi", self.xi,
-                "use for example xi=0.02",
-            )  # fmt: skip
+        probability("xi", self.xi, fix="an answer is good within xi: use for example xi=0.02")
 
     def parameters(self, setting: Setting) -> Plan:
         def tables(noise: Noise, level: float) -> Tilts:

@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from ..checks import count
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
 from ..policies import Phases, Release, Rule, Schedule, Setting
@@ -108,11 +109,8 @@ class Halving(Rule):
     choose: ClassVar[Function | Kernel] = staticmethod(choose_halving)
 
     def __post_init__(self) -> None:
-        size = self.participants
-        if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 2):
-            raise InvalidArgument(
-                "participants", "be a whole number from 2", size, "use for example 2000"
-            )
+        if self.participants is not None:
+            count("participants", self.participants, least=2, fix="use for example 2000")
         if not self.cut > 1.0:
             raise InvalidArgument("cut", "be above 1", self.cut, "use cut=3")
 

@@ -21,8 +21,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from ..checks import positive, share
 from ..compiled import Function, Kernel, open_slot
-from ..errors import InvalidArgument
 from ..policies import Rule, Setting, SuccessiveElimination
 from ..policies.elimination import Confidence
 from ..policies.view import View
@@ -178,12 +178,9 @@ class TopTwo(Rule):
     )
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.beta < 1.0:
-            raise InvalidArgument("beta", "lie in (0, 1)", self.beta, "use beta=0.5")
-        for argument in ("alpha", "power"):
-            value = getattr(self, argument)
-            if not 0.0 < value < math.inf:
-                raise InvalidArgument(argument, "be above 0", value, f"use {argument}=1.2")
+        share("beta", self.beta, fix="use beta=0.5")
+        positive("alpha", self.alpha, "use alpha=1.2")
+        positive("power", self.power, "use power=1.2")
 
     def parameters(self, setting: Setting) -> TopTwoScale:
         width = 2.0 * SIGMA**2 * self.alpha * (1.0 + self.power)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..checks import share
 from ..errors import InvalidArgument
 from ..policies import Setting
 
@@ -26,9 +27,4 @@ def risk_of(setting: Setting, who: str) -> float:
 
 def check_risk(risk: object) -> float:
     """A probability strictly between 0 and 1."""
-    if isinstance(risk, bool) or not isinstance(risk, int | float) or not 0.0 < risk < 1.0:
-        raise InvalidArgument(
-            "risk", "lie in (0, 1): it is the probability of a wrong answer", risk,
-            "use for example risk=0.05",
-        )  # fmt: skip
-    return float(risk)
+    return share("risk", risk, fix="it is the probability of a wrong answer, such as risk=0.05")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..checks import one_of
 from ..errors import InvalidArgument
 from ..policies import Policy, Setting
 from ..policies.view import View
@@ -23,10 +24,7 @@ Verdict = Callable[[object, object, View, int], int | None]
 
 def row_for_goal(policy: Policy, goal: str, risk: float | None) -> Policy:
     """The row as a trial plays it."""
-    if goal not in GOALS:
-        known = " or ".join(map(repr, GOALS))
-        raise InvalidArgument("goal", f"be {known}", goal, "default: 'regret'")
-    if goal == "regret":
+    if one_of("goal", goal, *GOALS) == "regret":
         if risk is not None:
             raise InvalidArgument(
                 "risk", "be left out unless the goal is to identify", risk,

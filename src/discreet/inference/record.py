@@ -100,7 +100,7 @@ def recording(policy: Policy, setting: Setting) -> Recording | Silence:
             f"{policy.release.name!r} releases the same rewards again and again: that takes sizes "
             "that are fixed beforehand and a horizon, which limits how often it is read"
         )
-    step = 1.0 / setting.source.unit if setting.source.secure else 0.0
+    step = 1.0 / setting.source.resolution if setting.source.secure else 0.0
     return Recording(**fields, looks=looks, single=single, step=step)
 
 

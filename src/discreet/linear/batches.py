@@ -34,18 +34,18 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from ..checks import amount, number, positive
+from ..checks import amount, positive
 from ..compiled import Function, Kernel
-from ..errors import InvalidArgument, UnsupportedBudget
-from ..policies.releases.base import in_kind, noise
+from ..errors import InvalidArgument
+from ..policies.releases.base import check_gaussian, in_kind, noise
 from ..policies.schedules import check_length
-from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
+from ..privacy.budgets import Budget, Pure
 from ..privacy.guarantees import Definition, Guarantee
 from ..privacy.mechanisms import Gaussian
 from ..privacy.source import Source
 from .batch_view import BatchView
 from .grid import Grid
-from .releases import PUBLIC, RoundRelease, clipped
+from .releases import PUBLIC, RoundRelease, check_ends, clipped
 from .schedules import RoundSchedule
 from .trees import into_whole_ball
 from .view import LinearSetting
@@ -189,8 +189,8 @@ class MatrixNoise(NamedTuple):
     diagonal: float
     other: float
     vector: float
-    matrix_unit: float
-    vector_unit: float
+    matrix_resolution: float
+    vector_resolution: float
 
 
 def into_unit_ball(row: Floats, dimension: int) -> None:
@@ -250,7 +250,7 @@ def publish_matrices(
             for j in range(i, size):
                 scale = release.diagonal if i == j else release.other
                 here = place + i * size + j
-                noisy = (ledger.matrix[here] + noise(scale, rng)) / release.matrix_unit
+                noisy = (ledger.matrix[here] + noise(scale, rng)) / release.matrix_resolution
                 view.matrix[here] = noisy
                 if i != j:
                     view.matrix[place + j * size + i] = noisy
@@ -258,10 +258,10 @@ def publish_matrices(
             here = block * size + i
             view.noisy[here] = (
                 ledger.vector[here] + noise(release.vector, rng)
-            ) / release.vector_unit
+            ) / release.vector_resolution
             ledger.vector[here] = 0
-    view.variance[0] = (release.vector / release.vector_unit) ** 2
-    view.spread[0] = (release.diagonal / release.matrix_unit) ** 2
+    view.variance[0] = (release.vector / release.vector_resolution) ** 2
+    view.spread[0] = (release.diagonal / release.matrix_resolution) ** 2
     view.releases[0] += 1
 
 
@@ -283,11 +283,6 @@ class RangedRelease(RoundRelease):
     @property
     def is_live(self) -> bool:
         return True
-
-    def _check_range(self) -> None:
-        low, high = number("low", self.low), number("high", self.high)
-        if not low < high:
-            raise InvalidArgument("low", f"be below high = {high!r}", low, "swap them")
 
     @property
     def clip(self) -> tuple[float, float] | None:
@@ -318,12 +313,8 @@ class BatchMatrices(RangedRelease):
     publish: ClassVar[Function] = staticmethod(publish_matrices)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.budget, Approximate | ZCDP | Renyi | GaussianDP):
-            raise UnsupportedBudget(
-                "budget", "be approximate, zCDP, Rényi or Gaussian for Gaussian noise",
-                self.budget, "give rho, or epsilon and delta",
-            )  # fmt: skip
-        self._check_range()
+        check_gaussian(self.budget)
+        check_ends(self.low, self.high)
         positive("ratio", self.ratio, "use ratio=1.0")
 
     @property
@@ -353,8 +344,8 @@ class BatchMatrices(RangedRelease):
         diagonal = math.sqrt(self.ratio) * vector * grid.room
         return MatrixNoise(
             low, high, centre, *size_of(self.blocks, setting), diagonal * grid.entry,
-            diagonal * grid.room / math.sqrt(2.0) * grid.entry, vector * grid.unit, grid.entry,
-            grid.unit,
+            diagonal * grid.room / math.sqrt(2.0) * grid.entry, vector * grid.resolution,
+            grid.entry, grid.resolution,
         )  # fmt: skip
 
     def ledger(self, setting: LinearSetting) -> Totals:
@@ -395,7 +386,7 @@ class VectorNoise(NamedTuple):
     blocks: int
     size: int
     scale: float
-    unit: float
+    resolution: float
 
 
 def collect_vectors(
@@ -424,9 +415,9 @@ def publish_vectors(
     """The sums of the batch with Laplace noise."""
     scale = release.scale * ledger.longest[0]
     for i in range(release.blocks * release.size):
-        view.noisy[i] = (ledger.vector[i] + noise(scale, rng)) / release.unit
+        view.noisy[i] = (ledger.vector[i] + noise(scale, rng)) / release.resolution
         ledger.vector[i] = 0
-    view.variance[0] = 2.0 * (scale / release.unit) ** 2
+    view.variance[0] = 2.0 * (scale / release.resolution) ** 2
     ledger.longest[0] = 0
     view.releases[0] += 1
 
@@ -446,7 +437,7 @@ class LaplaceBlocks(RangedRelease):
 
     def __post_init__(self) -> None:
         positive("epsilon", self.epsilon, "use for example epsilon=1.0")
-        self._check_range()
+        check_ends(self.low, self.high)
 
     def grid(self, longest: float) -> Grid:
         """Whole numbers for a live trial of actions up to a length."""
@@ -457,7 +448,7 @@ class LaplaceBlocks(RangedRelease):
         low, high = grid.reward(self.low), grid.reward(self.high)
         scale = grid.laplace_scale_per_length(self.epsilon, self.low, self.high)
         return VectorNoise(
-            low, high, self.centre(grid), *size_of(self.blocks, setting), scale, grid.unit
+            low, high, self.centre(grid), *size_of(self.blocks, setting), scale, grid.resolution
         )
 
     def ledger(self, setting: LinearSetting) -> Vectors:

@@ -21,8 +21,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..checks import action_array
-from ..errors import DiscreetError, InvalidArgument
+from ..checks import action_array, positive
+from ..errors import DiscreetError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -81,8 +81,7 @@ def optimal_design(actions: ArrayLike, tolerance: float = TOLERANCE) -> Design:
     import numpy as np
 
     points = action_array("actions", actions)
-    if not isinstance(tolerance, int | float) or not 0.0 < tolerance < math.inf:
-        raise InvalidArgument("tolerance", "be above 0", tolerance, "use for example 1e-3")
+    tolerance = positive("tolerance", tolerance, "use for example 1e-3")
     left, singular, right = np.linalg.svd(points, full_matrices=False)
     rank = int((singular > RANK_TOLERANCE * singular[0]).sum()) if singular[0] > 0.0 else 0
     basis = right[:rank].T

@@ -52,7 +52,7 @@ class Grid:
         return max(abs(self.low), abs(self.high)) / RESOLUTION if self.source.secure else 1.0
 
     @property
-    def unit(self) -> float:
+    def resolution(self) -> float:
         """Steps of a product of a feature of 1 and a reward of 1."""
         return 1.0 / (self.feature_step * self.reward_step)
 
@@ -132,4 +132,4 @@ class Grid:
 
 
 FLOATS = Grid(source=SIMULATED)
-"""The units of simulations."""
+"""The steps of simulations."""

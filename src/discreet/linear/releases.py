@@ -18,12 +18,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
-from ..checks import one_of
+from ..checks import number, one_of
 from ..compiled import Floats, Function
-from ..errors import InvalidArgument, UnsupportedBudget
+from ..errors import InvalidArgument
 from ..policies.parts import ReleasePart
-from ..policies.releases.base import in_kind, noise
-from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Renyi
+from ..policies.releases.base import check_gaussian, in_kind, noise
+from ..privacy.budgets import Budget
 from ..privacy.guarantees import Definition, Guarantee
 from ..privacy.mechanisms import Gaussian
 from .grid import Grid
@@ -95,14 +95,14 @@ class Noise(NamedTuple):
     """Clipping range, noise per length of an action, and the length that is reckoned with.
 
     `assumed` is 0 where the longest action of an episode is to be computed. A product of a feature
-    of 1 and a reward of 1 is `unit` steps.
+    of 1 and a reward of 1 is `resolution` steps.
     """
 
     low: float
     high: float
     scale: float
     assumed: float
-    unit: float
+    resolution: float
 
 
 def clipped(reward: float, low: float, high: float) -> float:
@@ -110,6 +110,14 @@ def clipped(reward: float, low: float, high: float) -> float:
     if not reward >= low:
         return low
     return min(reward, high)
+
+
+def check_ends(low: object, high: object) -> tuple[float, float]:
+    """A range to clip rewards to."""
+    ends = number("low", low), number("high", high)
+    if not ends[0] < ends[1]:
+        raise InvalidArgument("low", f"be below high = {high!r}", low, "swap them")
+    return ends
 
 
 class Clipping(Protocol):
@@ -126,19 +134,14 @@ def collect_sum(
 ) -> None:
     """Σ a r with the reward clipped, and max ||a||²."""
     inside = clipped(reward, release.low, release.high)
-    square: float = 0  # zeros are whole numbers, so that sums of whole numbers stay whole
-    for i in range(dimension):
-        feature = actions[start + i]
-        ledger.total[i] += feature * inside
-        square += feature * feature
-    ledger.longest[0] = max(ledger.longest[0], square)
+    collect_total(release, ledger, actions, start, inside, dimension)
 
 
 def collect_total(
     release: object, ledger: Episode, actions: Floats, start: int, total: float, dimension: int
 ) -> None:
     """What `collect_sum` makes of many rewards of one action; clipped one by one beforehand."""
-    square: float = 0
+    square: float = 0  # zeros are whole numbers, so that sums of whole numbers stay whole
     for i in range(dimension):
         feature = actions[start + i]
         ledger.total[i] += feature * total
@@ -163,9 +166,9 @@ def publish_noisy(
     length = release.assumed if release.assumed > 0.0 else math.sqrt(ledger.longest[0])
     scale = release.scale * length
     for i in range(dimension):
-        view.noisy[i] += (ledger.total[i] + noise(scale, rng)) / release.unit
+        view.noisy[i] += (ledger.total[i] + noise(scale, rng)) / release.resolution
         ledger.total[i] = 0
-    view.variance[0] += (scale / release.unit) ** 2
+    view.variance[0] += (scale / release.resolution) ** 2
     ledger.longest[0] = 0
     view.releases[0] += 1
 
@@ -203,16 +206,8 @@ class GaussianRelease(LinearRelease):
 
     def __post_init__(self) -> None:
         one_of("setting", self.setting, "sound", "printed")
-        if not isinstance(self.budget, Approximate | ZCDP | Renyi | GaussianDP):
-            raise UnsupportedBudget(
-                "budget", "be approximate, zCDP, Rényi or Gaussian for Gaussian noise",
-                self.budget, "give rho, or epsilon and delta",
-            )  # fmt: skip
-        ends = (self.low, self.high)
-        if not all(isinstance(end, int | float) and math.isfinite(end) for end in ends):
-            raise InvalidArgument("low and high", "be finite", ends, "use low=-1.0, high=1.0")
-        if not self.low < self.high:
-            raise InvalidArgument("low", f"be below high = {self.high!r}", self.low, "swap them")
+        check_gaussian(self.budget)
+        ends = check_ends(self.low, self.high)
         if self.printed and ends != (-1.0, 1.0):
             raise InvalidArgument(
                 "low and high", 'be -1 and 1 with setting="printed"', ends,
@@ -277,5 +272,5 @@ class NoisySum(GaussianRelease, SumRelease):
         grid, low, high = setting.grid, float(self.low), float(self.high)
         scale = grid.scale_per_length(self.budget, low, high)
         if self.printed:
-            return Noise(-math.inf, math.inf, scale, 1.0, grid.unit)
-        return Noise(grid.reward(low), grid.reward(high), scale, 0.0, grid.unit)
+            return Noise(-math.inf, math.inf, scale, 1.0, grid.resolution)
+        return Noise(grid.reward(low), grid.reward(high), scale, 0.0, grid.resolution)

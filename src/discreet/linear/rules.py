@@ -199,9 +199,14 @@ def choose_sampled(
         z = scale * rng.standard_normal()
         for j in range(i + 1):
             view.along[j] += view.lower[i * dimension + j] * z
+    return best_along(actions, arms, view.along, dimension)
+
+
+def best_along(actions: Floats, arms: int, along: Floats, dimension: int) -> int:
+    """argmax <θ, a>, the first if several."""
     best, highest = 0, -math.inf
     for arm in range(arms):
-        index = dot(actions, arm * dimension, view.along, dimension)
+        index = dot(actions, arm * dimension, along, dimension)
         if index > highest:
             best, highest = arm, index
     return best

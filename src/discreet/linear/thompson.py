@@ -36,11 +36,11 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..checks import amount, positive
 from ..compiled import Function
-from .algebra import cholesky, dot, eigen
+from .algebra import cholesky, eigen
 from .batch_view import BatchView
 from .batches import RangedRelease, integers, size_of
 from .releases import LinearRelease
-from .rules import RoundRule
+from .rules import RoundRule, best_along
 from .view import LinearSetting, LinearView, refresh, take
 
 if TYPE_CHECKING:
@@ -77,12 +77,7 @@ def choose_thompson(
         z = rng.standard_normal()
         for i in range(dimension):
             along[i] += root[i * dimension + j] * z
-    best, highest = 0, -math.inf
-    for arm in range(arms):
-        index = dot(actions, arm * dimension, along, dimension)
-        if index > highest:
-            best, highest = arm, index
-    return best
+    return best_along(actions, arms, along, dimension)
 
 
 def choose_block(
@@ -305,12 +300,7 @@ def choose_from_lower(
         z = rng.standard_normal()
         for i in range(j, dimension):
             along[i] += lower[i * dimension + j] * z
-    best, highest = 0, -math.inf
-    for arm in range(arms):
-        index = dot(actions, arm * dimension, along, dimension)
-        if index > highest:
-            best, highest = arm, index
-    return best
+    return best_along(actions, arms, along, dimension)
 
 
 @dataclass(frozen=True)

@@ -51,14 +51,14 @@ class TreeRows(NamedTuple):
 class TreeNoise(NamedTuple):
     """Levels of a tree; noise of a node on the diagonal of zz', elsewhere in it, and in zr.
 
-    An entry of 1 is `unit` steps.
+    An entry of 1 is `resolution` steps.
     """
 
     levels: int
     diagonal: float
     other: float
     vector: float
-    unit: float
+    resolution: float
 
 
 def into_ball(row: Floats, dimension: int) -> None:
@@ -103,14 +103,14 @@ def publish_trees(
         for j in range(i, dimension):
             scale = release.diagonal if i == j else release.other
             entry = ledger.row[i] * ledger.row[j]
-            noisy = tree_add(trees, release.levels, scale, tree, entry, rng) / release.unit
+            noisy = tree_add(trees, release.levels, scale, tree, entry, rng) / release.resolution
             view.matrix[i * dimension + j] = noisy
             view.matrix[j * dimension + i] = noisy
             tree += 1
     for i in range(dimension):
         entry = ledger.row[i] * ledger.row[dimension]
         noisy = tree_add(trees, release.levels, release.vector, tree, entry, rng)
-        view.noisy[i] = noisy / release.unit
+        view.noisy[i] = noisy / release.resolution
         tree += 1
     for i in range(dimension + 1):
         ledger.row[i] = 0

@@ -54,7 +54,7 @@ class LinearView(NamedTuple):
 
 @dataclass(frozen=True)
 class LinearSetting:
-    """Where a policy is put to work; the grid says in which units, with which noise."""
+    """Where a policy is put to work; the grid says in which steps, with which noise."""
 
     arms: int
     dimension: int

@@ -64,9 +64,9 @@ class PairRun(StreamRun):
 
     def _recording(self, policy: Policy, setting: Setting) -> Recording:
         """What blocks release, for intervals."""
-        kind, unit = policy.release.noise, self.pair.unit
-        total, answers = (Noise(kind, x / unit) for x in (self.pair.total, self.pair.answers))
-        return pair_recording(total, answers, 1.0 / unit if setting.source.secure else 0.0)
+        kind, resolution = policy.release.noise, self.pair.resolution
+        total, answers = (Noise(kind, x / resolution) for x in (self.pair.total, self.pair.answers))
+        return pair_recording(total, answers, 1.0 / resolution if setting.source.secure else 0.0)
 
     def completed(self, block: Block, default: int | None) -> Outcomes:
         """The outcomes of a block; one that did not come is None, and is estimated."""
@@ -75,7 +75,7 @@ class PairRun(StreamRun):
     def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
         """Release the pair of a block."""
         arm, half, places, view, pairs = (
-            self.arm, self.pair.unit // 2, len(outcomes), self.view, self.pairs,
+            self.arm, self.pair.resolution // 2, len(outcomes), self.view, self.pairs,
         )  # fmt: skip
         total = sum([0 if outcome is None else outcome - half for outcome in outcomes])
         answered = sum([outcome is not None for outcome in outcomes])
@@ -87,16 +87,16 @@ class PairRun(StreamRun):
         self.t += places
         view.pulls[arm] += places
         view.size[arm] = pairs.places[arm]
-        view.value[arm] = 0.5 + pairs.total[arm] / (self.answered(arm) * self.pair.unit)
+        view.value[arm] = 0.5 + pairs.total[arm] / (self.answered(arm) * self.pair.resolution)
         self.releases[arm] += 1
         if full and self.history is not None:
             block = (pairs.total[arm] - before[0], pairs.count[arm] - before[1])
-            self.history[arm].append([places, *(value / self.pair.unit for value in block)])
+            self.history[arm].append([places, *(value / self.pair.resolution for value in block)])
         self.streams = self.streams.released_one(arm)
 
     def answered(self, arm: int) -> float:
         """clip(R, 1, n): how many seem to have answered."""
-        count = self.pairs.count[arm] / self.pair.unit
+        count = self.pairs.count[arm] / self.pair.resolution
         return float(min(max(count, 1.0), max(1, self.pairs.places[arm])))
 
     def evidence_of(self, streams: Streams, arm: int) -> float:
@@ -107,5 +107,5 @@ class PairRun(StreamRun):
     def mean_with(self, arm: int, value: float) -> float:
         """The mean with that value, in [0, 1], in place of missing outcomes."""
         count, places = self.answered(arm), self.pairs.places[arm]
-        total = self.pairs.total[arm] / self.pair.unit + 0.5 * count
+        total = self.pairs.total[arm] / self.pair.resolution + 0.5 * count
         return float((total + value * (places - count)) / places)

@@ -14,7 +14,7 @@ from ..policies import Policy
 from ..policies.streams import takes_any_block
 from ..policies.view import Setting
 from ..privacy.guarantees import Guarantee
-from ..privacy.source import SECURE, Source
+from ..privacy.source import RESOLUTION, SECURE, Source
 from .epochs import EpochRun, longest_epoch, serves_epochs
 from .finite_run import FiniteRun
 from .looks import LookRun, serves_looks
@@ -184,7 +184,7 @@ def finite_plan(
         run,
         row.guarantee,
         (low, high),
-        steps_of(low, high, lambda number: round((number - low) / (high - low) * SECURE.unit)),
+        steps_of(low, high, lambda number: round((number - low) / (high - low) * RESOLUTION)),
         "record what was measured, or set outcome_range when the trial is planned",
         settings,
         grown,

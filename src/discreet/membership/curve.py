@@ -12,13 +12,13 @@ reached by a coin at the threshold, so that vertices are joined by straight line
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..checks import probability
-from ..errors import InvalidArgument
+from ..checks import number, probability
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -69,11 +69,14 @@ class Curve:
         delta = probability("delta", delta, fix="choose a small number such as 1e-5")
         return float(np.max(epsilon_bound(self.power, self.level, delta)))
 
+    def delta(self, epsilon: float) -> float:
+        """The least δ with the same property: the larger hockey stick of both directions."""
+        factor = math.exp(epsilon)
+        forth = self.power - factor * self.level
+        back = (1.0 - self.level) - factor * (1.0 - self.power)
+        return max(0.0, float(np.max(forth)), float(np.max(back)))
+
 
 def check_level(level: object) -> float:
     """A false-alarm rate in [0, 1]."""
-    if isinstance(level, bool) or not isinstance(level, int | float | np.floating | np.integer):
-        raise InvalidArgument("level", "be a number from 0 to 1", level, "use for example 0.01")
-    if not 0.0 <= level <= 1.0:
-        raise InvalidArgument("level", "be a number from 0 to 1", level, "use for example 0.01")
-    return float(level)
+    return number("level", level, low=0.0, high=1.0, fix="use for example 0.01")

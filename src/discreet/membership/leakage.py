@@ -29,7 +29,7 @@ import numpy as np
 from ..audit.counts import check_delta
 from ..checks import count
 from ..errors import InvalidArgument
-from ..privacy.curves import gaussian_delta
+from ..privacy.curves import gaussian_delta, least
 from .curve import LEVELS, Curve, check_level
 from .exact import LossLaw, bernoulli_loss
 from .laws import Bernoulli, Gaussian, Law
@@ -86,6 +86,8 @@ class Leakage:
 
     def delta(self, epsilon: float) -> float:
         """The δ at which this game shows ε: the larger of both hockey sticks."""
+        if self.spread != 1.0:
+            return replace(self, kappa=abs(self.kappa)).curve().delta(epsilon)
         return _mixed_delta(abs(self.kappa), self.subsample, epsilon)
 
     def epsilon(self, delta: float = 1e-5) -> float:
@@ -129,6 +131,9 @@ class ByCurve(Leakage):
     @property
     def auc(self) -> float:
         return self._exact.auc
+
+    def delta(self, epsilon: float) -> float:
+        return self._exact.delta(epsilon)
 
     def curve(self, points: int = 2001) -> Curve:
         return self._exact
@@ -387,9 +392,4 @@ def _epsilon(delta_at: Callable[[float], float], delta: float) -> float:
         low, high = high, 2.0 * high
         if high > MOST_LOSS:
             return math.inf
-    for _ in range(100):
-        middle = (low + high) / 2.0
-        if not low < middle < high:
-            break
-        low, high = (middle, high) if delta_at(middle) > delta else (low, middle)
-    return high
+    return least(lambda epsilon: delta_at(epsilon) <= delta, low, high, halvings=100)

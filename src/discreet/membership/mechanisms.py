@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..checks import count
+from ..checks import amount, count, real
 from ..errors import InvalidArgument
 from .laws import Law
 
@@ -76,7 +76,7 @@ class Mean(Mechanism):
             )
         self.law = law
         self.n = count("n", n, least=2)
-        self.noise = check_noise(noise)
+        self.noise = amount("noise", noise, infinite=False, fix="use 0.1, a standard deviation")
         self.rows = check_subsample(subsample, self.n)
 
     @property
@@ -171,18 +171,9 @@ def _takes_rng(function: Callable[..., object]) -> bool:
     return positional[1].name == "rng" or positional[1].default is inspect.Parameter.empty
 
 
-def check_noise(noise: float) -> float:
-    """A standard deviation."""
-    real = isinstance(noise, int | float | np.floating) and not isinstance(noise, bool)
-    if not real or not 0.0 <= noise < np.inf:
-        raise InvalidArgument("noise", "be a standard deviation from 0", noise, "use 0.1")
-    return float(noise)
-
-
 def check_subsample(subsample: float, n: int) -> int:
     """How many of n records a share of them is."""
-    real = isinstance(subsample, int | float | np.floating) and not isinstance(subsample, bool)
-    if not real or not 0.0 < subsample <= 1.0:
+    if not 0.0 < real(subsample) <= 1.0:
         raise InvalidArgument("subsample", "be a share in (0, 1]", subsample, "use for example 0.5")
     rows = round(float(subsample) * n)
     if rows < 1 or abs(rows - subsample * n) > 1e-9 * n:

@@ -24,8 +24,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from ..checks import share
 from ..compiled import Function, Kernel
-from ..errors import InvalidArgument
 from ..privacy.budgets import Budget
 from .rules import Rule, epsilon_delta
 from .schedules import UNTIL_THE_END
@@ -131,8 +131,8 @@ class SuccessiveElimination(Rule):
     choose: ClassVar[Function | Kernel] = staticmethod(choose_eliminating)
 
     def __post_init__(self) -> None:
-        if self.beta is not None and not 0.0 < self.beta < 1.0:
-            raise InvalidArgument("beta", "lie in (0, 1)", self.beta, "leave it out for 1/T")
+        if self.beta is not None:
+            share("beta", self.beta, fix="leave it out for 1/T")
 
     def parameters(self, setting: Setting) -> Confidence:
         beta = self.beta or 1.0 / setting.needs_horizon(self.name)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from ..errors import InvalidArgument
+from ..checks import positive
 from .rules import Rule
 
 PUBLISHED_ALPHA = 3.1
@@ -19,7 +18,4 @@ class Exploring(Rule):
     alpha: float = PUBLISHED_ALPHA
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.alpha < math.inf:
-            raise InvalidArgument(
-                "alpha", "be above 0", self.alpha, "use 3.1 as published, or 1 for less regret"
-            )
+        positive("alpha", self.alpha, "use 3.1 as published, or 1 for less regret")

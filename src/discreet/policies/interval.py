@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from ..checks import one_of
 from ..errors import InvalidArgument
 from ..privacy.budgets import ZCDP, Approximate, Budget
 from .releases.remembering import shrinking_rho, zeta
@@ -16,15 +17,13 @@ from .releases.remembering import shrinking_rho, zeta
 
 def release_interval(budget: Budget, power: float, calibration: str) -> int:
     """f for a budget."""
-    if calibration == "paper":
+    if one_of("calibration", calibration, "exact", "paper") == "paper":
         if not isinstance(budget, Approximate):
             raise InvalidArgument(
                 "calibration", "be 'exact' for a zCDP budget", calibration,
                 "the paper's f = ceil(1/ε) needs epsilon and delta",
             )  # fmt: skip
         return math.ceil(1.0 / budget.epsilon)
-    if calibration != "exact":
-        raise InvalidArgument("calibration", "be 'exact' or 'paper'", calibration, "use 'exact'")
     rho = budget.rho if isinstance(budget, ZCDP) else largest_rho(budget)
     every = max(1, math.ceil(math.pow(zeta(power) / (2.0 * rho), 1.0 / power)))
     while shrinking_rho(power, every) > rho:  # rounding

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
-from ..errors import InvalidArgument, UnsupportedBudget
-from ..privacy.budgets import Approximate, Budget, Pure
+from ..errors import InvalidArgument
+from ..privacy.budgets import Approximate, Budget
 from ..privacy.mechanisms import TruncatedLaplace
 from .releases.entries import Entries, Silence
 from .releases.exact import Exact
@@ -125,11 +125,7 @@ class PerturbedLeader(Rule):
     choose: ClassVar[Function | Kernel] = staticmethod(choose_perturbed)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.asked, Pure | Approximate):
-            raise UnsupportedBudget(
-                "budget", "be pure or approximate for truncated Laplace noise", self.asked,
-                "give epsilon, or epsilon and delta",
-            )  # fmt: skip
+        epsilon_delta(self.asked)
 
     @property
     def budget(self) -> Budget:
@@ -220,14 +216,10 @@ class ExactBits(Exact):
         """A bit has the mean of its reward."""
         return value
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """Rounding a reward to a bit moves it by at most 1/2 in standard deviation."""
         from .releases.noise_of_mean import MeanNoise, Part
 
-        if not self._checked_sizes(sizes):
-            return None
         return MeanNoise((Part("response", 0.5 / sum(sizes), sum(sizes)),))
 
     def entries(self, setting: Setting) -> Entries | Silence:

@@ -49,7 +49,7 @@ class GapScale(NamedTuple):
     """Noise scales of a node and of a batch, steps of a reward, levels, and the first phase."""
 
     scale: float
-    unit: int
+    resolution: int
     levels: int
     batch: float
     phase: int
@@ -80,7 +80,7 @@ def publish_gap_or_tree(
     """Phase 1: value = noisy mean of the batch. From phase 2 on: value = tree sum / N."""
     if release.phase == GAP and ledger.halvings[0] >= 0:
         drawn = noise(release.batch, rng)
-        view.value[arm] = (total + drawn) / (rounds * release.unit)
+        view.value[arm] = (total + drawn) / (rounds * release.resolution)
         view.size[arm] = rounds
         ledger.batches[0] += 1
         if ledger.batches[0] == len(view.size):
@@ -91,7 +91,7 @@ def publish_gap_or_tree(
     view.size[arm] = ledger.count[arm] + rounds
     ledger.count[arm] += rounds - 1  # tree_add counts the last
     prefix = tree_add(ledger, release.levels, release.scale, arm, total, rng)
-    view.value[arm] = prefix / (view.size[arm] * release.unit)
+    view.value[arm] = prefix / (view.size[arm] * release.resolution)
 
 
 def best_two_differ(view: View) -> float:
@@ -139,21 +139,22 @@ class GapThenTree(Tree):
             )  # fmt: skip
 
     def parameters(self, setting: Setting) -> GapScale:  # type: ignore[override]
-        scale, unit, levels = super().parameters(setting)
+        scale, resolution, levels = super().parameters(setting)
         factor = 2 * setting.arms if self.divided else 1
         batch = setting.source.laplace_scale(self.epsilon) * factor
         phase = GAP if self.gap_estimation else FILL
-        return GapScale(scale * factor, unit, levels, batch, phase)
+        return GapScale(scale * factor, resolution, levels, batch, phase)
 
     def mean_noise(
         self, setting: Setting, sizes: Sequence[int], steps: int | None = None
     ) -> MeanNoise | None:
-        """One noise for every node, the leaves being rounds; None if batches came before."""
-        if self.gap_estimation or not self._checked_sizes(sizes):
-            return None
-        return laplace_parts(
-            setting, sizes, (self.parameters(setting).scale, sum(sizes).bit_count())
-        )
+        """None if batches came before the tree."""
+        return None if self.gap_estimation else super().mean_noise(setting, sizes, steps)
+
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
+        """One noise for every node, the leaves being rounds."""
+        scale = self.parameters(setting).scale
+        return laplace_parts(setting, sizes, (scale, sum(sizes).bit_count()))
 
     def entries(self, setting: Setting) -> Entries | Silence:
         """The tree where it holds a power of two of rewards, one node; the batches of the gap's

@@ -149,7 +149,7 @@ def choose_sampled(rule: Starting, memory: object, view: View, t: int, rng: Gene
 
 
 def epsilon_delta(budget: Budget) -> tuple[float, float]:
-    """(ε, δ) of a pure or approximate budget."""
+    """(ε, δ) of a pure or approximate budget, such as truncated Laplace noise keeps."""
     if isinstance(budget, Pure):
         return budget.epsilon, 0.0
     if isinstance(budget, Approximate):

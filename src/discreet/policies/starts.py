@@ -20,8 +20,10 @@ are. So soundness holds for every N, by proof above and by exhaustion below, and
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
+from ..checks import one_of
 from ..errors import InvalidArgument
 from ..privacy.budgets import Approximate, GaussianDP, Renyi
 
@@ -31,8 +33,7 @@ MOST_CHECKED = 1500
 
 def check_start(budget: Approximate, calibration: str) -> None:
     """Both laws need δ > 0: their likelihood ratios are unbounded."""
-    if calibration not in ("exact", "paper"):
-        raise InvalidArgument("calibration", "be 'exact' or 'paper'", calibration, "use 'exact'")
+    one_of("calibration", calibration, "exact", "paper")
     if budget.delta <= 0.0:
         raise InvalidArgument(
             "delta", "be above 0 for Gaussian and Beta leaders", budget.delta,
@@ -50,15 +51,18 @@ def gauss_start(budget: Approximate, calibration: str) -> int:
         if epsilon == 0.0:
             return math.ceil(wide)
         return max(1, math.ceil(min(wide, math.log(math.e * wide) / epsilon**2)))
-    low, high = 0, 1
-    while GaussianDP(1.0 / math.sqrt(2.0 * high)).delta_at(epsilon) > delta:
+    return smallest(lambda n: GaussianDP(1.0 / math.sqrt(2.0 * n)).delta_at(epsilon) <= delta, 1)
+
+
+def smallest(keeps: Callable[[int], bool], first: int) -> int:
+    """The smallest number of pulls with a property that larger ones have too, tried from `first`
+    on."""
+    low, high = 0, first
+    while not keeps(high):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        if GaussianDP(1.0 / math.sqrt(2.0 * middle)).delta_at(epsilon) > delta:
-            low = middle
-        else:
-            high = middle
+        low, high = (low, middle) if keeps(middle) else (middle, high)
     return high
 
 
@@ -84,21 +88,16 @@ def beta_start(budget: Approximate, calibration: str) -> int:
 
 def proved_beta_start(epsilon: float, delta: float) -> int:
     """The smallest N whose Rényi bound keeps (ε, δ), and with it every larger N."""
-    low, high = 0, 8
-    while not renyi_bound_keeps(high, epsilon, delta):
-        low, high = high, 2 * high
-        if high > 1 << 60:
+
+    def keeps(pulls: int) -> bool:
+        if pulls > 1 << 60:
             raise InvalidArgument(
                 "budget", "allow a start phase for dp-ftpl-beta", f"ε = {epsilon}, δ = {delta}",
                 "raise epsilon or delta, or use dp-ftpl-new",
             )  # fmt: skip
-    while high - low > 1:
-        middle = (low + high) // 2
-        if renyi_bound_keeps(middle, epsilon, delta):
-            high = middle
-        else:
-            low = middle
-    return high
+        return renyi_bound_keeps(pulls, epsilon, delta)
+
+    return smallest(keeps, 8)
 
 
 def renyi_bound_keeps(pulls: int, epsilon: float, delta: float) -> bool:

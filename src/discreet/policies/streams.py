@@ -69,11 +69,11 @@ def evidence_in(policy: Policy) -> str:
 
 
 class PairScale(NamedTuple):
-    """The noise of both numbers, what an outcome of 1 counts as, and whether sums run on."""
+    """The noise of both numbers, the steps of an outcome of 1, and whether sums run on."""
 
     total: float
     answers: float
-    unit: int
+    resolution: int
     kept: int
 
 
@@ -91,7 +91,7 @@ def publish_pair(
     """S = Σ r (y - 1/2) + noise and R = Σ r + noise, added to those before unless forgotten."""
     kept = release.kept
     pairs.total[arm] = kept * pairs.total[arm] + total + noise(release.total, rng)
-    counted = answered * release.unit
+    counted = answered * release.resolution
     pairs.count[arm] = kept * pairs.count[arm] + counted + noise(release.answers, rng)
 
 
@@ -106,11 +106,11 @@ def pair_scale(policy: Policy, source: Source) -> PairScale:
     kept = int(isinstance(release, RunningLaplace | RunningGaussian))
     if isinstance(release, RunningLaplace | ForgetLaplace):
         scale = source.laplace_scale(release.epsilon)
-        return PairScale(scale, 2.0 * scale, source.unit, kept)
+        return PairScale(scale, 2.0 * scale, source.resolution, kept)
     assert isinstance(release, ForgetGaussian)
     scale = source.gaussian_scale(release.budget, release.calibration)
     if source.secure and isinstance(release.budget, Approximate):
         from ..privacy.secure import vector_gaussian_scale
 
-        scale = max(scale, vector_gaussian_scale(release.budget, source.unit))
-    return PairScale(scale, WIDER * scale, source.unit, kept)
+        scale = max(scale, vector_gaussian_scale(release.budget, source.resolution))
+    return PairScale(scale, WIDER * scale, source.resolution, kept)

@@ -17,8 +17,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from ..checks import positive, share
 from ..compiled import Function, Kernel
-from ..errors import InvalidArgument
 from .ceilings import under_ceilings
 from .rules import Rule, choose_highest
 from .view import Setting, View
@@ -59,8 +59,7 @@ class DPUCB(Rule):
     noted: ClassVar[Kernel | None] = under_ceilings(dp_ucb_level, dp_ucb_bound)
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.power < math.inf:
-            raise InvalidArgument("power", "be above 0", self.power, "use power=4 as published")
+        positive("power", self.power, "use power=4 as published")
 
     def parameters(self, setting: Setting) -> TreeWidth:
         horizon = setting.needs_horizon(self.name)
@@ -85,12 +84,6 @@ def private_bound(rule: Slack, view: View, arm: int, level: float) -> float:
     return view.value[arm] + math.sqrt(level / size) + rule.noise / size
 
 
-def check_gamma(gamma: float) -> None:
-    """γ is a probability."""
-    if not 0.0 < gamma < 1.0:
-        raise InvalidArgument("gamma", "lie in (0, 1)", gamma, "use gamma=0.1 as published")
-
-
 @dataclass(frozen=True)
 class PrivateUCB(Rule):
     """r/N + sqrt(2 log t/N) + Γ/N, Γ = log²T log(KT log T/γ)/ε, times K if `divided`."""
@@ -104,7 +97,7 @@ class PrivateUCB(Rule):
     noted: ClassVar[Kernel | None] = under_ceilings(private_level, private_bound)
 
     def __post_init__(self) -> None:
-        check_gamma(self.gamma)
+        share("gamma", self.gamma, fix="use gamma=0.1 as published")
 
     def parameters(self, setting: Setting) -> Slack:
         horizon, arms = setting.needs_horizon(self.name), setting.arms

@@ -12,8 +12,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from ..checks import positive
 from ..compiled import Function, Kernel
-from ..errors import InvalidArgument
 from .ceilings import under_ceilings
 from .rules import Rule, choose_highest
 from .view import Setting, View
@@ -87,8 +87,7 @@ class AsymptoticUCB(Rule):
     bounds: ClassVar[tuple[float, float] | None] = None
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.sigma < math.inf:
-            raise InvalidArgument("sigma", "be above 0", self.sigma, "use sigma=0.5 on [0, 1]")
+        positive("sigma", self.sigma, "use sigma=0.5 on [0, 1]")
 
     def parameters(self, setting: Setting) -> Width:
         return Width(2.0 * self.sigma**2)

@@ -34,8 +34,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..checks import count
 from ..compiled import Function
-from ..errors import InvalidArgument
 from ..privacy.source import SECURE, SIMULATED, Source
 from ..privacy.verification import (
     Candidate,
@@ -108,8 +108,8 @@ def verify(
     `live`: the whole-numbered noise of live trials instead of the simulated one. `seed` draws the
     random paths.
     """
-    check_whole("arms", arms, 2, "use 2")
-    check_whole("horizon", horizon, arms, "use for example horizon=300")
+    arms = count("arms", arms, least=2, fix="use 2")
+    horizon = count("horizon", horizon, least=arms, fix="use for example horizon=300")
     source = SECURE if live else SIMULATED
     claim = policy.guarantee
     result = Verification(
@@ -137,13 +137,6 @@ def verify(
         return replace(result, reason=f"the release is not affine: {stop}", scope="none")
 
 
-def check_whole(argument: str, value: object, least: int, fix: str) -> int:
-    """A whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InvalidArgument(argument, f"be a whole number from {least}", value, fix)
-    return value
-
-
 def verify_response(policy: Policy, result: Verification, source: Source) -> Verification:
     """One response to one reward."""
     setting = policy.setting(result.arms, result.horizon, source)
@@ -151,7 +144,7 @@ def verify_response(policy: Policy, result: Verification, source: Source) -> Ver
     assert kernel is not None
     tape = Tape()
     width = math.inf if policy.release.bounds is None else 1.0
-    reward = tape.reward(width, source.unit, arm=-1, batch=0, first=1, rounds=1)
+    reward = tape.reward(width, source.resolution, arm=-1, batch=0, first=1, rounds=1)
     answer = kernel.interpreted()(policy.release.parameters(setting), reward, tape)
     if hasattr(answer, "coefficients"):
         tape.numbers.append(answer)
@@ -321,11 +314,7 @@ def walk(policy: Policy, kernels: Kernels, setting: Setting, path: Path, seed: i
     release = cells(tape, "parameters", release, PublicCells)
     ledger = cells(tape, "ledger", policy.release.ledger(setting))
     memory = cells(tape, "memory", policy.rule.memory(setting))
-    view = View(
-        Values(tape, "view.value", [0.0] * arms),
-        PublicCells(tape, "view.size", [0] * arms),
-        Cells(tape, "view.pulls", [0] * arms),
-    )
+    view = symbolic_view(tape, arms)
     rng = np.random.default_rng(seed)
     order = None if path.arms is None else path.arms()
     lengths = None if path.lengths is None else path.lengths()
@@ -348,7 +337,7 @@ def walk(policy: Policy, kernels: Kernels, setting: Setting, path: Path, seed: i
         if rounds > horizon - t:  # a batch that the horizon cuts off is never released
             break
         symbol = Symbol(REWARD, 1.0, arm=arm, batch=batch, first=t + 1, rounds=rounds)
-        total = tape.symbol(symbol, source.unit)
+        total = tape.symbol(symbol, source.resolution)
         t, batch = t + rounds, batch + 1
         view.pulls[arm] += rounds
         try:
@@ -356,6 +345,15 @@ def walk(policy: Policy, kernels: Kernels, setting: Setting, path: Path, seed: i
         except IndexError as stop:
             return Walk(path, tape, False, str(stop))
     return Walk(path, tape, tape.is_full and t < horizon)
+
+
+def symbolic_view(tape: Tape, arms: int) -> View:
+    """The view before the first release, which notes what is written and read."""
+    return View(
+        Values(tape, "view.value", [0.0] * arms),
+        PublicCells(tape, "view.size", [0] * arms),
+        Cells(tape, "view.pulls", [0] * arms),
+    )
 
 
 def _any_value(path: Path, seed: int) -> Callable[[int], float]:
@@ -485,15 +483,11 @@ def released_noise(release: Release, setting: Setting, sizes: list[int]) -> Tape
     tape = Tape(None, 1 << 30)
     publish = release.publish_kernel(symbolic(setting.source)).interpreted()
     ledger = cells(tape, "ledger", release.ledger(setting))
-    view = View(
-        Values(tape, "view.value", [0.0] * setting.arms),
-        PublicCells(tape, "view.size", [0] * setting.arms),
-        Cells(tape, "view.pulls", [0] * setting.arms),
-    )
+    view = symbolic_view(tape, setting.arms)
     parameters, t = release.parameters(setting), 0
     for batch, rounds in enumerate(sizes):
         symbol = Symbol(REWARD, 1.0, arm=0, batch=batch, first=t + 1, rounds=rounds)
-        total = tape.symbol(symbol, setting.source.unit)
+        total = tape.symbol(symbol, setting.source.resolution)
         t += rounds
         view.pulls[0] += rounds
         publish(parameters, ledger, view, 0, rounds, total, tape)

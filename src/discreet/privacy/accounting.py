@@ -49,14 +49,7 @@ def composed_epsilon(parts: Sequence[Part], delta: float) -> float:
         high *= 2.0
         if high > 1e12:
             return math.inf
-    low = 0.0
-    for _ in range(60):
-        middle = (low + high) / 2.0
-        if at(middle) <= delta:
-            high = middle
-        else:
-            low = middle
-    return high
+    return curves.least(lambda epsilon: at(epsilon) <= delta, 0.0, high, halvings=60)
 
 
 def curve(parts: Sequence[Part]) -> Curve:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from discreet.errors import InvalidArgument
 
-from ..checks import amount, count
+from ..checks import amount, count, number
 from ..compiled import Floats, Integers
 from .budgets import Pure
 from .noise import laplace as noise
@@ -262,20 +262,26 @@ def _node_levels(step: int) -> tuple[int, int]:
     return level, before
 
 
-class BinaryCounter:
-    """A simulated tree counter of one stream of numbers in [0, 1] of known length; ε-DP in law."""
+class _Counter:
+    """Base of the two: ε, where noise comes from, and what a stream costs."""
 
-    def __init__(self, leaves: int, epsilon: float, rng: Generator) -> None:
-        self.leaves = count("leaves", leaves, fix="give the length of the stream")
-        self.levels = tree_levels(leaves)
-        self._epsilon = _epsilon(epsilon)
+    def __init__(self, epsilon: float, rng: Generator) -> None:
+        self._epsilon = amount("epsilon", epsilon, zero=False, fix="use a value such as 1.0")
         self._rng = rng
-        self._ledger = tree_ledger(1, self.levels)
 
     @property
     def budget(self) -> Pure:
         """Cost of the whole stream of sums."""
         return Pure(self._epsilon)
+
+
+class BinaryCounter(_Counter):
+    """A simulated tree counter of one stream of numbers in [0, 1] of known length; ε-DP in law."""
+
+    def __init__(self, leaves: int, epsilon: float, rng: Generator) -> None:
+        super().__init__(epsilon, rng)
+        self.leaves, self.levels = leaves, tree_levels(leaves)
+        self._ledger = tree_ledger(1, self.levels)
 
     def add(self, x: float) -> float:
         """Count x and return the noisy sum so far."""
@@ -288,18 +294,12 @@ class BinaryCounter:
         return float(tree_add(self._ledger, self.levels, scale, 0, x, self._rng))
 
 
-class HybridCounter:
+class HybridCounter(_Counter):
     """A simulated hybrid counter of one stream of numbers in [0, 1]; ε-DP in law."""
 
     def __init__(self, epsilon: float, rng: Generator) -> None:
-        self._epsilon = _epsilon(epsilon)
-        self._rng = rng
+        super().__init__(epsilon, rng)
         self._ledger = hybrid_ledger(1)
-
-    @property
-    def budget(self) -> Pure:
-        """Cost of the whole stream of sums."""
-        return Pure(self._epsilon)
 
     def add(self, x: float) -> float:
         """Count x and return the noisy sum so far."""
@@ -307,12 +307,5 @@ class HybridCounter:
         return float(hybrid_add(self._ledger, HYBRID_LEVELS, 1.0 / self._epsilon, 0, x, self._rng))
 
 
-def _epsilon(value: float) -> float:
-    return amount("epsilon", value, zero=False, fix="use a value such as 1.0")
-
-
 def _unit_interval(x: float) -> float:
-    clean = amount("x", x, fix="the noise is calibrated to numbers in [0, 1]")
-    if clean > 1:
-        raise InvalidArgument("x", "lie in [0, 1]", x, "the noise is calibrated to that range")
-    return clean
+    return number("x", x, low=0.0, high=1.0, fix="the noise is calibrated to that range")

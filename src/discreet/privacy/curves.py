@@ -141,6 +141,17 @@ def largest(fits: Callable[[float], bool], low: float, high: float) -> float:
     return math.exp(low)
 
 
+def least(fits: Callable[[float], bool], low: float, high: float, halvings: int = 200) -> float:
+    """Smallest x in [low, high] found with fits(x), for a condition that holds above a threshold,
+    by bisection; `high` fits, and so does the answer."""
+    for _ in range(halvings):
+        middle = (low + high) / 2.0
+        if not low < middle < high:
+            break
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return high
+
+
 def gaussian_mu(epsilon: float, delta: float) -> float:
     """Largest μ whose Gaussian DP implies (ε, δ)-DP: the analytic Gaussian mechanism."""
     return largest(lambda mu: gaussian_delta(mu, epsilon) <= delta, 1e-150, 1e9)
@@ -153,16 +164,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     high = mu * mu / 2.0 + mu * math.sqrt(2.0 * math.log(1.0 / delta)) + 1e-300
     while gaussian_delta(mu, high) > delta:
         high *= 2.0
-    low = 0.0
-    for _ in range(200):
-        middle = (low + high) / 2.0
-        if not low < middle < high:
-            break
-        if gaussian_delta(mu, middle) <= delta:
-            high = middle
-        else:
-            low = middle
-    return high
+    return least(lambda epsilon: gaussian_delta(mu, epsilon) <= delta, 0.0, high)
 
 
 def lattice_delta(sigma: float, sensitivity: int, at: float) -> float:

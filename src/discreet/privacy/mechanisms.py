@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidArgument, UnsupportedBudget
 
-from ..checks import amount, count, probability
+from ..checks import amount, count, number, one_of, probability
 from . import curves, noise
 from .budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
 
@@ -93,10 +93,7 @@ class Gaussian:
         and Rényi are the same there (Canonne, Kamath & Steinke 2020, Theorem 4); for approximate
         budgets σ satisfies the proved bound `curves.lattice_delta`.
         """
-        if calibration not in ("exact", "paper"):
-            raise InvalidArgument(
-                "calibration", 'be "exact" or "paper"', calibration, 'use the default, "exact"'
-            )
+        one_of("calibration", calibration, "exact", "paper")
         if lattice is not None:
             if sensitivity != 1.0:
                 raise InvalidArgument(
@@ -247,9 +244,7 @@ class RandomisedResponse:
 
     def draw(self, reward: float, rng: Generator) -> float:
         """A simulated response to a reward in [0, 1]."""
-        clean = amount("reward", reward, fix="scale rewards into [0, 1]")
-        if clean > 1:
-            raise InvalidArgument("reward", "be in [0, 1]", reward, "scale rewards into [0, 1]")
+        clean = number("reward", reward, low=0.0, high=1.0, fix="scale rewards into [0, 1]")
         return noise.randomised_response(clean, self.epsilon, rng)
 
 
@@ -274,20 +269,9 @@ def _approximate_scale(
     high = exact
     while curves.lattice_delta(high, lattice, epsilon) > delta:
         high *= 1.5
-    return _least_between(exact, high, lambda s: curves.lattice_delta(s, lattice, epsilon) <= delta)
-
-
-def _least_between(low: float, high: float, fits: Callable[[float], bool]) -> float:
-    """The smallest value in [low, high] found to fit; `high` fits."""
-    for _ in range(100):
-        middle = (low + high) / 2.0
-        if not low < middle < high:
-            break
-        if fits(middle):
-            high = middle
-        else:
-            low = middle
-    return high
+    return curves.least(
+        lambda s: curves.lattice_delta(s, lattice, epsilon) <= delta, exact, high, halvings=100
+    )
 
 
 def _least(scale: float, fits: Callable[[float], bool]) -> float:

@@ -36,7 +36,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..checks import amount, count, number
+from ..checks import count, number, probability, share
 from ..errors import InvalidArgument
 from .budgets import Budget, Pure, Renyi
 
@@ -63,9 +63,7 @@ class SecureBatch:
     def __post_init__(self) -> None:
         check_shares(self.budget, self.levels, self.dropout)
         count("members", self.members, fix="give the size of the batch")
-        failure = number("failure", self.failure, fix="use failure=1e-9")
-        if not 0.0 < failure < 1.0:
-            raise InvalidArgument("failure", "lie in (0, 1)", failure, "use failure=1e-9")
+        share("failure", self.failure, fix="use failure=1e-9")
 
     @property
     def fewest(self) -> int:
@@ -140,8 +138,7 @@ def check_shares(budget: Budget, levels: int, dropout: float) -> None:
             "renyi_alpha", "be a whole number from 2 for Skellam noise", budget.alpha, "use 8"
         )
     count("levels", levels, fix="use levels=1 for outcomes that are 0 or 1")
-    if not 0.0 <= amount("dropout", dropout, infinite=False, fix="use dropout=0.1") < 1.0:
-        raise InvalidArgument("dropout", "lie in [0, 1)", dropout, "use for example dropout=0.1")
+    probability("dropout", dropout, fix="use for example dropout=0.1")
 
 
 def skellam_epsilon(variance: float, levels: int, alpha: float) -> float:

@@ -35,29 +35,36 @@ class Source:
     """Where noise comes from; `kernels` are the functions to fill in, by name."""
 
     name: str
-    unit: int
+    resolution: int
+    """Fixed-point steps that make up 1; 1 for floats."""
     secure: bool
     kernels: Mapping[str, Callable[..., float]]
+
+    @property
+    def unit(self) -> int:
+        """The old name of `resolution`."""
+        return self.resolution
 
     def laplace_scale(self, epsilon: float) -> float:
         """Scale, in steps, of Laplace noise that hides one reward in [0, 1] at ε."""
         if not self.secure:
-            return self.unit * Laplace.calibrated(Pure(epsilon)).scale
+            return self.resolution * Laplace.calibrated(Pure(epsilon)).scale
         from . import secure
 
-        return secure.laplace_scale(epsilon, self.unit)
+        return secure.laplace_scale(epsilon, self.resolution)
 
     def gaussian_scale(self, budget: Budget, calibration: str = "exact") -> float:
         """Standard deviation, in steps, of Gaussian noise that hides one reward in [0, 1]."""
         if not self.secure:
-            return self.unit * Gaussian.calibrated(budget, calibration=calibration).scale
+            return self.resolution * Gaussian.calibrated(budget, calibration=calibration).scale
         from . import secure
 
-        scale = secure.gaussian_scale(budget, self.unit)
+        scale = secure.gaussian_scale(budget, self.resolution)
         if calibration == "exact":
             return scale
         # the paper's formula is an upper bound on what is needed: more noise, never less
-        return max(scale, self.unit * Gaussian.calibrated(budget, calibration=calibration).scale)
+        paper = Gaussian.calibrated(budget, calibration=calibration).scale
+        return max(scale, self.resolution * paper)
 
 
 def _secure_laplace(scale: float, rng: None) -> int:
@@ -84,20 +91,20 @@ def _rehearsed_response(reward: int, epsilon: float, rng: Generator) -> int:
     return int(randomised_response(reward / RESOLUTION, epsilon, rng))
 
 
-def _squash(reward: float, unit: int) -> float:
+def _squash(reward: float, resolution: int) -> float:
     """1 / (1 + e^-r)."""
     return 1.0 / (1.0 + math.exp(-reward))
 
 
-def _secure_squash(reward: int, unit: int) -> int:
+def _secure_squash(reward: int, resolution: int) -> int:
     """The same, rounded to whole steps: a fixed map of one reward, before any noise."""
-    value = max(min(reward / unit, 700.0), -700.0)
-    return round(unit / (1.0 + math.exp(-value)))
+    value = max(min(reward / resolution, 700.0), -700.0)
+    return round(resolution / (1.0 + math.exp(-value)))
 
 
 SIMULATED = Source(
     "simulated",
-    unit=1,
+    resolution=1,
     secure=False,
     kernels={
         "laplace": noise.laplace,
@@ -110,7 +117,7 @@ SIMULATED = Source(
 
 REHEARSED = Source(
     "rehearsed",
-    unit=RESOLUTION,
+    resolution=RESOLUTION,
     secure=False,
     kernels={
         "laplace": noise.laplace,
@@ -122,7 +129,7 @@ REHEARSED = Source(
 
 SECURE = Source(
     "secure",
-    unit=RESOLUTION,
+    resolution=RESOLUTION,
     secure=True,
     kernels={
         "laplace": _secure_laplace,

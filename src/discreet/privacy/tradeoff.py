@@ -27,8 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from discreet.errors import InvalidArgument
-
+from ..checks import number
 from .budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
 
 SHOWN = (0.01, 0.05)
@@ -52,9 +51,7 @@ class Tradeoff:
 
     def power(self, level: float) -> float:
         """The largest share of members that a test with this false-alarm rate finds."""
-        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 <= level <= 1:
-            raise InvalidArgument("level", "be a number from 0 to 1", level, "use for example 0.05")
-        level = float(level)
+        level = number("level", level, low=0.0, high=1.0, fix="use for example 0.05")
         budget = self.budget
         if not budget.is_finite or level == 1.0:
             return 1.0

@@ -88,7 +88,7 @@ def _check_noise(row: Policy, case: Case) -> None:
         if told is None:
             continue
         try:
-            executed = Release.mean_noise(release, setting, sizes)
+            executed = Release.noise_after(release, setting, sizes, None)
         except NotAffine:
             return
         if executed is None or not math.isclose(told.sd, executed.sd, rel_tol=1e-9, abs_tol=1e-15):

@@ -124,7 +124,7 @@ def test_a_singular_covariance_is_refused_with_the_fix(rng: np.random.Generator)
     flat = np.repeat(rng.normal(size=(40, 1)), 3, axis=1)
     with pytest.raises(InvalidArgument, match="ridge must make the covariance"):
         References.of(flat, ridge=0.0)
-    with pytest.raises(InvalidArgument, match="ridge must be a number from 0"):
+    with pytest.raises(InvalidArgument, match="ridge must be a finite number of at least 0"):
         References.of(flat, ridge=-1.0)
     with pytest.raises(InvalidArgument, match="references must be finite"):
         References.of(np.full((5, 2), np.nan), ridge=1.0)

@@ -69,7 +69,7 @@ def test_the_dirac_takes_the_best_coordinate(known: References) -> None:
     assert dirac(known, 2.0, coordinate=3).tolist() == [0, 0, 0, 2.0, 0, 0, 0, 0]
     with pytest.raises(InvalidArgument, match="coordinate must lie in 0 … 7, got 8"):
         dirac(known, 1.0, coordinate=8)
-    with pytest.raises(InvalidArgument, match="norm must be a number above 0"):
+    with pytest.raises(InvalidArgument, match="norm must be a finite number above 0"):
         best_gradient(known, 0.0)
 
 

@@ -13,9 +13,21 @@ import pytest
 from PIL import Image
 
 from discreet.errors import DamagedFile, InvalidArgument
-from discreet.membership.gradients import cifar10, fashion_mnist, fashion_mnist_sample
+from discreet.membership.gradients import (
+    Images,
+    cifar10,
+    fashion_mnist,
+    fashion_mnist_sample,
+)
 from discreet.membership.gradients.data.fashion_mnist import SAMPLE
 from discreet.membership.gradients.data.idx import idx_bytes, read_idx
+
+
+def test_images_are_shown_in_one_line() -> None:
+    images = fashion_mnist_sample()
+    assert repr(images) == "Images(fashion-mnist sample: 2,500 of 28 × 28, 10 classes)"
+    coloured = Images(np.zeros((3, 32, 32, 3), np.uint8), np.zeros(3, int), ("a", "b"), "mine")
+    assert repr(coloured) == "Images(mine: 3 of 32 × 32 × 3, 2 classes)"
 
 
 def test_the_shipped_sample() -> None:

@@ -192,7 +192,7 @@ def test_methods_can_be_chosen_and_bad_input_is_refused() -> None:
         ({"runs": 1}, "runs must be a whole number from 4"),
         ({"canaries": 10_000}, "canaries must be at most the 170 parameters"),
         ({"delta": 2.0}, "delta must be a number"),
-        ({"confidence": 1.0}, "confidence must lie"),
+        ({"confidence": 1.0}, "confidence must be a finite"),
     ]
     for options, message in cases:
         with pytest.raises(InvalidArgument, match=message):

@@ -131,7 +131,7 @@ def test_bad_arguments_on_the_command_line() -> None:
         (["epoch", "--data", "cifar-10", "--path", "/nowhere"], "be the folder of cifar-10"),
         (["epoch", "--full"], "full must be left out: only cifar-10"),
         (["audit", "--noise", "0"], "noise must be above 0"),
-        (["audit", "--clip", "-1"], "clip must be a number above 0"),
+        (["audit", "--clip", "-1"], "clip must be a finite number above 0"),
         (["audit", "--points", "2501"], "points must be at most the 2500 images"),
         (["canaries", "--seed", "-1"], "seed must be a whole number from 0"),
     ):

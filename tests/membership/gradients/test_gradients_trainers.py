@@ -87,9 +87,9 @@ def test_dp_sgd_clips_each_and_adds_noise_to_the_sum() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rate": 0.0}, "rate must be a number above 0"),
-        ({"clip": -1.0}, "clip must be a number above 0"),
-        ({"noise": -1.0}, "noise must be a number from 0"),
+        ({"rate": 0.0}, "rate must be a finite number above 0"),
+        ({"clip": -1.0}, "clip must be a finite number above 0"),
+        ({"noise": -1.0}, "noise must be a finite number of at least 0"),
         ({"noise": 1.0}, "clip must be given where noise is"),
     ],
 )
@@ -121,8 +121,8 @@ def test_claims() -> None:
         ((-1.0, 3), {}, "noise must be"),
         ((1.0, 0), {}, "steps must be"),
         ((1.0, 3), {"sampling": 0.0}, "sampling must lie"),
-        ((1.0, 3), {"sampling": 0.5, "delta": 0.0}, "delta must lie"),
-        ((1.0, 3), {"neighbours": "near"}, "neighbours must be add-or-remove or replace"),
+        ((1.0, 3), {"sampling": 0.5, "delta": 0.0}, "delta must be a finite"),
+        ((1.0, 3), {"neighbours": "near"}, "neighbours must be 'add-or-remove' or 'replace'"),
     ],
 )
 def test_bad_claims_are_refused(

@@ -12,8 +12,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ...checks import count
 from ...errors import InvalidArgument
-from ...policies.verification import SEED, check_whole
+from ...policies.verification import SEED
 from ...privacy.source import SECURE, SIMULATED
 from ...privacy.verification import NotAffine, Verification
 from ..batches import BatchMatrices, RangedRelease
@@ -40,9 +41,9 @@ def verify(
     seed: int = SEED,
 ) -> Verification:
     """What a linear row's kernels spend, beside what it claims."""
-    check_whole("arms", arms, 2, "use 10")
-    check_whole("horizon", horizon, 1, "use for example horizon=300")
-    check_whole("dimension", dimension, 1, "use for example dimension=3")
+    arms = count("arms", arms, least=2, fix="use 10")
+    horizon = count("horizon", horizon, fix="use for example horizon=300")
+    dimension = count("dimension", dimension, fix="use for example dimension=3")
     claim = policy.release.guarantee(dimension)
     source = SECURE if live else SIMULATED
     result = Verification(

@@ -127,7 +127,7 @@ def _linked(kernel: Kernel) -> Function:
 def _action_paths(dimension: int, seed: int) -> list[Actions]:
     """Actions in the unit ball, of length 1 among them."""
 
-    def unit(rng: random.Random) -> list[float]:
+    def direction(rng: random.Random) -> list[float]:
         drawn = [rng.gauss(0.0, 1.0) for _ in range(dimension)]
         length = math.hypot(*drawn)
         return [x / length for x in drawn]
@@ -142,13 +142,13 @@ def _action_paths(dimension: int, seed: int) -> list[Actions]:
     def several() -> Iterator[list[float]]:
         rng = random.Random(seed)
         while True:
-            yield unit(rng)
+            yield direction(rng)
 
     def mixed() -> Iterator[list[float]]:
         rng = random.Random(seed + 1)
         while True:
             shorter = 1.0 if rng.random() < 0.3 else rng.random()
-            yield [shorter * x for x in unit(rng)]
+            yield [shorter * x for x in direction(rng)]
 
     return [
         Actions("one action", one),

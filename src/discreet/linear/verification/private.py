@@ -71,14 +71,15 @@ class Products:
         self.tape, self.size = tape, size
         self.kinds: dict[int, str] = {}
 
-    def enter(self, row: Floats, t: int, matrix_unit: float, vector_unit: float) -> None:
-        """The row of the participant of round t: features, and the reward last."""
+    def enter(self, row: Floats, t: int, matrix: float, vector: float) -> None:
+        """The row of the participant of round t: features, and the reward last. `matrix` and
+        `vector` are the resolutions of products with a feature and with the reward."""
         tape, size = self.tape, self.size
         entries = dict[tuple[int, int], Form]()
         for i, j in itertools.combinations_with_replacement(range(size + 1), 2):
             if (i, j) != (size, size):  # r² is not released
-                unit = vector_unit if j == size else matrix_unit
-                entries[i, j] = tape.symbol(Symbol(REWARD, 1.0, first=t + 1, rounds=1), unit)
+                resolution = vector if j == size else matrix
+                entries[i, j] = tape.symbol(Symbol(REWARD, 1.0, first=t + 1, rounds=1), resolution)
                 kind = "vector" if j == size else "diagonal" if i == j else "other"
                 self.kinds[len(tape.symbols) - 1] = kind
         features = cast("list[Feature]", row)  # its cells take any symbol
@@ -110,10 +111,10 @@ def verify_trees(
     parameters = release.parameters(setting)
     ledger = cells(tape, "ledger", release.ledger(small))
     view = _matrix_view(tape, d)
-    unit = float(ENTRY if whole else 1)
+    resolution = float(ENTRY if whole else 1)
     products, t = Products(tape, d), 0
     while t < setting.horizon and not tape.is_full:
-        products.enter(ledger.row, t, unit, unit)
+        products.enter(ledger.row, t, resolution, resolution)
         publish(parameters, ledger, view, d, tape)
         t += 1
     worst, first = products.worst(losses(tape, whole)[1])
@@ -155,7 +156,7 @@ def verify_batches(
     size, t = parameters.size, 0
     products = Products(tape, size)
     while t < setting.horizon and not tape.is_full:
-        products.enter(ledger.row, t, parameters.matrix_unit, parameters.vector_unit)
+        products.enter(ledger.row, t, parameters.matrix_resolution, parameters.vector_resolution)
         ledger.block[0] = t % parameters.blocks
         add_row(ledger, size)
         t += 1

@@ -16,8 +16,12 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ...checks import amount, count, one_of, share
 from ...errors import InvalidArgument
 from ...privacy.budgets import Approximate, Budget, GaussianDP
+from ...privacy.curves import least
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,8 +66,6 @@ def most_power(level: float, noise: float, steps: int, sampling: float) -> float
 
     min over ε of e^ε α + δ(ε) and 1 - e^-ε(1 - α - δ(ε)), add-or-remove.
     """
-    import numpy as np
-
     losses = _losses(noise, steps, sampling, ADD_OR_REMOVE, COARSE)
     epsilons = MOST_EPSILON * np.linspace(0.0, 1.0, 60) ** 2
     deltas = np.asarray(losses.get_delta_for_epsilon(list(epsilons)))
@@ -104,7 +106,6 @@ def last_iterate_delta(noise: float, steps: int, sampling: float, epsilon: float
     threshold. Hidden intermediate steps are what it credits; curved losses can do worse, so it is
     no guarantee.
     """
-    import numpy as np
     from scipy.special import ndtr
     from scipy.stats import binom
 
@@ -138,18 +139,14 @@ def last_iterate_epsilon(noise: float, steps: int, sampling: float, delta: float
     4.377
     """
     check_run(noise, steps, sampling, delta, ADD_OR_REMOVE)
-    low, high = 0.0, 1.0
-    if last_iterate_delta(noise, steps, sampling, 0.0) <= delta:
-        return 0.0
-    while last_iterate_delta(noise, steps, sampling, high) > delta:
+
+    def fits(epsilon: float) -> bool:
+        return last_iterate_delta(noise, steps, sampling, epsilon) <= delta
+
+    high = 1.0
+    while not fits(high):
         high *= 2.0
-    for _ in range(60):
-        middle = (low + high) / 2.0
-        if last_iterate_delta(noise, steps, sampling, middle) > delta:
-            low = middle
-        else:
-            high = middle
-    return high
+    return 0.0 if fits(0.0) else least(fits, 0.0, high, halvings=60)
 
 
 def _root(rising: Callable[[float], float], spread: float, steps: int) -> float:
@@ -168,14 +165,9 @@ def check_run(
     noise: float, steps: int, sampling: float, delta: float = 0.5, neighbours: str = ADD_OR_REMOVE
 ) -> None:
     """Refuse what no run of DP-SGD can have."""
-    if not 0.0 <= noise < math.inf:
-        raise InvalidArgument("noise", "be a number from 0", noise, "use for example 1.0")
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
-        raise InvalidArgument("steps", "be a whole number from 1", steps, "use for example 100")
+    amount("noise", noise, infinite=False, fix="use for example 1.0")
+    count("steps", steps, fix="use for example 100")
     if not 0.0 < sampling <= 1.0:
         raise InvalidArgument("sampling", "lie in (0, 1]", sampling, "use for example 0.01")
-    if not 0.0 < delta < 1.0:
-        raise InvalidArgument("delta", "lie in (0, 1)", delta, "use for example 1e-5")
-    if neighbours not in _RELATIONS:
-        known = " or ".join(_RELATIONS)
-        raise InvalidArgument("neighbours", f"be {known}", neighbours, f"use {ADD_OR_REMOVE!r}")
+    share("delta", delta, fix="use for example 1e-5")
+    one_of("neighbours", neighbours, *_RELATIONS)

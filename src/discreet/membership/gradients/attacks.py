@@ -23,6 +23,9 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ...checks import count
 from ...errors import InvalidArgument
 from .models.base import softmax
 
@@ -57,8 +60,6 @@ class Steps:
 
     def recalibrated(self) -> Array:
         """ℓ_t = (Δ/V)(s_t - e_0) - Δ²/(2V); the scores as they are where V is unknown."""
-        import numpy as np
-
         if self.variance is None:
             return self.scores
         ratio = self.shift / np.maximum(self.variance, 1e-300)
@@ -74,8 +75,6 @@ class Steps:
         Poisson batches of rate `sampling`. "frozen" before any of them keeps the first direction;
         "frozen sum" is centred.
         """
-        import numpy as np
-
         if how.startswith("frozen "):
             if self.frozen is None:
                 raise InvalidArgument(
@@ -106,8 +105,6 @@ class Steps:
 
 def poisson_ratio(ratios: Array, sampling: float) -> Array:
     """log(1 - q + q e^ℓ), the log ratio of a step that the canary enters with probability q."""
-    import numpy as np
-
     if sampling == 1.0:
         return ratios
     return np.logaddexp(math.log1p(-sampling), math.log(sampling) + ratios)
@@ -121,11 +118,8 @@ def covariance_steps(
     `canary` is g* at every step (T, d) or one for all (d,); `updates` (T, d) are what is observed;
     `means` (T, d), if given, are means of references estimated again at every step.
     """
-    import numpy as np
-
     canary, updates = _checked(references.size, canary, updates)
-    if not isinstance(batch, int | np.integer) or batch < 1:
-        raise InvalidArgument("batch", "be a whole number from 1", batch, "use batch=64")
+    batch = count("batch", batch, fix="use batch=64")
     direction = references.solve(np.atleast_2d(canary) - references.mean)
     mean = references.mean if means is None else np.asarray(means, float)
     if mean.shape not in ((references.size,), updates.shape) or not np.isfinite(mean).all():
@@ -145,8 +139,6 @@ def covariance_steps(
 
 def scalar_steps(canary: Array, updates: Array) -> Array:
     """g*_t'g_batch: the scalar product attack (Dwork et al. 2015), one score per step."""
-    import numpy as np
-
     canary, updates = _checked(np.shape(updates)[-1], canary, updates)
     return np.asarray(np.einsum("ij,ij->i", np.broadcast_to(canary, updates.shape), updates))
 
@@ -158,8 +150,6 @@ def glir_steps(references: References, canary: Array, updates: Array, batch: int
     without the canary. S falls as the Gaussian likelihood ratio rises, affinely: the same test for
     a fixed target. The print takes F⁻¹ for F, an unsquared norm, and B - 1 for B.
     """
-    import numpy as np
-
     canary, updates = _checked(references.size, canary, updates)
     centre = batch * references.distances(np.atleast_2d(canary) - references.mean)
     observed = batch * references.distances(updates - canary)
@@ -172,7 +162,6 @@ def log_noncentral_chi2(x: Array, degrees: int, centre: Array) -> Array:
     Sankaran's (1963) normal approximation from 50 degrees on, where its error is below 1e-4; the
     exact law below that, unless it underflows.
     """
-    import numpy as np
     from scipy.special import chndtr, log_ndtr
 
     x, centre = np.broadcast_arrays(np.asarray(x, float), np.asarray(centre, float))
@@ -208,8 +197,6 @@ class SoftmaxTarget:
         batch: int,
         fresh: tuple[Array, Array] | None = None,
     ) -> None:
-        import numpy as np
-
         if model.head != model.size or references.size != model.size:
             raise InvalidArgument(
                 "model", f"be a softmax regression with {references.size} parameters", model.size,
@@ -233,8 +220,6 @@ class SoftmaxTarget:
 
     def steps(self, trace: Trace) -> Steps:
         """The scores of every step of a run."""
-        import numpy as np
-
         parameters = trace.parameters[:-1]
         own, weights = self._weights(parameters)
         along = trace.updates @ self.vectors.T
@@ -256,8 +241,6 @@ class SoftmaxTarget:
 
     def scalar(self, trace: Trace) -> Array:
         """g*_t'g_batch at every step."""
-        import numpy as np
-
         own = self.residuals(trace.parameters[:-1])
         cells = trace.updates.reshape(len(own), self.model.classes, -1)
         seen = cells[:, :, :-1] @ self.x[0] + cells[:, :, -1]
@@ -271,8 +254,6 @@ class SoftmaxTarget:
         self, parameters: Array, x: Array, y: Array, frozen: bool = False
     ) -> tuple[Array, Array]:
         """w_t'g_i(θ_t) of the points given, (T, n), and w_t'g*_t of the canary itself, (T,)."""
-        import numpy as np
-
         own, weights = self._weights(parameters)
         if frozen:
             weights = _first(weights)
@@ -282,23 +263,17 @@ class SoftmaxTarget:
 
     def _weights(self, parameters: Array) -> tuple[Array, Array]:
         """r*_t, and with a last -1 for the mean: the weights of `vectors` in w_t."""
-        import numpy as np
-
         own = self.residuals(parameters)
         return own, np.concatenate([own, np.full((len(own), 1), -1.0, own.dtype)], axis=1)
 
     def _vectors_along(self, x: Array) -> Array:
         """What `vectors` give for every class of every point: (n, classes + 1, classes)."""
-        import numpy as np
-
         cells = self.vectors.reshape(len(self.vectors), self.model.classes, -1)
         return np.tensordot(x, cells[:, :, :-1], (1, 2)) + cells[:, :, -1]
 
 
 def _residuals(model: Model, parameters: Array, x: Array, y: Array) -> Array:
     """Residuals of softmax regression at many parameters: (T, n, classes), one matrix product."""
-    import numpy as np
-
     steps, classes = len(parameters), model.classes
     cells = parameters.reshape(steps, classes, -1)
     logits = np.matmul(x, cells[:, :, :-1].transpose(0, 2, 1))
@@ -310,15 +285,11 @@ def _residuals(model: Model, parameters: Array, x: Array, y: Array) -> Array:
 
 def _first(rows: Array) -> Array:
     """The first row in place of all."""
-    import numpy as np
-
     return np.repeat(rows[:1], len(rows), axis=0)
 
 
 def _projected(residuals: Array, weights: Array, along: Array) -> Array:
     """w_t'g_i(θ_t) of every point, from its residuals at θ_t: (T, n)."""
-    import numpy as np
-
     n, rows, classes = along.shape
     turned = along.transpose(1, 0, 2).reshape(rows, n * classes)
     found = (weights.astype(np.float32) @ turned).reshape(len(weights), n, classes)
@@ -326,8 +297,6 @@ def _projected(residuals: Array, weights: Array, along: Array) -> Array:
 
 
 def _checked(size: int, canary: Array, updates: Array) -> tuple[Array, Array]:
-    import numpy as np
-
     canary, updates = np.asarray(canary, float), np.asarray(updates, float)
     if updates.ndim != 2 or updates.shape[1] != size or not np.isfinite(updates).all():
         raise InvalidArgument(

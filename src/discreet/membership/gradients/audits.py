@@ -19,9 +19,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ...audit.counts import check_confidence, check_delta, from_errors
 from ...audit.one_run import one_run, one_run_gaussian
 from ...audit.result import Audit
+from ...checks import count
 from ...errors import InvalidArgument
 from ...privacy.budgets import Approximate, Budget
 from ...privacy.curves import gaussian_epsilon
@@ -150,8 +153,6 @@ def audit_dpsgd(
     replaces the first (default: a blank image labelled 0). `claimed` is the mechanism whose claim
     is audited, if the code is suspected to run another.
     """
-    import numpy as np
-
     from ..result import Scores
 
     delta, confidence = check_delta(delta), check_confidence(confidence)
@@ -167,10 +168,10 @@ def audit_dpsgd(
     lines: list[Line] = []
 
     def line(
-        by: str, audit: Audit, count: int, budget: Budget, note: str = "", assumes: bool = False
+        by: str, audit: Audit, played: int, budget: Budget, note: str = "", assumes: bool = False
     ) -> None:
         at = _epsilon(budget, delta)
-        lines.append(Line(by, audit, count, at, audit.epsilon_lower, note, assumes))
+        lines.append(Line(by, audit, played, at, audit.epsilon_lower, note, assumes))
 
     if {"send-or-nothing", "curve", "last-iterate"} & set(methods):
         gradient = quiet[:1] if canary is None else np.atleast_2d(canary)
@@ -221,8 +222,6 @@ def play(
     mechanism: DPSGD, canary: GradientCanaries | PointCanary, runs: int, rng: Generator
 ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     """Scores of members and non-members, `runs` each: of the trace, and of the last iterate."""
-    import numpy as np
-
     sent = np.arange(2 * runs)[:, None] % 2 == 1
     found = [mechanism.run(canary, sent[at : at + CHUNK], rng) for at in range(0, 2 * runs, CHUNK)]
     trace, last = (np.concatenate([part[i][:, 0] for part in found]) for i in (0, 1))
@@ -232,8 +231,6 @@ def play(
 def guess(mechanism: DPSGD, canaries: Array, guesses: int, rng: Generator) -> int:
     """One run: each canary is sent with a fair coin; the highest scores are guessed to have been
     sent, the lowest not, as many of each; how many guesses are right."""
-    import numpy as np
-
     sent = rng.random(len(canaries)) < 0.5
     scores = mechanism.run(GradientCanaries(canaries), sent[None], rng).trace[0]
     order = np.argsort(scores, kind="stable")
@@ -243,8 +240,6 @@ def guess(mechanism: DPSGD, canaries: Array, guesses: int, rng: Generator) -> in
 
 def quiet_coordinates(mechanism: DPSGD) -> Array:
     """Coordinates by how little the points' clipped gradients move them at the start."""
-    import numpy as np
-
     from .models.base import clip_factors
 
     each = np.asarray(mechanism.model.gradients(mechanism.start, mechanism.x, mechanism.y), float)
@@ -322,8 +317,7 @@ def _check(
             raise InvalidArgument("methods", f"be among {known}", method, "leave it out for all")
     if not methods:
         raise InvalidArgument("methods", "name at least one", methods, "leave it out for all")
-    if runs < 4:
-        raise InvalidArgument("runs", "be a whole number from 4", runs, "use runs=500")
+    count("runs", runs, least=4, fix="use runs=500")
     one_run_wanted = any(method.startswith("one-run") for method in methods)
     if one_run_wanted and not 1 <= guesses <= canaries <= mechanism.model.size:
         raise InvalidArgument(

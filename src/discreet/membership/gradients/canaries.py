@@ -11,6 +11,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ...checks import positive
 from ...errors import InvalidArgument
 from .models.base import Factors
 
@@ -67,9 +70,7 @@ def best_gradient(
     it; from the direction of least variance, with either sign. For μ = 0 that direction is the
     answer, m = R²/λ_min. Against DP-SGD let the ridge be γ²c²/B, the noise that hides the canary.
     """
-    import numpy as np
-
-    _positive("norm", norm)
+    positive("norm", norm)
     rng = np.random.default_rng(0)  # any start that is not orthogonal to the answer
     direction = rng.normal(size=references.size)
     for _ in range(rounds):
@@ -96,9 +97,7 @@ def best_gradient(
 
 def dirac(references: References, norm: float, *, coordinate: int | None = None) -> Array:
     """R e_j; by default j is the coordinate with the largest (Ĉ⁻¹)_jj, which leaks most."""
-    import numpy as np
-
-    _positive("norm", norm)
+    positive("norm", norm)
     if coordinate is None:
         coordinate = int(quiet_coordinates(references)[0])
     if not 0 <= coordinate < references.size:
@@ -112,8 +111,6 @@ def dirac(references: References, norm: float, *, coordinate: int | None = None)
 
 def quiet_coordinates(references: References) -> Array:
     """All coordinates j by (Ĉ⁻¹)_jj, the largest first."""
-    import numpy as np
-
     d = references.size
     found = []
     for at in range(0, d, CHUNK):
@@ -125,17 +122,13 @@ def quiet_coordinates(references: References) -> Array:
 
 def random_direction(size: int, norm: float, rng: Generator) -> Array:
     """A gradient of a given norm in a uniformly random direction."""
-    import numpy as np
-
-    _positive("norm", norm)
+    positive("norm", norm)
     direction = rng.normal(size=size)
     return norm * direction / np.linalg.norm(direction)
 
 
 def blank(x: Array) -> Array:
     """An image of zeros, shaped like the one that is given."""
-    import numpy as np
-
     return np.zeros_like(x)
 
 
@@ -164,9 +157,7 @@ def canife(
     attains at eigenvectors only. Steps are halved until the loss falls, so it never rises; returns
     the image and the loss after every step.
     """
-    import numpy as np
-
-    _positive("clip", clip)
+    positive("clip", clip)
     image = np.array(x, float)
     parameters = np.asarray(theta, float)
     loss, slope = _canife_loss(model, parameters, known, image, y, clip)
@@ -194,8 +185,6 @@ def _canife_loss(
     With g* = r ⊗ f̃: <u_i, g*> = (r_i'r)(f̃_i'f̃) and |g*| = |r| |f̃|; r depends on f through the
     softmax, f on the image through the layers below.
     """
-    import numpy as np
-
     own = model.layer(theta, image[None], np.array([y]))
     r, f = own.residuals[0], own.inputs[0]
     a, b = known.residuals @ r, known.inputs @ f + 1.0
@@ -210,8 +199,3 @@ def _canife_loss(
     by_f = by_f + (p * by_r - p * (p @ by_r)) @ rows[:, :-1]
     slope = model.input_gradient(theta, image[None], by_f[None])
     return loss, np.asarray(slope).reshape(image.shape)
-
-
-def _positive(argument: str, value: float) -> None:
-    if not 0.0 < value < math.inf:
-        raise InvalidArgument(argument, "be a number above 0", value, "use for example 1.0")

@@ -11,10 +11,12 @@ A run's is Σ s if every step has the canary, Σ log(1 - q + q e^s) for Poisson 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from ...checks import positive
 from ...errors import InvalidArgument
 from .accounting import ADD_OR_REMOVE, check_run, claim
 from .attacks import poisson_ratio
@@ -47,8 +49,6 @@ class GradientCanaries:
 
     def sent(self, mechanism: DPSGD, thetas: Array) -> Array:
         """(1, M, d): the same at all parameters."""
-        import numpy as np
-
         rows = np.atleast_2d(np.asarray(self.gradients, float))
         if rows.shape[1] != mechanism.model.size or not np.isfinite(rows).all():
             raise InvalidArgument(
@@ -97,9 +97,8 @@ class DPSGD:
     rate: float = 0.1
 
     def __post_init__(self) -> None:
-        for name, value in (("clip", self.clip), ("rate", self.rate)):
-            if not 0.0 < value < math.inf:
-                raise InvalidArgument(name, "be a number above 0", value, f"use {name}=0.1")
+        positive("clip", self.clip, "use clip=0.1")
+        positive("rate", self.rate, "use rate=0.1")
         if self.noise == 0.0:
             raise InvalidArgument("noise", "be above 0: nothing is claimed", 0.0, "use noise=1.0")
         check_run(self.noise, self.steps, self.sampling)
@@ -120,8 +119,6 @@ class DPSGD:
 
     def run(self, canaries: GradientCanaries | PointCanary, sent: Array, rng: Generator) -> Runs:
         """One training run per row of `sent` (R, M), which says what canaries take part."""
-        import numpy as np
-
         sent = np.atleast_2d(np.asarray(sent, bool))
         runs = len(sent)
         thetas = np.repeat(self.start[None].astype(np.float32), runs, axis=0)
@@ -153,8 +150,6 @@ class DPSGD:
 
     def point_gradients(self, x: Array, y: int, thetas: Array) -> Array:
         """(R, d): the clipped gradient of one point at the parameters of every run."""
-        import numpy as np
-
         found = [
             self.model.total(theta, np.asarray(x)[None], np.array([y]), self.clip)
             for theta in thetas
@@ -163,15 +158,11 @@ class DPSGD:
 
     def _pair(self, canaries: GradientCanaries | PointCanary, thetas: Array) -> tuple[Array, Array]:
         """What is sent with and without the canary, each (R or 1, M, d)."""
-        import numpy as np
-
         here = canaries.sent(self, thetas)
         there = canaries.otherwise(self, thetas) if isinstance(canaries, PointCanary) else None
         return here, np.zeros_like(here[:1]) if there is None else there
 
     def _coins(self, shape: tuple[int, ...], rng: Generator) -> Array:
-        import numpy as np
-
         return np.ones(shape, bool) if self.sampling == 1.0 else rng.random(shape) < self.sampling
 
     def _expected(self, thetas: Array) -> Array:
@@ -189,7 +180,6 @@ class _Others:
     """(K + γ²c²I)⁻¹ by Woodbury's identity: a system of as many equations as there are points."""
 
     def __init__(self, mechanism: DPSGD) -> None:
-        import numpy as np
         from scipy.linalg import cho_factor
 
         self.variance = (mechanism.noise * mechanism.clip) ** 2
@@ -206,7 +196,6 @@ class _Others:
 
     def solve(self, vectors: Array) -> Array:
         """For every row."""
-        import numpy as np
         from scipy.linalg import cho_solve
 
         if self.rows is None:
@@ -222,8 +211,6 @@ def totals(
 
     Softmax regression takes two matrix products for all runs together.
     """
-    import numpy as np
-
     if not isinstance(model, SoftmaxRegression):
         everyone = np.ones((len(thetas), len(x)), bool) if coins is None else coins
         found = [
@@ -245,8 +232,6 @@ def totals(
 
 def _mixed(who: Array, gradients: Array) -> Array:
     """Σ over the canaries that take part: (R, d)."""
-    import numpy as np
-
     if len(gradients) == 1:
         return np.asarray(who.astype(float) @ gradients[0])
     return np.asarray(np.einsum("rm,rmd->rd", who.astype(float), gradients))
@@ -254,6 +239,4 @@ def _mixed(who: Array, gradients: Array) -> Array:
 
 def _along(directions: Array, gradients: Array) -> Array:
     """w_m'g_m of every run: (R or 1, M)."""
-    import numpy as np
-
     return np.asarray(np.einsum("md,rmd->rm", directions, gradients))

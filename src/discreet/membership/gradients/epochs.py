@@ -16,6 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, cast
 
+import numpy as np
+
+from ...checks import count
 from ...errors import InvalidArgument
 from ...progress import Bar
 from ...simulator.work import check_threads
@@ -121,8 +124,6 @@ class HeadTarget:
         self, references: References, model: Model, x: Array, y: int, batch: int,
         fresh: tuple[Array, Array] | None = None,
     ) -> None:  # fmt: skip
-        import numpy as np
-
         if references.size != model.head:
             raise InvalidArgument(
                 "references", f"be of the {model.head} parameters of the last layer",
@@ -133,8 +134,6 @@ class HeadTarget:
 
     def canary(self, parameters: Array) -> Array:
         """g*_t in the last layer: (T, d)."""
-        import numpy as np
-
         layers = [self.model.layer(theta, self.x, self.y) for theta in parameters]
         return np.concatenate([layer.dense() for layer in layers]).astype(float)
 
@@ -142,8 +141,6 @@ class HeadTarget:
         self, parameters: Array, x: Array, y: Array, frozen: bool = False
     ) -> tuple[Array, Array]:
         """w_t'g_i(θ_t) of the points given, (T, n), and w_t'g*_t of the canary itself, (T,)."""
-        import numpy as np
-
         canary = self.canary(parameters)
         leading = np.repeat(canary[:1], len(canary), axis=0) if frozen else canary
         directions = self.references.solve(leading - self.references.mean)
@@ -155,8 +152,6 @@ class HeadTarget:
 
     def both(self, trace: Trace) -> tuple[Steps, Array]:
         """The covariance scores and the scalar products of every step."""
-        import numpy as np
-
         canary = self.canary(trace.parameters[:-1])
         updates = trace.updates[:, -self.model.head :]
         direction = self.references.solve(canary - self.references.mean)
@@ -187,8 +182,6 @@ class HeadTarget:
 
 def places_of(x: Array, pool: Array) -> Array:
     """Where a pool holds a point."""
-    import numpy as np
-
     same = pool.reshape(len(pool), -1) == np.asarray(x, pool.dtype).reshape(1, -1)
     return np.flatnonzero(same.all(axis=1))
 
@@ -230,12 +223,9 @@ def play_epochs(
 ) -> dict[tuple[str, str], Scores]:
     """Scores by target and attack, `games` a side; a seed fixes every number, whatever the number
     of threads."""
-    import numpy as np
-
     from ..result import Scores
 
-    if games < 2:
-        raise InvalidArgument("games", "be a whole number from 2", games, "use games=100")
+    games = count("games", games, least=2, fix="use games=100")
     for name, (x, _) in targets.items():
         if len(places_of(x, game.x)):
             raise InvalidArgument(

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ...errors import InvalidArgument
 from .canaries import rank
 from .data import cifar10, fashion_mnist, fashion_mnist_sample
@@ -85,8 +87,6 @@ class Experiment:
 
     def predicted(self, seed: int = 1, *, frozen: bool = False) -> dict[str, Prediction]:
         """What the centred or frozen sum must reach, by target, without playing: a run for each."""
-        import numpy as np
-
         streams = np.random.default_rng(seed).spawn(len(self.targets))
         return {
             name: predicted_sum(self.game, target, self.references, seed=stream, frozen=frozen)
@@ -105,8 +105,6 @@ def prepare(
     cache: bool | str | Path = False,
 ) -> Experiment:
     """Split the images, estimate mean and covariance once, and choose the targets."""
-    import numpy as np
-
     n = len(images)
     apart = scale.references + scale.fresh
     if apart + max(scale.candidates, scale.size) + len(TARGETS) >= n:

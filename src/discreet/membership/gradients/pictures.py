@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ...simulator.plots import COLOURS
 from .epochs import FROZEN, LOG_MEAN_EXP, SCALAR, SUM
 
@@ -27,7 +29,6 @@ def draw_roc(
 
     `predicted`, the AUC of the frozen sum by theory, is drawn dotted: Φ(Φ⁻¹(α) + κ).
     """
-    import numpy as np
     from scipy.special import ndtr, ndtri
 
     least = 1.0

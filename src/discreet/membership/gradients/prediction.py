@@ -19,6 +19,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .epochs import attacker
 
 if TYPE_CHECKING:
@@ -65,8 +67,6 @@ def predicted_sum(
 
     `frozen`: the frozen sum's.
     """
-    import numpy as np
-
     attack = attacker(references, game.model, *target, game.batch)
     rng = np.random.default_rng(seed)
     parameters = game.run(rng).parameters

@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ...checks import amount
 from ...errors import InvalidArgument
 from .models.base import Factors
 
@@ -58,7 +61,6 @@ class References:
 
         `classes` says that rows are gradients of a softmax layer with so many classes.
         """
-        import numpy as np
         from scipy.linalg import blas, cholesky
 
         if isinstance(gradients, Factors):
@@ -66,8 +68,7 @@ class References:
         else:
             gradients = np.asarray(gradients)  # whatever the framework, a list too
         n, d = len(gradients), _width(gradients)
-        if not (isinstance(ridge, int | float) and 0.0 <= ridge < math.inf):
-            raise InvalidArgument("ridge", "be a number from 0", ridge, f"use ridge={RIDGE:g}")
+        ridge = amount("ridge", ridge, infinite=False, fix=f"use ridge={RIDGE:g}")
         if classes is not None and (classes < 2 or d % classes):
             raise InvalidArgument(
                 "classes", f"divide the {d} values of a gradient", classes, "leave it out"
@@ -99,7 +100,7 @@ class References:
                 "ridge", "make the covariance of the references invertible", ridge,
                 f"use ridge={RIDGE:g} or more references",
             ) from None  # fmt: skip
-        return cls(mean, factor, float(ridge), n, basis)
+        return cls(mean, factor, ridge, n, basis)
 
     @property
     def size(self) -> int:
@@ -108,15 +109,10 @@ class References:
 
     def whitened(self, vectors: Array) -> Array:
         """L⁻¹v for every row: |L⁻¹v|² = v'(Ĉ + λI)⁻¹v."""
-        import numpy as np
-        from scipy.linalg import solve_triangular
-
-        rows = _in(np.atleast_2d(np.asarray(vectors, float)), self.basis)
-        return solve_triangular(self.factor, rows.T, lower=True, check_finite=False).T
+        return self._half(_in(np.atleast_2d(np.asarray(vectors, float)), self.basis)).T
 
     def solve(self, vectors: Array) -> Array:
         """(Ĉ + λI)⁻¹v for every row, in the coordinates of the gradients."""
-        import numpy as np
         from scipy.linalg import solve_triangular
 
         half = self.whitened(vectors)
@@ -126,8 +122,6 @@ class References:
 
     def distances(self, vectors: Array) -> Array:
         """v'(Ĉ + λI)⁻¹v for every row."""
-        import numpy as np
-
         half = self.whitened(vectors)
         found = np.einsum("ij,ij->i", half, half)
         return np.asarray(found if np.ndim(vectors) == 2 else found[0])
@@ -141,8 +135,6 @@ class References:
             m = (n-2) (n/(n-1))² q/(1 - nq/(n-1)),
         the ridge counting as a fixed part of Σxx'.
         """
-        import numpy as np
-
         centre = _in(self.mean[None], self.basis)
         found = []
         for some in _chunks(gradients, self.basis):
@@ -162,8 +154,6 @@ class References:
 
     def save(self, path: Path) -> Path:
         """Write everything into one file, whole or not at all."""
-        import numpy as np
-
         from ...simulator.files import written_whole
 
         basis = np.empty((0, 0)) if self.basis is None else self.basis
@@ -177,8 +167,6 @@ class References:
     @classmethod
     def load(cls, path: Path) -> References:
         """What `save` wrote."""
-        import numpy as np
-
         from ...errors import DamagedFile
 
         try:
@@ -227,8 +215,6 @@ def contrasts(classes: int) -> Array:
     >>> contrasts(3).round(3).tolist()
     [[0.707, 0.408], [-0.707, 0.408], [0.0, -0.816]]
     """
-    import numpy as np
-
     out = np.zeros((classes, classes - 1))
     for j in range(1, classes):
         out[:j, j - 1] = 1.0 / math.sqrt(j * (j + 1))
@@ -237,8 +223,6 @@ def contrasts(classes: int) -> Array:
 
 
 def _key(model: Model, theta: Array, x: Array, y: Array, ridge: float) -> str:
-    import numpy as np
-
     digest = hashlib.sha256(f"{FORMAT} {model!r} {ridge!r} {x.shape} {x.dtype}".encode())
     for array in (theta, x, np.asarray(y, np.int64)):
         digest.update(np.ascontiguousarray(array).data)
@@ -269,8 +253,6 @@ def _width(gradients: Array | Factors) -> int:
 
 
 def _mean(gradients: Array | Factors) -> Array:
-    import numpy as np
-
     if isinstance(gradients, Factors):
         left, inputs = (np.asarray(a, float) for a in (gradients.residuals, gradients.inputs))
         return Factors(left, inputs).total() / len(gradients)
@@ -279,8 +261,6 @@ def _mean(gradients: Array | Factors) -> Array:
 
 def _chunks(gradients: Array | Factors, basis: Array | None) -> Iterator[Array]:
     """Gradients in the coordinates of the factor, some at a time."""
-    import numpy as np
-
     for at in range(0, len(gradients), CHUNK):
         some = gradients[at : at + CHUNK]
         if isinstance(some, Factors):
@@ -291,8 +271,6 @@ def _chunks(gradients: Array | Factors, basis: Array | None) -> Iterator[Array]:
 
 def _in(rows: Array, basis: Array | None) -> Array:
     """Rows of gradients, in contrasts."""
-    import numpy as np
-
     if basis is None:
         return rows
     cells = rows.reshape(len(rows), basis.shape[0], -1)
@@ -301,8 +279,6 @@ def _in(rows: Array, basis: Array | None) -> Array:
 
 def _out(rows: Array, basis: Array | None) -> Array:
     """Rows in contrasts, as gradients."""
-    import numpy as np
-
     if basis is None:
         return rows
     cells = rows.reshape(len(rows), basis.shape[1], -1)

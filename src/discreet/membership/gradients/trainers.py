@@ -11,11 +11,13 @@ can be seeded, so a model trained here is protected from nobody.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+import numpy as np
+
+from ...checks import amount, positive
 from ...errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -43,8 +45,6 @@ class Trace(NamedTuple):
         >>> Trace.of(np.array([[1.0], [0.5]]), 0.1).updates.tolist()
         [[5.0]]
         """
-        import numpy as np
-
         parameters = np.asarray(parameters)
         if parameters.ndim != 2 or len(parameters) < 2 or not np.isfinite(parameters).all():
             raise InvalidArgument(
@@ -78,22 +78,24 @@ class Batches(Protocol):
 
 
 @dataclass(frozen=True)
-class FullBatch:
-    """All points in every step."""
+class Counted:
+    """Base of those that make as many steps as they are told."""
 
     count: int = 1
-
-    def draw(self, n: int, rng: Generator) -> Iterator[NDArray[int64]]:
-        """All of them, again and again."""
-        import numpy as np
-
-        everybody = np.arange(n)
-        for _ in range(self.count):
-            yield everybody
 
     def steps(self, n: int) -> int:
         """As told."""
         return self.count
+
+
+class FullBatch(Counted):
+    """All points in every step."""
+
+    def draw(self, n: int, rng: Generator) -> Iterator[NDArray[int64]]:
+        """All of them, again and again."""
+        everybody = np.arange(n)
+        for _ in range(self.count):
+            yield everybody
 
     def divisor(self, n: int) -> float:
         """n."""
@@ -138,8 +140,6 @@ class Poisson:
 
     def draw(self, n: int, rng: Generator) -> Iterator[NDArray[int64]]:
         """A coin for every point and step."""
-        import numpy as np
-
         for _ in range(self.count):
             yield np.flatnonzero(rng.random(n) < self.rate)
 
@@ -152,20 +152,13 @@ class Poisson:
         return n * self.rate
 
 
-@dataclass(frozen=True)
-class Single:
+class Single(Counted):
     """Stochastic gradient descent: one point drawn uniformly in every step."""
-
-    count: int = 1
 
     def draw(self, n: int, rng: Generator) -> Iterator[NDArray[int64]]:
         """One at a time, with replacement."""
         for at in rng.integers(0, n, self.count):
             yield at[None]
-
-    def steps(self, n: int) -> int:
-        """As told."""
-        return self.count
 
     def divisor(self, n: int) -> float:
         """1."""
@@ -183,12 +176,10 @@ class Trainer:
     """the multiplier γ; the noise on the sum has standard deviation γ · clip"""
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.rate < math.inf:
-            raise InvalidArgument("rate", "be a number above 0", self.rate, "use for example 1e-3")
-        if self.clip is not None and not 0.0 < self.clip < math.inf:
-            raise InvalidArgument("clip", "be a number above 0", self.clip, "use for example 1.0")
-        if not 0.0 <= self.noise < math.inf:
-            raise InvalidArgument("noise", "be a number from 0", self.noise, "use for example 1.0")
+        positive("rate", self.rate, "use for example 1e-3")
+        if self.clip is not None:
+            positive("clip", self.clip, "use for example 1.0")
+        amount("noise", self.noise, infinite=False, fix="use for example 1.0")
         if self.noise and self.clip is None:
             raise InvalidArgument(
                 "clip", "be given where noise is: it bounds what one point can do", self.clip,
@@ -197,8 +188,6 @@ class Trainer:
 
     def train(self, model: Model, x: Array, y: Array, start: Array, rng: Generator) -> Trace:
         """Train from `start` and keep every step; a generator fixes batches and noise."""
-        import numpy as np
-
         n = len(x)
         steps, divisor = self.batches.steps(n), self.batches.divisor(n)
         parameters = np.empty((steps + 1, model.size), start.dtype)

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from ...checks import count, positive
 from ...compiled import Function, Kernel, open_slot
-from ...errors import InvalidArgument
-from ...privacy.budgets import ZCDP, Approximate, Budget, Pure, Renyi
+from ...errors import InvalidArgument, UnsupportedBudget
+from ...privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
 from ...privacy.guarantees import Definition, Guarantee
 from ...privacy.mechanisms import Laplace
 from ...privacy.source import SIMULATED, Source
@@ -110,13 +110,21 @@ class Release(ReleasePart[Setting]):
     ) -> MeanNoise | None:
         """The noise in `estimated_mean` after an arm's batches of these sizes; None if unknown.
 
-        `steps`: releases of all arms so far, for counters that go on while others are played. By
-        default the kernel is run on symbols and asked; large numbers of batches want a formula.
+        `steps`: releases of all arms so far, for counters that go on while others are played.
         """
+        for size in sizes:
+            count("sizes", size, fix="give the rounds of every batch")
+        return self.noise_after(setting, sizes, steps) if len(sizes) > 0 else None
+
+    def noise_after(
+        self, setting: Setting, sizes: Sequence[int], steps: int | None
+    ) -> MeanNoise | None:
+        """The same after one batch at least. By default the kernel is run on symbols and asked;
+        large numbers of batches want a formula."""
         from ..verification import released_noise
         from .noise_of_mean import noise_of
 
-        if self.respond is not None or not self._checked_sizes(sizes):
+        if self.respond is not None:
             return None
         return noise_of(released_noise(self, setting, list(sizes)))
 
@@ -125,13 +133,6 @@ class Release(ReleasePart[Setting]):
         from .entries import Silence
 
         return Silence(f"{self.name!r} does not say what its numbers are: define entries(setting)")
-
-    @staticmethod
-    def _checked_sizes(sizes: Sequence[int]) -> bool:
-        """Whether there was a batch at all; sizes that no batch has are refused."""
-        for size in sizes:
-            count("sizes", size, fix="give the rounds of every batch")
-        return len(sizes) > 0
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -159,10 +160,10 @@ truncated: Callable[[float, float, Generator], float] = open_slot("truncated")
 
 
 class Scale(NamedTuple):
-    """Noise scale, and how many steps a reward of 1 counts as."""
+    """Noise scale, and the fixed-point steps that make up a reward of 1."""
 
     scale: float
-    unit: int
+    resolution: int
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ class PureRelease(Release):
 
     def parameters(self, setting: Setting) -> NamedTuple:
         source = setting.source
-        return Scale(self.scale(setting.schedule, setting.horizon, source), source.unit)
+        return Scale(self.scale(setting.schedule, setting.horizon, source), source.resolution)
 
     def mechanism_budget(self, schedule: Schedule, horizon: int) -> Budget:
         return Laplace(self.scale(schedule, horizon, SIMULATED)).budget
@@ -196,14 +197,14 @@ class PureRelease(Release):
         from .entries import LAPLACE, Noise
 
         parameters = cast("Scale", self.parameters(setting))  # or the same with more fields
-        return Noise(LAPLACE, times * parameters.scale / parameters.unit, each)
+        return Noise(LAPLACE, times * parameters.scale / parameters.resolution, each)
 
 
 def laplace_parts(setting: Setting, sizes: Sequence[int], *parts: tuple[float, int]) -> MeanNoise:
     """Laplace noises on the sum of all rewards, as (scale in steps, count), seen on their mean."""
     from .noise_of_mean import MeanNoise, Part
 
-    whole = sum(sizes) * setting.source.unit
+    whole = sum(sizes) * setting.source.resolution
     return MeanNoise(tuple(Part("laplace", b / whole, n) for b, n in parts if n > 0))
 
 
@@ -212,6 +213,16 @@ def zeros(arms: int, source: Source) -> Floats:
     import numpy as np
 
     return np.zeros(arms, np.int64 if source.secure else np.float64)
+
+
+def check_gaussian(budget: Budget) -> None:
+    """Refuse a budget that Gaussian noise does not keep."""
+    if not isinstance(budget, Approximate | ZCDP | Renyi | GaussianDP):
+        raise UnsupportedBudget(
+            "budget", "be approximate, zCDP, Rényi or Gaussian for Gaussian noise", budget,
+            "give rho, or epsilon and delta, or epsilon and renyi_alpha; Laplace noise serves a "
+            "pure budget",
+        )  # fmt: skip
 
 
 def in_kind(spent: Budget, asked: Budget) -> Budget:

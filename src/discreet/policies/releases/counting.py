@@ -37,7 +37,7 @@ class TreeScale(NamedTuple):
     """Noise scale of a node, steps of a reward of 1, levels of the tree."""
 
     scale: float
-    unit: int
+    resolution: int
     levels: int
 
 
@@ -48,7 +48,7 @@ def publish_tree(
     """value = noisy prefix sum of the arm's tree / N. A batch is one leaf."""
     view.size[arm] += rounds
     prefix = tree_add(ledger, release.levels, release.scale, arm, total, rng)
-    view.value[arm] = prefix / (view.size[arm] * release.unit)
+    view.value[arm] = prefix / (view.size[arm] * release.resolution)
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,10 @@ class Tree(PureRelease):
     def parameters(self, setting: Setting) -> TreeScale:
         horizon = setting.needs_horizon(self.name)
         scale = self.scale(setting.schedule, horizon, setting.source)
-        return TreeScale(scale, setting.source.unit, self.touches(setting.schedule, horizon))
+        return TreeScale(scale, setting.source.resolution, self.touches(setting.schedule, horizon))
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """One noise for every node of the prefix sum: as many as the number of leaves has ones."""
-        if not self._checked_sizes(sizes):
-            return None
         scale = self.parameters(setting).scale
         return laplace_parts(setting, sizes, (scale, len(sizes).bit_count()))
 
@@ -114,7 +110,7 @@ def publish_hybrid(
     """value = noisy prefix sum of the arm's hybrid counter / N."""
     view.size[arm] += rounds
     prefix = hybrid_add(ledger, HYBRID_LEVELS, release.scale, arm, total, rng)
-    view.value[arm] = prefix / (view.size[arm] * release.unit)
+    view.value[arm] = prefix / (view.size[arm] * release.resolution)
 
 
 @dataclass(frozen=True)
@@ -128,12 +124,8 @@ class Hybrid(PureRelease):
     publish: ClassVar[Function] = staticmethod(publish_hybrid)
     settles: ClassVar[bool] = True
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """A noise for every power of two so far, and for every node of the tree since the last."""
-        if not self._checked_sizes(sizes):
-            return None
         leaves = len(sizes) if steps is None else self._steps(sizes, steps)
         depth = leaves.bit_length() - 1
         scale = self.scale(setting.schedule, setting.horizon, setting.source)
@@ -162,7 +154,7 @@ def publish_hybrid_idle(
     together_add(ledger, release.scale, arm, total, rng)
     for other in range(len(view.size)):
         if view.size[other] > 0:
-            view.value[other] = ledger.prefix[other] / (view.size[other] * release.unit)
+            view.value[other] = ledger.prefix[other] / (view.size[other] * release.resolution)
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from .noise_of_mean import MeanNoise
 
 
-class Unit(NamedTuple):
-    """How many steps a reward of 1 counts as."""
+class Resolution(NamedTuple):
+    """The fixed-point steps that make up a reward of 1."""
 
-    unit: int
+    resolution: int
 
 
 class Sums(NamedTuple):
@@ -34,12 +34,18 @@ class Sums(NamedTuple):
 
 
 def publish_exact(
-    release: Unit, ledger: Sums, view: View, arm: int, rounds: int, total: float, rng: Generator
+    release: Resolution,
+    ledger: Sums,
+    view: View,
+    arm: int,
+    rounds: int,
+    total: float,
+    rng: Generator,
 ) -> None:
     """value = mean of all rewards of the arm."""
     ledger.exact[arm] += total
     view.size[arm] += rounds
-    view.value[arm] = ledger.exact[arm] / (view.size[arm] * release.unit)
+    view.value[arm] = ledger.exact[arm] / (view.size[arm] * release.resolution)
 
 
 @dataclass(frozen=True)
@@ -51,19 +57,17 @@ class Exact(Release):
     bounds: ClassVar[tuple[float, float] | None] = None
     settles: ClassVar[bool] = True
 
-    def parameters(self, setting: Setting) -> Unit:
-        return Unit(setting.source.unit)
+    def parameters(self, setting: Setting) -> Resolution:
+        return Resolution(setting.source.resolution)
 
     def ledger(self, setting: Setting) -> Sums:
         return Sums(zeros(setting.arms, setting.source))
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """None at all."""
         from .noise_of_mean import MeanNoise
 
-        return MeanNoise() if self._checked_sizes(sizes) else None
+        return MeanNoise()
 
     def entries(self, setting: Setting) -> Entries | Silence:
         """Only the total matters, whatever the batches."""

@@ -6,18 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ...compiled import Function
-from ...errors import InvalidArgument, UnsupportedBudget
-from ...privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
+from ...errors import InvalidArgument
+from ...privacy.budgets import Approximate, Budget, GaussianDP
 from ...privacy.curves import lattice_delta
 from ...privacy.guarantees import Guarantee
 from ...privacy.mechanisms import Gaussian, TruncatedLaplace
 from ...privacy.source import RESOLUTION, SIMULATED
+from ..rules import epsilon_delta
 from ..schedules import Schedule
 from ..view import Setting, View
 from .base import (
     PureRelease,
     Release,
     Scale,
+    check_gaussian,
     in_kind,
     laplace_parts,
     noise,
@@ -25,7 +27,7 @@ from .base import (
     zeros,
 )
 from .entries import FRESH, GAUSSIAN, LAPLACE, NOISELESS, Entries, Noise, Silence
-from .exact import Unit
+from .exact import Resolution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,15 +42,15 @@ def publish_forget(
     release: Scale, ledger: object, view: View, arm: int, rounds: int, total: float, rng: Generator
 ) -> None:
     """value = (sum of this batch + noise) / n: mean + Lap(1/(εn)) or + N(0, b/n²)."""
-    view.value[arm] = (total + noise(release.scale, rng)) / (rounds * release.unit)
+    view.value[arm] = (total + noise(release.scale, rng)) / (rounds * release.resolution)
     view.size[arm] = rounds
 
 
 def noise_of_last(
-    release: Release, setting: Setting, sizes: Sequence[int], steps: int | None = None
+    release: Release, setting: Setting, sizes: Sequence[int], steps: int | None
 ) -> MeanNoise | None:
     """Of the last batch alone: the others are forgotten."""
-    return Release.mean_noise(release, setting, sizes[-1:])
+    return Release.noise_after(release, setting, sizes[-1:], steps)
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class ForgetLaplace(PureRelease):
 
     name: ClassVar[str] = "forget + Laplace"
     publish: ClassVar[Function] = staticmethod(publish_forget)
-    mean_noise = noise_of_last
+    noise_after = noise_of_last
 
     def entries(self, setting: Setting) -> Entries | Silence:
         """Of every batch by itself: what the rule forgets, inference may add up."""
@@ -73,7 +75,7 @@ class ForgetGaussian(Release):
     name: ClassVar[str] = "forget + Gaussian"
     publish: ClassVar[Function] = staticmethod(publish_forget)
     noise: ClassVar[str] = "gaussian"
-    mean_noise = noise_of_last
+    noise_after = noise_of_last
 
     @property
     def is_live(self) -> bool:
@@ -81,19 +83,12 @@ class ForgetGaussian(Release):
         return not isinstance(self.budget, GaussianDP)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.budget, Approximate | ZCDP | Renyi | GaussianDP):
-            raise UnsupportedBudget(
-                "budget",
-                "be approximate, zCDP, Rényi or Gaussian for Gaussian noise",
-                self.budget,
-                "give rho, or epsilon and delta, or epsilon and renyi_alpha; "
-                "Laplace noise serves a pure budget",
-            )
+        check_gaussian(self.budget)
         SIMULATED.gaussian_scale(self.budget, self.calibration)
 
     def parameters(self, setting: Setting) -> Scale:
         scale = setting.source.gaussian_scale(self.budget, self.calibration)
-        return Scale(scale, setting.source.unit)
+        return Scale(scale, setting.source.resolution)
 
     def mechanism_budget(self, schedule: Schedule, horizon: int) -> Budget:
         """The noise buys μ = 1/σ Gaussian DP; stated in the kind that was asked for.
@@ -114,15 +109,21 @@ class ForgetGaussian(Release):
 
     def noise_of_sum(self, setting: Setting) -> Noise:
         """The noise of a batch, for rewards in [0, 1]."""
-        scale, unit = self.parameters(setting)
-        return Noise(GAUSSIAN, scale / unit)
+        scale, resolution = self.parameters(setting)
+        return Noise(GAUSSIAN, scale / resolution)
 
 
 def publish_last(
-    release: Unit, ledger: object, view: View, arm: int, rounds: int, total: float, rng: Generator
+    release: Resolution,
+    ledger: object,
+    view: View,
+    arm: int,
+    rounds: int,
+    total: float,
+    rng: Generator,
 ) -> None:
     """value = mean of this batch."""
-    view.value[arm] = total / (rounds * release.unit)
+    view.value[arm] = total / (rounds * release.resolution)
     view.size[arm] = rounds
 
 
@@ -132,11 +133,11 @@ class ForgetExact(Release):
 
     name: ClassVar[str] = "forget, exact"
     publish: ClassVar[Function] = staticmethod(publish_last)
-    mean_noise = noise_of_last
+    noise_after = noise_of_last
     bounds: ClassVar[tuple[float, float] | None] = None
 
-    def parameters(self, setting: Setting) -> Unit:
-        return Unit(setting.source.unit)
+    def parameters(self, setting: Setting) -> Resolution:
+        return Resolution(setting.source.resolution)
 
     def entries(self, setting: Setting) -> Entries | Silence:
         """Of every batch by itself."""
@@ -151,7 +152,7 @@ class Truncation(NamedTuple):
 
     epsilon: float
     delta: float
-    unit: int
+    resolution: int
 
 
 def publish_truncated(
@@ -164,7 +165,7 @@ def publish_truncated(
     rng: Generator,
 ) -> None:
     """value = (sum of this batch + Z) / n, Z truncated Laplace for sensitivity 1."""
-    noisy = total / release.unit + truncated(release.epsilon, release.delta, rng)
+    noisy = total / release.resolution + truncated(release.epsilon, release.delta, rng)
     view.value[arm] = noisy / rounds
     view.size[arm] = rounds
 
@@ -177,14 +178,10 @@ class ForgetTruncated(Release):
     name: ClassVar[str] = "forget + truncated Laplace"
     publish: ClassVar[Function] = staticmethod(publish_truncated)
     secure_noise: ClassVar[bool] = False
-    mean_noise = noise_of_last
+    noise_after = noise_of_last
 
     def __post_init__(self) -> None:
-        if not isinstance(self.budget, Pure | Approximate):
-            raise UnsupportedBudget(
-                "budget", "be pure or approximate for truncated Laplace noise", self.budget,
-                "give epsilon, or epsilon and delta",
-            )  # fmt: skip
+        epsilon_delta(self.budget)
 
     def parameters(self, setting: Setting) -> Truncation:
         if setting.source.secure:
@@ -193,7 +190,7 @@ class ForgetTruncated(Release):
                 "take a policy with Laplace or Gaussian releases, such as dp-imed or adac-ucb",
             )  # fmt: skip
         noise = TruncatedLaplace.calibrated(self.budget)
-        return Truncation(noise.epsilon, noise.delta, setting.source.unit)
+        return Truncation(noise.epsilon, noise.delta, setting.source.resolution)
 
     def mechanism_budget(self, schedule: Schedule, horizon: int) -> Budget:
         return TruncatedLaplace.calibrated(self.budget).budget
@@ -222,7 +219,7 @@ def publish_filling(
     ledger.count[arm] += rounds
     if ledger.count[arm] >= max(1, 2 * view.size[arm]):
         noisy = ledger.total[arm] + noise(release.scale, rng)
-        view.value[arm] = noisy / (ledger.count[arm] * release.unit)
+        view.value[arm] = noisy / (ledger.count[arm] * release.resolution)
         view.size[arm] = ledger.count[arm]
         ledger.total[arm] = 0
         ledger.count[arm] = 0
@@ -240,12 +237,8 @@ class FillingLaplace(PureRelease):
 
         return Filling(zeros(setting.arms, setting.source), np.zeros(setting.arms, np.int64))
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """Of the last batch that was full; None before the first."""
-        if not self._checked_sizes(sizes):
-            return None
         released = filled = 0
         for size in sizes:
             filled += size

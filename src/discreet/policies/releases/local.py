@@ -27,7 +27,7 @@ class LocalScale(NamedTuple):
     """Noise scale, steps of a reward of 1, and ε."""
 
     scale: float
-    unit: int
+    resolution: int
     epsilon: float
 
 
@@ -38,17 +38,17 @@ def respond_laplace(release: LocalScale, reward: float, rng: Generator) -> float
 
 def respond_bernoulli(release: LocalScale, reward: float, rng: Generator) -> float:
     """CTB: Bernoulli((r e^ε + 1 - r) / (1 + e^ε))."""
-    return release.unit * response(reward, release.epsilon, rng)
+    return release.resolution * response(reward, release.epsilon, rng)
 
 
 def respond_squashed_laplace(release: LocalScale, reward: float, rng: Generator) -> float:
     """CTL-S: 1/(1+e^-r) + Lap(1/ε)."""
-    return squash(reward, release.unit) + noise(release.scale, rng)
+    return squash(reward, release.resolution) + noise(release.scale, rng)
 
 
 def respond_squashed_bernoulli(release: LocalScale, reward: float, rng: Generator) -> float:
     """CTB-S: CTB of 1/(1+e^-r)."""
-    return release.unit * response(squash(reward, release.unit), release.epsilon, rng)
+    return release.resolution * response(squash(reward, release.resolution), release.epsilon, rng)
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class LocalLaplace(PureRelease):
     respond: ClassVar[Function | None] = staticmethod(respond_laplace)
 
     def parameters(self, setting: Setting) -> LocalScale:
-        source = setting.source
-        return LocalScale(source.laplace_scale(self.epsilon), source.unit, float(self.epsilon))
+        source, epsilon = setting.source, float(self.epsilon)
+        return LocalScale(source.laplace_scale(epsilon), source.resolution, epsilon)
 
     def ledger(self, setting: Setting) -> Sums:
         return Sums(zeros(setting.arms, setting.source))
@@ -70,12 +70,8 @@ class LocalLaplace(PureRelease):
         """The noise has mean 0."""
         return value
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """One noise a response."""
-        if not self._checked_sizes(sizes):
-            return None
         return laplace_parts(setting, sizes, (self.parameters(setting).scale, sum(sizes)))
 
     def entries(self, setting: Setting) -> Entries | Silence:
@@ -97,14 +93,10 @@ class LocalBernoulli(LocalLaplace):
         """Bits lean towards 1/2: their mean is 1/2 + (μ - 1/2) tanh(ε/2)."""
         return 0.5 + (value - 0.5) / math.tanh(0.5 * self.epsilon)
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """A bit has a standard deviation of at most 1/2, whatever the reward."""
         from .noise_of_mean import MeanNoise, Part
 
-        if not self._checked_sizes(sizes):
-            return None
         answers = sum(sizes)
         each = 0.5 / (answers * math.tanh(0.5 * self.epsilon))
         return MeanNoise((Part("response", each, answers),))

@@ -40,7 +40,7 @@ def publish_running(
     """S += batch total + Lap(1/ε); value = S / N."""
     ledger.noisy[arm] += total + noise(release.scale, rng)
     view.size[arm] += rounds
-    view.value[arm] = ledger.noisy[arm] / (view.size[arm] * release.unit)
+    view.value[arm] = ledger.noisy[arm] / (view.size[arm] * release.resolution)
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,8 @@ class RunningLaplace(PureRelease):
     def ledger(self, setting: Setting) -> Running:
         return Running(zeros(setting.arms, setting.source))
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """One noise a batch."""
-        if not self._checked_sizes(sizes):
-            return None
         scale = self.scale(setting.schedule, setting.horizon, setting.source)
         return laplace_parts(setting, sizes, (scale, len(sizes)))
 
@@ -77,16 +73,12 @@ class RunningGaussian(ForgetGaussian):
     def ledger(self, setting: Setting) -> Running:
         return Running(zeros(setting.arms, setting.source))
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """One noise a batch."""
         from .noise_of_mean import MeanNoise, Part
 
-        if not self._checked_sizes(sizes):
-            return None
-        scale, unit = self.parameters(setting)
-        return MeanNoise((Part("gaussian", scale / (unit * sum(sizes)), len(sizes)),))
+        scale, resolution = self.parameters(setting)
+        return MeanNoise((Part("gaussian", scale / (resolution * sum(sizes)), len(sizes)),))
 
     def entries(self, setting: Setting) -> Entries | Silence:
         """Batches are the differences of running sums."""
@@ -100,7 +92,7 @@ def publish_again(
     ledger.exact[arm] += total
     view.size[arm] += rounds
     view.value[arm] = (ledger.exact[arm] + noise(release.scale, rng)) / (
-        view.size[arm] * release.unit
+        view.size[arm] * release.resolution
     )
 
 
@@ -125,12 +117,8 @@ class RememberLaplace(PureRelease):
     def ledger(self, setting: Setting) -> Sums:
         return Sums(zeros(setting.arms, setting.source))
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """The last noise alone, on the sum of all rewards."""
-        if not self._checked_sizes(sizes):
-            return None
         scale = self.scale(setting.schedule, setting.horizon, setting.source)
         return laplace_parts(setting, sizes, (scale, 1))
 
@@ -144,7 +132,7 @@ class Shrinking(NamedTuple):
     """Half the power v that noise grows with, and the steps of a reward of 1."""
 
     half_power: float
-    unit: int
+    resolution: int
 
 
 def publish_shrinking(
@@ -159,8 +147,9 @@ def publish_shrinking(
     """value = mean of all rewards + Lap(N^-(1-v/2)): Lap(N^(v/2)) on the sum."""
     ledger.exact[arm] += total
     view.size[arm] += rounds
-    scale = release.unit * float(view.size[arm]) ** release.half_power
-    view.value[arm] = (ledger.exact[arm] + noise(scale, rng)) / (view.size[arm] * release.unit)
+    scale = release.resolution * float(view.size[arm]) ** release.half_power
+    noisy = ledger.exact[arm] + noise(scale, rng)
+    view.value[arm] = noisy / (view.size[arm] * release.resolution)
 
 
 @dataclass(frozen=True)
@@ -192,18 +181,14 @@ class ShrinkingLaplace(Release):
         return self.asked
 
     def parameters(self, setting: Setting) -> Shrinking:
-        return Shrinking(0.5 * self.power, setting.source.unit)
+        return Shrinking(0.5 * self.power, setting.source.resolution)
 
     def ledger(self, setting: Setting) -> Sums:
         return Sums(zeros(setting.arms, setting.source))
 
-    def mean_noise(
-        self, setting: Setting, sizes: Sequence[int], steps: int | None = None
-    ) -> MeanNoise | None:
+    def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
         """The last noise alone, Lap(N^(v/2)) on the sum of all N rewards."""
-        if not self._checked_sizes(sizes):
-            return None
-        scale = setting.source.unit * float(sum(sizes)) ** (0.5 * self.power)
+        scale = setting.source.resolution * float(sum(sizes)) ** (0.5 * self.power)
         return laplace_parts(setting, sizes, (scale, 1))
 
     def entries(self, setting: Setting) -> Entries | Silence:

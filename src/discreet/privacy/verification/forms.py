@@ -226,11 +226,13 @@ class Tape:
         self.symbols.append(symbol)
         return Form.symbol(len(self.symbols) - 1, coefficient)
 
-    def reward(self, width: float, unit: float, mapped: float = 1.0, **where: int) -> RewardForm:
+    def reward(
+        self, width: float, resolution: float, mapped: float = 1.0, **where: int
+    ) -> RewardForm:
         """One reward, counted in steps; of infinite width if it may be of any size."""
-        inside = self.symbol(Symbol(REWARD, mapped, **where), unit)
-        form = RewardForm(self.symbol(Symbol(REWARD, width, **where), unit).coefficients)
-        form.mapped, form.width = inside, mapped * unit
+        inside = self.symbol(Symbol(REWARD, mapped, **where), resolution)
+        form = RewardForm(self.symbol(Symbol(REWARD, width, **where), resolution).coefficients)
+        form.mapped, form.width = inside, mapped * resolution
         return form
 
     def noise(self, law: str, scale: SupportsFloat, delta: float = 0.0) -> Form | float:

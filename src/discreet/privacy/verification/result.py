@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 from ..budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
-from ..curves import lattice_delta
+from ..curves import lattice_delta, least
 from ..guarantees import Definition
 from .shifts import Loss
 
@@ -225,17 +226,12 @@ def _approximate(
 
 def _lattice_epsilon(move: float, scale: float, claimed: Approximate) -> float:
     """The ε at which discrete Gaussian noise keeps the claimed δ, by the proved bound."""
+    delta = partial(lattice_delta, scale, round(move))
     low, high = 0.0, claimed.epsilon
-    while lattice_delta(scale, round(move), high) > claimed.delta:
+    while delta(high) > claimed.delta:
         low, high = high, 2.0 * high + 1e-6
         if high > 1e6:
             return math.inf
-    if high == claimed.epsilon and lattice_delta(scale, round(move), high * 0.999) > claimed.delta:
+    if high == claimed.epsilon and delta(high * 0.999) > claimed.delta:
         low = high * 0.999
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        if lattice_delta(scale, round(move), middle) > claimed.delta:
-            low = middle
-        else:
-            high = middle
-    return high
+    return least(lambda epsilon: delta(epsilon) <= claimed.delta, low, high, halvings=40)

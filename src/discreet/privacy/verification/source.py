@@ -1,6 +1,6 @@
 """A source whose noises are symbols, at the scales of the source that it stands for.
 
-Randomised responses are taken as one unit: the kernel of the source is executed on both ends of
+Randomised responses are taken as a whole: the kernel of the source is executed on both ends of
 the range of rewards, and its ε is that of the two coins it then tosses. A sigmoid, or any other
 fixed map of one reward into [0, 1], turns a reward into a reward.
 """
@@ -80,8 +80,8 @@ def response_epsilon(ends: tuple[float, float], epsilon: float) -> float:
     return max(abs(math.log(high / low)), abs(math.log1p(-high) - math.log1p(-low)))
 
 
-def _responded(reward: object, tape: Tape, unit: int, epsilon: float) -> Form:
-    """A new symbol for a random answer about one reward in [0, unit]."""
+def _responded(reward: object, tape: Tape, resolution: int, epsilon: float) -> Form:
+    """A new symbol for a random answer about one reward in [0, resolution]."""
     if not isinstance(reward, Form):
         return tape.symbol(Symbol(RESPONSE, 0.0))
     inside = np.flatnonzero(reward.coefficients)
@@ -91,13 +91,13 @@ def _responded(reward: object, tape: Tape, unit: int, epsilon: float) -> Form:
     if len(kinds) != 1 or kinds[0].rounds != 1:
         raise NotAffine("it randomises a sum of rewards, which need not lie in [0, 1]")
     width = abs(reward.coefficients[inside[0]]) * kinds[0].scale
-    if width > unit * (1.0 + 1e-12):
+    if width > resolution * (1.0 + 1e-12):
         raise NotAffine("it randomises a reward outside of [0, 1]")
     return tape.symbol(Symbol(RESPONSE, epsilon, of=int(inside[0])))
 
 
 def symbolic_response(reward: object, epsilon: float, tape: Tape) -> Form:
-    """A random bit: one unit, whose cost is that of the simulated kernel on both ends."""
+    """A random bit, whose cost is that of the simulated kernel on both ends."""
     return _responded(reward, tape, 1, response_epsilon((0.0, 1.0), epsilon))
 
 
@@ -106,32 +106,34 @@ def symbolic_secure_response(reward: object, epsilon: float, tape: Tape) -> Form
     from .. import secure
 
     # the bit that is kept or flipped is drawn from the reward beforehand, which costs nothing
-    return _responded(reward, tape, SECURE.unit, float(secure._response(float(epsilon)).map(1)))
+    proved = float(secure._response(float(epsilon)).map(1))
+    return _responded(reward, tape, SECURE.resolution, proved)
 
 
-def _squashed(reward: object, ends: tuple[float, float], unit: int) -> Form:
+def _squashed(reward: object, ends: tuple[float, float], resolution: int) -> Form:
     if not isinstance(reward, RewardForm):
         raise NotAffine("it squashes something else than one reward")
-    if not 0.0 <= ends[0] <= ends[1] <= unit:
-        raise NotAffine(f"it maps rewards to {ends}, outside of [0, {unit}]")
+    if not 0.0 <= ends[0] <= ends[1] <= resolution:
+        raise NotAffine(f"it maps rewards to {ends}, outside of [0, {resolution}]")
     return reward.mapped
 
 
-def symbolic_squash(reward: object, unit: int) -> Form:
+def symbolic_squash(reward: object, resolution: int) -> Form:
     """A fixed map of one reward into [0, 1]: again a reward."""
     squash = SIMULATED.kernels["squash"]
-    return _squashed(reward, (squash(-FARTHEST, unit), squash(FARTHEST, unit)), unit)
+    ends = squash(-FARTHEST, resolution), squash(FARTHEST, resolution)
+    return _squashed(reward, ends, resolution)
 
 
-def symbolic_secure_squash(reward: object, unit: int) -> Form:
+def symbolic_secure_squash(reward: object, resolution: int) -> Form:
     """The same in whole steps."""
     squash = SECURE.kernels["squash"]
-    far = int(FARTHEST) * unit
-    return _squashed(reward, (squash(-far, unit), squash(far, unit)), unit)
+    far = int(FARTHEST) * resolution
+    return _squashed(reward, (squash(-far, resolution), squash(far, resolution)), resolution)
 
 
 def symbolic(source: Source) -> Source:
-    """The source with symbols for noise: scales and units as they are."""
+    """The source with symbols for noise: scales and steps as they are."""
     kernels: dict[str, Callable[..., Form | float]] = {
         "laplace": symbolic_laplace,
         "gaussian": symbolic_gaussian,

@@ -95,7 +95,7 @@ def unbounded_curves(epsilons: tuple[float, ...], *, baseline: bool = True) -> d
 
 def respond_sigmoid(release: Scale, reward: float, rng: object) -> float:
     """1/(1+e^-r)."""
-    return squash(reward, release.unit)
+    return squash(reward, release.resolution)
 
 
 @dataclass(frozen=True)

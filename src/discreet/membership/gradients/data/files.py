@@ -17,6 +17,8 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ....errors import DamagedFile, InvalidArgument
 
 if TYPE_CHECKING:
@@ -129,8 +131,6 @@ def first_of(folder: Path, names: Iterable[str]) -> Path | None:
 
 def digest_of(*arrays: Array) -> str:
     """SHA-256 of arrays' bytes, one after the other."""
-    import numpy as np
-
     digest = hashlib.sha256()
     for array in arrays:
         digest.update(np.ascontiguousarray(array).data)

@@ -10,6 +10,8 @@ import struct
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ....errors import DamagedFile
 from .files import read_bytes
 
@@ -22,8 +24,6 @@ UNSIGNED_BYTES = 8
 
 def read_idx(path: Path) -> NDArray[uint8]:
     """The array in an IDX file of unsigned bytes, packed or not."""
-    import numpy as np
-
     data = read_bytes(path)
     if len(data) < 4 or data[:2] != b"\0\0" or data[2] != UNSIGNED_BYTES or not data[3]:
         raise DamagedFile(f"{path} must be an IDX file of unsigned bytes; fetch it again")

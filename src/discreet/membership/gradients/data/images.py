@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ....errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -24,6 +26,11 @@ class Images:
     """what the labels 0, 1, ... stand for"""
     source: str
 
+    def __repr__(self) -> str:
+        """One line: the arrays would fill thousands."""
+        size = " × ".join(map(str, self.pixels.shape[1:]))
+        return f"Images({self.source}: {len(self):,} of {size}, {self.classes} classes)"
+
     def __len__(self) -> int:
         return len(self.labels)
 
@@ -37,14 +44,10 @@ class Images:
 
     def scaled(self) -> NDArray[float32]:
         """The images with values in [0, 1]."""
-        import numpy as np
-
         return self.pixels.astype(np.float32) / np.float32(255.0)
 
     def features(self, pool: int = 1) -> NDArray[float32]:
         """One row of values in [0, 1] per image; `pool` averages squares of that many pixels."""
-        import numpy as np
-
         images = self.scaled()
         n, high, wide = images.shape[:3]
         if isinstance(pool, bool) or not isinstance(pool, int) or pool < 1 or high % pool:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 if TYPE_CHECKING:
     from numpy.random import Generator
 
@@ -72,8 +74,6 @@ class Factors:
 
     def dense(self, basis: Array | None = None) -> Array:
         """The gradients, one row per point; in contrasts of the classes if a basis is given."""
-        import numpy as np
-
         left = self.residuals if basis is None else self.residuals @ basis
         n, k = self.inputs.shape
         out = np.empty((n, left.shape[1], k + 1), np.result_type(left, self.inputs))
@@ -83,23 +83,17 @@ class Factors:
 
     def norms(self) -> Array:
         """|g_i| = |r_i| sqrt(|f_i|² + 1)."""
-        import numpy as np
-
         inputs = np.einsum("ij,ij->i", self.inputs, self.inputs) + 1.0
         return np.asarray(np.sqrt(np.einsum("ij,ij->i", self.residuals, self.residuals) * inputs))
 
     def along(self, direction: Array) -> Array:
         """w'g_i of every point for one vector w, without forming the gradients."""
-        import numpy as np
-
         rows = direction.reshape(self.residuals.shape[1], -1)
         seen = self.inputs @ rows[:, :-1].T + rows[:, -1]
         return np.asarray(np.einsum("ij,ij->i", self.residuals, seen))
 
     def total(self, clip: float | None = None) -> Array:
         """Σ_i g_i, each clipped to a norm if told: one matrix product."""
-        import numpy as np
-
         left = self.residuals
         if clip is not None:
             left = left * clip_factors(self.norms(), clip)[:, None]
@@ -112,15 +106,11 @@ class Factors:
 
 def clip_factors(norms: Array, clip: float) -> Array:
     """min{1, c/|g|}, and 1 where g = 0."""
-    import numpy as np
-
     return np.asarray(clip / np.maximum(norms, np.asarray(clip, norms.dtype)))
 
 
 def softmax(logits: Array) -> Array:
     """softmax over the last axis; the logits are used up."""
-    import numpy as np
-
     logits -= logits.max(axis=-1, keepdims=True)
     np.exp(logits, out=logits)
     logits /= logits.sum(axis=-1, keepdims=True)
@@ -129,8 +119,6 @@ def softmax(logits: Array) -> Array:
 
 def residuals(logits: Array, y: Array) -> Array:
     """softmax(logits) - e_y, one row per point; the logits are used up."""
-    import numpy as np
-
     p = softmax(logits)
     p[np.arange(len(y)), y] -= 1
     return p
@@ -138,8 +126,6 @@ def residuals(logits: Array, y: Array) -> Array:
 
 def losses(logits: Array, y: Array) -> Array:
     """The cross-entropy of each point."""
-    import numpy as np
-
     top = logits.max(axis=1, keepdims=True)
     total = np.log(np.exp(logits - top).sum(axis=1)) + top[:, 0]
     return np.asarray(total - logits[np.arange(len(y)), y])

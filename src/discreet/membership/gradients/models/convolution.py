@@ -15,6 +15,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from ....errors import InvalidArgument
 from .base import Factors, clip_factors, residuals
 
@@ -95,8 +97,6 @@ class ConvNet:
 
     def start(self, rng: Generator) -> Array:
         """Uniform within ±1/√(inputs of a unit), as most frameworks do."""
-        import numpy as np
-
         parts = [
             rng.uniform(-(rows**-0.5), rows**-0.5, (rows + 1) * columns)
             for rows, columns in self.kernels
@@ -116,8 +116,6 @@ class ConvNet:
 
     def logits(self, theta: Array, x: Array) -> Array:
         """One row of scores per image."""
-        import numpy as np
-
         _, rows = self.split(theta)
         found = [
             self._forward(theta, x[i : i + CHUNK]).outputs[-1].reshape(-1, self.features)
@@ -128,8 +126,6 @@ class ConvNet:
 
     def layer(self, theta: Array, x: Array, y: Array) -> Factors:
         """The gradients in the softmax layer."""
-        import numpy as np
-
         _, rows = self.split(theta)
         features = np.empty((len(x), self.features), theta.dtype)
         for i in range(0, len(x), CHUNK):
@@ -139,8 +135,6 @@ class ConvNet:
 
     def gradients(self, theta: Array, x: Array, y: Array) -> Array:
         """The gradient of each point in all parameters, one row per point."""
-        import numpy as np
-
         out = np.empty((len(x), self.size), theta.dtype)
         for i in range(0, len(x), CHUNK):
             self._fill(theta, x[i : i + CHUNK], y[i : i + CHUNK], out[i : i + CHUNK])
@@ -148,8 +142,6 @@ class ConvNet:
 
     def total(self, theta: Array, x: Array, y: Array, clip: float | None = None) -> Array:
         """The sum of the gradients; only clipping needs them one by one."""
-        import numpy as np
-
         out = np.zeros(self.size, theta.dtype)
         for i in range(0, len(x), CHUNK):
             some, labels = x[i : i + CHUNK], y[i : i + CHUNK]
@@ -163,8 +155,6 @@ class ConvNet:
 
     def input_gradient(self, theta: Array, x: Array, upstream: Array) -> Array:
         """The gradient in the images of a loss with gradient `upstream` in the layer's inputs."""
-        import numpy as np
-
         layers, _ = self.split(theta)
         done = self._forward(theta, x)
         delta = upstream.reshape(done.outputs[-1].shape) * (done.outputs[-1] > 0)
@@ -176,8 +166,6 @@ class ConvNet:
         return np.asarray(below)
 
     def _forward(self, theta: Array, x: Array) -> _Pass:
-        import numpy as np
-
         layers, _ = self.split(theta)
         patches, outputs = [], []
         for place, (weights, bias) in enumerate(layers):
@@ -212,8 +200,6 @@ class ConvNet:
 
     def _fill(self, theta: Array, x: Array, y: Array, out: Array) -> None:
         """Write the gradients of some points into the rows of `out`."""
-        import numpy as np
-
         head, deltas, done = self._backward(theta, x, y)
         at = 0
         for (rows, columns), patches, delta in zip(self.kernels, done.patches, deltas, strict=True):
@@ -227,8 +213,6 @@ class ConvNet:
         each[:, :, k] = head.residuals
 
     def _sum(self, theta: Array, x: Array, y: Array) -> Array:
-        import numpy as np
-
         head, deltas, done = self._backward(theta, x, y)
         parts = []
         for (rows, columns), patches, delta in zip(self.kernels, done.patches, deltas, strict=True):
@@ -240,8 +224,6 @@ class ConvNet:
 
     def _unfold(self, x: Array, place: int) -> Array:
         """Patches of a layer's input: (n, positions, 9c), zeros around the image."""
-        import numpy as np
-
         (high, wide), (up, across) = self.sides[place], self.sides[place + 1]
         n, c = len(x), self.kernels[place][0] // KERNEL**2
         padded = np.zeros((n, high + 2, wide + 2, c), x.dtype)
@@ -258,8 +240,6 @@ class ConvNet:
 
     def _fold(self, spread: Array, place: int, n: int) -> Array:
         """The transpose of unfolding: what patches say, added up pixel by pixel."""
-        import numpy as np
-
         (high, wide), (up, across) = self.sides[place], self.sides[place + 1]
         c = self.kernels[place][0] // KERNEL**2
         cells = spread.reshape(n, up, across, KERNEL, KERNEL, c)
@@ -277,23 +257,17 @@ def _keep_memory() -> None:
     GNU's allocator then keeps blocks up to that size instead of handing them back. A step would
     otherwise get all its arrays anew from the system, page by page, half of its time.
     """
-    import numpy as np
-
     np.empty(KEPT, np.uint8)
 
 
 def _cells(out: Array, rows: int, columns: int) -> Array:
     """The first rows · columns values of every row of `out`, as matrices to write into."""
-    import numpy as np
-
     strides = (out.strides[0], columns * out.itemsize, out.itemsize)
     return np.lib.stride_tricks.as_strided(out, (len(out), rows, columns), strides)
 
 
 def _products(patches: Array, delta: Array, out: Array) -> None:
     """P_i' Δ_i for every point, in column blocks small enough to stay in one thread."""
-    import numpy as np
-
     turned = patches.transpose(0, 2, 1)
     columns = delta.shape[2]
     blocks = -(-turned.shape[1] * turned.shape[2] * columns // SMALL)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ....errors import DiscreetError
 
 if TYPE_CHECKING:
@@ -32,8 +34,6 @@ def per_sample_gradients(loss: Loss, batch: int = 512) -> Callable[[Any, Array, 
     compiled = jax.jit(jax.vmap(one, (None, 0, 0)))
 
     def gradients(parameters: Any, x: Array, y: Array) -> Array:
-        import numpy as np
-
         if not len(x):
             return np.empty((0, ravel_pytree(parameters)[0].size), np.float32)
         found = []

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .base import Factors, residuals
 
 if TYPE_CHECKING:
@@ -36,8 +38,6 @@ class SoftmaxRegression:
 
     def start(self, rng: Generator) -> Array:
         """Uniform within ±1/√inputs, as most frameworks do."""
-        import numpy as np
-
         limit = self.inputs**-0.5
         return rng.uniform(-limit, limit, self.size).astype(np.float32)
 
