@@ -25,6 +25,7 @@ OPTIONS = {
     "live/trial.py": {"__init__"},
     "membership/gradients/audits.py": {"audit_dpsgd"},
     "membership/gradients/canaries.py": {"canife"},
+    "membership/gradients/epochs.py": {"play_epochs"},
     "membership/leakage.py": {"leakage"},
     "report/pictures.py": {"regret_picture"},
     "simulator/calendar/runs.py": {"simulate_trials", "simulate_races"},

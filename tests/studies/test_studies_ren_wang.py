@@ -371,7 +371,7 @@ def sweep_curve(gauss: float = 2.0, new: float = 1.0, worse: float = 1.0) -> Any
     ("changes", "six", "seven"),
     [
         ({}, [YES, YES, YES, YES, YES, YES], [YES, YES, YES, YES, YES, YES, YES]),
-        ({"gauss": 1.0}, [YES, NO, YES, PARTLY, YES, NO], None),
+        ({"gauss": 1.0}, [YES, NO, YES, NO, YES, NO], None),
         ({"new": 2.0}, [PARTLY, YES, PARTLY, YES, PARTLY, YES], None),
         ({"worse": 50.0}, [YES, YES, YES, YES, NO, YES], None),
     ],

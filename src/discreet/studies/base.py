@@ -50,7 +50,7 @@ class Verdict(StrEnum):
     """the statement holds in our runs: an order by two standard errors, a number within the
     tolerance that the finding states"""
     DIFFERS = "differs"
-    """the direction is as published, but not the size, or not in every setting"""
+    """the direction is as published, but not the size, or only in half of the settings or more"""
     NOT_REPRODUCED = "not reproduced"
     """our runs contradict the statement, a reversed order among them, or cannot tell"""
 

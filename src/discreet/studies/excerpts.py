@@ -3,6 +3,8 @@
 >>> from discreet.studies.excerpts import in_how_many
 >>> in_how_many([True, False])
 <Verdict.DIFFERS: 'differs'>
+>>> in_how_many([True, False, False])
+<Verdict.NOT_REPRODUCED: 'not reproduced'>
 """
 
 from __future__ import annotations
@@ -20,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def in_how_many(holds: Iterable[bool]) -> Verdict:
-    """A statement about several settings: reproduced in all, some, none of them."""
+    """A statement about several settings: reproduced in all, in at least half, in fewer of them."""
     found = list(holds)
-    return Verdict.of(all(found), any(found))
+    return Verdict.of(all(found), 2 * sum(found) >= len(found))
 
 
 def within(measure: Measure, published: float, tolerance: float) -> bool:

@@ -31,7 +31,8 @@ given in our words with the place where it is printed; numbers are means over ru
 
 - **reproduced**: it holds in our runs: an order by two standard errors, a number within the
   tolerance that is stated with it.
-- **differs**: the direction is as published, but not the size, or not in every setting.
+- **differs**: the direction is as published, but not the size, or not in every setting, though in
+  at least half of them.
 - **not reproduced**: our runs contradict it, a reversed order among them, or cannot tell.
 
 Marks beside a verdict, after a plus in the overview:
