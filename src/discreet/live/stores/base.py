@@ -14,8 +14,9 @@ first, a block could never be released.
     blocks     key -> places and outcomes; several may be open, or full and waiting, side by side
 
 A store has one owner at a time: of two, each could release the same block, and two noisy answers
-about the same people reveal more than one. It is not asked to be quick: a trial holds a lock of its
-own around every call. `discreet.testing.stores.check_store` tests all of this.
+about the same people reveal more than one. Of the objects of one process the trial sees to that:
+whoever loads a store goes on with it, and the object before refuses. It is not asked to be quick: a
+trial holds a lock of its own around every call. `discreet.testing.stores.check_store` tests it.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class Store(Protocol):
         """What is known of a unit; None for a stranger."""
 
     def create(self, state: Json, arms: int, block: str | None) -> None:
-        """A new trial, with one empty block, or with none."""
+        """A new trial, with one empty block, or with none; refused where there is one already."""
 
     def assign(self, unit: Name, member: Member, place: Place | None) -> None:
         """A unit has got an arm: `member` is what is known of it from now on. With a place it is

@@ -88,12 +88,14 @@ class FileStore(MemoryStore):
         self._write_all()
 
     def adopt(self, other: MemoryStore, settings: Json) -> None:
-        """Go on in files with what a store in memory holds. Should that fail, the other has lost
-        nothing: `close` erases what is here."""
+        """Go on in files with what a store in memory holds, and leave nothing there: of two, each
+        could release the same block. Should it fail, the other has lost nothing."""
         self._members, self._assigned = other._members.copy(), other._assigned.copy()
         blocks = {key: block.copy() for key, block in other.blocks.items()}
         self._now = {**settings, **other.state}, blocks
         self._write_all()
+        other.close()
+        other._now, other._members = ({}, {}), {}
 
     @property
     def is_whole(self) -> bool:
