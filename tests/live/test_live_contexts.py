@@ -309,3 +309,15 @@ def test_a_crash_at_any_step_loses_nothing(
         assert len(left) == 1, "outcomes of a released batch are on disk"
         crash_at += 1 if THOROUGH else 3 if name == "private-linucb" else 2
     assert crash_at > 40
+
+
+def test_a_batch_without_any_features_is_released_and_the_trial_goes_on() -> None:
+    """Noise in proportion to features that are all 0 would be none at all, which is refused."""
+    trial = linear.Trial(
+        linear.policy("blocks-ts", epsilon=1.0, first=2), 2, dimension=2, horizon=9
+    )
+    for unit in range(4):
+        trial.assign(unit, [[0.0, 0.0], [0.0, 0.0]])
+        trial.record(unit, 1.0)
+    assert trial.report()["releases"] > 0
+    assert trial.status == "collecting"

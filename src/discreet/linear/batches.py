@@ -421,8 +421,9 @@ def collect_vectors(
 def publish_vectors(
     release: VectorNoise, ledger: Vectors, view: BatchView, dimension: int, rng: Generator
 ) -> None:
-    """The sums of the batch with Laplace noise."""
-    scale = release.scale * ledger.longest[0]
+    """The sums of the batch with Laplace noise. Of features that are all 0 the sums are 0 whatever
+    the rewards: any noise hides them, but none would be refused."""
+    scale = release.scale * (ledger.longest[0] if ledger.longest[0] > 0 else 1)
     for i in range(release.blocks * release.size):
         view.noisy[i] = (ledger.vector[i] + noise(scale, rng)) / release.unit
         ledger.vector[i] = 0

@@ -94,7 +94,6 @@ class FileStore(MemoryStore):
         blocks = {key: block.copy() for key, block in other.blocks.items()}
         self._now = {**settings, **other.state}, blocks
         self._write_all()
-        other.close()
         other._now, other._members = ({}, {}), {}
 
     @property
@@ -144,8 +143,8 @@ class FileStore(MemoryStore):
             for unit, member in self._members.items()
             if unit not in counted
         ]
-        head = lines_of([{"trial": self._name}, *before])
-        disk.append(self._assignments, head + lines_of(since))
+        head = lines_of([{"trial": self._name}, *before], len(assigned))
+        disk.append(self._assignments, head + lines_of(since, len(assigned)))
         for key, block in self.blocks.items():
             disk.append(self._new_log(key, 1), secret_lines(block))
         self._write_snapshot({**self.state, "assigned": assigned}, len(head), 1, list(self.blocks))
@@ -211,7 +210,7 @@ class FileStore(MemoryStore):
                 self._folder.sync()
             if place.private:
                 self._append(self._log(member.block), secret(member.slot, place.action))
-        self._append(self._assignments, lines_of([line]))
+        self._append(self._assignments, lines_of([line], len(self._assigned)))
         super().assign(unit, member, place)
         self._unsure = False
 
@@ -270,7 +269,7 @@ class FileStore(MemoryStore):
         }  # fmt: skip
         digest = digest_of(body)
         whole = {"format": FORMAT, "version": VERSION, "digest": digest, **body}
-        room = b" " * room_for(state["protocol"]["ledger"])
+        room = b" " * room_for({**state["protocol"]["ledger"], "assigned": state["assigned"]})
         data = json.dumps(whole, indent=1).encode("ascii") + room + b"\n"
         self._check_lock()
         self._folder.sync()
