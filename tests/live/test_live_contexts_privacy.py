@@ -289,7 +289,8 @@ def test_sizes_of_files_do_not_tell_how_long_private_contexts_are(tmp_path: Path
 @pytest.mark.parametrize("arms", [2, 11])
 def test_sizes_of_files_do_not_tell_who_got_which_arm(arms: int, tmp_path: Path) -> None:
     """With private contexts it is private; so are counts of the arms, with their digits."""
-    row, found = linear.policy("private-linucb", epsilon=1.0), []
+    row = linear.policy("private-linucb", epsilon=1.0)
+    found: list[list[int]] = []
     for given in ([0] * 12, [arms - 1] * 12, [0, 1] * 6):
         folder = tmp_path / str(len(found))
         folder.mkdir()

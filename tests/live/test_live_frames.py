@@ -6,8 +6,10 @@ every line that a call passes in the package, one line a run, and its frames are
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +31,8 @@ def numbers_in(thing: Any) -> Iterator[float]:
     """All numbers that its `repr` would show."""
     if isinstance(thing, int | float):
         yield thing
+    elif isinstance(thing, bytes) and str(STEPS).encode() in thing:
+        yield STEPS
     elif isinstance(thing, list | tuple | set):
         for each in thing:
             yield from numbers_in(each)
@@ -145,3 +149,76 @@ def test_refusals_carry_no_private_features() -> None:
         with pytest.raises(discreet.errors.DiscreetError) as refusal:
             call()
         assert not carried_by(refusal.value), name
+
+
+# --- disks that fail ------------------------------------------------------------------------------
+
+
+def in_memory(path: Path) -> Trial:
+    trial = Trial(policy("adap-klucb", epsilon=1.0), 2, deadline=9.0)
+    trial.assign("x")
+    trial.record("x", SECRET)
+    return trial
+
+
+def with_trees(path: Path) -> Trial:
+    """A row that goes on needing exact sums."""
+    trial = Trial(policy("dp-ucb", epsilon=1.0), 2, horizon=50, path=path)
+    trial.assign("x")
+    trial.record("x", SECRET)
+    assert trial.report()["releases"] == 1
+    return trial
+
+
+STORING: dict[str, tuple[Callable[[Path], Trial], Callable[[Trial, Path], Any]]] = {
+    "save": (in_memory, lambda trial, path: trial.save(path)),
+    "drop": (with_trees, lambda trial, path: trial.drop(0)),
+    "stop": (with_trees, lambda trial, path: trial.stop()),
+    "finish": (with_trees, lambda trial, path: trial.finish()),
+}
+
+
+@pytest.mark.usefixtures("no_sync")
+@pytest.mark.parametrize("name", STORING)
+def test_a_full_disk_carries_neither_outcomes_nor_exact_sums(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, call = STORING[name]
+    path, write = tmp_path / "t.json", os.write
+    trial = make(path)
+
+    def full(descriptor: int, data: bytes) -> int:
+        if str(STEPS).encode() in data:
+            raise OSError(28, "No space left on device")
+        return write(descriptor, data)
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match="No space") as failure:
+        call(trial, path)
+    assert not carried_by(failure.value)
+
+
+def test_a_disk_that_fails_at_loading_carries_no_outcome(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, failures = tmp_path / "t.json", list[OSError]()
+    with in_memory(path) as trial:
+        trial.save(path)
+    sync, left = os.fsync, [0]
+
+    def failing(descriptor: int) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(5, "Input/output error")
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", failing)
+    while True:
+        left[0] = len(failures)
+        try:
+            Trial.load(path).close()
+            break
+        except OSError as failure:
+            failures.append(failure)
+    assert len(failures) > 2
+    assert not any(map(carried_by, failures))

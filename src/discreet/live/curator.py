@@ -17,8 +17,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import wraps
-from typing import TYPE_CHECKING, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, NoReturn
 from weakref import WeakValueDictionary
 
 from ..checks import Name, Unshown, check_clock, check_unit, read_clock
@@ -30,32 +29,13 @@ from .rows import row_to_dict
 from .rules import Admission, Effect, Terms
 from .setup import Plan
 from .stores import FileStore, Store
-from .stores.base import Json, bare
+from .stores.base import Json, bare, unheld
 from .stream_run import RuleFailed, StreamRun
 from .terms import CONFLICTS, stopped_by_a_board
 
 if TYPE_CHECKING:
     from .contexts import Features
     from .run import Run
-
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def unheld(call: Callable[P, T]) -> Callable[P, T]:
-    """A call that is handed an outcome, or features that may be private: whatever it raises, be it
-    a refusal or Ctrl-C, goes on without the frames that it came through, for they hold it."""
-
-    @wraps(call)
-    def clean(*arguments: P.args, **options: P.kwargs) -> T:
-        try:
-            return call(*arguments, **options)
-        except BaseException as error:
-            del arguments, options
-            raise bare(error)  # noqa: B904 - the same error
-
-    return clean
 
 
 def turn_of(lock: threading.RLock) -> AbstractContextManager[bool]:

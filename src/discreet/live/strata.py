@@ -37,7 +37,8 @@ from ..checks import Name, by_name, check_names, check_unit, share
 from ..errors import DamagedFile, InvalidArgument, TrialError, UnknownUnit
 from ..privacy.guarantees import PUBLIC_STRATUM, Guarantee
 from . import report as reports
-from .curator import turn_of, unheld
+from .curator import turn_of
+from .stores.base import unheld
 from .stores.disk import Folder, Refused
 from .trial import Trial
 

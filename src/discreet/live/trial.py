@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 from ..checks import Name, check_arms, check_is, check_unit, one_of, one_risk
 from ..errors import DamagedFile, InvalidArgument, TrialError
 from . import report as reports
-from .curator import Curator, unheld
+from .curator import Curator
 from .epochs import EpochRun
 from .rows import row_from_dict
 from .setup import Plan, plan_for
 from .stores import FileStore, MemoryStore, Store
+from .stores.base import unheld
 from .stream_run import StreamRun
 from .streams import check_shares, key_of
 from .terms import check_default, covering, missing_as, settings_in, terms_of

@@ -21,19 +21,37 @@ trial holds a lock of its own around every call. `discreet.testing.stores.check_
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from ...checks import Name
 from ..rules import Member, Place
 
 Json = dict[str, Any]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def bare(error: BaseException) -> BaseException:
     """An error without the frames and errors that it came through: they hold outcomes."""
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)
+
+
+def unheld(call: Callable[P, T]) -> Callable[P, T]:
+    """A call that has outcomes in its hands, exact sums or features that may be private: whatever
+    it raises, be it a refusal or Ctrl-C, goes on without the frames that it came through."""
+
+    @wraps(call)
+    def clean(*arguments: P.args, **options: P.kwargs) -> T:
+        try:
+            return call(*arguments, **options)
+        except BaseException as error:
+            del arguments, options
+            raise bare(error)  # noqa: B904 - the same error
+
+    return clean
 
 
 class Block:
