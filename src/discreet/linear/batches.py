@@ -352,9 +352,9 @@ class BatchMatrices(RangedRelease):
         vector = grid.gaussian_scale(self.budget, sensitivity, 1) * grid.room
         diagonal = math.sqrt(self.ratio) * vector * grid.room
         return MatrixNoise(
-            low, high, centre, *size_of(self.blocks, setting), diagonal * grid.entry,
-            diagonal * grid.room / math.sqrt(2.0) * grid.entry, vector * grid.unit, grid.entry,
-            grid.unit,
+            low, high, centre, *size_of(self.blocks, setting), grid.drawn(diagonal * grid.entry),
+            diagonal * grid.room / math.sqrt(2.0) * grid.entry, grid.drawn(vector * grid.unit),
+            grid.entry, grid.unit,
         )  # fmt: skip
 
     def ledger(self, setting: LinearSetting) -> Totals:
