@@ -116,8 +116,19 @@ def test_a_store_that_holds_a_trial_takes_no_new_one(clock: Clock) -> None:
     trial = waiting(clock, store=store)
     with pytest.raises(InvalidArgument, match="be empty for a new trial"):
         Trial(ROW, 2, store=store)
-    del trial
-    assert "x" in Trial.load(store, clock=clock)
+    assert "x" in trial
+
+
+def test_a_store_that_is_loaded_in_vain_stays_with_its_trial(
+    clock: Clock, noise: CountedNoise
+) -> None:
+    store = MemoryStore()
+    trial = waiting(clock, store=store)
+    with pytest.raises(InvalidArgument, match="policy must"):
+        Trial.load(store, policy=discreet.policy("dp-imed", epsilon=1.0), clock=clock)
+    clock.now += 5.0
+    (arm,) = (row for row in trial.report()["arms"] or () if row["releases"])
+    assert arm["mean"] == pytest.approx(1.0 + noise.drawn[0] / 2**20)
 
 
 # --- strata ---------------------------------------------------------------------------------------

@@ -83,8 +83,8 @@ class Curator:
         """files that are to take the place of the store"""
         self._fixed = self._settings()
         self._store = store
-        self._own(store)
         store.create(self._document(self._run), len(self._arms), self._run.FIRST)
+        self._own(store)
 
     # --- the two calls of every day ---------------------------------------------------------------
 

@@ -357,7 +357,8 @@ class Trial(Curator):
         try:
             return cls._revived(store, policy, clock or time.time)
         except BaseException:
-            store.close()
+            if store is not path:  # one that was handed in may be another trial's, which goes on
+                store.close()
             raise
 
     @classmethod
