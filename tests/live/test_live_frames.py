@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from live_cases import Clock, CountedNoise, batch_trial
 from test_live_interruptions import PACKAGE, Injector, Interrupt
@@ -149,6 +151,16 @@ def test_refusals_carry_no_private_features() -> None:
         with pytest.raises(discreet.errors.DiscreetError) as refusal:
             call()
         assert not carried_by(refusal.value), name
+
+
+def test_arguments_that_were_swapped_do_not_show_the_outcome() -> None:
+    trial = recorded()
+    swapped: tuple[Any, ...] = (SECRET, np.float32(SECRET), Fraction(SECRET), True)
+    for outcome in swapped:
+        with pytest.raises(discreet.errors.InvalidArgument, match="not shown") as refusal:
+            trial.record(outcome, "x")
+        assert "0.12" not in str(refusal.value)
+        assert "True" not in str(refusal.value)
 
 
 # --- disks that fail ------------------------------------------------------------------------------
