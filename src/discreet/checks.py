@@ -331,9 +331,12 @@ def check_unit(unit: object) -> Name:
     if kind is str or (kind is int and -LONGEST < unit < LONGEST):  # type: ignore[operator]
         return unit  # type: ignore[return-value]
     if kind is bool or not isinstance(unit, Integral) or abs(int(unit)) >= LONGEST:
+        # record(outcome, unit), the wrong way round, must not show the outcome
+        swapped = isinstance(unit, Real) and (kind is bool or not isinstance(unit, Integral))
         raise InvalidArgument(
-            "unit", "be a string or a whole number", unit, 'use an identifier such as "patient-17"'
-        )
+            "unit", "be a string or a whole number", Unshown(kind.__name__) if swapped else unit,
+            'use an identifier such as "patient-17"',
+        )  # fmt: skip
     return int(unit)
 
 

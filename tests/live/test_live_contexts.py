@@ -309,3 +309,27 @@ def test_a_crash_at_any_step_loses_nothing(
         assert len(left) == 1, "outcomes of a released batch are on disk"
         crash_at += 1 if THOROUGH else 3 if name == "private-linucb" else 2
     assert crash_at > 40
+
+
+def test_a_batch_without_any_features_is_released_and_the_trial_goes_on() -> None:
+    """Noise in proportion to features that are all 0 would be none at all, which is refused."""
+    trial = linear.Trial(
+        linear.policy("blocks-ts", epsilon=1.0, first=2), 2, dimension=2, horizon=9
+    )
+    for unit in range(4):
+        trial.assign(unit, [[0.0, 0.0], [0.0, 0.0]])
+        trial.record(unit, 1.0)
+    assert trial.report()["releases"] > 0
+    assert trial.status == "collecting"
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("jdp-ts", {"rho": 0.5, "low": 0.0, "high": 1e-5}), ("jdp-linucb", {"rho": 3e-7})],
+)
+def test_noise_that_cannot_be_drawn_is_refused_before_anybody_comes(
+    name: str, options: dict[str, Any]
+) -> None:
+    """In whole steps of rewards that small, or at that budget, it is beyond what can be drawn."""
+    with pytest.raises(InvalidArgument, match="scale must be at most"):
+        linear.Trial(linear.policy(name, **options), 2, dimension=2, horizon=64)

@@ -29,6 +29,7 @@ from discreet.linear.trees import (
 )
 from discreet.linear.view import Setting
 from discreet.live.contexts import secure_kernels
+from discreet.live.rules import Member
 from discreet.privacy import ZCDP, Approximate, Renyi, secure
 from discreet.privacy import noise as simulated_noise
 from discreet.privacy.source import RESOLUTION
@@ -260,3 +261,42 @@ def test_errors_do_not_show_private_contexts() -> None:
             assert str(MARK) not in str(refusal.value)
             assert "not shown" in str(refusal.value)
         assert trial.rounds == 0
+
+
+def sizes_after(folder: Path, features: list[float], arms: int = 2, **options: Any) -> list[int]:
+    """The sizes of all files once somebody with these features has a place."""
+    folder.mkdir()
+    row = linear.policy("private-linucb", epsilon=1.0)
+    with linear.Trial(
+        row, arms, dimension=3, horizon=64, path=folder / "t.json", **options
+    ) as trial:
+        trial.assign("x", [features] * arms)
+    return [path.stat().st_size for path in sorted(folder.iterdir())]
+
+
+@pytest.mark.usefixtures("no_sync")
+def test_sizes_of_files_do_not_tell_how_long_private_contexts_are(tmp_path: Path) -> None:
+    found = [
+        sizes_after(tmp_path / str(length), [length, 0.0, -length], longest=2e9, batch=4)
+        for length in (0.0, 1e-3, 7.0, 99.0, 1e9)
+    ]
+    assert all(sizes == found[0] for sizes in found)
+    with pytest.raises(InvalidArgument, match="longest must"):
+        trial_of("private-linucb", longest=1e16)
+
+
+@pytest.mark.usefixtures("no_sync")
+@pytest.mark.parametrize("arms", [2, 11])
+def test_sizes_of_files_do_not_tell_who_got_which_arm(arms: int, tmp_path: Path) -> None:
+    """With private contexts it is private; so are counts of the arms, with their digits."""
+    row = linear.policy("private-linucb", epsilon=1.0)
+    found: list[list[int]] = []
+    for given in ([0] * 12, [arms - 1] * 12, [0, 1] * 6):
+        folder = tmp_path / str(len(found))
+        folder.mkdir()
+        with linear.Trial(row, arms, dimension=1, horizon=64, path=folder / "t.json") as trial:
+            for unit, arm in enumerate(given):  # who has no place changes nothing that is public
+                trial._store.assign(f"visitor {unit:02}", Member(arm), None)
+            trial._store.release(None, dict(trial._store.state), None)
+        found.append([path.stat().st_size for path in sorted(folder.iterdir())])
+    assert found[0] == found[1] == found[2]

@@ -161,9 +161,10 @@ def test_levels_are_whole_numbers(levels: Any) -> None:
 
 def test_an_outcome_is_never_shown() -> None:
     batch = SecureBatch(Pure(1.0), members=10)
-    for wrong in (1.5, -0.25, math.nan):
+    wrong: tuple[Any, ...] = (1.5, -0.25, math.nan, "0.25", b"1.5")
+    for outcome in wrong:
         with pytest.raises(DiscreetError) as error:
-            batch.share(wrong)
+            batch.share(outcome)
         assert "1.5" not in str(error.value)
         assert "0.25" not in str(error.value)
 

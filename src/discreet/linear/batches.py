@@ -343,8 +343,8 @@ class BatchMatrices(RangedRelease):
         vector = grid.gaussian_scale(self.budget, sensitivity, 1) * grid.room
         diagonal = math.sqrt(self.ratio) * vector * grid.room
         return MatrixNoise(
-            low, high, centre, *size_of(self.blocks, setting), diagonal * grid.entry,
-            diagonal * grid.room / math.sqrt(2.0) * grid.entry, vector * grid.resolution,
+            low, high, centre, *size_of(self.blocks, setting), grid.drawn(diagonal * grid.entry),
+            diagonal * grid.room / math.sqrt(2.0) * grid.entry, grid.drawn(vector * grid.resolution),
             grid.entry, grid.resolution,
         )  # fmt: skip
 
@@ -412,8 +412,9 @@ def collect_vectors(
 def publish_vectors(
     release: VectorNoise, ledger: Vectors, view: BatchView, dimension: int, rng: Generator
 ) -> None:
-    """The sums of the batch with Laplace noise."""
-    scale = release.scale * ledger.longest[0]
+    """The sums of the batch with Laplace noise. Of features that are all 0 the sums are 0 whatever
+    the rewards: any noise hides them, but none would be refused."""
+    scale = release.scale * (ledger.longest[0] if ledger.longest[0] > 0 else 1)
     for i in range(release.blocks * release.size):
         view.noisy[i] = (ledger.vector[i] + noise(scale, rng)) / release.resolution
         ledger.vector[i] = 0

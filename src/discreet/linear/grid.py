@@ -130,6 +130,15 @@ class Grid:
         whole = math.ceil(math.sqrt(levels) * moved * ENTRY * ROOM)
         return secure.vector_gaussian_scale(budget, whole) / ENTRY
 
+    def drawn(self, scale: float) -> float:
+        """A scale, in steps; if live noise cannot be drawn with it, that is said when a trial is
+        planned, and not at its first release."""
+        if self.source.secure:
+            from ..privacy import secure
+
+            secure.check_scale(scale)
+        return scale
+
 
 FLOATS = Grid(source=SIMULATED)
 """The steps of simulations."""

@@ -269,7 +269,7 @@ class GaussianTrees(TreeRelease):
 
     def parameters(self, setting: LinearSetting) -> TreeNoise:
         sigma = self.scale(setting) * setting.grid.entry
-        diagonal = math.sqrt(2.0) * sigma * setting.grid.room
+        diagonal = setting.grid.drawn(math.sqrt(2.0) * sigma * setting.grid.room)
         return TreeNoise(tree_levels(setting.horizon), diagonal, sigma, sigma, setting.grid.entry)
 
     def guarantee(self, dimension: int | None = None) -> Guarantee:

@@ -16,8 +16,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, NoReturn
+from weakref import WeakValueDictionary
 
 from ..checks import Name, Unshown, check_clock, check_unit, read_clock
 from ..errors import ConflictingOutcome, InvalidArgument, TrialError, UnknownUnit
@@ -28,13 +29,33 @@ from .rows import row_to_dict
 from .rules import Admission, Effect, Terms
 from .setup import Plan
 from .stores import FileStore, Store
-from .stores.base import Json, bare
+from .stores.base import Json, bare, unheld
 from .stream_run import RuleFailed, StreamRun
 from .terms import CONFLICTS, stopped_by_a_board
 
 if TYPE_CHECKING:
     from .contexts import Features
     from .run import Run
+
+
+def turn_of(lock: threading.RLock) -> AbstractContextManager[bool]:
+    """The lock, unless this thread holds it already: a call from within a call, by a signal
+    handler, a clock or a store, would find the trial between two steps."""
+    if is_inside(lock):
+        raise TrialError(
+            "the trial is in the middle of another call, from which this one comes; call it "
+            "when that one has returned, for example by a flag that a signal handler sets"
+        )
+    return lock
+
+
+def is_inside(lock: threading.RLock) -> bool:
+    """Whether this thread holds a lock; as `threading.Condition` asks."""
+    return bool(lock._is_owned())  # type: ignore[attr-defined]
+
+
+_owners: WeakValueDictionary[int, Curator] = WeakValueDictionary()
+"""Who goes on with a store, by its `id`: of two, each could release the same block."""
 
 
 class Curator:
@@ -63,9 +84,11 @@ class Curator:
         self._fixed = self._settings()
         self._store = store
         store.create(self._document(self._run), len(self._arms), self._run.FIRST)
+        self._own(store)
 
     # --- the two calls of every day ---------------------------------------------------------------
 
+    @unheld
     def assign(self, unit: Name, actions: Features = None) -> Name:
         """The arm of a unit; asking again gives the same one.
 
@@ -82,20 +105,14 @@ class Curator:
             if admission is Admission.OVER or not run.begun or run.answer is not None:
                 self._refuse_newcomers()
             context = self._plan.context(actions)
-            del actions
             try:
                 seat = run.seated(unit, member, context, blocks, self._terms, now)
             except RuleFailed as failure:
                 self._failure = str(failure)
                 self._refuse_newcomers()
-            del context
             self._failure = ""
             self._stale = True  # until the store and the run agree again
-            try:
-                self._store.assign(unit, seat.member, seat.place)
-            except BaseException as error:
-                del seat  # the features in it may be private
-                raise bare(error)  # noqa: B904 - the same error
+            self._store.assign(unit, seat.member, seat.place)
             self._run = seat.run
             if self._run.gives_up(seat.place):
                 self._abandon(seat.member.block)
@@ -103,6 +120,7 @@ class Curator:
                 self._stale = False
             return self._arms[seat.member.arm]
 
+    @unheld
     def record(self, unit: Name, outcome: float) -> None:
         """The outcome of a unit.
 
@@ -113,44 +131,30 @@ class Curator:
         it was randomised at once and cannot be compared.
         """
         with self._turn():
-            try:
-                now = self._settle() if self._terms.deadline is None else self._ready()
-                unit = check_unit(unit)
-                member = self._store.member(unit)
-                value = self._plan.steps(outcome)
-            except BaseException:
-                del outcome  # an error must not carry it, in no frame of ours
-                raise
+            now = self._settle() if self._terms.deadline is None else self._ready()
+            unit = check_unit(unit)
+            member = self._store.member(unit)
             if member is None:
-                del value, outcome
                 raise UnknownUnit(
                     f"unit must have been assigned before an outcome is recorded, got {unit!r}; "
                     "call assign(unit) first, and note that 1 and '1' are different participants"
                 )
+            value = self._plan.steps(outcome)
             if value is None:
-                kind = type(outcome).__name__
-                del outcome
-                self._refuse_outcome(kind)
-            del outcome
+                self._refuse_outcome(type(outcome).__name__)
             effect = self._run.accept(member, value, self._store.blocks, self._terms, now)
+            if effect is Effect.CONFLICT:
+                raise ConflictingOutcome(
+                    "outcome must stay the same once it is recorded, got another one for unit "
+                    f"{unit!r} (neither is shown: outcomes are private); the first one stands"
+                )
             if effect is not Effect.KEPT:
-                del value
-                if effect is Effect.CONFLICT:
-                    raise ConflictingOutcome(
-                        "outcome must stay the same once it is recorded, got another one for unit "
-                        f"{unit!r} (neither is shown: outcomes are private); the first one stands"
-                    )
                 return
-            try:
-                if self._terms.local:
-                    self._drawing = member.block, member.slot
-                    value = self._run.respond(value)
-                self._store.record(member.block, member.slot, value)
-                self._drawing = None
-            except BaseException as error:
-                del value
-                raise bare(error)  # noqa: B904 - the same error
-            del value
+            if self._terms.local:
+                self._drawing = member.block, member.slot
+                value = self._run.respond(value)
+            self._store.record(member.block, member.slot, value)
+            self._drawing = None
             if self._terms.deadline is None:
                 self._settle()
 
@@ -165,20 +169,26 @@ class Curator:
     # --- a release: draw, store, erase, and only then think ---------------------------------------
 
     def _turn(self) -> AbstractContextManager[bool]:
-        """The lock. Other threads wait for their turn; a call from within a call, by a signal
-        handler, a clock or a store, is refused: it would find the trial between two steps, and
+        """The lock. Other threads wait for their turn; a call from within a call is refused: it
         could have a block drawn that is being drawn."""
-        if self._is_inside:
-            raise TrialError(
-                "the trial is in the middle of another call, from which this one comes; call it "
-                "when that one has returned, for example by a flag that a signal handler sets"
-            )
-        return self._lock
+        return turn_of(self._lock)
 
     @property
     def _is_inside(self) -> bool:
-        """Whether this thread is in a call already; as `threading.Condition` asks."""
-        return bool(self._lock._is_owned())  # type: ignore[attr-defined]
+        """Whether this thread is in a call already."""
+        return is_inside(self._lock)
+
+    def _own(self, store: Store) -> None:
+        """Take a store over, in between two calls of whoever had it."""
+        other = _owners.get(id(store))
+        with nullcontext() if other is None else other._turn():
+            _owners[id(store)] = self
+            if store is not self._store and self._is_owner:
+                del _owners[id(self._store)]  # another object may get that number
+
+    @property
+    def _is_owner(self) -> bool:
+        return _owners.get(id(self._store)) is self
 
     def _ready(self) -> float:
         """Stand where the store is; the time, which never goes back."""
@@ -315,6 +325,11 @@ class Curator:
             raise TrialError(
                 f"the trial was interrupted when it had been saved in {self._saving.place}; close "
                 "this object and load that one: of two copies each could release the same block"
+            )
+        if not self._is_owner:
+            raise TrialError(
+                "another object goes on with the store of this trial, and of two each could "
+                "release the same block; use the one that Trial.load(store) gave"
             )
         self._store.ready()
         if self._drawing is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..checks import Name, check_horizon, check_range, count, number_of, positive
+from ..checks import Name, check_horizon, check_range, count, number, number_of
 from ..errors import InvalidArgument, UnsupportedBudget
 from ..identify import Identifier
 from ..identify.trials import row_for_goal
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from .randomness import Draws, Randomness
     from .run import Context
     from .stores.base import Json
+
+
+LONGEST_ACTION = 1e15
+"""So that features in whole steps all fit into the same room in a file (`stores.format.ROOM`)."""
 
 
 class Sources(NamedTuple):
@@ -273,9 +277,10 @@ def context_plan(
         raise InvalidArgument(
             "horizon", "be given for a trial with contexts", None, "use for example 10_000"
         )
-    length = positive(
-        "longest", 1.0 if longest is None else longest, "give a bound on the actions' length"
-    )
+    length = number(
+        "longest", 1.0 if longest is None else longest, low=0.0, high=LONGEST_ACTION, strict=True,
+        fix="give a bound on the actions' length",
+    )  # fmt: skip
     members = 1 if batch is None else count("batch", batch, fix="give the members per release")
     if members > 1 and not release.each_alone:
         raise InvalidArgument(

@@ -37,6 +37,8 @@ from ..checks import Name, by_name, check_names, check_unit, share
 from ..errors import DamagedFile, InvalidArgument, TrialError, UnknownUnit
 from ..privacy.guarantees import PUBLIC_STRATUM, Guarantee
 from . import report as reports
+from .curator import turn_of
+from .stores.base import unheld
 from .stores.disk import Folder, Refused
 from .trial import Trial
 
@@ -106,9 +108,10 @@ class Strata:
 
     # --- the two calls of every day ---------------------------------------------------------------
 
+    @unheld
     def assign(self, unit: Name, stratum: Name, actions: Features = None) -> Name:
         """The arm of a unit of a stratum; asking again gives the same one."""
-        with self._lock:
+        with turn_of(self._lock):
             chosen = self._trial(stratum)
             unit = check_unit(unit)
             home = self._home(unit)
@@ -119,35 +122,28 @@ class Strata:
                 )  # fmt: skip
             return chosen.assign(unit, actions)
 
+    @unheld
     def record(self, unit: Name, outcome: float) -> None:
         """The outcome of a unit, in the stratum that it was assigned in: see `Trial.record`."""
-        with self._lock:
-            try:
-                unit = check_unit(unit)
-                home = self._home(unit)
-            except BaseException:
-                del outcome  # an error must not carry it
-                raise
+        with turn_of(self._lock):
+            unit = check_unit(unit)
+            home = self._home(unit)
             if home is None:
-                del outcome
                 raise UnknownUnit(
                     f"unit must have been assigned before an outcome is recorded, got {unit!r}; "
                     "call assign(unit, stratum) first"
                 )
-            try:
-                self._trials[home].record(unit, outcome)
-            finally:
-                del outcome
+            self._trials[home].record(unit, outcome)
 
     def settle(self) -> bool:
         """Release what is due in every stratum; whether there was anything."""
-        with self._lock:
+        with turn_of(self._lock):
             found = [trial.settle() for trial in self._trials.values()]
             return any(found)
 
     def stratum_of(self, unit: Name) -> Name | None:
         """The stratum that a unit was assigned in; None for a stranger."""
-        with self._lock:
+        with turn_of(self._lock):
             return self._home(check_unit(unit))
 
     def _home(self, unit: Name) -> Name | None:
@@ -157,7 +153,7 @@ class Strata:
 
     def drop(self, arm: Name, stratum: Name | None = None) -> None:
         """No more places for an arm: see `Trial.drop`. In all strata, or in none if one refuses."""
-        self._each(stratum, lambda trial: trial._without(arm))
+        self._each(stratum, lambda trial: trial._check_drop(arm))
         self._each(stratum, lambda trial: trial.drop(arm))
 
     def stop(self, by: str = "releases", stratum: Name | None = None) -> None:
@@ -169,7 +165,7 @@ class Strata:
         self._each(stratum, lambda trial: trial.finish(discard))
 
     def _each(self, stratum: Name | None, act: Callable[[Trial], object]) -> None:
-        with self._lock:
+        with turn_of(self._lock):
             chosen = self._trials.values() if stratum is None else [self._trial(stratum)]
             for trial in chosen:
                 act(trial)
@@ -216,7 +212,7 @@ class Strata:
 
     def report(self) -> Report:
         """A report for every stratum, ready for JSON; intervals hold for all strata together."""
-        with self._lock:
+        with turn_of(self._lock):
             status = self.status
             each: list[Report] = [
                 {"stratum": name, **self._leveled(trial.report())}
@@ -264,7 +260,7 @@ class Strata:
     def _inferred(
         self, infer: Callable[[Record | EpochRecord], Intervals], epochs: bool = False
     ) -> dict[Name, Intervals | None]:
-        with self._lock:
+        with turn_of(self._lock):
             records: dict[Name, Record | EpochRecord | None] = {
                 name: (trial.public_epochs() if epochs else None) or trial.public_record()
                 for name, trial in self._trials.items()

@@ -26,6 +26,7 @@ from .epochs import EpochRun
 from .rows import row_from_dict
 from .setup import Plan, plan_for
 from .stores import FileStore, MemoryStore, Store
+from .stores.base import unheld
 from .stream_run import StreamRun
 from .streams import check_shares, key_of
 from .terms import check_default, covering, missing_as, settings_in, terms_of
@@ -154,6 +155,11 @@ class Trial(Curator):
             if run is not None:
                 self._change(run)
 
+    def _check_drop(self, arm: Name) -> None:
+        """Refuse what `drop` would refuse, and change nothing."""
+        with self._turn():
+            self._without(arm)
+
     def _without(self, arm: Name) -> StreamRun | None:
         """The run with an arm dropped; None if it was before."""
         run = self._changing("drop")
@@ -280,6 +286,7 @@ class Trial(Curator):
                 return None
             return self._run.public_epochs(self._arms, shown.outcome_range)
 
+    @unheld
     def estimates(self, actions: Features) -> list[Estimate]:
         """For features as `assign` takes them: the estimated mean outcome of every arm, and how far
         the truth may be from it if the policy's assumptions hold. Made of releases alone."""
@@ -327,6 +334,7 @@ class Trial(Curator):
                 )
             self._saving = store  # noted first: one of the two goes on, whatever interrupts this
             store.adopt(self._store, self._fixed)
+            self._own(store)
             self._store, self._saving = store, None
 
     @classmethod
@@ -349,7 +357,8 @@ class Trial(Curator):
         try:
             return cls._revived(store, policy, clock or time.time)
         except BaseException:
-            store.close()
+            if store is not path:  # one that was handed in may be another trial's, which goes on
+                store.close()
             raise
 
     @classmethod
@@ -360,6 +369,7 @@ class Trial(Curator):
         damage = ""
         try:
             trial = cls(row, store.state["arms"], **settings_in(store.state, row), clock=clock)
+            trial._own(store)
             trial._store, trial._fixed = store, trial._settings()
             for unit in {place.unit for block in store.blocks.values() for place in block.places}:
                 check_unit(unit)
@@ -376,7 +386,8 @@ class Trial(Curator):
         was not, the outcomes are erased."""
         with self._lock:  # also from within a call: a signal handler may end the process
             self._closed = True
-            self._store.close()
+            if self._is_owner:
+                self._store.close()
             if self._saving is not None:
                 self._saving.close()
 

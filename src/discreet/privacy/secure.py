@@ -55,13 +55,13 @@ class Measurement(Protocol):
 def laplace(scale: float, rng: None = None) -> int:
     """Discrete Laplace noise, P[k] proportional to exp(-|k|/b)."""
     _no_generator(rng)
-    return padded("laplace", _measurement("laplace", _scale(scale)), 0)
+    return padded("laplace", _measurement("laplace", check_scale(scale)), 0)
 
 
 def gaussian(scale: float, rng: None = None) -> int:
     """Discrete Gaussian noise, P[k] proportional to exp(-k²/(2σ²))."""
     _no_generator(rng)
-    return padded("gaussian", _measurement("gaussian", _scale(scale)), 0)
+    return padded("gaussian", _measurement("gaussian", check_scale(scale)), 0)
 
 
 def randomised_response(steps: int, resolution: int, epsilon: float) -> int:
@@ -205,7 +205,7 @@ def _raised(kind: str, scale: float, sensitivity: int, keeps: Callable[[float], 
     """`scale`, or the next greater one at which OpenDP's map keeps the budget."""
     step = math.ulp(scale)
     while True:
-        spent = float(_measurement(kind, _scale(scale)).map(sensitivity))
+        spent = float(_measurement(kind, check_scale(scale)).map(sensitivity))
         if keeps(spent):
             return scale
         scale += step
@@ -257,7 +257,8 @@ def _no_generator(rng: object) -> None:
         )
 
 
-def _scale(scale: float) -> float:
+def check_scale(scale: float) -> float:
+    """A scale that noise can be drawn with."""
     clean = number("scale", scale, zero=False, infinite=False, fix="use laplace_scale(...)")
     if clean > LARGEST_SCALE:
         raise InvalidArgument(

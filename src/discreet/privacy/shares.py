@@ -36,7 +36,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..checks import count, number, probability, share
+from ..checks import Unshown, count, number_of, probability, share
 from ..errors import InvalidArgument
 from .budgets import Budget, Pure, Renyi
 
@@ -88,10 +88,12 @@ class SecureBatch:
 
     def share(self, outcome: float) -> int:
         """What a participant's own device sends: it alone sees the outcome."""
-        value = number("outcome", outcome, fix="record a number in [0, 1]")
-        if not 0.0 <= value <= 1.0:
+        value = number_of(outcome)
+        if value is None or not 0.0 <= value <= 1.0:
+            kind = type(outcome).__name__
+            del outcome, value  # an error must not carry it
             raise InvalidArgument(
-                "outcome", "lie in [0, 1]", "an outcome outside of it", "scale it beforehand"
+                "outcome", "be a number in [0, 1]", Unshown(kind), "scale it beforehand"
             )
         exact = Fraction(value) * self.levels
         whole = exact.numerator // exact.denominator

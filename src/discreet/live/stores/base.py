@@ -14,25 +14,44 @@ first, a block could never be released.
     blocks     key -> places and outcomes; several may be open, or full and waiting, side by side
 
 A store has one owner at a time: of two, each could release the same block, and two noisy answers
-about the same people reveal more than one. It is not asked to be quick: a trial holds a lock of its
-own around every call. `discreet.testing.stores.check_store` tests all of this.
+about the same people reveal more than one. Of the objects of one process the trial sees to that:
+whoever loads a store goes on with it, and the object before refuses. It is not asked to be quick: a
+trial holds a lock of its own around every call. `discreet.testing.stores.check_store` tests it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from ...checks import Name
 from ..rules import Member, Place
 
 Json = dict[str, Any]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def bare(error: BaseException) -> BaseException:
     """An error without the frames and errors that it came through: they hold outcomes."""
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)
+
+
+def unheld(call: Callable[P, T]) -> Callable[P, T]:
+    """A call that has outcomes in its hands, exact sums or features that may be private: whatever
+    it raises, be it a refusal or Ctrl-C, goes on without the frames that it came through."""
+
+    @wraps(call)
+    def clean(*arguments: P.args, **options: P.kwargs) -> T:
+        try:
+            return call(*arguments, **options)
+        except BaseException as error:
+            del arguments, options
+            raise bare(error)  # noqa: B904 - the same error
+
+    return clean
 
 
 class Block:
@@ -85,7 +104,7 @@ class Store(Protocol):
         """What is known of a unit; None for a stranger."""
 
     def create(self, state: Json, arms: int, block: str | None) -> None:
-        """A new trial, with one empty block, or with none."""
+        """A new trial, with one empty block, or with none; refused where there is one already."""
 
     def assign(self, unit: Name, member: Member, place: Place | None) -> None:
         """A unit has got an arm: `member` is what is known of it from now on. With a place it is

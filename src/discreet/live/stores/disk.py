@@ -136,3 +136,10 @@ def shorten(descriptor: int, length: int) -> None:
 def sync(descriptor: int) -> None:
     """Make sure of what somebody else may have left in memory only."""
     os.fsync(descriptor)
+
+
+def closed(descriptor: int) -> int:
+    """Close a descriptor, if it is one; what to remember in its place."""
+    if descriptor >= 0:
+        os.close(descriptor)
+    return -1

@@ -28,7 +28,7 @@ from ...checks import Name
 from ...errors import AlreadyOpen, DamagedFile, DiscreetError, InvalidArgument, TrialError
 from ..rules import Action, Member, Place
 from . import disk
-from .base import Block, Json, bare
+from .base import Block, Json, unheld
 from .format import (
     FORMAT,
     VERSION,
@@ -87,13 +87,15 @@ class FileStore(MemoryStore):
         super().create(state, arms, block)
         self._write_all()
 
+    @unheld
     def adopt(self, other: MemoryStore, settings: Json) -> None:
-        """Go on in files with what a store in memory holds. Should that fail, the other has lost
-        nothing: `close` erases what is here."""
+        """Go on in files with what a store in memory holds, and leave nothing there: of two, each
+        could release the same block. Should it fail, the other has lost nothing."""
         self._members, self._assigned = other._members.copy(), other._assigned.copy()
         blocks = {key: block.copy() for key, block in other.blocks.items()}
         self._now = {**settings, **other.state}, blocks
         self._write_all()
+        other._now, other._members = ({}, {}), {}
 
     @property
     def is_whole(self) -> bool:
@@ -142,8 +144,8 @@ class FileStore(MemoryStore):
             for unit, member in self._members.items()
             if unit not in counted
         ]
-        head = lines_of([{"trial": self._name}, *before])
-        disk.append(self._assignments, head + lines_of(since))
+        head = lines_of([{"trial": self._name}, *before], len(assigned))
+        disk.append(self._assignments, head + lines_of(since, len(assigned)))
         for key, block in self.blocks.items():
             disk.append(self._new_log(key, 1), secret_lines(block))
         self._write_snapshot({**self.state, "assigned": assigned}, len(head), 1, list(self.blocks))
@@ -162,7 +164,7 @@ class FileStore(MemoryStore):
         old = [name for name in self._folder.names() if name.startswith(start)]
         fresh = disk.temporary(self.path.name)
         self._folder.remove([*old, *([fresh] if self._folder.has(fresh) else []), log])
-        self._assignments = _closed(self._assignments)
+        self._assignments = disk.closed(self._assignments)
 
     def _lines(self, key: str, block: Block) -> list[Line]:
         return [
@@ -190,12 +192,13 @@ class FileStore(MemoryStore):
 
     def _hold(self, key: str, log: int) -> int:
         while len(self._logs) >= OPEN_AT_ONCE:
-            _closed(self._logs.pop(next(iter(self._logs))))
+            disk.closed(self._logs.pop(next(iter(self._logs))))
         self._logs[key] = log
         return log
 
     # --- every day --------------------------------------------------------------------------------
 
+    @unheld
     def assign(self, unit: Name, member: Member, place: Place | None) -> None:
         self._unsure = True
         if place is None:
@@ -209,16 +212,18 @@ class FileStore(MemoryStore):
                 self._folder.sync()
             if place.private:
                 self._append(self._log(member.block), secret(member.slot, place.action))
-        self._append(self._assignments, lines_of([line]))
+        self._append(self._assignments, lines_of([line], len(self._assigned)))
         super().assign(unit, member, place)
         self._unsure = False
 
+    @unheld
     def record(self, block: str, slot: int, value: int) -> None:
         self._unsure = True
         self._append(self._log(block), secret(slot, value))
         super().record(block, slot, value)
         self._unsure = False
 
+    @unheld
     def release(self, block: str | None, state: Json, opens: str | None) -> None:
         self._unsure = True
         self._check_owner()
@@ -234,10 +239,11 @@ class FileStore(MemoryStore):
         self._write_snapshot({**state, "assigned": self._assigned.copy()}, mark, generation, keys)
         super().release(block, state, opens)
         if block is not None:
-            _closed(self._logs.pop(block, -1))
+            disk.closed(self._logs.pop(block, -1))
             folder.remove([f"{self.path.name}.outcomes-{block}"])
         self._unsure = False
 
+    @unheld
     def begin(self, block: str, run: Json) -> None:
         self._unsure = True
         self._append(self._log(block), lines_of([{"run": run}]))
@@ -247,8 +253,8 @@ class FileStore(MemoryStore):
     def close(self) -> None:
         super().close()
         while self._logs:
-            _closed(self._logs.popitem()[1])
-        self._assignments = _closed(self._assignments)
+            disk.closed(self._logs.popitem()[1])
+        self._assignments = disk.closed(self._assignments)
         if self._folder is not None:
             self._folder.close()
 
@@ -268,7 +274,7 @@ class FileStore(MemoryStore):
         }  # fmt: skip
         digest = digest_of(body)
         whole = {"format": FORMAT, "version": VERSION, "digest": digest, **body}
-        room = b" " * room_for(state["protocol"]["ledger"])
+        room = b" " * room_for({**state["protocol"]["ledger"], "assigned": state["assigned"]})
         data = json.dumps(whole, indent=1).encode("ascii") + room + b"\n"
         self._check_lock()
         self._folder.sync()
@@ -325,6 +331,7 @@ class FileStore(MemoryStore):
 
     # --- after a crash ----------------------------------------------------------------------------
 
+    @unheld
     def load(self) -> None:
         """Read the files of a saved trial."""
         if not self.path.is_file():
@@ -337,9 +344,9 @@ class FileStore(MemoryStore):
             self._load()
         except disk.Refused as refusal:
             damage = str(refusal)
-        except DiscreetError as error:
+        except DiscreetError:
             self.close()
-            raise bare(error)  # noqa: B904 - the same error
+            raise
         except (KeyError, TypeError, ValueError, IndexError):
             damage = f"{self.path}: the assignments or the outcomes are damaged"
         except BaseException:
@@ -484,13 +491,6 @@ class FileStore(MemoryStore):
         else:
             disk.sync(descriptor)
         return lines[1:]
-
-
-def _closed(descriptor: int) -> int:
-    """Close a descriptor, if it is one; what to remember in its place."""
-    if descriptor >= 0:
-        os.close(descriptor)
-    return -1
 
 
 def _count(value: object, what: str) -> int:

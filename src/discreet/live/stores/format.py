@@ -22,7 +22,7 @@ BODY = {
 }
 """What the digest of a snapshot covers, by version of the format."""
 NUMBER, ROOM = 8, 24
-"""Characters of an outcome, and of a number of the ledger."""
+"""Characters of an outcome, and of a feature, a count of assignments or a number of the ledger."""
 
 
 class Line(NamedTuple):
@@ -59,22 +59,28 @@ def secret_lines(block: Block) -> bytes:
 
 def secret(slot: int, value: int | Action | None) -> bytes:
     """A line of the same length whatever the number in it is."""
-    numbers = value if type(value) is list else [value]
-    text = ",".join(f"{number:>{NUMBER}}" for number in numbers)
-    return f"[{slot},[{text}]]\n".encode() if value is numbers else f"[{slot},{text}]\n".encode()
+    if type(value) is list:
+        return f"[{slot},[{','.join(f'{feature:>{ROOM}}' for feature in value)}]]\n".encode()
+    return f"[{slot},{value:>{NUMBER}}]\n".encode()
 
 
-def room_for(ledger: Json) -> int:
-    """How much shorter the numbers of a ledger are than the longest would be."""
-    fields = [value if type(value) is list else [value] for value in ledger.values()]
+def room_for(private: Json) -> int:
+    """How much shorter the numbers of a ledger are than the longest would be, or counts per arm."""
+    fields = [value if type(value) is list else [value] for value in private.values()]
     return sum(max(0, ROOM - len(json.dumps(number))) for field in fields for number in field)
 
 
-def lines_of(entries: Iterable[Line | Json]) -> bytes:
+def lines_of(entries: Iterable[Line | Json], arms: int = 1) -> bytes:
+    """Lines as long whichever of the arms somebody got: with private contexts that is private."""
     return b"".join(
-        json.dumps(_short(entry), separators=(",", ":")).encode("ascii") + b"\n"
+        json.dumps(_short(entry), separators=(",", ":")).encode("ascii") + _room(entry, arms)
         for entry in entries
     )
+
+
+def _room(entry: Line | Json, arms: int) -> bytes:
+    missing = len(str(arms - 1)) - len(str(entry.arm)) if isinstance(entry, Line) else 0
+    return b" " * missing + b"\n"
 
 
 def _short(entry: Line | Json) -> tuple[object, ...] | Json:

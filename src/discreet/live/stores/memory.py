@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...checks import Name
+from ...errors import InvalidArgument
 from ..rules import Member, Place
 from .base import Block, Json
 
@@ -46,6 +47,11 @@ class MemoryStore:
         return self._members.get(unit)
 
     def create(self, state: Json, arms: int, block: str | None) -> None:
+        if self.state:
+            raise InvalidArgument(
+                "store", "be empty for a new trial", f"the store of one, in {self.place}",
+                "go on with it by Trial.load(store)",
+            )  # fmt: skip
         self._assigned = [0] * arms
         self._now = state, {} if block is None else {block: Block()}
 

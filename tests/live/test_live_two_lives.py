@@ -1,0 +1,283 @@
+"""Two lives of one trial: same arrivals, clock, coins and releases, other people.
+
+What they answer, whether and when they respond and, with private contexts, some of their features
+differ. Releases are made of zeros in both, so nothing of it may be seen: not in what any call
+returns or refuses, in how many numbers it draws, nor in the names and sizes of the files (but for
+the logs of outcomes, which grow when somebody responds).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from live_cases import Clock
+
+import discreet
+import discreet.linear as linear
+from discreet.errors import DiscreetError
+from discreet.live import Trial, rules
+from discreet.live.contexts import ContextRun
+from discreet.live.curator import Curator
+from discreet.live.pairs import PairRun
+from discreet.live.randomness import SystemRandomness
+from discreet.live.run import Run
+from discreet.live.stores import format as formats
+from discreet.privacy import secure
+
+pytestmark = pytest.mark.usefixtures("no_sync")
+ARMS = 11
+"""so that their numbers have one digit or two"""
+
+
+def finite(name: str, budget: dict[str, float], **options: Any) -> Callable[..., Trial]:
+    settings: dict[str, Any] = dict(budget)
+
+    def make(**more: Any) -> Trial:
+        return Trial(discreet.policy(name, **settings), 3, deadline=10.0, **options, **more)
+
+    return make
+
+
+def contextual(name: str, budget: dict[str, float], **options: Any) -> Callable[..., Trial]:
+    def make(**more: Any) -> Trial:
+        return linear.Trial(
+            linear.policy(name, **budget), ARMS, dimension=2, horizon=60, longest=1e6,
+            deadline=10.0, missing=0.0, **options, **more,
+        )  # fmt: skip
+
+    return make
+
+
+PURE, IDENTIFY = {"epsilon": 1.0}, {"goal": "identify", "risk": 0.1, "missing": 0.0}
+KINDS: dict[str, Callable[..., Trial]] = {
+    "pairs": finite("adap-klucb", PURE),
+    "declared": finite("dp-imed", PURE | {"ratio": 1.5}, missing=0.25),
+    "trees": finite("dp-ucb", PURE, missing=0.0, horizon=60),
+    "single batches": finite("adap-klucb", PURE, missing=0.0, streams=False, contributions=2),
+    "several outcomes": finite("adac-ucb", {"rho": 0.5}, contributions=3, window=4),
+    "local": finite("ldp-ucb-l", PURE, missing=0.0),
+    "local bits": finite("ldp-ucb-b", PURE, missing=0.0),
+    "epochs": finite("dp-imed", PURE | {"ratio": 1.5}, missing=0.0, trend=True, window=12),
+    "race": finite("race", PURE, horizon=600, **IDENTIFY),
+    "top two": finite("evidence-tt", {"epsilon": 5.0}, **IDENTIFY),
+    "elimination": finite("dp-se", {"epsilon": 5.0}, missing=0.0, horizon=500),
+    "public contexts": contextual("adac-oful", {"rho": 0.5}),
+    "private contexts": contextual("private-linucb", PURE, batch=3),
+    "private batches": contextual("jdp-ts", {"rho": 0.5, "first": 3}),
+}
+WEIGHTS = {
+    "new": 30.0, "again": 8.0, "later": 20.0, "earlier": 2.0, "settle": 3.0, "report": 6.0,
+    "status": 3.0, "repr": 3.0, "known": 2.0, "reload": 2.0, "drop": 0.7, "add": 0.5, "finish": 0.2,
+    "stop": 0.2,
+}  # fmt: skip
+
+
+class World:
+    """Coins and noise of a seed, and how many numbers were drawn."""
+
+    def __init__(self) -> None:
+        self.drawn, self.noise, self.coin = 0, Random(), Random()
+
+    def begin(self, seed: int) -> None:
+        self.drawn, self.noise, self.coin = 0, Random(seed + 7), Random(seed + 9)
+
+    def draw(self, scale: float, rng: None = None) -> int:
+        self.drawn += 1
+        return int(scale * self.noise.gauss(0.0, 1.0))
+
+    def respond(self, steps: int, resolution: int, epsilon: float) -> int:
+        self.drawn += 1
+        return self.noise.randrange(2)
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    """A world whose releases hold nothing."""
+    world, publish = World(), ContextRun.publish
+
+    def nothing(self: Run, block: Any, default: int | None) -> list[int]:
+        for _ in block.places if self.is_local else ():
+            self.respond(0)
+        return [0] * len(block.places)
+
+    def published(self: ContextRun, actions: Any, outcomes: Any) -> None:
+        hidden = [[0] * self.dimension for _ in actions]
+        publish(self, hidden if self.private else actions, outcomes)
+
+    monkeypatch.setattr(Run, "completed", nothing)
+    monkeypatch.setattr(PairRun, "completed", nothing)
+    monkeypatch.setattr(ContextRun, "publish", published)
+    for name, draw in (
+        ("laplace", world.draw), ("gaussian", world.draw), ("randomised_response", world.respond),
+    ):  # fmt: skip
+        monkeypatch.setattr(secure, name, draw)
+    coins: dict[str, Callable[..., Any]] = {
+        "below": lambda self, number: world.coin.randrange(number),
+        "random": lambda self: world.coin.random(),
+        "standard_normal": lambda self: world.coin.gauss(0.0, 1.0),
+        "beta": lambda self, a, b: world.coin.betavariate(a, b),
+    }
+    for name, coin in coins.items():
+        monkeypatch.setattr(SystemRandomness, name, coin)
+    return world
+
+
+class Life:
+    """One life: `public` decides what everybody sees, `private` what nobody may."""
+
+    def __init__(self, kind: str, seed: int, people: int, folder: Path | None) -> None:
+        self.public, self.private = Random(seed), Random(1000 * (seed + 1) + people)
+        self.clock, self.folder, self.seen = Clock(), folder, list[Any]()
+        options: dict[str, Any] = {"clock": self.clock, "conflicts": "ignore"}
+        if folder is not None:
+            folder.mkdir()
+            options["path"] = folder / "t.json"
+        self.trial = KINDS[kind](**options)
+        run: Any = self.trial._run
+        self.features, self.hidden = isinstance(run, ContextRun), run.private
+        self.units: list[str] = []
+
+    def live(self, world: World) -> list[Any]:
+        for _ in range(self.public.randrange(30, 90)):
+            self.hear(world)
+            (act,) = self.public.choices(list(WEIGHTS), list(WEIGHTS.values()))
+            try:
+                shown = getattr(self, act)()
+            except DiscreetError as error:
+                shown = f"{type(error).__name__}: {error}"
+            self.seen.append((act, shown, world.drawn, self.sizes()))
+        self.clock.now += 50.0
+        self.seen.append((self.report(), world.drawn))
+        self.trial.close()
+        return self.seen
+
+    def hear(self, world: World) -> None:
+        """Whoever responds does so in between; of local policies, with noise of their own."""
+        for _ in range(self.private.choice([0, 0, 1, 2]) if self.units else 0):
+            before = world.drawn, world.noise.getstate()
+            self.trial.record(self.private.choice(self.units), self.private.random())
+            assert self.trial._terms.local or world.drawn == before[0]
+            world.drawn = before[0]
+            world.noise.setstate(before[1])
+
+    def sizes(self) -> dict[str, int]:
+        files = [] if self.folder is None else self.folder.iterdir()
+        return {p.name: 0 if "outcomes" in p.name else p.stat().st_size for p in sorted(files)}
+
+    def new(self) -> Any:
+        unit, own, length = f"u{len(self.seen)}", False, 0.5
+        source = self.public
+        if self.hidden and self.public.random() < 0.3:
+            source, own = self.private, True
+            length = self.private.choice([1e-6, 0.1, 0.9, 3e5])
+        actions = [[source.uniform(-length, length) for _ in range(2)] for _ in range(ARMS)]
+        arm = self.trial.assign(unit, actions if self.features else None)
+        self.units.append(unit)
+        return "their own" if own else arm
+
+    def again(self) -> Any:
+        if not self.units or self.hidden:
+            return None
+        unit = self.public.choice(self.units)
+        return self.trial.assign(unit, [[0.1, 0.2]] * ARMS if self.features else None)
+
+    def later(self) -> None:
+        self.clock.now += self.public.expovariate(1.0 / 3.0)
+
+    def earlier(self) -> None:
+        self.clock.now -= self.public.expovariate(1.0 / 3.0)
+
+    def settle(self) -> bool:
+        return self.trial.settle()
+
+    def report(self) -> str:
+        return json.dumps(self.trial.report())
+
+    def status(self) -> Any:
+        return self.trial.status, self.trial.rounds, self.trial.recommendation, str(self.trial)
+
+    def repr(self) -> str:
+        return repr(self.trial)
+
+    def known(self) -> bool:
+        return "u3" in self.trial
+
+    def reload(self) -> None:
+        if self.folder is not None:
+            self.trial.close()
+            self.trial = Trial.load(self.folder / "t.json", clock=self.clock)
+
+    def drop(self) -> None:
+        self.trial.drop(self.public.randrange(3))
+
+    def add(self) -> None:
+        self.trial.add(f"new {len(self.seen)}")
+
+    def finish(self) -> None:
+        self.trial.finish(discard=self.public.random() < 0.5)
+
+    def stop(self) -> None:
+        self.trial.stop()
+
+
+def lives(kind: str, seed: int, world: World, folder: Path | None) -> list[list[Any]]:
+    found = []
+    for people in (1, 2):
+        world.begin(seed)
+        mine = None if folder is None else folder / f"{seed}-{people}"
+        found.append(Life(kind, seed, people, mine).live(world))
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_people_with_the_same_releases_cannot_be_told_apart(
+    kind: str, world: World, tmp_path: Path
+) -> None:
+    for seed, folder in ((4, tmp_path), (2, None)):
+        one, other = lives(kind, seed, world, folder)
+        for number, (left, right) in enumerate(zip(one, other, strict=True)):
+            assert left == right, number
+
+
+def settled_by_answers(member: Any, at: float, terms: Any, outcomes: Any, now: float) -> bool:
+    return member.slot in outcomes
+
+
+def no_room(entry: Any, arms: int) -> bytes:
+    return b"\n"
+
+
+record = Curator.record
+
+
+def recorded_and_settled(self: Trial, unit: Any, outcome: float) -> None:
+    record(self, unit, outcome)
+    self.settle()
+
+
+@pytest.mark.parametrize(
+    ("kind", "where", "name", "leak"),
+    [
+        ("several outcomes", rules, "is_settled", settled_by_answers),
+        ("private contexts", formats, "_room", no_room),
+        ("declared", Curator, "record", recorded_and_settled),
+    ],
+)
+def test_these_lives_find_what_leaks(
+    kind: str, where: Any, name: str, leak: Any, world: World, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(where, name, leak)
+    for seed in range(8):
+        try:
+            one, other = lives(kind, seed, world, tmp_path)
+        except AssertionError:
+            return  # something was drawn when somebody responded
+        if one != other:
+            return
+    raise AssertionError("nothing was found")
