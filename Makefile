@@ -31,7 +31,7 @@ boundscheck: $(READY)
 	NUMBA_BOUNDSCHECK=1 DISCREET_CACHE=$(VENV)/boundscheck $(BIN)/python -m pytest -n 2 \
 		tests/policies tests/identify tests/linear
 
-# half an hour and more on a quiet machine: durations and releases of live trials, attacked together
+# half an hour on one core of a quiet machine: durations and releases of live trials, attacked together
 timing: $(READY)
 	$(BIN)/python benchmarks/timing.py
 

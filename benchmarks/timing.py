@@ -1,67 +1,253 @@
 """An attack on the real sampler: durations and releases of live trials together (`make timing`).
 
-Prints the ε that is proved for every kind of release, with confidence 99.9 %, beside the claim,
-with draws as they are and, for comparison, with draws that are not padded. A proof above the
-claim, of padded draws, ends with exit code 1. Best on a quiet machine: a busy one blurs it all.
-Of a race, of top two and of an epoch one call draws for two arms: there the attacker first fits how
-long the sampler takes, in trials of their own, and the trials a side are a fifth.
+Prints the ε that is proved for every kind of release, with confidence 99.9 %, beside the claim:
+with draws as they are (padded), and with as many that are not. A proof above the claim, of padded
+draws, ends with exit code 1. Where draws that are not padded prove no more than the claim, the
+attack sees nothing in the durations of that kind, and its silence about padded ones says nothing.
+Best on a quiet machine: a busy one blurs it all. The attack: `tests/live/timing_ratios.py`.
 
-    python benchmarks/timing.py [TRIALS A SIDE]
+Of a *draw* the noise by itself is timed, as nobody can who sees only calls; the other kinds time
+every call of a trial that releases outcomes one by one. Of a race, of top two and of an epoch one
+call draws for two arms. Bits claim 5.5: at that ε a flipped bit is one that took a second byte.
+
+    python benchmarks/timing.py [--size 1.0] [KIND ...]
+
+`--size` is the share of the trials that are made by default. Kinds by name, such as local-bits, so
+that the work can be split; without any, all of them, in half an hour.
 """
 
 from __future__ import annotations
 
+import argparse
+import gc
+import math
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "live"))
 
 import timing_cases as cases
-from timing_attack import Timed, epsilon_lower, sampled, timed_units
-from timing_looks import LOOKS, fitted, timed_looks
+from live_cases import Clock
+from timing_attack import CLOCKS, timed_units
+from timing_looks import KNOWN, LOOKS, scale_of, timed_looks, trial_of_looks
+from timing_ratios import BITS, GAUSSIAN, LAPLACE, Law, Sides, Transcripts, proved
+from timing_streams import Sampler
 
-from discreet.privacy import secure
+from discreet.policies import ForgetGaussian, ForgetLaplace, Release
+from discreet.policies.releases import LocalBernoulli, LocalLaplace
+from discreet.privacy import Approximate, secure
+from discreet.privacy.source import SECURE
 
 CONFIDENCE = 0.999
+WARM = 300
+"""Trials beforehand, by which the time of all is estimated."""
+CLEAN = 5_000
+"""Trials after which garbage is collected: not in the middle of one."""
+OFTEN = 20.0
+"""Seconds between two words on progress."""
+
+Row = tuple[float, float, float, list[int]]
+"""Sizes of the noise if the outcome was 0 or 1, of other noise that is known; all durations."""
+Play = Callable[[float], Row]
 
 
-FITTED = 2_000
-"""Trials by which an attacker learns the sampler."""
+class Kind(NamedTuple):
+    """What is attacked."""
+
+    play: Callable[[], Play]
+    law: Law
+    claim: float
+    trials: int
+    """a side"""
 
 
-def attacked_units(name: str) -> Callable[[], Timed]:
-    """Releases of one outcome each."""
-    return lambda: timed_units(cases.trial_of(name))
+def drawn(draw: Callable[[float], int], scale: float, step: float) -> Callable[[], Play]:
+    """Noise by itself, on outcomes of 0 and of `step` scales."""
+
+    def play(side: float) -> Row:
+        begun = [clock() for clock in CLOCKS]
+        noise = draw(scale)
+        durations = [clock() - start for clock, start in zip(CLOCKS, begun, strict=True)]
+        value = noise / scale + side * step
+        return abs(value), abs(value - step), 0.0, durations
+
+    return lambda: play
 
 
-def attacked_looks(name: str) -> Callable[[], Timed]:
-    """Two arms released in one call."""
-    return lambda: timed_looks(name, fitted(name, FITTED))
+def answered(epsilon: float) -> Callable[[], Play]:
+    """A random bit by itself."""
+
+    def play(side: float) -> Row:
+        begun = [clock() for clock in CLOCKS]
+        answer = secure.randomised_response(int(side), 1, epsilon)
+        durations = [clock() - start for clock, start in zip(CLOCKS, begun, strict=True)]
+        return epsilon * (answer != 0), epsilon * (answer != 1), 0.0, durations
+
+    return lambda: play
 
 
-def main(trials: int) -> int:
+def units(release: Release, size: Callable[[float, float], float]) -> Callable[[], Play]:
+    """Every call of a trial that releases the outcome of every unit by itself; `size` is that of
+    the noise, in scales, of a value that was released for an outcome."""
+
+    def made() -> Play:
+        timed = timed_units(cases.trial_with(release))
+
+        def play(side: float) -> Row:
+            value, durations = timed(side)
+            return size(value, 0.0), size(value, 1.0), 0.0, durations
+
+        return play
+
+    return made
+
+
+def looks(name: str) -> Callable[[], Play]:
+    """Every call of a trial of which one call releases two arms."""
+    known, before = round(KNOWN * SECURE.unit), 5 * len(CLOCKS)
+
+    def made() -> Play:
+        timed = timed_looks(name, Sampler(1.0, 0, 0))
+        scale = scale_of(trial_of_looks(name, Clock()))
+
+        def play(side: float) -> Row:
+            value, found = timed(side)
+            other = abs(found[before] - known) / scale
+            durations = found[:before] + found[before + 2 :]
+            return abs(value) / scale, abs(value - SECURE.unit) / scale, other, durations
+
+        return play
+
+    return made
+
+
+BUDGET = Approximate(1.0, GAUSSIAN.delta)
+SIGMA = SECURE.gaussian_scale(BUDGET) / SECURE.unit
+SECOND = 255 / 256 + 2.0**-16
+"""The probability of the truth: the first byte says so, or all depends on the second."""
+MANY = math.log(SECOND / (1.0 - SECOND))
+
+
+def off(scale: float) -> Callable[[float, float], float]:
+    """How many scales a value is off."""
+    return lambda value, outcome: abs(value - outcome) / scale
+
+
+def wrong(value: float, outcome: float) -> float:
+    """Of a random bit."""
+    return MANY * (round(value) != round(outcome))
+
+
+KINDS = {
+    "laplace-draw": Kind(drawn(secure.laplace, SECURE.unit, 1.0), LAPLACE, 1.0, 60_000),
+    "gaussian-draw": Kind(
+        drawn(secure.gaussian, SIGMA * SECURE.unit, 1.0 / SIGMA), GAUSSIAN, 1.0, 120_000
+    ),
+    "bits-draw": Kind(answered(MANY), BITS, MANY, 300_000),
+    "laplace": Kind(units(ForgetLaplace(1.0), off(1.0)), LAPLACE, 1.0, 60_000),
+    "gaussian": Kind(units(ForgetGaussian(BUDGET), off(SIGMA)), GAUSSIAN, 1.0, 150_000),
+    "local-laplace": Kind(units(LocalLaplace(1.0), off(1.0)), LAPLACE, 1.0, 60_000),
+    "local-bits": Kind(units(LocalBernoulli(MANY), wrong), BITS, MANY, 250_000),
+} | {name.replace(" ", "-"): Kind(looks(name), LAPLACE, 1.0, 40_000) for name in LOOKS}
+PADDED = secure.padded
+
+
+def bare(law: str, draw: secure.Measurement, value: int | tuple[int, int]) -> int:
+    """A draw without its window."""
+    return secure._drawn(draw, value)
+
+
+DRAWS: tuple[Callable[..., int], ...] = (PADDED, bare)
+
+
+class Progress:
+    """A word on standard error, now and then: how far, and how long it will take."""
+
+    def __init__(self) -> None:
+        self.left = 0.0
+        """seconds of what has not begun"""
+        self.said = time.monotonic()
+
+    def tell(self, what: str, done: float, begun: float) -> None:
+        now = time.monotonic()
+        if now - self.said < OFTEN or done == 0.0:
+            return
+        self.said = now
+        left = self.left + (now - begun) * (1.0 / done - 1.0)
+        print(
+            f"  {what}: {done:.0%}, all in {left / 60.0:.1f} minutes", file=sys.stderr, flush=True
+        )
+
+
+def sampled(play: Play, size: int, what: str, progress: Progress) -> Sides:
+    """Trials of both sides, in turns, so that the machine treats them alike."""
+    width = len(play(0.0)[3])
+    sides = tuple(
+        Transcripts(np.empty((size, 2)), np.empty(size), np.empty((size, width))) for _ in (0, 1)
+    )
+    begun = time.monotonic()
+    for number in range(2 * size):
+        if number % CLEAN == 0:
+            gc.collect()
+            progress.tell(what, number / (2 * size), begun)
+        place, side = divmod(number, 2)
+        zero, one, known, durations = play(float(side))
+        rows = sides[side]
+        rows.sizes[place] = zero, one
+        rows.known[place], rows.durations[place] = known, durations
+    return sides[0], sides[1]
+
+
+def seconds_of(kind: Kind) -> dict[Callable[..., int], float]:
+    """What one trial takes, padded and not."""
+    found = {}
+    for draw in DRAWS:
+        secure.padded = draw
+        play = kind.play()
+        for _ in range(WARM):
+            play(0.0)
+        begun = time.perf_counter()
+        for number in range(WARM):
+            play(float(number % 2))
+        found[draw] = (time.perf_counter() - begun) / WARM
+    return found
+
+
+def main(names: list[str], share: float) -> int:
     """The exit code."""
-    padded, broken = secure.padded, 0
-    kinds = {
-        name: (attacked_units(name), cases.CLAIMS[name], trials)
-        for name in ("laplace", "gaussian", "local laplace", "local bits")
-    } | {name: (attacked_looks(name), 1.0, trials // 5) for name in LOOKS}
-    print(f"{trials:,} trials a side, confidence {CONFIDENCE:.1%}")
-    print(f"{'release':<16}{'claimed':>9}{'padded':>9}{'not padded':>12}")
-    for name, (attacked, claim, size) in kinds.items():
+    chosen = {name: KINDS[name] for name in names or KINDS}
+    sizes = {name: max(400, round(share * kind.trials)) for name, kind in chosen.items()}
+    gc.disable()
+    cost = {name: seconds_of(kind) for name, kind in chosen.items()}
+    progress, broken = Progress(), 0
+    progress.left = sum(2 * sizes[name] * sum(cost[name].values()) for name in chosen)
+    print(f"confidence {CONFIDENCE:.1%}; about {progress.left / 60.0:.0f} minutes", flush=True)
+    print(f"{'release':<16}{'trials a side':>14}{'claimed':>9}{'padded':>9}{'not padded':>12}")
+    for name, kind in chosen.items():
         found = []
-        for draw in (padded, lambda law, draw, value: secure._drawn(draw, value)):
+        for draw in DRAWS:
             secure.padded = draw
-            play = attacked()
-            for _ in range(200):
-                play(0.0)
-            found.append(epsilon_lower(sampled(play, size), CONFIDENCE))
-        secure.padded = padded
-        broken += found[0] > claim
-        print(f"{name:<16}{claim:>9.3g}{found[0]:>9.3f}{found[1]:>12.3f}", flush=True)
+            progress.left -= 2 * sizes[name] * cost[name][draw]
+            what = f"{name}, {'padded' if draw is PADDED else 'not padded'}"
+            sides = sampled(kind.play(), sizes[name], what, progress)
+            found.append(proved(sides, kind.law, CONFIDENCE))
+        secure.padded = PADDED
+        broken += found[0] > kind.claim
+        proofs = f"{found[0]:>9.3f}{found[1]:>12.3f}"
+        print(f"{name:<16}{sizes[name]:>14,}{kind.claim:>9.3g}{proofs}", flush=True)
     return 1 if broken else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 40_000))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(KINDS))
+    parser.add_argument("--size", type=float, default=1.0, help="share of the trials")
+    options = parser.parse_args()
+    if unknown := [name for name in options.kinds if name not in KINDS]:
+        parser.error(f"kinds must be among {', '.join(KINDS)}, got {', '.join(unknown)}")
+    sys.exit(main(options.kinds, options.size))

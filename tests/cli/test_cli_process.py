@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -218,3 +219,24 @@ def test_compiling_is_said_and_not_counted() -> None:
     assert done.returncode == 0
     assert done.stderr == "compiling ucb1 ...\n"
     assert json.loads(done.stdout)["seconds"] < 0.4
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals differ")
+def test_compiling_is_said_on_a_terminal_too() -> None:
+    """Of the second policy above the bar that shows the first."""
+    reading, terminal = os.openpty()
+    words = ("compare", "ucb1", "adap-ucb", "--epsilon", "1", *SMALL.split(), "--threads", "1")
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILES, *words],
+        stdout=subprocess.PIPE, stderr=terminal, timeout=300, check=False,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "100"},
+    )  # fmt: skip
+    os.close(terminal)
+    said = b""
+    with contextlib.suppress(OSError):  # how a terminal that nobody holds ends
+        while part := os.read(reading, 1 << 16):
+            said += part
+    os.close(reading)
+    assert done.returncode == 0
+    assert b"compiling ucb1 ..." in said
+    assert b"compiling adap-ucb ..." in said

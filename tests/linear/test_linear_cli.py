@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -110,3 +111,16 @@ def test_catalogue_and_citations_know_the_linear_rows() -> None:
 )
 def test_wrong_arguments(arguments: tuple[str, ...], named: str) -> None:
     assert named in refuse(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ((), r"It clips rewards to \[-\d[\d.]*, \d[\d.]*\]\."),
+        (("--option", "low=-2", "--option", "high=3"), r"It clips rewards to \[-2, 3\]\."),
+    ],
+)
+def test_the_range_that_rewards_are_clipped_to_is_told(more: tuple[str, ...], said: str) -> None:
+    arguments = ("simulate", "adac-oful", "--rho", "1", *SMALL[:-1], *more)
+    shown = CliRunner().invoke(app, arguments).stdout
+    assert re.search(said, shown), shown

@@ -22,7 +22,7 @@ from discreet.compiled import Function
 from discreet.errors import TrialError
 from discreet.identify import identifier
 from discreet.live import Trial
-from discreet.live.stores import FileStore, MemoryStore
+from discreet.live.stores import Block, FileStore, MemoryStore
 from discreet.policies import BetaLeader, Doubling, ForgetLaplace, Policy, policy
 from discreet.policies.rules import Rule
 from discreet.privacy import Approximate, secure
@@ -441,12 +441,18 @@ def locals_of(error: BaseException) -> list[Any]:
 
 SECRET = 0.123456
 UNITS = round(SECRET * 2**20)
+IN_UNITS = (UNITS, round(SECRET * 2**21))
+"""Of an outcome up to 1, and of one up to 0.5."""
 
 
 def carries(error: BaseException) -> bool:
-    return any(
-        value in (SECRET, UNITS) or str(UNITS) in repr(value) or str(SECRET) in repr(value)
+    plain = [
+        [value.places, value.outcomes] if isinstance(value, Block) else value
         for value in locals_of(error)
+    ]
+    return any(
+        value == SECRET or any(str(secret) in repr(value) for secret in (SECRET, *IN_UNITS))
+        for value in plain
         if isinstance(value, int | float | str | bytes | list | tuple | dict)
     )
 

@@ -350,3 +350,16 @@ def test_an_arm_is_dropped_in_all_strata_or_in_none() -> None:
     assert [arm["active"] for arm in trial.report()["strata"][0]["arms"]] == [True, True]
     trial.drop("A", "men")
     assert [arm["active"] for arm in trial.report()["strata"][0]["arms"]] == [False, True]
+
+
+@pytest.mark.parametrize("discard", [False, True])
+def test_open_blocks_are_released_at_the_end_unless_they_are_discarded(discard: bool) -> None:
+    clock = Clock()
+    trial = made(clock=clock)
+    for stratum in NAMES:
+        trial.assign(stratum, stratum)
+        trial.record(stratum, 1.0)
+    trial.finish(discard=True) if discard else trial.finish()
+    clock.now += 10.0
+    assert trial.settle() is not discard
+    assert [one["releases"] for one in trial.report()["strata"]] == [0 if discard else 1] * 2

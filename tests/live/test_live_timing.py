@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import sys
@@ -177,6 +178,32 @@ def test_a_busy_machine_makes_no_windows_longer(
     monkeypatch.setattr(secure, "_spent", lambda: 0)
     assert secure.padded("laplace", draw, 0) == lost + 1
     assert secure._windows["laplace"] == window
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_collecting_garbage_makes_no_windows_longer(
+    enabled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes in the middle of a draw, as soon as enough was allocated, and takes as long as there
+    are objects: far longer than a window in a process that has many."""
+    monkeypatch.setattr(secure, "_windows", {"laplace": 2_000_000})
+    before = gc.isenabled()
+
+    def slowly(phase: str, info: Any) -> None:
+        work(0.01)
+
+    def draw(value: Any) -> int:
+        return len([[] for _ in range(3 * gc.get_threshold()[0])])
+
+    gc.callbacks.append(slowly)
+    try:
+        gc.enable() if enabled else gc.disable()
+        secure.padded("laplace", draw, 0)
+        assert secure._windows["laplace"] == 2_000_000
+        assert gc.isenabled() is enabled
+    finally:
+        gc.callbacks.remove(slowly)
+        gc.enable() if before else gc.disable()
 
 
 def test_a_draw_that_waits_for_another_does_not_show_its_length(

@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 import timing_attack
-from timing_attack import epsilon_lower, sampled, timed_units
-from timing_cases import CLAIMS, RELEASES, trial_of
+from timing_attack import Timed, epsilon_lower, sampled, timed_firsts, timed_units
+from timing_cases import CLAIMS, RELEASES, trial_of, trial_with
 from timing_looks import LOOKS, timed_looks
 from timing_streams import BLOCKS, Sampler, timed_blocks
 
+from discreet.policies.releases import Tree
 from discreet.privacy import secure
 
 SURE = 1.0 - 1e-6
@@ -75,7 +76,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
 
 
 @pytest.mark.usefixtures("watch")
-@pytest.mark.parametrize("name", RELEASES)
+@pytest.mark.parametrize("name", CLAIMS)
 def test_durations_and_value_together_keep_the_claim(name: str) -> None:
     assert epsilon_lower(sampled(timed_units(trial_of(name)), TRIALS), SURE) <= CLAIMS[name]
 
@@ -106,6 +107,22 @@ def test_the_attack_finds_windows_that_are_too_short(
     monkeypatch.setattr(secure, "_windows", Fixed(kept))
     proved = epsilon_lower(sampled(timed_units(trial_of(name)), TRIALS), SURE)
     assert proved > CLAIMS[name]
+
+
+def first_leaf() -> Timed:
+    """Of a tree with two levels: its first prefix sum is one node, of half the budget."""
+    return timed_firsts(trial_with(Tree(1.0), horizon=2))
+
+
+@pytest.mark.usefixtures("watch")
+def test_a_node_of_a_tree_keeps_the_claim() -> None:
+    assert epsilon_lower(sampled(first_leaf(), TRIALS), SURE) <= 1.0
+
+
+@pytest.mark.usefixtures("watch")
+def test_the_attack_finds_a_node_that_is_not_padded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secure, "padded", lambda law, draw, value: secure._drawn(draw, value))
+    assert epsilon_lower(sampled(first_leaf(), TRIALS), SURE) > 1.0
 
 
 # --- streams: several blocks in flight, and pairs -------------------------------------------------

@@ -43,6 +43,18 @@ def timed_units(trial: Any) -> Timed:
     return play
 
 
+def timed_firsts(trial: Any) -> Timed:
+    """The first unit of a trial that begins anew each time."""
+    beginning, play = trial._document(trial._plan.run), timed_units(trial)
+
+    def afresh(outcome: float) -> tuple[float, list[int]]:
+        trial._store.create(beginning, len(trial.arms), trial._plan.run.FIRST)
+        trial._stale = True
+        return play(outcome)
+
+    return afresh
+
+
 def shown(trial: Any) -> dict[str, Any]:
     """What a report would show of the first arm, without its intervals: they take long."""
     view = trial._run.view

@@ -9,7 +9,7 @@ from live_cases import batch_trial
 
 from discreet.compiled import Function
 from discreet.live import Trial
-from discreet.policies import ForgetGaussian, ForgetLaplace, Policy
+from discreet.policies import ForgetGaussian, ForgetLaplace, Policy, Release
 from discreet.policies.releases import LocalBernoulli, LocalLaplace, Tree
 from discreet.policies.rules import Rule
 from discreet.policies.schedules import EachRound
@@ -35,12 +35,17 @@ RELEASES: dict[str, Any] = {
     "local laplace": LocalLaplace(1.0),
     "local bits": LocalBernoulli(1.0),
 }
-CLAIMS = dict.fromkeys(RELEASES, 1.0) | {"tree": 8.0}
+CLAIMS = {name: 1.0 for name in RELEASES if name != "tree"}
+"""Of one release; in a tree a unit is in several."""
 
 
 def trial_of(name: str) -> Trial:
-    row = Policy("attacked", EachRound(), RELEASES[name], First())
-    trial = batch_trial(row, 2, horizon=20_000 if name == "tree" else None)
+    return trial_with(RELEASES[name], horizon=20_000 if name == "tree" else None)
+
+
+def trial_with(release: Release, horizon: int | None = None) -> Trial:
+    row = Policy("attacked", EachRound(), release, First())
+    trial = batch_trial(row, 2, horizon=horizon)
     for run in (trial._plan.run, trial._run):  # a record of thousands of releases takes its time
         run.recorded = run.history = None  # type: ignore[attr-defined]
     trial._store.create(trial._document(trial._run), 2, "1")

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-import numpy as np
 import timing_attack
 from live_cases import Clock
 from timing_attack import Timed
@@ -97,19 +96,3 @@ def distance(trial: Trial, value: int, known: int, duration: int, sampler: Sampl
     left = duration - sampler.look - sampler.draw - of_the_other
     noise = round(scale * left / sampler.slowness)
     return min(abs(value - noise - SECURE.resolution), abs(value + noise - SECURE.resolution))
-
-
-def fitted(name: str, size: int) -> Sampler:
-    """What an onlooker learns of a sampler from trials of their own, whose outcomes they know: the
-    duration of a look as a line in both noises together."""
-    play = timed_looks(name, Sampler(1.0, 0, 0))
-    known, looks = round(KNOWN * SECURE.resolution), 5 * len(timing_attack.CLOCKS) - 1
-    scale = scale_of(trial_of_looks(name, Clock()))
-    noises, durations = np.empty(size), np.empty(size)
-    for number in range(size):
-        value, found = play(0.0)
-        noises[number] = (abs(value) + abs(found[looks + 1] - known)) / scale
-        durations[number] = found[looks]
-    usual = durations < np.quantile(durations, 0.9)  # the longest were disturbed
-    slope, constant = np.polyfit(noises[usual], durations[usual], 1)
-    return Sampler(max(float(slope), 1.0), 0, round(float(constant)))

@@ -344,8 +344,8 @@ class BatchMatrices(RangedRelease):
         diagonal = math.sqrt(self.ratio) * vector * grid.room
         return MatrixNoise(
             low, high, centre, *size_of(self.blocks, setting), grid.drawn(diagonal * grid.entry),
-            diagonal * grid.room / math.sqrt(2.0) * grid.entry, grid.drawn(vector * grid.resolution),
-            grid.entry, grid.resolution,
+            diagonal * grid.room / math.sqrt(2.0) * grid.entry,
+            grid.drawn(vector * grid.resolution), grid.entry, grid.resolution,
         )  # fmt: skip
 
     def ledger(self, setting: LinearSetting) -> Totals:

@@ -13,10 +13,12 @@ References: Canonne, Kamath & Steinke 2020; Ghosh, Roughgarden & Sundararajan 20
 
 from __future__ import annotations
 
+import gc
 import math
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from time import get_clock_info, perf_counter_ns, thread_time_ns
 from types import ModuleType
@@ -91,7 +93,7 @@ def padded(law: str, draw: Measurement, value: int | tuple[int, int]) -> int:
     outlast its window all the same, by the processor time that it took or time after time, later
     windows of that law are longer; a busy machine alone does not make them so.
     """
-    with _lock:
+    with _lock, _uncollected():
         window, failed = _windows.get(law) or _measured(law, draw, value), 0
         while True:
             begun, end = _spent(), perf_counter_ns() + window
@@ -105,6 +107,19 @@ def padded(law: str, draw: Measurement, value: int | tuple[int, int]) -> int:
             failed += 1
             if taken >= window or failed % _IN_A_ROW == 0:
                 _windows[law] = window = 2 * window
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No garbage is collected in a window: that takes the longer the more objects there are, and as
+    processor time of the draw it would make all later windows longer."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _spent() -> int:
