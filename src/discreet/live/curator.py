@@ -34,6 +34,7 @@ from .terms import CONFLICTS, stopped_by_a_board
 
 if TYPE_CHECKING:
     from .contexts import Features
+    from .documents import BlockReport
     from .run import Run
 
 
@@ -51,6 +52,8 @@ class Curator:
         self._default, self._missing = default, plan.steps(default) or 0
         self._clock = check_clock(clock)
         self._lock = threading.RLock()
+        self._is_inside: Callable[[], bool] = self._lock._is_owned  # type: ignore[attr-defined]
+        """whether this thread is in a call already; as `threading.Condition` asks"""
         self._process = os.getpid()
         self._closed, self._failure = False, ""
         self._ended: dict[str, str] = {}
@@ -84,7 +87,7 @@ class Curator:
             context = self._plan.context(actions)
             del actions
             try:
-                seat = run.seated(unit, member, context, blocks, self._terms, now)
+                entry, place, run = run.seated(unit, member, context, blocks, self._terms, now)
             except RuleFailed as failure:
                 self._failure = str(failure)
                 self._refuse_newcomers()
@@ -92,16 +95,16 @@ class Curator:
             self._failure = ""
             self._stale = True  # until the store and the run agree again
             try:
-                self._store.assign(unit, seat.member, seat.place)
+                self._store.assign(unit, entry, place)
             except BaseException as error:
-                del seat  # the features in it may be private
+                del place, run  # the features in them may be private
                 raise bare(error)  # noqa: B904 - the same error
-            self._run = seat.run
-            if self._run.gives_up(seat.place):
-                self._abandon(seat.member.block)
+            self._run = run
+            if run.cut and run.gives_up(place):
+                self._abandon(entry.block)
             else:
                 self._stale = False
-            return self._arms[seat.member.arm]
+            return self._arms[entry.arm]
 
     def record(self, unit: Name, outcome: float) -> None:
         """The outcome of a unit.
@@ -151,7 +154,8 @@ class Curator:
                 del value
                 raise bare(error)  # noqa: B904 - the same error
             del value
-            if self._terms.deadline is None:
+            waits = self._terms.deadline is not None
+            if not waits and self._run.next_due(self._store.blocks, self._terms, now) is not None:
                 self._settle()
 
     def settle(self) -> bool:
@@ -168,25 +172,21 @@ class Curator:
         """The lock. Other threads wait for their turn; a call from within a call, by a signal
         handler, a clock or a store, is refused: it would find the trial between two steps, and
         could have a block drawn that is being drawn."""
-        if self._is_inside:
+        if self._is_inside():
             raise TrialError(
                 "the trial is in the middle of another call, from which this one comes; call it "
                 "when that one has returned, for example by a flag that a signal handler sets"
             )
         return self._lock
 
-    @property
-    def _is_inside(self) -> bool:
-        """Whether this thread is in a call already; as `threading.Condition` asks."""
-        return bool(self._lock._is_owned())  # type: ignore[attr-defined]
-
     def _ready(self) -> float:
         """Stand where the store is; the time, which never goes back."""
         self._usable()
         while self._stale:
             self._rebuild()
-        clock = 0.0 if self._terms.deadline is None else read_clock(self._clock)
-        return max(clock, self._run.latest)
+        if self._terms.deadline is None:
+            return 0.0  # nothing is decided by the time
+        return max(read_clock(self._clock), self._run.latest)
 
     def _settle(self) -> float:
         """Release what is due, one block after the other, and hand each release to the rule before
@@ -197,13 +197,13 @@ class Curator:
         refuses to go on: it never draws a block a second time.
         """
         now = self._ready()
-        missing = None if self._terms.deadline is None else self._missing
         while True:
             if not self._run.begun:
                 self._begin()
             due = self._run.next_due(self._store.blocks, self._terms, now)
             if due is None:
                 return now
+            missing = None if self._terms.deadline is None else self._missing
             self._drawing = due.key, None
             block, run = self._store.blocks[due.key], self._run.copy()
             run.turn_to(due.key, now)
@@ -274,14 +274,16 @@ class Curator:
 
     def _shown(self) -> Shown:
         self._settle()
-        found = self._run.whereabouts(self._store.blocks, self._terms, self._failure)
-        blocks = found.blocks
-        if blocks is not None:
-            blocks = [{**block, "arm": self._arms[int(block["arm"])]} for block in blocks]
+        standing = self._run.standing(self._store.blocks, self._terms, self._failure)
+        if standing.blocks is not None:
+            named: list[BlockReport] = [
+                {**block, "arm": self._arms[int(block["arm"])]} for block in standing.blocks
+            ]
+            standing = standing._replace(blocks=named)
         return Shown(
-            self.policy, self.guarantee, self._arms, self._plan.outcome_range, found.standing,
-            list(self._store.assigned), found.status, self._failure, blocks=blocks,
-            ended=self._ended, course=self._fixed.get("course"),
+            self.policy, self.guarantee, self._arms, self._plan.outcome_range, standing,
+            list(self._store.assigned), self._failure, ended=self._ended,
+            course=self._fixed.get("course"),
         )  # fmt: skip
 
     # --- where it stands --------------------------------------------------------------------------
@@ -360,7 +362,7 @@ class Curator:
                 "drawn again"
             )
         horizon = self._terms.horizon
-        standing = self._run.whereabouts(self._store.blocks, self._terms, "").standing
+        standing = self._run.standing(self._store.blocks, self._terms, "")
         if horizon is not None and standing.rounds >= horizon:
             raise TrialError(f"the horizon of {horizon} assignments is reached; {decide}")
         raise TrialError(f"the trial has ended; {decide}")

@@ -68,7 +68,6 @@ def _growth(policy: Policy, setting: Setting) -> Growth:
 class EpochRun(StreamRun):
     """A run of DP-IMED in epochs; `window` is the largest of them."""
 
-    __slots__ = ("cell_noise", "cells", "epoch_plan", "shortened")
     NO_ESTIMATE: ClassVar[str] = (
         "differences within epochs are of sums over all places of a cell; who answers may drift "
         "differently from arm to arm, and then no shared trend cancels in means over them"

@@ -57,7 +57,6 @@ def serves_looks(policy: Policy, setting: Setting) -> bool:
 class LookRun(StreamRun):
     """A run of a row with phases, its arms in permuted blocks."""
 
-    __slots__ = ("fixed_size", "looked", "marks")
     NO_NEWCOMERS: ClassVar[str] = (
         "add() is for policies with an index; here arms are compared over the same participants"
     )

@@ -64,7 +64,6 @@ def serves_top_two(policy: Policy, setting: Setting) -> bool:
 class TopTwoRun(StreamRun):
     """A run of a row that identifies by leader and challenger."""
 
-    __slots__ = ("beta", "covered", "note", "pair", "sized")
     NO_NEWCOMERS: ClassVar[str] = (
         "add() is for policies with an index; the risk of an answer counts the arms beforehand"
     )

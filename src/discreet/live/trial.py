@@ -248,7 +248,7 @@ class Trial(Curator):
         """ "collecting" units, "settling" what waits for its release while no unit is taken,
         "finished", or "stuck" if the rule of the policy fails on what was released."""
         with self._turn():
-            return self._shown().status
+            return self._shown().standing.status
 
     @property
     def recommendation(self) -> Name | None:
@@ -296,7 +296,7 @@ class Trial(Curator):
 
     def __repr__(self) -> str:
         kind = f"<Trial of {self.policy.name}, {len(self._arms)} arms"
-        if self._is_inside:  # a debugger's, or an error-reporting tool's
+        if self._is_inside():  # a debugger's, or an error-reporting tool's
             return f"{kind}, in a call: {self.guarantee.short()}>"
         with self._turn():
             if self._closed:
@@ -304,7 +304,7 @@ class Trial(Curator):
             shown = self._shown()
             return (
                 f"{kind}, {sum(shown.assigned)} assigned, {sum(self._run.releases)} releases, "
-                f"{shown.status}: {self.guarantee.short()}>"
+                f"{shown.standing.status}: {self.guarantee.short()}>"
             )
 
     # --- storing ----------------------------------------------------------------------------------
