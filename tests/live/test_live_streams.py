@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -150,7 +151,7 @@ def test_the_rule_sees_closed_places_all_places_and_released_means(clock: Clock)
     kernels = run.kernels
 
     def choose(rule: Any, memory: Any, view: Any, t: int, random: Any) -> int:
-        seen.append((view, t))
+        seen.append((deepcopy(view), t))
         return 0
 
     run.kernels = kernels._replace(choose=choose)

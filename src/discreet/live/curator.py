@@ -25,7 +25,7 @@ from ..privacy.guarantees import Guarantee
 from .course import public_moment
 from .report import Shown
 from .rows import row_to_dict
-from .rules import Admission, Effect, Terms
+from .rules import Terms
 from .setup import Plan
 from .stores import FileStore, Store
 from .stores.base import Json, bare
@@ -80,9 +80,9 @@ class Curator:
             unit = check_unit(unit)
             member, run, blocks = self._store.member(unit), self._run, self._store.blocks
             admission = run.admit(member, blocks, self._terms, now)
-            if member is not None and admission is Admission.SAME:
+            if member is not None and admission == "same":
                 return self._arms[member.arm]
-            if admission is Admission.OVER or not run.begun or run.answer is not None:
+            if admission == "over" or not run.begun or run.answer is not None:
                 self._refuse_newcomers()
             context = self._plan.context(actions)
             del actions
@@ -136,9 +136,9 @@ class Curator:
                 self._refuse_outcome(kind)
             del outcome
             effect = self._run.accept(member, value, self._store.blocks, self._terms, now)
-            if effect is not Effect.KEPT:
+            if effect != "kept":
                 del value
-                if effect is Effect.CONFLICT:
+                if effect == "conflict":
                     raise ConflictingOutcome(
                         "outcome must stay the same once it is recorded, got another one for unit "
                         f"{unit!r} (neither is shown: outcomes are private); the first one stands"

@@ -23,6 +23,7 @@ from .run import Context, Outcomes, Run
 if TYPE_CHECKING:
     from ..types import Json
     from .randomness import Draws
+    from .stores import Block
 
 
 class Kernels(NamedTuple):
@@ -80,17 +81,17 @@ class FiniteRun(Run):
             self.lazy = isinstance(self.recorded, Recording) and self.recorded.reads == LAST
             self.begin()
 
-    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
-        self.publish_total(sum(outcomes))
+    def completed(self, block: Block, default: int | None) -> Outcomes:
+        """The sum of the outcomes of a block."""
+        return sum(super().completed(block, default))
 
-    def publish_total(self, total: float) -> None:
-        """Release the open block, whose outcomes sum to that."""
+    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
         arm, rounds, view = self.arm, self.rounds, self.view
         self.t += rounds
         view.pulls[arm] += rounds
         if not self.cut:
             value, size = view.value[arm], view.size[arm]
-            self.kernels.publish(self.release, self.ledger, view, arm, rounds, total, self.noise)
+            self.kernels.publish(self.release, self.ledger, view, arm, rounds, outcomes, self.noise)
             if view.size[arm] != size or view.value[arm] != value:
                 self.releases[arm] += 1  # some releases go on collecting and show nothing yet
                 if not self.lazy:

@@ -16,13 +16,17 @@ any of their outcomes is seen. It is open until it is full, then it waits, and i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum, auto
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ..checks import Name
 
 Action = list[int]
 """The features of the arm that a unit got, in whole steps."""
+Admission = Literal["same", "place", "visitor", "over"]
+"""What happens to a unit that asks for an arm: it has one and keeps it; it gets the next place; an
+arm, but no place, so that its outcome is not used; or nothing, for the horizon is reached."""
+Effect = Literal["kept", "dropped", "conflict"]
+"""What happens to an outcome."""
 
 
 class Terms(NamedTuple):
@@ -70,27 +74,6 @@ class Place(NamedTuple):
     """what is left of the window after it"""
 
 
-class Admission(Enum):
-    """What happens to a unit that asks for an arm."""
-
-    SAME = auto()
-    """it has one, and keeps it"""
-    PLACE = auto()
-    """the next place of the open block"""
-    VISITOR = auto()
-    """the block is full: an arm, but no place, so its outcome is not used"""
-    OVER = auto()
-    """the horizon is reached"""
-
-
-class Effect(Enum):
-    """What happens to an outcome."""
-
-    KEPT = auto()
-    DROPPED = auto()
-    CONFLICT = auto()
-
-
 def admit(
     member: Member | None, room: bool, settled: bool, over: bool, terms: Terms
 ) -> Admission:  # fmt: skip
@@ -103,10 +86,10 @@ def admit(
     if member is not None:
         done = member.used >= terms.contributions or terms.contributions == 1
         if done or not room or not settled:
-            return Admission.SAME
+            return "same"
     if room:
-        return Admission.PLACE
-    return Admission.OVER if over else Admission.VISITOR
+        return "place"
+    return "over" if over else "visitor"
 
 
 def closes(terms: Terms, now: float) -> float | None:
@@ -123,13 +106,13 @@ def accept(
     it is late: in streams its own assignment + deadline, however long its block waits for others,
     so that everybody is followed up equally long."""
     if due is not None and now >= due:
-        return Effect.DROPPED
+        return "dropped"
     known = outcomes.get(member.slot)
     if known is None:
-        return Effect.KEPT
+        return "kept"
     if known == value or terms.local or not terms.refuses_conflicts:
-        return Effect.DROPPED
-    return Effect.CONFLICT
+        return "dropped"
+    return "conflict"
 
 
 def due_at(

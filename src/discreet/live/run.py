@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 
 Blocks = Mapping[str, "Block"]
 """Those that are not released yet, by key."""
-Outcomes = Sequence[Any]
-"""Of a block: numbers, and None in those that estimate missing ones (`pairs`)."""
+Outcomes = Any
+"""Of a block, as `completed` hands them to `publish`: a list, or their sum where it takes no more;
+None stands for those that are missing and estimated (`pairs`)."""
 Context = list[float] | None
 """The features of all arms for a unit, flat; None for runs without contexts."""
 
@@ -207,7 +208,7 @@ class Run(ABC):
         released, or never will be."""
         block = blocks.get(member.block)
         if block is None or self.cut:
-            return Effect.DROPPED
+            return "dropped"
         due = None if terms.deadline is None else block.due
         return rules.accept(member, due, terms, block.outcomes, value, now)
 

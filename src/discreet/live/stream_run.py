@@ -89,14 +89,18 @@ class StreamRun(FiniteRun):
 
     def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
         """Release the oldest closed block of the arm. Nothing else looks at outcomes."""
-        arm, rounds, view = self.arm, len(outcomes), self.view
-        whole, value, size = self.is_whole(arm, rounds), view.value[arm], view.size[arm]
+        arm, rounds, view = self.arm, len(actions), self.view
+        whole, before = self.is_whole(arm, rounds), (view.value[arm], view.size[arm])
         self.t += rounds
         view.pulls[arm] += rounds
-        self.kernels.publish(
-            self.release, self.ledger, view, arm, rounds, sum(outcomes), self.noise
-        )
-        if view.size[arm] != size or view.value[arm] != value:
+        self.kernels.publish(self.release, self.ledger, view, arm, rounds, outcomes, self.noise)
+        self.follow(rounds, whole, before)
+
+    def follow(self, rounds: int, whole: bool, before: tuple[float, int]) -> None:
+        """Count the release of a block, of so many places; `before` are mean and size that were
+        public. Some releases go on collecting and show nothing yet."""
+        arm, view = self.arm, self.view
+        if (view.value[arm], view.size[arm]) != before:
             self.releases[arm] += 1
             if whole:
                 self._note(arm)
@@ -182,7 +186,7 @@ class StreamRun(FiniteRun):
     ) -> Effect:
         block = blocks.get(member.block)
         if block is None:
-            return Effect.DROPPED
+            return "dropped"
         due = rules.closes(terms, block.places[member.slot].at or 0.0)
         return rules.accept(member, due, terms, block.outcomes, value, now)
 
