@@ -113,18 +113,18 @@ class FiniteRun(Run):
     def begin(self) -> None:
         """The next block. One that the horizon cuts off is played but never released."""
         t, horizon, memory, view = self.t, self.horizon, self.memory, self.view
-        self.begun = True
         if self.verdict is not None and not self.cut and t > 0:
             self.answer = self.verdict(self.rule, memory, view, t)
         if self.answer is not None or (horizon is not None and t >= horizon):
             self.rounds, self.cut = 0, True
-            return
-        self.arm = arm = self.kernels.choose(self.rule, memory, view, t, self.random)
-        rounds = self.kernels.length(self.schedule, memory, view, arm)
-        if horizon is not None and rounds > horizon - t:
-            self.rounds, self.cut = horizon - t, True
         else:
-            self.rounds, self.cut = rounds, rounds >= UNTIL_THE_END
+            self.arm = arm = self.kernels.choose(self.rule, memory, view, t, self.random)
+            rounds = self.kernels.length(self.schedule, memory, view, arm)
+            if horizon is not None and rounds > horizon - t:
+                self.rounds, self.cut = horizon - t, True
+            else:
+                self.rounds, self.cut = rounds, rounds >= UNTIL_THE_END
+        self.begun = True
 
     def abandon(self, filled: int) -> None:
         """A block of this run that is cut off stays open: nothing of it is ever kept."""

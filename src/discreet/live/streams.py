@@ -93,7 +93,7 @@ class Streams(NamedTuple):
         number = places[arm] + 1
         after = Streams(  # quicker than _replace
             put(places, arm, number), closed, marks, newest, block, released,
-            put(left, arm, max(0, left[arm] - 1)), active, erased, over, now,
+            put(left, arm, left[arm] - 1), active, erased, over, now,
         )  # fmt: skip
         return after if number < marks[arm] else after.reached(arm, number, length)
 
