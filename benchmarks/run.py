@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -188,9 +189,9 @@ def rehearse(name: str, arms: int, **budget: float) -> None:
         update(select(), 1.0)
 
 
-def live() -> None:
+def live(**options: bool) -> None:
     """20,000 participants of a live trial in memory."""
-    trial = discreet.Trial(discreet.policy("adap-klucb", epsilon=1.0), 5)
+    trial = discreet.Trial(discreet.policy("adap-klucb", epsilon=1.0), 5, **options)
     for unit in range(20_000):
         trial.assign(unit)
         trial.record(unit, 1.0)
@@ -259,6 +260,9 @@ def works() -> dict[str, Callable[[], Callable[[], object]]]:
     found["Rehearsal of ucb1"] = lambda: partial(rehearse, "ucb1", 10)
     found["Rehearsal of adap-klucb"] = lambda: partial(rehearse, "adap-klucb", 5, epsilon=1.0)
     found["Trial of adap-klucb"] = lambda: live
+    takes_streams = "streams" in signature(discreet.Trial).parameters  # earlier ones had none
+    single = {"streams": False} if takes_streams else {}
+    found["Trial of adap-klucb, single batches"] = lambda: partial(live, **single)
     return found
 
 

@@ -109,7 +109,7 @@ def units(release: Release, size: Callable[[float, float], float]) -> Callable[[
 
 def looks(name: str) -> Callable[[], Play]:
     """Every call of a trial of which one call releases two arms."""
-    known, before = round(KNOWN * SECURE.unit), 5 * len(CLOCKS)
+    known, before = round(KNOWN * SECURE.resolution), 5 * len(CLOCKS)
 
     def made() -> Play:
         timed = timed_looks(name, Sampler(1.0, 0, 0))
@@ -119,7 +119,7 @@ def looks(name: str) -> Callable[[], Play]:
             value, found = timed(side)
             other = abs(found[before] - known) / scale
             durations = found[:before] + found[before + 2 :]
-            return abs(value) / scale, abs(value - SECURE.unit) / scale, other, durations
+            return abs(value) / scale, abs(value - SECURE.resolution) / scale, other, durations
 
         return play
 
@@ -127,7 +127,7 @@ def looks(name: str) -> Callable[[], Play]:
 
 
 BUDGET = Approximate(1.0, GAUSSIAN.delta)
-SIGMA = SECURE.gaussian_scale(BUDGET) / SECURE.unit
+SIGMA = SECURE.gaussian_scale(BUDGET) / SECURE.resolution
 SECOND = 255 / 256 + 2.0**-16
 """The probability of the truth: the first byte says so, or all depends on the second."""
 MANY = math.log(SECOND / (1.0 - SECOND))
@@ -144,9 +144,9 @@ def wrong(value: float, outcome: float) -> float:
 
 
 KINDS = {
-    "laplace-draw": Kind(drawn(secure.laplace, SECURE.unit, 1.0), LAPLACE, 1.0, 60_000),
+    "laplace-draw": Kind(drawn(secure.laplace, SECURE.resolution, 1.0), LAPLACE, 1.0, 60_000),
     "gaussian-draw": Kind(
-        drawn(secure.gaussian, SIGMA * SECURE.unit, 1.0 / SIGMA), GAUSSIAN, 1.0, 120_000
+        drawn(secure.gaussian, SIGMA * SECURE.resolution, 1.0 / SIGMA), GAUSSIAN, 1.0, 120_000
     ),
     "bits-draw": Kind(answered(MANY), BITS, MANY, 300_000),
     "laplace": Kind(units(ForgetLaplace(1.0), off(1.0)), LAPLACE, 1.0, 60_000),

@@ -219,7 +219,7 @@ def test_once_nobody_comes_any_more_full_blocks_alone_are_looked_at(clock: Clock
         ended, streams = run.copy(), run.streams
         for arm, number in enumerate(places):
             for _ in range(number):
-                streams = streams.taken(arm, run.length_after)
+                streams = streams.taken(arm, run.length_after, 0.0)
         ended.streams, ended.looked = streams.ended(), looked
         return int(ended.last)
 

@@ -49,6 +49,19 @@ def test_a_seed_fixes_everything_and_state_round_trips(name: str, tmp_path: Path
         assert loaded.report() == whole.report()
 
 
+@pytest.mark.parametrize("name", ["ucb1", "ldp-ucb-b"])
+def test_the_record_of_running_totals_is_up_to_date_whenever_it_is_asked_for(name: str) -> None:
+    rehearsal = Rehearsal(CATALOGUE[name].example(), 3, seed=5)
+    for seed in range(4):
+        play(rehearsal, 20, seed)
+        rehearsal = Rehearsal.from_dict(json.loads(json.dumps(rehearsal.to_dict())))
+        for _ in range(2):
+            record, rows = rehearsal.public_record(), rehearsal.report()["arms"]
+            assert record is not None
+            assert record.history == tuple(((row["size"], row["value"]),) for row in rows)
+        play(rehearsal, 1, seed)
+
+
 def test_seeds_differ() -> None:
     def values(seed: int | None) -> list[Any]:
         rehearsal = Rehearsal(policy("adap-klucb", epsilon=1.0), 3, seed=seed)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import random
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +138,20 @@ def test_clocks_that_are_set_back_change_nothing(clock: Clock, noise: CountedNoi
     assert trial.report()["arms"][0]["mean"] == seen[0]["mean"]
 
 
+def test_streams_wait_if_one_of_them_does() -> None:
+    coins = random.Random(1)
+    streams, seen = Streams.fresh([2, 1, 3]), set()
+    for _ in range(300):
+        arm = coins.randrange(3)
+        if streams.waiting(arm) and coins.random() < 0.7:
+            streams = streams.released_one(arm)
+        else:
+            streams = streams.taken(arm, lambda arm, places: arm + 1, 0.0)
+        assert streams.waits == any(map(streams.waiting, range(3)))
+        seen.add(streams.waits)
+    assert seen == {True, False}
+
+
 def test_the_rule_sees_closed_places_all_places_and_released_means(clock: Clock) -> None:
     trial = stream_trial(clock=clock, first=4, window=1)
     for unit in range(8):
@@ -150,7 +166,7 @@ def test_the_rule_sees_closed_places_all_places_and_released_means(clock: Clock)
     kernels = run.kernels
 
     def choose(rule: Any, memory: Any, view: Any, t: int, random: Any) -> int:
-        seen.append((view, t))
+        seen.append((deepcopy(view), t))
         return 0
 
     run.kernels = kernels._replace(choose=choose)

@@ -68,7 +68,6 @@ class ContextRun(Run):
     Actions are no longer than `longest`.
     """
 
-    __slots__ = ("alone", "arms", "batch", "closed", "dimension", "grid", "longest")
     PARTS: ClassVar[tuple[str, ...]] = ("view", "ledger")
     BEGUN: ClassVar[tuple[str, ...]] = ("view", "closed")
 
@@ -122,16 +121,13 @@ class ContextRun(Run):
         grid = self.grid
         return grid.plain(grid.features(feature for features in each for feature in features))
 
-    def arm_for(self, context: Context) -> int:
+    def choice(self, context: Context) -> tuple[int, Action | None]:
+        assert context is not None  # `context` refuses a unit without
         arm: int = self.kernels.choose(
             self.rule, self.view, context, self.arms, self.dimension, self.random
         )
-        return arm
-
-    def action_of(self, context: Context, arm: int) -> Action:
-        assert context is not None  # `Plan.context` refuses a unit without
         start = arm * self.dimension
-        return self.grid.features(context[start : start + self.dimension])
+        return arm, self.grid.features(context[start : start + self.dimension])
 
     def joined(self, action: Action | None, slot: int) -> Self:
         fits = isinstance(action, list) and len(action) == self.dimension

@@ -26,7 +26,7 @@ from ..privacy.guarantees import Guarantee
 from .course import public_moment
 from .report import Shown
 from .rows import row_to_dict
-from .rules import Admission, Effect, Terms
+from .rules import Terms
 from .setup import Plan
 from .stores import FileStore, Store
 from .stores.base import Json, bare, unheld
@@ -35,6 +35,7 @@ from .terms import CONFLICTS, stopped_by_a_board
 
 if TYPE_CHECKING:
     from .contexts import Features
+    from .documents import BlockReport
     from .run import Run
 
 
@@ -100,25 +101,25 @@ class Curator:
             unit = check_unit(unit)
             member, run, blocks = self._store.member(unit), self._run, self._store.blocks
             admission = run.admit(member, blocks, self._terms, now)
-            if member is not None and admission is Admission.SAME:
+            if member is not None and admission == "same":
                 return self._arms[member.arm]
-            if admission is Admission.OVER or not run.begun or run.answer is not None:
+            if admission == "over" or not run.begun or run.answer is not None:
                 self._refuse_newcomers()
             context = self._plan.context(actions)
             try:
-                seat = run.seated(unit, member, context, blocks, self._terms, now)
+                entry, place, run = run.seated(unit, member, context, blocks, self._terms, now)
             except RuleFailed as failure:
                 self._failure = str(failure)
                 self._refuse_newcomers()
             self._failure = ""
             self._stale = True  # until the store and the run agree again
-            self._store.assign(unit, seat.member, seat.place)
-            self._run = seat.run
-            if self._run.gives_up(seat.place):
-                self._abandon(seat.member.block)
+            self._store.assign(unit, entry, place)
+            self._run = run
+            if run.cut and run.gives_up(place):
+                self._abandon(entry.block)
             else:
                 self._stale = False
-            return self._arms[seat.member.arm]
+            return self._arms[entry.arm]
 
     @unheld
     def record(self, unit: Name, outcome: float) -> None:
@@ -143,19 +144,20 @@ class Curator:
             if value is None:
                 self._refuse_outcome(type(outcome).__name__)
             effect = self._run.accept(member, value, self._store.blocks, self._terms, now)
-            if effect is Effect.CONFLICT:
+            if effect == "conflict":
                 raise ConflictingOutcome(
                     "outcome must stay the same once it is recorded, got another one for unit "
                     f"{unit!r} (neither is shown: outcomes are private); the first one stands"
                 )
-            if effect is not Effect.KEPT:
+            if effect != "kept":
                 return
             if self._terms.local:
                 self._drawing = member.block, member.slot
                 value = self._run.respond(value)
             self._store.record(member.block, member.slot, value)
             self._drawing = None
-            if self._terms.deadline is None:
+            waits = self._terms.deadline is not None
+            if not waits and self._run.next_due(self._store.blocks, self._terms, now) is not None:
                 self._settle()
 
     def settle(self) -> bool:
@@ -195,8 +197,9 @@ class Curator:
         self._usable()
         while self._stale:
             self._rebuild()
-        clock = 0.0 if self._terms.deadline is None else read_clock(self._clock)
-        return max(clock, self._run.latest)
+        if self._terms.deadline is None:
+            return 0.0  # nothing is decided by the time
+        return max(read_clock(self._clock), self._run.latest)
 
     def _settle(self) -> float:
         """Release what is due, one block after the other, and hand each release to the rule before
@@ -207,13 +210,13 @@ class Curator:
         refuses to go on: it never draws a block a second time.
         """
         now = self._ready()
-        missing = None if self._terms.deadline is None else self._missing
         while True:
             if not self._run.begun:
                 self._begin()
             due = self._run.next_due(self._store.blocks, self._terms, now)
             if due is None:
                 return now
+            missing = None if self._terms.deadline is None else self._missing
             self._drawing = due.key, None
             block, run = self._store.blocks[due.key], self._run.copy()
             run.turn_to(due.key, now)
@@ -284,14 +287,16 @@ class Curator:
 
     def _shown(self) -> Shown:
         self._settle()
-        found = self._run.whereabouts(self._store.blocks, self._terms, self._failure)
-        blocks = found.blocks
-        if blocks is not None:
-            blocks = [{**block, "arm": self._arms[int(block["arm"])]} for block in blocks]
+        standing = self._run.standing(self._store.blocks, self._terms, self._failure)
+        if standing.blocks is not None:
+            named: list[BlockReport] = [
+                {**block, "arm": self._arms[int(block["arm"])]} for block in standing.blocks
+            ]
+            standing = standing._replace(blocks=named)
         return Shown(
-            self.policy, self.guarantee, self._arms, self._plan.outcome_range, found.standing,
-            list(self._store.assigned), found.status, self._failure, blocks=blocks,
-            ended=self._ended, course=self._fixed.get("course"),
+            self.policy, self.guarantee, self._arms, self._plan.outcome_range, standing,
+            list(self._store.assigned), self._failure, ended=self._ended,
+            course=self._fixed.get("course"),
         )  # fmt: skip
 
     # --- where it stands --------------------------------------------------------------------------
@@ -375,7 +380,7 @@ class Curator:
                 "drawn again"
             )
         horizon = self._terms.horizon
-        standing = self._run.whereabouts(self._store.blocks, self._terms, "").standing
+        standing = self._run.standing(self._store.blocks, self._terms, "")
         if horizon is not None and standing.rounds >= horizon:
             raise TrialError(f"the horizon of {horizon} assignments is reached; {decide}")
         raise TrialError(f"the trial has ended; {decide}")

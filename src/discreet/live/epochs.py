@@ -31,7 +31,7 @@ from ..policies.epochs import (
 from ..policies.releases.entries import Noise, Silence
 from ..policies.schedules import Growth
 from ..policies.view import Setting
-from .rules import Action, Terms
+from .rules import Terms
 from .run import Blocks, Run
 from .stream_run import StreamRun
 from .streams import put, spread
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from ..checks import Name
     from ..types import Json
     from .randomness import Draws, Randomness
-    from .run import Outcomes
 
 MOST_CELLS = 4
 """Default: an epoch has at most so many times its least size."""
@@ -68,7 +67,6 @@ def _growth(policy: Policy, setting: Setting) -> Growth:
 class EpochRun(StreamRun):
     """A run of DP-IMED in epochs; `window` is the largest of them."""
 
-    __slots__ = ("cell_noise", "cells", "epoch_plan", "shortened")
     NO_ESTIMATE: ClassVar[str] = (
         "differences within epochs are of sums over all places of a cell; who answers may drift "
         "differently from arm to arm, and then no shared trend cancels in means over them"
@@ -105,13 +103,13 @@ class EpochRun(StreamRun):
 
     # --- what is released, and when ---------------------------------------------------------------
 
-    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
+    def follow(self, rounds: int, whole: bool, before: tuple[float, int]) -> None:
+        super().follow(rounds, whole, before)
         arm, view = self.arm, self.view
-        before = view.value[arm] * view.size[arm]
-        super().publish(actions, outcomes)
-        total = float(view.value[arm] * view.size[arm] - before)
+        value, size = before
+        total = float(view.value[arm] * view.size[arm] - value * size)
         epoch = self._oldest()
-        cells = put(self.cells[epoch], arm, (len(outcomes), total))
+        cells = put(self.cells[epoch], arm, (rounds, total))
         self.cells = put(self.cells, epoch, cells)
 
     def _oldest(self) -> int:

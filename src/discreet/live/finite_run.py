@@ -12,7 +12,7 @@ from ..errors import DamagedFile
 from ..identify.trials import verdict_of
 from ..inference.record import History, Record, Recording, frozen, note, recording
 from ..policies import Policy
-from ..policies.releases.entries import Silence
+from ..policies.releases.entries import LAST, Silence
 from ..policies.schedules import UNTIL_THE_END
 from ..policies.view import Setting, fresh_view
 from ..privacy.source import Source
@@ -23,6 +23,7 @@ from .run import Context, Outcomes, Run
 if TYPE_CHECKING:
     from ..types import Json
     from .randomness import Draws
+    from .stores import Block
 
 
 class Kernels(NamedTuple):
@@ -38,7 +39,6 @@ class Kernels(NamedTuple):
 class FiniteRun(Run):
     """A run of a finite-armed row. A block is of one arm, and its length is known beforehand."""
 
-    __slots__ = ("arm", "history", "memory", "recorded", "rounds", "verdict")
     PARTS: ClassVar[tuple[str, ...]] = ("view", "ledger", "memory")
     NUMBERS: ClassVar[int] = 1
     """numbers that a release adds to the record"""
@@ -54,6 +54,9 @@ class FiniteRun(Run):
     """what the releases are, or why they do not speak of a mean"""
     history: History | None
     """the public record, by arm; None if it was not kept from the beginning"""
+    lazy: bool
+    """whether it is brought up to date when it is asked for: of running totals the last entry is
+    all that counts"""
 
     def __init__(
         self, policy: Policy, setting: Setting, random: Draws, noise: Draws | None
@@ -73,63 +76,61 @@ class FiniteRun(Run):
         self.releases = [0] * setting.arms  # of every arm
         self.t, self.arm, self.rounds, self.cut, self.answer = 0, 0, 0, False, None
         self.begun, self.private = True, False
-        self._open()
+        self.lazy = False
+        if self.FIRST is not None:  # else blocks open when somebody comes
+            self.lazy = isinstance(self.recorded, Recording) and self.recorded.reads == LAST
+            self.begin()
+
+    def completed(self, block: Block, default: int | None) -> Outcomes:
+        """The sum of the outcomes of a block."""
+        return sum(super().completed(block, default))
 
     def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
-        if self.cut:
-            self.t += self.rounds
-            self.view.pulls[self.arm] += self.rounds
-        else:
-            arm, rounds, before = self.arm, self.rounds, self._counted(self.arm, self.rounds)
-            self.kernels.publish(
-                self.release, self.ledger, self.view, arm, rounds, sum(outcomes), self.noise
-            )
-            self._noted(arm, before, recorded=True)
-        self.rounds, self.begun = 0, False
-
-    def _counted(self, arm: int, rounds: int) -> tuple[float, int]:
-        """Count a block that is about to be released; what is public of its arm so far."""
-        view = self.view
+        arm, rounds, view = self.arm, self.rounds, self.view
         self.t += rounds
         view.pulls[arm] += rounds
-        return view.value[arm], view.size[arm]
+        if not self.cut:
+            value, size = view.value[arm], view.size[arm]
+            self.kernels.publish(self.release, self.ledger, view, arm, rounds, outcomes, self.noise)
+            if view.size[arm] != size or view.value[arm] != value:
+                self.releases[arm] += 1  # some releases go on collecting and show nothing yet
+                if not self.lazy:
+                    self._note(arm)
+        self.rounds, self.begun = 0, False
 
-    def _noted(self, arm: int, before: tuple[float, int], recorded: bool) -> None:
-        """Count the release; some releases go on collecting and show nothing yet."""
-        view = self.view
-        value, size = before
-        if view.size[arm] != size or view.value[arm] != value:
-            self.releases[arm] += 1
-            if recorded and isinstance(self.recorded, Recording) and self.history is not None:
-                note(self.recorded, self.history, arm, self.releases, view, self.memory)
+    def _note(self, arm: int) -> None:
+        """Enter the last release of an arm into the record."""
+        if isinstance(self.recorded, Recording) and self.history is not None:
+            note(self.recorded, self.history, arm, self.releases, self.view, self.memory)
+
+    def noted(self) -> History | None:
+        """The public record, by arm, up to now."""
+        for arm, number in enumerate(self.releases) if self.lazy else ():
+            if number:
+                self._note(arm)
+        return self.history
 
     def begin(self) -> None:
-        if self.verdict is not None and not self.cut:
-            self.answer = self.verdict(self.rule, self.memory, self.view, self.t)
-        if self.answer is not None:
-            self.rounds, self.cut = 0, True
-        else:
-            self._open()
-        self.begun = True
-
-    def _open(self) -> None:
         """The next block. One that the horizon cuts off is played but never released."""
         t, horizon, memory, view = self.t, self.horizon, self.memory, self.view
-        if horizon is not None and t >= horizon:
+        if self.verdict is not None and not self.cut and t > 0:
+            self.answer = self.verdict(self.rule, memory, view, t)
+        if self.answer is not None or (horizon is not None and t >= horizon):
             self.rounds, self.cut = 0, True
-            return
-        self.arm = arm = self.kernels.choose(self.rule, memory, view, t, self.random)
-        rounds = self.kernels.length(self.schedule, memory, view, arm)
-        if horizon is not None and rounds > horizon - t:
-            self.rounds, self.cut = horizon - t, True
         else:
-            self.rounds, self.cut = rounds, rounds >= UNTIL_THE_END
+            self.arm = arm = self.kernels.choose(self.rule, memory, view, t, self.random)
+            rounds = self.kernels.length(self.schedule, memory, view, arm)
+            if horizon is not None and rounds > horizon - t:
+                self.rounds, self.cut = horizon - t, True
+            else:
+                self.rounds, self.cut = rounds, rounds >= UNTIL_THE_END
+        self.begun = True
 
     def abandon(self, filled: int) -> None:
         """A block of this run that is cut off stays open: nothing of it is ever kept."""
 
-    def arm_for(self, context: Context) -> int:
-        return self.arm
+    def choice(self, context: Context) -> tuple[int, Action | None]:
+        return self.arm, None
 
     def may_play(self, arm: int) -> bool:
         return arm == self.arm
@@ -156,9 +157,10 @@ class FiniteRun(Run):
         self, arms: Sequence[Name], outcome_range: tuple[float, float], kind: str, binary: bool
     ) -> Record | None:
         """The public record, for inference."""
-        if not isinstance(self.recorded, Recording) or self.history is None:
+        history = self.noted()
+        if not isinstance(self.recorded, Recording) or history is None:
             return None
-        return Record(self.recorded, tuple(arms), frozen(self.history), outcome_range, kind, binary)
+        return Record(self.recorded, tuple(arms), frozen(history), outcome_range, kind, binary)
 
     @property
     def silence(self) -> str:
@@ -168,7 +170,7 @@ class FiniteRun(Run):
         return "" if self.history is not None else "its history was not kept from the beginning"
 
     def public(self) -> dict[str, object]:
-        history = copied_history(self.history)
+        history = copied_history(self.noted())
         return super().public() | {"arm": self.arm, "rounds": self.rounds, "history": history}
 
     def _restore(self, data: Json) -> None:

@@ -31,7 +31,7 @@ from ..policies.schedules import LONGEST, Phases
 from ..policies.streams import takes_any_block
 from ..policies.view import Setting
 from .lists import count_in
-from .rules import Action, Terms
+from .rules import Terms
 from .run import Blocks
 from .stream_run import StreamRun
 from .streams import Streams
@@ -39,7 +39,6 @@ from .streams import Streams
 if TYPE_CHECKING:
     from ..types import Json
     from .randomness import Draws, Randomness
-    from .run import Outcomes
 
 
 def serves_looks(policy: Policy, setting: Setting) -> bool:
@@ -57,7 +56,6 @@ def serves_looks(policy: Policy, setting: Setting) -> bool:
 class LookRun(StreamRun):
     """A run of a row with phases, its arms in permuted blocks."""
 
-    __slots__ = ("fixed_size", "looked", "marks")
     NO_NEWCOMERS: ClassVar[str] = (
         "add() is for policies with an index; here arms are compared over the same participants"
     )
@@ -89,8 +87,8 @@ class LookRun(StreamRun):
 
     # --- what is released, and when ---------------------------------------------------------------
 
-    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
-        super().publish(actions, outcomes)
+    def follow(self, rounds: int, whole: bool, before: tuple[float, int]) -> None:
+        super().follow(rounds, whole, before)
         self.begun = not self._is_complete()
 
     def is_whole(self, arm: int, rounds: int) -> bool:

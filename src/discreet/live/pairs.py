@@ -39,7 +39,6 @@ __all__ = ["PairRun", "PairScale", "Pairs", "pair_scale", "publish_pair", "serve
 class PairRun(StreamRun):
     """Streams whose blocks release a pair."""
 
-    __slots__ = ("pair", "pairs", "publish_pair")
     PARTS: ClassVar[tuple[str, ...]] = (*StreamRun.PARTS, "pairs")
     NUMBERS: ClassVar[int] = 2
 

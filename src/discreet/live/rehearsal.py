@@ -239,7 +239,7 @@ class Rehearsal:
             self._total += reward
             return
         run = self._run
-        run.publish((), (float(self._total + reward),))
+        run.publish((), float(self._total + reward))
         run.begin()
         self._total = 0.0
         self._left = rounds = run.rounds
@@ -273,7 +273,7 @@ class Rehearsal:
         self._total = total
         self._left -= len(values)
         if not self._left:
-            self._run.publish((), (float(total),))
+            self._run.publish((), float(total))
             self._run.begin()
             self._open()
 

@@ -17,7 +17,6 @@ from .epochs import EpochRun
 from .finite_run import FiniteRun
 from .looks import LookRun
 from .pairs import PairRun
-from .rules import Standing
 from .stream_run import StreamRun
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from .contexts import ContextRun
     from .documents import (
         ArmReport,
-        BlockReport,
         Ellipsoid,
         IntervalsReport,
         Recommendation,
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
         TrendReport,
     )
     from .lists import Lists
+    from .run import Standing
 
 
 class Shown(NamedTuple):
@@ -45,13 +44,10 @@ class Shown(NamedTuple):
     outcome_range: tuple[float, float]
     standing: Standing
     assigned: list[int]
-    status: str
     failure: str
     """what went wrong in the rule of the policy, if anything"""
     record: Record | None = None
     """what was released, for intervals"""
-    blocks: list[BlockReport] | None = None
-    """in streams: those that are open or wait"""
     ended: dict[str, str] | None = None
     """how the trial was ended, if by hand"""
     course: course.Course | None = None
@@ -71,7 +67,7 @@ def report_of(shown: Shown, run: FiniteRun | ContextRun) -> Report:
         "guarantee": str(shown.guarantee),
         "meaning": shown.guarantee.tradeoff().in_words(outcomes=True),
         "budget": shown.guarantee.to_dict(),
-        "status": shown.status,
+        "status": shown.standing.status,
         **({"failure": shown.failure} if shown.failure else {}),
         "rounds": shown.standing.rounds,
         "horizon": run.horizon,
@@ -155,7 +151,7 @@ def stream_entries(shown: Shown, run: StreamRun) -> Report:
     return {
         **entries,
         **special,
-        "blocks": shown.blocks,
+        "blocks": shown.standing.blocks,
         "ended": shown.ended or None,
         "course": course.entries(shown.course, shown.arms, low, high, mean_of),
     }

@@ -1,9 +1,9 @@
 """The rules of a trial, as pure functions: who gets which arm, what an outcome does, what is due.
 
-    admit    a unit asks for an arm       -> the arm it has, a place in the block, or a refusal
+    admit    a unit asks for an arm       -> the arm it has, a place in a block, or a refusal
     closes   a block has its last place   -> when it is due
     accept   an outcome is handed in      -> kept, dropped, or refused
-    is_due   is the block to be released?
+    due_at   a block waits                -> when it is to be released
 
 Nothing here reads a clock, draws noise or writes anywhere: what is known goes in as small public
 values, what is to be done comes out. None of it looks at what an outcome says, but for the one
@@ -16,13 +16,17 @@ any of their outcomes is seen. It is open until it is full, then it waits, and i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum, auto
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ..checks import Name
 
 Action = list[int]
 """The features of the arm that a unit got, in whole steps."""
+Admission = Literal["same", "place", "visitor", "over"]
+"""What happens to a unit that asks for an arm: it has one and keeps it; it gets the next place; an
+arm, but no place, so that its outcome is not used; or nothing, for the horizon is reached."""
+Effect = Literal["kept", "dropped", "conflict"]
+"""What happens to an outcome."""
 
 
 class Terms(NamedTuple):
@@ -70,138 +74,52 @@ class Place(NamedTuple):
     """what is left of the window after it"""
 
 
-class Standing(NamedTuple):
-    """Where the open block stands."""
-
-    block: str
-    filled: int
-    """places that are taken"""
-    full: bool
-    """whether it takes no more"""
-    cut: bool
-    """whether it is never released, because the horizon cuts it off"""
-    answered: int
-    """outcomes that are there"""
-    due: float | None
-    rounds: int
-    """places that were taken in all blocks so far"""
-
-
-class Admission(Enum):
-    """What happens to a unit that asks for an arm."""
-
-    SAME = auto()
-    """it has one, and keeps it"""
-    PLACE = auto()
-    """the next place of the open block"""
-    VISITOR = auto()
-    """the block is full: an arm, but no place, so its outcome is not used"""
-    OVER = auto()
-    """the horizon is reached"""
-
-
-class Effect(Enum):
-    """What happens to an outcome."""
-
-    KEPT = auto()
-    DROPPED = auto()
-    CONFLICT = auto()
-
-
 def admit(
-    member: Member | None, standing: Standing, terms: Terms, outcomes: Mapping[int, int]
-) -> Admission:
+    member: Member | None, room: bool, settled: bool, over: bool, terms: Terms
+) -> Admission:  # fmt: skip
     """Who arrives while a block waits is a visitor; who has an arm keeps it, until its next turn.
 
-    A unit may take another place if it has any left and its last one is settled. With a deadline
-    that is when its block is released, for it is private whether a unit has responded; without
-    one it is public, and a response settles it.
+    A unit may take another place if there is room, if it has any left, and if its last one is
+    settled. However its places fall into blocks, at most `contributions` outcomes are its own, and
+    the guarantee is stated for a group of so many.
     """
     if member is not None:
-        done = member.used >= terms.contributions
-        if standing.full or done or terms.contributions == 1:
-            return Admission.SAME
-        if member.block == standing.block and (
-            terms.deadline is not None or member.slot not in outcomes
-        ):
-            return Admission.SAME
-    if not standing.full:
-        return Admission.PLACE
-    if terms.horizon is not None and standing.rounds >= terms.horizon:
-        return Admission.OVER
-    return Admission.VISITOR
+        done = member.used >= terms.contributions or terms.contributions == 1
+        if done or not room or not settled:
+            return "same"
+    if room:
+        return "place"
+    return "over" if over else "visitor"
 
 
-def closes(cut: bool, terms: Terms, now: float) -> float | None:
-    """When a block is due whose last place is taken at `now`; None if no moment is fixed."""
-    return None if cut or terms.deadline is None else now + terms.deadline
+def closes(terms: Terms, now: float) -> float | None:
+    """When a block is due whose last place is taken at `now`; None if no moment is fixed. In
+    streams, when the follow-up of a place ends that is taken then."""
+    return None if terms.deadline is None else now + terms.deadline
 
 
 def accept(
-    member: Member, standing: Standing, terms: Terms, outcomes: Mapping[int, int], value: int,
+    member: Member, due: float | None, terms: Terms, outcomes: Mapping[int, int], value: int,
     now: float,
 ) -> Effect:  # fmt: skip
-    """An outcome counts if it is the first of a place in a block that will still be released, and
-    whose moment has not come."""
-    late = standing.due is not None and now >= standing.due
-    if member.block != standing.block or standing.cut or late:
-        return Effect.DROPPED
-    return _compared(member, terms, outcomes, value)
-
-
-def _compared(member: Member, terms: Terms, outcomes: Mapping[int, int], value: int) -> Effect:
+    """An outcome counts if it is the first of its place, and if the moment has not come at which
+    it is late: in streams its own assignment + deadline, however long its block waits for others,
+    so that everybody is followed up equally long."""
+    if due is not None and now >= due:
+        return "dropped"
     known = outcomes.get(member.slot)
     if known is None:
-        return Effect.KEPT
+        return "kept"
     if known == value or terms.local or not terms.refuses_conflicts:
-        return Effect.DROPPED
-    return Effect.CONFLICT
+        return "dropped"
+    return "conflict"
 
 
-# --- streams: blocks of several arms, side by side ------------------------------------------------
-
-
-def is_settled(
-    member: Member, at: float, terms: Terms, outcomes: Mapping[int, int], now: float
-) -> bool:
-    """Whether a unit's place, taken at `at`, needs no more waiting: with a deadline its own has
-    passed, whether it responded or not; without one, it is public that it has responded."""
-    if terms.deadline is None:
-        return member.slot in outcomes
-    return now >= at + terms.deadline
-
-
-def readmits(member: Member, settled: bool, terms: Terms) -> bool:
-    """Whether a unit that has an arm may take another place.
-
-    However its places fall into blocks, at most `contributions` outcomes are its own, and the
-    guarantee is stated for a group of so many."""
-    return member.used < terms.contributions and settled
-
-
-def accept_place(
-    member: Member, at: float, terms: Terms, outcomes: Mapping[int, int], value: int, now: float
-) -> Effect:
-    """An outcome counts until its own assignment + deadline, however long its block waits for
-    others: so everybody is followed up equally long."""
-    if terms.deadline is not None and now >= at + terms.deadline:
-        return Effect.DROPPED
-    return _compared(member, terms, outcomes, value)
-
-
-def due_at(block_filled: int, last: float, answered: int, terms: Terms, now: float) -> float | None:
-    """When a closed block is released whose last place was taken at `last`: so much later, or,
+def due_at(
+    filled: int, answered: int, fixed: float | None, terms: Terms, now: float
+) -> float | None:  # fmt: skip
+    """When a block is released that has all its places: at the moment that `closes` fixed, or,
     without a deadline, now if everybody has responded; None if that is open."""
     if terms.deadline is not None:
-        return last + terms.deadline
-    return now if answered >= block_filled else None
-
-
-def is_due(standing: Standing, terms: Terms, now: float) -> bool:
-    """Whether the public moment of a release has come; without a deadline, the last outcome. What
-    nobody has a place in is never due: so it is between a release and the choice that follows."""
-    if not standing.full or standing.cut or not standing.filled:
-        return False
-    if terms.deadline is None:
-        return standing.answered >= standing.filled
-    return standing.due is not None and now >= standing.due
+        return fixed
+    return now if answered >= filled else None

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -25,7 +24,7 @@ from ..checks import Name
 from ..errors import DamagedFile
 from . import rules
 from .lists import Lists, count_in, is_like, restored
-from .rules import Action, Admission, Effect, Member, Place, Standing, Terms
+from .rules import Action, Admission, Effect, Member, Place, Terms
 
 if TYPE_CHECKING:
     from ..types import Json
@@ -36,19 +35,11 @@ if TYPE_CHECKING:
 
 Blocks = Mapping[str, "Block"]
 """Those that are not released yet, by key."""
-Outcomes = Sequence[Any]
-"""Of a block: numbers, and None in those that estimate missing ones (`pairs`)."""
+Outcomes = Any
+"""Of a block, as `completed` hands them to `publish`: a list, or their sum where it takes no more;
+None stands for those that are missing and estimated (`pairs`)."""
 Context = list[float] | None
 """The features of all arms for a unit, flat; None for runs without contexts."""
-
-
-class Seat(NamedTuple):
-    """A unit is about to get an arm: what is then known of it, its place, and the run with it."""
-
-    run: Run
-    member: Member
-    place: Place | None
-    """None for a visitor, whose outcome is not used"""
 
 
 class Due(NamedTuple):
@@ -58,11 +49,16 @@ class Due(NamedTuple):
     at: float
 
 
-class Whereabouts(NamedTuple):
-    """Where a run stands, in public counts."""
+class Standing(NamedTuple):
+    """Where a run stands, for reports: public counts."""
 
-    standing: Standing
     status: str
+    rounds: int
+    """places that were taken so far, in all blocks"""
+    due: float | None
+    """when the next block is released, if that is known"""
+    filled: int = 0
+    """places that are taken of the only block"""
     blocks: list[BlockReport] | None = None
     """those that are open or wait, arms as numbers; None where there is one"""
 
@@ -74,23 +70,6 @@ class Run(ABC):
     a rehearsal, None and the system's randomness in a trial.
     """
 
-    __slots__ = (
-        "answer",
-        "begun",
-        "cut",
-        "horizon",
-        "kernels",
-        "ledger",
-        "noise",
-        "private",
-        "random",
-        "release",
-        "releases",
-        "rule",
-        "schedule",
-        "t",
-        "view",
-    )  # fmt: skip
     PARTS: ClassVar[tuple[str, ...]]
     """what steps change in place; each is `Lists`"""
     FIRST: ClassVar[str | None] = "1"
@@ -135,12 +114,9 @@ class Run(ABC):
         """Leave a block that is cut off, of so many places, unreleased."""
 
     @abstractmethod
-    def arm_for(self, context: Context) -> int:
-        """The arm of whoever comes next."""
-
-    def action_of(self, context: Context, arm: int) -> Action | None:
-        """The features of that arm in whole steps; None for runs without contexts."""
-        return None
+    def choice(self, context: Context) -> tuple[int, Action | None]:
+        """The arm of whoever comes next, and its features in whole steps; None for runs without
+        contexts."""
 
     def joined(self, action: Action | None, slot: int) -> Self:
         """The run with one more place taken; this one stays as it is."""
@@ -163,7 +139,7 @@ class Run(ABC):
 
     def replayed(self, blocks: Blocks) -> Self:
         """The run, restored as of its last release, with the places that were taken since."""
-        _, block = only(blocks)
+        (block,) = blocks.values()
         run = self
         for slot, place in enumerate(block.places):
             if run.is_full(slot) or not run.may_play(place.arm):
@@ -171,17 +147,15 @@ class Run(ABC):
             run = run.joined(place.action, slot)
         return run
 
-    def standing(self, blocks: Blocks) -> Standing:
-        """Where the block stands."""
-        key, block = only(blocks)
-        filled = len(block.places)
-        full, answered = self.is_full(filled), len(block.outcomes)
-        return Standing(key, filled, full, self.cut, answered, block.due, self.t + filled)
-
     def next_due(self, blocks: Blocks, terms: Terms, now: float) -> Due | None:
-        """The block to be released now, if there is one."""
-        standing = self.standing(blocks)
-        return Due(standing.block, now) if rules.is_due(standing, terms, now) else None
+        """The block to be released now, if there is one. What nobody has a place in is never due:
+        so it is between a release and the choice that follows."""
+        ((key, block),) = blocks.items()
+        filled = len(block.places)
+        if not self.is_full(filled) or self.cut or not filled:
+            return None
+        due = rules.due_at(filled, len(block.outcomes), block.due, terms, now)
+        return None if due is None or now < due else Due(key, now)
 
     def next_block(self, key: str) -> str | None:
         """The block that the release of another opens."""
@@ -194,35 +168,49 @@ class Run(ABC):
 
     def noted_in(self, blocks: Blocks) -> str | None:
         """The block with which it is stored what `begin` changed; None for the whole state."""
-        return only(blocks)[0]
+        (key,) = blocks
+        return key
 
     def admit(self, member: Member | None, blocks: Blocks, terms: Terms, now: float) -> Admission:
-        """What a unit gets that asks for an arm."""
-        standing = self.standing(blocks)
-        return rules.admit(member, standing, terms, blocks[standing.block].outcomes)
+        """What a unit gets that asks for an arm. With a deadline its place is settled when its
+        block is released, for it is private whether a unit has responded; without one that is
+        public, and a response settles it."""
+        ((key, block),) = blocks.items()
+        filled = len(block.places)
+        settled = (
+            member is None
+            or member.block != key
+            or (terms.deadline is None and member.slot in block.outcomes)
+        )
+        over = terms.horizon is not None and self.t + filled >= terms.horizon
+        return rules.admit(member, not self.is_full(filled), settled, over, terms)
 
     def seated(
         self, unit: Name, member: Member | None, context: Context, blocks: Blocks, terms: Terms,
         now: float,
-    ) -> Seat:  # fmt: skip
-        """The arm of a unit that is admitted, and its place in the block if that has room."""
-        key, block = only(blocks)
-        arm, slot = self.arm_for(context), len(block.places)
+    ) -> tuple[Member, Place | None, Run]:  # fmt: skip
+        """A unit that is admitted gets an arm: what is then known of it, its place, None if the
+        block has no room, and the run with it."""
+        ((key, block),) = blocks.items()
+        (arm, action), slot = self.choice(context), len(block.places)
         if self.is_full(slot):
-            return Seat(self, Member(arm), None)
-        action = self.action_of(context, arm)
-        run = self.joined(action, slot)
-        due = rules.closes(run.cut, terms, now) if run.is_full(slot + 1) else None
+            return Member(arm), None, self
+        run, due = self.joined(action, slot), None
+        if terms.deadline is not None and run.is_full(slot + 1) and not run.cut:
+            due = rules.closes(terms, now)
         used = 1 if member is None else member.used + 1
-        place = Place(unit, arm, due, action, run.private)
-        return Seat(run, Member(arm, used, key, slot), place)
+        return Member(arm, used, key, slot), Place(unit, arm, due, action, run.private), run
 
     def accept(
         self, member: Member, value: int, blocks: Blocks, terms: Terms, now: float
     ) -> Effect:
-        """What happens to an outcome of a unit that has an arm."""
-        standing = self.standing(blocks)
-        return rules.accept(member, standing, terms, blocks[standing.block].outcomes, value, now)
+        """What happens to an outcome of a unit that has an arm: it is dropped if its block is
+        released, or never will be."""
+        block = blocks.get(member.block)
+        if block is None or self.cut:
+            return "dropped"
+        due = None if terms.deadline is None else block.due
+        return rules.accept(member, due, terms, block.outcomes, value, now)
 
     def completed(self, block: Block, default: int | None) -> Outcomes:
         """The outcomes of a block; one that did not come counts as declared, None if all did.
@@ -239,14 +227,15 @@ class Run(ABC):
         """Whether the place that was taken last shows that the horizon cuts its block off."""
         return self.cut and place is not None and place.action is not None
 
-    def whereabouts(self, blocks: Blocks, terms: Terms, failure: str) -> Whereabouts:
+    def standing(self, blocks: Blocks, terms: Terms, failure: str) -> Standing:
         """For reports."""
-        standing, status = self.standing(blocks), "collecting"
+        (block,) = blocks.values()
+        filled, status = len(block.places), "collecting"
         if not self.begun:
             status = "stuck"
-        elif standing.full:
-            status = "finished" if standing.cut else "settling"
-        return Whereabouts(standing, status)
+        elif self.is_full(filled):
+            status = "finished" if self.cut else "settling"
+        return Standing(status, self.t + filled, block.due, filled)
 
     @property
     def is_local(self) -> bool:
@@ -259,8 +248,7 @@ class Run(ABC):
 
     def _shallow(self) -> Self:
         other = object.__new__(type(self))
-        for name in _slots_of(type(self)):
-            setattr(other, name, getattr(self, name))
+        other.__dict__ = self.__dict__.copy()
         return other
 
     def copy(self) -> Self:
@@ -313,14 +301,3 @@ class Run(ABC):
         self.releases, self.answer = releases.copy(), answer
         for name, value in parts.items():
             setattr(self, name, value)
-
-
-def only(blocks: Blocks) -> tuple[str, Block]:
-    """The one block of a trial that has one at a time."""
-    ((key, block),) = blocks.items()
-    return key, block
-
-
-@lru_cache(maxsize=16)
-def _slots_of(kind: type) -> tuple[str, ...]:
-    return tuple(name for base in kind.__mro__ for name in getattr(base, "__slots__", ()))

@@ -62,6 +62,8 @@ class Plan(NamedTuple):
     """what to do about an outcome out of range"""
     settings: Json
     """what is stored of it"""
+    context: Callable[[Features], Context]
+    """the features of a unit that needs an arm, in the form that the run takes"""
     grown: Callable[[int], Plan] | None = None
     """the same with so many arms; in streams"""
 
@@ -69,15 +71,6 @@ class Plan(NamedTuple):
         """The plan with arms that were added."""
         assert self.grown is not None
         return self.grown(arms)
-
-    def context(self, actions: Features) -> Context:
-        """The features of a unit that needs an arm, in the form that the run takes."""
-        if isinstance(self.run, FiniteRun):
-            if actions is None:
-                return None
-            raise _no_contexts("actions", self.policy)
-        run: ContextRun = self.run  # type: ignore[assignment]
-        return run.context(actions)
 
     def record(self, run: Run, arms: Sequence[Name]) -> Record | None:
         """What was released so far, for inference; None where there is no mean of an arm."""
@@ -180,6 +173,11 @@ def finite_plan(
         grown = with_arms
     else:
         run = FiniteRun(row, setting, drawn.random, drawn.noise)
+
+    def no_context(actions: Features) -> None:
+        if actions is not None:
+            raise _no_contexts("actions", policy)
+
     # trials with missing outcomes were stored with kinds that they never had
     unheld = pairs and planned is not None and intervals in ("looks", "end")
     settings["intervals"] = check_kind("auto" if unheld else intervals, run.recorded)
@@ -191,6 +189,7 @@ def finite_plan(
         steps_of(low, high, lambda number: round((number - low) / (high - low) * RESOLUTION)),
         "record what was measured, or set outcome_range when the trial is planned",
         settings,
+        no_context,
         grown,
     )
 
@@ -288,14 +287,16 @@ def context_plan(
         )
     grid = release.grid(length)
     setting = LinearSetting(arms, size, rounds, grid)
+    run = ContextRun(policy, setting, members, length, SystemRandomness())
     return Plan(
         policy,
-        ContextRun(policy, setting, members, length, SystemRandomness()),
+        run,
         policy.stated(release.guarantee(size)),
         (grid.low, grid.high),
         steps_of(grid.low, grid.high, grid.reward),
         "record what was measured, scaled to the range; adac-oful takes low=..., high=...",
         {"dimension": size, "longest": length, "batch": members},
+        run.context,
     )
 
 
@@ -305,7 +306,7 @@ def steps_of(
     """A function that makes whole steps of outcomes."""
 
     def steps(outcome: object) -> int | None:
-        number = number_of(outcome)
+        number = outcome if type(outcome) is float else number_of(outcome)
         return None if number is None or not low <= number <= high else scaled(number)
 
     return steps

@@ -7,7 +7,7 @@ within epochs (`epochs`) plan otherwise, and share everything else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..checks import Name
@@ -21,8 +21,8 @@ from ..policies.view import Setting, View
 from . import rules
 from .course import longer
 from .finite_run import FiniteRun
-from .rules import Action, Admission, Effect, Member, Place, Standing, Terms
-from .run import Blocks, Due, Run, Seat, Whereabouts
+from .rules import Action, Admission, Effect, Member, Place, Terms
+from .run import Blocks, Due, Run, Standing
 from .streams import Streams, arm_of, key_of, spread
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ class RuleFailed(Exception):
 class StreamRun(FiniteRun):
     """A run of a finite-armed row whose blocks fill and wait side by side."""
 
-    __slots__ = ("evidence", "shares", "streams", "window")
     BEGUN: ClassVar[tuple[str, ...]] = ()
     FIRST: ClassVar[str | None] = None
     NO_NEWCOMERS: ClassVar[str] = ""
@@ -79,9 +78,6 @@ class StreamRun(FiniteRun):
         lengths = [self.length_after(arm, 0) for arm in range(len(self.releases))]
         self.streams = Streams.fresh(lengths)
 
-    def _open(self) -> None:
-        """There is no block of all: choices are made when somebody comes."""
-
     def begin(self) -> None:
         """An index is asked when somebody comes, not when something was released."""
         self.begun = True
@@ -93,12 +89,21 @@ class StreamRun(FiniteRun):
 
     def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
         """Release the oldest closed block of the arm. Nothing else looks at outcomes."""
-        arm, rounds = self.arm, len(outcomes)
-        whole, before = self.is_whole(arm, rounds), self._counted(arm, rounds)
-        self.kernels.publish(
-            self.release, self.ledger, self.view, arm, rounds, sum(outcomes), self.noise
-        )
-        self._noted(arm, before, whole)
+        arm, rounds, view = self.arm, len(actions), self.view
+        whole, before = self.is_whole(arm, rounds), (view.value[arm], view.size[arm])
+        self.t += rounds
+        view.pulls[arm] += rounds
+        self.kernels.publish(self.release, self.ledger, view, arm, rounds, outcomes, self.noise)
+        self.follow(rounds, whole, before)
+
+    def follow(self, rounds: int, whole: bool, before: tuple[float, int]) -> None:
+        """Count the release of a block, of so many places; `before` are mean and size that were
+        public. Some releases go on collecting and show nothing yet."""
+        arm, view = self.arm, self.view
+        if (view.value[arm], view.size[arm]) != before:
+            self.releases[arm] += 1
+            if whole:
+                self._note(arm)
         self.streams = self.streams.released_one(arm)
 
     def is_whole(self, arm: int, rounds: int) -> bool:
@@ -113,6 +118,8 @@ class StreamRun(FiniteRun):
 
     def next_due(self, blocks: Blocks, terms: Terms, now: float) -> Due | None:
         """Of the blocks that are due, the first in the order (due, arm)."""
+        if not self.streams.waits:
+            return None
         found: tuple[float, int] | None = None
         for arm in range(len(self.releases)):
             due = self.due_of(arm, blocks, terms, now)
@@ -134,8 +141,8 @@ class StreamRun(FiniteRun):
     ) -> float | None:
         """When a closed block of an arm is due, by itself."""
         block = blocks[key_of(arm, number)]
-        last = block.places[-1].at or 0.0
-        return rules.due_at(len(block.places), last, len(block.outcomes), terms, now)
+        fixed = rules.closes(terms, block.places[-1].at or 0.0)
+        return rules.due_at(len(block.places), len(block.outcomes), fixed, terms, now)
 
     def next_block(self, key: str) -> str | None:
         return None
@@ -153,14 +160,13 @@ class StreamRun(FiniteRun):
     def admit(self, member: Member | None, blocks: Blocks, terms: Terms, now: float) -> Admission:
         # a block that was thrown away: the end was asked for, and perhaps a crash cut that short
         over = self.streams.over or any(self.streams.erased)
-        if member is not None and (over or not _returns(member, blocks, terms, now)):
-            return Admission.SAME
-        return Admission.OVER if over else Admission.PLACE
+        settled = member is None or _is_settled(member, blocks, terms, now)
+        return rules.admit(member, not over, settled, over, terms)
 
     def seated(
         self, unit: Name, member: Member | None, context: Context, blocks: Blocks, terms: Terms,
         now: float,
-    ) -> Seat:  # fmt: skip
+    ) -> tuple[Member, Place, Run]:  # fmt: skip
         run = self
         if not any(self.streams.left):
             try:
@@ -172,17 +178,17 @@ class StreamRun(FiniteRun):
         key, slot = key_of(arm, before.block[arm]), before.places[arm] - before.closed[arm]
         after = run.at(run.taken(before, arm, now))
         used = 1 if member is None else member.used + 1
-        place = Place(unit, arm, at=now, number=before.total, left=after.streams.left)
-        return Seat(after, Member(arm, used, key, slot), place)
+        place = Place(unit, arm, None, None, False, now, before.total, after.streams.left)
+        return Member(arm, used, key, slot), place, after
 
     def accept(
         self, member: Member, value: int, blocks: Blocks, terms: Terms, now: float
     ) -> Effect:
         block = blocks.get(member.block)
         if block is None:
-            return Effect.DROPPED
-        at = block.places[member.slot].at or 0.0
-        return rules.accept_place(member, at, terms, block.outcomes, value, now)
+            return "dropped"
+        due = rules.closes(terms, block.places[member.slot].at or 0.0)
+        return rules.accept(member, due, terms, block.outcomes, value, now)
 
     def at(self, streams: Streams) -> Self:
         """The run with other streams; it shares the rest, which no step changes in place but on
@@ -208,7 +214,7 @@ class StreamRun(FiniteRun):
 
     def taken(self, before: Streams, arm: int, now: float) -> Streams:
         """The streams with one more place; the horizon closes all blocks."""
-        after = before.taken(arm, self.length_after)._replace(latest=now)
+        after = before.taken(arm, self.length_after, now)
         if self.horizon is not None and after.total >= self.horizon:
             return after.ended()
         return after
@@ -245,28 +251,35 @@ class StreamRun(FiniteRun):
             blind, spread([self.window / len(active)] * len(blind), random.random()), strict=True
         ):
             left[arm] = places
-        for arm in arms:
-            for _ in range(left[arm]):
-                streams = streams.taken(arm, self.length_after)
-        for _ in range(self.window - sum(left)):
-            arm = seen[0] if len(seen) == 1 else self._best(seen, streams)
-            left[arm] += 1
-            streams = streams.taken(arm, self.length_after)
+        rest, total = self.window - sum(left), streams.total + sum(left)
+        if len(seen) == 1:
+            left[seen[0]] += rest
+        else:
+            self._choose(left, seen, range(total, total + rest))
         self._keep_shares(left, active, random)
         return tuple(left)
 
-    def _best(self, seen: list[int], streams: Streams) -> int:
-        """The rule's choice among the arms that have a release."""
+    def _choose(self, left: list[int], seen: list[int], rounds: Iterable[int]) -> None:
+        """By the rule, among the arms that have a release: who gets the places of those rounds."""
+        streams, choose, rule, memory = self.streams, self.kernels.choose, self.rule, self.memory
         evidence: Any = [self.evidence_of(streams, arm) for arm in seen]  # whole but for pairs
-        view = View(
-            [self.view.value[arm] for arm in seen], evidence, [streams.places[arm] for arm in seen]
-        )
-        choice = self.kernels.choose(self.rule, self.memory, view, streams.total, self.random)
-        return seen[choice]
+        places = [streams.places[arm] for arm in seen]
+        view = View([self.view.value[arm] for arm in seen], evidence, places)
+        for t in rounds:
+            choice = choose(rule, memory, view, t, self.random)
+            arm = seen[choice]
+            left[arm] += 1
+            places[choice] += 1
+            if places[choice] >= streams.marks[arm]:  # a block closes, and counts as evidence
+                streams = streams.reached(arm, places[choice], self.length_after)
+                evidence[choice] = self.evidence_of(streams, arm)
 
     def _keep_shares(self, left: list[int], active: list[int], random: Randomness) -> None:
         """Move places to arms that have less than their share, from those with most to spare."""
-        wanted = spread([self.window * self.shares[arm] for arm in active], random.random())
+        start = random.random()
+        if not any(self.shares):
+            return
+        wanted = spread([self.window * self.shares[arm] for arm in active], start)
         least = dict(zip(active, wanted, strict=True))
         for arm in active:
             while left[arm] < least[arm]:
@@ -328,7 +341,7 @@ class StreamRun(FiniteRun):
         other.streams = Streams.from_dict(joined, len(other.releases))
         return other
 
-    def whereabouts(self, blocks: Blocks, terms: Terms, failure: str) -> Whereabouts:
+    def standing(self, blocks: Blocks, terms: Terms, failure: str) -> Standing:
         streams = self.streams
         found: list[BlockReport] = []
         for arm in range(len(self.releases)):
@@ -352,8 +365,7 @@ class StreamRun(FiniteRun):
         elif failure or not self.begun:
             status = "stuck"
         due = min((entry["due"] for entry in found if entry["due"] is not None), default=None)
-        standing = Standing("", 0, streams.over, False, 0, due, sum(streams.used))
-        return Whereabouts(standing, status, found)
+        return Standing(status, sum(streams.used), due, blocks=found)
 
     def shown_due(self, arm: int, number: int, blocks: Blocks, terms: Terms) -> float | None:
         """When a closed block is due, if that is known: without a deadline nobody is told who
@@ -409,13 +421,14 @@ class StreamRun(FiniteRun):
         self.streams = Streams.from_dict(data.get("streams"), len(self.releases))
 
 
-def _returns(member: Member, blocks: Blocks, terms: Terms, now: float) -> bool:
-    """Whether a unit that has an arm may take another place."""
-    block, settled = blocks.get(member.block), True
-    if block is not None:
-        at = block.places[member.slot].at or 0.0
-        settled = rules.is_settled(member, at, terms, block.outcomes, now)
-    return rules.readmits(member, settled, terms)
+def _is_settled(member: Member, blocks: Blocks, terms: Terms, now: float) -> bool:
+    """Whether a unit's place needs no more waiting: with a deadline its own has passed, whether it
+    responded or not; without one, it is public that it has responded."""
+    block = blocks.get(member.block)
+    if block is None:
+        return True
+    due = rules.closes(terms, block.places[member.slot].at or 0.0)
+    return member.slot in block.outcomes if due is None else now >= due
 
 
 def _drawn(left: tuple[int, ...], random: Randomness) -> int:

@@ -87,16 +87,21 @@ class Streams(NamedTuple):
         each = zip(self.places, self.closed, self.erased, strict=True)
         return tuple(closed if erased else places for places, closed, erased in each)
 
-    def taken(self, arm: int, length: Callable[[int, int], int]) -> Streams:
-        """One more place; `length(arm, N)` is that of the block which begins after N places."""
-        places = put(self.places, arm, self.places[arm] + 1)
-        left = put(self.left, arm, max(0, self.left[arm] - 1))
-        after = self._replace(places=places, left=left)
-        if places[arm] < self.marks[arm]:
-            return after
-        return after.cut(arm)._replace(
-            marks=put(self.marks, arm, places[arm] + length(arm, places[arm]))
-        )
+    def taken(self, arm: int, length: Callable[[int, int], int], now: float) -> Streams:
+        """One more place of the window is taken."""
+        places, closed, marks, newest, block, released, left, active, erased, over, _ = self
+        number = places[arm] + 1
+        after = Streams(  # quicker than _replace
+            put(places, arm, number), closed, marks, newest, block, released,
+            put(left, arm, left[arm] - 1), active, erased, over, now,
+        )  # fmt: skip
+        return after if number < marks[arm] else after.reached(arm, number, length)
+
+    def reached(self, arm: int, places: int, length: Callable[[int, int], int]) -> Streams:
+        """An arm has so many places: its block closes, and `length(arm, N)` is that of the one
+        which begins after N."""
+        after = self._replace(places=put(self.places, arm, places)).cut(arm)
+        return after._replace(marks=put(self.marks, arm, places + length(arm, places)))
 
     def cut(self, arm: int) -> Streams:
         """The open block of an arm closes as it is; one that nobody is in stays."""
@@ -140,6 +145,11 @@ class Streams(NamedTuple):
             return after._replace(marks=put(self.marks, arm, mark))
         return self._replace(marks=put(self.marks, arm, mark))
 
+    @property
+    def waits(self) -> bool:
+        """Whether any closed block is not released yet: else the open one follows in every arm."""
+        return sum(self.block) > sum(self.released) + len(self.block)
+
     def waiting(self, arm: int) -> bool:
         """Whether a closed block of that arm is not released yet."""
         return self.released[arm] + 1 < self.block[arm]
@@ -181,7 +191,9 @@ class Streams(NamedTuple):
 
 
 def put(values: tuple[T, ...], place: int, value: T) -> tuple[T, ...]:
-    return (*values[:place], value, *values[place + 1 :])
+    changed = list(values)
+    changed[place] = value
+    return tuple(changed)
 
 
 def spread(wanted: Sequence[float], start: float) -> list[int]:

@@ -40,14 +40,12 @@ from ..policies import EachRound, Geometric, Policy
 from ..policies.schedules import LONGEST
 from ..policies.streams import takes_any_block
 from ..policies.view import Setting, View
-from .rules import Action
 from .stream_run import RuleFailed, StreamRun
 from .streams import Streams
 
 if TYPE_CHECKING:
     from ..types import Json
     from .randomness import Draws, Randomness
-    from .run import Outcomes
 
 
 def serves_top_two(policy: Policy, setting: Setting) -> bool:
@@ -64,7 +62,6 @@ def serves_top_two(policy: Policy, setting: Setting) -> bool:
 class TopTwoRun(StreamRun):
     """A run of a row that identifies by leader and challenger."""
 
-    __slots__ = ("beta", "covered", "note", "pair", "sized")
     NO_NEWCOMERS: ClassVar[str] = (
         "add() is for policies with an index; the risk of an answer counts the arms beforehand"
     )
@@ -97,11 +94,10 @@ class TopTwoRun(StreamRun):
 
     # --- what is released -------------------------------------------------------------------------
 
-    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
+    def follow(self, rounds: int, whole: bool, before: tuple[float, int]) -> None:
         entered = self.begun or self.note is None
-        counts = self.sized or self.is_whole(self.arm, len(outcomes))
-        self.covered = self.covered and entered and counts
-        super().publish(actions, outcomes)
+        self.covered = self.covered and entered and (self.sized or whole)
+        super().follow(rounds, whole, before)
         self.begun = False
 
     def is_whole(self, arm: int, rounds: int) -> bool:

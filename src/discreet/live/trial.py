@@ -254,7 +254,7 @@ class Trial(Curator):
         """ "collecting" units, "settling" what waits for its release while no unit is taken,
         "finished", or "stuck" if the rule of the policy fails on what was released."""
         with self._turn():
-            return self._shown().status
+            return self._shown().standing.status
 
     @property
     def recommendation(self) -> Name | None:
@@ -311,7 +311,7 @@ class Trial(Curator):
             shown = self._shown()
             return (
                 f"{kind}, {sum(shown.assigned)} assigned, {sum(self._run.releases)} releases, "
-                f"{shown.status}: {self.guarantee.short()}>"
+                f"{shown.standing.status}: {self.guarantee.short()}>"
             )
 
     # --- storing ----------------------------------------------------------------------------------

@@ -429,7 +429,7 @@ class FileStore(MemoryStore):
         known = self._members.get(line.unit)
         if place is None and known is not None:
             member = known._replace(arm=line.arm, used=line.used)
-        self._enter(line.unit, member, place, self._assigned[line.arm] + (not counted))
+        self._enter((line.unit, member, place, self._assigned[line.arm] + (not counted)))
 
     def _open_existing(self, name: str) -> int:
         assert self._folder is not None

@@ -41,7 +41,7 @@ class MemoryStore:
 
     def ready(self) -> None:
         if self._noted is not None:
-            self._enter(*self._noted)
+            self._enter(self._noted)
 
     def member(self, unit: Name) -> Member | None:
         return self._members.get(unit)
@@ -57,12 +57,16 @@ class MemoryStore:
 
     def assign(self, unit: Name, member: Member, place: Place | None) -> None:
         self._noted = noted = unit, member, place, self._assigned[member.arm] + 1
-        self._enter(*noted)
+        self._enter(noted)
 
-    def _enter(self, unit: Name, member: Member, place: Place | None, assigned: int) -> None:
+    def _enter(self, noted: tuple[Name, Member, Place | None, int]) -> None:
         """Doing it twice is doing it once."""
+        unit, member, place, assigned = noted
         if place is not None:
-            places = self._now[1].setdefault(member.block, Block()).places
+            blocks = self._now[1]
+            if member.block not in blocks:
+                blocks[member.block] = Block()
+            places = blocks[member.block].places
             if len(places) == member.slot:
                 places.append(place)
         self._members[unit] = member
