@@ -52,6 +52,52 @@ def test_the_ziggurats_are_those_of_numba(filled: Callable[..., Any]) -> None:
     np.testing.assert_array_equal(compiled, plain)
 
 
+def fill_normals(rng: Any, out: Any, mean: Any) -> None:
+    rng.normals(out, mean, 0.3)
+
+
+def fill_one_by_one(rng: Any, out: Any, mean: Any) -> None:
+    for place in range(len(out)):
+        out[place] = mean[place] + 0.3 * rng.standard_normal()
+
+
+def test_many_normals_are_those_of_numba_one_by_one() -> None:
+    """A million: some 15,000 rims of strips, and 270 tails."""
+    together, singly = np.empty(1_000_000), np.empty(1_000_000)
+    mean = np.linspace(-1.0, 1.0, len(together))
+    ours, theirs = draws.Draws(np.random.SFC64(2)), np.random.Generator(np.random.SFC64(2))
+    Kernel(fill_normals).compiled()(ours, together, mean)
+    Kernel(fill_one_by_one).compiled()(theirs, singly, mean)
+    np.testing.assert_array_equal(together, singly)
+    assert ours.random() == theirs.random()
+    draws.Draws(np.random.SFC64(2)).normals(singly, mean, 0.3)
+    np.testing.assert_allclose(singly, together, rtol=1e-13, atol=1e-15)
+
+
+def test_what_is_decided_without_the_density_is_what_the_density_decides() -> None:
+    """In every rim, also where the density is furthest from the line between its edges."""
+    from numba.np.random._constants import fi_double, ki_double, wi_double
+
+    rng = np.random.default_rng(1)
+    near, undecided, total = np.linspace(-2e-4, 2e-4, 41), 0, 0
+    for strip in range(1, 256):
+        inside = int(ki_double[strip])
+        size = rng.integers(inside, 1 << 52, 500)
+        line = ((1 << 52) - size) * draws.RIM_SLOPE[strip]
+        assert 0.0 <= line.min() <= line.max() <= 1.0
+        low, high = line + draws.RIM_LOW[strip], line + draws.RIM_HIGH[strip]
+        level = np.concatenate(
+            [rng.random((100, 500)), low + near[:, np.newaxis], high + near[:, np.newaxis]]
+        )
+        rise = fi_double[strip - 1] - fi_double[strip]
+        below = rise * level + fi_double[strip] < np.exp(-0.5 * (size * wi_double[strip]) ** 2)
+        assert below[level < low].all()
+        assert not below[level >= high].any()
+        undecided += int(((level >= low) & (level < high))[:100].sum())
+        total += 100 * 500
+    assert undecided < 0.01 * total
+
+
 def test_children_are_such_generators_too() -> None:
     (child,) = draws.draws(np.random.SeedSequence(1)).spawn(1)
     assert isinstance(child, draws.Draws)

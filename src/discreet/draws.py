@@ -62,9 +62,9 @@ class Draws(np.random.Generator):
         super().__init__(bits)
         self.address = bits.ctypes.state_address
 
-    def normals(self, out: Any) -> None:
-        """Fill an array with standard normals."""
-        self.standard_normal(out=out)
+    def normals(self, out: Any, mean: Any, sd: float) -> None:
+        """Fill an array with normals of their own means and one standard deviation."""
+        out[:] = mean + sd * self.standard_normal(len(out))
 
 
 def draws(seed: np.random.SeedSequence) -> np.random.Generator:
@@ -153,19 +153,6 @@ def _sfc64(context: Any, bits: Any) -> Any:
     return types.uint64(bits), code
 
 
-def _turned(context: Any, x: Any, word: Any) -> Any:
-    """x, negated if the ninth bit of a word is set."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        double = arguments[0].type
-        word = ir.IntType(64)
-        bit = builder.and_(arguments[1], ir.Constant(word, 1 << 8))
-        sign = builder.shl(bit, ir.Constant(word, 63 - 8))
-        return builder.bitcast(builder.xor(builder.bitcast(arguments[0], word), sign), double)
-
-    return types.float64(types.float64, types.uint64), code
-
-
 def _kept(context: Any, bits: Any, place: Any) -> Any:
     """A half word behind the state: whether one is kept, and it."""
 
@@ -208,7 +195,6 @@ def _half_word(builder: Any, address: Any, place: Any) -> Any:
 
 
 _step: Any = intrinsic(_sfc64)
-_with_sign: Any = intrinsic(_turned)
 _load: Any = intrinsic(_kept)
 _store: Any = intrinsic(_keep)
 _load_word: Any = intrinsic(_word)
@@ -249,9 +235,31 @@ LOWER, ELEVEN, NINE, EIGHT, THREE = (
     np.uint64(3),
 )
 ONE, BYTE, MANTISSA = np.uint64(1), np.uint64(0xFF), np.uint64((1 << 52) - 1)
+SIGNED_BYTE = np.uint64(0x1FF)
 TURN, BACK = np.uint64(24), np.uint64(40)
 ULP = 1.0 / (1 << 53)
-NORMAL_INSIDE, EXPONENTIAL_INSIDE = ki_double.astype(np.int64), ke_double.astype(np.int64)
+EXPONENTIAL_INSIDE = ke_double.astype(np.int64)
+NORMAL_INSIDE = np.tile(ki_double.astype(np.int64), 2)
+NORMAL_WIDTH = np.concatenate([wi_double, -wi_double])
+"""Of the strips on the right, and of those on the left: the bit above the strip is the sign."""
+RIM_SLACK = 1e-4
+"""More than rounding and a grid of a hundred points miss of a bend: it is below .25, so 2.5e-5."""
+
+
+def _rims() -> tuple[Any, Any, Any]:
+    """How far, of its rise, the density lies below and above the straight line from the outer to
+    the inner edge of each strip's rim; and how much of the rim is one step of a number's size."""
+    outer, inner = float(1 << 52) * wi_double[1:], ki_double[1:].astype(float) * wi_double[1:]
+    rise, line = fi_double[:-1] - fi_double[1:], np.linspace(0.0, 1.0, 101)[:, np.newaxis]
+    x = outer + line * (inner - outer)
+    bend = (np.exp(-0.5 * x * x) - fi_double[1:]) / rise - line
+    low, high, slope = np.zeros(256), np.zeros(256), np.zeros(256)
+    low[1:], high[1:] = bend.min(axis=0) - RIM_SLACK, bend.max(axis=0) + RIM_SLACK
+    slope[1:] = 1.0 / ((1 << 52) - ki_double[1:].astype(float))
+    return low, high, slope
+
+
+RIM_LOW, RIM_HIGH, RIM_SLOPE = _rims()
 
 
 @register_jitable
@@ -276,8 +284,8 @@ def uniform(bits: Any) -> Any:
 def normal(bits: Any) -> Any:
     """Standard normal, by NumPy's ziggurat."""
     word = _step(bits)
-    strip, size = np.int64(word & BYTE), np.int64((word >> NINE) & MANTISSA)
-    x = _with_sign(size * wi_double[strip], word)
+    strip, size = word & SIGNED_BYTE, np.int64((word >> NINE) & MANTISSA)
+    x = size * NORMAL_WIDTH[strip]
     if size < NORMAL_INSIDE[strip]:
         return x
     return normal_outside(bits, strip, size, x)
@@ -299,22 +307,22 @@ def store_state(bits: Any, a: Any, b: Any, c: Any, counter: Any) -> None:
 
 
 @register_jitable
-def normals(bits: Any, out: Any) -> None:
-    """An array of standard normals, as `normal` draws them one by one; in between, the state stays
-    in registers."""
+def normals(bits: Any, out: Any, mean: Any, sd: Any) -> None:
+    """An array of normals, as `normal` draws them one by one; in between, the state stays in
+    registers."""
     a, b, c, counter = load_state(bits)
-    for place in range(len(out)):
+    for place in range(np.uint64(len(out))):
         word = a + b + counter
         a, b = b ^ (b >> ELEVEN), c + (c << THREE)
         c = ((c << TURN) | (c >> BACK)) + word
         counter += ONE
-        strip, size = np.int64(word & BYTE), np.int64((word >> NINE) & MANTISSA)
-        x = _with_sign(size * wi_double[strip], word)
+        strip, size = word & SIGNED_BYTE, np.int64((word >> NINE) & MANTISSA)
+        x = size * NORMAL_WIDTH[strip]
         if size >= NORMAL_INSIDE[strip]:
             store_state(bits, a, b, c, counter)
             x = normal_outside(bits, strip, size, x)
             a, b, c, counter = load_state(bits)
-        out[place] = x
+        out[place] = mean[place] + sd * x
     store_state(bits, a, b, c, counter)
 
 
@@ -322,19 +330,25 @@ def normals(bits: Any, out: Any) -> None:
 def normal_outside(bits: Any, strip: Any, size: Any, x: Any) -> Any:
     """One in a hundred: the tail, or the rim of a strip."""
     while True:
-        if strip == 0:
+        height = np.int64(strip & BYTE)
+        if height == 0:
             while True:
                 beyond = -ziggurat_nor_inv_r * np.log1p(-uniform(bits))
                 level = -np.log1p(-uniform(bits))
                 if level + level > beyond * beyond:
                     end = ziggurat_nor_r + beyond
                     return -end if (size >> 8) & 1 else end
-        rim = (fi_double[strip - 1] - fi_double[strip]) * uniform(bits) + fi_double[strip]
-        if rim < np.exp(-0.5 * x * x):
+        level = uniform(bits)
+        line = ((1 << 52) - size) * RIM_SLOPE[height]
+        if level < line + RIM_LOW[height]:  # surely below the density
             return x
+        if level < line + RIM_HIGH[height]:
+            rim = (fi_double[height - 1] - fi_double[height]) * level + fi_double[height]
+            if rim < np.exp(-0.5 * x * x):
+                return x
         word = _step(bits)
-        strip, size = np.int64(word & BYTE), np.int64((word >> NINE) & MANTISSA)
-        x = _with_sign(size * wi_double[strip], word)
+        strip, size = word & SIGNED_BYTE, np.int64((word >> NINE) & MANTISSA)
+        x = size * NORMAL_WIDTH[strip]
         if size < NORMAL_INSIDE[strip]:
             return x
 
@@ -383,9 +397,9 @@ def _standard_normal(inst: Any) -> Any:
 
 
 @overload_method(DrawsType, "normals")
-def _normals(inst: Any, out: Any) -> Any:
-    def drawn(inst: Any, out: Any) -> Any:
-        normals(inst.bit_generator, out)
+def _normals(inst: Any, out: Any, mean: Any, sd: Any) -> Any:
+    def drawn(inst: Any, out: Any, mean: Any, sd: Any) -> Any:
+        normals(inst.bit_generator, out, mean, sd)
 
     return drawn
 

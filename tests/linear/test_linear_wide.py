@@ -11,11 +11,11 @@ import pytest
 
 from discreet.compiled import Kernel
 from discreet.draws import draws
-from discreet.linear.algebra import of_known_length
+from discreet.linear.algebra import grow, of_known_length
 from discreet.linear.contexts import GaussianContexts, offer_normal
 from discreet.linear.rules import choose_optimistic
 from discreet.linear.view import LinearView, fresh_view
-from discreet.linear.wide import choose_wide, offer_normal_wide
+from discreet.linear.wide import choose_wide, grow_wide, offer_normal_wide
 
 
 def with_known_dimension(view: Any, actions: Any, arms: Any, theta: Any) -> Any:
@@ -61,6 +61,29 @@ def test_of_equal_indices_the_first_wins_and_indices_that_are_no_numbers_never_d
     same[0] = np.nan
     found = compiled()(view, same, 10, theta)
     assert found == choose_optimistic(None, view, same, 10, 3, rng) == 1
+
+
+def with_known_length(matrix: Any, inverse: Any, along: Any, x: Any, start: Any, theta: Any) -> Any:
+    return widened(matrix, inverse, along, x, start, 1.0, len(theta))
+
+
+widened: Any = grow
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3, 4, 5, 8, 9, 12])
+def test_a_rank_one_update_is_the_same_to_the_last_bit(dimension: int) -> None:
+    rng = np.random.default_rng(dimension)
+    wide = Kernel(with_known_length, widened=grow_wide).compiled()
+    one_by_one = Kernel(with_known_length, widened=grow).compiled()
+    mine = [np.eye(dimension).ravel(), np.eye(dimension).ravel(), np.zeros(dimension)]
+    other = [array.copy() for array in mine]
+    theta = of_known_length(np.zeros(dimension))
+    for step in range(300):
+        actions = rng.standard_normal(3 * dimension)
+        start = step % 3 * dimension
+        assert wide(*mine, actions, start, theta) == one_by_one(*other, actions, start, theta)
+        for got, expected in zip(mine, other, strict=True):
+            np.testing.assert_array_equal(got, expected)
 
 
 @pytest.mark.parametrize("ball", [False, True])

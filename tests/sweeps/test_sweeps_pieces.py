@@ -191,6 +191,91 @@ def test_the_first_of_a_kind_is_played_before_the_others() -> None:
     assert len(set(order[:2])) == 2 == len(set(order))
 
 
+class Slow(Executor):
+    """Plays nothing before it is told to, or has so many pieces."""
+
+    def __init__(self, enough: int) -> None:
+        self.enough, self.calls = enough, list[tuple[Future[Any], Any, Any]]()
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.calls.append((future, fn, args))
+        if len(self.calls) == self.enough:
+            self.play()
+        return future
+
+    def play(self) -> None:
+        calls, self.calls = self.calls, []
+        for future, fn, args in calls:
+            future.set_result(fn(*args))
+
+
+def test_no_worker_waits_for_the_first_of_a_kind_to_be_finished(whole: Any, tmp_path: Path) -> None:
+    """36 pieces of two kinds; that one process compiles for all is up to their files."""
+    found = swept(executor=Slow(36))
+    assert saved(found, tmp_path / "a.parquet") == saved(whole, tmp_path / "b.parquet")
+
+
+def test_where_files_cannot_be_locked_the_others_wait_for_the_first(
+    whole: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "LOCKS", False)
+    order: list[Any] = []
+    slow = Slow(2)
+
+    class Watching(Slow):
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+            order.append(args[0])
+            slow.enough = 2 if len(order) <= 2 else 1
+            return slow.submit(fn, *args, **kwargs)
+
+    found = swept(executor=Watching(0))
+    assert order[0].kind != order[1].kind
+    assert len(order) == 36
+    assert saved(found, tmp_path / "a.parquet") == saved(whole, tmp_path / "b.parquet")
+
+
+def test_the_largest_are_played_first_and_small_ones_end_a_sweep() -> None:
+    order: list[Any] = []
+
+    class Watching(Here):
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+            order.append(args[0])
+            return super().submit(fn, *args, **kwargs)
+
+    swept(executor=Watching())
+    sizes = [piece.cell.horizon * piece.cell.problem.arms * (piece.last - piece.first)
+             for piece in order[2:]]  # fmt: skip
+    assert sizes == sorted(sizes, reverse=True)
+    assert (max(sizes), min(sizes)) == (1000 * 3 * 5, 100 * 2 * 2)
+
+
+FROM_NOTHING = """
+import multiprocessing, os, sys
+from concurrent.futures import ProcessPoolExecutor
+import discreet
+
+if __name__ == "__main__":
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as both:
+        discreet.sweep("ucb1", discreet.Bernoulli([0.7, 0.5]), horizon=100, runs=8, piece=1, seed=1,
+                       executor=both)
+"""
+
+
+def test_two_workers_that_begin_together_compile_once(tmp_path: Path) -> None:
+    """Numba says of every kernel whether it was loaded or compiled, then saved."""
+    script, cache = tmp_path / "study.py", tmp_path / "cache"
+    script.write_text(FROM_NOTHING)
+    said = subprocess.run(
+        [sys.executable, str(script)], check=True, capture_output=True, text=True,
+        env=os.environ | {"DISCREET_CACHE": str(cache), "NUMBA_DEBUG_CACHE": "1"},
+    ).stdout  # fmt: skip
+    saves = [line for line in said.splitlines() if "data saved to" in line]
+    assert len(saves) == len(set(saves)) >= 1
+    assert len(saves) == len(list(cache.rglob("*.nbc")))
+    assert "data loaded from" in said
+
+
 def test_identification_and_linear_rows_sweep_too(tmp_path: Path) -> None:
     law = discreet.Bernoulli([0.9, 0.3])
     found = discreet.sweep("adap-tt", law, epsilon=[1.0, 5.0], risk=[0.1, 0.01], runs=4, seed=3,

@@ -165,9 +165,11 @@ class IIDContexts(Contexts):
 
 
 class Normal(NamedTuple):
-    """Mean vector, standard deviation, and whether long actions are shortened to length 1."""
+    """Mean vector, the same for every action in turn, standard deviation, and whether long actions
+    are shortened to length 1."""
 
     mean: FlatFloats | tuple[float, ...]
+    means: Floats
     sd: float
     ball: bool
 
@@ -226,7 +228,7 @@ class GaussianContexts(Contexts):
         import numpy as np
 
         mean = of_known_length(np.array(self.mean))
-        return Normal(mean, math.sqrt(self.variance), self.ball)
+        return Normal(mean, np.tile(self.mean, self.arms), math.sqrt(self.variance), self.ball)
 
     @property
     def average(self) -> Floats:

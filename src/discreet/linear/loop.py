@@ -115,7 +115,7 @@ def simulated_state(policy: RoundPolicy, setting: LinearSetting) -> State:
 def loop_kernel(policy: RoundPolicy, offer: Function, pay: Function) -> Kernel:
     """The loop with a policy and a problem filled in."""
     from ..draws import is_known
-    from .wide import choose_wide, offer_normal_wide
+    from .wide import choose_wide, grow_wide, offer_normal_wide
 
     release, choose = policy.release, policy.rule.choose
     offer = offer_normal_wide if offer is offer_normal and is_known() else offer
@@ -125,7 +125,7 @@ def loop_kernel(policy: RoundPolicy, offer: Function, pay: Function) -> Kernel:
         pay=pay,
         choose=Kernel(choose_wide).inlined() if choose is choose_optimistic else choose,
         update=policy.rule.update,
-        follow=policy.schedule.follow,
+        follow=Kernel(policy.schedule.follow, grow=grow_wide).inlined(),
         collect=release.kernel(release.collect, SIMULATED),
         publish=release.kernel(release.publish, SIMULATED),
     )

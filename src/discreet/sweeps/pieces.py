@@ -74,6 +74,12 @@ class Piece:
         parts = " ".join(type(getattr(policy, part)).__qualname__ for part in policy.made_of)
         return policy.name, parts, type(self.cell.problem).__name__
 
+    @property
+    def size(self) -> int:
+        """Rounds, arms and runs: of two pieces of one kind, the larger one takes longer."""
+        arms: int = self.cell.problem.arms
+        return self.cell.horizon * arms * (self.last - self.first)
+
     def work(self) -> Simulation | LinearWork | Identification:
         """The runs, ready to be played."""
         cell, runs = self.cell, self.last - self.first

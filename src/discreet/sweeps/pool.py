@@ -1,6 +1,11 @@
 """Pieces on workers: the first of a kind compiles, what is finished is handed over at once.
 
 Any `concurrent.futures.Executor` serves: threads, processes, Dask (`client.get_executor()`), loky.
+
+One worker of a host compiles what a kind of pieces needs; who takes a piece of the same kind
+meanwhile waits for its file (`compiled.compile_for`), and plays as soon as it is there. One piece
+of each kind comes first, so that different workers compile different kinds. Where files cannot be
+locked, the others of a kind are held back until the first is finished.
 """
 
 from __future__ import annotations
@@ -8,7 +13,7 @@ from __future__ import annotations
 import pickle
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -18,6 +23,7 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
+from importlib.util import find_spec
 
 from ..errors import DiscreetError, InvalidArgument
 from ..progress import Bar
@@ -25,6 +31,8 @@ from .pieces import Piece, Played, Stopped, play, source_digest
 
 LOOK = 0.1
 """Seconds between two looks at Ctrl-C and the bar."""
+LOCKS = find_spec("fcntl") is not None
+"""Whether workers of a host can wait for each other's files: not on Windows."""
 LOST = (BrokenExecutor, CancelledError)
 LOST_BY_NAME = ("KilledWorker", "CommClosedError", "FutureCancelledError")
 """Errors of clusters, which are known by name only: they are not installed everywhere."""
@@ -84,36 +92,45 @@ def _run(
 ) -> bool:
     code = source_digest()
     more = () if stop is None else (stop,)
+    first, others = in_order(pieces)
     waiting: dict[tuple[str, str, str], list[Piece]] = {}
-    for piece in pieces:
-        waiting.setdefault(piece.kind, []).append(piece)
+    if not LOCKS:
+        for piece in others:
+            waiting.setdefault(piece.kind, []).append(piece)
+        others = []
     under_way: dict[Future[Played], Piece] = {}
     estimate = Estimate(pieces)
 
     def submit(piece: Piece) -> None:
-        under_way[executor.submit(play, piece, code, *more)] = piece
+        future = executor.submit(play, piece, code, *more)
+        under_way[future] = piece
+        if future.done():  # some executors play at once
+            finish([future])
+
+    def finish(done: Iterable[Future[Played]]) -> None:
+        lost: BaseException | None = None
+        released: list[Piece] = []
+        for future in done:
+            piece = under_way.pop(future)
+            error = _error_of(future)
+            if error is not None:
+                lost = lost or error
+                continue
+            played = future.result()
+            keep(piece, played)
+            estimate.add(piece, played.seconds)
+            released += waiting.pop(piece.kind, [])
+        if lost is not None:
+            _raise(lost, finished + estimate.finished, finished + len(pieces))
+        bar.show(estimate.said(finished), finished + estimate.finished, finished + len(pieces))
+        for next_one in released:
+            submit(next_one)
 
     try:
-        for kind in list(waiting):  # one of each kind: it compiles for all the others
-            submit(waiting[kind].pop(0))
+        for piece in (*first, *others):
+            submit(piece)
         while under_way:
-            done, _ = wait(under_way, LOOK, return_when=FIRST_COMPLETED)
-            lost: BaseException | None = None
-            for future in done:
-                piece = under_way.pop(future)
-                error = _error_of(future)
-                if error is not None:
-                    lost = lost or error
-                    continue
-                played = future.result()
-                keep(piece, played)
-                estimate.add(piece, played.seconds)
-                if lost is None:
-                    for next_one in waiting.pop(piece.kind, []):
-                        submit(next_one)
-            if lost is not None:
-                _raise(lost, finished + estimate.finished, finished + len(pieces))
-            bar.show(estimate.said(finished), finished + estimate.finished, finished + len(pieces))
+            finish(wait(under_way, LOOK, return_when=FIRST_COMPLETED).done)
     except KeyboardInterrupt:
         return False
     finally:
@@ -122,6 +139,15 @@ def _run(
         for future in under_way:
             future.cancel()
     return True
+
+
+def in_order(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Piece]]:
+    """One piece of each kind, and the others, the largest first: so that at the end no worker is
+    left with a long one while all the others have nothing to do."""
+    first = list({piece.kind: piece for piece in reversed(pieces)}.values())[::-1]
+    taken = set(map(id, first))
+    others = [piece for piece in pieces if id(piece) not in taken]
+    return first, sorted(others, key=lambda piece: piece.size, reverse=True)
 
 
 def _error_of(future: Future[Played]) -> BaseException | None:
