@@ -33,11 +33,7 @@ class Stopping:
     """Base of all stopping rules."""
 
     name: ClassVar[str]
-
-    @property
-    def enough(self) -> Kernel:
-        """The kernel."""
-        raise NotImplementedError
+    enough: ClassVar[Kernel]
 
     def parameters(self, setting: Setting) -> NamedTuple:
         """What the kernel gets as its first argument."""
@@ -91,7 +87,7 @@ class Likelihood(Stopping):
     name: ClassVar[str] = "likelihood ratio"
 
     @property
-    def enough(self) -> Kernel:
+    def enough(self) -> Kernel:  # type: ignore[override]  # its threshold is filled in
         return Kernel(enough_likelihood, threshold=self.threshold.value)
 
     def parameters(self, setting: Setting) -> Bar:
@@ -123,10 +119,7 @@ class OneLeft(Stopping):
     """Stop when an eliminating rule has one arm left."""
 
     name: ClassVar[str] = "one arm left"
-
-    @property
-    def enough(self) -> Kernel:
-        return Kernel(enough_one_left)
+    enough: ClassVar[Kernel] = Kernel(enough_one_left)
 
     def covers(self, schedule: Schedule, release: Release) -> bool:
         return isinstance(schedule, Phases) and release.guarantee(schedule).is_private
