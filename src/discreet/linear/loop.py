@@ -15,6 +15,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+import numpy as np
+
 from ..compiled import Floats, Function, Integers, Kernel, open_slot
 from ..policies.step import FINISHED, PAUSED, STARVED, State, fresh_state
 from ..privacy.source import SIMULATED
@@ -91,8 +93,6 @@ def run(
 
 def fresh_course(arms: int, dimension: int) -> Course:
     """A run that has not begun."""
-    import numpy as np
-
     return Course(
         np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1), np.zeros(arms, np.int64),
         np.zeros(arms * dimension),
@@ -101,8 +101,6 @@ def fresh_course(arms: int, dimension: int) -> Course:
 
 def simulated_state(policy: RoundPolicy, setting: LinearSetting) -> State:
     """A run that has not begun, for `loop_kernel`: with room for the indices of all actions."""
-    import numpy as np
-
     state = fresh_state(policy, setting)
     if policy.rule.choose is not choose_optimistic:
         return state

@@ -30,6 +30,7 @@ from ...privacy.budgets import Approximate, Budget
 from ...privacy.curves import gaussian_epsilon
 from .accounting import REPLACE, last_iterate_epsilon, least_epsilon, most_power
 from .dpsgd import DPSGD, GradientCanaries, PointCanary
+from .models.base import clipped
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -240,10 +241,8 @@ def guess(mechanism: DPSGD, canaries: Array, guesses: int, rng: Generator) -> in
 
 def quiet_coordinates(mechanism: DPSGD) -> Array:
     """Coordinates by how little the points' clipped gradients move them at the start."""
-    from .models.base import clip_factors
-
     each = np.asarray(mechanism.model.gradients(mechanism.start, mechanism.x, mechanism.y), float)
-    each *= clip_factors(np.linalg.norm(each, axis=1), mechanism.clip)[:, None]
+    each = clipped(each, mechanism.clip)
     return np.argsort(np.einsum("ij,ij->j", each, each), kind="stable")
 
 
