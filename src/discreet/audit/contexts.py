@@ -22,11 +22,10 @@ import numpy as np
 from ..compiled import Kernel
 from ..errors import InvalidArgument
 from ..linear.batches import PrivateBatches
-from ..linear.loop import choose, collect, follow, publish, update
+from ..linear.loop import choose, collect, follow, publish, slots_of, update
 from ..linear.row import LinearPolicy, RoundPolicy
 from ..linear.view import LinearSetting, LinearView
 from ..policies.step import parts_of
-from ..privacy.source import SIMULATED
 from .transcripts import ABSENT, Buffers, Transcripts, forget, in_buffers
 
 if TYPE_CHECKING:
@@ -103,15 +102,7 @@ def play_stream(
 @lru_cache(maxsize=64)
 def stream_kernel(policy: RoundPolicy) -> Kernel:
     """The loop above with a policy filled in."""
-    release = policy.release
-    return Kernel(
-        play_stream,
-        choose=policy.rule.choose,
-        update=policy.rule.update,
-        follow=policy.schedule.follow,
-        collect=release.kernel(release.collect, SIMULATED),
-        publish=release.kernel(release.publish, SIMULATED),
-    )
+    return Kernel(play_stream, choose=policy.rule.choose, **slots_of(policy))
 
 
 @dataclass(frozen=True)

@@ -109,21 +109,29 @@ def simulated_state(policy: RoundPolicy, setting: LinearSetting) -> State:
     return state._replace(public=view._replace(work=room))
 
 
+def slots_of(policy: RoundPolicy) -> dict[str, Function | Kernel]:
+    """What a row fills in beside its choice."""
+    release = policy.release
+    return {
+        "update": policy.rule.update,
+        "follow": policy.schedule.follow,
+        "collect": release.kernel(release.collect, SIMULATED),
+        "publish": release.kernel(release.publish, SIMULATED),
+    }
+
+
 @lru_cache(maxsize=64)
 def loop_kernel(policy: RoundPolicy, offer: Function, pay: Function) -> Kernel:
     """The loop with a policy and a problem filled in."""
     from ..draws import is_known
     from .wide import choose_wide, offer_normal_wide
 
-    release, choose = policy.release, policy.rule.choose
+    choose = policy.rule.choose
     offer = offer_normal_wide if offer is offer_normal and is_known() else offer
     return Kernel(
         run,
         offer=offer,
         pay=pay,
         choose=Kernel(choose_wide).inlined() if choose is choose_optimistic else choose,
-        update=policy.rule.update,
-        follow=policy.schedule.follow,
-        collect=release.kernel(release.collect, SIMULATED),
-        publish=release.kernel(release.publish, SIMULATED),
+        **slots_of(policy),
     )

@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...audit.counts import check_confidence, check_delta, from_errors
+from ...audit.limits import claimed_epsilon
 from ...audit.one_run import one_run, one_run_gaussian
 from ...audit.result import Audit
 from ...checks import count
 from ...errors import InvalidArgument
-from ...privacy.budgets import Approximate, Budget
+from ...privacy.budgets import Budget
 from ...privacy.curves import gaussian_epsilon
 from .accounting import REPLACE, last_iterate_epsilon, least_epsilon, most_power
 from .dpsgd import DPSGD, GradientCanaries, PointCanary
@@ -171,7 +172,7 @@ def audit_dpsgd(
     def line(
         by: str, audit: Audit, played: int, budget: Budget, note: str = "", assumes: bool = False
     ) -> None:
-        at = _epsilon(budget, delta)
+        at = claimed_epsilon(budget, delta)
         lines.append(Line(by, audit, played, at, audit.epsilon_lower, note, assumes))
 
     if {"send-or-nothing", "curve", "last-iterate"} & set(methods):
@@ -299,12 +300,6 @@ def _audited(
     scores: Scores, delta: float, confidence: float, claimed: Budget, inputs: str
 ) -> Audit:
     return replace(scores.audit(delta=delta, confidence=confidence, claimed=claimed), inputs=inputs)
-
-
-def _epsilon(budget: Budget, delta: float) -> float:
-    if isinstance(budget, Approximate):
-        return budget.epsilon
-    return budget.to_approximate(delta).epsilon
 
 
 def _check(
