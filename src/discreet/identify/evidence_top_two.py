@@ -334,7 +334,7 @@ class EnoughEvidence(Stopping):
 
     name: ClassVar[str] = "evidence >= (K-1)/δ"
     rule: ClassVar[type[Rule]] = EvidenceTopTwo
-    enough: ClassVar[Kernel] = Kernel(enough_evidence)
+    enough = Kernel(enough_evidence)
 
     def check(self, rule: Rule) -> None:
         if type(rule) is not self.rule:

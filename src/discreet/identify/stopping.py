@@ -33,7 +33,11 @@ class Stopping:
     """Base of all stopping rules."""
 
     name: ClassVar[str]
-    enough: ClassVar[Kernel]
+
+    @property
+    def enough(self) -> Kernel:
+        """The kernel."""
+        raise NotImplementedError
 
     def parameters(self, setting: Setting) -> NamedTuple:
         """What the kernel gets as its first argument."""
@@ -87,7 +91,7 @@ class Likelihood(Stopping):
     name: ClassVar[str] = "likelihood ratio"
 
     @property
-    def enough(self) -> Kernel:  # type: ignore[override]  # its threshold is filled in
+    def enough(self) -> Kernel:
         return Kernel(enough_likelihood, threshold=self.threshold.value)
 
     def parameters(self, setting: Setting) -> Bar:
@@ -119,7 +123,7 @@ class OneLeft(Stopping):
     """Stop when an eliminating rule has one arm left."""
 
     name: ClassVar[str] = "one arm left"
-    enough: ClassVar[Kernel] = Kernel(enough_one_left)
+    enough = Kernel(enough_one_left)
 
     def covers(self, schedule: Schedule, release: Release) -> bool:
         return isinstance(schedule, Phases) and release.guarantee(schedule).is_private
