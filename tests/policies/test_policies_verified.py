@@ -639,8 +639,9 @@ def test_arms_that_mix_late_are_not_taken_for_separate() -> None:
 def test_one_arm_alone_is_the_worst_of_separate_arms() -> None:
     """The argument, against all paths of a small horizon."""
     import itertools
+    from functools import partial
 
-    from discreet.policies.verification import Kernels, Path, fixed, walk
+    from discreet.policies.verification import Kernels, Path, walk
     from discreet.privacy.source import SIMULATED
     from discreet.privacy.verification import losses
 
@@ -651,7 +652,7 @@ def test_one_arm_alone_is_the_worst_of_separate_arms() -> None:
         setting, kernels = row.setting(2, 7), Kernels.of(row, SIMULATED)
         largest = 0.0
         for order in itertools.product(range(2), repeat=7):
-            tape = walk(row, kernels, setting, Path("", fixed(order))).tape
+            tape = walk(row, kernels, setting, Path("", partial(iter, order))).tape
             largest = max(largest, *(each.loss.laplace for each in losses(tape)[1]))
         assert alone.computed is not None
         assert main_number(alone.computed) == pytest.approx(largest)

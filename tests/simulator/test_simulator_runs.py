@@ -296,7 +296,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"law": discreet.Uniform([0.0, 0.0], [2.0, 1.0])},
         r"law must keep rewards in \[0, 1\] for adap-klucb, got 'rewards in \[0, 2\]'",
     ),
-    "one arm": ({"law": discreet.Bernoulli([0.5])}, "arms must be at least 2, got 1"),
+    "one arm": ({"law": discreet.Bernoulli([0.5])}, "arms must be a whole number from 2, got 1"),
 }
 
 

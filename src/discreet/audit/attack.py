@@ -353,23 +353,16 @@ class _Work:
         )
 
     def _limits(self, error: float) -> tuple[Floats, Floats, list[Proof]]:
-        p, q, proofs = [], [], []
-        for event, hits in zip(self.events, self.counts.hits, strict=False):
-            p.append(
-                float(limits.clopper_pearson_lower(hits[event.likelier], self.counts.tested, error))
-            )
-            q.append(
-                float(
-                    limits.clopper_pearson_upper(
-                        hits[1 - event.likelier], self.counts.tested, error
-                    )
-                )
-            )
-            counts = int(hits[0]), int(hits[1])
-            proofs.append(
-                Proof(str(event), event.likelier, p[-1], q[-1], counts, self.counts.tested)
-            )
-        return np.array(p), np.array(q), proofs
+        tested, hits = self.counts.tested, self.counts.hits
+        events = self.events[: len(hits)]  # none is counted if Ctrl-C came before the test
+        likelier, place = np.array([event.likelier for event in events], int), np.arange(len(hits))
+        p = limits.clopper_pearson_lower(hits[place, likelier], tested, error)
+        q = limits.clopper_pearson_upper(hits[place, 1 - likelier], tested, error)
+        proofs = [
+            Proof(str(event), event.likelier, float(low), float(high), (int(one), int(two)), tested)
+            for event, low, high, (one, two) in zip(events, p, q, hits, strict=True)
+        ]
+        return p, q, proofs
 
     def _parameter(
         self, p: Floats, q: Floats, error: float

@@ -25,6 +25,7 @@ import numpy as np
 from ..arms.tables import RewardTable
 from ..errors import InvalidArgument
 from ..policies import Policy
+from ..policies.step import fresh_state, parts_of
 from ..policies.view import fresh_view
 from ..privacy.guarantees import Definition, Guarantee
 from ..privacy.source import SIMULATED
@@ -62,10 +63,8 @@ def walk(
     publish = policy.release.publish_kernel(SIMULATED).interpreted()
     answer = policy.release.respond_kernel(SIMULATED)
     respond = None if answer is None else answer.interpreted()
-    schedule, release, rule = (
-        part.parameters(setting) for part in (policy.schedule, policy.release, policy.rule)
-    )
-    ledger, memory = policy.release.ledger(setting), policy.rule.memory(setting)
+    schedule, release, rule = parts_of(policy, setting)
+    ledger, memory, _ = fresh_state(policy, setting)
     view, t, found = fresh_view(arms), 0, list[Batch]()
     with np.errstate(all="ignore"):  # as compiled code does
         while t < horizon and len(found) < decisions:

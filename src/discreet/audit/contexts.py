@@ -22,11 +22,11 @@ import numpy as np
 from ..compiled import Kernel
 from ..errors import InvalidArgument
 from ..linear.batches import PrivateBatches
-from ..linear.loop import choose, collect, follow, publish, update
+from ..linear.loop import choose, collect, follow, publish, slots_of, update
 from ..linear.row import LinearPolicy, RoundPolicy
 from ..linear.view import LinearSetting, LinearView
-from ..privacy.source import SIMULATED
-from .transcripts import ABSENT, Buffers, Transcripts, in_buffers
+from ..policies.step import parts_of
+from .transcripts import ABSENT, Buffers, Transcripts, forget, in_buffers
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -69,10 +69,7 @@ def play_stream(
     """As many transcripts as `codes` has room for: the loop of `linear.loop`, written down."""
     rounds, dimension, codes_in_all = len(stream.rewards), len(view.noisy), arms**SEEN
     for number in range(len(codes)):
-        for i in range(len(buffers.floats)):
-            buffers.floats[i] = buffers.clean_floats[i]
-        for i in range(len(buffers.integers)):
-            buffers.integers[i] = buffers.clean_integers[i]
+        forget(buffers)
         released, code, own = 0, 0, -1
         for t in range(rounds):
             actions = stream.actions[t]
@@ -105,15 +102,7 @@ def play_stream(
 @lru_cache(maxsize=64)
 def stream_kernel(policy: RoundPolicy) -> Kernel:
     """The loop above with a policy filled in."""
-    release = policy.release
-    return Kernel(
-        play_stream,
-        choose=policy.rule.choose,
-        update=policy.rule.update,
-        follow=policy.schedule.follow,
-        collect=release.kernel(release.collect, SIMULATED),
-        publish=release.kernel(release.publish, SIMULATED),
-    )
+    return Kernel(play_stream, choose=policy.rule.choose, **slots_of(policy))
 
 
 @dataclass(frozen=True)
@@ -200,8 +189,7 @@ class LinearRuns:
         entries = np.array(self.entries, np.int64)
         arguments = (
             Stream(actions, rewards, self.place, private, entries),
-            policy.schedule.parameters(setting), policy.release.parameters(setting),
-            policy.rule.parameters(setting), ledger, view, buffers, ARMS, codes, numbers, rng,
+            *parts_of(policy, setting), ledger, view, buffers, ARMS, codes, numbers, rng,
         )  # fmt: skip
         stream_kernel(policy).cached(*arguments)(*arguments)
         return codes, numbers

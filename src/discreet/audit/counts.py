@@ -124,19 +124,16 @@ def audited(
     curve: dict[float, float] | None = None,
 ) -> Audit:  # fmt: skip
     """The one result type, with or without a claim to hold the bound against."""
-    from dataclasses import replace
-
     promise = guarantee_of(claimed)
     parameter = None
     if mu is not None:
         budget = promise.budget
         parameter = ("mu", budget.mu if isinstance(budget, GaussianDP) else float("inf"), mu)
-    audit = Audit.of(
+    return Audit.of(
         name, promise, epsilon_lower, confidence=confidence, runs=runs, tested=tested,
         by=by, inputs=inputs, delta=delta, parameter=parameter,
-        counted=counted, seed=seed, seconds=seconds,
+        counted=counted, seed=seed, seconds=seconds, curve=curve,
     )  # fmt: skip
-    return replace(audit, curve=curve or {})
 
 
 def guarantee_of(claimed: Claim) -> Guarantee:

@@ -29,7 +29,7 @@ from ..policies.step import PAUSED
 from ..policies.view import View, fresh_view
 from ..privacy.source import SIMULATED
 from .plain import Plain
-from .transcripts import Buffers, Subject, Transcripts, in_buffers
+from .transcripts import Buffers, Subject, Transcripts, forget, in_buffers
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -75,10 +75,7 @@ def identify_often(
     arms = len(view.size)
     decisions = (numbers.shape[1] - 2) // arms
     for number in range(len(codes)):
-        for i in range(len(buffers.floats)):
-            buffers.floats[i] = buffers.clean_floats[i]
-        for i in range(len(buffers.integers)):
-            buffers.integers[i] = buffers.clean_integers[i]
+        forget(buffers)
         status, recorded, released = PAUSED, 0, 0
         for place in range(2, numbers.shape[1]):
             numbers[number, place] = 0.0

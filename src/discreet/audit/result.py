@@ -94,6 +94,7 @@ class Audit:
         runs: int, by: Proof | None = None, inputs: str = "", tested: int | None = None,
         delta: float | None = None, parameter: tuple[str, float, float] | None = None,
         counted: str = "transcripts", seed: int = 0, seconds: float = 0.0,
+        curve: dict[float, float] | None = None,
     ) -> Audit:  # fmt: skip
         """An audit from its bound: a violation where the bound exceeds the claim.
 
@@ -108,7 +109,7 @@ class Audit:
             delta=at, confidence=confidence, transcripts=runs,
             tested=runs if tested is None else tested, inputs=inputs, proof=by,
             is_violation=epsilon_lower > promised or own[2] > own[1], parameter=own, seed=seed,
-            seconds=seconds, runs=counted,
+            seconds=seconds, runs=counted, curve=curve or {},
         )  # fmt: skip
 
     @property

@@ -24,8 +24,8 @@ from ..checks import count as whole
 from ..checks import one_of
 from ..compiled import Function, Kernel, open_slot
 from ..policies import Policy
-from ..policies.step import choose, length, publish
-from ..policies.view import View, fresh_view
+from ..policies.step import choose, fresh_state, length, parts_of, publish
+from ..policies.view import View
 from ..privacy.source import SIMULATED
 from .adversaries import DECISIONS, Adversary
 
@@ -98,6 +98,14 @@ class Seen(NamedTuple):
     last: Floats
 
 
+def forget(buffers: Buffers) -> None:
+    """A run that has not begun; loops compile much faster than copies of slices."""
+    for i in range(len(buffers.floats)):
+        buffers.floats[i] = buffers.clean_floats[i]
+    for i in range(len(buffers.integers)):
+        buffers.integers[i] = buffers.clean_integers[i]
+
+
 feed: Callable[[object, View, int, int, int], float] = open_slot("feed")
 steer: Callable[[object, View, int, int], int] = open_slot("steer")
 respond: Callable[[object, float, Generator], float] = open_slot("respond")
@@ -135,10 +143,7 @@ def play(
     """
     arms, most = sums.shape[1], sums.shape[2]
     for number in range(len(codes)):
-        for i in range(len(buffers.floats)):  # loops compile much faster than copies of slices
-            buffers.floats[i] = buffers.clean_floats[i]
-        for i in range(len(buffers.integers)):
-            buffers.integers[i] = buffers.clean_integers[i]
+        forget(buffers)
         for arm in range(arms):
             seen.releases[arm] = 0
             seen.last[arm] = 0.0
@@ -188,6 +193,14 @@ def transcript_kernel(policy: Policy, feeding: Function, steering: Function) -> 
         collect=gather,
         steer=steering,
     )
+
+
+def digits_of(kinds: int, most: int) -> int:
+    """How many things of so many kinds a code can tell apart, at most as many as there are."""
+    digits = 1
+    while digits < most and kinds ** (digits + 1) <= MOST_CODES:
+        digits += 1
+    return digits
 
 
 def in_buffers(*states: NamedTuple) -> tuple[list[NamedTuple], Buffers]:
@@ -243,10 +256,7 @@ class Runs:
     @property
     def digits(self) -> int:
         """How many decisions enter the code."""
-        digits = 1
-        while digits < self.played and (self.adversary.arms + 1) ** (digits + 1) <= MOST_CODES:
-            digits += 1
-        return digits
+        return digits_of(self.adversary.arms + 1, self.played)
 
     @property
     def codes(self) -> int:
@@ -274,17 +284,11 @@ class Runs:
         """Play as many transcripts as there is room for."""
         policy, adversary = self.policy, self.adversary
         setting = policy.setting(adversary.arms, adversary.horizon)
-        (ledger, memory, view), buffers = in_buffers(
-            policy.release.ledger(setting), policy.rule.memory(setting), fresh_view(setting.arms)
-        )
+        state, buffers = in_buffers(*fresh_state(policy, setting))
         seen = Seen(np.zeros(setting.arms, np.int64), np.zeros(setting.arms))
         arguments = (
-            adversary.state(side),
-            policy.schedule.parameters(setting),
-            policy.release.parameters(setting),
-            policy.rule.parameters(setting),
-            ledger, memory, view, buffers, seen, 0, adversary.horizon, self.played, self.digits,
-            codes, sums, rng,
+            adversary.state(side), *parts_of(policy, setting), *state, buffers, seen, 0,
+            adversary.horizon, self.played, self.digits, codes, sums, rng,
         )  # fmt: skip
         kernel = transcript_kernel(policy, type(adversary).feed, type(adversary).steer)
         # code on disk names its classes: those of a script or a notebook are not found again

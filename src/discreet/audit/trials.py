@@ -23,7 +23,7 @@ import numpy as np
 from ..errors import InvalidArgument
 from ..live import Trial
 from ..policies import Policy
-from .transcripts import ABSENT, MOST_CODES, Transcripts
+from .transcripts import ABSENT, Transcripts, digits_of
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -82,10 +82,7 @@ class TrialRuns:
     @property
     def digits(self) -> int:
         """How many units enter the code."""
-        digits = 1
-        while digits < len(self.first) and self._kinds ** (digits + 1) <= MOST_CODES:
-            digits += 1
-        return digits
+        return digits_of(self._kinds, len(self.first))
 
     @property
     def codes(self) -> int:

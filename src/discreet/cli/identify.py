@@ -119,10 +119,10 @@ def command(
 def loose_bound(row: Identifier, result: IdentifyResult) -> float:
     """Chernoff's bound on the error of a fixed size."""
     from ..identify import Halving, error_bound
-    from ..identify.noises import batch_noise
+    from ..identify.noises import batches_of
 
     assert isinstance(row.rule, Halving)
-    return error_bound(result.means, row.rule, batch_noise(row.setting(len(result.means))))
+    return error_bound(result.means, row.rule, batches_of(row.setting(len(result.means))).noise)
 
 
 def print_identification(row: str, result: IdentifyResult, bound: float | None) -> None:

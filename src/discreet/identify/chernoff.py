@@ -166,10 +166,7 @@ class EnoughChernoff(EnoughEvidence):
 
     name: ClassVar[str] = "Chernoff bounds >= level of the phases"
     rule: ClassVar[type[Rule]] = ChernoffTopTwo
-
-    @property
-    def enough(self) -> Kernel:
-        return Kernel(enough_evidence, **PARTS)
+    enough = Kernel(enough_evidence, **PARTS)
 
     def covers(self, schedule: Schedule, release: Release) -> bool:
         # the sums of a phase must be sums of a fixed number of rewards

@@ -169,10 +169,7 @@ class EnoughCost(Stopping):
     """Stop when the costs exceed what the phases allow."""
 
     name: ClassVar[str] = "private cost >= level of the phases"
-
-    @property
-    def enough(self) -> Kernel:
-        return Kernel(enough_cost)
+    enough = Kernel(enough_cost)
 
     def parameters(self, setting: Setting) -> Level:
         growth = setting.schedule.parameters(setting)

@@ -334,10 +334,7 @@ class EnoughEvidence(Stopping):
 
     name: ClassVar[str] = "evidence >= (K-1)/δ"
     rule: ClassVar[type[Rule]] = EvidenceTopTwo
-
-    @property
-    def enough(self) -> Kernel:
-        return Kernel(enough_evidence)
+    enough = Kernel(enough_evidence)
 
     def check(self, rule: Rule) -> None:
         if type(rule) is not self.rule:

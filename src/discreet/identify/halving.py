@@ -143,10 +143,7 @@ class Halved(Stopping):
     """Stop at the end of the last round."""
 
     name: ClassVar[str] = "fixed number of participants"
-
-    @property
-    def enough(self) -> Kernel:
-        return Kernel(enough_halved)
+    enough = Kernel(enough_halved)
 
     def check(self, rule: Rule) -> None:
         if not isinstance(rule, Halving):

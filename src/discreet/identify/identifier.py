@@ -24,6 +24,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from ..checks import count
 from ..errors import InvalidArgument
 from ..policies import EachRound, Phases, Policy, SuccessiveElimination
 from ..privacy.source import SIMULATED, Source
@@ -98,8 +99,7 @@ class Identifier(Policy):
                 "policy.at(0.05) is the same policy for a risk of 0.05",
             )  # fmt: skip
         delta = math.nan if self.delta is None else self.delta
-        if not isinstance(arms, int) or arms < 2:
-            raise InvalidArgument("arms", "be at least 2", arms, "a choice needs two arms")
+        arms = count("arms", arms, least=2, fix="a choice needs two arms")
         setting = RiskSetting(arms, horizon, source, self.schedule, self.release, delta)
         for part in (self.schedule, self.release, self.rule, self.stopping):
             part.parameters(setting)

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from ..arms.base import Law
 from ..compiled import Floats, Function, Integers, Kernel, open_slot
 from ..policies.step import (
@@ -54,7 +56,6 @@ class Course(NamedTuple):
 
 def fresh_course() -> Course:
     """A run that has not begun."""
-    import numpy as np
 
     def zero() -> Integers:
         return np.zeros(1, np.int64)

@@ -12,7 +12,7 @@ from ..policies import (
     RunningLaplace,
     Setting,
 )
-from ..policies.releases.entries import Entries, Noise, entries_of
+from ..policies.releases.entries import Entries, entries_of
 
 RUNNING = (Exact, RunningLaplace, RunningGaussian, LocalBernoulli, LocalLaplace)
 """Releases whose view holds the mean of all batches so far, each of them noisy once."""
@@ -33,8 +33,3 @@ def batches_of(setting: Setting) -> Entries:
             "use RunningLaplace, RunningGaussian, LocalBernoulli or Exact",
         )  # fmt: skip
     return found
-
-
-def batch_noise(setting: Setting) -> Noise:
-    """The noise of one batch, in rewards."""
-    return batches_of(setting).noise

@@ -137,10 +137,7 @@ class RaceWon(Stopping):
     """Stop when one arm is left."""
 
     name: ClassVar[str] = "one arm left in the race"
-
-    @property
-    def enough(self) -> Kernel:
-        return Kernel(enough_raced)
+    enough = Kernel(enough_raced)
 
     def check(self, rule: Rule) -> None:
         if not isinstance(rule, Racing):

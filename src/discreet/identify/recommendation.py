@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiled import Function
+from ..compiled import Floats, Function, Integers
 from ..policies.elimination import Race
 from ..policies.view import View
 
@@ -20,13 +20,18 @@ class Recommendation:
         return self.name
 
 
-def recommend_best(memory: object, view: View) -> int:
-    """argmax of the released means."""
+def first_largest(values: Floats | Integers) -> int:
+    """argmax, the first of equals."""
     best = 0
-    for arm in range(1, len(view.value)):
-        if view.value[arm] > view.value[best]:
+    for arm in range(1, len(values)):
+        if values[arm] > values[best]:
             best = arm
     return best
+
+
+def recommend_best(memory: object, view: View) -> int:
+    """argmax of the released means."""
+    return first_largest(view.value)
 
 
 @dataclass(frozen=True)
@@ -39,11 +44,7 @@ class BestMean(Recommendation):
 
 def recommend_most_pulled(memory: object, view: View) -> int:
     """argmax of the pulls."""
-    best = 0
-    for arm in range(1, len(view.pulls)):
-        if view.pulls[arm] > view.pulls[best]:
-            best = arm
-    return best
+    return first_largest(view.pulls)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..errors import InvalidArgument
 from ..simulator.collection import Collection, html_table, pulls_columns, settings_arrays
 from ..simulator.files import damage_named, numbers, open_table, save_table, settings_in, stamped
@@ -90,8 +92,6 @@ class IdentifyResult(Record):
     @property
     def regret(self) -> Floats:
         """Pseudo-regret of every run when it ended: what the search cost its participants."""
-        import numpy as np
-
         means = np.array(self.means)
         return np.asarray(self.pulls @ (means.max() - means))
 
@@ -104,8 +104,6 @@ class IdentifyResult(Record):
     def wrong(self) -> int:
         """Runs that stopped with an arm that is not best; of a row with `xi`, not within xi of it,
         but for rounding."""
-        import numpy as np
-
         means, margin = np.array(self.means), float(self.policy.get("xi") or 0.0)
         worse = means.max() - means[self.recommendation]
         return int((self.stopped & (worse > margin * (1.0 + 1e-9))).sum())
@@ -118,8 +116,6 @@ class IdentifyResult(Record):
     @property
     def recommendations(self) -> list[int]:
         """How often every arm was the answer of a run that stopped."""
-        import numpy as np
-
         answers = self.recommendation[self.stopped]
         return [int(count) for count in np.bincount(answers, minlength=len(self.means))]
 
@@ -182,8 +178,6 @@ class Identifications(Collection[IdentifyResult]):
     def table(self) -> pa.Table:
         """Tidy columns: policy, row, its settings, run, stopping_time, stopped, recommendation,
         pulls_0, pulls_1, …"""
-        import numpy as np
-
         results = self.results
         if not results:
             raise InvalidArgument("results", "hold at least one", results, "run a policy first")

@@ -17,6 +17,8 @@ import math
 import warnings
 from collections.abc import Callable
 
+import numpy as np
+
 from ..arms.base import Law
 from ..checks import MOST_RUNS, count, one_risk
 from ..errors import InvalidArgument
@@ -142,8 +144,6 @@ class IdentifyPlayer(Player):
     """The arrays of one identification."""
 
     def __init__(self, work: Identification) -> None:
-        import numpy as np
-
         row, setting = work.row, work.setting
         self.work, self.stream = work, work.stream()
         self.loop: Callable[..., int] | None = None
@@ -197,8 +197,6 @@ class Identification(Work):
     """All runs of one row."""
 
     def __init__(self, row: Identifier, law: Law, limit: int, runs: int, entropy: int) -> None:
-        import numpy as np
-
         super().__init__(row.name, runs, entropy)
         self.row, self.law, self.limit = row, law, limit
         self.setting = row.setting(law.arms)

@@ -123,10 +123,7 @@ class OneLeft(Stopping):
     """Stop when an eliminating rule has one arm left."""
 
     name: ClassVar[str] = "one arm left"
-
-    @property
-    def enough(self) -> Kernel:
-        return Kernel(enough_one_left)
+    enough = Kernel(enough_one_left)
 
     def covers(self, schedule: Schedule, release: Release) -> bool:
         return isinstance(schedule, Phases) and release.guarantee(schedule).is_private

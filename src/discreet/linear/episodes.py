@@ -21,6 +21,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from ..arms import Clipped
 from ..compiled import Floats, Function, Integers, Kernel, open_slot
 from ..policies.step import FINISHED, Parts, State, collect_batch, draw, fresh_state, parts_of
@@ -133,8 +135,6 @@ class EpisodePlayer(Player):
     """The arrays of one run in episodes."""
 
     def __init__(self, work: LinearWork, policy: RoundPolicy) -> None:
-        import numpy as np
-
         setting = work.setting
         self.work, self.policy = work, policy
         self.loop: Callable[..., int] | None = None

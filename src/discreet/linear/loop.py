@@ -15,6 +15,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+import numpy as np
+
 from ..compiled import Floats, Function, Integers, Kernel, open_slot
 from ..policies.step import FINISHED, PAUSED, STARVED, State, fresh_state
 from ..privacy.source import SIMULATED
@@ -91,8 +93,6 @@ def run(
 
 def fresh_course(arms: int, dimension: int) -> Course:
     """A run that has not begun."""
-    import numpy as np
-
     return Course(
         np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1), np.zeros(arms, np.int64),
         np.zeros(arms * dimension),
@@ -101,8 +101,6 @@ def fresh_course(arms: int, dimension: int) -> Course:
 
 def simulated_state(policy: RoundPolicy, setting: LinearSetting) -> State:
     """A run that has not begun, for `loop_kernel`: with room for the indices of all actions."""
-    import numpy as np
-
     state = fresh_state(policy, setting)
     if policy.rule.choose is not choose_optimistic:
         return state
@@ -111,21 +109,27 @@ def simulated_state(policy: RoundPolicy, setting: LinearSetting) -> State:
     return state._replace(public=view._replace(work=room))
 
 
+def slots_of(policy: RoundPolicy) -> dict[str, Function | Kernel]:
+    """What a row fills in beside its choice."""
+    release = policy.release
+    return {
+        "update": policy.rule.update,
+        "follow": policy.schedule.follow,
+        "collect": release.kernel(release.collect, SIMULATED),
+        "publish": release.kernel(release.publish, SIMULATED),
+    }
+
+
 @lru_cache(maxsize=64)
 def loop_kernel(policy: RoundPolicy, offer: Function, pay: Function) -> Kernel:
     """The loop with a policy and a problem filled in."""
     from ..draws import is_known
     from .wide import choose_wide, grow_wide, offer_normal_wide
 
-    release, choose = policy.release, policy.rule.choose
+    choose = policy.rule.choose
     offer = offer_normal_wide if offer is offer_normal and is_known() else offer
-    return Kernel(
-        run,
-        offer=offer,
-        pay=pay,
-        choose=Kernel(choose_wide).inlined() if choose is choose_optimistic else choose,
-        update=policy.rule.update,
-        follow=Kernel(policy.schedule.follow, grow=grow_wide).inlined(),
-        collect=release.kernel(release.collect, SIMULATED),
-        publish=release.kernel(release.publish, SIMULATED),
-    )
+    slots = slots_of(policy) | {
+        "choose": Kernel(choose_wide).inlined() if choose is choose_optimistic else choose,
+        "follow": Kernel(policy.schedule.follow, grow=grow_wide).inlined(),
+    }
+    return Kernel(run, offer=offer, pay=pay, **slots)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from ..arms import Clipped, Law
 from ..compiled import Function, Kernel
 from ..simulator.work import Player
@@ -23,8 +25,6 @@ class PhasedPlayer(Player):
     """Plays runs of a phased policy."""
 
     def __init__(self, work: LinearWork, policy: PhasedPolicy) -> None:
-        import numpy as np
-
         super().__init__()
         self.work, self.designs = work, work.designs
         self.rule, self.release = policy.rule, policy.release
@@ -34,8 +34,6 @@ class PhasedPlayer(Player):
         self.draw: Function | None = None
 
     def play(self, number: int) -> bool:
-        import numpy as np
-
         work = self.work
         rng = work.generator(number)
         state = self.law.start(rng)
@@ -112,8 +110,6 @@ class Ledger:
 
 def rounded(c: float, design: Design) -> Ints:
     """ceil(c π(a)) for the actions of the support."""
-    import numpy as np
-
     return np.asarray(np.ceil(c * design.weights[design.support]), np.int64)
 
 

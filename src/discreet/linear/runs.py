@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
+import numpy as np
+
 from ..errors import InvalidArgument
 from ..policies.policy import served
 from ..policies.step import FINISHED, STARVED, parts_of
@@ -114,8 +116,6 @@ def check_problem(policy: LinearPolicy, problem: LinearProblem) -> None:
 
 def check_blocks(problem: LinearProblem) -> None:
     """Rows with a block of features per arm need actions that keep to their blocks."""
-    import numpy as np
-
     contexts, arms, d = problem.contexts, problem.arms, problem.dimension
     known = getattr(contexts, "sets", contexts.average)
     inside = np.repeat(np.eye(arms, dtype=bool), max(1, d // arms), axis=1)

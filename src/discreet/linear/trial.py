@@ -18,6 +18,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..arms.embedded import ARM_NAMES, CITATION, LICENCE, NAME, SOURCE
 from ..arms.embedded import actg175 as finite_trial
 from .contexts import IIDContexts
@@ -33,8 +35,6 @@ RANGES = {"cd40": (200.0, 500.0), "age": (20.0, 60.0), "str2": (0.0, 1.0)}
 @cache
 def actg175() -> LinearProblem:
     """Treatments for ACTG175's patients: K = 4, d = 16, rewards 0 or 1, ||θ|| = 2.42."""
-    import numpy as np
-
     patients = covariates()
     trial = finite_trial("cd4")
     assigned, outcomes = np.array(trial.assigned), np.array(trial.outcomes)
@@ -55,8 +55,6 @@ def actg175() -> LinearProblem:
 
 def covariates() -> Floats:
     """One row (1, CD4 count, age, earlier therapy)/2 a patient."""
-    import numpy as np
-
     columns: list[Floats] = []
     for name, (low, high) in RANGES.items():
         values = np.clip(_column(name), low, high)

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..errors import InvalidArgument
 from .denoising import Denoiser
-from .laws import Bernoulli, Gaussian, Law, eigen
+from .laws import Bernoulli, Coordinates, Gaussian, Law, eigen
 from .mechanisms import Mean, Mechanism
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class ScalarProduct:
         return score
 
 
-class EmpiricalRatio:
+class EmpiricalRatio(Coordinates):
     """The linear score with μ̂ and Ĉ from references, which are neither in the data nor the target.
 
     Ĉ is centred and unbiased. `diagonal` takes columns as independent, which costs little where
@@ -149,7 +149,6 @@ class EmpiricalRatio:
         if diagonal:
             second = ((rows - self.mean) ** 2).sum(axis=0) / (count - 1)
             second = second if centred else (rows**2).mean(axis=0)
-            self.rotation: Matrix | None = None
             self.spectrum = second + ridge
             if not (self.spectrum > 0.0).all():
                 raise InvalidArgument(
@@ -172,11 +171,10 @@ class EmpiricalRatio:
             raise InvalidArgument(
                 "references", f"have {mean.law.columns} columns", len(self.mean), "draw them anew"
             )
-        law = _Estimated(self.mean, self.spectrum, self.rotation)
         weights = 1.0 / (self.spectrum + mean.rows * mean.noise**2)
 
         def score(outputs: Matrix, targets: Matrix, rng: Generator) -> Matrix:
-            return _linear(law, weights, mean.rows, outputs, targets)
+            return _linear(self, weights, mean.rows, outputs, targets)
 
         return score
 
@@ -192,12 +190,7 @@ class PlugInRatio:
         self.mean = (rows.sum(axis=0) + 0.5) / (len(rows) + 1.0)
 
     def against(self, mechanism: Mechanism) -> Scorer:
-        mean = of_mean(mechanism, self.name)
-        if not isinstance(mean.law, Bernoulli) or mean.noise:
-            raise InvalidArgument(
-                "adversary", "attack Bernoulli columns without noise", mean.law.name,
-                "use membership.EmpiricalRatio(references)",
-            )  # fmt: skip
+        mean = of_coins(mechanism, self.name, "EmpiricalRatio(references)")
 
         def score(outputs: Matrix, targets: Matrix, rng: Generator) -> Matrix:
             return bernoulli_ratio(outputs, self.mean, targets)
@@ -212,13 +205,8 @@ class PrintedSubsampling:
     threshold: float | None = 0.0
 
     def against(self, mechanism: Mechanism) -> Scorer:
-        mean = of_mean(mechanism, self.name)
+        mean = of_coins(mechanism, self.name, "LikelihoodRatio()")
         law, share = mean.law, mean.subsample
-        if not isinstance(law, Bernoulli) or mean.noise:
-            raise InvalidArgument(
-                "adversary", "attack Bernoulli columns without noise", law.name,
-                "use membership.LikelihoodRatio()",
-            )  # fmt: skip
 
         def score(outputs: Matrix, targets: Matrix, rng: Generator) -> Matrix:
             away = 1.0 - targets
@@ -286,6 +274,17 @@ def of_mean(mechanism: Mechanism, name: str) -> Mean:
     return mechanism
 
 
+def of_coins(mechanism: Mechanism, name: str, other: str) -> Mean:
+    """A mean of Bernoulli columns without noise; `other` attacks the rest."""
+    mean = of_mean(mechanism, name)
+    if not isinstance(mean.law, Bernoulli) or mean.noise:
+        raise InvalidArgument(
+            "adversary", "attack Bernoulli columns without noise", mean.law.name,
+            f"use membership.{other}",
+        )  # fmt: skip
+    return mean
+
+
 def check_references(references: ArrayLike) -> Matrix:
     """At least two finite rows."""
     rows = np.asarray(references, float)
@@ -297,18 +296,8 @@ def check_references(references: ArrayLike) -> Matrix:
     return rows
 
 
-class _Estimated:
-    """Mean and rotation that `_linear` asks for, from references."""
-
-    def __init__(self, mean: Matrix, spectrum: Matrix, rotation: Matrix | None) -> None:
-        self.mean, self.spectrum, self.rotation = mean, spectrum, rotation
-
-    def rotated(self, rows: Matrix) -> Matrix:
-        return rows if self.rotation is None else np.asarray(rows @ self.rotation)
-
-
 def _linear(
-    law: Law | _Estimated, weights: Matrix, rows: int, outputs: Matrix, targets: Matrix
+    law: Coordinates, weights: Matrix, rows: int, outputs: Matrix, targets: Matrix
 ) -> Matrix:
     if _is_fixed(targets):
         v = law.rotated(targets[0] - law.mean)

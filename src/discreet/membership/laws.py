@@ -32,15 +32,24 @@ CELLS = 1 << 22
 """Numbers of raw data that are held at once where sums have no law of their own."""
 
 
-class Law(ABC):
-    """A law of records with `columns` entries, mean μ and covariance C."""
+class Coordinates:
+    """A mean, and coordinates in which columns are uncorrelated."""
 
-    name: str
     mean: Matrix
     spectrum: Matrix
     """variances of the rotated columns"""
     rotation: Matrix | None = None
     """orthogonal; None if columns are independent as they are"""
+
+    def rotated(self, rows: Matrix) -> Matrix:
+        """Rows in coordinates without correlation."""
+        return rows if self.rotation is None else np.asarray(rows @ self.rotation)
+
+
+class Law(Coordinates, ABC):
+    """A law of records with `columns` entries, mean μ and covariance C."""
+
+    name: str
 
     @property
     def columns(self) -> int:
@@ -68,10 +77,6 @@ class Law(ABC):
     def hardest(self) -> Matrix:
         """The target that is hardest to find."""
         return self.mean.copy()
-
-    def rotated(self, rows: Matrix) -> Matrix:
-        """Rows in coordinates without correlation."""
-        return rows if self.rotation is None else np.asarray(rows @ self.rotation)
 
     def back(self, rows: Matrix) -> Matrix:
         """The inverse of `rotated`."""

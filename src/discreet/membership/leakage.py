@@ -288,10 +288,8 @@ def leakage(
 
 def printed_subsampling(leak: Leakage) -> Leakage:
     """What Theorem 6.6 prints of a sub-sampled mean: m* → ρm*. It is wrong but for small m*."""
-    return replace(
-        Leakage(leak.score, leak.kappa), score=leak.subsample * leak.score,
-        kappa=math.sqrt(leak.subsample * leak.score),
-    )  # fmt: skip
+    score = leak.subsample * leak.score
+    return Leakage(score, math.sqrt(score))
 
 
 def plain_advantage(law: Law, n: int, target: ArrayLike, guess: ArrayLike) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,15 +87,7 @@ def plot_tradeoffs(
     path: str | Path | None = None, title: str | None = None,
 ) -> Figure:  # fmt: skip
     """The largest power that budgets allow, and measured curves below them."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
-    axes = figure.add_subplot()
-    draw_tradeoffs(axes, tradeoffs, measured)
-    axes.set_title(title or "")
-    if path is not None:
-        figure.savefig(path, dpi=150)
-    return figure
+    return _drawn(lambda axes: draw_tradeoffs(axes, tradeoffs, measured), path, title)
 
 
 def draw_tradeoffs(
@@ -118,13 +110,22 @@ def plot_curves(
     curves: Mapping[str, Curve], *, path: str | Path | None = None, title: str | None = None
 ) -> Figure:
     """Trade-off curves by name."""
+
+    def draw(axes: Axes) -> None:
+        for number, (name, curve) in enumerate(curves.items()):
+            draw_curve(axes, curve, name, COLOURS[number % len(COLOURS)])
+        dress_curves(axes)
+
+    return _drawn(draw, path, title)
+
+
+def _drawn(draw: Callable[[Axes], None], path: str | Path | None, title: str | None) -> Figure:
+    """A figure of one picture, saved if a path is given."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axes = figure.add_subplot()
-    for number, (name, curve) in enumerate(curves.items()):
-        draw_curve(axes, curve, name, COLOURS[number % len(COLOURS)])
-    dress_curves(axes)
+    draw(axes)
     axes.set_title(title or "")
     if path is not None:
         figure.savefig(path, dpi=150)

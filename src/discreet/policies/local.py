@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ..compiled import Function, Kernel
-from .private_kl import Epsilon
-from .rules import Rule
-from .view import Setting, View
+from .private_kl import Calibrated, Epsilon
+from .view import View
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -39,12 +38,9 @@ def choose_ldp_ucb_l(rule: Epsilon, memory: object, view: View, t: int, rng: Gen
 
 
 @dataclass(frozen=True)
-class LDPUCBL(Rule):
+class LDPUCBL(Calibrated):
     """m + sqrt(2 log t/N) + sqrt(32 log t/(ε²N))."""
 
     name: ClassVar[str] = "UCB index + local width"
     choose: ClassVar[Function | Kernel] = staticmethod(choose_ldp_ucb_l)
     bounds: ClassVar[tuple[float, float] | None] = None
-
-    def parameters(self, setting: Setting) -> Epsilon:
-        return Epsilon(setting.pure_epsilon(self.name))

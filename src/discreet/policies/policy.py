@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Generic, Never, TypeVar
 
-from ..checks import check_is
+from ..checks import check_is, count
 from ..compiled import Kernel
 from ..errors import InvalidArgument
 from ..privacy.budgets import Budget
@@ -159,8 +159,7 @@ class Policy(BasePolicy[Setting]):
 
     def setting(self, arms: int, horizon: int | None = None, source: Source = SIMULATED) -> Setting:
         """The row put to work; checks that every part can be."""
-        if not isinstance(arms, int) or arms < 2:
-            raise InvalidArgument("arms", "be at least 2", arms, "a choice needs two arms")
+        arms = count("arms", arms, least=2, fix="a choice needs two arms")
         if horizon is not None and horizon < arms:
             raise InvalidArgument(
                 "horizon", f"be at least the number of arms ({arms})", horizon,

@@ -33,6 +33,13 @@ class Epsilon(NamedTuple):
     epsilon: float
 
 
+class Calibrated(Rule):
+    """Base of the rules whose formula knows the ε of the release."""
+
+    def parameters(self, setting: Setting) -> Epsilon:
+        return Epsilon(setting.pure_epsilon(self.name))
+
+
 def dp_klucb_index(rule: Epsilon, view: View, arm: int, t: int) -> float:
     """max{q : d_ε(clip01(m), q) <= log t / N}."""
     budget = math.log(t + 1.0) / view.size[arm]
@@ -49,16 +56,13 @@ def dp_klucb_exceeds(rule: Epsilon, view: View, arm: int, t: int, level: float) 
 
 
 @dataclass(frozen=True)
-class DPKLUCB(Rule):
+class DPKLUCB(Calibrated):
     """max{q : d_ε(clip01(m), q) <= log t / N}."""
 
     name: ClassVar[str] = "private KL-UCB index"
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_exceeding, index=dp_klucb_index, exceeds=dp_klucb_exceeds
     )
-
-    def parameters(self, setting: Setting) -> Epsilon:
-        return Epsilon(setting.pure_epsilon(self.name))
 
 
 def dp_imed_score(rule: Epsilon, view: View, arm: int, t: int, best: float) -> float:
@@ -69,16 +73,13 @@ def dp_imed_score(rule: Epsilon, view: View, arm: int, t: int, best: float) -> f
 
 
 @dataclass(frozen=True)
-class DPIMED(Rule):
+class DPIMED(Calibrated):
     """argmin N d_ε(clip01(m), clip01(max m)) + log N."""
 
     name: ClassVar[str] = "private IMED index"
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_smallest, prepare=best_mean, score=dp_imed_score
     )
-
-    def parameters(self, setting: Setting) -> Epsilon:
-        return Epsilon(setting.pure_epsilon(self.name))
 
 
 def first_batch(epsilon: float) -> int:

@@ -201,15 +201,12 @@ class Verifier:
     def _several(self, horizon: int) -> str:
         """Paths of arms that share something."""
         arms = self.result.arms
-        paths = [*shared_paths(arms), *random_paths(arms, self.seed)]
-        for path in paths:
+        for path in (*shared_paths(arms), *random_paths(arms, self.seed)):
             self._judge(self._walk(path, horizon))
-        small = max(arms, math.floor(math.log(MOST_PATHS, arms)))
-        if small >= horizon:
-            small = horizon
+        small = min(horizon, max(arms, math.floor(math.log(MOST_PATHS, arms))))
         if arms**small <= MOST_PATHS:
             for order in itertools.product(range(arms), repeat=small):
-                path = Path(f"arms {', '.join(map(str, order))}", fixed(order))
+                path = Path(f"arms {', '.join(map(str, order))}", partial(iter, order))
                 self._judge(self._walk(path, small))
             if small == horizon:
                 return "every public path, one by one"
@@ -226,9 +223,8 @@ class Verifier:
             self._judge(self._walk(path, horizon))
         scope = "the paths walked: those of the rule, on released values that differ in kind"
         if self.policy.release.any_lengths:
-            walks = [self._walk(path, horizon) for path in phase_paths(arms, self.seed)]
-            for walk in walks:
-                self._judge(walk)
+            for path in phase_paths(arms, self.seed):
+                self._judge(self._walk(path, horizon))
             scope += ", and batches of other lengths, arms alone, in turn and at random"
         return scope
 
@@ -384,25 +380,13 @@ def separate(alone: list[Walk]) -> bool:
     return sum(map(len, used)) == len(set[tuple[str, int]]().union(*used))
 
 
-def fixed(order: tuple[int, ...]) -> Callable[[], Iterator[int]]:
-    """These arms, then no more."""
-    return lambda: iter(order)
-
-
 def arms_alone(arms: int) -> list[Path]:
     """Every arm alone."""
-    return [Path(f"arm {arm} alone", _always(arm)) for arm in range(arms)]
-
-
-def _always(arm: int) -> Callable[[], Iterator[int]]:
-    return lambda: itertools.repeat(arm)
+    return [Path(f"arm {arm} alone", partial(itertools.repeat, arm)) for arm in range(arms)]
 
 
 def shared_paths(arms: int) -> list[Path]:
     """Arms in turn, and one after the other."""
-
-    def in_turn() -> Iterator[int]:
-        return itertools.cycle(range(arms))
 
     def one_after_the_other() -> Iterator[int]:
         for size in itertools.count(1):
@@ -414,7 +398,7 @@ def shared_paths(arms: int) -> list[Path]:
         yield from itertools.cycle(range(arms))
 
     return [
-        Path("arms in turn", in_turn),
+        Path("arms in turn", partial(itertools.cycle, range(arms))),
         Path("one arm after the other", one_after_the_other),
         Path("arm 0 first, then in turn", late),
     ]

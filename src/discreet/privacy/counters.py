@@ -27,20 +27,13 @@ class Nodes(Protocol):
     """What the kernel of a tree takes: a TreeLedger, or what has its fields."""
 
     @property
-    def total_at(self) -> Floats:
-        """As in a TreeLedger."""
-
+    def total_at(self) -> Floats: ...
     @property
-    def prefix_at(self) -> Floats:
-        """Likewise."""
-
+    def prefix_at(self) -> Floats: ...
     @property
-    def total(self) -> Floats:
-        """Likewise."""
-
+    def total(self) -> Floats: ...
     @property
-    def count(self) -> Integers:
-        """Likewise."""
+    def count(self) -> Integers: ...
 
 
 class TreeLedger(NamedTuple):

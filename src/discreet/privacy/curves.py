@@ -104,21 +104,15 @@ def gaussian_delta(mu: float, at: float) -> float:
     With a = ε/μ - μ/2 and b = a + μ it is φ(a)[R(a) - R(b)], R the Mills ratio, because
     e^ε φ(b) = φ(a): nothing overflows, and the common factor loses no relative accuracy.
     """
-    if mu == 0:
-        return 0.0
-    if math.isinf(at):
+    if mu == 0 or math.isinf(at):
         return 0.0
     if math.isinf(mu):
         return 1.0
     a = at / mu - mu / 2.0
     b = at / mu + mu / 2.0
     density = math.exp(-a * a / 2.0) / math.sqrt(2.0 * math.pi)
-    if a >= 0:
-        first = density * mills(a)
-        second = density * mills(b)
-    else:
-        first = 0.5 * math.erfc(a / math.sqrt(2.0))
-        second = density * mills(b)
+    first = density * mills(a) if a >= 0 else 0.5 * math.erfc(a / math.sqrt(2.0))
+    second = density * mills(b)
     # the difference cancels when μ is small: pay for the rounding of both terms
     return up(max(0.0, first - second) + 1e-15 * first)
 

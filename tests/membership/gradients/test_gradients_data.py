@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import pickle
+import struct
 import tarfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from PIL import Image
 
 from discreet.errors import DamagedFile, InvalidArgument
@@ -20,7 +22,13 @@ from discreet.membership.gradients import (
     fashion_mnist_sample,
 )
 from discreet.membership.gradients.data.fashion_mnist import SAMPLE
-from discreet.membership.gradients.data.idx import idx_bytes, read_idx
+from discreet.membership.gradients.data.idx import UNSIGNED_BYTES, read_idx
+
+
+def idx_bytes(array: NDArray[np.uint8]) -> bytes:
+    """An array as the contents of an IDX file."""
+    head = struct.pack(f">2xBB{array.ndim}I", UNSIGNED_BYTES, array.ndim, *array.shape)
+    return head + array.tobytes()
 
 
 def test_images_are_shown_in_one_line() -> None:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from ...compiled import Function, Kernel
+from ...compiled import Kernel
 from ...policies.verification import MOST_NUMBERS
 from ...privacy.budgets import Budget
 from ...privacy.verification import (
@@ -98,7 +98,8 @@ def walk(policy: LinearPolicy, setting: LinearSetting, path: Actions) -> Tape:
     assert isinstance(release, NoisySum | LaplaceBlocks)
     source = symbolic(setting.source)
     tape = Tape(None, MOST_NUMBERS)
-    collect = _linked(release.kernel(release.collect, source))
+    taken = Kernel(release.kernel(release.collect, source), clipped=symbolic_clipped)
+    collect = taken.interpreted()
     publish = release.kernel(release.publish, source).interpreted()
     follow, update = policy.schedule.follow, rule.update
     parameters, schedule = release.parameters(setting), policy.schedule.parameters(setting)
@@ -118,10 +119,6 @@ def walk(policy: LinearPolicy, setting: LinearSetting, path: Actions) -> Tape:
             publish(parameters, ledger, view, d, tape)
             update(constants, view, d)
     return tape
-
-
-def _linked(kernel: Kernel) -> Function:
-    return Kernel(kernel, clipped=symbolic_clipped).interpreted()
 
 
 def _action_paths(dimension: int, seed: int) -> list[Actions]:

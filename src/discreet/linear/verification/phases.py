@@ -10,6 +10,7 @@ import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -77,18 +78,7 @@ def verify_phases(
         c = rule.rounds(phase, setting.arms, design.rank, release.reward_variance)
         plays = np.ceil(c * design.weights[design.support])
         support = (points[active] @ design.basis)[design.support]
-
-        def estimate(
-            totals: Floats,
-            rng: _Normals,
-            support: Floats = support,
-            plays: Floats = plays,
-            c: float = c,
-        ) -> Floats:
-            drawn = cast("Generator", rng)  # all that a release asks of it
-            return release.estimate(support, plays, totals, c, drawn)
-
-        a, b = affine_map(estimate, len(plays), seed)
+        a, b = affine_map(partial(_estimate, release, support, plays, c), len(plays), seed)
         walked, numbers = walked + 1, numbers + len(a)
         for k in range(a.shape[1]):
             shift = np.linalg.lstsq(b, a[:, k], rcond=None)[0] if b.size else np.zeros(0)
@@ -104,6 +94,13 @@ def verify_phases(
         result, computed=best, exact=True, worst=worst, paths=walked, numbers=numbers,
         scope="the phases walked: optimal designs on random actions of length 1 and on subsets",
     )  # fmt: skip
+
+
+def _estimate(
+    release: PhaseRelease, support: Floats, plays: Floats, c: float, totals: Floats, rng: _Normals
+) -> Floats:
+    drawn = cast("Generator", rng)  # all that a release asks of it
+    return release.estimate(support, plays, totals, c, drawn)
 
 
 def _subsets(arms: int, dimension: int, seed: int) -> Iterator[Ints]:

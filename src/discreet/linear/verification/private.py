@@ -110,7 +110,7 @@ def verify_trees(
     publish = release.kernel(release.publish, source).interpreted()
     parameters = release.parameters(setting)
     ledger = cells(tape, "ledger", release.ledger(small))
-    view = _matrix_view(tape, d)
+    view = _released(tape, fresh_view(d, 1.0))
     resolution = float(ENTRY if whole else 1)
     products, t = Products(tape, d), 0
     while t < setting.horizon and not tape.is_full:
@@ -137,8 +137,8 @@ def verify_batches(
     policy: LinearPolicy, setting: LinearSetting, result: Verification, seed: int
 ) -> Verification:
     """Costs of the entries by kind, from a walk of the row's own batches."""
-    release, rule = policy.release, policy.rule
     assert isinstance(policy, RoundPolicy)
+    release, rule = policy.release, policy.rule
     assert isinstance(release, BatchMatrices)
     whole = setting.source.secure
     check_batch_ball(release, setting, seed)
@@ -147,12 +147,7 @@ def verify_batches(
     parameters, schedule = release.parameters(setting), policy.schedule.parameters(setting)
     tape = Tape(None, 2 * MOST_NUMBERS)
     ledger = cells(tape, "ledger", release.ledger(setting))
-    view = cells(tape, "view", rule.first_view(setting))
-    assert isinstance(view, BatchView)
-    view = view._replace(
-        matrix=PublicCells(tape, "view.matrix", [0.0] * len(view.matrix)),
-        noisy=PublicCells(tape, "view.noisy", [0.0] * len(view.noisy)),
-    )
+    view = _released(tape, rule.first_view(setting))
     size, t = parameters.size, 0
     products = Products(tape, size)
     while t < setting.horizon and not tape.is_full:
@@ -187,13 +182,11 @@ def batch_loss(matrix: float, vector: float, half: float) -> float:
     return matrix * (2.0 - 2.0 * c * c) + vector * 2.0 * square * (1.0 + c)
 
 
-def _matrix_view(tape: Tape, d: int) -> LinearView:
-    view = cells(tape, "view", fresh_view(d, 1.0))
-    found: LinearView = view._replace(
-        matrix=PublicCells(tape, "view.matrix", [0.0] * (d * d)),
-        noisy=PublicCells(tape, "view.noisy", [0.0] * d),
-    )
-    return found
+def _released(tape: Tape, view: LinearView | BatchView) -> LinearView | BatchView:
+    """A view whose released sums, at 0, are public when they are written."""
+    zero = {name: [0.0] * len(getattr(view, name)) for name in ("matrix", "noisy")}
+    public = {name: PublicCells(tape, f"view.{name}", cell) for name, cell in zero.items()}
+    return cells(tape, "view", view)._replace(**public)
 
 
 def row_loss(release: TreeRelease, worst: dict[str, Loss], dimension: int) -> Loss:

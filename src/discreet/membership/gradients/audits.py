@@ -22,14 +22,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...audit.counts import check_confidence, check_delta, from_errors
+from ...audit.limits import claimed_epsilon
 from ...audit.one_run import one_run, one_run_gaussian
 from ...audit.result import Audit
 from ...checks import count
 from ...errors import InvalidArgument
-from ...privacy.budgets import Approximate, Budget
+from ...privacy.budgets import Budget
 from ...privacy.curves import gaussian_epsilon
 from .accounting import REPLACE, last_iterate_epsilon, least_epsilon, most_power
 from .dpsgd import DPSGD, GradientCanaries, PointCanary
+from .models.base import clipped
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -170,7 +172,7 @@ def audit_dpsgd(
     def line(
         by: str, audit: Audit, played: int, budget: Budget, note: str = "", assumes: bool = False
     ) -> None:
-        at = _epsilon(budget, delta)
+        at = claimed_epsilon(budget, delta)
         lines.append(Line(by, audit, played, at, audit.epsilon_lower, note, assumes))
 
     if {"send-or-nothing", "curve", "last-iterate"} & set(methods):
@@ -240,10 +242,8 @@ def guess(mechanism: DPSGD, canaries: Array, guesses: int, rng: Generator) -> in
 
 def quiet_coordinates(mechanism: DPSGD) -> Array:
     """Coordinates by how little the points' clipped gradients move them at the start."""
-    from .models.base import clip_factors
-
     each = np.asarray(mechanism.model.gradients(mechanism.start, mechanism.x, mechanism.y), float)
-    each *= clip_factors(np.linalg.norm(each, axis=1), mechanism.clip)[:, None]
+    each = clipped(each, mechanism.clip)
     return np.argsort(np.einsum("ij,ij->j", each, each), kind="stable")
 
 
@@ -300,12 +300,6 @@ def _audited(
     scores: Scores, delta: float, confidence: float, claimed: Budget, inputs: str
 ) -> Audit:
     return replace(scores.audit(delta=delta, confidence=confidence, claimed=claimed), inputs=inputs)
-
-
-def _epsilon(budget: Budget, delta: float) -> float:
-    if isinstance(budget, Approximate):
-        return budget.epsilon
-    return budget.to_approximate(delta).epsilon
 
 
 def _check(

@@ -20,7 +20,7 @@ from ...checks import positive
 from ...errors import InvalidArgument
 from .accounting import ADD_OR_REMOVE, check_run, claim
 from .attacks import poisson_ratio
-from .models.base import Factors, clip_factors, softmax
+from .models.base import Factors, clip_factors, clipped, softmax
 from .models.softmax import SoftmaxRegression
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ class GradientCanaries:
                 "canary", f"be rows of {mechanism.model.size} finite numbers",
                 f"shape {rows.shape}", "flatten the gradient",
             )  # fmt: skip
-        norms = np.linalg.norm(rows, axis=1)
-        return (rows * clip_factors(norms, mechanism.clip)[:, None])[None]
+        return clipped(rows, mechanism.clip)[None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,8 +187,7 @@ class _Others:
         if q < 1.0:
             model, start = mechanism.model, mechanism.start
             each = np.asarray(model.gradients(start, mechanism.x, mechanism.y), float)
-            norms = np.linalg.norm(each, axis=1)
-            self.rows = each * clip_factors(norms, mechanism.clip)[:, None]
+            self.rows = clipped(each, mechanism.clip)
             gram = self.rows @ self.rows.T
             gram[np.diag_indices(len(gram))] += self.variance / (q * (1.0 - q))
             self.factor = cho_factor(gram, lower=True)

@@ -48,17 +48,25 @@ def publish_exact(
     view.value[arm] = ledger.exact[arm] / (view.size[arm] * release.resolution)
 
 
+class Noiseless(Release):
+    """Base of the releases without noise, which promise nothing."""
+
+    bounds: ClassVar[tuple[float, float] | None] = None
+
+    def parameters(self, setting: Setting) -> Resolution:
+        return Resolution(setting.source.resolution)
+
+    def guarantee(self, schedule: Schedule, horizon: int | None = None) -> Guarantee:
+        return Guarantee.none()
+
+
 @dataclass(frozen=True)
-class Exact(Release):
+class Exact(Noiseless):
     """The plain mean: no noise, no privacy."""
 
     name: ClassVar[str] = "exact"
     publish: ClassVar[Function] = staticmethod(publish_exact)
-    bounds: ClassVar[tuple[float, float] | None] = None
     settles: ClassVar[bool] = True
-
-    def parameters(self, setting: Setting) -> Resolution:
-        return Resolution(setting.source.resolution)
 
     def ledger(self, setting: Setting) -> Sums:
         return Sums(zeros(setting.arms, setting.source))
@@ -72,6 +80,3 @@ class Exact(Release):
     def entries(self, setting: Setting) -> Entries | Silence:
         """Only the total matters, whatever the batches."""
         return Entries(RUNNING, NOISELESS, LAST)
-
-    def guarantee(self, schedule: Schedule, horizon: int | None = None) -> Guarantee:
-        return Guarantee.none()

@@ -9,7 +9,6 @@ from ...compiled import Function
 from ...errors import InvalidArgument
 from ...privacy.budgets import Approximate, Budget, GaussianDP
 from ...privacy.curves import lattice_delta
-from ...privacy.guarantees import Guarantee
 from ...privacy.mechanisms import Gaussian, TruncatedLaplace
 from ...privacy.source import RESOLUTION, SIMULATED
 from ..rules import epsilon_delta
@@ -27,7 +26,7 @@ from .base import (
     zeros,
 )
 from .entries import FRESH, GAUSSIAN, LAPLACE, NOISELESS, Entries, Noise, Silence
-from .exact import Resolution
+from .exact import Noiseless, Resolution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,23 +127,16 @@ def publish_last(
 
 
 @dataclass(frozen=True)
-class ForgetExact(Release):
+class ForgetExact(Noiseless):
     """The plain mean of the last batch: forgetting without noise, no privacy."""
 
     name: ClassVar[str] = "forget, exact"
     publish: ClassVar[Function] = staticmethod(publish_last)
     noise_after = noise_of_last
-    bounds: ClassVar[tuple[float, float] | None] = None
-
-    def parameters(self, setting: Setting) -> Resolution:
-        return Resolution(setting.source.resolution)
 
     def entries(self, setting: Setting) -> Entries | Silence:
         """Of every batch by itself."""
         return Entries(FRESH, NOISELESS)
-
-    def guarantee(self, schedule: Schedule, horizon: int | None = None) -> Guarantee:
-        return Guarantee.none()
 
 
 class Truncation(NamedTuple):

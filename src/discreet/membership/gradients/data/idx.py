@@ -38,9 +38,3 @@ def read_idx(path: Path) -> NDArray[uint8]:
             "fetch it again"
         )
     return np.frombuffer(data, np.uint8, offset=start).reshape(shape)
-
-
-def idx_bytes(array: NDArray[uint8]) -> bytes:
-    """An array as the contents of an IDX file."""
-    head = struct.pack(f">2xBB{array.ndim}I", UNSIGNED_BYTES, array.ndim, *array.shape)
-    return head + array.tobytes()

@@ -109,6 +109,12 @@ def clip_factors(norms: Array, clip: float) -> Array:
     return np.asarray(clip / np.maximum(norms, np.asarray(clip, norms.dtype)))
 
 
+def clipped(gradients: Array, clip: float) -> Array:
+    """Rows of gradients, each at most of that norm."""
+    factors = clip_factors(np.linalg.norm(gradients, axis=1), clip)
+    return np.asarray(gradients * factors[:, None])
+
+
 def softmax(logits: Array) -> Array:
     """softmax over the last axis; the logits are used up."""
     logits -= logits.max(axis=-1, keepdims=True)
