@@ -80,7 +80,7 @@ class TrialResult:
     days: Floats
     """From the first day to the last release."""
     named: Ints
-    """The arm with the largest released mean at the end; -1 if nothing was released."""
+    """The arm with the largest released mean at the end; -1 if nothing was released or seen."""
     used: Floats
     """Share of participants whose outcomes entered a release."""
 

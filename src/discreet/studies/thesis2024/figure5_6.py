@@ -20,9 +20,9 @@ FIGURE = LinearPrice(
     twin="rs-oful",
     contexts="gaussian",
     note="Run to the published T = 1e7, 4 times instead of 100: with a decision every round, a "
-    "run of the eleven curves takes some 23 seconds of processor time, and 100 of them 40 minutes. "
-    "The budgets ρ and the parameter (seed 1) are ours: the text prints neither. Gaussian rewards "
-    "are unbounded and contexts leave the unit ball, so the printed runs promise nothing; the "
-    "sound ones clip rewards to [-3, 3] and scale the noise to the longest action played. The "
+    "run of the eleven curves takes about 20 seconds of processor time, and 100 of them half an "
+    "hour. The budgets ρ and the parameter (seed 1) are ours: the text prints neither. Gaussian "
+    "rewards are unbounded and contexts leave the unit ball, so the printed runs promise nothing; "
+    "the sound ones clip rewards to [-3, 3] and scale the noise to the longest action played. The "
     "radius uses the computed least eigenvalue of V instead of a bound on it.",
 )
