@@ -89,7 +89,7 @@ class Gaussian:
 
         zCDP σ² = Δ²/(2ρ); Rényi σ² = αΔ²/(2ε); Gaussian σ = Δ/μ; approximate: the least σ on the
         exact curve (calibration="exact"), or σ² = (2Δ²/ε²) log(1.25/δ) ("paper", ε <= 1).
-        `lattice=M`: σ in integer units, sensitivity M of them, for discrete Gaussian noise. zCDP
+        `lattice=M`: σ in whole steps, sensitivity M of them, for discrete Gaussian noise. zCDP
         and Rényi are the same there (Canonne, Kamath & Steinke 2020, Theorem 4); for approximate
         budgets σ satisfies the proved bound `curves.lattice_delta`.
         """
@@ -99,7 +99,7 @@ class Gaussian:
                 raise InvalidArgument(
                     "sensitivity", "be left out with lattice", sensitivity, "lattice is the one"
                 )
-            lattice = count("lattice", lattice, fix="give the sensitivity in integer units")
+            lattice = count("lattice", lattice, fix="give the sensitivity in whole steps")
             sensitivity = float(lattice)
         sensitivity = _sensitivity(sensitivity)
         if not budget.is_finite and not isinstance(budget, Pure):
