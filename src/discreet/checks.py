@@ -364,6 +364,8 @@ def check_clock(clock: Callable[[], float]) -> Callable[[], float]:
 def read_clock(clock: Callable[[], float]) -> float:
     """The time in seconds."""
     now: object = clock()
+    if type(now) is float and math.isfinite(now):  # the usual case, quickly
+        return now
     if isinstance(now, bool) or not isinstance(now, Real) or not math.isfinite(now):
         raise InvalidArgument("clock", "return a finite number", now, "use time.time")
     return float(now)
