@@ -3,12 +3,14 @@
     python benchmarks/sweeps.py                 # 48 cells, beside the same loops without a sweep
     python benchmarks/sweeps.py --executors     # threads, processes, loky, Dask: bytes and speed
     python benchmarks/sweeps.py --executors Dask --horizon 2e6    # one kind, on less work
+    python benchmarks/sweeps.py --executors Dask quiet-Dask       # and by the settings of the docs
 
 48 cells: three rows, four budgets, four numbers of arms, T = 1e6, 50 runs. The bare loops are the
 same compiled runs one cell after the other, with the same threads, nothing kept; wanted: a sweep
 takes at most 1.5 times as long, with a folder that keeps every piece. Both are warm, and measured
 by turns.
-Executors that are not installed are left out and named.
+Executors that are not installed are left out and named. "quiet-Dask" is Dask with the settings of
+docs/sweeps.md, which monitors itself less often.
 """
 
 from __future__ import annotations
@@ -123,6 +125,24 @@ def dask(workers: int) -> Iterator[Executor]:
         yield client.get_executor()
 
 
+QUIET = {
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.admin.tick.interval": "1s",
+    "distributed.worker.memory.monitor-interval": "5s",
+    "distributed.worker.profile.enabled": False,
+}
+
+
+@contextmanager
+def quiet_dask(workers: int) -> Iterator[Executor]:
+    """The same, with the settings of docs/sweeps.md."""
+    import distributed  # noqa: F401 - its own settings are read when it is imported
+    from dask import config
+
+    with config.set(QUIET), dask(workers) as pool:
+        yield pool
+
+
 @contextmanager
 def processes(workers: int) -> Iterator[Executor]:
     """The standard library's."""
@@ -146,7 +166,8 @@ def executors(horizon: int, runs: int, asked: list[str]) -> None:
     }  # fmt: skip
     took: dict[tuple[str, int], float] = {}
     digests: set[str] = set()
-    kinds: dict[str, Any] = {"threads": None, "processes": processes, "loky": loky, "Dask": dask}
+    kinds: dict[str, Any] = {"threads": None, "processes": processes, "loky": loky, "Dask": dask,
+                             "quiet-Dask": quiet_dask}  # fmt: skip
     kinds = {kind: make for kind, make in kinds.items() if kind in asked or not asked}
     for kind, make in kinds.items():
         for workers in (1, 2):
