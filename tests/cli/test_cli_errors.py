@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from discreet.cli.output import one_line
+
 MEANS = ("--means", ".7,.5")
 
 
@@ -142,3 +144,10 @@ def test_usage(call: Callable[..., Any], arguments: tuple[str, ...]) -> None:
     assert result.stderr.startswith("error: ")
     assert result.stderr.count("\n") == 1
     assert "--help" in result.stderr
+
+
+def test_whatever_a_message_says_it_is_one_line() -> None:
+    """A value may bring line breaks, or codes that steer a terminal."""
+    assert one_line("path must exist, got a\nb;\r\n  use\x1b[2J another\u2028one") == (
+        "path must exist, got a b; use [2J another one"
+    )

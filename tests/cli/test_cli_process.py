@@ -16,6 +16,8 @@ from discreet.cli import main
 
 HEAVY = ("numpy", "numba", "scipy", "matplotlib", "pyarrow", "pandas", "opendp")
 SMALL = "--means .7,.5 --horizon 1e3 --runs 8 --seed 1 --json"
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+"""Where what is printed is written in the end, if it can be."""
 
 IMPORTS = f"""
 import sys
@@ -112,6 +114,7 @@ def test_a_full_disk(arguments: str) -> None:
         done = subprocess.run(
             [sys.executable, "-m", "discreet", *arguments.split()],
             stdout=full, stderr=subprocess.PIPE, text=True, timeout=100, check=False,
+            env=BUFFERED,
         )  # fmt: skip
     assert done.returncode == 2
     assert done.stderr.startswith("error: the output could not be written")
@@ -127,6 +130,7 @@ def test_a_reader_that_has_gone(arguments: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "discreet", *arguments.split()],
         stdout=writing, stderr=subprocess.PIPE, text=True, timeout=100, check=False,
+        env=BUFFERED,
     )  # fmt: skip
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, "")
@@ -137,8 +141,9 @@ def test_closed_streams() -> None:
     def shell(line: str) -> subprocess.CompletedProcess[str]:
         command = f"{sys.executable} -m discreet {line}"
         return subprocess.run(
-            ["sh", "-c", command], capture_output=True, text=True, timeout=100, check=False
-        )
+            ["sh", "-c", command],
+            capture_output=True, text=True, timeout=100, check=False, env=BUFFERED,
+        )  # fmt: skip
 
     closed = shell("policies >&-")
     assert closed.returncode == 2
@@ -154,6 +159,7 @@ def test_saved_although_nobody_reads(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "discreet", "simulate", "ucb1", *SMALL.split(), "--output", target],
         stdout=writing, stderr=subprocess.PIPE, text=True, timeout=300, check=False,
+        env=BUFFERED,
     )  # fmt: skip
     os.close(writing)
     assert done.returncode == 141
