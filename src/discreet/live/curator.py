@@ -315,6 +315,7 @@ class Curator:
 
     def _usable(self) -> None:
         if self._closed:
+            self._let_go()
             raise TrialError("the trial is closed; go on with Trial.load(path)")
         if self._process != os.getpid():
             raise TrialError(
@@ -342,6 +343,13 @@ class Curator:
                     "loaded again, where nothing of that draw is known"
                 )
             self._drawing = None
+
+    def _let_go(self) -> None:
+        """Of the store; never in the middle of a call, whose files must not be another's."""
+        if self._is_owner:
+            self._store.close()
+        if self._saving is not None:
+            self._saving.close()
 
     def _settings(self) -> Json:
         return {
