@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from live_cases import Clock, CountedNoise
@@ -221,3 +222,42 @@ def test_a_call_from_within_a_call_puts_nobody_into_two_strata(
     trial.assign("x", "a")
     assert inside[0]
     assert [name for name, one in trial._trials.items() if "x" in one] == ["a"]
+
+
+# --- a handler that closes ------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("no_sync")
+def test_a_handler_that_closes_sends_no_outcome_into_its_own_files(tmp_path: Path) -> None:
+    """Descriptors are numbers: a file that the handler opens may get that of a file it closed, and
+    the call goes on writing."""
+    at, secret = 0, str(round(0.123456 * 2**20)).encode()
+    while True:
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        trial = Trial(ROW, 2, deadline=9.0, path=folder / "t.json")
+        trial.assign("x")
+        logs: list[IO[bytes]] = []
+
+        def close(
+            trial: Trial = trial, logs: list[IO[bytes]] = logs, folder: Path = folder
+        ) -> None:
+            trial.close()
+            logs += [(folder / f"log-{number}").open("w+b") for number in range(4)]
+
+        def record(trial: Trial = trial) -> None:
+            trial.record("x", 0.123456)
+
+        handler = Handler(at, close)
+        with suppress(TrialError):  # closed before it had begun
+            handler.run(record)
+        for log in logs:
+            log.close()
+        assert not any(secret in path.read_bytes() for path in folder.glob("log-*")), handler.where
+        if not handler.where:
+            break
+        with pytest.raises(TrialError, match="is closed"):
+            trial.report()
+        Trial.load(folder / "t.json").close()
+        at += 2
+    assert at > 40

@@ -71,7 +71,15 @@ class Stale(MemoryStore):
         """Not at all."""
 
 
-@pytest.mark.parametrize("kind", [Forgetful, Hoarding, Sweeping, Untyped, Stale])
+class Replaceable(MemoryStore):
+    """Lets another trial take the place of the one it holds."""
+
+    def create(self, state: Any, arms: int, block: str | None) -> None:
+        self._now = {}, {}
+        super().create(state, arms, block)
+
+
+@pytest.mark.parametrize("kind", [Forgetful, Hoarding, Sweeping, Untyped, Stale, Replaceable])
 def test_the_contract_finds_stores_that_do_not_do_their_part(kind: type[MemoryStore]) -> None:
     with pytest.raises((AssertionError, KeyError)):
         check_store(kind)

@@ -82,6 +82,8 @@ class Curator:
         """the block, or the place of a local release, whose noise is being drawn"""
         self._saving: FileStore | None = None
         """files that are to take the place of the store"""
+        self._owns = True
+        """whether no other object has taken the store over"""
         self._fixed = self._settings()
         self._store = store
         store.create(self._document(self._run), len(self._arms), self._run.FIRST)
@@ -184,13 +186,11 @@ class Curator:
         """Take a store over, in between two calls of whoever had it."""
         other = _owners.get(id(store))
         with nullcontext() if other is None else other._turn():
+            if other is not None and other._store is store:
+                other._owns = False
+            _owners.pop(id(self._store), None)  # another object may get that number
             _owners[id(store)] = self
-            if store is not self._store and self._is_owner:
-                del _owners[id(self._store)]  # another object may get that number
-
-    @property
-    def _is_owner(self) -> bool:
-        return _owners.get(id(self._store)) is self
+            self._owns = True
 
     def _ready(self) -> float:
         """Stand where the store is; the time, which never goes back."""
@@ -320,6 +320,7 @@ class Curator:
 
     def _usable(self) -> None:
         if self._closed:
+            self._let_go()
             raise TrialError("the trial is closed; go on with Trial.load(path)")
         if self._process != os.getpid():
             raise TrialError(
@@ -331,7 +332,7 @@ class Curator:
                 f"the trial was interrupted when it had been saved in {self._saving.place}; close "
                 "this object and load that one: of two copies each could release the same block"
             )
-        if not self._is_owner:
+        if not self._owns:
             raise TrialError(
                 "another object goes on with the store of this trial, and of two each could "
                 "release the same block; use the one that Trial.load(store) gave"
@@ -347,6 +348,13 @@ class Curator:
                     "loaded again, where nothing of that draw is known"
                 )
             self._drawing = None
+
+    def _let_go(self) -> None:
+        """Of the store; never in the middle of a call, whose files must not be another's."""
+        if self._owns:
+            self._store.close()
+        if self._saving is not None:
+            self._saving.close()
 
     def _settings(self) -> Json:
         return {

@@ -384,12 +384,11 @@ class Trial(Curator):
     def close(self) -> None:
         """End the use of this object. A trial that was saved can be loaded again; of one that
         was not, the outcomes are erased."""
-        with self._lock:  # also from within a call: a signal handler may end the process
+        within = self._is_inside  # as a signal handler may be that ends the process
+        with self._lock:
             self._closed = True
-            if self._is_owner:
-                self._store.close()
-            if self._saving is not None:
-                self._saving.close()
+            if not within:  # else the call is still writing: the next one, or `close`, lets go
+                self._let_go()
 
     def __enter__(self) -> Self:
         return self

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..errors import TrialError
+from ..errors import DiscreetError, TrialError
 from ..live.rules import Member, Place
 from ..live.stores import Store
 
@@ -25,7 +25,7 @@ def check_store(make: Make, reopen: Reopen | None = None) -> None:
     """Raise AssertionError where a store does not do what a trial needs."""
     for check in (
         check_members, check_outcomes, check_release, check_several_blocks, check_streams,
-        check_begin, check_trial,
+        check_begin, check_create, check_trial,
     ):  # fmt: skip
         check(make, reopen)
 
@@ -155,6 +155,21 @@ def check_begin(make: Make, reopen: Reopen | None = None) -> None:
     store.begin("2", {"begun": True, "arm": 1})
     store = after(store, reopen)
     assert store.state["protocol"] == {"t": 2, "begun": True, "arm": 1, "ledger": {}}
+    store.close()
+
+
+def check_create(make: Make, reopen: Reopen | None = None) -> None:
+    """A store that holds a trial takes no other, and loses nothing by being asked."""
+    store = fresh(make)
+    store.record("1", 0, 5)
+    try:
+        store.create(dict(STATE), 2, "1")
+    except DiscreetError:
+        pass
+    else:
+        raise AssertionError("a second trial was put in place of the first")
+    assert store.member("x") == Member(0, 1, "1", 0)
+    assert dict(store.blocks["1"].outcomes) == {0: 5}
     store.close()
 
 
