@@ -146,6 +146,8 @@ def test_summaries_have_errors_quantiles_and_paired_differences(
     assert found["error"] == pytest.approx(paired.std(ddof=1) / 6**0.5)
     assert [d["policy"] for d in study.differences()] == study.labels[1:]
     assert [d["policy"] for d in study.differences(to="ours")] == study.labels[:-1]
+    with pytest.raises(InvalidArgument, match="to must be one of imed"):
+        study.differences(to="theirs")
 
 
 def test_differences_pair_runs_of_one_number(study: discreet.Comparison) -> None:

@@ -46,7 +46,8 @@ the guarantee is shown for), `guarantee`, `bounds` (of the rewards, or null), `r
 `short`), `options` (with their defaults).
 """,
     "show": """\
-The JSON is one object of the list that `discreet policies --json` prints.
+The JSON of a policy is one object of the list that `discreet policies --json` prints; that of a
+report has its `intervals` and `differences`.
 """,
     "simulate": """\
 The JSON is `Result.summary()`: `policy`, `horizon`, `runs`, `regret` (`mean`, `sd`, standard

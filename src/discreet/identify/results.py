@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -155,18 +155,6 @@ class IdentifyResult(Record):
     def save(self, path: str | Path) -> Path:
         """Write a Parquet file with all settings and the version inside, whole or not at all."""
         return Identifications((self,)).save(path)
-
-    def to_arrow(self) -> pa.Table:
-        """The tidy columns as an Arrow table."""
-        return self.table()
-
-    def to_pandas(self) -> Any:
-        """The tidy columns as a pandas data frame."""
-        return Identifications((self,)).to_pandas()
-
-    def to_polars(self) -> Any:
-        """The tidy columns as a polars data frame."""
-        return Identifications((self,)).to_polars()
 
 
 class Identifications(Collection[IdentifyResult]):

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+from ..errors import InvalidArgument
 from .labels import labelled, settings_columns
 from .record import Record, Tidy, finite, spread
 
@@ -98,7 +99,9 @@ class Collection(Tidy, Sequence[R], Generic[R]):
         Run i of all rows has one seed, and one order of the arms if they were shuffled, so the
         standard error is that of paired differences. `to` names the other row; default: the first.
         """
-        base = self[to].label if to is not None else self.labels[0]
+        base = self.labels[0] if to is None else to
+        if base not in self.labels:
+            raise InvalidArgument("to", f"be one of {', '.join(self.labels)}", to, "name a label")
         return [
             {"policy": result.label, "problem": result.problem, "horizon": result.horizon} | found
             for result in self.results
