@@ -153,6 +153,15 @@ def test_skellam_noise_stays_within_the_modulus(levels: int, dropout: float) -> 
     assert batch.modulus == 10 * levels + 2 * batch.reach + 1
 
 
+@pytest.mark.parametrize(("dropout", "sums"), [(0.0, 1), (0.1, 2), (0.6, 3)])
+def test_the_reach_of_skellam_noise_is_bernsteins(dropout: float, sums: int) -> None:
+    """sqrt(2vL) + L for L = log(2/β), of as many sums' worth of noise as may come, and one more."""
+    batch = SecureBatch(Renyi(8.0, 0.5), members=10, levels=3, dropout=dropout, failure=1e-4)
+    variance = sums * float(skellam_variance(Renyi(8.0, 0.5), 3))
+    log = math.log(2.0 * sums / 1e-4)
+    assert batch.reach == math.ceil(math.sqrt(2.0 * variance * log) + log) + 1
+
+
 @pytest.mark.parametrize("levels", [0, -1, 2.5, "3"])
 def test_levels_are_whole_numbers(levels: Any) -> None:
     with pytest.raises(InvalidArgument, match="levels must be"):
