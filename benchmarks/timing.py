@@ -152,8 +152,8 @@ KINDS = {
     "laplace": Kind(units(ForgetLaplace(1.0), off(1.0)), LAPLACE, 1.0, 60_000),
     "gaussian": Kind(units(ForgetGaussian(BUDGET), off(SIGMA)), GAUSSIAN, 1.0, 150_000),
     "local-laplace": Kind(units(LocalLaplace(1.0), off(1.0)), LAPLACE, 1.0, 60_000),
-    "local-bits": Kind(units(LocalBernoulli(MANY), wrong), BITS, MANY, 250_000),
-} | {name.replace(" ", "-"): Kind(looks(name), LAPLACE, 1.0, 40_000) for name in LOOKS}
+    "local-bits": Kind(units(LocalBernoulli(MANY), wrong), BITS, MANY, 150_000),
+} | {name.replace(" ", "-"): Kind(looks(name), LAPLACE, 1.0, 60_000) for name in LOOKS}
 PADDED = secure.padded
 
 
