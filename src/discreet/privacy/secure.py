@@ -1,7 +1,7 @@
 """Noise for real people, through OpenDP: integers, cryptographic randomness, no seed.
 
-Sums are held in integer units; `laplace` and `gaussian` draw discrete Laplace and discrete Gaussian
-noise in the same units, with the signature `noise(scale, rng)` of the kernels and no generator. The
+Sums are held in whole steps; `laplace` and `gaussian` draw discrete Laplace and discrete Gaussian
+noise in the same steps, with the signature `noise(scale, rng)` of the kernels and no generator. The
 scales come from OpenDP's own privacy map, rounded so that the map is at most the claimed budget.
 How long OpenDP takes depends on the noise, so every draw is padded to a window (`padded`).
 
@@ -24,9 +24,8 @@ from time import get_clock_info, perf_counter_ns, thread_time_ns
 from types import ModuleType
 from typing import Protocol
 
-from discreet.errors import DiscreetError, InvalidArgument, UnsupportedBudget
-
-from ._checks import count, number
+from ..checks import amount, count
+from ..errors import DiscreetError, InvalidArgument, UnsupportedBudget
 from .budgets import ZCDP, Approximate, Budget, Renyi
 from .mechanisms import Gaussian
 
@@ -133,10 +132,10 @@ _windows: dict[str, int] = {}
 
 
 def _drawn(draw: Measurement, value: int | tuple[int, int]) -> int:
-    """Noise for a number, or a random bit that leans towards units/resolution."""
+    """Noise for a number, or a random bit that leans towards steps/resolution."""
     if isinstance(value, tuple):
-        units, resolution = value
-        value = secrets.randbelow(resolution) < units
+        steps, resolution = value
+        value = secrets.randbelow(resolution) < steps
     return int(draw(value))
 
 
@@ -163,7 +162,7 @@ def _measured(law: str, draw: Measurement, value: int | tuple[int, int]) -> int:
 def laplace_scale(epsilon: float, sensitivity: int) -> float:
     """The least scale, in steps, with which noise on a sum of that sensitivity is ε-DP."""
     epsilon = _epsilon(epsilon)
-    sensitivity = count("sensitivity", sensitivity, fix="give it in integer units")
+    sensitivity = count("sensitivity", sensitivity, fix="give it in whole steps")
     return _raised("laplace", sensitivity / epsilon, sensitivity, lambda spent: spent <= epsilon)
 
 
@@ -173,7 +172,7 @@ def gaussian_scale(budget: Budget, sensitivity: int) -> float:
     zCDP and Rényi by OpenDP's map ρ = Δ²/(2σ²), Rényi as αρ; approximate by the proved bound on
     discrete Gaussian noise, `curves.lattice_delta`. Discrete noise is not exactly Gaussian DP.
     """
-    sensitivity = count("sensitivity", sensitivity, fix="give it in integer units")
+    sensitivity = count("sensitivity", sensitivity, fix="give it in whole steps")
     if not isinstance(budget, ZCDP | Renyi | Approximate) or not budget.is_finite:
         raise UnsupportedBudget(
             "budget",
@@ -274,13 +273,13 @@ def _no_generator(rng: object) -> None:
 
 def check_scale(scale: float) -> float:
     """A scale that noise can be drawn with."""
-    clean = number("scale", scale, zero=False, infinite=False, fix="use laplace_scale(...)")
+    clean = amount("scale", scale, zero=False, infinite=False, fix="use laplace_scale(...)")
     if clean > LARGEST_SCALE:
         raise InvalidArgument(
-            "scale", f"be at most {LARGEST_SCALE:g}", scale, "use a larger budget or coarser units"
+            "scale", f"be at most {LARGEST_SCALE:g}", scale, "use a larger budget or coarser steps"
         )
     return clean
 
 
 def _epsilon(epsilon: float) -> float:
-    return number("epsilon", epsilon, zero=False, infinite=False, fix="use a value such as 1.0")
+    return amount("epsilon", epsilon, zero=False, infinite=False, fix="use a value such as 1.0")
