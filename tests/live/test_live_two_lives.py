@@ -20,7 +20,7 @@ from live_cases import Clock
 import discreet
 import discreet.linear as linear
 from discreet.errors import DiscreetError
-from discreet.live import Trial, rules
+from discreet.live import Trial, stream_run
 from discreet.live.contexts import ContextRun
 from discreet.live.curator import Curator
 from discreet.live.pairs import PairRun
@@ -244,8 +244,9 @@ def test_other_people_with_the_same_releases_cannot_be_told_apart(
             assert left == right, number
 
 
-def settled_by_answers(member: Any, at: float, terms: Any, outcomes: Any, now: float) -> bool:
-    return member.slot in outcomes
+def settled_by_answers(member: Any, blocks: Any, terms: Any, now: float) -> bool:
+    block = blocks.get(member.block)
+    return block is None or member.slot in block.outcomes
 
 
 def no_room(entry: Any, arms: int) -> bytes:
@@ -263,7 +264,7 @@ def recorded_and_settled(self: Trial, unit: Any, outcome: float) -> None:
 @pytest.mark.parametrize(
     ("kind", "where", "name", "leak"),
     [
-        ("several outcomes", rules, "is_settled", settled_by_answers),
+        ("several outcomes", stream_run, "_is_settled", settled_by_answers),
         ("private contexts", formats, "_room", no_room),
         ("declared", Curator, "record", recorded_and_settled),
     ],

@@ -48,11 +48,17 @@ def timed_firsts(trial: Any) -> Timed:
     beginning, play = trial._document(trial._plan.run), timed_units(trial)
 
     def afresh(outcome: float) -> tuple[float, list[int]]:
-        trial._store.create(beginning, len(trial.arms), trial._plan.run.FIRST)
-        trial._stale = True
+        begin_anew(trial, beginning)
         return play(outcome)
 
     return afresh
+
+
+def begin_anew(trial: Any, beginning: Any) -> None:
+    """As if nobody had come yet; a store in use is not made for that."""
+    trial._store._now = {}, {}
+    trial._store.create(beginning, len(trial.arms), trial._plan.run.FIRST)
+    trial._stale = True
 
 
 def shown(trial: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from live_cases import batch_trial
+from timing_attack import begin_anew
 
 from discreet.compiled import Function
 from discreet.live import Trial
@@ -48,6 +49,5 @@ def trial_with(release: Release, horizon: int | None = None) -> Trial:
     trial = batch_trial(row, 2, horizon=horizon)
     for run in (trial._plan.run, trial._run):  # a record of thousands of releases takes its time
         run.recorded = run.history = None  # type: ignore[attr-defined]
-    trial._store.create(trial._document(trial._run), 2, "1")
-    trial._stale = True
+    begin_anew(trial, trial._document(trial._run))
     return trial

@@ -16,7 +16,7 @@ from typing import Any
 
 import timing_attack
 from live_cases import Clock
-from timing_attack import Timed
+from timing_attack import Timed, begin_anew
 from timing_streams import Sampler
 
 from discreet.identify import identifier
@@ -48,8 +48,7 @@ def timed_looks(name: str, sampler: Sampler) -> Timed:
     beginning = trial._document(trial._plan.run)
 
     def play(side: float) -> tuple[float, list[int]]:
-        trial._store.create(beginning, 2, trial._plan.run.FIRST)
-        trial._stale = True
+        begin_anew(trial, beginning)
         first, second = next(units), next(units)
         durations: list[int] = []
 

@@ -14,6 +14,7 @@ way, what it shows, and where it is stored.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
@@ -384,11 +385,21 @@ class Trial(Curator):
     def close(self) -> None:
         """End the use of this object. A trial that was saved can be loaded again; of one that
         was not, the outcomes are erased."""
-        within = self._is_inside  # as a signal handler may be that ends the process
+        within = self._is_within()  # as a signal handler may be that ends the process
         with self._lock:
             self._closed = True
             if not within:  # else the call is still writing: the next one, or `close`, lets go
                 self._let_go()
+
+    def _is_within(self) -> bool:
+        """Whether another call of this object is under way in this thread. That the lock is held
+        does not say so: an interrupt may have left it."""
+        frame = sys._getframe(2) if self._is_inside else None
+        while frame is not None:
+            if frame.f_locals.get("self") is self and frame.f_code.co_name != "__exit__":
+                return True
+            frame = frame.f_back
+        return False
 
     def __enter__(self) -> Self:
         return self
