@@ -10,6 +10,7 @@ has the law of a game of its own.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -210,6 +211,11 @@ def scores_of(attack: Attacker, trace: Trace) -> dict[str, float]:
     }
 
 
+def _threads(threads: int | None) -> int:
+    single = "1" in (os.environ.get("OMP_NUM_THREADS"), os.environ.get("OPENBLAS_NUM_THREADS"))
+    return check_threads(1 if threads is None and not single else threads)
+
+
 def play_epochs(
     game: Epoch,
     targets: Mapping[str, tuple[Array, int]],
@@ -222,7 +228,8 @@ def play_epochs(
     progress: bool | None = False,
 ) -> dict[tuple[str, str], Scores]:
     """Scores by target and attack, `games` a side; a seed fixes every number, whatever the number
-    of threads."""
+    of threads. Default: all cores where NumPy's own threads are off (OMP_NUM_THREADS=1), else one:
+    the two kinds would slow each other down."""
     from ..result import Scores
 
     games = count("games", games, least=2, fix="use games=100")
@@ -249,7 +256,7 @@ def play_epochs(
         return scores
 
     found: list[Pairs] = []
-    with Bar(progress) as bar, ThreadPoolExecutor(check_threads(threads)) as pool:
+    with Bar(progress) as bar, ThreadPoolExecutor(_threads(threads)) as pool:
         try:
             for scores in pool.map(one, np.random.default_rng(seed).spawn(games)):
                 bar.show("epochs", len(found), games)
