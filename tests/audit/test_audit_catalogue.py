@@ -154,17 +154,18 @@ def test_some_lines_of_the_page_can_be_attacked_anew(tmp_path: Path, workers: in
     path.write_text(
         "\n".join([*reversed(old.values()), leaking]).replace("jdp-ts", "no longer there")
     )
-    asked = [word for name in tried for word in ("--only", name)]
+    asked = ["--seconds=0.2", f"--confidence={SURE}", f"--workers={workers}", f"--output={path}"]
+    asked += [word for name in tried for word in ("--only", name)]
     app = typer.Typer()
     app.command()(main)
-    told = CliRunner().invoke(
-        app, ["--seconds", "0.2", f"--workers={workers}", "--output", str(path), *asked]
-    )
+    told = CliRunner().invoke(app, asked)
     assert told.exit_code == 0, told.output
     lines = [line for line in path.read_text().splitlines() if line.startswith("| ")][1:]
     assert [line.split(" | ")[0][2:] for line in lines] == [n for n in names if n != "jdp-ts"]
     changed = [line for line in lines if "inputs of old" not in line]
     assert [line.split(" | ")[0][2:] for line in changed] == tried
+    assert "called a violation by chance" in path.read_text()
+    assert "has probability 5" in path.read_text()  # 1e-6 for each of more than fifty
     assert path.read_text().endswith("Violations: dp-ucb.\n\nNot attacked: jdp-ts.\n")
     wrong = CliRunner().invoke(app, ["--only", "no-such-row"])
     assert wrong.exit_code == 2

@@ -57,8 +57,8 @@ perturbed leaders spend shows in events so rare, at δ = 1e-6, that no number of
 fits the time can prove it. The budget of dp-ucb-int lasts for ever: by `discreet verify`, a reward
 has spent ρ = 0.153 of it after 256 rounds, the longest that are tried.
 
-The confidence is for each row by itself: of a hundred rows at 0.99 that spend just what they claim,
-one may be called a violation by chance. Repeat it with another seed.
+The confidence is for each row by itself: that any of the {number} is called a violation by chance,
+though all of them keep their claims, has probability {chance:.2g} at most.
 What is protected, and against whom: [What is and is not protected](protection.md).
 
 | policy | claimed | δ | claimed ε | proved ε | seconds | transcripts | worst inputs found | event |
@@ -88,7 +88,9 @@ def _written(lines: list[str], seed: int, confidence: float, missing: Sequence[s
     verdict = f"Violations: {', '.join(found)}." if found else "No violation was found."
     if missing:
         verdict += f"\n\nNot attacked: {', '.join(missing)}."
-    head = HEAD.format(seed=seed, confidence=confidence)
+    number = len(lines)
+    chance = min(1.0, number * (1.0 - confidence))
+    head = HEAD.format(seed=seed, confidence=confidence, number=number, chance=chance)
     return head + "\n".join(lines) + f"\n\n{verdict}\n"
 
 
@@ -211,7 +213,7 @@ def main(
     seconds: Annotated[float, typer.Option(help="Time for every row.")] = 60.0,
     output: Annotated[Path | None, typer.Option(help="The page; else standard output.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of every audit.")] = 1,
-    confidence: Annotated[float, typer.Option(help="Confidence of every row.")] = 0.99,
+    confidence: Annotated[float, typer.Option(help="Confidence of every row.")] = 0.9999,
     only: Annotated[
         list[str] | None, typer.Option(help="A line to attack and replace, by its name.")
     ] = None,

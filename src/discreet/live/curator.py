@@ -42,17 +42,12 @@ if TYPE_CHECKING:
 def turn_of(lock: threading.RLock) -> AbstractContextManager[bool]:
     """The lock, unless this thread holds it already: a call from within a call, by a signal
     handler, a clock or a store, would find the trial between two steps."""
-    if is_inside(lock):
+    if lock._is_owned():  # type: ignore[attr-defined] # as `threading.Condition` asks
         raise TrialError(
             "the trial is in the middle of another call, from which this one comes; call it "
             "when that one has returned, for example by a flag that a signal handler sets"
         )
     return lock
-
-
-def is_inside(lock: threading.RLock) -> bool:
-    """Whether this thread holds a lock; as `threading.Condition` asks."""
-    return bool(lock._is_owned())  # type: ignore[attr-defined]
 
 
 _owners: WeakValueDictionary[int, Curator] = WeakValueDictionary()
@@ -134,7 +129,7 @@ class Curator:
         it was randomised at once and cannot be compared.
         """
         with self._turn():
-            now = self._settle() if self._terms.deadline is None else self._ready()
+            now = self._ready()
             unit = check_unit(unit)
             member = self._store.member(unit)
             if member is None:
@@ -158,9 +153,8 @@ class Curator:
                 value = self._run.respond(value)
             self._store.record(member.block, member.slot, value)
             self._drawing = None
-            waits = self._terms.deadline is not None
-            if not waits and self._run.next_due(self._store.blocks, self._terms, now) is not None:
-                self._settle()
+            if self._terms.deadline is None:
+                self._release(now)
 
     def settle(self) -> bool:
         """Release what is due, as every other call does first (but for `record`, where there is a
@@ -180,7 +174,7 @@ class Curator:
     @property
     def _is_inside(self) -> bool:
         """Whether this thread is in a call already."""
-        return is_inside(self._lock)
+        return bool(self._lock._is_owned())  # type: ignore[attr-defined]
 
     def _own(self, store: Store) -> None:
         """Take a store over, in between two calls of whoever had it."""
@@ -202,20 +196,25 @@ class Curator:
         return max(read_clock(self._clock), self._run.latest)
 
     def _settle(self) -> float:
+        """Stand where the store is, and release what is due; the time."""
+        now = self._ready()
+        self._release(now)
+        return now
+
+    def _release(self, now: float) -> None:
         """Release what is due, one block after the other, and hand each release to the rule before
-        the next. The time.
+        the next.
 
         The release of a block is drawn on a copy of the run; storing it and erasing the outcomes
         are one step of the store. If anything goes wrong before that step is done, this object
         refuses to go on: it never draws a block a second time.
         """
-        now = self._ready()
         while True:
             if not self._run.begun:
                 self._begin()
             due = self._run.next_due(self._store.blocks, self._terms, now)
             if due is None:
-                return now
+                return
             missing = None if self._terms.deadline is None else self._missing
             self._drawing = due.key, None
             block, run = self._store.blocks[due.key], self._run.copy()
