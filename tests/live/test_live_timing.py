@@ -156,13 +156,24 @@ def test_a_window_that_is_disturbed_while_it_is_padded_fails_too(
     assert secure.padded("laplace", lambda value: next(drawn), 0) == 2
 
 
-@pytest.mark.parametrize(("lost", "window"), [(3, 1_000_000), (7, 1_000_000), (8, 2_000_000)])
-def test_a_busy_machine_makes_no_windows_longer(
-    lost: int, window: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("lost", "before", "after"),
+    [
+        (3, 1_000_000, 1_000_000),
+        (7, 1_000_000, 1_000_000),
+        (8, 1_000_000, 2_000_000),
+        (16, 1_000_000, 4_000_000),
+        (7, 64_000_000, 64_000_000),
+        (8, 64_000_000, secure.SHORTEST_WINDOW),
+    ],
+)
+def test_a_busy_machine_makes_few_windows_longer(
+    lost: int, before: int, after: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A draw that loses the processor is drawn anew in a window of the same length; one whose
-    windows fail time after time gets a longer one, or it might never end."""
-    monkeypatch.setattr(secure, "_windows", {"laplace": 1_000_000})
+    windows fail time after time gets a longer one, or it might never end; and where that does not
+    help either, because long windows are interrupted more than short ones, a short one again."""
+    monkeypatch.setattr(secure, "_windows", {"laplace": before})
     now, drawn = [0], 0
 
     def clock() -> int:
@@ -172,13 +183,14 @@ def test_a_busy_machine_makes_no_windows_longer(
     def draw(value: Any) -> int:
         nonlocal drawn
         drawn += 1
-        now[0] += 5_000_000 if drawn <= lost else 100_000
+        now[0] += 80_000_000 if drawn <= lost else 100_000
         return drawn
 
     monkeypatch.setattr(secure, "perf_counter_ns", clock)
     monkeypatch.setattr(secure, "_spent", lambda: 0)
-    assert secure.padded("laplace", draw, 0) == lost + 1
-    assert secure._windows["laplace"] == window
+    anew = 2 * secure._DUMMIES if after < before else 0
+    assert secure.padded("laplace", draw, 0) == lost + anew + 1
+    assert secure._windows["laplace"] == after
 
 
 @pytest.mark.parametrize("enabled", [True, False])

@@ -32,8 +32,8 @@ from .mechanisms import Gaussian
 LARGEST_SCALE = 2.0**53
 MARGIN = 4
 """A window is so many times what nine in ten of the draws take that it is measured by."""
-SHORTEST_WINDOW = 400_000
-"""Nanoseconds."""
+SHORTEST_WINDOW, LONGEST_WINDOW = 400_000, 50_000_000
+"""Nanoseconds: what a window has at least, and what a busy machine may make of it, about."""
 _DUMMIES = 50
 _IN_A_ROW = 8
 """Windows that fail one after the other before they are made longer."""
@@ -89,8 +89,10 @@ def padded(law: str, draw: Measurement, value: int | tuple[int, int]) -> int:
     So every duration that differs belongs to noise that nobody uses, and whether a window fails
     does not depend on the noise (a draw alone would be hit the likelier the longer it is). An
     undisturbed draw fits with `MARGIN` to spare: noise of 40 scales, probability e^-40. Should one
-    outlast its window all the same, by the processor time that it took or time after time, later
-    windows of that law are longer; a busy machine alone does not make them so.
+    outlast its window all the same, by the processor time that it took, later windows of that law
+    are longer. So they are where window after window fails: other threads of the process may take
+    five milliseconds whenever OpenDP lets them in. But a longer window is the likelier to lose the
+    processor to other processes, so that in the end it is measured anew, and short again.
     """
     with _lock, _uncollected():
         window, failed = _windows.get(law) or _measured(law, draw, value), 0
@@ -104,8 +106,10 @@ def padded(law: str, draw: Measurement, value: int | tuple[int, int]) -> int:
                 if now - end < window >> 3:
                     return drawn
             failed += 1
-            if taken >= window or failed % _IN_A_ROW == 0:
+            if taken >= window or (failed % _IN_A_ROW == 0 and window < LONGEST_WINDOW):
                 _windows[law] = window = 2 * window
+            elif failed % _IN_A_ROW == 0:
+                window = _measured(law, draw, value)
 
 
 @contextmanager
