@@ -4,12 +4,16 @@ Prints the ε that is proved for every kind of release, with confidence 99.9 %, 
 with draws as they are (padded), and with as many that are not. A proof above the claim, of padded
 draws, ends with exit code 1. Where draws that are not padded prove no more than the claim, the
 attack sees too little in the durations of that kind, its silence about padded ones says nothing,
-and the line says "no power". Best on a quiet machine: a busy one blurs it all. What is guessed, and
-why the bound holds whatever the machine does: `tests/live/timing_ratios.py`.
+and the line says "no power". Why is told by two columns, in nanoseconds, of draws that are not
+padded: what a step of the sampler takes, and how far apart the quartiles of everything else are.
+Best on a quiet machine: a busy one blurs it all. What is guessed, and why the bound holds whatever
+the machine does: `tests/live/timing_ratios.py`.
 
 Of a *draw* the noise by itself is timed, as nobody can who sees only calls; the other kinds time
 every call of a trial that releases outcomes one by one. Of a race, of top two and of an epoch one
 call draws for two arms. Bits claim 5.5: at that ε a flipped bit is one that took a second byte.
+Gaussian noise claims (1, 1e-4): of a smaller δ its scale is larger, and one outcome seldom makes
+the difference of a step.
 
     python benchmarks/timing.py [--size 1.0] [KIND ...]
 
@@ -37,7 +41,7 @@ import timing_cases as cases
 from live_cases import Clock
 from timing_attack import CLOCKS, begin_anew, timed, timed_units
 from timing_looks import KNOWN, LOOKS, scale_of, timed_looks, trial_of_looks
-from timing_ratios import BITS, GAUSSIAN, LAPLACE, Law, Transcripts, proved
+from timing_ratios import BITS, GAUSSIAN, LAPLACE, Law, Transcripts, clearest, proved
 from timing_streams import Sampler
 
 from discreet.policies import ForgetGaussian, ForgetLaplace, Release
@@ -54,6 +58,8 @@ TOGETHER = 100
 """Units of one trial: a trial of many is slow in its own ways."""
 OFTEN = 20.0
 """Seconds between two words on progress."""
+
+TITLES = ("trials", "claimed", "padded", "not padded", "step", "spread", "seconds")
 
 Row = tuple[float, float, float, list[int]]
 """Sizes of the noise if the outcome was 0 or 1, of other noise that is known; all durations."""
@@ -232,9 +238,7 @@ def main(names: list[str], share: float) -> int:
     progress, broken = Progress(), 0
     progress.left = sum(sizes[name] * sum(cost[name].values()) for name in chosen)
     print(f"confidence {CONFIDENCE:.1%}; about {progress.left / 60.0:.0f} minutes", flush=True)
-    print(
-        f"{'release':<16}{'trials':>10}{'claimed':>9}{'padded':>9}{'not padded':>12}{'seconds':>9}"
-    )
+    print(f"{'release':<14}" + "".join(f"{title:>12}" for title in TITLES), flush=True)
     for name, kind in chosen.items():
         found, begun = [], time.monotonic()
         for draw in DRAWS:
@@ -244,14 +248,15 @@ def main(names: list[str], share: float) -> int:
             rows = sampled(kind.play(), sizes[name], what, progress)
             found.append(proved(rows, kind.law, CONFIDENCE))
         secure.padded = PADDED
-        broken += found[0] > kind.claim
-        proofs = f"{found[0]:>9.3f}{found[1]:>12.3f}"
-        seconds = time.monotonic() - begun
-        power = "" if found[1] > kind.claim else "  no power"
-        print(
-            f"{name:<16}{sizes[name]:>10,}{kind.claim:>9.3f}{proofs}{seconds:>9.0f}{power}",
-            flush=True,
+        step, spread = clearest(rows, kind.law)
+        figures = (
+            f"{sizes[name]:,}",
+            *(f"{epsilon:.3f}" for epsilon in (kind.claim, *found)),
+            *(f"{figure:,.0f}" for figure in (step, spread, time.monotonic() - begun)),
         )
+        power = "" if found[1] > kind.claim else "  no power"
+        print(f"{name:<14}" + "".join(f"{figure:>12}" for figure in figures) + power, flush=True)
+        broken += found[0] > kind.claim
     return 1 if broken else 0
 
 

@@ -93,6 +93,13 @@ def test_what_the_attack_is_told_of_the_law_cannot_prove_too_much(
     assert proved(rows, LAPLACE, SURE) <= 1.0
 
 
+def test_a_step_is_told_from_what_else_takes_time() -> None:
+    """Quartiles of an exponential law are log 3 of its means apart."""
+    step, spread = ratios.clearest(*transcripts("laplace", 2_000.0, weather=20_000.0))
+    assert step == pytest.approx(2_000.0, rel=0.05)
+    assert spread == pytest.approx(4_000.0 * np.log(3.0), rel=0.1)
+
+
 def test_so_many_right_guesses_are_as_unlikely_as_the_risk() -> None:
     for right, guesses in ((40, 40), (90, 100), (7_500, 10_000)):
         epsilon = ratios.worth(np.array(right), np.array(guesses), 20_000, 0.0, 0.999)

@@ -120,10 +120,16 @@ class Durations:
         expected = self._expected(others)
         self.levels = np.unique(np.quantile(expected, np.linspace(0.0, 1.0, LEVELS + 1)[1:-1]))
         rest, levels = self._rest(steps, durations, expected), self._levels(expected)
+        self.spread = float(np.subtract(*np.quantile(rest, [0.75, 0.25])))
         self.laws = [
             histogram(rest[levels == level], self._classes(steps[levels == level]))
             for level in range(len(self.levels) + 1)
         ]
+
+    @property
+    def step(self) -> float:
+        """What a step takes."""
+        return float(self.weights[1])
 
     def _clipped(self, others: Any) -> Any:
         return np.minimum(others, self.highest) - self.middle
@@ -133,7 +139,7 @@ class Durations:
         return self.weights[0] + self._clipped(others) @ self.weights[2:]
 
     def _rest(self, steps: Any, durations: Any, expected: Any) -> Any:
-        return durations - expected - self.weights[1] * steps
+        return durations - expected - self.step * steps
 
     def _levels(self, expected: Any) -> Any:
         return np.searchsorted(self.levels, expected)
@@ -193,11 +199,24 @@ Score = Callable[[Transcripts], Any]
 """The logarithm of the likelihood ratio of 1 to 0."""
 
 
+def taught(teach: Transcripts, law: Law, call: int, clock: int) -> Durations:
+    """Of one call."""
+    zero, one = teach.steps(law)
+    return Durations(np.where(teach.coins == 1, one, zero), *teach.timed(call, clock))
+
+
+def clearest(rows: Transcripts, law: Law) -> tuple[float, float]:
+    """What a step takes, and between which quartiles other things make a duration vary, of the call
+    and clock where a step stands out most."""
+    _, calls, clocks = rows.durations.shape
+    found = [taught(rows, law, call, clock) for call in range(calls) for clock in range(clocks)]
+    best = max(found, key=lambda durations: durations.step / max(durations.spread, 1.0))
+    return best.step, best.spread
+
+
 def scored(teach: Transcripts, law: Law, call: int, clock: int) -> Score:
     """By values and one call."""
-    durations = Durations(
-        np.where(teach.coins == 1, *reversed(teach.steps(law))), *teach.timed(call, clock)
-    )
+    durations = taught(teach, law, call, clock)
 
     def score(rows: Transcripts) -> Any:
         timed = rows.timed(call, clock)
