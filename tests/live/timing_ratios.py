@@ -22,6 +22,7 @@ which clock, and from which likelihood ratio on to guess. The other half is gues
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,18 +30,18 @@ from scipy.stats import beta, binom
 
 CELLS = 240
 """Of a histogram of durations, by quantiles, at most; none has fewer than `FEW` trials."""
-FEW = 80
-LEVELS = 4
-"""Of how slow the other calls are: calm trials tell more."""
+FEW = 40
+LEVELS = (4, 16)
+"""Of how slow the other calls are: calm trials tell more. Which number is better is tried."""
 CLASSES = 4
 """Numbers of steps whose durations may differ by more than what the steps take."""
-MORE = 300.0
+MORE = 1000.0
 """Trials that are added to every class, of the law of all classes."""
 BELIEF = 8.0
 """No duration is believed beyond a ratio of e^8: cells are small."""
 RARE = 30
 """Guesses that are made at least where the ratio is chosen from which on to guess."""
-CHOICE = 1.0 - 1e-5
+CHOICE = 1.0 - 1e-6
 """The confidence by which a guess is chosen: a high one, for the best of many was lucky."""
 SHOWN = 0.1
 """The share of the risk that more coins are shown openly than is reckoned with."""
@@ -111,18 +112,18 @@ class Transcripts(NamedTuple):
 class Durations:
     """The law of a duration given steps and other calls, learnt from trials with known coins."""
 
-    def __init__(self, steps: Any, durations: Any, others: Any) -> None:
+    def __init__(self, steps: Any, durations: Any, others: Any, levels: int) -> None:
         low, middle, high = np.quantile(others, [0.25, 0.5, 0.75], axis=0)
         self.highest = middle + 4.0 * (high - low)
         self.middle = middle
         terms = [np.ones(len(steps)), steps, *self._clipped(others).T]
         self.weights = fitted(np.column_stack(terms), durations)
         expected = self._expected(others)
-        self.levels = np.unique(np.quantile(expected, np.linspace(0.0, 1.0, LEVELS + 1)[1:-1]))
-        rest, levels = self._rest(steps, durations, expected), self._levels(expected)
+        self.levels = np.unique(np.quantile(expected, np.linspace(0.0, 1.0, levels + 1)[1:-1]))
+        rest, places = self._rest(steps, durations, expected), self._levels(expected)
         self.spread = float(np.subtract(*np.quantile(rest, [0.75, 0.25])))
         self.laws = [
-            histogram(rest[levels == level], self._classes(steps[levels == level]))
+            histogram(rest[places == level], self._classes(steps[places == level]))
             for level in range(len(self.levels) + 1)
         ]
 
@@ -199,31 +200,42 @@ Score = Callable[[Transcripts], Any]
 """The logarithm of the likelihood ratio of 1 to 0."""
 
 
-def taught(teach: Transcripts, law: Law, call: int, clock: int) -> Durations:
-    """Of one call."""
-    zero, one = teach.steps(law)
-    return Durations(np.where(teach.coins == 1, one, zero), *teach.timed(call, clock))
+class Look(NamedTuple):
+    """What is timed, and how."""
+
+    call: int
+    clock: int
+    levels: int
+
+    def taught(self, teach: Transcripts, law: Law) -> Durations:
+        zero, one = teach.steps(law)
+        timed = teach.timed(self.call, self.clock)
+        return Durations(np.where(teach.coins == 1, one, zero), *timed, self.levels)
+
+    def scored(self, teach: Transcripts, law: Law) -> Score:
+        """By values and durations."""
+        durations = self.taught(teach, law)
+
+        def score(rows: Transcripts) -> Any:
+            timed = rows.timed(self.call, self.clock)
+            zero, one = (durations.logarithm(steps, *timed) for steps in rows.steps(law))
+            return by_value(rows, law) + np.clip(one - zero, -BELIEF, BELIEF)
+
+        return score
+
+
+def looks(rows: Transcripts) -> list[Look]:
+    """All that are tried."""
+    _, calls, clocks = rows.durations.shape
+    return [Look(*look) for look in product(range(calls), range(clocks), LEVELS)]
 
 
 def clearest(rows: Transcripts, law: Law) -> tuple[float, float]:
     """What a step takes, and between which quartiles other things make a duration vary, of the call
     and clock where a step stands out most."""
-    _, calls, clocks = rows.durations.shape
-    found = [taught(rows, law, call, clock) for call in range(calls) for clock in range(clocks)]
+    found = [look.taught(rows, law) for look in looks(rows)]
     best = max(found, key=lambda durations: durations.step / max(durations.spread, 1.0))
     return best.step, best.spread
-
-
-def scored(teach: Transcripts, law: Law, call: int, clock: int) -> Score:
-    """By values and one call."""
-    durations = taught(teach, law, call, clock)
-
-    def score(rows: Transcripts) -> Any:
-        timed = rows.timed(call, clock)
-        zero, one = (durations.logarithm(steps, *timed) for steps in rows.steps(law))
-        return by_value(rows, law) + np.clip(one - zero, -BELIEF, BELIEF)
-
-    return score
 
 
 def by_value(rows: Transcripts, law: Law) -> Any:
@@ -260,16 +272,12 @@ def learnt(teach: Transcripts, law: Law) -> Guess:
     values = np.concatenate([by_value(part, law) for part in parts])
     best, threshold = best_threshold(values, coins, law)
     guess = Guess(lambda rows: by_value(rows, law), threshold)
-    _, calls, clocks = teach.durations.shape
-    for call in range(calls):
-        for clock in range(clocks):
-            crossed = [
-                scored(other, law, call, clock)(part)
-                for part, other in zip(parts, reversed(parts), strict=True)
-            ]
-            proves, threshold = best_threshold(np.concatenate(crossed), coins, law)
-            if proves > best:
-                best, guess = proves, Guess(scored(teach, law, call, clock), threshold)
+    for look in looks(teach):
+        first, second = (look.scored(part, law) for part in parts)
+        crossed = np.concatenate([second(parts[0]), first(parts[1])])
+        proves, threshold = best_threshold(crossed, coins, law)
+        if proves > best:
+            best, guess = proves, Guess(look.scored(teach, law), threshold)
     return guess
 
 
