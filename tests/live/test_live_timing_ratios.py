@@ -15,7 +15,7 @@ from scipy.stats import binom
 from timing_ratios import BITS, GAUSSIAN, LAPLACE, Law, Transcripts, proved
 
 SURE = 1.0 - 1e-6
-TRIALS = 40_000
+TRIALS = 30_000
 SIGMA = 3.1857030952716894
 """In outcomes, for (1, 1e-4)."""
 FLIPS = 1.0 / (1.0 + np.exp(2.0))
@@ -30,13 +30,12 @@ def transcripts(
     of = {"laplace": LAPLACE, "gaussian": GAUSSIAN, "bits": BITS}[law]
     coins = rng.integers(0, 2, TRIALS)
     other = np.abs(rng.laplace(size=TRIALS)) if known else np.zeros(TRIALS)
-    rows = Transcripts(coins, noises(law, coins, rng), other, np.empty((TRIALS, 2, 2)))
+    rows = Transcripts(coins, noises(law, coins, rng), other, np.empty((TRIALS, 2, 1)))
     steps = np.where(coins == 1, *reversed(rows.steps(of)))
     slow = weather * rng.normal(size=TRIALS)
-    # a draw is quick, or is held up for a while, and a second clock sees nothing at all
+    # a draw is quick, or is held up for a while, and another call sees nothing of it
     rows.durations[:, 0, 0] = 70_000.0 + step * steps + slow + rng.exponential(4_000.0, TRIALS)
     rows.durations[:, 1, 0] = 10_000.0 + slow / 8.0 + rng.exponential(100.0, TRIALS)
-    rows.durations[:, :, 1] = rng.exponential(4_000.0, (TRIALS, 2))
     return rows, of
 
 
@@ -73,7 +72,7 @@ def test_what_makes_all_calls_slow_hides_no_steps() -> None:
 
 
 @pytest.mark.parametrize("law", CLAIMS)
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_durations_that_tell_nothing_prove_what_values_do(law: str, seed: int) -> None:
     """And nearly all of that: of the Gaussian value, what (ε, δ) with another δ leaves."""
     rows, of = transcripts(law, 0.0, seed=seed, weather=5_000.0)

@@ -164,7 +164,7 @@ class Durations:
 def fitted(terms: Any, durations: Any) -> Any:
     """Least squares in which a trial that is far off weighs little."""
     weights = np.ones(len(durations))
-    for _ in range(20):
+    for _ in range(10):
         weighed = terms * weights[:, None]
         found = np.linalg.lstsq(weighed.T @ terms, weighed.T @ durations, rcond=None)[0]
         off = np.abs(durations - terms @ found)
