@@ -3,12 +3,17 @@
 Prints the ε that is proved for every kind of release, with confidence 99.9 %, beside the claim:
 with draws as they are (padded), and with as many that are not. A proof above the claim, of padded
 draws, ends with exit code 1. Where draws that are not padded prove no more than the claim, the
-attack sees nothing in the durations of that kind, and its silence about padded ones says nothing.
-Best on a quiet machine: a busy one blurs it all. The attack: `tests/live/timing_ratios.py`.
+attack sees too little in the durations of that kind, its silence about padded ones says nothing,
+and the line says "no power". Why is told by two columns, in nanoseconds, of draws that are not
+padded: what a step of the sampler takes, and how far apart the quartiles of everything else are.
+Best on a quiet machine: a busy one blurs it all. What is guessed, and why the bound holds whatever
+the machine does: `tests/live/timing_ratios.py`.
 
 Of a *draw* the noise by itself is timed, as nobody can who sees only calls; the other kinds time
 every call of a trial that releases outcomes one by one. Of a race, of top two and of an epoch one
 call draws for two arms. Bits claim 5.5: at that ε a flipped bit is one that took a second byte.
+Gaussian noise claims (1, 1e-4): of a smaller δ its scale is larger, and one outcome seldom makes
+the difference of a step.
 
     python benchmarks/timing.py [--size 1.0] [KIND ...]
 
@@ -24,6 +29,7 @@ import math
 import sys
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,9 +39,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "live"
 
 import timing_cases as cases
 from live_cases import Clock
-from timing_attack import CLOCKS, timed_units
+from timing_attack import CLOCKS, begin_anew, timed, timed_units
 from timing_looks import KNOWN, LOOKS, scale_of, timed_looks, trial_of_looks
-from timing_ratios import BITS, GAUSSIAN, LAPLACE, Law, Sides, Transcripts, proved
+from timing_ratios import BITS, GAUSSIAN, LAPLACE, Law, Transcripts, clearest, proved
 from timing_streams import Sampler
 
 from discreet.policies import ForgetGaussian, ForgetLaplace, Release
@@ -48,8 +54,12 @@ WARM = 300
 """Trials beforehand, by which the time of all is estimated."""
 CLEAN = 5_000
 """Trials after which garbage is collected: not in the middle of one."""
+TOGETHER = 100
+"""Units of one trial: a trial of many is slow in its own ways."""
 OFTEN = 20.0
 """Seconds between two words on progress."""
+
+TITLES = ("trials", "claimed", "padded", "not padded", "step", "spread", "seconds")
 
 Row = tuple[float, float, float, list[int]]
 """Sizes of the noise if the outcome was 0 or 1, of other noise that is known; all durations."""
@@ -63,18 +73,17 @@ class Kind(NamedTuple):
     law: Law
     claim: float
     trials: int
-    """a side"""
+    """of both outcomes together"""
 
 
-def drawn(draw: Callable[[float], int], scale: float, step: float) -> Callable[[], Play]:
-    """Noise by itself, on outcomes of 0 and of `step` scales."""
+def drawn(draw: Callable[[float], int], scale: float) -> Callable[[], Play]:
+    """Noise by itself, and the sum that it makes with an outcome: in whole steps, for of sums of
+    floating-point numbers the last digits tell what was added."""
 
     def play(side: float) -> Row:
-        begun = [clock() for clock in CLOCKS]
-        noise = draw(scale)
-        durations = [clock() - start for clock, start in zip(CLOCKS, begun, strict=True)]
-        value = noise / scale + side * step
-        return abs(value), abs(value - step), 0.0, durations
+        noise, durations = timed(draw, scale)
+        value = noise + round(side) * SECURE.resolution
+        return abs(value) / scale, abs(value - SECURE.resolution) / scale, 0.0, durations
 
     return lambda: play
 
@@ -83,9 +92,7 @@ def answered(epsilon: float) -> Callable[[], Play]:
     """A random bit by itself."""
 
     def play(side: float) -> Row:
-        begun = [clock() for clock in CLOCKS]
-        answer = secure.randomised_response(int(side), 1, epsilon)
-        durations = [clock() - start for clock, start in zip(CLOCKS, begun, strict=True)]
+        answer, durations = timed(secure.randomised_response, int(side), 1, epsilon)
         return epsilon * (answer != 0), epsilon * (answer != 1), 0.0, durations
 
     return lambda: play
@@ -96,10 +103,13 @@ def units(release: Release, size: Callable[[float, float], float]) -> Callable[[
     the noise, in scales, of a value that was released for an outcome."""
 
     def made() -> Play:
-        timed = timed_units(cases.trial_with(release))
+        trial = cases.trial_with(release)
+        beginning, unit, turns = trial._document(trial._plan.run), timed_units(trial), count()
 
         def play(side: float) -> Row:
-            value, durations = timed(side)
+            if next(turns) % TOGETHER == 0:
+                begin_anew(trial, beginning)
+            value, durations = unit(side)
             return size(value, 0.0), size(value, 1.0), 0.0, durations
 
         return play
@@ -112,11 +122,11 @@ def looks(name: str) -> Callable[[], Play]:
     known, before = round(KNOWN * SECURE.resolution), 5 * len(CLOCKS)
 
     def made() -> Play:
-        timed = timed_looks(name, Sampler(1.0, 0, 0))
+        look = timed_looks(name, Sampler(1.0, 0, 0))
         scale = scale_of(trial_of_looks(name, Clock()))
 
         def play(side: float) -> Row:
-            value, found = timed(side)
+            value, found = look(side)
             other = abs(found[before] - known) / scale
             durations = found[:before] + found[before + 2 :]
             return abs(value) / scale, abs(value - SECURE.resolution) / scale, other, durations
@@ -144,16 +154,16 @@ def wrong(value: float, outcome: float) -> float:
 
 
 KINDS = {
-    "laplace-draw": Kind(drawn(secure.laplace, SECURE.resolution, 1.0), LAPLACE, 1.0, 60_000),
+    "laplace-draw": Kind(drawn(secure.laplace, SECURE.resolution), LAPLACE, 1.0, 40_000),
     "gaussian-draw": Kind(
-        drawn(secure.gaussian, SIGMA * SECURE.resolution, 1.0 / SIGMA), GAUSSIAN, 1.0, 120_000
+        drawn(secure.gaussian, SIGMA * SECURE.resolution), GAUSSIAN, 1.0, 100_000
     ),
-    "bits-draw": Kind(answered(MANY), BITS, MANY, 300_000),
+    "bits-draw": Kind(answered(MANY), BITS, MANY, 500_000),
     "laplace": Kind(units(ForgetLaplace(1.0), off(1.0)), LAPLACE, 1.0, 60_000),
-    "gaussian": Kind(units(ForgetGaussian(BUDGET), off(SIGMA)), GAUSSIAN, 1.0, 150_000),
+    "gaussian": Kind(units(ForgetGaussian(BUDGET), off(SIGMA)), GAUSSIAN, 1.0, 400_000),
     "local-laplace": Kind(units(LocalLaplace(1.0), off(1.0)), LAPLACE, 1.0, 60_000),
-    "local-bits": Kind(units(LocalBernoulli(MANY), wrong), BITS, MANY, 150_000),
-} | {name.replace(" ", "-"): Kind(looks(name), LAPLACE, 1.0, 60_000) for name in LOOKS}
+    "local-bits": Kind(units(LocalBernoulli(MANY), wrong), BITS, MANY, 600_000),
+} | {name.replace(" ", "-"): Kind(looks(name), LAPLACE, 1.0, 80_000) for name in LOOKS}
 PADDED = secure.padded
 
 
@@ -184,23 +194,24 @@ class Progress:
         )
 
 
-def sampled(play: Play, size: int, what: str, progress: Progress) -> Sides:
-    """Trials of both sides, in turns, so that the machine treats them alike."""
-    width = len(play(0.0)[3])
-    sides = tuple(
-        Transcripts(np.empty((size, 2)), np.empty(size), np.empty((size, width))) for _ in (0, 1)
+def sampled(play: Play, size: int, what: str, progress: Progress) -> Transcripts:
+    """Trials whose outcomes are fair coins, so that the machine cannot treat them unlike."""
+    calls = len(play(0.0)[3]) // len(CLOCKS)
+    rows = Transcripts(
+        np.random.default_rng().integers(0, 2, size),
+        np.empty((size, 2)),
+        np.empty(size),
+        np.empty((size, calls, len(CLOCKS))),
     )
     begun = time.monotonic()
-    for number in range(2 * size):
+    for number, coin in enumerate(rows.coins):
         if number % CLEAN == 0:
             gc.collect()
-            progress.tell(what, number / (2 * size), begun)
-        place, side = divmod(number, 2)
-        zero, one, known, durations = play(float(side))
-        rows = sides[side]
-        rows.sizes[place] = zero, one
-        rows.known[place], rows.durations[place] = known, durations
-    return sides[0], sides[1]
+            progress.tell(what, number / size, begun)
+        zero, one, rows.known[number], durations = play(float(coin))
+        rows.sizes[number] = zero, one
+        rows.durations[number] = np.reshape(durations, (calls, -1))
+    return rows
 
 
 def seconds_of(kind: Kind) -> dict[Callable[..., int], float]:
@@ -225,21 +236,28 @@ def main(names: list[str], share: float) -> int:
     gc.disable()
     cost = {name: seconds_of(kind) for name, kind in chosen.items()}
     progress, broken = Progress(), 0
-    progress.left = sum(2 * sizes[name] * sum(cost[name].values()) for name in chosen)
+    progress.left = sum(sizes[name] * sum(cost[name].values()) for name in chosen)
     print(f"confidence {CONFIDENCE:.1%}; about {progress.left / 60.0:.0f} minutes", flush=True)
-    print(f"{'release':<16}{'trials a side':>14}{'claimed':>9}{'padded':>9}{'not padded':>12}")
+    print(f"{'release':<14}" + "".join(f"{title:>12}" for title in TITLES), flush=True)
     for name, kind in chosen.items():
-        found = []
+        found, begun = [], time.monotonic()
         for draw in DRAWS:
             secure.padded = draw
-            progress.left -= 2 * sizes[name] * cost[name][draw]
+            secure._windows.clear()  # one that was made longer would slow all that follow
+            progress.left -= sizes[name] * cost[name][draw]
             what = f"{name}, {'padded' if draw is PADDED else 'not padded'}"
-            sides = sampled(kind.play(), sizes[name], what, progress)
-            found.append(proved(sides, kind.law, CONFIDENCE))
+            rows = sampled(kind.play(), sizes[name], what, progress)
+            found.append(proved(rows, kind.law, CONFIDENCE))
         secure.padded = PADDED
+        step, spread = clearest(rows, kind.law)
+        figures = (
+            f"{sizes[name]:,}",
+            *(f"{epsilon:.3f}" for epsilon in (kind.claim, *found)),
+            *(f"{figure:,.0f}" for figure in (step, spread, time.monotonic() - begun)),
+        )
+        power = "" if found[1] > kind.claim else "  no power"
+        print(f"{name:<14}" + "".join(f"{figure:>12}" for figure in figures) + power, flush=True)
         broken += found[0] > kind.claim
-        proofs = f"{found[0]:>9.3f}{found[1]:>12.3f}"
-        print(f"{name:<16}{sizes[name]:>14,}{kind.claim:>9.3g}{proofs}", flush=True)
     return 1 if broken else 0
 
 

@@ -24,6 +24,14 @@ Timed = Callable[[float], tuple[float, list[int]]]
 """An outcome -> what was released, and every duration."""
 
 
+def timed(call: Callable[..., Any], *arguments: Any) -> tuple[Any, list[int]]:
+    """What a call returns, and how long it took by every clock; the first looks closest."""
+    begun = [clock() for clock in reversed(CLOCKS)]
+    result = call(*arguments)
+    ended = [clock() for clock in CLOCKS]
+    return result, [end - start for end, start in zip(ended, reversed(begun), strict=True)]
+
+
 def timed_units(trial: Any) -> Timed:
     """Units of one trial that releases the outcome of every unit by itself."""
     units = count()
@@ -34,9 +42,7 @@ def timed_units(trial: Any) -> Timed:
         steps = ((trial.assign, (unit,)), (trial.record, (unit, outcome)), (repr, (trial,)))
         before = shown(trial)
         for step, arguments in steps:
-            begun = [clock() for clock in CLOCKS]
-            step(*arguments)
-            durations.extend(clock() - start for clock, start in zip(CLOCKS, begun, strict=True))
+            durations += timed(step, *arguments)[1]
         after = shown(trial)
         return released(after) - remembered(before, after), durations
 

@@ -1,37 +1,50 @@
-"""The sharpest attack on durations: the likelihood ratio of what was released and how long it took.
+"""The sharpest attack on durations: guesses at coins by what was released and how long it took.
+
+A fair coin decides whether an outcome is 0 or 1. Whoever sees all that ε-private calls show, and
+all other coins, knows no coin with odds beyond e^ε. So where all guesses are made before any of
+their coins is looked at, each is right with probability at most e^ε/(1 + e^ε) whatever the others
+are, and so many right ones among so many prove an ε, by Clopper and Pearson's limit, with a stated
+confidence: nothing is assumed of the machine (Steinke, Nasr & Jagielski 2023). Of (ε, δ) a coin may
+besides be shown openly with probability δ (Kairouz, Oh & Viswanath 2015).
 
 A sampler of discrete Laplace noise tosses coins until it has counted ⌊|noise|/scale⌋ of them, one
 of Gaussian noise proposes such a variable, and one of random bits reads a second byte where the
 first has no answer: a draw takes some *steps*, and no draw is quicker than its steps. Whoever sees
 a released value knows which steps its draw had if the outcome was 0, and which if it was 1; the
 duration tells which is likelier, and the quickest draws tell it for sure. Where one call draws
-twice, and the noise of the second draw is known, its steps come on top.
+twice, and the noise of the second draw is known, its steps come on top. What else makes a call slow
+mostly makes the other calls of that trial slow too: what they lead to expect is taken off.
 
-A quarter of the trials teaches what a step takes and the law of durations given steps, the next one
-which call to time by which clock and from which score on to believe it. The other half tests that
-one event, by Clopper and Pearson's limits: P(event) is at least `low` on the one side and at most
-`high` on the other, so ε is at least log((low - δ)/high), with a stated confidence.
+Half of the trials teach the law of durations given steps and other calls, which call to time by
+which clock, and from which likelihood ratio on to guess. The other half is guessed at.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import beta
+from scipy.stats import beta, binom
 
 CELLS = 240
-"""Of the histogram of durations, by quantiles."""
+"""Of a histogram of durations, by quantiles, at most; none has fewer than `FEW` trials."""
+FEW = 40
+LEVELS = (4, 16)
+"""Of how slow the other calls are: calm trials tell more. Which number is better is tried."""
 CLASSES = 4
 """Numbers of steps whose durations may differ by more than what the steps take."""
-MORE = 30.0
+MORE = 1000.0
 """Trials that are added to every class, of the law of all classes."""
 BELIEF = 8.0
 """No duration is believed beyond a ratio of e^8: cells are small."""
-RARE = 20
-"""Hits that an event needs where it is chosen."""
+RARE = 30
+"""Guesses that are made at least where the ratio is chosen from which on to guess."""
+CHOICE = 1.0 - 1e-6
+"""The confidence by which a guess is chosen: a high one, for the best of many was lucky."""
+SHOWN = 0.1
+"""The share of the risk that more coins are shown openly than is reckoned with."""
 
 
 class Law(NamedTuple):
@@ -63,14 +76,16 @@ def flipped(m: Any) -> Any:
 
 
 LAPLACE = Law(laplace, np.floor)
-GAUSSIAN = Law(normal, proposed, 1e-6)
+GAUSSIAN = Law(normal, proposed, 1e-4)
 BITS = Law(laplace, flipped)
 """Of a bit that was flipped m is ε, of one that was kept 0."""
 
 
 class Transcripts(NamedTuple):
-    """Trials of one side, a line each."""
+    """Trials, a line each."""
 
+    coins: Any
+    """the outcomes, 0 or 1"""
     sizes: Any
     """of the noise, in scales: if the outcome was 0, and if it was 1"""
     known: Any
@@ -78,129 +93,215 @@ class Transcripts(NamedTuple):
     durations: Any
     """of every call by every clock"""
 
-    def cut(self, start: float, end: float) -> Transcripts:
-        """A part of them."""
-        part = slice(int(start * len(self.known)), int(end * len(self.known)))
-        return Transcripts(self.sizes[part], self.known[part], self.durations[part])
+    def halves(self) -> tuple[Transcripts, Transcripts]:
+        """Every other one, and the rest: a machine that changes its ways changes them for both."""
+        first, second = (Transcripts(*(column[start::2] for column in self)) for start in (0, 1))
+        return first, second
 
     def steps(self, law: Law) -> tuple[Any, Any]:
         """If the outcome was 0, and if it was 1."""
         other = law.steps(self.known)
         return law.steps(self.sizes[:, 0]) + other, law.steps(self.sizes[:, 1]) + other
 
-
-Sides = tuple[Transcripts, Transcripts]
+    def timed(self, call: int, clock: int) -> tuple[Any, Any]:
+        """What a call took, and what the others did."""
+        by_clock = self.durations[:, :, clock]
+        return by_clock[:, call], np.delete(by_clock, call, axis=1)
 
 
 class Durations:
-    """The law of a duration given steps, learnt from trials whose outcomes are known."""
+    """The law of a duration given steps and other calls, learnt from trials with known coins."""
 
-    def __init__(self, steps: Any, durations: Any) -> None:
-        self.slope = slope(steps, durations)
-        rest = durations - self.slope * steps
-        inner = np.unique(np.quantile(rest, np.linspace(0.0, 1.0, CELLS + 1)))
-        # nothing was ever as short as the first cell, or as long as the last
-        self.edges = np.concatenate([[-math.inf], inner, [math.inf]])
-        widths = np.diff(self.edges)
-        widths[[0, -1]] = inner[-1] - inner[0] + 1.0
-        cells, classes, size = self._cells(rest), self._classes(steps), len(widths)
-        every = (np.bincount(cells, minlength=size) + 0.1) / (len(cells) + 0.1 * size)
-        counted = np.array(
-            [np.bincount(cells[classes == c], minlength=size) for c in range(CLASSES)]
-        )
-        shares = (counted + MORE * every) / (counted.sum(axis=1, keepdims=True) + MORE)
-        self.logarithms = np.log(shares / widths)
+    def __init__(self, steps: Any, durations: Any, others: Any, levels: int) -> None:
+        low, middle, high = np.quantile(others, [0.25, 0.5, 0.75], axis=0)
+        self.highest = middle + 4.0 * (high - low)
+        self.middle = middle
+        terms = [np.ones(len(steps)), steps, *self._clipped(others).T]
+        self.weights = fitted(np.column_stack(terms), durations)
+        expected = self._expected(others)
+        self.levels = np.unique(np.quantile(expected, np.linspace(0.0, 1.0, levels + 1)[1:-1]))
+        rest, places = self._rest(steps, durations, expected), self._levels(expected)
+        self.spread = float(np.subtract(*np.quantile(rest, [0.75, 0.25])))
+        self.laws = [
+            histogram(rest[places == level], self._classes(steps[places == level]))
+            for level in range(len(self.levels) + 1)
+        ]
 
-    def _cells(self, rest: Any) -> Any:
-        return np.searchsorted(self.edges[1:-1], rest, side="right")
+    @property
+    def step(self) -> float:
+        """What a step takes."""
+        return float(self.weights[1])
+
+    def _clipped(self, others: Any) -> Any:
+        return np.minimum(others, self.highest) - self.middle
+
+    def _expected(self, others: Any) -> Any:
+        """Of a draw without steps."""
+        return self.weights[0] + self._clipped(others) @ self.weights[2:]
+
+    def _rest(self, steps: Any, durations: Any, expected: Any) -> Any:
+        return durations - expected - self.step * steps
+
+    def _levels(self, expected: Any) -> Any:
+        return np.searchsorted(self.levels, expected)
 
     @staticmethod
     def _classes(steps: Any) -> Any:
         return np.minimum(steps, CLASSES - 1).astype(int)
 
-    def logarithm(self, steps: Any, durations: Any) -> Any:
+    def logarithm(self, steps: Any, durations: Any, others: Any) -> Any:
         """Of the density."""
-        cells = self._cells(durations - self.slope * steps)
-        return self.logarithms[self._classes(steps), cells]
+        expected = self._expected(others)
+        rest, levels = self._rest(steps, durations, expected), self._levels(expected)
+        classes, found = self._classes(steps), np.empty(len(steps))
+        for level, (edges, logarithms) in enumerate(self.laws):
+            here = levels == level
+            cells = np.searchsorted(edges, rest[here], side="right")
+            found[here] = logarithms[classes[here], cells]
+        return found
 
 
-def slope(steps: Any, durations: Any) -> float:
-    """What a step takes, by the quick ones of a few steps."""
-    found = [(number, durations[steps == number]) for number in range(CLASSES)]
-    quick = [(n, np.quantile(some, 0.1), len(some)) for n, some in found if len(some) >= 50]
-    if len(quick) < 2:
-        return 0.0
-    numbers, durations, sizes = (np.array(column, float) for column in zip(*quick, strict=True))
-    return float(np.polyfit(numbers, durations, 1, w=np.sqrt(sizes))[0])
-
-
-class Event(NamedTuple):
-    """Trials whose score lies beyond a threshold."""
-
-    score: Callable[[Transcripts], Any]
-    threshold: float
-    side: int
-    """where it is likelier: of 1 the scores above, of 0 those below"""
-
-    def hits(self, rows: Transcripts) -> int:
-        """How many of them."""
-        return int(beyond(self.score(rows), np.array([self.threshold]), self.side)[0])
-
-
-def proved(sides: Sides, law: Law, confidence: float) -> float:
-    """A lower bound on ε that is wrong with probability at most 1 - confidence."""
-    event = learnt(sides, law, confidence)
-    if event is None:
-        return 0.0
-    test = [rows.cut(0.5, 1.0) for rows in sides]
-    hits, others = (np.array(event.hits(test[side])) for side in (event.side, 1 - event.side))
-    return float(worth(hits, others, len(test[0].known), law.delta, confidence))
-
-
-def learnt(sides: Sides, law: Law, confidence: float) -> Event | None:
-    """The event that proves most on the second quarter."""
-    first, second = ([rows.cut(start, start + 0.25) for rows in sides] for start in (0.0, 0.25))
-    steps = np.concatenate([rows.steps(law)[side] for side, rows in enumerate(first)])
-    best, found = 0.0, None
-    for column in range(sides[0].durations.shape[1]):
-        durations = np.concatenate([rows.durations[:, column] for rows in first])
-        score = scored(law, Durations(steps, durations), column)
-        scores = [score(rows) for rows in second]
-        grid = np.unique(np.quantile(np.concatenate(scores), np.linspace(0.0, 1.0, 4001)))
-        for side in (0, 1):
-            hits, others = (beyond(scores[which], grid, side) for which in (side, 1 - side))
-            proves = worth(hits, others, len(scores[0]), law.delta, confidence)
-            proves[hits < RARE] = 0.0
-            place = int(np.argmax(proves))
-            if proves[place] > best:
-                best, found = proves[place], Event(score, float(grid[place]), side)
+def fitted(terms: Any, durations: Any) -> Any:
+    """Least squares in which a trial that is far off weighs little."""
+    weights = np.ones(len(durations))
+    for _ in range(10):
+        weighed = terms * weights[:, None]
+        found = np.linalg.lstsq(weighed.T @ terms, weighed.T @ durations, rcond=None)[0]
+        off = np.abs(durations - terms @ found)
+        near = 1.5 * np.median(off) + 1.0
+        weights = (near / np.maximum(off, near)) ** 2
     return found
 
 
-def scored(law: Law, durations: Durations, column: int) -> Callable[[Transcripts], Any]:
-    """The logarithm of the likelihood ratio of 1 to 0."""
-
-    def score(rows: Transcripts) -> Any:
-        times = rows.durations[:, column]
-        zero, one = (durations.logarithm(steps, times) for steps in rows.steps(law))
-        value = law.logarithm(rows.sizes[:, 1]) - law.logarithm(rows.sizes[:, 0])
-        return value + np.clip(one - zero, -BELIEF, BELIEF)
-
-    return score
-
-
-def beyond(scores: Any, thresholds: Any, side: int) -> Any:
-    """How many scores lie beyond each threshold."""
-    ordered = np.sort(scores)
-    if side:
-        return len(scores) - np.searchsorted(ordered, thresholds, side="left")
-    return np.searchsorted(ordered, thresholds, side="right")
+def histogram(rest: Any, classes: Any) -> tuple[Any, Any]:
+    """Inner edges, and logarithms of densities for each class."""
+    cells = max(1, min(CELLS, len(rest) // FEW))
+    edges = np.unique(np.quantile(rest, np.linspace(0.0, 1.0, cells + 1))) if len(rest) else [0.0]
+    # nothing was ever as short as the first cell, or as long as the last
+    beyond = edges[-1] - edges[0] + 1.0
+    widths = np.concatenate([[beyond], np.diff(edges), [beyond]])
+    places, size = np.searchsorted(edges, rest, side="right"), len(widths)
+    every = (np.bincount(places, minlength=size) + 0.1) / (len(rest) + 0.1 * size)
+    counted = np.array([np.bincount(places[classes == c], minlength=size) for c in range(CLASSES)])
+    shares = (counted + MORE * every) / (counted.sum(axis=1, keepdims=True) + MORE)
+    logarithms = np.log(shares / widths)
+    for row in logarithms:
+        row[1:-1] = smoothed(row[1:-1])
+    return edges, logarithms
 
 
-def worth(hits: Any, others: Any, size: int, delta: float, confidence: float) -> Any:
-    """What so many hits on the two sides prove."""
-    alpha = (1.0 - confidence) / 2.0
-    low = np.where(hits > 0, beta.ppf(alpha, np.maximum(hits, 1), size - hits + 1), 0.0) - delta
-    above = beta.ppf(1.0 - alpha, others + 1, np.maximum(size - others, 1))
-    high = np.where(others < size, above, 1.0)
-    return np.where(low > high, np.log(np.maximum(low, high) / high), 0.0)
+def smoothed(values: Any) -> Any:
+    if len(values) == 0:
+        return values
+    return np.convolve(np.pad(values, 2, mode="edge"), np.array([1, 2, 3, 2, 1]) / 9.0, "valid")
+
+
+Score = Callable[[Transcripts], Any]
+"""The logarithm of the likelihood ratio of 1 to 0."""
+
+
+class Look(NamedTuple):
+    """What is timed, and how."""
+
+    call: int
+    clock: int
+    levels: int
+
+    def taught(self, teach: Transcripts, law: Law) -> Durations:
+        zero, one = teach.steps(law)
+        timed = teach.timed(self.call, self.clock)
+        return Durations(np.where(teach.coins == 1, one, zero), *timed, self.levels)
+
+    def scored(self, teach: Transcripts, law: Law) -> Score:
+        """By values and durations."""
+        durations = self.taught(teach, law)
+
+        def score(rows: Transcripts) -> Any:
+            timed = rows.timed(self.call, self.clock)
+            zero, one = (durations.logarithm(steps, *timed) for steps in rows.steps(law))
+            return by_value(rows, law) + np.clip(one - zero, -BELIEF, BELIEF)
+
+        return score
+
+
+def looks(rows: Transcripts) -> list[Look]:
+    """All that are tried."""
+    _, calls, clocks = rows.durations.shape
+    return [Look(*look) for look in product(range(calls), range(clocks), LEVELS)]
+
+
+def clearest(rows: Transcripts, law: Law) -> tuple[float, float]:
+    """What a step takes, and between which quartiles other things make a duration vary, of the call
+    and clock where a step stands out most."""
+    found = [look.taught(rows, law) for look in looks(rows)]
+    best = max(found, key=lambda durations: durations.step / max(durations.spread, 1.0))
+    return best.step, best.spread
+
+
+def by_value(rows: Transcripts, law: Law) -> Any:
+    """The ratio of values alone, without digits that tell of nothing but arithmetic."""
+    return np.round(law.logarithm(rows.sizes[:, 1]) - law.logarithm(rows.sizes[:, 0]), 9)
+
+
+class Guess(NamedTuple):
+    """1 where the score is high, 0 where it is low, nothing in between."""
+
+    score: Score
+    threshold: float
+
+    def counted(self, rows: Transcripts) -> tuple[int, int]:
+        """The right ones, and all."""
+        scores = self.score(rows)
+        guessed = np.abs(scores) >= self.threshold
+        return int(np.sum(guessed & ((scores > 0.0) == (rows.coins == 1)))), int(np.sum(guessed))
+
+
+def proved(rows: Transcripts, law: Law, confidence: float) -> float:
+    """A lower bound on ε that is wrong with probability at most 1 - confidence."""
+    teach, test = rows.halves()
+    right, guesses = (np.array(found) for found in learnt(teach, law).counted(test))
+    return float(worth(right, guesses, len(test.coins), law.delta, confidence))
+
+
+def learnt(teach: Transcripts, law: Law) -> Guess:
+    """The guess that proves most on the two parts of what teaches, each by what the other teaches;
+    then both teach."""
+    parts = teach.halves()
+    coins = np.concatenate([part.coins for part in parts])
+
+    values = np.concatenate([by_value(part, law) for part in parts])
+    best, threshold = best_threshold(values, coins, law)
+    guess = Guess(lambda rows: by_value(rows, law), threshold)
+    for look in looks(teach):
+        first, second = (look.scored(part, law) for part in parts)
+        crossed = np.concatenate([second(parts[0]), first(parts[1])])
+        proves, threshold = best_threshold(crossed, coins, law)
+        if proves > best:
+            best, guess = proves, Guess(look.scored(teach, law), threshold)
+    return guess
+
+
+def best_threshold(scores: Any, coins: Any, law: Law) -> tuple[float, float]:
+    """What is proved, and by guesses from which ratio on."""
+    sizes = np.abs(scores)
+    order = np.argsort(-sizes, kind="stable")
+    right = np.cumsum((scores > 0.0)[order] == (coins == 1)[order])
+    least = min(RARE, len(sizes))
+    guesses = np.unique(np.geomspace(least, len(sizes), 100).astype(int))
+    # scores that are equal are guessed at together
+    guesses = np.unique(np.searchsorted(-sizes[order], -sizes[order][guesses - 1], side="right"))
+    proves = worth(right[guesses - 1], guesses, len(sizes), law.delta, CHOICE)
+    place = int(np.argmax(proves))
+    return float(proves[place]), float(sizes[order][guesses[place] - 1])
+
+
+def worth(right: Any, guesses: Any, size: int, delta: float, confidence: float) -> Any:
+    """What so many right guesses prove, in so many trials."""
+    alpha, shown = 1.0 - confidence, 0
+    if delta > 0.0:
+        shown = int(binom.isf(SHOWN * alpha, size, delta))
+        alpha *= 1.0 - SHOWN
+    right, guesses = np.maximum(right - shown, 0), np.maximum(guesses - shown, 0)
+    low = beta.ppf(alpha, np.maximum(right, 1), guesses - right + 1)
+    low = np.where(right > 0, np.maximum(low, 0.5), 0.5)
+    return np.log(low / (1.0 - low))
