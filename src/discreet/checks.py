@@ -332,11 +332,10 @@ def check_unit(unit: object) -> Name:
         return unit  # type: ignore[return-value]
     if kind is bool or not isinstance(unit, Integral) or abs(int(unit)) >= LONGEST:
         # record(outcome, unit), the wrong way round, must not show the outcome
-        swapped = isinstance(unit, Real) and (kind is bool or not isinstance(unit, Integral))
+        shown = unit if kind is int else Unshown(kind.__name__)
         raise InvalidArgument(
-            "unit", "be a string or a whole number", Unshown(kind.__name__) if swapped else unit,
-            'use an identifier such as "patient-17"',
-        )  # fmt: skip
+            "unit", "be a string or a whole number", shown, 'use an identifier such as "patient-17"'
+        )
     return int(unit)
 
 

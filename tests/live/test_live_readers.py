@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_cases import Clock, CountedNoise, batch_trial, klucb_trial, open_block
+from live_cases import Clock, CountedNoise, batch_trial, fill, klucb_trial, open_block
 
 from discreet.errors import ConflictingOutcome, InvalidArgument, UnknownUnit
 from discreet.identify import identifier
 from discreet.live import Trial
+from discreet.live.stores import disk
 from discreet.policies import policy
+from discreet.privacy import secure
 
 READERS: dict[str, Callable[[Trial], Any]] = {
     "str": str,
@@ -115,15 +117,45 @@ def test_a_local_release_takes_as_many_draws_whoever_responded(
     assert sizes == {1}
 
 
-def test_an_answer_is_shown_as_soon_as_it_is_due(clock: Clock, noise: CountedNoise) -> None:
+def test_an_answer_is_shown_as_soon_as_it_is_due(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever reads it first after the moment sees it, and whoever reads it before does not."""
+    monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 0)
     row = identifier("adap-tt", epsilon=1e3)
-    trial = batch_trial(row, 2, goal="identify", risk=0.5, deadline=1.0, clock=clock)
-    for unit in range(400):
-        if trial.recommendation is not None:
-            break
-        trial.assign(unit)
-        clock.now += 1.0
-    assert trial.recommendation is not None or trial.rounds == 400
+    trial = batch_trial(row, 2, goal="identify", risk=0.3, deadline=1.0, clock=clock)
+    blocks = 0
+    while trial.recommendation is None and blocks < 30:
+        blocks += 1
+        for unit in fill(trial, f"block-{blocks}"):
+            trial.record(unit, float(trial.assign(unit)))
+        clock.now += 0.5
+        assert trial.recommendation is None
+        clock.now += 0.5
+    assert trial.recommendation == 1
+    assert blocks > 2
+
+
+def test_what_cannot_be_shown_any_more_says_why(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A debugger that shows a trial after a failed write gets a word on it, not another error."""
+
+    def fails(descriptor: int, data: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    trial = klucb_trial(deadline=10.0, clock=clock, path=tmp_path / "t.json")
+    with monkeypatch.context() as failing:
+        failing.setattr(disk, "append", fails)
+        with pytest.raises(OSError, match="space"):
+            trial.assign("x")
+    assert "a write to" in repr(trial)
+    assert "failed" in repr(trial)
+    trial.close()
+    assert "closed" in repr(trial)
+    wrong = klucb_trial(deadline=10.0, clock=clock)
+    clock.now = float("nan")
+    assert "clock must return a finite number" in repr(wrong)
 
 
 # --- an oracle ------------------------------------------------------------------------------------

@@ -138,8 +138,12 @@ class Curator:
             unit = check_unit(unit)
             member = self._store.member(unit)
             if member is None:
+                # record(outcome, unit), the wrong way round, must not show the outcome
+                shown = (
+                    unit if self._plan.steps(outcome) is not None else Unshown(type(unit).__name__)
+                )
                 raise UnknownUnit(
-                    f"unit must have been assigned before an outcome is recorded, got {unit!r}; "
+                    f"unit must have been assigned before an outcome is recorded, got {shown!r}; "
                     "call assign(unit) first, and note that 1 and '1' are different participants"
                 )
             value = self._plan.steps(outcome)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 
 from ..checks import Name, check_arms, check_is, check_unit, one_of, one_risk
-from ..errors import DamagedFile, InvalidArgument, TrialError
+from ..errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
 from . import report as reports
 from .curator import Curator
 from .epochs import EpochRun
@@ -309,7 +309,11 @@ class Trial(Curator):
         with self._turn():
             if self._closed:
                 return f"{kind}, closed: {self.guarantee.short()}>"
-            shown = self._shown()
+            try:
+                shown = self._shown()
+            except Exception as error:
+                why = str(error) if isinstance(error, DiscreetError) else type(error).__name__
+                return f"{kind}, not in use: {why}>"
             return (
                 f"{kind}, {sum(shown.assigned)} assigned, {sum(self._run.releases)} releases, "
                 f"{shown.standing.status}: {self.guarantee.short()}>"
@@ -355,6 +359,8 @@ class Trial(Curator):
             files.load()
         else:
             store = path
+            if isinstance(store, MemoryStore):
+                store.check_process()
         try:
             return cls._revived(store, policy, clock or time.time)
         except BaseException:

@@ -96,6 +96,14 @@ def parsed(raw: bytes) -> Any:
         return None
 
 
+def counts_in(assigned: list[object]) -> list[int]:
+    """The saved counts of assignments, by arm."""
+    found = [count for count in assigned if type(count) is int and count >= 0]
+    if len(found) < len(assigned):
+        raise DamagedFile("the counts of assignments are damaged")
+    return found
+
+
 def digest_of(body: Json) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode("ascii")).hexdigest()
 
