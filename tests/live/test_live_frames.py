@@ -188,6 +188,7 @@ def with_trees(path: Path) -> Trial:
     trial.assign("x")
     trial.record("x", SECRET)
     assert trial.report()["releases"] == 1
+    trial.assign("y")  # whose block is still to be released
     return trial
 
 
