@@ -17,7 +17,7 @@ from live_cases import ROWS, Clock, CountedNoise, batch_trial, klucb_trial, shor
 
 from discreet.compiled import Function
 from discreet.errors import DamagedFile, InvalidArgument, TrialError
-from discreet.live import Trial
+from discreet.live import Strata, Trial
 from discreet.live.randomness import SystemRandomness
 from discreet.live.stores.format import BODY, VERSION, digest_of
 from discreet.policies import AdaPKLUCB, ForgetLaplace, Geometric, Policy, policy
@@ -77,13 +77,30 @@ def test_a_deadline_survives_a_reload(tmp_path: Path, clock: Clock, noise: Count
 
 def test_names_keep_their_type(tmp_path: Path) -> None:
     path = tmp_path / "trial.json"
-    with klucb_trial(arms=["1", 1], path=path) as trial:
+    with klucb_trial(arms=["1", 2], path=path) as trial:
         arms = [trial.assign(1)]
         trial.record(1, 1.0)
         arms += [trial.assign("1"), trial.assign("\u00e9\n\ud800")]
     with Trial.load(path) as trial:
-        assert [trial.assign(unit) for unit in (1, "1", "\u00e9\n\ud800")] == arms == ["1", 1, 1]
+        assert [trial.assign(unit) for unit in (1, "1", "\u00e9\n\ud800")] == arms == ["1", 2, 2]
         assert trial.report()["assigned"] == 3
+
+
+def test_names_that_read_alike_are_refused(tmp_path: Path) -> None:
+    """They would be one in the course, in tables, and for `discreet trial drop`."""
+    row = policy("dp-imed", epsilon=1.0)
+    for refused in (
+        lambda: Trial(row, [1, "1"]),
+        lambda: klucb_trial(arms=["A", 0, "0"]),
+        lambda: Trial(row, 2).add("1"),
+        lambda: Strata(row, ["1", 1], 2),
+    ):
+        with pytest.raises(InvalidArgument, match=r"read differently.*rename one"):
+            refused()
+    path = tmp_path / "trial.json"
+    Trial(row, [1, "1"], path=path, _planned=2).close()  # of before they were refused
+    with Trial.load(path) as trial:
+        assert trial.assign("x") in (1, "1")
 
 
 def test_only_the_owner_can_read_the_files(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 
-from ..checks import Name, check_arms, check_is, check_unit, one_of, one_risk
+from ..checks import Name, check_arms, check_is, check_legible, check_unit, one_of, one_risk
 from ..errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
 from . import report as reports
 from .curator import Curator
@@ -120,6 +120,8 @@ class Trial(Curator):
         _planned: int | None = None,
     ) -> None:
         names = check_arms(arms)
+        if _planned is None:  # else it is a trial of before, which goes on as it is
+            check_legible("arms", names)
         for name, value in (("binary", binary), ("trend", trend), ("streams", streams)):
             if value is not None:
                 check_is(name, value, bool, f"use {name}=True or {name}=False")
@@ -189,6 +191,7 @@ class Trial(Curator):
             if arm in self._arms:
                 raise InvalidArgument("arm", "be new", arm, "choose another name")
             arms = check_arms((*self._arms, arm))
+            check_legible("arms", arms)
             plan = self._plan.with_arms(len(arms))
             grown = run.grown(plan.run)
             self._stale = True
