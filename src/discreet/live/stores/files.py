@@ -37,6 +37,7 @@ from .format import (
     digest_of,
     line_of,
     lines_of,
+    mark_of,
     parsed,
     read_snapshot,
     room_for,
@@ -244,7 +245,7 @@ class FileStore(MemoryStore):
         super().release(block, state, opens)
         if block is not None:
             disk.closed(self._logs.pop(block, -1))
-            folder.remove([f"{self.path.name}.outcomes-{block}"])
+            folder.remove([f"{self.path.name}.outcomes-{block}"], mark_of(self._name))
         self._unsure = False
 
     @unheld
@@ -458,7 +459,8 @@ class FileStore(MemoryStore):
                 name
                 for name in self._folder.names()
                 if (name.startswith(start) and name not in known) or name in unused
-            ]
+            ],
+            mark_of(self._name),
         )
 
     def _read_log(

@@ -78,6 +78,11 @@ def lines_of(entries: Iterable[Line | Json], arms: int = 1) -> bytes:
     )
 
 
+def mark_of(trial: str) -> bytes:
+    """What the logs of a trial begin with."""
+    return lines_of([{"trial": trial}])[:-2]  # without "}" and the end: more entries may follow
+
+
 def _room(entry: Line | Json, arms: int) -> bytes:
     missing = len(str(arms - 1)) - len(str(entry.arm)) if isinstance(entry, Line) else 0
     return b" " * missing + b"\n"
