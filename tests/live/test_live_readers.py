@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from live_cases import Clock, CountedNoise, batch_trial, fill, klucb_trial, open_block
 
+from discreet import policy
 from discreet.errors import ConflictingOutcome, InvalidArgument, UnknownUnit
 from discreet.identify import identifier
 from discreet.live import Trial
 from discreet.live.stores import disk
-from discreet.policies import policy
 from discreet.privacy import secure
 
 READERS: dict[str, Callable[[Trial], Any]] = {
@@ -156,6 +156,46 @@ def test_what_cannot_be_shown_any_more_says_why(
     wrong = klucb_trial(deadline=10.0, clock=clock)
     clock.now = float("nan")
     assert "clock must return a finite number" in repr(wrong)
+
+
+def spoiled(shown: Any) -> None:
+    """Change everything that can be changed in a report."""
+    if isinstance(shown, dict):
+        for name in list(shown):
+            spoiled(shown[name])
+            del shown[name]
+    elif isinstance(shown, list):
+        for one in shown:
+            spoiled(one)
+        shown.clear()
+
+
+@pytest.mark.usefixtures("no_sync", "noise")
+@pytest.mark.parametrize("name", ["dp-imed", "ldp-ucb-l", "dp-ucb-bound", "race", "evidence-tt"])
+def test_a_report_can_be_changed_without_changing_the_trial(
+    name: str, tmp_path: Path, clock: Clock
+) -> None:
+    """What a board has seen must stay in the guarantee, whatever becomes of a copy."""
+    identifies = name in ("race", "evidence-tt")
+    goal: dict[str, Any] = {"goal": "identify", "risk": 0.1} if identifies else {}
+    path, row = tmp_path / "t.json", policy(name, epsilon=1.0)
+    trial = Trial(
+        row, 2, horizon=900, deadline=1.0, missing=0.0, clock=clock, path=path, **goal
+    )  # fmt: skip
+    for unit in range(20):
+        trial.assign(unit)
+        clock.now += 0.2
+    trial.stop("board")
+    before, guarantee = trial.report(), str(trial.guarantee)
+    spoiled(trial.report())
+    assert trial.report() == before
+    clock.now += 5.0
+    assert trial.report()["releases"] > before["releases"], "the last blocks are stored"
+    trial.close()
+    with Trial.load(path, clock=clock) as loaded:
+        assert str(loaded.guarantee) == guarantee
+        assert "raw outcomes" in guarantee
+        assert loaded.report()["ended"] == {"by": "board"}
 
 
 # --- an oracle ------------------------------------------------------------------------------------
