@@ -85,6 +85,18 @@ def test_an_erased_outcome_is_gone_by_its_other_names_too(
     trial.close()
 
 
+@pytest.mark.parametrize("ending", ["new", "lock", "assignments", "outcomes-2"])
+def test_a_trial_is_not_stored_under_a_name_that_another_removes(
+    ending: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"trial.json.{ending}"
+    with pytest.raises(InvalidArgument, match="like the files that lie beside a trial"):
+        klucb_trial(path=path)
+    with klucb_trial() as trial, pytest.raises(InvalidArgument, match="lie beside a trial"):
+        trial.save(path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_link_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
     path, elsewhere = tmp_path / "trial.json", tmp_path / "elsewhere"
     with klucb_trial(path=path) as trial:

@@ -33,6 +33,7 @@ from .format import (
     FORMAT,
     VERSION,
     Line,
+    check_name,
     counts_in,
     digest_of,
     line_of,
@@ -126,6 +127,7 @@ class FileStore(MemoryStore):
                     self._folder.remove([name])
 
     def _create(self) -> None:
+        check_name(self.path)
         self._folder = folder = self._open_folder()
         self._name, log = secrets.token_hex(8), f"{self.path.name}.assignments"
         if folder.has(self.path.name):
@@ -264,7 +266,8 @@ class FileStore(MemoryStore):
             self._folder.close()
 
     def __del__(self) -> None:
-        self.close()
+        if self._logs or self._assignments >= 0:  # a process that ends may have no `disk` any more
+            self.close()
 
     def _append(self, descriptor: int, data: bytes) -> None:
         if descriptor < 0:
@@ -454,14 +457,11 @@ class FileStore(MemoryStore):
         start = f"{self.path.name}.outcomes-"
         known = {start + key for key in keys}
         unused = {disk.temporary(self.path.name), f"{self.path.name}.lock"}
-        self._folder.remove(
-            [
-                name
-                for name in self._folder.names()
-                if (name.startswith(start) and name not in known) or name in unused
-            ],
-            mark_of(self._name),
-        )
+        left = [
+            name for name in self._folder.names()
+            if (name.startswith(start) and name not in known) or name in unused
+        ]  # fmt: skip
+        self._folder.remove(left, mark_of(self._name))
 
     def _read_log(
         self, descriptor: int, name: str, header: Json, length: int | None = None,

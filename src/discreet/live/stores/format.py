@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...checks import Name
-from ...errors import DamagedFile
+from ...errors import DamagedFile, InvalidArgument
 from ..rules import Action, Place
 from . import disk
 from .base import Block, Json
@@ -42,6 +42,15 @@ class Line(NamedTuple):
     number: int | None = None
     left: Sequence[int] | None = None
     """of streams: when, which place of all, and what is left of the window"""
+
+
+def check_name(path: Path) -> None:
+    """Refuse a name that a file of another trial may have: that one would remove it."""
+    if path.name.endswith((".new", ".lock", ".assignments")) or ".outcomes-" in path.name:
+        raise InvalidArgument(
+            "path", "not end like the files that lie beside a trial", str(path),
+            'use for example "trial.json"',
+        )  # fmt: skip
 
 
 def line_of(key: str, slot: int, place: Place, used: int) -> Line:
