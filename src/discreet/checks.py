@@ -307,6 +307,15 @@ def check_names(argument: str, names: object, fix: str) -> tuple[Name, ...]:
     return tuple(names)
 
 
+def check_legible(argument: str, names: Sequence[Name]) -> None:
+    """Names that read differently: 1 and "1" are one in tables, in JSON and on a command line."""
+    if len({str(name) for name in names}) < len(names):
+        raise InvalidArgument(
+            argument, "have names that read differently, unlike 1 and '1'", list(names),
+            "rename one of them",
+        )  # fmt: skip
+
+
 def by_name(argument: str, value: T | Mapping[Name, T], names: tuple[Name, ...]) -> dict[Name, T]:
     """The same value for every name, or one for each, as a mapping gives it."""
     if not isinstance(value, Mapping):
@@ -332,11 +341,10 @@ def check_unit(unit: object) -> Name:
         return unit  # type: ignore[return-value]
     if kind is bool or not isinstance(unit, Integral) or abs(int(unit)) >= LONGEST:
         # record(outcome, unit), the wrong way round, must not show the outcome
-        swapped = isinstance(unit, Real) and (kind is bool or not isinstance(unit, Integral))
+        shown = unit if kind is int else Unshown(kind.__name__)
         raise InvalidArgument(
-            "unit", "be a string or a whole number", Unshown(kind.__name__) if swapped else unit,
-            'use an identifier such as "patient-17"',
-        )  # fmt: skip
+            "unit", "be a string or a whole number", shown, 'use an identifier such as "patient-17"'
+        )
     return int(unit)
 
 

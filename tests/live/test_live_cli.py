@@ -35,6 +35,13 @@ def told(*arguments: str, given: Any = None) -> Any:
     return json.loads(call(*arguments, "--json", given=given).stdout)
 
 
+def test_standard_input_that_is_nested_too_deeply_is_refused() -> None:
+    told("new", "t.json", given=SETTINGS)
+    for deep in ("[" * 100_000, '{"unit": ' * 100_000):
+        refused = call("record", "t.json", given=deep, code=2)
+        assert "be JSON with the unit and outcome" in refused.output
+
+
 def test_a_trial_from_start_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr("time.time", lambda: now[0])

@@ -192,6 +192,26 @@ def test_outcomes_of_an_episode_are_erased_at_its_release(tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("no_sync")
+@pytest.mark.parametrize("left", [0, 1])
+@pytest.mark.parametrize("name", PRIVATE)
+def test_exact_sums_are_erased_at_the_horizon(name: str, left: int, tmp_path: Path) -> None:
+    """Also where it cuts a batch off."""
+    trial = trial_of(name, horizon=6 + left, batch=2, path=tmp_path / "t.json")
+    people = offers(6 + left, seed=3)
+    play(trial, people[:4])
+    assert any(any(numbers) for numbers in trial._run.secret().values())
+    play(trial, people[4:], start=4)
+    assert trial.status == "finished"
+    stored = json.loads((tmp_path / "t.json").read_text())["state"]["protocol"]["ledger"]
+    for ledger in (trial._run.secret(), stored):
+        assert not any(any(numbers) for numbers in ledger.values())
+    shown = trial.report()
+    trial.close()
+    with linear.Trial.load(tmp_path / "t.json") as loaded:
+        assert loaded.report() == shown
+
+
+@pytest.mark.usefixtures("no_sync")
 @pytest.mark.parametrize("name", PRIVATE)
 def test_private_contexts_are_erased_with_the_outcomes(name: str, tmp_path: Path) -> None:
     """Those of the last member too: nothing but sums of products stays in the ledger."""

@@ -178,7 +178,7 @@ def in_place(folder: disk_module.Folder, name: str, data: bytes) -> None:
     (folder.path / name).write_bytes(data[:200])
 
 
-def all_but_outcomes(folder: disk_module.Folder, names: list[str]) -> None:
+def all_but_outcomes(folder: disk_module.Folder, names: list[str], mark: bytes = b"") -> None:
     for name in names:
         if ".outcomes-" not in name or not (folder.path / "trial.json").exists():
             disk_module.os.unlink(name, dir_fd=folder.descriptor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,7 +21,7 @@ from discreet.live.stores import MemoryStore
 from discreet.live.stores.files import FileStore
 from discreet.live.stores.format import BODY, VERSION, digest_of
 from discreet.live.stream_run import StreamRun
-from discreet.policies import CATALOGUE, EachRound, ForgetLaplace, Policy, policy
+from discreet.policies import CATALOGUE, DividedTree, EachRound, ForgetLaplace, Policy, policy
 from discreet.policies.rules import Rule
 from discreet.privacy import secure
 
@@ -330,3 +330,44 @@ def test_a_record_that_was_damaged_in_one_arm_is_refused() -> None:
     for damaged in ([good[0], 3], [3, good[1]], [good[0], [[2, "x"]]], [[[2]], good[1]], [good[0]]):
         with pytest.raises(DamagedFile, match="damaged record"):
             history_in({"history": damaged}, 2)
+
+
+# --- noise that could not be drawn ----------------------------------------------------------------
+
+SMALL: dict[str, tuple[Policy, dict[str, Any]]] = {
+    "pairs": (policy("adap-klucb", epsilon=2e-10), {"deadline": 1.0, "missing": "estimate"}),
+    "hybrid": (policy("dp-ts", epsilon=1e-9), {"horizon": 200}),
+    "hybrid, no end": (policy("dp-ucb-bound", epsilon=1e-8), {}),
+    "hybrid, idle": (policy("dp-ucb-td", epsilon=1e-9), {"horizon": 200, "streams": False}),
+    "divided tree": (
+        Policy("divided", EachRound(), DividedTree(2e-9), policy("dp-ucb", epsilon=1.0).rule),
+        {"horizon": 200},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_noise_that_could_not_be_drawn_is_refused_when_the_trial_is_planned(name: str) -> None:
+    """Not at the first release, when people have taken part; and what is planned can be drawn."""
+    (row, given), clock = SMALL[name], Clock()
+    options = {**given, "clock": clock}
+    with pytest.raises(InvalidArgument, match=r"noise of a scale of at most.*larger budget") as no:
+        Trial(row, 4, **options)
+    times = 1.01 * float(str(no.value).rpartition("at least ")[2].partition(" times")[0])
+    release: Any = row.release
+    larger = replace(release, epsilon=times * release.epsilon)
+    enough = Trial(Policy(row.name, row.schedule, larger, row.rule), 4, **options)
+    scales: list[float] = []
+
+    def noise(scale: float, rng: None = None) -> int:
+        scales.append(scale)
+        return 0
+
+    with pytest.MonkeyPatch.context() as watched:
+        watched.setattr(secure, "laplace", noise)
+        for unit in range(190):
+            enough.assign(unit)
+            enough.record(unit, 1.0)
+        clock.now += 10.0
+        assert enough.report()["releases"] > 0
+    assert 0.05 * secure.LARGEST_SCALE < max(scales) <= secure.LARGEST_SCALE

@@ -23,7 +23,7 @@ from discreet.errors import (
     UnknownUnit,
 )
 from discreet.live import Trial
-from discreet.live.stores import files
+from discreet.live.stores import disk, files
 
 pytestmark = pytest.mark.usefixtures("no_sync")
 DATA = Path(__file__).parent / "data" / "version1"
@@ -48,6 +48,53 @@ def test_planted_links_are_never_written_through(kind: str, name: str, tmp_path:
     except (OSError, InvalidArgument, DamagedFile):
         pass
     assert victim.read_bytes() == b"one\ntwo\n"
+
+
+@pytest.mark.parametrize("crash", [False, True])
+def test_an_erased_outcome_is_gone_by_its_other_names_too(
+    crash: bool, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A backup by hard links, or a program that has the file open, would go on having it."""
+    path, kept = tmp_path / "trial.json", tmp_path / "kept"
+    victim, planted = tmp_path / "victim", tmp_path / "trial.json.outcomes-99"
+    trial = klucb_trial(path=path, deadline=5.0, clock=clock)
+    trial.assign("x")
+    trial.record("x", 0.7)
+    os.link(tmp_path / "trial.json.outcomes-1", kept)
+    opened = os.open(kept, os.O_RDONLY)
+    assert str(round(0.7 * 2**20)).encode() in os.pread(opened, 1000, 0)
+    clock.now += 5.0
+    if crash:  # between the new snapshot and the end of the old outcomes
+        with monkeypatch.context() as crashing:
+            crashing.setattr(disk.Folder, "remove", lambda *arguments: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                trial.settle()
+        trial.close()
+        victim.write_bytes(b"one\n")  # what else has such a name is removed, but not emptied
+        victim.chmod(0o644)
+        os.link(victim, planted)
+        trial = Trial.load(path, clock=clock)
+        assert not planted.exists()
+        assert victim.read_bytes() == b"one\n"
+        assert stat.S_IMODE(victim.stat().st_mode) == 0o644
+    else:
+        assert trial.settle()
+    assert trial.report()["releases"] == 1
+    assert os.pread(opened, 1000, 0) == kept.read_bytes() == b""
+    os.close(opened)
+    trial.close()
+
+
+@pytest.mark.parametrize("ending", ["new", "lock", "assignments", "outcomes-2"])
+def test_a_trial_is_not_stored_under_a_name_that_another_removes(
+    ending: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"trial.json.{ending}"
+    with pytest.raises(InvalidArgument, match="like the files that lie beside a trial"):
+        klucb_trial(path=path)
+    with klucb_trial() as trial, pytest.raises(InvalidArgument, match="lie beside a trial"):
+        trial.save(path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_link_in_place_of_a_file_is_refused(tmp_path: Path) -> None:

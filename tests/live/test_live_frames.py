@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -155,12 +156,20 @@ def test_refusals_carry_no_private_features() -> None:
 
 def test_arguments_that_were_swapped_do_not_show_the_outcome() -> None:
     trial = recorded()
-    swapped: tuple[Any, ...] = (SECRET, np.float32(SECRET), Fraction(SECRET), True)
+    swapped: tuple[Any, ...] = (
+        SECRET, np.float32(SECRET), Fraction(SECRET), True, np.True_, Decimal(SECRET),
+        np.array(SECRET), [SECRET], 1, str(SECRET),
+    )  # fmt: skip
+    strata = discreet.Strata(policy("adap-klucb", epsilon=1.0), ["a"], 2)
     for outcome in swapped:
-        with pytest.raises(discreet.errors.InvalidArgument, match="not shown") as refusal:
-            trial.record(outcome, "x")
-        assert "0.12" not in str(refusal.value)
-        assert "True" not in str(refusal.value)
+        for record in (trial.record, strata.record):
+            with pytest.raises(discreet.errors.DiscreetError, match="not shown") as refusal:
+                record(outcome, "x")
+            assert "0.12" not in str(refusal.value)
+            assert "True" not in str(refusal.value)
+            assert "got 1" not in str(refusal.value)
+    with pytest.raises(discreet.errors.UnknownUnit, match="got 'stranger'"):
+        trial.record("stranger", 1.0)
 
 
 # --- disks that fail ------------------------------------------------------------------------------
@@ -179,6 +188,7 @@ def with_trees(path: Path) -> Trial:
     trial.assign("x")
     trial.record("x", SECRET)
     assert trial.report()["releases"] == 1
+    trial.assign("y")  # whose block is still to be released
     return trial
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import os
+import pickle
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -45,6 +49,32 @@ def test_whoever_loads_a_store_goes_on_and_the_other_refuses(
     assert again.report()["releases"] == 1
     assert len(noise.drawn) == 1
     assert again.assign("y") in (0, 1)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_store_cannot_be_copied(copied: Callable[[Any], object], clock: Clock) -> None:
+    """Each copy could be loaded, and would release the same block with noise of its own."""
+    store = MemoryStore()
+    waiting(clock, store=store)
+    with pytest.raises(TrialError, match="must not be copied"):
+        copied(store)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_fork_cannot_go_on_with_a_store(clock: Clock, noise: CountedNoise) -> None:
+    store = MemoryStore()
+    trial = waiting(clock, store=store)
+    clock.now += 5.0
+    child = os.fork()
+    if child == 0:
+        try:
+            Trial.load(store, clock=clock).report()
+        except TrialError:
+            os._exit(7)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert trial.report()["releases"] == len(noise.drawn) == 1
 
 
 @pytest.mark.usefixtures("noise")

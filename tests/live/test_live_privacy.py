@@ -22,6 +22,7 @@ from live_cases import (
     open_block,
     short_row,
     units_in,
+    values_in,
     values_in_memory,
     values_on_disk,
 )
@@ -237,6 +238,52 @@ def test_raw_outcomes_are_erased_at_the_release(tmp_path: Path) -> None:
         assert trial.status == "collecting"
         assert not reveals(values_on_disk(tmp_path))
         assert not reveals(values_in_memory(trial))
+
+
+def ledger_in(trial: Trial) -> set[Any]:
+    """All numbers in what a trial keeps for later releases, in memory and in its store."""
+    ledgers = trial._run.secret(), trial._store.state["protocol"]["ledger"]
+    return {value for ledger in ledgers for value in values_in(list(ledger.values()))}
+
+
+@pytest.mark.usefixtures("no_sync", "noise")
+@pytest.mark.parametrize("how", ["horizon", "finish", "finish(discard)", "single batches"])
+@pytest.mark.parametrize("name", ["dp-ucb", "dp-ucb-td", "dp-ts"])
+def test_exact_sums_are_erased_when_nothing_more_is_released(
+    name: str, how: str, tmp_path: Path
+) -> None:
+    """Trees go on needing exact sums, of a single outcome at times; at the end nobody does."""
+    streams = False if how == "single batches" else None
+    path, row = tmp_path / "trial.json", short_row(name)
+    trial = Trial(row, 2, horizon=9, streams=streams, path=path)
+    for unit in range(9 if streams is False or how == "horizon" else 5):
+        assert ledger_in(trial) != {0} or unit == 0, "the search must be able to find them"
+        trial.assign(unit)
+        trial.record(unit, SECRET)
+    if how.startswith("finish"):
+        trial.assign("last")
+        trial.finish(discard="discard" in how)
+        assert ledger_in(trial) != {0}, "a block waits"
+        trial.record("last", SECRET)
+    shown = trial.report()
+    assert shown["status"] == "finished"
+    assert ledger_in(trial) == {0}
+    assert not reveals(values_on_disk(tmp_path))
+    trial.close()
+    with Trial.load(path) as loaded:
+        assert loaded.report() == shown
+
+
+@pytest.mark.usefixtures("noise")
+def test_closing_a_trial_in_memory_leaves_no_exact_sums_there(clock: Clock) -> None:
+    trial = Trial(policy("dp-ucb", epsilon=1.0), 2, horizon=50, clock=clock)
+    trial.assign("x")
+    trial.record("x", SECRET)
+    assert reveals(values_in_memory(trial)), "the search must be able to find it"
+    trial.close()
+    assert not reveals(values_in_memory(trial))
+    with pytest.raises(DiscreetError):
+        Trial.load(trial._store)
 
 
 @pytest.mark.usefixtures("no_sync", "noise")

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_cases import Clock, CountedNoise, batch_trial, klucb_trial, open_block
+from live_cases import Clock, CountedNoise, batch_trial, fill, klucb_trial, open_block
 
+from discreet import policy
 from discreet.errors import ConflictingOutcome, InvalidArgument, UnknownUnit
 from discreet.identify import identifier
 from discreet.live import Trial
-from discreet.policies import policy
+from discreet.live.stores import disk
+from discreet.privacy import secure
 
 READERS: dict[str, Callable[[Trial], Any]] = {
     "str": str,
@@ -115,15 +117,85 @@ def test_a_local_release_takes_as_many_draws_whoever_responded(
     assert sizes == {1}
 
 
-def test_an_answer_is_shown_as_soon_as_it_is_due(clock: Clock, noise: CountedNoise) -> None:
+def test_an_answer_is_shown_as_soon_as_it_is_due(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever reads it first after the moment sees it, and whoever reads it before does not."""
+    monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 0)
     row = identifier("adap-tt", epsilon=1e3)
-    trial = batch_trial(row, 2, goal="identify", risk=0.5, deadline=1.0, clock=clock)
-    for unit in range(400):
-        if trial.recommendation is not None:
-            break
+    trial = batch_trial(row, 2, goal="identify", risk=0.3, deadline=1.0, clock=clock)
+    blocks = 0
+    while trial.recommendation is None and blocks < 30:
+        blocks += 1
+        for unit in fill(trial, f"block-{blocks}"):
+            trial.record(unit, float(trial.assign(unit)))
+        clock.now += 0.5
+        assert trial.recommendation is None
+        clock.now += 0.5
+    assert trial.recommendation == 1
+    assert blocks > 2
+
+
+def test_what_cannot_be_shown_any_more_says_why(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A debugger that shows a trial after a failed write gets a word on it, not another error."""
+
+    def fails(descriptor: int, data: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    trial = klucb_trial(deadline=10.0, clock=clock, path=tmp_path / "t.json")
+    with monkeypatch.context() as failing:
+        failing.setattr(disk, "append", fails)
+        with pytest.raises(OSError, match="space"):
+            trial.assign("x")
+    assert "a write to" in repr(trial)
+    assert "failed" in repr(trial)
+    trial.close()
+    assert "closed" in repr(trial)
+    wrong = klucb_trial(deadline=10.0, clock=clock)
+    clock.now = float("nan")
+    assert "clock must return a finite number" in repr(wrong)
+
+
+def spoiled(shown: Any) -> None:
+    """Change everything that can be changed in a report."""
+    if isinstance(shown, dict):
+        for name in list(shown):
+            spoiled(shown[name])
+            del shown[name]
+    elif isinstance(shown, list):
+        for one in shown:
+            spoiled(one)
+        shown.clear()
+
+
+@pytest.mark.usefixtures("no_sync", "noise")
+@pytest.mark.parametrize("name", ["dp-imed", "ldp-ucb-l", "dp-ucb-bound", "race", "evidence-tt"])
+def test_a_report_can_be_changed_without_changing_the_trial(
+    name: str, tmp_path: Path, clock: Clock
+) -> None:
+    """What a board has seen must stay in the guarantee, whatever becomes of a copy."""
+    identifies = name in ("race", "evidence-tt")
+    goal: dict[str, Any] = {"goal": "identify", "risk": 0.1} if identifies else {}
+    path, row = tmp_path / "t.json", policy(name, epsilon=1.0)
+    trial = Trial(
+        row, 2, horizon=900, deadline=1.0, missing=0.0, clock=clock, path=path, **goal
+    )  # fmt: skip
+    for unit in range(20):
         trial.assign(unit)
-        clock.now += 1.0
-    assert trial.recommendation is not None or trial.rounds == 400
+        clock.now += 0.2
+    trial.stop("board")
+    before, guarantee = trial.report(), str(trial.guarantee)
+    spoiled(trial.report())
+    assert trial.report() == before
+    clock.now += 5.0
+    assert trial.report()["releases"] > before["releases"], "the last blocks are stored"
+    trial.close()
+    with Trial.load(path, clock=clock) as loaded:
+        assert str(loaded.guarantee) == guarantee
+        assert "raw outcomes" in guarantee
+        assert loaded.report()["ended"] == {"by": "board"}
 
 
 # --- an oracle ------------------------------------------------------------------------------------

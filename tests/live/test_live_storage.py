@@ -17,7 +17,8 @@ from live_cases import ROWS, Clock, CountedNoise, batch_trial, klucb_trial, shor
 
 from discreet.compiled import Function
 from discreet.errors import DamagedFile, InvalidArgument, TrialError
-from discreet.live import Trial
+from discreet.live import Strata, Trial
+from discreet.live.randomness import SystemRandomness
 from discreet.live.stores.format import BODY, VERSION, digest_of
 from discreet.policies import AdaPKLUCB, ForgetLaplace, Geometric, Policy, policy
 from discreet.policies.rules import Rule
@@ -76,13 +77,30 @@ def test_a_deadline_survives_a_reload(tmp_path: Path, clock: Clock, noise: Count
 
 def test_names_keep_their_type(tmp_path: Path) -> None:
     path = tmp_path / "trial.json"
-    with klucb_trial(arms=["1", 1], path=path) as trial:
+    with klucb_trial(arms=["1", 2], path=path) as trial:
         arms = [trial.assign(1)]
         trial.record(1, 1.0)
         arms += [trial.assign("1"), trial.assign("\u00e9\n\ud800")]
     with Trial.load(path) as trial:
-        assert [trial.assign(unit) for unit in (1, "1", "\u00e9\n\ud800")] == arms == ["1", 1, 1]
+        assert [trial.assign(unit) for unit in (1, "1", "\u00e9\n\ud800")] == arms == ["1", 2, 2]
         assert trial.report()["assigned"] == 3
+
+
+def test_names_that_read_alike_are_refused(tmp_path: Path) -> None:
+    """They would be one in the course, in tables, and for `discreet trial drop`."""
+    row = policy("dp-imed", epsilon=1.0)
+    for refused in (
+        lambda: Trial(row, [1, "1"]),
+        lambda: klucb_trial(arms=["A", 0, "0"]),
+        lambda: Trial(row, 2).add("1"),
+        lambda: Strata(row, ["1", 1], 2),
+    ):
+        with pytest.raises(InvalidArgument, match=r"read differently.*rename one"):
+            refused()
+    path = tmp_path / "trial.json"
+    Trial(row, [1, "1"], path=path, _planned=2).close()  # of before they were refused
+    with Trial.load(path) as trial:
+        assert trial.assign("x") in (1, "1")
 
 
 def test_only_the_owner_can_read_the_files(tmp_path: Path) -> None:
@@ -335,3 +353,32 @@ def test_assignments_of_a_lost_trial_are_not_overwritten(tmp_path: Path) -> None
     with pytest.raises(InvalidArgument, match="another trial"):
         klucb_trial(path=path)
     assert "x" in beside(path, "assignments").read_text()
+
+
+# --- units with several places --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("saved_later", [False, True])
+def test_of_several_places_the_latest_counts_after_a_reload_too(
+    saved_later: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A unit has a place in a block that waits and a later one in a block that is released: it
+    keeps the arm of the latter, and an outcome for it is no outcome of the former."""
+    monkeypatch.setattr(SystemRandomness, "below", lambda self, number: 0)  # A, A, A, B, ...
+    path, row = tmp_path / "trial.json", policy("adap-klucb", epsilon=1.0)
+    trial = Trial(
+        row, ["A", "B"], contributions=2, window=6, path=None if saved_later else path
+    )  # fmt: skip
+    for unit, arm, outcome in (("x", "A", 0), ("x", "A", 1), ("y", "A", 0.25), ("y", "B", 0.5)):
+        assert trial.assign(unit) == arm
+        trial.record(unit, outcome)
+    assert list(trial._store.blocks) == ["0-3"], "the second place of y is released"
+    assert trial.assign("y") == "B"
+    if saved_later:
+        trial.save(path)
+    trial.close()
+    with Trial.load(path) as loaded:
+        assert loaded.assign("y") == "B"
+        loaded.record("y", 0.75)  # dropped: its block is released
+        assert loaded._store.blocks["0-3"].outcomes == {0: 1 << 18}
+        assert loaded.report()["rounds"] == 4

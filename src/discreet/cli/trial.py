@@ -356,7 +356,7 @@ def _read(what: str, kind: type) -> Any:
     """One JSON value from standard input. What cannot be read is not shown: it may be outcomes."""
     try:
         found = parser.loads(sys.stdin.read())
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, kind):
         raise InvalidArgument(

@@ -133,8 +133,12 @@ class Curator:
             unit = check_unit(unit)
             member = self._store.member(unit)
             if member is None:
+                # record(outcome, unit), the wrong way round, must not show the outcome
+                shown = (
+                    unit if self._plan.steps(outcome) is not None else Unshown(type(unit).__name__)
+                )
                 raise UnknownUnit(
-                    f"unit must have been assigned before an outcome is recorded, got {unit!r}; "
+                    f"unit must have been assigned before an outcome is recorded, got {shown!r}; "
                     "call assign(unit) first, and note that 1 and '1' are different participants"
                 )
             value = self._plan.steps(outcome)
@@ -223,6 +227,7 @@ class Curator:
                 run.publish(  # the noise is drawn here, on a copy of the run
                     [place.action for place in block.places], run.completed(block, missing)
                 )
+                run.forget()
                 seen = due._replace(at=public_moment(due.at, self._store.blocks))
                 course, fixed = run.course_after(self._fixed.get("course"), seen), self._fixed
                 if course is not None:
@@ -248,6 +253,7 @@ class Curator:
         except Exception as error:
             self._failure = f"{type(error).__name__}: {error}"
             return
+        run.forget()
         self._stale = True
         key = run.noted_in(self._store.blocks)
         if key is None:
@@ -260,6 +266,7 @@ class Curator:
         """Erase what is known of a block of which it turns out that the horizon cuts it off."""
         run = self._run.copy()
         run.abandon(len(self._store.blocks[key].places))
+        run.forget()
         self._stale = True
         self._store.release(key, self._document(run), run.next_block(key))
 
@@ -269,6 +276,7 @@ class Curator:
         self, run: StreamRun, ended: dict[str, str] | None = None, block: str | None = None
     ) -> None:
         """Store where the streams stand now, that they have ended, and erase a block."""
+        run.forget()
         self._stale = True
         if ended is not None:
             self._fixed = {**self._fixed, "ended": ended}
@@ -350,6 +358,7 @@ class Curator:
 
     def _let_go(self) -> None:
         """Of the store; never in the middle of a call, whose files must not be another's."""
+        self._run = self._plan.run  # as before the first outcome
         if self._owns:
             self._store.close()
         if self._saving is not None:

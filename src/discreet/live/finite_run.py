@@ -81,6 +81,10 @@ class FiniteRun(Run):
             self.lazy = isinstance(self.recorded, Recording) and self.recorded.reads == LAST
             self.begin()
 
+    def largest_scale(self, policy: Policy, setting: Setting) -> float:
+        """The largest scale, in steps, that noise can have up to the horizon."""
+        return policy.release.largest_scale(setting)
+
     def completed(self, block: Block, default: int | None) -> Outcomes:
         """The sum of the outcomes of a block."""
         return sum(super().completed(block, default))

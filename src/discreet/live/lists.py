@@ -36,6 +36,11 @@ class Lists:
         """The same lists again."""
         return type(self)(**self.to_dict())
 
+    def cleared(self) -> Self:
+        """Zeros in their place."""
+        fields = self.to_dict().items()
+        return type(self)(**{k: [0] * len(v) if type(v) is list else 0 for k, v in fields})
+
 
 @lru_cache(maxsize=256)
 def _lists_of(kind: type) -> type[Lists]:

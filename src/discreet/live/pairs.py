@@ -67,6 +67,9 @@ class PairRun(StreamRun):
         total, answers = (Noise(kind, x / resolution) for x in (self.pair.total, self.pair.answers))
         return pair_recording(total, answers, 1.0 / resolution if setting.source.secure else 0.0)
 
+    def largest_scale(self, policy: Policy, setting: Setting) -> float:
+        return max(self.pair.total, self.pair.answers)
+
     def completed(self, block: Block, default: int | None) -> Outcomes:
         """The outcomes of a block; one that did not come is None, and is estimated."""
         return [block.outcomes.get(slot) for slot in range(len(block.places))]

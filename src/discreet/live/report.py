@@ -152,7 +152,7 @@ def stream_entries(shown: Shown, run: StreamRun) -> Report:
         **entries,
         **special,
         "blocks": shown.standing.blocks,
-        "ended": shown.ended or None,
+        "ended": dict(shown.ended) if shown.ended else None,  # the trial's own is not to be changed
         "course": course.entries(shown.course, shown.arms, low, high, mean_of),
     }
 

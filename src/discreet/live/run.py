@@ -169,7 +169,17 @@ class Run(ABC):
     def noted_in(self, blocks: Blocks) -> str | None:
         """The block with which it is stored what `begin` changed; None for the whole state."""
         (key,) = blocks
-        return key
+        return None if self.is_over else key
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is released any more."""
+        return self.cut
+
+    def forget(self) -> None:
+        """Once it is over, empty the ledger: of some rows it holds exact sums."""
+        if self.is_over:
+            self.ledger = self.ledger.cleared()
 
     def admit(self, member: Member | None, blocks: Blocks, terms: Terms, now: float) -> Admission:
         """What a unit gets that asks for an arm. With a deadline its place is settled when its
@@ -272,7 +282,7 @@ class Run(ABC):
         return {name: public[name] for name in ("cut", "begun", "answer", *self.BEGUN)}
 
     def secret(self) -> dict[str, object]:
-        """The ledger: of rows that go on needing exact sums, private for ever."""
+        """The ledger: of some rows it holds exact sums, private as long as they are kept."""
         return self.ledger.to_dict()
 
     def to_dict(self) -> dict[str, object]:

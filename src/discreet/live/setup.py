@@ -173,6 +173,8 @@ def finite_plan(
         grown = with_arms
     else:
         run = FiniteRun(row, setting, drawn.random, drawn.noise)
+    if sources is None:
+        check_noise(row, run.largest_scale(row, setting))
 
     def no_context(actions: Features) -> None:
         if actions is not None:
@@ -192,6 +194,18 @@ def finite_plan(
         no_context,
         grown,
     )
+
+
+def check_noise(row: Policy, scale: float) -> None:
+    """Refuse noise that could not be drawn when the time has come."""
+    from ..privacy.secure import LARGEST_SCALE
+
+    if scale > LARGEST_SCALE:
+        raise InvalidArgument(
+            "policy", f"have noise of a scale of at most {LARGEST_SCALE:g} steps",
+            f"{row.name}, {row.guarantee.short()}: {scale:.3g} steps",
+            f"use a larger budget, at least {scale / LARGEST_SCALE:.3g} times this one",
+        )  # fmt: skip
 
 
 def kind_of_streams(

@@ -33,7 +33,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 
-from ..checks import Name, by_name, check_names, check_unit, share
+from ..checks import Name, Unshown, by_name, check_legible, check_names, check_unit, share
 from ..errors import DamagedFile, InvalidArgument, TrialError, UnknownUnit
 from ..privacy.guarantees import PUBLIC_STRATUM, Guarantee
 from . import report as reports
@@ -83,6 +83,7 @@ class Strata:
         **options: Any,
     ) -> None:
         names = check_names("strata", strata, 'use names such as ["men", "women"]')
+        check_legible("strata", names)
         if "delta" in options or getattr(policy, "risk", None) is not None:
             raise InvalidArgument(
                 "risk", "be given here, by that name: the strata share it",
@@ -129,8 +130,10 @@ class Strata:
             unit = check_unit(unit)
             home = self._home(unit)
             if home is None:
+                plan = next(iter(self._trials.values()))._plan
+                shown = unit if plan.steps(outcome) is not None else Unshown(type(unit).__name__)
                 raise UnknownUnit(
-                    f"unit must have been assigned before an outcome is recorded, got {unit!r}; "
+                    f"unit must have been assigned before an outcome is recorded, got {shown!r}; "
                     "call assign(unit, stratum) first"
                 )
             self._trials[home].record(unit, outcome)

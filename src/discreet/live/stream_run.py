@@ -155,6 +155,10 @@ class StreamRun(FiniteRun):
     def noted_in(self, blocks: Blocks) -> str | None:
         return None
 
+    @property
+    def is_over(self) -> bool:
+        return self.streams.over and not self.streams.waits
+
     # --- who gets which place, and what becomes of an outcome -------------------------------------
 
     def admit(self, member: Member | None, blocks: Blocks, terms: Terms, now: float) -> Admission:

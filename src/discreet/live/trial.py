@@ -19,8 +19,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 
-from ..checks import Name, check_arms, check_is, check_unit, one_of, one_risk
-from ..errors import DamagedFile, InvalidArgument, TrialError
+from ..checks import Name, check_arms, check_is, check_legible, check_unit, one_of, one_risk
+from ..errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
 from . import report as reports
 from .curator import Curator
 from .epochs import EpochRun
@@ -120,6 +120,8 @@ class Trial(Curator):
         _planned: int | None = None,
     ) -> None:
         names = check_arms(arms)
+        if _planned is None:  # else it is a trial of before, which goes on as it is
+            check_legible("arms", names)
         for name, value in (("binary", binary), ("trend", trend), ("streams", streams)):
             if value is not None:
                 check_is(name, value, bool, f"use {name}=True or {name}=False")
@@ -189,6 +191,7 @@ class Trial(Curator):
             if arm in self._arms:
                 raise InvalidArgument("arm", "be new", arm, "choose another name")
             arms = check_arms((*self._arms, arm))
+            check_legible("arms", arms)
             plan = self._plan.with_arms(len(arms))
             grown = run.grown(plan.run)
             self._stale = True
@@ -309,7 +312,11 @@ class Trial(Curator):
         with self._turn():
             if self._closed:
                 return f"{kind}, closed: {self.guarantee.short()}>"
-            shown = self._shown()
+            try:
+                shown = self._shown()
+            except Exception as error:
+                why = str(error) if isinstance(error, DiscreetError) else type(error).__name__
+                return f"{kind}, not in use: {why}>"
             return (
                 f"{kind}, {sum(shown.assigned)} assigned, {sum(self._run.releases)} releases, "
                 f"{shown.standing.status}: {self.guarantee.short()}>"
@@ -355,6 +362,8 @@ class Trial(Curator):
             files.load()
         else:
             store = path
+            if isinstance(store, MemoryStore):
+                store.check_process()
         try:
             return cls._revived(store, policy, clock or time.time)
         except BaseException:

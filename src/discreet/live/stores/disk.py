@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 OWNER_ONLY = 0o600
@@ -71,12 +72,24 @@ class Folder:
         os.replace(fresh, name, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
         self.sync()
 
-    def remove(self, names: list[str]) -> None:
-        """Remove files, and links by themselves."""
+    def remove(self, names: list[str], mark: bytes | None = None) -> None:
+        """Remove files, and links by themselves. Files that begin with the mark are emptied first:
+        one that has another name too, or that somebody has open, holds nothing then."""
         for name in names:
+            if mark is not None:
+                self._empty(name, mark)
             os.unlink(name, dir_fd=self.descriptor)
         if names:
             self.sync()
+
+    def _empty(self, name: str, mark: bytes) -> None:
+        with suppress(OSError):  # it is a link, say, and what that leads to is not ours
+            descriptor = os.open(name, os.O_RDWR | _FLAGS, dir_fd=self.descriptor)
+            try:
+                if os.pread(descriptor, len(mark), 0) == mark:
+                    os.ftruncate(descriptor, 0)
+            finally:
+                os.close(descriptor)
 
     def has(self, name: str) -> bool:
         """Whether anything has that name."""

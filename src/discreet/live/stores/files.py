@@ -33,9 +33,12 @@ from .format import (
     FORMAT,
     VERSION,
     Line,
+    check_name,
+    counts_in,
     digest_of,
     line_of,
     lines_of,
+    mark_of,
     parsed,
     read_snapshot,
     room_for,
@@ -60,7 +63,6 @@ class FileStore(MemoryStore):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__()
-        self.path = Path(path).absolute()
         self._logs: dict[str, int] = {}
         self._folder: disk.Folder | None = None
         self._assignments, self._unsure = -1, False
@@ -69,6 +71,9 @@ class FileStore(MemoryStore):
         """what was created of a trial that has no snapshot yet"""
         self._finished = False
         """whether its first snapshot was about to be put in place, or more"""
+        if not isinstance(path, str | os.PathLike):
+            raise InvalidArgument("path", "be a path", path, 'use for example "trial.json"')
+        self.path = Path(path).absolute()
 
     @property
     def place(self) -> str:
@@ -122,6 +127,7 @@ class FileStore(MemoryStore):
                     self._folder.remove([name])
 
     def _create(self) -> None:
+        check_name(self.path)
         self._folder = folder = self._open_folder()
         self._name, log = secrets.token_hex(8), f"{self.path.name}.assignments"
         if folder.has(self.path.name):
@@ -135,14 +141,13 @@ class FileStore(MemoryStore):
         self._lock(log)
         since = [line for key, block in self.blocks.items() for line in self._lines(key, block)]
         since.sort(key=lambda line: line.number or 0)
-        counted = {line.unit for line in since}
         assigned = self._assigned.copy()
         for line in since:
             assigned[line.arm] -= 1
         before = [
             Line(unit, member.arm, None, member.used)
             for unit, member in self._members.items()
-            if unit not in counted
+            if member.block not in self.blocks
         ]
         head = lines_of([{"trial": self._name}, *before], len(assigned))
         disk.append(self._assignments, head + lines_of(since, len(assigned)))
@@ -167,10 +172,12 @@ class FileStore(MemoryStore):
         self._assignments = disk.closed(self._assignments)
 
     def _lines(self, key: str, block: Block) -> list[Line]:
-        return [
-            line_of(key, slot, place, self._members[place.unit].used)
-            for slot, place in enumerate(block.places)
-        ]
+        found = []
+        for slot, place in enumerate(block.places):
+            member = self._members[place.unit]
+            earlier = (member.block, member.slot) != (key, slot)
+            found.append(line_of(key, slot, place, member.used - earlier))
+        return found
 
     def _new_log(self, key: str, generation: int) -> int:
         assert self._folder is not None
@@ -240,7 +247,7 @@ class FileStore(MemoryStore):
         super().release(block, state, opens)
         if block is not None:
             disk.closed(self._logs.pop(block, -1))
-            folder.remove([f"{self.path.name}.outcomes-{block}"])
+            folder.remove([f"{self.path.name}.outcomes-{block}"], mark_of(self._name))
         self._unsure = False
 
     @unheld
@@ -259,7 +266,8 @@ class FileStore(MemoryStore):
             self._folder.close()
 
     def __del__(self) -> None:
-        self.close()
+        if self._logs or self._assignments >= 0:  # a process that ends may have no `disk` any more
+            self.close()
 
     def _append(self, descriptor: int, data: bytes) -> None:
         if descriptor < 0:
@@ -382,7 +390,7 @@ class FileStore(MemoryStore):
         if not isinstance(state, dict) or not isinstance(state.get("assigned"), list):
             raise DamagedFile(f"{self.path} holds no state of a trial")
         self._now = state, {key: Block() for key in keys}
-        self._assigned = [_count(value, "counts of assignments") for value in state["assigned"]]
+        self._assigned = counts_in(state["assigned"])
         private: dict[tuple[str, int], Action] = {}
         outcomes = []
         for key in keys:
@@ -427,9 +435,9 @@ class FileStore(MemoryStore):
         elif not counted and line.slot is not None:
             raise DamagedFile("the assignments since the last release are out of order")
         known = self._members.get(line.unit)
-        if place is None and known is not None:
-            member = known._replace(arm=line.arm, used=line.used)
         self._enter((line.unit, member, place, self._assigned[line.arm] + (not counted)))
+        if known is not None and known.used > line.used:  # whose latest place is released already
+            self._members[line.unit] = known
 
     def _open_existing(self, name: str) -> int:
         assert self._folder is not None
@@ -449,13 +457,11 @@ class FileStore(MemoryStore):
         start = f"{self.path.name}.outcomes-"
         known = {start + key for key in keys}
         unused = {disk.temporary(self.path.name), f"{self.path.name}.lock"}
-        self._folder.remove(
-            [
-                name
-                for name in self._folder.names()
-                if (name.startswith(start) and name not in known) or name in unused
-            ]
-        )
+        left = [
+            name for name in self._folder.names()
+            if (name.startswith(start) and name not in known) or name in unused
+        ]  # fmt: skip
+        self._folder.remove(left, mark_of(self._name))
 
     def _read_log(
         self, descriptor: int, name: str, header: Json, length: int | None = None,
@@ -491,9 +497,3 @@ class FileStore(MemoryStore):
         else:
             disk.sync(descriptor)
         return lines[1:]
-
-
-def _count(value: object, what: str) -> int:
-    if type(value) is not int or value < 0:
-        raise DamagedFile(f"the {what} are damaged")
-    return value

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...checks import Name
-from ...errors import DamagedFile
+from ...errors import DamagedFile, InvalidArgument
 from ..rules import Action, Place
 from . import disk
 from .base import Block, Json
@@ -42,6 +42,15 @@ class Line(NamedTuple):
     number: int | None = None
     left: Sequence[int] | None = None
     """of streams: when, which place of all, and what is left of the window"""
+
+
+def check_name(path: Path) -> None:
+    """Refuse a name that a file of another trial may have: that one would remove it."""
+    if path.name.endswith((".new", ".lock", ".assignments")) or ".outcomes-" in path.name:
+        raise InvalidArgument(
+            "path", "not end like the files that lie beside a trial", str(path),
+            'use for example "trial.json"',
+        )  # fmt: skip
 
 
 def line_of(key: str, slot: int, place: Place, used: int) -> Line:
@@ -78,6 +87,11 @@ def lines_of(entries: Iterable[Line | Json], arms: int = 1) -> bytes:
     )
 
 
+def mark_of(trial: str) -> bytes:
+    """What the logs of a trial begin with."""
+    return lines_of([{"trial": trial}])[:-2]  # without "}" and the end: more entries may follow
+
+
 def _room(entry: Line | Json, arms: int) -> bytes:
     missing = len(str(arms - 1)) - len(str(entry.arm)) if isinstance(entry, Line) else 0
     return b" " * missing + b"\n"
@@ -94,6 +108,14 @@ def parsed(raw: bytes) -> Any:
         return json.loads(raw)
     except (ValueError, RecursionError):
         return None
+
+
+def counts_in(assigned: list[object]) -> list[int]:
+    """The saved counts of assignments, by arm."""
+    found = [count for count in assigned if type(count) is int and count >= 0]
+    if len(found) < len(assigned):
+        raise DamagedFile("the counts of assignments are damaged")
+    return found
 
 
 def digest_of(body: Json) -> str:

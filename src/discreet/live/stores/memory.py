@@ -6,10 +6,12 @@ an assignment to several places needs is noted down first and made up for by the
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from typing import NoReturn
 
 from ...checks import Name
-from ...errors import InvalidArgument
+from ...errors import InvalidArgument, TrialError
 from ..rules import Member, Place
 from .base import Block, Json
 
@@ -22,6 +24,7 @@ class MemoryStore:
         self._assigned: list[int] = []
         self._now: tuple[Json, dict[str, Block]] = {}, {}
         self._noted: tuple[Name, Member, Place | None, int] | None = None
+        self._process = os.getpid()
 
     @property
     def place(self) -> str:
@@ -91,7 +94,25 @@ class MemoryStore:
         state, blocks = self._now
         self._now = {**state, "protocol": {**state["protocol"], **run}}, blocks
 
+    def check_process(self) -> None:
+        """Refuse a fork: the process that it comes from has the same blocks."""
+        if self._process != os.getpid():
+            raise TrialError(
+                f"the store of a trial, in {self.place}, belongs to the process that made it, and "
+                "this is a fork of it: both could release the same block; load it there"
+            )
+
+    def __reduce__(self) -> NoReturn:
+        raise TrialError(
+            "the store of a trial must not be copied or pickled: two copies could release the same "
+            "block twice; use save(path), close() and Trial.load(path)"
+        )
+
     def close(self) -> None:
-        for block in self._now[1].values():
+        state, blocks = self._now
+        for block in blocks.values():
             block.outcomes.clear()
             block.places[:] = [place._replace(action=None) for place in block.places]
+        run = state.get("protocol", {})
+        kept = {name: part for name, part in run.items() if name != "ledger"}  # exact sums, perhaps
+        self._now = {**state, **({"protocol": kept} if run else {})}, blocks

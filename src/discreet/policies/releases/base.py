@@ -97,6 +97,11 @@ class Release(ReleasePart[Setting]):
         """Whether it has secure noise for its budget, so that a live trial can run it."""
         return self.secure_noise
 
+    def largest_scale(self, setting: Setting) -> float:
+        """The largest scale, in steps, that its noise can have up to the horizon; 0 if it has no
+        scale that follows from its budget."""
+        return float(getattr(self.parameters(setting), "scale", 0.0))
+
     def estimated_mean(self, value: float) -> float | None:
         """The mean reward that a released value is an unbiased estimate of; None if of none.
 

@@ -132,6 +132,12 @@ class Hybrid(PureRelease):
         nodes = (leaves - (1 << depth)).bit_count()
         return laplace_parts(setting, sizes, (2 * scale, depth + 1), (2 * depth * scale, nodes))
 
+    def largest_scale(self, setting: Setting) -> float:
+        """That of a node when the count is largest."""
+        horizon = setting.horizon
+        depth = HYBRID_LEVELS if horizon is None else max(1, horizon.bit_length() - 1)
+        return 2 * depth * super().largest_scale(setting)
+
     def _steps(self, sizes: Sequence[int], steps: int) -> int:
         """A counter goes on with its own arm alone."""
         return len(sizes)
