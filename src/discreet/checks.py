@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, TypeVar
 
@@ -131,6 +132,20 @@ def one_risk(risk: float | None, other: float | None, older: str = "delta") -> f
             "give risk; the δ of a budget belongs to the policy",
         )  # fmt: skip
     return other if risk is None else risk
+
+
+def takes_delta(kind: type[T]) -> type[T]:
+    """A class whose risk was called delta once: it goes on taking that name, by keyword."""
+    made: Callable[..., None] = kind.__init__
+
+    @wraps(made)
+    def init(self: T, *given: object, delta: float | None = None, **named: object) -> None:
+        if delta is not None:
+            named["risk"] = one_risk(named.get("risk"), delta)  # type: ignore[arg-type]
+        made(self, *given, **named)
+
+    kind.__init__ = init  # type: ignore[method-assign,assignment]
+    return kind
 
 
 def probability(argument: str, value: object, *, fix: str) -> float:

@@ -210,6 +210,32 @@ class Slow(Executor):
             future.set_result(fn(*args))
 
 
+@pytest.mark.parametrize("ends", [KeyboardInterrupt(), BrokenProcessPool("gone")])
+def test_what_is_finished_while_pieces_are_handed_out_is_kept(
+    ends: BaseException, whole: Any, tmp_path: Path
+) -> None:
+    class Ending(Slow):
+        """Its workers finish seven pieces while the eighth is handed over, which fails."""
+
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+            if len(self.calls) == 7:
+                self.play()
+                raise ends
+            return super().submit(fn, *args, **kwargs)
+
+    if isinstance(ends, KeyboardInterrupt):
+        part = swept(folder=tmp_path, executor=Ending(0))
+        assert not part.complete
+        assert sum(result.runs for result in part) > 0
+    else:
+        with pytest.raises(WorkerLost, match="7 of 36 pieces are finished; call again"):
+            swept(folder=tmp_path, executor=Ending(0))
+    assert len(bytes_in(tmp_path)) == 7
+    here = Here()
+    assert swept(folder=tmp_path, executor=here).complete
+    assert here.played == 36 - 7
+
+
 def test_no_worker_waits_for_the_first_of_a_kind_to_be_finished(whole: Any, tmp_path: Path) -> None:
     """36 pieces of two kinds; that one process compiles for all is up to their files."""
     found = swept(executor=Slow(36))

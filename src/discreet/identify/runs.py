@@ -219,7 +219,7 @@ class Identification(Work):
             policy=row.to_dict(),
             law=self.law.to_dict(),
             means=tuple(float(mean) for mean in self.law.means),
-            delta=math.nan if row.delta is None else row.delta,
+            delta=math.nan if row.risk is None else row.risk,
             max_samples=self.limit,
             seed=self.entropy,
             complete=self.complete,

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from ..checks import check_flag
 from ..compiled import Function, Kernel, open_slot
 from ..errors import InvalidArgument
 from ..privacy.counters import tree_add
@@ -120,7 +121,8 @@ class GapThenTree(Tree):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_flags(gap_estimation=self.gap_estimation, divided=self.divided)
+        check_flag("gap_estimation", self.gap_estimation)
+        check_flag("divided", self.divided)
 
     def check_composition(self, schedule: Schedule, rule: Rule) -> None:
         """Blocks close the nodes that they should only if the rule lays them out, and both agree on
@@ -170,13 +172,6 @@ class GapThenTree(Tree):
         import numpy as np
 
         return GapLedger(*super().ledger(setting), np.zeros(1, np.int64), np.zeros(1, np.int64))
-
-
-def check_flags(**flags: object) -> None:
-    """Arguments that are true or false."""
-    for argument, value in flags.items():
-        if not isinstance(value, bool):
-            raise InvalidArgument(argument, "be True or False", value, f"use {argument}=True")
 
 
 class Phases3(NamedTuple):
@@ -274,7 +269,8 @@ class PrivateThompson(Rule):
     )
 
     def __post_init__(self) -> None:
-        check_flags(gap_estimation=self.gap_estimation, divided=self.divided)
+        check_flag("gap_estimation", self.gap_estimation)
+        check_flag("divided", self.divided)
         if self.fill is not None:
             check_length("fill", self.fill, "leave it out for Γ/Δ̂²")
 
