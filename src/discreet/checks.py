@@ -173,6 +173,11 @@ def count(
     return int(value)
 
 
+def check_seed(seed: object) -> int | None:
+    """A whole number from 0; None for a seed that is drawn."""
+    return None if seed is None else count("seed", seed, least=0, fix="use for example seed=1")
+
+
 def rounds(value: object, *, argument: str = "horizon", least: int = 1, fix: str = "") -> int:
     """A horizon: a whole number of rounds, floats like 1e6 included."""
     clean = real(value)

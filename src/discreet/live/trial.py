@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 
-from ..checks import Name, check_arms, check_is, check_unit, one_of, one_risk
+from ..checks import Name, check_arms, check_flag, check_unit, one_of, one_risk
 from ..errors import DamagedFile, InvalidArgument, TrialError
 from . import report as reports
 from .curator import Curator
@@ -122,7 +122,7 @@ class Trial(Curator):
         names = check_arms(arms)
         for name, value in (("binary", binary), ("trend", trend), ("streams", streams)):
             if value is not None:
-                check_is(name, value, bool, f"use {name}=True or {name}=False")
+                check_flag(name, value)
         estimate, default = missing_as(missing, default, deadline)
         plan = self._planned(
             policy, len(names), dimension=dimension, horizon=horizon, goal=goal,
