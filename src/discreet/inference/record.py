@@ -123,13 +123,9 @@ def pair_recording(noise: Noise, count: Noise, step: float) -> Recording:
 
 
 def note(
-    recorded: Recording,
-    history: History,
-    arm: int,
-    releases: Sequence[int],
-    view: View,
+    recorded: Recording, history: History, arm: int, releases: Sequence[int], view: View,
     memory: object,
-) -> None:
+) -> None:  # fmt: skip
     """Enter the last release of an arm into the history; all of it is public."""
     size, value, number = int(view.size[arm]), float(view.value[arm]), releases[arm]
     own = history[arm]

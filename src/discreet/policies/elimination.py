@@ -79,6 +79,15 @@ def next_active(memory: Race, start: int, arms: int) -> int:
     return arm
 
 
+def next_in_turn(memory: Race, arms: int) -> int:
+    """The next active arm, after the last one the first again."""
+    arm = next_active(memory, memory.next[0], arms)
+    if arm == arms:
+        arm = next_active(memory, 0, arms)
+    memory.next[0] = arm + 1
+    return arm
+
+
 def count_active(memory: Race, arms: int) -> int:
     """|S|."""
     active = 0

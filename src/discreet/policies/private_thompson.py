@@ -70,14 +70,9 @@ class GapLedger(NamedTuple):
 
 
 def publish_gap_or_tree(
-    release: GapScale,
-    ledger: GapLedger,
-    view: View,
-    arm: int,
-    rounds: int,
-    total: float,
+    release: GapScale, ledger: GapLedger, view: View, arm: int, rounds: int, total: float,
     rng: Generator,
-) -> None:
+) -> None:  # fmt: skip
     """Phase 1: value = noisy mean of the batch. From phase 2 on: value = tree sum / N."""
     if release.phase == GAP and ledger.halvings[0] >= 0:
         drawn = noise(release.batch, rng)
