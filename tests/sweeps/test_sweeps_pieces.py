@@ -13,6 +13,7 @@ import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -373,6 +374,29 @@ def test_an_edited_rule_of_ones_own_has_another_name(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Own, "choose", staticmethod(edited))
     pieces.loop_kernel.cache_clear()
     assert pieces.cell_digest(Cell(row, LAWS["two"], "two", 100)) != before
+
+
+def test_so_have_edited_parts_of_identifying_and_linear_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def edited(*given: Any) -> bool:
+        return True
+
+    problem = linear.LinearProblem.random(arms=4, dimension=2, seed=1)
+    for row, part, slot, place in (
+        (identifier("adap-tt", epsilon=1.0).at(0.1), "stopping", "enough", LAWS["two"]),
+        (linear.policy("oful"), "schedule", "follow", problem),
+    ):
+        ours = getattr(row, part)
+        own: Any = type("Own", (type(ours),), {})
+        mine = replace(row, **{part: own(**{f.name: getattr(ours, f.name) for f in fields(ours)})})
+        cell = Cell(mine, place, "here", 100)
+        before = pieces.cell_digest(cell)
+        assert pieces.cell_digest(cell) == before
+        monkeypatch.setattr(own, slot, staticmethod(edited))
+        pieces.identifying_loop.cache_clear()
+        pieces.linear_loop.cache_clear()
+        assert pieces.cell_digest(cell) != before
 
 
 def test_linear_problems_are_named_by_their_numbers() -> None:
