@@ -142,7 +142,7 @@ def report(
         str | None, flag("text (default), json, csv, or html: a page.", "NAME", "--format")
     ] = None,
     table: Annotated[
-        str, flag("With csv: one row per arm, or per release.", "arms|releases")
+        str, flag("With csv: one line per arm, or per release.", "arms|releases")
     ] = "arms",
     output: Annotated[
         Path | None, flag("Write it there, whole or not at all.", "FILE", readable=False)

@@ -25,7 +25,7 @@ from ..errors import InvalidArgument
 from ..policies.step import FINISHED, STARVED
 from ..policies.view import fresh_view
 from ..progress import Bar
-from ..simulator.runs import MOST_ROUNDS, Begun, check_law
+from ..simulator.runs import MOST_ROUNDS, Begun, check_is_law, check_law
 from ..simulator.work import Player, Work, check_threads, entropy_of
 from .filling import Batches, Ease
 from .halving import Halving
@@ -87,6 +87,7 @@ def prepared(
         row = row.at(check_risk(risk))
         if participants is not None:
             row = row.among(participants)  # likewise
+    law = check_is_law(law)
     if law.arms < 2:
         raise InvalidArgument("law", "have at least 2 arms", law.arms, "a choice needs two arms")
     if law.late:

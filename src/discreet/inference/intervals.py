@@ -53,7 +53,7 @@ ABOUT = {
 
 @dataclass(frozen=True)
 class Interval:
-    """One arm, or the difference of two, in the units of the outcomes."""
+    """One arm, or the difference of two, on the scale of the outcomes."""
 
     arm: Name | None
     """None for features without a name (`Ellipsoid.interval`)"""

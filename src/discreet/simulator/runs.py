@@ -209,11 +209,7 @@ def compare(
             return other
     fix = 'build it: discreet.policy("ucb1"), or give an object with select() and update()'
     finite = [own(row) or served(row, "simulate", Policy, "finite", fix=fix) for row in rows]
-    if not isinstance(law, Law):
-        raise InvalidArgument(
-            "law", "be a law of rewards for finite arms", f"a {type(law).__name__}",
-            "build it: discreet.Bernoulli([0.7, 0.5]); linear problems take linear policies",
-        )  # fmt: skip
+    law = check_is_law(law)
     work = partial(_work, shuffle=check_flag("shuffle", shuffle))
     asked = Asked(horizon, runs, seed, threads, points, progress)
     return compared(finite, law, check_law, work, asked)
@@ -287,6 +283,16 @@ def check_horizon(horizon: object, law: Place) -> int:
             "shorten the study, or resample instead of replaying",
         )  # fmt: skip
     return rounds
+
+
+def check_is_law(law: object) -> Law:
+    """A law, and no linear problem."""
+    if not isinstance(law, Law):
+        raise InvalidArgument(
+            "law", "be a law of rewards for finite arms", f"a {type(law).__name__}",
+            "build it: discreet.Bernoulli([0.7, 0.5]); linear problems take linear policies",
+        )  # fmt: skip
+    return law
 
 
 def check_law(policy: Policy | OwnPolicy, law: Law) -> None:

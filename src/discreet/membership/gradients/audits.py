@@ -51,7 +51,7 @@ REPLACE_WORDS = "training with the canary in place of a known point, all other p
 
 @dataclass(frozen=True)
 class Line:
-    """One row of the table: what is claimed, what was proved, by what, in how many runs."""
+    """One line of the table: what is claimed, what was proved, by what, in how many runs."""
 
     by: str
     audit: Audit
