@@ -33,7 +33,7 @@ from .releases.entries import AGAIN, SIZES, Entries, Silence
 from .rules import Rule, clip01
 from .schedules import UNTIL_THE_END, Phases, Schedule, check_length
 from .thompson import choose_beta
-from .view import Setting, View
+from .view import Setting, View, counts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -164,9 +164,7 @@ class GapThenTree(Tree):
         return replace(derived, definition=Definition.TABLE)
 
     def ledger(self, setting: Setting) -> GapLedger:  # type: ignore[override]
-        import numpy as np
-
-        return GapLedger(*super().ledger(setting), np.zeros(1, np.int64), np.zeros(1, np.int64))
+        return GapLedger(*super().ledger(setting), counts(), counts())
 
 
 class Phases3(NamedTuple):
@@ -279,7 +277,4 @@ class PrivateThompson(Rule):
     def memory(self, setting: Setting) -> Progress:
         import numpy as np
 
-        def zeros(count: int) -> Integers:
-            return np.zeros(count, np.int64)
-
-        return Progress(zeros(1), zeros(1), zeros(1), zeros(setting.arms), np.zeros(1))
+        return Progress(counts(), counts(), counts(), counts(setting.arms), np.zeros(1))
