@@ -181,9 +181,9 @@ def check_seed(seed: object) -> int | None:
 def rounds(value: object, *, argument: str = "horizon", least: int = 1, fix: str = "") -> int:
     """A horizon: a whole number of rounds, floats like 1e6 included."""
     clean = real(value)
-    whole = int(clean) if math.isfinite(clean) and clean == int(clean) else None
-    fix = fix or f"use for example {argument}=1e6"
-    return count(argument, value if whole is None else whole, fix=fix, least=least)
+    if not isinstance(value, Integral) and math.isfinite(clean) and clean == int(clean):
+        value = int(clean)  # of whole numbers a float may hold the first digits alone
+    return count(argument, value, fix=fix or f"use for example {argument}=1e6", least=least)
 
 
 def horizon_of(value: object, arms: int = 1, argument: str = "horizon") -> int:

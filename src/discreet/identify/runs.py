@@ -20,7 +20,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..arms.base import Law
-from ..checks import MOST_RUNS, count, one_risk
+from ..checks import MOST_RUNS, count, one_risk, rounds
 from ..errors import InvalidArgument
 from ..policies.step import FINISHED, STARVED
 from ..policies.view import fresh_view
@@ -108,15 +108,8 @@ def prepared(
 
 def check_samples(max_samples: object, law: Law) -> int:
     """A whole number of samples, floats like 1e7 included, at least one per arm."""
-    fix = "use for example max_samples=1e8"
-    if isinstance(max_samples, bool) or not isinstance(max_samples, int | float):
-        raise InvalidArgument("max_samples", "be a whole number", max_samples, fix)
-    if not law.arms <= max_samples <= MOST_ROUNDS or max_samples != int(max_samples):
-        raise InvalidArgument(
-            "max_samples", f"be a whole number from {law.arms}, one per arm, to 1e15", max_samples,
-            fix,
-        )  # fmt: skip
-    return int(max_samples)
+    whole = rounds(max_samples, argument="max_samples", least=law.arms)
+    return count("max_samples", whole, most=MOST_ROUNDS, fix="use for example max_samples=1e8")
 
 
 def check_endless(law: Law) -> None:
