@@ -15,7 +15,7 @@ import discreet
 from discreet.audit import audit
 from discreet.cli import app
 from discreet.errors import InvalidArgument
-from discreet.identify import Identifier
+from discreet.identify import Identifier, identify
 from discreet.linear import LinearProblem
 from discreet.policies.fingerprints import fingerprint
 from discreet.policies.registry import GOALS, KINDS, Entry, catalogue, row_from_recipe
@@ -107,6 +107,14 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "simulate a linear row on a law": (
         lambda: discreet.simulate(LINEAR, LAW, **STUDY),
         r"problem must be a LinearProblem",
+    ),
+    "identify on a linear problem": (
+        lambda: identify(IDENTIFY, PROBLEM, risk=0.1),  # type: ignore[arg-type]
+        r"law must be a law of rewards for finite arms, got 'a LinearProblem'",
+    ),
+    "sweep an identifying row over a linear problem": (
+        lambda: discreet.sweep(IDENTIFY, PROBLEM, risk=0.1, runs=1),
+        r"law must be a law of rewards for finite arms, got 'a LinearProblem'",
     ),
     "compare rows of two kinds": (
         lambda: discreet.compare([FINITE, LINEAR], PROBLEM, **STUDY),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, TypeVar
 
@@ -133,6 +134,20 @@ def one_risk(risk: float | None, other: float | None, older: str = "delta") -> f
     return other if risk is None else risk
 
 
+def takes_delta(kind: type[T]) -> type[T]:
+    """A class whose risk was called delta once: it goes on taking that name, by keyword."""
+    made: Callable[..., None] = kind.__init__
+
+    @wraps(made)
+    def init(self: T, *given: object, delta: float | None = None, **named: object) -> None:
+        if delta is not None:
+            named["risk"] = one_risk(named.get("risk"), delta)  # type: ignore[arg-type]
+        made(self, *given, **named)
+
+    kind.__init__ = init  # type: ignore[method-assign,assignment]
+    return kind
+
+
 def probability(argument: str, value: object, *, fix: str) -> float:
     """A failure probability in [0, 1)."""
     clean = real(value)
@@ -158,12 +173,17 @@ def count(
     return int(value)
 
 
+def check_seed(seed: object) -> int | None:
+    """A whole number from 0; None for a seed that is drawn."""
+    return None if seed is None else count("seed", seed, least=0, fix="use for example seed=1")
+
+
 def rounds(value: object, *, argument: str = "horizon", least: int = 1, fix: str = "") -> int:
     """A horizon: a whole number of rounds, floats like 1e6 included."""
     clean = real(value)
-    whole = int(clean) if math.isfinite(clean) and clean == int(clean) else None
-    fix = fix or f"use for example {argument}=1e6"
-    return count(argument, value if whole is None else whole, fix=fix, least=least)
+    if not isinstance(value, Integral) and math.isfinite(clean) and clean == int(clean):
+        value = int(clean)  # of whole numbers a float may hold the first digits alone
+    return count(argument, value, fix=fix or f"use for example {argument}=1e6", least=least)
 
 
 def horizon_of(value: object, arms: int = 1, argument: str = "horizon") -> int:

@@ -153,52 +153,41 @@ def _sfc64(context: Any, bits: Any) -> Any:
     return types.uint64(bits), code
 
 
-def _kept(context: Any, bits: Any, place: Any) -> Any:
-    """A half word behind the state: whether one is kept, and it."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.load(_half_word(builder, *arguments))
-
-    return types.uint32(bits, place), code
-
-
-def _keep(context: Any, bits: Any, place: Any, value: Any) -> Any:
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        builder.store(arguments[2], _half_word(builder, *arguments[:2]))
-        return context.get_dummy_value()
-
-    return types.void(bits, types.int64, types.uint32), code
-
-
-def _word(context: Any, bits: Any, place: Any) -> Any:
-    """A word of the state."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        start = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
-        return builder.load(builder.gep(start, [arguments[1]]))
-
-    return types.uint64(bits, place), code
-
-
-def _put(context: Any, bits: Any, place: Any, value: Any) -> Any:
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        start = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
-        builder.store(arguments[2], builder.gep(start, [arguments[1]]))
-        return context.get_dummy_value()
-
-    return types.void(bits, types.int64, types.uint64), code
-
-
-def _half_word(builder: Any, address: Any, place: Any) -> Any:
-    start = builder.inttoptr(address, ir.IntType(32).as_pointer())
+def _place(builder: Any, width: int, address: Any, place: Any) -> Any:
+    """Where a number of so many bits lies, counted from the start of the state."""
+    start = builder.inttoptr(address, ir.IntType(width).as_pointer())
     return builder.gep(start, [place])
 
 
+def _loading(kind: Any) -> Any:
+    """(bits, place) -> a word of the state, or half a word."""
+
+    def load(context: Any, bits: Any, place: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.load(_place(builder, kind.bitwidth, *arguments))
+
+        return kind(bits, place), code
+
+    return intrinsic(load)
+
+
+def _storing(kind: Any) -> Any:
+    """(bits, place, value): the same, written."""
+
+    def store(context: Any, bits: Any, place: Any, value: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            address, place, value = arguments
+            builder.store(value, _place(builder, kind.bitwidth, address, place))
+            return context.get_dummy_value()
+
+        return types.void(bits, types.int64, kind), code
+
+    return intrinsic(store)
+
+
 _step: Any = intrinsic(_sfc64)
-_load: Any = intrinsic(_kept)
-_store: Any = intrinsic(_keep)
-_load_word: Any = intrinsic(_word)
-_store_word: Any = intrinsic(_put)
+_load, _store = _loading(types.uint32), _storing(types.uint32)
+_load_word, _store_word = _loading(types.uint64), _storing(types.uint64)
 apart: Any = partial(njit, no_cpython_wrapper=True, no_cfunc_wrapper=True, nogil=True)()
 """Compiled for kernels to call, by name: too rare to be part of every one that draws."""
 
@@ -227,13 +216,7 @@ def _next_double(bitgen: Any) -> Any:
     return drawn if isinstance(bitgen, BitsType) else None
 
 
-LOWER, ELEVEN, NINE, EIGHT, THREE = (
-    np.uint64(32),
-    np.uint64(11),
-    np.uint64(9),
-    np.uint64(8),
-    np.uint64(3),
-)
+LOWER, ELEVEN, NINE, EIGHT, THREE = (np.uint64(by) for by in (32, 11, 9, 8, 3))
 ONE, BYTE, MANTISSA = np.uint64(1), np.uint64(0xFF), np.uint64((1 << 52) - 1)
 SIGNED_BYTE = np.uint64(0x1FF)
 TURN, BACK = np.uint64(24), np.uint64(40)

@@ -80,6 +80,41 @@ def test_refused_together(refuse: Callable[..., str], arguments: str, part: str)
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
+        ("simulate adac-oful --rho .5 --instance-seed -1", "seed must be a whole number from 0"),
+        ("audit adap-ucb --epsilon 1 --seed -1", "seed must be a whole number from 0"),
+        ("membership play --columns .5:3 --n 9 --target draw --seed -1", "seed must be a whole"),
+        ("membership leakage --columns .5:3 --n 9 --target draw --seed -1", "seed must be a whole"),
+        ("membership leakage --columns .5:1e30 --n 9", "columns must be a whole number from 1 to"),
+        ("plan --arrivals 5 --means .5,.4 --days nan", "days must be a finite number above 0"),
+        ("plan --arrivals 5 --means .5,.4 --days inf", "days must be a finite number above 0"),
+        ("plan --arrivals nan --means .5,.4 --days 9", "arrivals must be a finite number above 0"),
+        ("audit json:loads --epsilon 1 --arms 0", "arms must be left out for a mechanism of your"),
+    ],
+)
+def test_numbers_that_no_command_can_use(
+    refuse: Callable[..., str], arguments: str, part: str
+) -> None:
+    assert part in refuse(*arguments.split())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "simulate UCB1 --means .7,.5 --horizon 10 --runs 1",
+        "identify Race --means .9,.1 --epsilon 2 --runs 1",
+        "sweep UCB1 --means .7,.5 --horizon 10 --runs 1",
+        "show AdaP-KLUCB",
+        "cite AdaP-KLUCB",
+    ],
+)
+def test_names_may_be_written_as_in_the_papers(call: Callable[..., Any], arguments: str) -> None:
+    result = call(*arguments.split())
+    assert result.exit_code == 0, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
         (("--output", "x.csv"), "end in .parquet"),
         (("--plot", "x.gif"), "end in .png or .svg or .pdf"),
         (("--output", "nowhere/x.parquet"), "folder that exists"),

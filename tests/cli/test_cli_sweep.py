@@ -53,6 +53,28 @@ def test_flags_and_files_ask_for_the_same(tmp_path: Path) -> None:
     assert [cell["regret"]["mean"] for cell in flags] == same
 
 
+@pytest.mark.parametrize(
+    ("line", "table", "part"),
+    [
+        ("policies = 3", "", "policies must be names or rows, got 3"),
+        ('executor = "x"', "", "executor must be no setting of a file"),
+        ('progress = "x"', "", "progress must be no setting of a file"),
+        ("folder = 3", "", "folder must be a folder that can be written"),
+        ("", 'name = "x"', "name must be left out"),
+        ("", 'clip = "x"', "clip must be True or False"),
+    ],
+)
+def test_what_a_file_cannot_say(line: str, table: str, part: str, tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    policies = "" if line.startswith("policies") else 'policies = ["ucb1"]'
+    study.write_text(
+        f"{policies}\n{line}\nhorizon = 10\nruns = 1\n[problems.a]\nmeans = [0.7, 0.5]\n{table}"
+    )
+    result = CliRunner().invoke(app, ["sweep", "--file", str(study)])
+    assert result.exit_code == 2, result.exception
+    assert part in result.stderr
+
+
 def test_flags_replace_what_a_file_says(tmp_path: Path) -> None:
     study = tmp_path / "study.toml"
     study.write_text(FILE)

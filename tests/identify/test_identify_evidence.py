@@ -6,7 +6,6 @@ import json
 import math
 import random
 import warnings
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -69,8 +68,7 @@ def naive(noise: Noise) -> NaiveNoise:
 
 def books_with(noise: Noise, batches: list[list[tuple[int, float]]]) -> tuple[Any, Any]:
     tilts = tilts_for(noise, interpreted=True)
-    fields = fresh_books(len(batches), tilts.effects, tilts.classes)
-    books = SimpleNamespace(**{name: array.tolist() for name, array in fields.items()})
+    books = fresh_books(len(batches), tilts.effects, tilts.classes, interpreted=True)
     for arm, own in enumerate(batches):
         for size, x in own:
             enter(tilts, books, arm, size, x)

@@ -179,9 +179,10 @@ def test_an_error_in_a_list_says_which_entry_and_what_became_of_the_others() -> 
     [
         ({"deadlin": 10}, "deadlin must be an option of dp-imed, or a setting of a trial"),
         ({"share": 0.5}, "share must name arms"),
-        ({"trend": "yes"}, "trend must be a bool"),
-        ({"binary": 1}, "binary must be a bool"),
+        ({"trend": "yes"}, "trend must be True or False"),
+        ({"binary": 1}, "binary must be True or False"),
         ({"dimension": 3}, "dimension must be left out"),
+        ({"name": "dp-imed"}, 'settings must have "policy"'),
     ],
 )
 def test_settings_that_are_refused_are_named(wrong: dict[str, Any], words: str) -> None:
@@ -235,8 +236,12 @@ def test_arms_join_and_leave() -> None:
     assert [arm["active"] for arm in told("report", "t.json")["arms"]] == [True, False, True]
     assert "arm must be new" in call("add", "t.json", "new", code=2).output
     assert "be left out" in call("drop", "t.json", "0", "--stratum", "men", code=2).output
+    told("new", "alike.json", given={**SETTINGS, "arms": [1, "1"]})
+    assert "look alike" in call("drop", "alike.json", "1", code=2).output
     told("new", "s", given={**SETTINGS, "strata": ["men", "women"]})
     told("drop", "s", "A", "--stratum", "men")
+    alone = call("assign", "s", "--stratum", "men", given={"unit": 1, "stratum": "women"}, code=2)
+    assert "stratum must come with a unit" in alone.output
     assert "planned" in call("add", "s", "C", code=2).output
     active = [[arm["active"] for arm in one["arms"]] for one in told("report", "s")["strata"]]
     assert active == [[False, True], [True, True]]

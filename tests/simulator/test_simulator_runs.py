@@ -266,11 +266,11 @@ def test_a_real_ctrl_c_leaves_the_finished_runs() -> None:
 GOOD: dict[str, Any] = {"policy": ROWS["adap-klucb"], "law": LAW, "horizon": 1000, "runs": 2}
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "horizon below arms": ({"horizon": 2}, r"horizon must be at least the number of arms \(3\)"),
-    "horizon not whole": ({"horizon": 10.5}, "horizon must be a whole number, got 10.5"),
-    "horizon infinite": ({"horizon": math.inf}, "horizon must be a whole number, got inf"),
-    "horizon NaN": ({"horizon": math.nan}, "horizon must be a whole number, got nan"),
-    "horizon text": ({"horizon": "1e6"}, "horizon must be a number, got '1e6'"),
-    "horizon truth": ({"horizon": True}, "horizon must be a number, got True"),
+    "horizon not whole": ({"horizon": 10.5}, "horizon must be a whole number from 1, got 10.5"),
+    "horizon infinite": ({"horizon": math.inf}, "horizon must be a whole number from 1, got inf"),
+    "horizon NaN": ({"horizon": math.nan}, "horizon must be a whole number from 1, got nan"),
+    "horizon text": ({"horizon": "1e6"}, "horizon must be a whole number from 1, got '1e6'"),
+    "horizon truth": ({"horizon": True}, "horizon must be a whole number from 1, got True"),
     "horizon too long": ({"horizon": 1e16}, "horizon must be at most 1e15"),
     "horizon beyond floats": ({"horizon": 10**400}, "horizon must be at most 1e15"),
     "no runs": ({"runs": 0}, "runs must be a whole number from 1 to 100,000,000, got 0"),

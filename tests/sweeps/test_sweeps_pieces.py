@@ -13,6 +13,7 @@ import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +211,32 @@ class Slow(Executor):
             future.set_result(fn(*args))
 
 
+@pytest.mark.parametrize("ends", [KeyboardInterrupt(), BrokenProcessPool("gone")])
+def test_what_is_finished_while_pieces_are_handed_out_is_kept(
+    ends: BaseException, whole: Any, tmp_path: Path
+) -> None:
+    class Ending(Slow):
+        """Its workers finish seven pieces while the eighth is handed over, which fails."""
+
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+            if len(self.calls) == 7:
+                self.play()
+                raise ends
+            return super().submit(fn, *args, **kwargs)
+
+    if isinstance(ends, KeyboardInterrupt):
+        part = swept(folder=tmp_path, executor=Ending(0))
+        assert not part.complete
+        assert sum(result.runs for result in part) > 0
+    else:
+        with pytest.raises(WorkerLost, match="7 of 36 pieces are finished; call again"):
+            swept(folder=tmp_path, executor=Ending(0))
+    assert len(bytes_in(tmp_path)) == 7
+    here = Here()
+    assert swept(folder=tmp_path, executor=here).complete
+    assert here.played == 36 - 7
+
+
 def test_no_worker_waits_for_the_first_of_a_kind_to_be_finished(whole: Any, tmp_path: Path) -> None:
     """36 pieces of two kinds; that one process compiles for all is up to their files."""
     found = swept(executor=Slow(36))
@@ -347,6 +374,29 @@ def test_an_edited_rule_of_ones_own_has_another_name(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Own, "choose", staticmethod(edited))
     pieces.loop_kernel.cache_clear()
     assert pieces.cell_digest(Cell(row, LAWS["two"], "two", 100)) != before
+
+
+def test_so_have_edited_parts_of_identifying_and_linear_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def edited(*given: Any) -> bool:
+        return True
+
+    problem = linear.LinearProblem.random(arms=4, dimension=2, seed=1)
+    for row, part, slot, place in (
+        (identifier("adap-tt", epsilon=1.0).at(0.1), "stopping", "enough", LAWS["two"]),
+        (linear.policy("oful"), "schedule", "follow", problem),
+    ):
+        ours = getattr(row, part)
+        own: Any = type("Own", (type(ours),), {})
+        mine = replace(row, **{part: own(**{f.name: getattr(ours, f.name) for f in fields(ours)})})
+        cell = Cell(mine, place, "here", 100)
+        before = pieces.cell_digest(cell)
+        assert pieces.cell_digest(cell) == before
+        monkeypatch.setattr(own, slot, staticmethod(edited))
+        pieces.identifying_loop.cache_clear()
+        pieces.linear_loop.cache_clear()
+        assert pieces.cell_digest(cell) != before
 
 
 def test_linear_problems_are_named_by_their_numbers() -> None:

@@ -170,7 +170,7 @@ def _array(
     import numpy as np
 
     rule = f"be {'a list' if dimensions == 1 else 'a table (rounds × arms)'} of finite numbers"
-    fix = "pass rewards[t]" if dimensions == 1 else "pass table[t][arm], one row per round"
+    fix = "pass rewards[t]" if dimensions == 1 else "pass table[t][arm], one list per round"
     try:
         raw = np.asarray(values)
     except (TypeError, ValueError):  # rows of different lengths

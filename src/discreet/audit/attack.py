@@ -30,6 +30,7 @@ import numpy as np
 from ..errors import InvalidArgument
 from ..privacy.budgets import Budget, GaussianDP, Renyi
 from ..privacy.guarantees import Definition, Guarantee
+from ..simulator.work import entropy_of
 from . import limits
 from .effort import Limit
 from .events import (
@@ -94,9 +95,7 @@ def attack(
         raise InvalidArgument("confidence", "lie in [0.5, 1)", confidence, "use 0.99")
     at = limits.delta_of(guarantee.budget, delta)
     limit = Limit(transcripts, seconds)
-    entropy = np.random.SeedSequence(seed).entropy
-    assert isinstance(entropy, int)
-    work = _Work(guarantee.budget, at, 1.0 - confidence, limit, entropy)
+    work = _Work(guarantee.budget, at, 1.0 - confidence, limit, entropy_of(seed))
     with Shares(name, limit.share, progress) as bar:
         complete = work.run(list(subjects), bar)
     return work.result(name, guarantee, confidence, complete)

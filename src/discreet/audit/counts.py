@@ -27,7 +27,7 @@ from numbers import Integral
 
 import numpy as np
 
-from ..checks import count, probability, share
+from ..checks import check_seed, count, probability, share
 from ..errors import InvalidArgument
 from ..privacy.budgets import Budget, GaussianDP
 from ..privacy.guarantees import Definition, Guarantee
@@ -103,7 +103,7 @@ def bayesian(
     """
     errors, of = check_counts("errors", errors, runs)
     delta, error = settled_delta(delta, claimed), 1.0 - check_confidence(confidence)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_seed(seed))
     level, miss = (
         rng.beta(0.5 + wrong, 0.5 + (trials - wrong), draws)
         for wrong, trials in zip(errors, of, strict=True)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..checks import one_of
+from ..checks import one_of, takes_delta
 from ..compiled import Kernel, open_slot
 from ..errors import InvalidArgument
 from ..identify.filling import Batches, Ease
@@ -103,19 +103,21 @@ def identification_kernel(row: Identifier) -> Kernel:
     return Kernel(identify_often, run=loop_kernel(row, draw_tape))
 
 
+@takes_delta
 @dataclass(frozen=True)
 class Identifications:
     """Transcripts of an identification.
 
     `sees` is "releases" (stopping time, recommendation and the first releases) or "answer" (the
-    first two alone). `delta` is the risk of a wrong answer, `limit` the most samples.
+    first two alone). `risk` is that of a wrong answer (`delta` is an older name of it), `limit`
+    the most samples.
     """
 
     row: Identifier
     base: tuple[float, ...] = (1.0, 0.0)
     arm: int = 0
     pull: int = 0
-    delta: float = 0.1
+    risk: float = 0.1
     limit: int = 4096
     sees: str = "releases"
 
@@ -127,11 +129,16 @@ class Identifications:
             )
 
     @property
+    def delta(self) -> float:
+        """The older name of `risk`."""
+        return self.risk
+
+    @property
     def inputs(self) -> str:
         rewards = "/".join(f"{reward:g}" for reward in self.base)
         return (
             f"rewards {rewards} by arm, pull {self.pull + 1} of arm {self.arm} being 0 or 1, "
-            f"at most {self.limit} samples, risk {self.delta:g}"
+            f"at most {self.limit} samples, risk {self.risk:g}"
         )
 
     @property
@@ -152,7 +159,7 @@ class Identifications:
     def sample(self, side: int, count: int, rng: Generator) -> Transcripts:
         row, arms = self.row, len(self.base)
         if not row.fixed_size:
-            row = row.at(self.delta)
+            row = row.at(self.risk)
         setting = row.setting(arms)
         parts = (row.schedule, row.release, row.rule, row.stopping)
         ledger, memory = row.release.ledger(setting), row.rule.memory(setting)

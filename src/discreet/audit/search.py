@@ -47,13 +47,14 @@ def audit(
 
     `inputs` are adversaries to use instead of the search; `contributions` how many outcomes of one
     user change together; `sees` is "releases" (all that is public) or "actions". `arms`, `horizon`
-    and `decisions` fix what the search varies otherwise.
+    and `decisions` fix what the search varies otherwise. Instantaneous claims take `arms` alone of
+    these: one choice is all that is seen.
     """
     subjects: Sequence[Subject]
     guarantee = _checked(policy, contributions, arms, horizon, decisions, sees)
+    given = {"inputs": inputs, "sees": sees, "decisions": decisions}
     if isinstance(policy, LinearPolicy):
-        given = {"inputs": inputs, "sees": sees, "arms": arms, "decisions": decisions}
-        for argument, value in given.items():
+        for argument, value in (given | {"arms": arms}).items():
             if value is not None:
                 raise InvalidArgument(
                     argument, f"be left out for the linear row {policy.name}", value,
@@ -61,11 +62,13 @@ def audit(
                 )  # fmt: skip
         subjects = streams(policy, horizon)
     elif guarantee.definition is Definition.INSTANTANEOUS:
-        if inputs is not None or contributions > 1:
-            raise InvalidArgument(
-                "inputs", "be left out for an instantaneous claim", policy.name,
-                "its inputs are histories: attack([Choices(policy, pulls, successes)], ...)",
-            )  # fmt: skip
+        more = {"horizon": horizon, "contributions": None if contributions == 1 else contributions}
+        for argument, value in (given | more).items():
+            if value is not None:
+                raise InvalidArgument(
+                    argument, f"be left out for {policy.name}, whose claim is instantaneous", value,
+                    "its inputs are histories: attack([Choices(policy, pulls, successes)], ...)",
+                )  # fmt: skip
         subjects = histories(policy, arms or 2)
     else:
         adversaries = inputs

@@ -129,7 +129,7 @@ def own_mechanism(name: str, given: Mapping[str, object], horizon: int | None) -
     from ..audit.own import Each, agents
 
     for option, value in given.items():
-        if value:
+        if value not in (None, []):
             raise InvalidArgument(
                 option, "be left out for a mechanism of your own", value, "the function decides"
             )

@@ -208,10 +208,10 @@ def canaries(
 
 
 def score(
-    references: Annotated[Path, flag("Gradients of references, one row per point.", "FILE.npy")],
+    references: Annotated[Path, flag("Gradients of references, one per point.", "FILE.npy")],
     canary: Annotated[Path, flag("The canary's gradient: one, or one per step.", "FILE.npy")],
     updates: Annotated[
-        Path | None, flag("The gradient that each step showed, one row each.", "FILE.npy")
+        Path | None, flag("The gradient that each step showed, one per step.", "FILE.npy")
     ] = None,
     parameters: Annotated[
         Path | None, flag("Or the parameters before, between and after steps.", "FILE.npy")
@@ -220,7 +220,7 @@ def score(
     batch: Annotated[str, flag("Points of a batch.", "COUNT")] = "64",
     ridge: Annotated[float, flag("Variance of the noise that is assumed.", "NUMBER")] = 1e-4,
     classes: Annotated[
-        str | None, flag("Rows are a softmax layer's with so many classes.", "COUNT")
+        str | None, flag("Gradients are those of a softmax layer with so many classes.", "COUNT")
     ] = None,
     sampling: Annotated[float | None, flag("Rate of Poisson batches.", "NUMBER")] = None,
     json: Json = False,

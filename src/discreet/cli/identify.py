@@ -87,7 +87,8 @@ def command(
         risk = DEFAULT_RISK if delta is None else delta
     else:
         budget_delta = delta
-    row = identifier(name, epsilon=epsilon, delta=budget_delta, rho=rho, **pairs("option", option))
+    name, options = name.lower(), pairs("option", option)
+    row = identifier(name, epsilon=epsilon, delta=budget_delta, rho=rho, **options)
     size = None if participants is None else whole("participants", participants)
     if row.fixed_size and size is None:
         raise InvalidArgument(

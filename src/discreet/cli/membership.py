@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..checks import check_seed
+from ..checks import count as check_count
 from ..errors import InvalidArgument
 from .options import Json, Seed, Threads, flag, numbers, switch, value_of, whole
 from .output import PICTURES, check_path, print_json, print_table, print_text, save_picture
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 NAME = "membership"
 SUMMARY = "Games against an empirical mean, what leaks, and audits from counts."
 LEVELS = (0.001, 0.01, 0.05, 0.1)
+MOST_COLUMNS = 10**7
 ATTACKS = ("lr", "linear", "scalar", "scalar-centred", "printed-subsampling")
 
 Columns = Annotated[
@@ -253,7 +256,8 @@ def columns_of(text: str) -> Bernoulli:
             raise InvalidArgument(
                 "columns", "be P:COUNT between commas", text, "write for example .1:50,.5:50"
             )
-        p += [float(number)] * (whole("columns", count.strip()) if count else 1)
+        several = whole("columns", count.strip()) if count else 1
+        p += [float(number)] * check_count("columns", several, most=MOST_COLUMNS)
     return Bernoulli(p)
 
 
@@ -266,7 +270,7 @@ def target_of(law: Bernoulli, text: str, seed: int | None) -> Floats:
     if text == "hardest":
         return law.hardest()
     if text == "draw":
-        return law.draw(np.random.default_rng(seed))
+        return law.draw(np.random.default_rng(check_seed(seed)))
     if not text or text[0] not in "01.":
         raise InvalidArgument(
             "target", "be easiest, hardest, draw or 0 and 1 for every column", text,

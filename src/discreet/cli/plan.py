@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..checks import positive
 from ..errors import InvalidArgument
 from .options import Json, Threads, flag, numbers, switch, whole
 from .output import (
@@ -180,7 +181,8 @@ def _with_calendar(
     if horizon is not None and late["days"] is not None:
         raise InvalidArgument("days", "be left out with horizon", late["days"], "give one of them")
     if late["days"] is not None:
-        horizon = max(2, round(arrivals * late["days"]))
+        days = positive("days", late["days"], "use for example --days 100")
+        horizon = max(2, round(positive("arrivals", arrivals) * days))
     asked = question(means, arms=arms, gap=gap, horizon=horizon)
     deadline = late["delay"] or 0.0
     delay: float | Delay = deadline

@@ -86,8 +86,9 @@ With `--list` it is a list of figures. A verdict does not change the exit code.
 `python -m discreet.studies.gallery FOLDER` writes a page of all figures from such a folder.
 """,
     "identify": """\
-The JSON is `IdentifyResult.summary()`: `policy`, `delta`, `delta_correct` (whether the risk is
-proved), `runs`, `stopping_time` (`mean`, `sd`, `error`, `quantiles`), `error_rate`,
+The JSON is `IdentifyResult.summary()`: `policy`, `risk` (also as `delta`, its older name),
+`delta_correct` (whether the risk is proved), `runs`, `stopping_time` (`mean`, `sd`, `error`,
+`quantiles`), `error_rate`,
 `recommendations` (runs that ended with each arm), `unfinished` (runs that reached `max_samples`
 without an answer; their stopping times count as that), `max_samples`, `pulls`, `guarantee`,
 `seconds`, `samples_per_second`, `seed`, `complete`. A Parquet file is read again

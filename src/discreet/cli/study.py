@@ -36,6 +36,7 @@ def run(names: Sequence[str], study: Study, one: bool = False) -> None:
     """Check everything, simulate, print, save; exit 130 if Ctrl-C cut it short."""
     check_path("output", study.output, (".parquet",))
     check_path("plot", study.plot, PICTURES)
+    names = [name.lower() for name in names]
     policies = policies_of(names, study)
     law, compare = place_of(names, policies, study)
     runs = whole("runs", study.runs)

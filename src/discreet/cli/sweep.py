@@ -91,7 +91,7 @@ def command(
     if horizon is not None:
         study["horizon"] = [whole("horizon", part) for part in horizon.split(",")]
     if names:
-        study["policies"] = names
+        study["policies"] = [name.lower() for name in names]
     if means:
         laws = {"law": law} if law is not None else {}
         tables = [{"means": numbers("means", text), **laws} for text in means]

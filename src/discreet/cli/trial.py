@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from ..checks import one_of
+from ..checks import Name, one_of
 from ..errors import AlreadyOpen, DiscreetError, InvalidArgument, TrialError
 from .options import Json, argument, flag, switch
 from .output import or_refused, print_json, print_text
@@ -57,7 +57,7 @@ def new(file: File, json: Json = False) -> None:
     settings = _read("settings", dict)
     given = sorted(settings)
     name, arms = settings.pop("policy", None), settings.pop("arms", None)
-    if not isinstance(name, str) or arms is None:
+    if not isinstance(name, str) or arms is None or "name" in settings:
         raise InvalidArgument(
             "settings", 'have "policy", a name, and "arms"', given,
             'for example {"policy": "dp-imed", "epsilon": 1.0, "arms": ["A", "B"]}',
@@ -105,10 +105,10 @@ def assign(
     given: dict[str, Any] = (
         {"unit": unit} if stratum is None else {"unit": unit, "stratum": stratum}
     )
-    if unit is not None and set(given) != set(names):
+    if (unit is not None and set(given) != set(names)) or (unit is None and stratum is not None):
         raise InvalidArgument(
-            "stratum", "be given in a trial by stratum, and in no other", stratum,
-            "use for example --stratum women",
+            "stratum", "come with a unit in a trial by stratum, and in no other", stratum,
+            "use for example --stratum women, or name it on standard input",
         )  # fmt: skip
     asked: list[dict[str, Any]] = [given] if unit is not None else _entries(*names, may="actions")
     said = "those before it have their arms: asking again gives the same"
@@ -142,7 +142,7 @@ def report(
         str | None, flag("text (default), json, csv, or html: a page.", "NAME", "--format")
     ] = None,
     table: Annotated[
-        str, flag("With csv: one row per arm, or per release.", "arms|releases")
+        str, flag("With csv: one line per arm, or per release.", "arms|releases")
     ] = "arms",
     output: Annotated[
         Path | None, flag("Write it there, whole or not at all.", "FILE", readable=False)
@@ -248,7 +248,7 @@ def drop(
     from ..live import Strata
 
     with _opened(file) as trial:
-        known = next((name for name in trial.arms if str(name) == arm), arm)
+        known = _arm_of(trial, arm)
         if isinstance(trial, Strata):
             trial.drop(known, stratum)
         elif stratum is None:
@@ -258,6 +258,14 @@ def drop(
                 "stratum", "be left out: this trial has none", stratum, "leave out --stratum"
             )
         _print({"dropped": known}, json)
+
+
+def _arm_of(trial: Trial | Strata, arm: str) -> Name:
+    """The arm that is written so: on a command line 1 and "1" look the same."""
+    found = [name for name in trial.arms if str(name) == arm]
+    if len(found) > 1:
+        raise InvalidArgument("arm", f"be one of {found}, which look alike here", arm, "use Python")
+    return found[0] if found else arm
 
 
 def stop(
@@ -366,7 +374,7 @@ def _read(what: str, kind: type) -> Any:
     return found
 
 
-def _entries(*names: str, may: str = "") -> list[Entry]:
+def _entries(*names: str, may: str | None = None) -> list[Entry]:
     """Objects with these entries, and perhaps one more, one or a list."""
     found = _read(" and ".join(names), (dict, list))  # type: ignore[arg-type]
     entries = found if isinstance(found, list) else [found]

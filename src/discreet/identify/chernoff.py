@@ -26,15 +26,13 @@ from ..compiled import Function, Kernel
 from ..policies import Geometric, Release, Rule, Schedule, Setting
 from ..policies.releases.entries import GAUSSIAN, LAPLACE, Noise
 from ..policies.schedules import Growth
-from .evidence import Sums
+from .evidence import Books, fresh_books
 from .evidence_top_two import (
     EnoughEvidence,
-    EvidenceBooks,
     EvidenceTopTwo,
     Plan,
     choose_by_evidence,
     enough_evidence,
-    fresh_notes,
     plan_for,
 )
 from .noises import has_running_sums
@@ -93,13 +91,13 @@ def deviation(law: Law, s: float, n: float, k: float, u: float) -> tuple[float, 
     return low * s - n * math.log(mean) - k * log_moment(law, low), -n * growth / mean
 
 
-def times_noisy(law: Law, books: Sums, arm: int) -> float:
+def times_noisy(law: Law, books: Books, arm: int) -> float:
     """How many draws of noise are in the sum."""
     return float(books.size[arm] if law.each == 1 else books.batches[arm])
 
 
 def chernoff_pair(
-    law: Law, books: Sums, better: int, worse: int, u: float, shift: float
+    law: Law, books: Books, better: int, worse: int, u: float, shift: float
 ) -> tuple[float, float]:
     """J⁺_a(u + d) + J⁻_c(u) less what c exceeds log((K-1)/δ) by; and the slope in u."""
     n, m = float(books.size[better]), float(books.size[worse])
@@ -125,7 +123,7 @@ def gamma_level(y: float) -> float:
     return c
 
 
-def note_sum(law: Law, books: Sums, arm: int, size: int, x: float) -> None:
+def note_sum(law: Law, books: Books, arm: int, size: int, x: float) -> None:
     """A batch of b rewards, released as x."""
     books.size[arm] += size
     books.total[arm] += x
@@ -156,8 +154,8 @@ class ChernoffTopTwo(EvidenceTopTwo):
     def parameters(self, setting: Setting) -> Plan:
         return plan_for(setting, self.xi, law_of)
 
-    def memory(self, setting: Setting) -> EvidenceBooks:
-        return fresh_notes(setting.arms, 0, 0)
+    def memory(self, setting: Setting) -> Books:
+        return fresh_books(setting.arms, 0, 0)
 
 
 @dataclass(frozen=True)

@@ -39,13 +39,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ..checks import count
 from ..policies.releases.entries import NONE, Noise
 
 if TYPE_CHECKING:
-    from numpy import float64, int64
+    from numpy import float64
     from numpy.typing import NDArray
 
     from ..compiled import Floats, Integers
@@ -65,38 +65,38 @@ Table: TypeAlias = "NDArray[float64] | tuple[float, ...]"
 """Constants: arrays for compiled kernels, tuples for interpreted ones."""
 
 
-class Sums(Protocol):
-    """What is known of every arm's releases, whatever the evidence is reckoned with."""
+class Books(NamedTuple):
+    """The evidence of every arm, flat, and what was made of it last: all of it from releases."""
 
-    @property
-    def size(self) -> Integers: ...
-    @property
-    def total(self) -> Floats: ...
-    @property
-    def batches(self) -> Integers: ...
-
-
-class Books(Sums, Protocol):
-    """The fields that are described in `EvidenceBooks`."""
-
-    @property
-    def up(self) -> Floats: ...
-    @property
-    def down(self) -> Floats: ...
-    @property
-    def used(self) -> Integers: ...
-    @property
-    def which(self) -> Integers: ...
-    @property
-    def weight(self) -> Floats: ...
-    @property
-    def a(self) -> Floats: ...
-    @property
-    def b(self) -> Floats: ...
-    @property
-    def c(self) -> Floats: ...
-    @property
-    def d(self) -> Floats: ...
+    size: Integers
+    """rewards behind what is in the books"""
+    total: Floats
+    """sum of the releases"""
+    batches: Integers
+    """how many there were"""
+    up: Floats
+    """Σ l x - κ(l), by arm and effect"""
+    down: Floats
+    """Σ -l x - κ(l)"""
+    used: Integers
+    """how many size classes an arm has met"""
+    which: Integers
+    """these classes, by arm"""
+    weight: Floats
+    """rewards in batches of that class"""
+    a: Floats
+    """scratch of one reckoning, by effect, as are b, c and d"""
+    b: Floats
+    c: Floats
+    d: Floats
+    known: Integers
+    """1 while the next three are of the books as they stand"""
+    challenger: Integers
+    cost: Floats
+    """W_C"""
+    log: Floats
+    """log E_{L,C}"""
+    length: Integers
 
 
 class Tilts(NamedTuple):
@@ -158,26 +158,23 @@ def tilts_for(noise: Noise, effects: int = EFFECTS, *, interpreted: bool = False
     return Tilts(effects, classes, tilt, moment, int(noise.each), rise, fall, joint, single)
 
 
-def fresh_books(
-    arms: int, effects: int, classes: int
-) -> dict[str, NDArray[int64] | NDArray[float64]]:
-    """Empty books of all arms, as the fields that are described in `EvidenceBooks`."""
+def fresh_books(arms: int, effects: int, classes: int, *, interpreted: bool = False) -> Books:
+    """Nothing is known yet: arrays for compiled kernels, lists for interpreted ones."""
     import numpy as np
 
-    return {
-        "size": np.zeros(arms, np.int64),
-        "total": np.zeros(arms),
-        "batches": np.zeros(arms, np.int64),
-        "up": np.zeros(arms * effects),
-        "down": np.zeros(arms * effects),
-        "used": np.zeros(arms, np.int64),
-        "which": np.zeros(arms * classes, np.int64),
-        "weight": np.zeros(arms * classes),
-        "a": np.zeros(effects),
-        "b": np.zeros(effects),
-        "c": np.zeros(effects),
-        "d": np.zeros(effects),
-    }
+    def whole(entries: int) -> Integers:
+        return [0] * entries if interpreted else np.zeros(entries, np.int64)
+
+    def real(entries: int) -> Floats:
+        return [0.0] * entries if interpreted else np.zeros(entries)
+
+    return Books(
+        size=whole(arms), total=real(arms), batches=whole(arms),
+        up=real(arms * effects), down=real(arms * effects),
+        used=whole(arms), which=whole(arms * classes), weight=real(arms * classes),
+        a=real(effects), b=real(effects), c=real(effects), d=real(effects),
+        known=whole(1), challenger=whole(1), cost=real(1), log=real(1), length=whole(1),
+    )  # fmt: skip
 
 
 def class_of(tilts: Tilts, size: int) -> int:

@@ -36,6 +36,7 @@ from ..policies.rules import clip01
 from ..policies.view import View
 from .evidence import (
     EFFECTS,
+    Books,
     Tilts,
     enter,
     fresh_books,
@@ -50,8 +51,6 @@ from .stopping import Stopping
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-
-    from ..compiled import Floats, Integers
 
 
 LEAST_BATCH = 16
@@ -82,41 +81,7 @@ class Plan(NamedTuple):
     least: float
 
 
-class EvidenceBooks(NamedTuple):
-    """The evidence of every arm, flat, and what was made of it last: all of it from releases."""
-
-    size: Integers
-    """rewards behind what is in the books"""
-    total: Floats
-    """sum of the releases"""
-    batches: Integers
-    """how many there were"""
-    up: Floats
-    """Σ l x - κ(l), by arm and effect"""
-    down: Floats
-    """Σ -l x - κ(l)"""
-    used: Integers
-    """how many size classes an arm has met"""
-    which: Integers
-    """these classes, by arm"""
-    weight: Floats
-    """rewards in batches of that class"""
-    a: Floats
-    """scratch of one reckoning, by effect, as are b, c and d"""
-    b: Floats
-    c: Floats
-    d: Floats
-    known: Integers
-    """1 while the next three are of the books as they stand"""
-    challenger: Integers
-    cost: Floats
-    """W_C"""
-    log: Floats
-    """log E_{L,C}"""
-    length: Integers
-
-
-def read(rule: Plan, memory: EvidenceBooks, view: View) -> None:
+def read(rule: Plan, memory: Books, view: View) -> None:
     """Enter what was released since: the running sum of an arm less what is in the books."""
     for arm in range(len(view.size)):
         rounds = view.size[arm] - memory.size[arm]
@@ -126,14 +91,14 @@ def read(rule: Plan, memory: EvidenceBooks, view: View) -> None:
             memory.known[0] = 0
 
 
-def pass_over(memory: EvidenceBooks, view: View, arm: int) -> None:
+def pass_over(memory: Books, view: View, arm: int) -> None:
     """Count the last release of an arm, but as no evidence: a tilt of 0 brings none."""
     memory.size[arm] = view.size[arm]
     memory.total[arm] = view.value[arm] * view.size[arm]
     memory.known[0] = 0
 
 
-def counted(rule: Plan, memory: EvidenceBooks, arm: int) -> float:
+def counted(rule: Plan, memory: Books, arm: int) -> float:
     """N, or under Gaussian noise what it is worth: N²v/(Nv + kσ²)."""
     pulls = float(memory.size[arm])
     if rule.variance == 0.0:
@@ -154,7 +119,7 @@ def rising_slope(x: float, y: float, kept: float) -> float:
     return (y - x) / (y * (1.0 - y))
 
 
-def transport(rule: Plan, memory: EvidenceBooks, leader: int, arm: int) -> tuple[float, float]:
+def transport(rule: Plan, memory: Books, leader: int, arm: int) -> tuple[float, float]:
     """W_a and the u where it is reached: both distances are convex in u."""
     best = clip01(memory.total[leader] / memory.size[leader])
     other = clip01(memory.total[arm] / memory.size[arm])
@@ -180,7 +145,7 @@ def least_cost(
     return cost + m * private_divergence(other, u, epsilon), u
 
 
-def appraise(rule: Plan, memory: EvidenceBooks, leader: int) -> None:
+def appraise(rule: Plan, memory: Books, leader: int) -> None:
     """Challenger, its cost, and the evidence against it."""
     if memory.known[0] == 1:
         return
@@ -196,9 +161,7 @@ def appraise(rule: Plan, memory: EvidenceBooks, leader: int) -> None:
     memory.known[0] = 1
 
 
-def choose_by_evidence(
-    rule: Plan, memory: EvidenceBooks, view: View, t: int, rng: Generator
-) -> int:
+def choose_by_evidence(rule: Plan, memory: Books, view: View, t: int, rng: Generator) -> int:
     """An arm without release first; then of leader and challenger the one with fewer pulls."""
     read(rule, memory, view)
     arm = first_unreleased(view)
@@ -214,7 +177,7 @@ def choose_by_evidence(
     return int(arm)
 
 
-def growth(rule: Plan, memory: EvidenceBooks) -> float:
+def growth(rule: Plan, memory: Books) -> float:
     """By how much of its pulls an arm must grow for the evidence that is still missing."""
     missing: float = rule.stretch * (rule.level - memory.log[0])
     if missing < 0.0:
@@ -224,7 +187,7 @@ def growth(rule: Plan, memory: EvidenceBooks) -> float:
     return MOST
 
 
-def evidence_pair(rule: Plan, memory: EvidenceBooks, view: View, t: int) -> tuple[int, int]:
+def evidence_pair(rule: Plan, memory: Books, view: View, t: int) -> tuple[int, int]:
     """Leader and challenger; every arm has a release, and each was entered by itself."""
     leader = recommend_best(memory, view)
     appraise(rule, memory, leader)
@@ -232,7 +195,7 @@ def evidence_pair(rule: Plan, memory: EvidenceBooks, view: View, t: int) -> tupl
 
 
 def enough_evidence(
-    stopping: object, rule: Plan, memory: EvidenceBooks, view: View, best: int, t: int
+    stopping: object, rule: Plan, memory: Books, view: View, best: int, t: int
 ) -> bool:
     """min_u E_{L,a}(u; -ξ) >= (K-1)/δ for all a: the challenger first. L is the arm that will be
     named: of means that agree but for rounding, what speaks for one need not speak for the other.
@@ -287,9 +250,9 @@ class EvidenceTopTwo(Rule):
         """(rule, memory, view): enter a release, each before the next one comes."""
         return Kernel(read, **Kernel(self.choose).parts)
 
-    def memory(self, setting: Setting) -> EvidenceBooks:
+    def memory(self, setting: Setting) -> Books:
         tilts = self.parameters(setting).tilts
-        return fresh_notes(setting.arms, tilts.effects, tilts.classes)
+        return fresh_books(setting.arms, tilts.effects, tilts.classes)
 
 
 def plan_for(
@@ -312,19 +275,6 @@ def plan_for(
         float(xi) * batches.factor, epsilon,
         noise.scale**2 if noise.kind == GAUSSIAN else 0.0,
         max(LEAST_BATCH, math.ceil(first)), stretch, least,
-    )  # fmt: skip
-
-
-def fresh_notes(arms: int, effects: int, classes: int) -> EvidenceBooks:
-    """Nothing is known yet."""
-    import numpy as np
-
-    def zero() -> Integers:
-        return np.zeros(1, np.int64)
-
-    return EvidenceBooks(
-        **fresh_books(arms, effects, classes), known=zero(), challenger=zero(), cost=np.zeros(1),
-        log=np.zeros(1), length=zero(),
     )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from ..checks import count
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
 from ..policies import Phases, Release, Rule, Schedule, Setting
-from ..policies.elimination import Race, count_active, fresh_race, next_active
+from ..policies.elimination import Race, count_active, fresh_race, next_active, next_in_turn
 from ..policies.releases.entries import Noise
 from ..policies.view import View
 from .stopping import Stopping
@@ -68,13 +68,8 @@ def rounds_of(
 
 def choose_halving(rule: Rounds, memory: Race, view: View, t: int, rng: Generator) -> int:
     """The next active arm of the round."""
-    arms = len(view.size)
-    arm = next_active(memory, memory.next[0], arms)
-    if arm == arms:
-        arm = next_active(memory, 0, arms)
-    memory.next[0] = arm + 1
     memory.length[0] = rule.length[memory.epoch[0]]
-    return arm
+    return next_in_turn(memory, len(view.size))
 
 
 def enough_halved(

@@ -24,7 +24,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from ..checks import count
+from ..checks import count, takes_delta
 from ..errors import InvalidArgument
 from ..policies import EachRound, Phases, Policy, SuccessiveElimination
 from ..privacy.source import SIMULATED, Source
@@ -35,6 +35,7 @@ from .setting import RiskSetting, check_risk
 from .stopping import OneLeft, Stopping
 
 
+@takes_delta
 @dataclass(frozen=True, kw_only=True)
 class Identifier(Policy):
     """One row; `rule` is the sampling rule, any rule of `discreet.policies` included."""
@@ -46,8 +47,8 @@ class Identifier(Policy):
         **Policy.made_of, "stopping": Stopping, "recommendation": Recommendation,
     }  # fmt: skip
     mixed: bool = False
-    delta: float | None = None
-    """The risk of a wrong answer; `identify` and a trial set it."""
+    risk: float | None = None
+    """The probability of a wrong answer; `identify` and a trial set it."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -65,13 +66,13 @@ class Identifier(Policy):
             raise InvalidArgument(
                 "mixed", "be False where the rule sets the phases", True, "leave it out"
             )
-        if self.delta is not None:
-            check_risk(self.delta)
+        if self.risk is not None:
+            check_risk(self.risk)
 
     @property
-    def risk(self) -> float | None:
-        """The probability of a wrong answer; None as long as it is not set."""
-        return self.delta
+    def delta(self) -> float | None:
+        """The older name of `risk`."""
+        return self.risk
 
     @property
     def fixed_size(self) -> bool:
@@ -93,14 +94,14 @@ class Identifier(Policy):
         self, arms: int, horizon: int | None = None, source: Source = SIMULATED
     ) -> RiskSetting:
         """The row put to work; checks that every part can be."""
-        if self.delta is None and not self.fixed_size:
+        if self.risk is None and not self.fixed_size:
             raise InvalidArgument(
                 "risk", f"be set for {self.name}, which stops with an answer", None,
                 "policy.at(0.05) is the same policy for a risk of 0.05",
             )  # fmt: skip
-        delta = math.nan if self.delta is None else self.delta
+        risk = math.nan if self.risk is None else self.risk
         arms = count("arms", arms, least=2, fix="a choice needs two arms")
-        setting = RiskSetting(arms, horizon, source, self.schedule, self.release, delta)
+        setting = RiskSetting(arms, horizon, source, self.schedule, self.release, risk)
         for part in (self.schedule, self.release, self.rule, self.stopping):
             part.parameters(setting)
         return setting
@@ -112,7 +113,7 @@ class Identifier(Policy):
                 "risk", f"be left out for {self.name}, which has a fixed size", risk,
                 "give participants instead, or take evidence-tt",
             )  # fmt: skip
-        return replace(self, delta=check_risk(risk), recipe=self._recipe(risk=risk))
+        return replace(self, risk=check_risk(risk), recipe=self._recipe(risk=risk))
 
     def among(self, participants: int) -> Identifier:
         """The row for a fixed number of participants."""
@@ -142,8 +143,8 @@ class Identifier(Policy):
             "stopping": str(self.stopping),
             "recommendation": str(self.recommendation),
             "mixed": self.mixed,
-            "risk": self.delta,
-            "delta": self.delta,
+            "risk": self.risk,
+            "delta": self.risk,
             "delta_correct": self.delta_correct,
             **({"xi": self.xi} if self.xi else {}),
         }

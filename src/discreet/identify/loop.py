@@ -25,7 +25,7 @@ from ..policies.step import (
     collecting,
     slots_of,
 )
-from ..policies.view import View
+from ..policies.view import View, counts
 from ..privacy.source import SIMULATED
 from .filling import Batches, Ease, fill_ahead, fill_mixed, fill_whole
 from .identifier import Identifier
@@ -56,11 +56,7 @@ class Course(NamedTuple):
 
 def fresh_course() -> Course:
     """A run that has not begun."""
-
-    def zero() -> Integers:
-        return np.zeros(1, np.int64)
-
-    return Course(zero(), zero(), zero(), np.zeros(1), zero(), zero(), zero())
+    return Course(counts(), counts(), counts(), np.zeros(1), counts(), counts(), counts())
 
 
 fill: Callable[..., tuple[int, int]] = open_slot("fill")

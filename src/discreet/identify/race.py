@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
 from ..policies import Phases, Release, Rule, RunningLaplace, Schedule, Setting
-from ..policies.elimination import Race, count_active, fresh_race, next_active
+from ..policies.elimination import Race, count_active, fresh_race, next_active, next_in_turn
 from ..policies.races import race_marks, threshold
 from ..policies.schedules import UNTIL_THE_END
 from ..policies.view import View
@@ -67,15 +67,10 @@ def marks_for(arms: int, horizon: int | None, epsilon: float) -> tuple[int, ...]
 
 def choose_racing(rule: RacePlan, memory: Race, view: View, t: int, rng: Generator) -> int:
     """The next arm of the look; after the last look the race goes on without another."""
-    arms = len(view.size)
-    arm = next_active(memory, memory.next[0], arms)
-    if arm == arms:
-        arm = next_active(memory, 0, arms)
-    memory.next[0] = arm + 1
     memory.length[0] = UNTIL_THE_END
     if memory.epoch[0] < len(rule.length):
         memory.length[0] = rule.length[memory.epoch[0]]
-    return arm
+    return next_in_turn(memory, len(view.size))
 
 
 def enough_raced(

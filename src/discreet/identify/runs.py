@@ -20,12 +20,12 @@ from collections.abc import Callable
 import numpy as np
 
 from ..arms.base import Law
-from ..checks import MOST_RUNS, count, one_risk
+from ..checks import MOST_RUNS, count, one_risk, rounds
 from ..errors import InvalidArgument
 from ..policies.step import FINISHED, STARVED
 from ..policies.view import fresh_view
 from ..progress import Bar
-from ..simulator.runs import MOST_ROUNDS, Begun, check_law
+from ..simulator.runs import MOST_ROUNDS, Begun, check_is_law, check_law
 from ..simulator.work import Player, Work, check_threads, entropy_of
 from .filling import Batches, Ease
 from .halving import Halving
@@ -87,6 +87,7 @@ def prepared(
         row = row.at(check_risk(risk))
         if participants is not None:
             row = row.among(participants)  # likewise
+    law = check_is_law(law)
     if law.arms < 2:
         raise InvalidArgument("law", "have at least 2 arms", law.arms, "a choice needs two arms")
     if law.late:
@@ -107,15 +108,8 @@ def prepared(
 
 def check_samples(max_samples: object, law: Law) -> int:
     """A whole number of samples, floats like 1e7 included, at least one per arm."""
-    fix = "use for example max_samples=1e8"
-    if isinstance(max_samples, bool) or not isinstance(max_samples, int | float):
-        raise InvalidArgument("max_samples", "be a whole number", max_samples, fix)
-    if not law.arms <= max_samples <= MOST_ROUNDS or max_samples != int(max_samples):
-        raise InvalidArgument(
-            "max_samples", f"be a whole number from {law.arms}, one per arm, to 1e15", max_samples,
-            fix,
-        )  # fmt: skip
-    return int(max_samples)
+    whole = rounds(max_samples, argument="max_samples", least=law.arms)
+    return count("max_samples", whole, most=MOST_ROUNDS, fix="use for example max_samples=1e8")
 
 
 def check_endless(law: Law) -> None:
@@ -219,7 +213,7 @@ class Identification(Work):
             policy=row.to_dict(),
             law=self.law.to_dict(),
             means=tuple(float(mean) for mean in self.law.means),
-            delta=math.nan if row.delta is None else row.delta,
+            delta=math.nan if row.risk is None else row.risk,
             max_samples=self.limit,
             seed=self.entropy,
             complete=self.complete,

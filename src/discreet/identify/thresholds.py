@@ -84,8 +84,8 @@ class GaussianThreshold(Threshold):
     value: ClassVar[Function] = staticmethod(gaussian_threshold)
 
     def level(self, setting: Setting) -> GaussianLevel:
-        delta = risk_of(setting, self.name)
-        return GaussianLevel(2.0 * calibration(0.5 * math.log((setting.arms - 1) / delta)))
+        risk = risk_of(setting, self.name)
+        return GaussianLevel(2.0 * calibration(0.5 * math.log((setting.arms - 1) / risk)))
 
     def least(self, setting: Setting) -> float:
         return gaussian_threshold(self.level(setting), 0.0, 1.0, 1.0, 1)
@@ -98,7 +98,7 @@ class PrivateLevel(NamedTuple):
     """K, δ, ε, and c of the starred threshold."""
 
     arms: int
-    delta: float
+    risk: float
     epsilon: float
     factor: float
 
@@ -112,24 +112,22 @@ def private_threshold(
     level: PrivateLevel, gap: float, weight: float, other_weight: float, t: int
 ) -> float:
     """2 c(ω, δ/(2ζ²k_a²k_b²)) + (1/(εσ)²) Σ log²(2Kζk²/δ)/ω."""
-    return shared_threshold(level, level.delta, weight, other_weight)
+    return shared_threshold(level, level.risk, weight, other_weight)
 
 
-def shared_threshold(
-    level: PrivateLevel, delta: float, weight: float, other_weight: float
-) -> float:
+def shared_threshold(level: PrivateLevel, risk: float, weight: float, other_weight: float) -> float:
     """The private threshold at a risk of its own."""
     phases = phase(weight) * phase(other_weight)
-    split = delta / (2.0 * ZETA_2 * ZETA_2 * phases * phases)
+    split = risk / (2.0 * ZETA_2 * ZETA_2 * phases * phases)
     counts = 2.0 * calibration(0.5 * math.log((level.arms - 1) / split))
     counts += growth(weight) + growth(other_weight)
-    noise = noise_term(level, delta, weight) + noise_term(level, delta, other_weight)
+    noise = noise_term(level, risk, weight) + noise_term(level, risk, other_weight)
     return 2.0 * counts + noise / (level.epsilon * SIGMA) ** 2
 
 
-def noise_term(level: PrivateLevel, delta: float, weight: float) -> float:
+def noise_term(level: PrivateLevel, risk: float, weight: float) -> float:
     """log²(2Kζk²/δ)/ω."""
-    log = math.log(2.0 * level.arms * ZETA_2 * phase(weight) ** 2 / delta)
+    log = math.log(2.0 * level.arms * ZETA_2 * phase(weight) ** 2 / risk)
     return log * log / weight
 
 
@@ -154,14 +152,14 @@ def starred_threshold(
     level: PrivateLevel, gap: float, weight: float, other_weight: float, t: int
 ) -> float:
     """That of AdaP-TT*, on either side of gap = cε."""
-    union = 3.0 * level.arms * ZETA_2 / level.delta
+    union = 3.0 * level.arms * ZETA_2 / level.risk
     log = math.log(union * phase(weight) ** 2)
     other_log = math.log(union * phase(other_weight) ** 2)
     width = deviation(log, weight)
     other_width = deviation(other_log, other_weight)
     cut = level.factor * level.epsilon
     if gap < cut:
-        shared = 0.5 * shared_threshold(level, 2.0 * level.delta / 3.0, weight, other_weight)
+        shared = 0.5 * shared_threshold(level, 2.0 * level.risk / 3.0, weight, other_weight)
         mixed = math.sqrt(width / weight) * log + math.sqrt(other_width / other_weight) * other_log
         return shared + math.sqrt(2.0) / (level.epsilon * SIGMA) * mixed
     spread = math.sqrt(weight * width) + math.sqrt(other_weight * other_width)
@@ -193,7 +191,7 @@ def public_threshold(
     level: PrivateLevel, gap: float, weight: float, other_weight: float, t: int
 ) -> float:
     """log(1/δ) + Σ log(1 + log ω) + log²(1/δ)/ε² Σ 1/ω."""
-    log = -math.log(level.delta)
+    log = -math.log(level.risk)
     looks = math.log(1.0 + math.log(weight)) + math.log(1.0 + math.log(other_weight))
     noise = (log / level.epsilon) ** 2 * (1.0 / weight + 1.0 / other_weight)
     return log + looks + noise
@@ -211,14 +209,14 @@ class PublicThreshold(PrivateThreshold):
 class HeuristicLevel(NamedTuple):
     """δ."""
 
-    delta: float
+    risk: float
 
 
 def heuristic_threshold(
     level: HeuristicLevel, gap: float, weight: float, other_weight: float, t: int
 ) -> float:
     """log((1 + log n)/δ)."""
-    return math.log((1.0 + math.log(t)) / level.delta)
+    return math.log((1.0 + math.log(t)) / level.risk)
 
 
 @dataclass(frozen=True)
@@ -240,8 +238,8 @@ def noisy_heuristic_threshold(
     level: PrivateLevel, gap: float, weight: float, other_weight: float, t: int
 ) -> float:
     """log((1 + log n)/δ) + (1/(εσ)²) Σ log²(2Kζk²/δ)/ω."""
-    noise = noise_term(level, level.delta, weight) + noise_term(level, level.delta, other_weight)
-    return math.log((1.0 + math.log(t)) / level.delta) + noise / (level.epsilon * SIGMA) ** 2
+    noise = noise_term(level, level.risk, weight) + noise_term(level, level.risk, other_weight)
+    return math.log((1.0 + math.log(t)) / level.risk) + noise / (level.epsilon * SIGMA) ** 2
 
 
 @dataclass(frozen=True)

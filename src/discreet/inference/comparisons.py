@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import NamedTuple
 
 from ..checks import Name
 from ..errors import InvalidArgument
-from ..identify.evidence import Tilts, least_pair
+from ..identify.evidence import Books, Tilts, least_pair
 from ..policies.releases.entries import AGAIN, PAIR
 from .intervals import (
     LEVEL,
@@ -163,7 +162,7 @@ def _compared(record: Record) -> Compared:
 
     return Compared(
         [books.total[a] / books.size[a] if books.size[a] else -math.inf for a in arms],
-        books.size,
+        list(books.size),
         lambda a, c, level: _least_gap(tilts, books, a, c, level),
         least_log,
     )
@@ -176,9 +175,7 @@ def place_of(record: Record | EpochRecord, arm: Name) -> int:
     return record.arms.index(arm)
 
 
-def _least_gap(
-    tilts: Tilts, books: SimpleNamespace, better: int, worse: int, level: float
-) -> float:
+def _least_gap(tilts: Tilts, books: Books, better: int, worse: int, level: float) -> float:
     """The largest d that the evidence refuses: min_u E_{a,c}(u; d) falls with d."""
     start = min(max(books.total[worse] / books.size[worse], 0.0), 1.0)
 

@@ -17,12 +17,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from ..checks import Name
 from ..errors import InvalidArgument
 from ..identify.evidence import (
+    Books,
     Tilts,
     class_of,
     enter_as,
@@ -53,7 +53,7 @@ ABOUT = {
 
 @dataclass(frozen=True)
 class Interval:
-    """One arm, or the difference of two, in the units of the outcomes."""
+    """One arm, or the difference of two, on the scale of the outcomes."""
 
     arm: Name | None
     """None for features without a name (`Ellipsoid.interval`)"""
@@ -210,7 +210,7 @@ def _kind_of(record: Record, kind: str | None) -> str:
     return kind
 
 
-def books_of(record: Record) -> tuple[Tilts, SimpleNamespace]:
+def books_of(record: Record) -> tuple[Tilts, Books]:
     """The evidence of all arms."""
     if record.recorded.kind == AGAIN:
         raise InvalidArgument(
@@ -221,16 +221,15 @@ def books_of(record: Record) -> tuple[Tilts, SimpleNamespace]:
     return _books([record.batches(arm) for arm in range(len(record.arms))], record.recorded.noise)
 
 
-def _books(batches: list[list[Batch]], noise: Noise) -> tuple[Tilts, SimpleNamespace]:
+def _books(batches: list[list[Batch]], noise: Noise) -> tuple[Tilts, Books]:
     tilts = tilts_for(noise, interpreted=True)
-    books = fresh_books(len(batches), tilts.effects, tilts.classes)
-    notes = SimpleNamespace(**{name: array.tolist() for name, array in books.items()})
+    books = fresh_books(len(batches), tilts.effects, tilts.classes, interpreted=True)
     for arm, own in enumerate(batches):
         for batch in own:
             number = class_of(tilts, batch.planned or max(1, batch.size // batch.draws))
             times = float(batch.size if noise.each else batch.draws)
-            enter_as(tilts, notes, arm, number, batch.size, batch.total, times)
-    return tilts, notes
+            enter_as(tilts, books, arm, number, batch.size, batch.total, times)
+    return tilts, books
 
 
 def _anytime(record: Record, alpha: float) -> list[tuple[float, float]]:
@@ -248,9 +247,7 @@ def _anytime(record: Record, alpha: float) -> list[tuple[float, float]]:
     return found
 
 
-def _low_end(
-    tilts: Tilts, books: SimpleNamespace, arm: int, level: float, upwards: bool = True
-) -> float:
+def _low_end(tilts: Tilts, books: Books, arm: int, level: float, upwards: bool = True) -> float:
     """U falls and D grows with u: what is refused is an end of [0, 1], the lower one (or upper)."""
     outer = 0.0 if upwards else 1.0
     if books.size[arm] == 0:
@@ -260,9 +257,7 @@ def _low_end(
     return _bisect(lambda u: log(u) < level, outer, centre)
 
 
-def single_log(
-    tilts: Tilts, books: SimpleNamespace, arm: int, upwards: bool
-) -> Callable[[float], float]:
+def single_log(tilts: Tilts, books: Books, arm: int, upwards: bool) -> Callable[[float], float]:
     """u -> log U(u), or log D(u): `identify.evidence.log_single`, all effects at once."""
     import numpy as np
 
@@ -271,7 +266,7 @@ def single_log(
     growth = tilts.rise if upwards else tilts.fall
     grown = np.array([growth[(n := books.which[p]) * effects : (n + 1) * effects] for p in places])
     weight = np.array([books.weight[p] for p in places])
-    fixed = (books.up if upwards else books.down)[arm * effects : (arm + 1) * effects]
+    fixed = list(books.up if upwards else books.down)[arm * effects : (arm + 1) * effects]
     base = np.array(fixed) + np.log(tilts.single)
 
     def log(u: float) -> float:

@@ -123,13 +123,9 @@ def pair_recording(noise: Noise, count: Noise, step: float) -> Recording:
 
 
 def note(
-    recorded: Recording,
-    history: History,
-    arm: int,
-    releases: Sequence[int],
-    view: View,
+    recorded: Recording, history: History, arm: int, releases: Sequence[int], view: View,
     memory: object,
-) -> None:
+) -> None:  # fmt: skip
     """Enter the last release of an arm into the history; all of it is public."""
     size, value, number = int(view.size[arm]), float(view.value[arm]), releases[arm]
     own = history[arm]
@@ -270,7 +266,7 @@ class Record:
             )
         return noise
 
-    # --- from means as they are released to the units of the outcomes -----------------------------
+    # --- from means as they are released to the scale of the outcomes -----------------------------
 
     def limits(self, low: float, high: float) -> tuple[float, float]:
         """Both ends of an interval."""
@@ -305,7 +301,7 @@ class Record:
         return max(low - slack, -most), min(high + slack, most)
 
     def gap(self, difference: float) -> float:
-        """A difference of two means in the units of the outcomes, as if the release were linear."""
+        """A difference of two means on the scale of the outcomes, as if the release were linear."""
         return self._width() * min(max(difference / self._scale(), -1.0), 1.0)
 
     def shift(self, margin: float) -> float:

@@ -42,7 +42,7 @@ def replayed(result: object, run: int = 0, policy: Policy | None = None) -> Reco
     work: Identification | Simulation
     if isinstance(policy, Identifier):
         assert isinstance(result, IdentifyResult)
-        if policy.delta is None and result.risk is not None:
+        if policy.risk is None and result.risk is not None:
             policy = policy.at(result.risk)
         work = Identification(policy, law, result.max_samples, 1, result.seed)
     else:

@@ -172,7 +172,7 @@ def limits_within(record: EpochRecord, a: int, c: int, alpha: float) -> tuple[fl
 
 
 def ahead_within(record: EpochRecord, arm: int, level: float) -> list[tuple[float, float]]:
-    """How far an arm is ahead of every other, in units of the outcomes: at all times and for all
+    """How far an arm is ahead of every other, on the outcomes' scale: at all times and for all
     pairs of arms at once, so that the arm may be chosen after a look; (0, 0) of the arm itself."""
     arms = range(len(record.arms))
     alpha = (1.0 - level) / (len(arms) * (len(arms) - 1) / 2.0)

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from ..checks import action_array, count, positive
+from ..checks import action_array, check_seed, count, positive
 from ..errors import InvalidArgument
 from .algebra import of_known_length
 
@@ -335,7 +335,7 @@ def generator(seed: int | None) -> Generator:
     """A generator of its own for an instance."""
     import numpy as np
 
-    return np.random.default_rng(seed)
+    return np.random.default_rng(check_seed(seed))
 
 
 def sphere(count: int, dimension: int, rng: Generator) -> Floats:

@@ -74,14 +74,9 @@ def episode_length(schedule: object, memory: object, board: Board, arm: int) -> 
 
 
 def publish_episode(
-    release: Parts,
-    ledger: object,
-    board: Board,
-    arm: int,
-    rounds: int,
-    total: float,
+    release: Parts, ledger: object, board: Board, arm: int, rounds: int, total: float,
     rng: Generator,
-) -> None:
+) -> None:  # fmt: skip
     """V += n a a'; the sum of the episode is released, and the next estimate made of it."""
     view, actions = board.public, board.actions
     dimension = len(actions) // len(board.pulls)

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..compiled import Floats, Function, Integers, Kernel, open_slot
 from ..policies.step import FINISHED, PAUSED, STARVED, State, fresh_state
+from ..policies.view import counts
 from ..privacy.source import SIMULATED
 from ..simulator.loop import Curve
 from .algebra import dot
@@ -93,10 +94,7 @@ def run(
 
 def fresh_course(arms: int, dimension: int) -> Course:
     """A run that has not begun."""
-    return Course(
-        np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1), np.zeros(arms, np.int64),
-        np.zeros(arms * dimension),
-    )  # fmt: skip
+    return Course(counts(), counts(), np.zeros(1), counts(arms), np.zeros(arms * dimension))
 
 
 def simulated_state(policy: RoundPolicy, setting: LinearSetting) -> State:

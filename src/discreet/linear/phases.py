@@ -42,7 +42,7 @@ class PhaseRelease(LinearRelease):
     def estimate(
         self, points: Floats, plays: Floats, totals: Floats, c: float, rng: Generator
     ) -> Floats:
-        """θ~ from the sums of the played actions (coordinates in the span, one row an action)."""
+        """θ~ from the sums of the played actions (coordinates in the span, one per action)."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Steps of a round laid out for compiled code: the same numbers, sooner.
+"""Steps of a round laid out for compiled code: the same numbers, faster.
 
 Gaussian contexts draw all features in one go.
 
@@ -61,7 +61,7 @@ def offer_normal_wide(state: Normal, actions: Floats, rng: Draws) -> bool:
     rng.normals(actions, state.means, state.sd)
     if state.ball:
         d, size = unsigned(len(state.mean)), unsigned(len(actions))
-        for start in range(unsigned(0), size, d):
+        for start in range(ZERO, size, d):
             square = 0.0
             for i in range(d):
                 square += actions[start + i] * actions[start + i]

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 
-from ..checks import Name, check_arms, check_is, check_legible, check_unit, one_of, one_risk
+from ..checks import Name, check_arms, check_flag, check_legible, check_unit, one_of, one_risk
 from ..errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
 from . import report as reports
 from .curator import Curator
@@ -124,7 +124,7 @@ class Trial(Curator):
             check_legible("arms", names)
         for name, value in (("binary", binary), ("trend", trend), ("streams", streams)):
             if value is not None:
-                check_is(name, value, bool, f"use {name}=True or {name}=False")
+                check_flag(name, value)
         estimate, default = missing_as(missing, default, deadline)
         plan = self._planned(
             policy, len(names), dimension=dimension, horizon=horizon, goal=goal,

@@ -29,7 +29,7 @@ from ..compiled import Function, Kernel
 from ..privacy.budgets import Budget
 from .rules import Rule, epsilon_delta
 from .schedules import UNTIL_THE_END
-from .view import Setting, View
+from .view import Setting, View, counts
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -76,6 +76,15 @@ def next_active(memory: Race, start: int, arms: int) -> int:
     arm = start
     while arm < arms and memory.active[arm] == 0:
         arm += 1
+    return arm
+
+
+def next_in_turn(memory: Race, arms: int) -> int:
+    """The next active arm, after the last one the first again."""
+    arm = next_active(memory, memory.next[0], arms)
+    if arm == arms:
+        arm = next_active(memory, 0, arms)
+    memory.next[0] = arm + 1
     return arm
 
 
@@ -146,10 +155,7 @@ def fresh_race(arms: int) -> Race:
     """Everybody is in, nothing has begun."""
     import numpy as np
 
-    def one() -> Integers:
-        return np.zeros(1, np.int64)
-
-    return Race(np.ones(arms, np.int64), one(), one(), one())
+    return Race(np.ones(arms, np.int64), counts(), counts(), counts())
 
 
 class Lead(NamedTuple):

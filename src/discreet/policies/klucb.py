@@ -19,7 +19,7 @@ from ..compiled import Function, Kernel
 from .divergences import kl, kl_upper
 from .rules import Rule, clip01
 from .ucb import log_f
-from .view import Setting, View
+from .view import Setting, View, counts
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -94,8 +94,4 @@ class KLUCB(Rule):
         import numpy as np
 
         arms = setting.arms
-
-        def zero() -> Integers:
-            return np.zeros(1, np.int64)
-
-        return Ceilings(np.zeros(arms), np.full(arms, -1.0), zero(), zero())
+        return Ceilings(np.zeros(arms), np.full(arms, -1.0), counts(), counts())

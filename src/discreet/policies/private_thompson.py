@@ -22,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from ..checks import check_flag
 from ..compiled import Function, Kernel, open_slot
 from ..errors import InvalidArgument
 from ..privacy.counters import tree_add
@@ -32,7 +33,7 @@ from .releases.entries import AGAIN, SIZES, Entries, Silence
 from .rules import Rule, clip01
 from .schedules import UNTIL_THE_END, Phases, Schedule, check_length
 from .thompson import choose_beta
-from .view import Setting, View
+from .view import Setting, View, counts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,14 +70,9 @@ class GapLedger(NamedTuple):
 
 
 def publish_gap_or_tree(
-    release: GapScale,
-    ledger: GapLedger,
-    view: View,
-    arm: int,
-    rounds: int,
-    total: float,
+    release: GapScale, ledger: GapLedger, view: View, arm: int, rounds: int, total: float,
     rng: Generator,
-) -> None:
+) -> None:  # fmt: skip
     """Phase 1: value = noisy mean of the batch. From phase 2 on: value = tree sum / N."""
     if release.phase == GAP and ledger.halvings[0] >= 0:
         drawn = noise(release.batch, rng)
@@ -120,7 +116,8 @@ class GapThenTree(Tree):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_flags(gap_estimation=self.gap_estimation, divided=self.divided)
+        check_flag("gap_estimation", self.gap_estimation)
+        check_flag("divided", self.divided)
 
     def check_composition(self, schedule: Schedule, rule: Rule) -> None:
         """Blocks close the nodes that they should only if the rule lays them out, and both agree on
@@ -167,16 +164,7 @@ class GapThenTree(Tree):
         return replace(derived, definition=Definition.TABLE)
 
     def ledger(self, setting: Setting) -> GapLedger:  # type: ignore[override]
-        import numpy as np
-
-        return GapLedger(*super().ledger(setting), np.zeros(1, np.int64), np.zeros(1, np.int64))
-
-
-def check_flags(**flags: object) -> None:
-    """Arguments that are true or false."""
-    for argument, value in flags.items():
-        if not isinstance(value, bool):
-            raise InvalidArgument(argument, "be True or False", value, f"use {argument}=True")
+        return GapLedger(*super().ledger(setting), counts(), counts())
 
 
 class Phases3(NamedTuple):
@@ -274,7 +262,8 @@ class PrivateThompson(Rule):
     )
 
     def __post_init__(self) -> None:
-        check_flags(gap_estimation=self.gap_estimation, divided=self.divided)
+        check_flag("gap_estimation", self.gap_estimation)
+        check_flag("divided", self.divided)
         if self.fill is not None:
             check_length("fill", self.fill, "leave it out for Γ/Δ̂²")
 
@@ -288,7 +277,4 @@ class PrivateThompson(Rule):
     def memory(self, setting: Setting) -> Progress:
         import numpy as np
 
-        def zeros(count: int) -> Integers:
-            return np.zeros(count, np.int64)
-
-        return Progress(zeros(1), zeros(1), zeros(1), zeros(setting.arms), np.zeros(1))
+        return Progress(counts(), counts(), counts(), counts(setting.arms), np.zeros(1))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..compiled import Function, Kernel
 from .rules import Rule
-from .view import Setting, View
+from .view import Setting, View, counts
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -114,8 +114,7 @@ class Tsallis(Rule):
     def memory(self, setting: Setting) -> Weights:
         import numpy as np
 
-        one = np.zeros(1, np.int64)
-        return Weights(np.zeros(setting.arms), one, one.copy(), np.zeros(1))
+        return Weights(np.zeros(setting.arms), counts(), counts(), np.zeros(1))
 
 
 def loss_batch(epsilon: float) -> int:

@@ -127,7 +127,7 @@ def verify(
             reason = "nothing is claimed: the row is not private"
         return replace(result, reason=reason, scope="none")
     fixed_size = getattr(policy, "fixed_size", False)
-    if getattr(policy, "delta", 0.0) is None and not fixed_size:  # it was not given a risk
+    if getattr(policy, "risk", 0.0) is None and not fixed_size:  # it was not given a risk
         policy = policy.at(NOMINAL_RISK)  # type: ignore[attr-defined]
     try:
         if policy.release.respond is not None:

@@ -61,8 +61,16 @@ class Setting:
         return guarantee.budget.epsilon
 
 
+def counts(entries: int = 1) -> Integers:
+    """Whole numbers for kernels to count in, all 0; a single one is an array of one entry, which
+    they can write."""
+    import numpy as np
+
+    return np.zeros(entries, np.int64)
+
+
 def fresh_view(arms: int) -> View:
     """The view before anything was released."""
     import numpy as np
 
-    return View(np.zeros(arms), np.zeros(arms, np.int64), np.zeros(arms, np.int64))
+    return View(np.zeros(arms), counts(arms), counts(arms))

@@ -29,7 +29,7 @@ from ..policies.step import (
     open_batch,
     slots_of,
 )
-from ..policies.view import Setting, View
+from ..policies.view import Setting, View, counts
 from ..privacy.source import SIMULATED
 
 if TYPE_CHECKING:
@@ -127,10 +127,8 @@ def fresh_course() -> Course:
     """A run that has not begun."""
     import numpy as np
 
-    def zero() -> Ints:
-        return np.zeros(1, np.int64)
-
-    return Course(zero(), zero(), zero(), zero(), zero(), np.zeros(1), np.zeros(1))
+    t, arm, left, rounds, recorded = (counts() for _ in range(5))
+    return Course(t, arm, left, rounds, recorded, np.zeros(1), np.zeros(1))
 
 
 def simulated_state(policy: Policy, setting: Setting) -> State:

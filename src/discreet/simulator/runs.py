@@ -14,14 +14,13 @@ number of threads, and the first runs of a longer study are those of a shorter o
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeVar, Unpack, cast, overload
 
 from ..arms.base import Law
 from ..arms.delayed import Delayed
-from ..checks import MOST_RUNS, check_flag, count
+from ..checks import MOST_RUNS, check_flag, count, rounds
 from ..compiled import kinds_of, machine_code
 from ..errors import InvalidArgument
 from ..policies import CATALOGUE, Policy
@@ -209,11 +208,7 @@ def compare(
             return other
     fix = 'build it: discreet.policy("ucb1"), or give an object with select() and update()'
     finite = [own(row) or served(row, "simulate", Policy, "finite", fix=fix) for row in rows]
-    if not isinstance(law, Law):
-        raise InvalidArgument(
-            "law", "be a law of rewards for finite arms", f"a {type(law).__name__}",
-            "build it: discreet.Bernoulli([0.7, 0.5]); linear problems take linear policies",
-        )  # fmt: skip
+    law = check_is_law(law)
     work = partial(_work, shuffle=check_flag("shuffle", shuffle))
     asked = Asked(horizon, runs, seed, threads, points, progress)
     return compared(finite, law, check_law, work, asked)
@@ -239,13 +234,13 @@ def compared(
     policies = listed(policies)
     for policy in policies:
         check(policy, place)
-    rounds = check_horizon(asked.horizon, place)
+    horizon = check_horizon(asked.horizon, place)
     runs = count("runs", asked.runs, most=MOST_RUNS)
     points = count("points", asked.points, least=2, most=MOST_RUNS)
     workers, entropy = check_threads(asked.threads), entropy_of(asked.seed)
     check_room(runs, points, place.arms)
-    grid = log_grid(rounds, points)
-    works = [work(policy, place, rounds, runs, entropy, grid) for policy in policies]
+    grid = log_grid(horizon, points)
+    works = [work(policy, place, horizon, runs, entropy, grid) for policy in policies]
     return do_all(works, runs, workers, asked.progress)
 
 
@@ -265,28 +260,30 @@ def listed(policies: Iterable[P]) -> list[P]:
 
 def check_horizon(horizon: object, law: Place) -> int:
     """A whole number of rounds, floats like 1e7 included, that the law can serve."""
-    import numpy as np
-
-    kinds = int | float | np.integer | np.floating
-    if isinstance(horizon, bool) or not isinstance(horizon, kinds):
-        raise InvalidArgument("horizon", "be a number", horizon, "use for example horizon=1e6")
-    # an int may be more than a float can hold
-    if not isinstance(horizon, int) and (not math.isfinite(horizon) or horizon != int(horizon)):
-        raise InvalidArgument("horizon", "be a whole number", horizon, "use for example 1e6")
-    rounds = int(horizon)
-    if rounds < law.arms:
+    whole = rounds(horizon)
+    if whole < law.arms:
         raise InvalidArgument(
-            "horizon", f"be at least the number of arms ({law.arms})", rounds,
+            "horizon", f"be at least the number of arms ({law.arms})", whole,
             "every arm must be played once",
         )  # fmt: skip
-    if rounds > MOST_ROUNDS:
-        raise InvalidArgument("horizon", "be at most 1e15", rounds, "shorten the study")
-    if law.limit is not None and rounds > law.limit:
+    if whole > MOST_ROUNDS:
+        raise InvalidArgument("horizon", "be at most 1e15", whole, "shorten the study")
+    if law.limit is not None and whole > law.limit:
         raise InvalidArgument(
-            "horizon", f"be at most {law.limit}, all that the law can serve", rounds,
+            "horizon", f"be at most {law.limit}, all that the law can serve", whole,
             "shorten the study, or resample instead of replaying",
         )  # fmt: skip
-    return rounds
+    return whole
+
+
+def check_is_law(law: object) -> Law:
+    """A law, and no linear problem."""
+    if not isinstance(law, Law):
+        raise InvalidArgument(
+            "law", "be a law of rewards for finite arms", f"a {type(law).__name__}",
+            "build it: discreet.Bernoulli([0.7, 0.5]); linear problems take linear policies",
+        )  # fmt: skip
+    return law
 
 
 def check_law(policy: Policy | OwnPolicy, law: Law) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from ..checks import Name, by_name, check_names
+from ..checks import Name, by_name, check_names, check_seed
 from ..errors import InvalidArgument
 from ..privacy.guarantees import PUBLIC_STRATUM, Guarantee
 from .results import Result
@@ -100,5 +100,6 @@ def _seeds(seed: int | None, count: int) -> list[int | None]:
     import numpy as np
 
     return [
-        int(word) for word in np.random.SeedSequence(seed).generate_state(count, np.uint64) >> 1
+        int(word)
+        for word in np.random.SeedSequence(check_seed(seed)).generate_state(count, np.uint64) >> 1
     ]

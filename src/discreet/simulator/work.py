@@ -12,10 +12,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from numbers import Integral
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from ..checks import count
+from ..checks import check_seed, count
 from ..compiled import Function, compile_for
 from ..errors import InvalidArgument
 from ..progress import Bar
@@ -249,10 +248,6 @@ def entropy_of(seed: object) -> int:
     """The number that fixes everything: the seed, or one drawn for the occasion."""
     import numpy as np
 
-    if seed is not None and (
-        isinstance(seed, bool) or not isinstance(seed, Integral) or int(seed) < 0
-    ):
-        raise InvalidArgument("seed", "be a whole number from 0", seed, "use for example seed=1")
-    entropy = np.random.SeedSequence(None if seed is None else int(seed)).entropy
+    entropy = np.random.SeedSequence(check_seed(seed)).entropy
     assert isinstance(entropy, int)
     return entropy

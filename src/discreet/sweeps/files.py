@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from ..arms import Clipped, law
+from ..checks import check_flag
 from ..errors import InvalidArgument
 from ..linear.problem import LinearProblem
 from .grid import Problem
@@ -44,6 +45,8 @@ def read_study(path: str | Path) -> dict[str, Any]:
         raise InvalidArgument(
             "file", "be a readable TOML file", str(path), f"correct this: {error}"
         ) from None
+    for name in sorted({"executor", "progress"} & set(study)):
+        raise InvalidArgument(name, "be no setting of a file", study[name], "leave it out")
     problems = study.get("problems")
     if problems is not None:
         if not isinstance(problems, Mapping):
@@ -69,6 +72,11 @@ def problem(name: str, given: object) -> Problem:
         return LinearProblem.random(**settings)
     if "means" not in settings:
         raise InvalidArgument(name, "have means", list(settings), "write means = [0.7, 0.3]")
-    clip = settings.pop("clip", False)
+    if "name" in settings:
+        raise InvalidArgument(
+            "name", "be left out: a problem has the name of its table", settings["name"],
+            'write law = "beta" for its law',
+        )  # fmt: skip
+    clip = check_flag("clip", settings.pop("clip", False))
     found = law(settings.pop("law", "bernoulli"), settings.pop("means"), **settings)
     return Clipped(found) if clip else found

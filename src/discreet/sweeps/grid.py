@@ -87,7 +87,9 @@ def built(
     policies: Policies, grid: Mapping[str, Sequence[Any]], goal: str | None = None
 ) -> list[BasePolicy[Never]]:
     """Every policy with every setting that it takes; rows that are given as such have theirs."""
-    several = [policies] if isinstance(policies, str | BasePolicy) else list(policies)
+    if isinstance(policies, str | BasePolicy) or not isinstance(policies, Iterable):
+        policies = [policies]
+    several = list(policies)
     if not several:
         raise InvalidArgument("policies", "name at least one policy", several, "add one")
     rows: list[BasePolicy[Never]] = []

@@ -18,10 +18,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import DiscreetError, InvalidArgument
+from ..identify.loop import loop_kernel as identifying_loop
 from ..identify.results import COLUMNS, Identifications, IdentifyResult
 from ..identify.results import from_table as identifications
 from ..identify.runs import Identification
+from ..linear.loop import loop_kernel as linear_loop
 from ..linear.problem import LinearProblem
+from ..linear.row import RoundPolicy
 from ..linear.runs import LinearWork
 from ..policies.fingerprints import fingerprint
 from ..progress import Bar
@@ -139,8 +142,13 @@ def cell_digest(cell: Cell) -> str:
         "problem": problem.to_dict(),
         "horizon": cell.horizon,
     }
-    if policy.kind == "finite":  # parts of one's own stand in files that `source_digest` misses
+    # parts of one's own stand in files that `source_digest` misses
+    if policy.kind == "finite":
         said["kernel"] = loop_kernel(policy, problem.draw, problem.lost).digest
+    elif policy.kind == "identify":
+        said["kernel"] = identifying_loop(policy, problem.draw).digest
+    elif isinstance(policy, RoundPolicy):
+        said["kernel"] = linear_loop(policy, problem.contexts.offer, problem.rewards.pay).digest
     if isinstance(problem, LinearProblem):  # its settings may be short: a seed and two numbers
         said |= {"theta": problem.theta.tolist(), "contexts": problem.contexts.to_dict()}
     return json.dumps(said, sort_keys=True)

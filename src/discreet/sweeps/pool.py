@@ -107,21 +107,30 @@ def _run(
         if future.done():  # some executors play at once
             finish([future])
 
+    def take(future: Future[Played]) -> Piece:
+        piece, played = under_way[future], future.result()
+        keep(piece, played)  # before it is forgotten: Ctrl-C may come at any line
+        del under_way[future]
+        estimate.add(piece, played.seconds)
+        return piece
+
+    def take_rest() -> None:
+        """What was finished while pieces were handed out or others were waited for."""
+        for future in list(under_way):
+            if future.done() and _error_of(future) is None:
+                take(future)
+
     def finish(done: Iterable[Future[Played]]) -> None:
         lost: BaseException | None = None
         released: list[Piece] = []
         for future in done:
-            piece = under_way.pop(future)
             error = _error_of(future)
             if error is not None:
                 lost = lost or error
                 continue
-            played = future.result()
-            keep(piece, played)
-            estimate.add(piece, played.seconds)
-            released += waiting.pop(piece.kind, [])
+            released += waiting.pop(take(future).kind, [])
         if lost is not None:
-            _raise(lost, finished + estimate.finished, finished + len(pieces))
+            raise lost
         bar.show(estimate.said(finished), finished + estimate.finished, finished + len(pieces))
         for next_one in released:
             submit(next_one)
@@ -131,8 +140,18 @@ def _run(
             submit(piece)
         while under_way:
             finish(wait(under_way, LOOK, return_when=FIRST_COMPLETED).done)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Stopped):  # a worker may hear Ctrl-C before we do
+        take_rest()
         return False
+    except Exception as error:
+        if not _is_lost(error):
+            raise
+        take_rest()
+        raise WorkerLost(
+            f"a worker was lost, and its piece with it: {finished + estimate.finished} of "
+            f"{finished + len(pieces)} pieces are finished; call again with a new executor and "
+            "the same folder, which plays only what is missing"
+        ) from error
     finally:
         if stop is not None:
             stop.set()
@@ -157,15 +176,8 @@ def _error_of(future: Future[Played]) -> BaseException | None:
         return error
 
 
-def _raise(error: BaseException, finished: int, total: int) -> None:
-    if isinstance(error, Stopped):  # the worker heard Ctrl-C before we did
-        raise KeyboardInterrupt
-    if isinstance(error, LOST) or type(error).__name__ in LOST_BY_NAME:
-        raise WorkerLost(
-            f"a worker was lost, and its piece with it: {finished} of {total} pieces are finished; "
-            "call again with a new executor and the same folder, which plays only what is missing"
-        ) from error
-    raise error
+def _is_lost(error: BaseException) -> bool:
+    return isinstance(error, LOST) or type(error).__name__ in LOST_BY_NAME
 
 
 class Estimate:

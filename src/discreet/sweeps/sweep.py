@@ -87,7 +87,7 @@ def sweep(
     ]
     every = [one for several in pieces for one in several]
     check_executor(executor, [several[0] for several in pieces])
-    store = None if folder is None else Store(Path(folder), cells)
+    store = None if folder is None else Store(folder, cells)
     done: dict[int, Outcome] = {} if store is None else dict(store.found(every))
 
     def keep(played: Piece, outcome: Played) -> None:
@@ -115,16 +115,17 @@ def _gathered(pieces: list[Piece], done: dict[int, Outcome]) -> Outcome:
 class Store:
     """A folder of pieces: one file each, whole or not there."""
 
-    def __init__(self, folder: Path, cells: list[Cell]) -> None:
+    def __init__(self, folder: str | Path, cells: list[Cell]) -> None:
         for cell in cells:
             check_lasting(cell)
         try:
+            folder = Path(folder)
             folder.mkdir(parents=True, exist_ok=True)
             oldest = time.time() - ABANDONED
             for file in folder.glob(".*.parquet.*"):  # its writer was ended before it was whole
                 if file.stat().st_mtime < oldest:
                     file.unlink(missing_ok=True)
-        except OSError as error:
+        except (OSError, TypeError) as error:
             raise InvalidArgument(
                 "folder", "be a folder that can be written", str(folder), f"{error}"
             ) from None

@@ -77,7 +77,7 @@ def test_parameters_give_the_same_scores(arrays: Arrays, score: Callable[..., An
         ((), {"updates": np.zeros((6, 2))}, "updates must be one row of 3 finite numbers"),
         ((), {"canary": np.full(3, np.nan)}, "canary must be 3 finite numbers"),
         ((), {"canary": np.array(["a"])}, "canary must be one array of real numbers"),
-        ((), {"references": np.zeros(3)}, "references must be one row of numbers per point"),
+        ((), {"references": np.zeros(3)}, "references must be one vector of numbers per point"),
         (("--classes", "2"), {}, "classes must divide the 3 values"),
         (("--batch", "0"), {}, "batch must be a whole number from 1"),
         (("--sampling", "2"), {}, "sampling must be the rate"),

@@ -101,7 +101,7 @@ def _losses(
 def last_iterate_delta(noise: float, steps: int, sampling: float, epsilon: float) -> float:
     """δ at ε of the last iterate for linear losses (Steinke, Nasr et al. 2024): a heuristic.
 
-    Without the point the sum of all steps is N(0, Tγ²), in units of the clip; with it, Bin(T, q) +
+    Without the point the sum of all steps is N(0, Tγ²), if the clip is 1; with it, Bin(T, q) +
     N(0, Tγ²). The likelihood ratio rises in the sum, so both hockey sticks are attained at one
     threshold. Hidden intermediate steps are what it credits; curved losses can do worse, so it is
     no guarantee.

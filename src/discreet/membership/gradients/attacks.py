@@ -205,8 +205,8 @@ class SoftmaxTarget:
         self.model, self.batch, self.fresh = model, batch, fresh
         self.x, self.y = np.asarray(x, np.float32).reshape(1, -1), np.array([int(y)])
         classes = model.classes
-        units = np.kron(np.eye(classes), np.append(self.x, 1.0)[None])
-        solved = references.solve(np.concatenate([units, references.mean[None]]))
+        basis = np.kron(np.eye(classes), np.append(self.x, 1.0)[None])
+        solved = references.solve(np.concatenate([basis, references.mean[None]]))
         self.vectors = solved.astype(np.float32)
         """(classes + 1, d): Ĉ⁻¹(e_k ⊗ x̃*), and last Ĉ⁻¹μ̂_0"""
         cells = solved.reshape(classes + 1, classes, -1)

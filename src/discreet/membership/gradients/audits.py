@@ -25,7 +25,7 @@ from ...audit.counts import check_confidence, check_delta, from_errors
 from ...audit.limits import claimed_epsilon
 from ...audit.one_run import one_run, one_run_gaussian
 from ...audit.result import Audit
-from ...checks import count
+from ...checks import check_seed, count
 from ...errors import InvalidArgument
 from ...privacy.budgets import Budget
 from ...privacy.curves import gaussian_epsilon
@@ -51,7 +51,7 @@ REPLACE_WORDS = "training with the canary in place of a known point, all other p
 
 @dataclass(frozen=True)
 class Line:
-    """One row of the table: what is claimed, what was proved, by what, in how many runs."""
+    """One line of the table: what is claimed, what was proved, by what, in how many runs."""
 
     by: str
     audit: Audit
@@ -162,7 +162,9 @@ def audit_dpsgd(
     _check(methods, runs, canaries, guesses, mechanism)
     promise = mechanism if claimed is None else claimed
     started = time.perf_counter()
-    streams = dict(zip(METHODS, np.random.default_rng(seed).spawn(len(METHODS)), strict=True))
+    streams = dict(
+        zip(METHODS, np.random.default_rng(check_seed(seed)).spawn(len(METHODS)), strict=True)
+    )
     add = promise.claim(delta)
     quiet = np.zeros((max(canaries, 1), mechanism.model.size))
     diracs = quiet_coordinates(mechanism)[: len(quiet)]

@@ -114,9 +114,9 @@ def quiet_coordinates(references: References) -> Array:
     d = references.size
     found = []
     for at in range(0, d, CHUNK):
-        units = np.zeros((min(CHUNK, d - at), d))
-        units[np.arange(len(units)), at + np.arange(len(units))] = 1.0
-        found.append(references.distances(units))
+        basis = np.zeros((min(CHUNK, d - at), d))
+        basis[np.arange(len(basis)), at + np.arange(len(basis))] = 1.0
+        found.append(references.distances(basis))
     return np.argsort(-np.concatenate(found), kind="stable")
 
 

@@ -57,7 +57,7 @@ class References:
     def of(
         cls, gradients: Array | Factors, *, ridge: float = RIDGE, classes: int | None = None
     ) -> References:
-        """From gradients of references, one row per point, or the factors of a softmax layer.
+        """From gradients of references, one per point, or the factors of a softmax layer.
 
         `classes` says that rows are gradients of a softmax layer with so many classes.
         """
@@ -246,7 +246,7 @@ def _width(gradients: Array | Factors) -> int:
         return gradients.size
     if gradients.ndim != 2:
         raise InvalidArgument(
-            "references", "be one row of numbers per point", f"{gradients.ndim} axes",
+            "references", "be one vector of numbers per point", f"{gradients.ndim} axes",
             "flatten each gradient",
         )  # fmt: skip
     return int(gradients.shape[1])

@@ -99,14 +99,9 @@ class DividedTree(Tree):
 
 
 def publish_hybrid(
-    release: Scale,
-    ledger: HybridLedger,
-    view: View,
-    arm: int,
-    rounds: int,
-    total: float,
+    release: Scale, ledger: HybridLedger, view: View, arm: int, rounds: int, total: float,
     rng: Generator,
-) -> None:
+) -> None:  # fmt: skip
     """value = noisy prefix sum of the arm's hybrid counter / N."""
     view.size[arm] += rounds
     prefix = hybrid_add(ledger, HYBRID_LEVELS, release.scale, arm, total, rng)

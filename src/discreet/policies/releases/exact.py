@@ -34,14 +34,9 @@ class Sums(NamedTuple):
 
 
 def publish_exact(
-    release: Resolution,
-    ledger: Sums,
-    view: View,
-    arm: int,
-    rounds: int,
-    total: float,
+    release: Resolution, ledger: Sums, view: View, arm: int, rounds: int, total: float,
     rng: Generator,
-) -> None:
+) -> None:  # fmt: skip
     """value = mean of all rewards of the arm."""
     ledger.exact[arm] += total
     view.size[arm] += rounds

@@ -113,14 +113,9 @@ class ForgetGaussian(Release):
 
 
 def publish_last(
-    release: Resolution,
-    ledger: object,
-    view: View,
-    arm: int,
-    rounds: int,
-    total: float,
+    release: Resolution, ledger: object, view: View, arm: int, rounds: int, total: float,
     rng: Generator,
-) -> None:
+) -> None:  # fmt: skip
     """value = mean of this batch."""
     view.value[arm] = total / (rounds * release.resolution)
     view.size[arm] = rounds
@@ -148,14 +143,9 @@ class Truncation(NamedTuple):
 
 
 def publish_truncated(
-    release: Truncation,
-    ledger: object,
-    view: View,
-    arm: int,
-    rounds: int,
-    total: float,
+    release: Truncation, ledger: object, view: View, arm: int, rounds: int, total: float,
     rng: Generator,
-) -> None:
+) -> None:  # fmt: skip
     """value = (sum of this batch + Z) / n, Z truncated Laplace for sensitivity 1."""
     noisy = total / release.resolution + truncated(release.epsilon, release.delta, rng)
     view.value[arm] = noisy / rounds

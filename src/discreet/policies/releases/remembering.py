@@ -136,14 +136,9 @@ class Shrinking(NamedTuple):
 
 
 def publish_shrinking(
-    release: Shrinking,
-    ledger: Sums,
-    view: View,
-    arm: int,
-    rounds: int,
-    total: float,
+    release: Shrinking, ledger: Sums, view: View, arm: int, rounds: int, total: float,
     rng: Generator,
-) -> None:
+) -> None:  # fmt: skip
     """value = mean of all rewards + Lap(N^-(1-v/2)): Lap(N^(v/2)) on the sum."""
     ledger.exact[arm] += total
     view.size[arm] += rounds

@@ -96,14 +96,9 @@ spare_noise = no_spare
 
 
 def publish_shares(
-    release: Shares,
-    ledger: Running,
-    view: View,
-    arm: int,
-    rounds: int,
-    total: float,
+    release: Shares, ledger: Running, view: View, arm: int, rounds: int, total: float,
     rng: Generator,
-) -> None:
+) -> None:  # fmt: skip
     """S += sum of the batch's shares, in steps of 1/g; value = S / N."""
     added = noise(release.scale, rng) + spare_noise(release.scale, release.spare, rng)
     ledger.noisy[arm] += total + added / release.levels
@@ -112,14 +107,9 @@ def publish_shares(
 
 
 def publish_last_shares(
-    release: Shares,
-    ledger: Running,
-    view: View,
-    arm: int,
-    rounds: int,
-    total: float,
+    release: Shares, ledger: Running, view: View, arm: int, rounds: int, total: float,
     rng: Generator,
-) -> None:
+) -> None:  # fmt: skip
     """value = sum of the last batch's shares / n."""
     added = noise(release.scale, rng) + spare_noise(release.scale, release.spare, rng)
     view.value[arm] = (total + added / release.levels) / rounds

@@ -96,14 +96,9 @@ def all_closed(book: Book, look: int) -> bool:
 
 
 def look_at(
-    design: Design,
-    book: Book,
-    look: int,
-    active: int,
-    thresholds: Floats,
-    sums: Floats,
+    design: Design, book: Book, look: int, active: int, thresholds: Floats, sums: Floats,
     rng: Generator,
-) -> int:
+) -> int:  # fmt: skip
     """Release a look and drop who is behind; how many arms are left."""
     best = -1e300
     for arm in range(len(book.places)):

@@ -3,7 +3,7 @@
 In every round the server sends θ_t, the clients answer with gradients, the auditor, one of them,
 sends the canary's gradient with probability ½ and nothing otherwise, and the server descends along
 the sum over B, the number of clients it expects. With N others the canary moves the sum by g*, not
-by g* - μ, so the score of a round is, in units of the sum,
+by g* - μ, so the score of a round is, on the scale of the sum,
     s = w'(S - Nμ) - ½w'g*,   w = (N Ĉ + γ²c²I)⁻¹g*,   m = w'g*.
 Every round has a coin of its own: each is a game.
 """

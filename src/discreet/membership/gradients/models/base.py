@@ -40,7 +40,7 @@ class Model(Protocol):
         """One row of scores per point."""
 
     def gradients(self, theta: Array, x: Array, y: Array) -> Array:
-        """The gradient of the cross-entropy of each point, one row per point."""
+        """The gradient of the cross-entropy, one per point."""
 
     def total(self, theta: Array, x: Array, y: Array, clip: float | None = None) -> Array:
         """The sum of the gradients, each clipped to a norm if told."""
@@ -73,7 +73,7 @@ class Factors:
         return int(self.residuals.shape[1] * (self.inputs.shape[1] + 1))
 
     def dense(self, basis: Array | None = None) -> Array:
-        """The gradients, one row per point; in contrasts of the classes if a basis is given."""
+        """The gradients, one per point; in contrasts of the classes if a basis is given."""
         left = self.residuals if basis is None else self.residuals @ basis
         n, k = self.inputs.shape
         out = np.empty((n, left.shape[1], k + 1), np.result_type(left, self.inputs))
@@ -124,7 +124,7 @@ def softmax(logits: Array) -> Array:
 
 
 def residuals(logits: Array, y: Array) -> Array:
-    """softmax(logits) - e_y, one row per point; the logits are used up."""
+    """softmax(logits) - e_y, one vector per point; the logits are used up."""
     p = softmax(logits)
     p[np.arange(len(y)), y] -= 1
     return p

@@ -96,7 +96,7 @@ class ConvNet:
         return sum((rows + 1) * columns for rows, columns in self.kernels) + self.head
 
     def start(self, rng: Generator) -> Array:
-        """Uniform within ±1/√(inputs of a unit), as most frameworks do."""
+        """Uniform within ±1/√(inputs of a neuron), as most frameworks do."""
         parts = [
             rng.uniform(-(rows**-0.5), rows**-0.5, (rows + 1) * columns)
             for rows, columns in self.kernels
@@ -134,7 +134,7 @@ class ConvNet:
         return Factors(residuals(features @ rows[:, :-1].T + rows[:, -1], y), features)
 
     def gradients(self, theta: Array, x: Array, y: Array) -> Array:
-        """The gradient of each point in all parameters, one row per point."""
+        """The gradient in all parameters, one per point."""
         out = np.empty((len(x), self.size), theta.dtype)
         for i in range(0, len(x), CHUNK):
             self._fill(theta, x[i : i + CHUNK], y[i : i + CHUNK], out[i : i + CHUNK])

@@ -51,7 +51,7 @@ class SoftmaxRegression:
         return Factors(residuals(self.logits(theta, x), y), x)
 
     def gradients(self, theta: Array, x: Array, y: Array) -> Array:
-        """(p - e_y) ⊗ (x, 1), one row per point."""
+        """(p - e_y) ⊗ (x, 1), one vector per point."""
         return self.layer(theta, x, y).dense()
 
     def total(self, theta: Array, x: Array, y: Array, clip: float | None = None) -> Array:
