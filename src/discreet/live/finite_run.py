@@ -16,7 +16,7 @@ from ..policies.releases.entries import LAST, Silence
 from ..policies.schedules import UNTIL_THE_END
 from ..policies.view import Setting, fresh_view
 from ..privacy.source import Source
-from .lists import as_lists, copied_history, count_in, history_in
+from .lists import as_lists, copied_history, count_in, has_more_levels, history_in
 from .rules import Action
 from .run import Context, Outcomes, Run
 
@@ -178,9 +178,12 @@ class FiniteRun(Run):
         return super().public() | {"arm": self.arm, "rounds": self.rounds, "history": history}
 
     def _restore(self, data: Json) -> None:
+        older = has_more_levels(data.get("ledger"), self.ledger)
         super()._restore(data)
         self.arm, self.rounds = count_in(data, "arm"), count_in(data, "rounds")
         self.history = history_in(data, len(self.releases), self.NUMBERS)
+        if older:  # with more noise than intervals would reckon with
+            self.history = None
         if self.arm >= len(self.releases):
             raise DamagedFile("the state of the run has no open block")
 
