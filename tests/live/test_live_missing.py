@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -16,10 +16,11 @@ from live_cases import Clock, CountedNoise
 import discreet
 from discreet.errors import InvalidArgument
 from discreet.live import Trial
-from discreet.live.pairs import PairRun, Pairs, pair_scale, publish_pair, serves_pairs
-from discreet.policies import CATALOGUE, policy
+from discreet.live.pairs import PairRun
+from discreet.policies import CATALOGUE, ForgetLaplace, Policy, Release, policy
+from discreet.policies.releases.pairs import Pairs, PairScale, pair_scale_of, publish_pair
 from discreet.privacy import secure
-from discreet.privacy.source import SECURE, SIMULATED
+from discreet.privacy.source import SECURE, SIMULATED, Source
 from discreet.privacy.verification import Tape, cells, losses, spent, symbolic
 from discreet.privacy.verification.forms import PublicCells
 
@@ -33,11 +34,27 @@ def pair_trial(**options: Any) -> Trial:
     return Trial(row, 2, deadline=14.0, **options)
 
 
+def scale_of(row: Policy, source: Source) -> PairScale:
+    scale = pair_scale_of(row.release, source)
+    assert scale is not None
+    return scale
+
+
+@dataclass(frozen=True)
+class Inside(ForgetLaplace):
+    """Publishes in a way of its own, of which nobody knows what a pair would be."""
+
+    publish: ClassVar[Any] = staticmethod(lambda *given: None)
+
+
 def test_which_rows_estimate_by_default() -> None:
-    assert [name for name, row in CATALOGUE.items() if serves_pairs(row.example())] == [
+    rows = {name: row.example().release for name, row in CATALOGUE.items()}
+    assert [name for name, release in rows.items() if pair_scale_of(release, SECURE)] == [
         "adap-ucb", "adap-klucb", "adac-ucb", "dp-klucb", "dp-imed", "gauss-imed", "dp-se",
         "dp-tsallis",
     ]  # fmt: skip
+    assert pair_scale_of(ForgetLaplace(1.0), SECURE) is not None
+    assert pair_scale_of(Inside(1.0), SECURE) is None
     for name in ROWS:
         trial = Trial(CATALOGUE[name].example(), 2, deadline=1.0)
         assert isinstance(trial._run, PairRun), name
@@ -66,7 +83,7 @@ def test_which_rows_estimate_by_default() -> None:
 def test_the_pair_costs_the_rows_budget_by_execution(name: str, live: bool) -> None:
     """Its kernel on symbols, two blocks of an arm: the exact loss of every move of both numbers."""
     row, source = CATALOGUE[name].example(), SECURE if live else SIMULATED
-    scale = pair_scale(row, source)
+    scale = scale_of(row, source)
     kernel = row.release.kernel(publish_pair, symbolic(source)).interpreted()
     found = []
     for total, answered in MOVES:
@@ -121,7 +138,7 @@ def test_the_pair_costs_epsilon_by_brute_force() -> None:
 def test_live_scales_cost_at_most_the_budget() -> None:
     """By OpenDP's own maps: both numbers together, for both kinds of moves."""
     for epsilon in (0.1, 1.0, 3.7):
-        scale = pair_scale(policy("dp-imed", epsilon=epsilon), SECURE)
+        scale = scale_of(policy("dp-imed", epsilon=epsilon), SECURE)
         one = SECURE.resolution
 
         def cost(b: float, move: int) -> float:
@@ -131,7 +148,7 @@ def test_live_scales_cost_at_most_the_budget() -> None:
         assert cost(scale.total, one // 2) + cost(scale.answers, one) <= epsilon * (1 + 1e-12)
     for budget in ({"rho": 0.3}, {"epsilon": 1.0, "delta": 1e-6}):
         row = policy("gauss-imed", **budget)
-        scale = pair_scale(row, SECURE)
+        scale = scale_of(row, SECURE)
         whole = one**2 / (2 * scale.total**2)
         parts = (one / 2) ** 2 / (2 * scale.total**2) + one**2 / (2 * scale.answers**2)
         assert parts <= whole * (1 + 1e-12)
@@ -260,10 +277,11 @@ def test_the_attack_finds_a_pair_that_costs_more(monkeypatch: pytest.MonkeyPatch
     from discreet.audit import TrialRuns, attack
     from discreet.live import pairs
 
-    real = pairs.pair_scale
-    monkeypatch.setattr(
-        pairs, "pair_scale", lambda row, source: real(row, source)._replace(total=1e-3)
-    )
+    def too_little(release: Release, source: Source) -> PairScale | None:
+        scale = pair_scale_of(release, source)
+        return None if scale is None else scale._replace(total=1e-3)
+
+    monkeypatch.setattr(pairs, "pair_scale_of", too_little)
     row = policy("dp-imed", epsilon=0.5, first=1)
     runs = TrialRuns(row, (1.0,), (None,), deadline=1.0)
     result = attack([runs], row.guarantee, transcripts=600, confidence=1.0 - 1e-6, seed=1)

@@ -170,6 +170,12 @@ class WrongNoise(ForgetLaplace):
 
 
 @dataclass(frozen=True)
+class WrongSize(ForgetLaplace):
+    """Speaks of all rewards, and shows the newest."""
+
+    evidence: ClassVar[str] = "closed"
+
+
 class NotLive(ForgetLaplace):
     """Says that it has no secure noise."""
 
@@ -178,7 +184,12 @@ class NotLive(ForgetLaplace):
 
 @pytest.mark.parametrize(
     ("release", "says"),
-    [(HalfReward(1.0), "undo"), (WrongNoise(1.0), "the kernel adds"), (NotLive(1.0), "is_live")],
+    [
+        (HalfReward(1.0), "undo"),
+        (WrongNoise(1.0), "the kernel adds"),
+        (WrongSize(1.0), r"after batches of \[1, 1, 1\] view.size is 1, .* 3 rewards"),
+        (NotLive(1.0), "is_live"),
+    ],
 )
 def test_a_release_that_says_something_else_breaks_the_contract(
     release: Release, says: str

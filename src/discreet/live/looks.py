@@ -28,7 +28,6 @@ from ..identify import Identifier
 from ..policies import Policy
 from ..policies.elimination import Race
 from ..policies.schedules import LONGEST, Phases
-from ..policies.streams import takes_any_block
 from ..policies.view import Setting
 from .lists import count_in
 from .rules import Terms
@@ -45,7 +44,7 @@ def serves_looks(policy: Policy, setting: Setting) -> bool:
     """Whether a rule plays the arms of a phase without looking, and then at all of them. A search
     of fixed size with several rounds does not serve: who arrives between two rounds would have to
     get arms that are about to be dropped, and there would be more participants than planned."""
-    if not isinstance(policy.schedule, Phases) or not takes_any_block(policy):
+    if not isinstance(policy.schedule, Phases) or not policy.release.takes_any_block:
         return False
     fixed = isinstance(policy, Identifier) and policy.fixed_size
     if fixed and len(policy.rule.parameters(setting).length) > 1:  # type: ignore[attr-defined]

@@ -21,7 +21,7 @@ from ..compiled import Function
 from ..inference.record import Recording, pair_recording
 from ..policies import Policy, Setting
 from ..policies.releases.entries import Noise
-from ..policies.streams import Pairs, PairScale, pair_scale, publish_pair, serves_pairs
+from ..policies.releases.pairs import Pairs, PairScale, pair_scale_of, publish_pair
 from .lists import as_lists
 from .rules import Action
 from .stream_run import StreamRun
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from .randomness import Draws, Randomness
     from .run import Outcomes
     from .stores import Block
-
-__all__ = ["PairRun", "PairScale", "Pairs", "pair_scale", "publish_pair", "serves_pairs"]
 
 
 class PairRun(StreamRun):
@@ -51,7 +49,9 @@ class PairRun(StreamRun):
         window: int, shares: Sequence[float],
     ) -> None:  # fmt: skip
         super().__init__(policy, setting, random, noise, window, shares)
-        self.pair = pair_scale(policy, setting.source)
+        pair = pair_scale_of(policy.release, setting.source)
+        assert pair is not None
+        self.pair = pair
         self.publish_pair = policy.release.kernel(publish_pair, setting.source).interpreted()
         none: list[float] = [0] * setting.arms
         self.pairs = as_lists(Pairs(none, none.copy(), none.copy()))

@@ -11,14 +11,14 @@ from ..identify import Identifier
 from ..identify.trials import row_for_goal
 from ..inference.record import Record, check_kind
 from ..policies import Policy
-from ..policies.streams import takes_any_block
+from ..policies.releases.pairs import pair_scale_of
 from ..policies.view import Setting
 from ..privacy.guarantees import Guarantee
 from ..privacy.source import RESOLUTION, SECURE, Source
 from .epochs import EpochRun, longest_epoch, serves_epochs
 from .finite_run import FiniteRun
 from .looks import LookRun, serves_looks
-from .pairs import PairRun, serves_pairs
+from .pairs import PairRun
 from .randomness import SystemRandomness
 from .rows import protects_whole_run, rows_for_trials
 from .run import Run
@@ -137,7 +137,7 @@ def finite_plan(
     grown: Callable[[int], Plan] | None = None
     run: FiniteRun
     kind = kind_of_streams(streams, row, setting, window, shares, trend)
-    pairs = kind is StreamRun and serves_pairs(row)
+    pairs = kind is StreamRun and pair_scale_of(row.release, setting.source) is not None
     if estimate and not pairs:
         why = kind.NO_ESTIMATE if kind else "a single batch releases a sum without a count"
         middle = 0.5 * (low + high)
@@ -254,7 +254,7 @@ def why_not(row: Policy) -> str:
     """Why a row is played in single batches."""
     if isinstance(row, Identifier) and row.fixed_size:
         return "has a number of participants that is fixed, and rounds that decide who goes on"
-    if not takes_any_block(row):
+    if not row.release.takes_any_block:
         return "pays for its noise by batches of lengths that are fixed beforehand"
     return "has a rule that notes every batch in its turn, and decides after it"
 

@@ -38,7 +38,6 @@ from ..identify import Identifier
 from ..identify.evidence_top_two import EvidenceTopTwo, growth, pass_over
 from ..policies import EachRound, Geometric, Policy
 from ..policies.schedules import LONGEST
-from ..policies.streams import takes_any_block
 from ..policies.view import Setting, View
 from .stream_run import RuleFailed, StreamRun
 from .streams import Streams
@@ -55,7 +54,7 @@ def serves_top_two(policy: Policy, setting: Setting) -> bool:
         isinstance(policy, Identifier)
         and hasattr(policy.rule, "pair")
         and (sized or isinstance(policy.schedule, EachRound | Geometric))
-        and takes_any_block(policy)
+        and policy.release.takes_any_block
     )
 
 

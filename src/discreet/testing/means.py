@@ -4,6 +4,7 @@
   with 2000 releases of 25 rewards at three levels: off by 7 standard errors fails, which a sound
   release does with probability below 1e-9 (the errors are means of 2000, close to normal).
 - `mean_noise`, where a formula gives it, is the noise that the kernel adds, by algebra.
+- `evidence` says which rewards stand behind a mean: as many as `view.size` counts.
 - `is_live` says whether the row can be put to work with secure noise.
 """
 
@@ -14,6 +15,7 @@ import math
 from ..errors import InvalidArgument
 from ..policies.policy import Policy
 from ..policies.releases import Release
+from ..policies.releases.base import CLOSED, NEWEST
 from ..policies.view import fresh_view
 from ..privacy.source import SECURE, SIMULATED
 from .case import SEED, Case, generator
@@ -32,6 +34,7 @@ def check_means(row: Policy, case: Case) -> None:
     """Unbiased or None; noise as declared; secure noise where it is said to be."""
     _check_unbiased(row, case)
     _check_noise(row, case)
+    _check_evidence(row, case)
     _check_live(row, case)
 
 
@@ -95,6 +98,36 @@ def _check_noise(row: Policy, case: Case) -> None:
             raise AssertionError(
                 f"mean_noise says {told} for batches of {sizes}, and the kernel adds {executed}"
             )
+
+
+def _check_evidence(row: Policy, case: Case) -> None:
+    """As many rewards as it says: trials in streams plan by them, and count those that wait."""
+    setting, rng, release = row.setting(case.arms, case.horizon), generator(SEED, 99), row.release
+    publish = release.publish_kernel(SIMULATED).interpreted()
+    for sizes in SIZES if release.any_lengths else ():
+        ledger, view = release.ledger(setting), fresh_view(case.arms)
+        for size in sizes:
+            view.pulls[0] += size
+            publish(release.parameters(setting), ledger, view, 0, size, 0.0, rng)
+        shown, behind = int(view.size[0]), _behind(release.evidence, sizes)
+        if shown != behind:
+            raise AssertionError(
+                f"after batches of {sizes} view.size is {shown}, and evidence = "
+                f"{release.evidence!r} speaks of {behind} rewards"
+            )
+
+
+def _behind(evidence: str, sizes: list[int]) -> int:
+    if evidence == NEWEST:
+        return sizes[-1]
+    if evidence == CLOSED:
+        return sum(sizes)
+    released = filled = 0
+    for size in sizes:
+        filled += size
+        if filled >= max(1, 2 * released):
+            released, filled = filled, 0
+    return released
 
 
 def _check_live(row: Policy, case: Case) -> None:

@@ -39,7 +39,11 @@ if TYPE_CHECKING:
     from ..rules import Rule
     from .entries import Entries, Noise, Silence
     from .noise_of_mean import MeanNoise
+    from .pairs import PairScale
 
+CLOSED, NEWEST, FILLED = "closed", "newest", "filled"
+"""Rewards that stand behind a released mean: all that were released, those of the newest batch, or
+those of the newest full batch, where batches of 1, 2, 4, ... fill up reward by reward."""
 NOMINAL_HORIZON = 1 << 20
 """Stands in for the horizon where a guarantee is the same for all of them."""
 
@@ -58,6 +62,8 @@ class Release(ReleasePart[Setting]):
     """Whether a batch leaves all that is public of other arms as it was."""
     any_lengths: ClassVar[bool] = True
     """Whether batches of any length, in any order of arms, cost what the guarantee says."""
+    evidence: ClassVar[str] = CLOSED
+    """Which rewards stand behind a released mean; `view.size` is their number."""
     budget: Budget
     """What was asked for, over the whole run."""
 
@@ -91,6 +97,16 @@ class Release(ReleasePart[Setting]):
         except InvalidArgument:
             return False
         return True
+
+    @property
+    def takes_any_block(self) -> bool:
+        """Whether its noise is paid for whatever the length of a batch, and where it is cut off."""
+        return self.any_lengths
+
+    def pair_scale(self, source: Source) -> PairScale | None:
+        """The noise of sum and count of those who answered, at the price of the sum; None where
+        missing outcomes cannot be estimated. Ask by `pair_scale_of`: each must say it itself."""
+        return None
 
     @property
     def is_live(self) -> bool:

@@ -15,6 +15,8 @@ from ..rules import epsilon_delta
 from ..schedules import Schedule
 from ..view import Setting, View
 from .base import (
+    FILLED,
+    NEWEST,
     PureRelease,
     Release,
     Scale,
@@ -27,6 +29,7 @@ from .base import (
 )
 from .entries import FRESH, GAUSSIAN, LAPLACE, NOISELESS, Entries, Noise, Silence
 from .exact import Noiseless, Resolution
+from .pairs import PairScale, gaussian_pair, laplace_pair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from ...compiled import Floats
+    from ...privacy.source import Source
     from .noise_of_mean import MeanNoise
 
 
@@ -58,7 +62,11 @@ class ForgetLaplace(PureRelease):
 
     name: ClassVar[str] = "forget + Laplace"
     publish: ClassVar[Function] = staticmethod(publish_forget)
+    evidence: ClassVar[str] = NEWEST
     noise_after = noise_of_last
+
+    def pair_scale(self, source: Source) -> PairScale | None:
+        return laplace_pair(self.epsilon, source, kept=0)
 
     def entries(self, setting: Setting) -> Entries | Silence:
         """Of every batch by itself: what the rule forgets, inference may add up."""
@@ -74,7 +82,11 @@ class ForgetGaussian(Release):
     name: ClassVar[str] = "forget + Gaussian"
     publish: ClassVar[Function] = staticmethod(publish_forget)
     noise: ClassVar[str] = "gaussian"
+    evidence: ClassVar[str] = NEWEST
     noise_after = noise_of_last
+
+    def pair_scale(self, source: Source) -> PairScale | None:
+        return gaussian_pair(self.budget, self.calibration, source, kept=0)
 
     @property
     def is_live(self) -> bool:
@@ -127,6 +139,7 @@ class ForgetExact(Noiseless):
 
     name: ClassVar[str] = "forget, exact"
     publish: ClassVar[Function] = staticmethod(publish_last)
+    evidence: ClassVar[str] = NEWEST
     noise_after = noise_of_last
 
     def entries(self, setting: Setting) -> Entries | Silence:
@@ -160,6 +173,7 @@ class ForgetTruncated(Release):
     name: ClassVar[str] = "forget + truncated Laplace"
     publish: ClassVar[Function] = staticmethod(publish_truncated)
     secure_noise: ClassVar[bool] = False
+    evidence: ClassVar[str] = NEWEST
     noise_after = noise_of_last
 
     def __post_init__(self) -> None:
@@ -213,6 +227,7 @@ class FillingLaplace(PureRelease):
 
     name: ClassVar[str] = "doubling batches + Laplace"
     publish: ClassVar[Function] = staticmethod(publish_filling)
+    evidence: ClassVar[str] = FILLED
 
     def ledger(self, setting: Setting) -> Filling:
         import numpy as np

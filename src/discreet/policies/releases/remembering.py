@@ -13,16 +13,18 @@ from ...privacy.budgets import ZCDP, Approximate, Budget
 from ...privacy.guarantees import Definition, Guarantee
 from ..schedules import Regular, Schedule
 from ..view import Setting, View
-from .base import PureRelease, Release, Scale, laplace_parts, noise, zeros
+from .base import CLOSED, PureRelease, Release, Scale, laplace_parts, noise, zeros
 from .entries import AGAIN, ALL, LAPLACE, POWERS, RUNNING, Entries, Noise, Silence
 from .exact import Sums
 from .forgetting import ForgetGaussian
+from .pairs import PairScale, gaussian_pair, laplace_pair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.random import Generator
 
+    from ...privacy.source import Source
     from ...types import Floats
     from ..rules import Rule
     from .noise_of_mean import MeanNoise
@@ -50,6 +52,9 @@ class RunningLaplace(PureRelease):
     name: ClassVar[str] = "running sum + Laplace"
     publish: ClassVar[Function] = staticmethod(publish_running)
 
+    def pair_scale(self, source: Source) -> PairScale | None:
+        return laplace_pair(self.epsilon, source, kept=1)
+
     def ledger(self, setting: Setting) -> Running:
         return Running(zeros(setting.arms, setting.source))
 
@@ -69,6 +74,10 @@ class RunningGaussian(ForgetGaussian):
 
     name: ClassVar[str] = "running sum + Gaussian"
     publish: ClassVar[Function] = staticmethod(publish_running)
+    evidence: ClassVar[str] = CLOSED
+
+    def pair_scale(self, source: Source) -> PairScale | None:
+        return gaussian_pair(self.budget, self.calibration, source, kept=1)
 
     def ledger(self, setting: Setting) -> Running:
         return Running(zeros(setting.arms, setting.source))
@@ -174,6 +183,11 @@ class ShrinkingLaplace(Release):
     @property
     def budget(self) -> Budget:  # type: ignore[override]
         return self.asked
+
+    @property
+    def takes_any_block(self) -> bool:
+        """One that is cut off would be followed too soon."""
+        return False
 
     def parameters(self, setting: Setting) -> Shrinking:
         return Shrinking(0.5 * self.power, setting.source.resolution)

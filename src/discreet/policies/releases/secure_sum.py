@@ -32,7 +32,7 @@ from ...privacy.shares import SecureBatch, check_shares, skellam_epsilon, skella
 from ...privacy.source import SIMULATED, Source
 from ..schedules import Schedule
 from ..view import Setting, View
-from .base import PureRelease, Release, noise, zeros
+from .base import CLOSED, NEWEST, PureRelease, Release, noise, zeros
 from .entries import FRESH, LAPLACE, RUNNING, Entries, Noise, Silence
 from .remembering import Running
 
@@ -186,6 +186,10 @@ class SecureSum(DistributedRelease, PureRelease):
     @property
     def publish(self) -> Function:  # type: ignore[override]
         return publish_last_shares if self.forget else publish_shares
+
+    @property
+    def evidence(self) -> str:  # type: ignore[override]
+        return NEWEST if self.forget else CLOSED
 
     def parameters(self, setting: Setting) -> Shares:
         self._without_server(setting)

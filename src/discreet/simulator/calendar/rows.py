@@ -20,19 +20,15 @@ from ...compiled import Kernel, open_slot
 from ...errors import InvalidArgument
 from ...policies import Policy, Setting
 from ...policies.epochs import keep_least
+from ...policies.releases.pairs import Pairs, PairScale, pair_scale_of, publish_pair
 from ...policies.step import choose, fresh_state, parts_of, publish, respond
 from ...policies.streams import (
     ALL,
     CLOSED,
     FILLED,
     NEWEST,
-    Pairs,
-    PairScale,
     evidence_in,
     fits_streams,
-    pair_scale,
-    publish_pair,
-    serves_pairs,
 )
 from ...policies.view import View
 from ...privacy.source import SIMULATED
@@ -285,13 +281,14 @@ def row_parts(
         )  # fmt: skip
     arms = setting.arms
     parts, state = parts_of(policy, setting), fresh_state(policy, setting)
-    estimated = calendar.default is None and serves_pairs(policy)
+    pair = pair_scale_of(policy.release, SIMULATED) if calendar.default is None else None
+    estimated = pair is not None
     default = np.nan if estimated else 0.0 if calendar.default is None else calendar.default
 
     def whole() -> Ints:
         return np.zeros(arms, np.int64)
 
-    scale = pair_scale(policy, SIMULATED) if estimated else PairScale(0.0, 0.0, 1, 1)
+    scale = PairScale(0.0, 0.0, 1, 1) if pair is None else pair
     row = Row(
         parts.release, parts.rule, state.ledger, state.memory, state.public, scale,  # type: ignore[arg-type]
         Pairs(np.zeros(arms), np.zeros(arms), whole()),
