@@ -31,6 +31,11 @@ def padding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secure, "padded", getattr(secure.padded, "padded", secure.padded))
 
 
+def window(nanoseconds: int) -> secure.Window:
+    """One that nothing has disturbed."""
+    return secure.Window(nanoseconds, nanoseconds)
+
+
 def wait(seconds: float) -> None:
     begun = time.perf_counter()
     while time.perf_counter() - begun < seconds:
@@ -76,12 +81,13 @@ def test_a_window_is_four_times_what_nine_in_ten_draws_take(
 
     monkeypatch.setattr(secure, "_windows", {})
     monkeypatch.setattr(secure, "_spent", lambda: passed[-1])
-    assert secure._measured("laplace", draw, 0) == 4 * 1_000_000 * (secure._DUMMIES * 19 // 10 + 1)
+    expected = window(4 * 1_000_000 * (secure._DUMMIES * 19 // 10 + 1))
+    assert secure._measured("laplace", draw, 0) == secure._windows["laplace"] == expected
     assert len(passed) == 2 * secure._DUMMIES + 1
 
 
 def test_no_result_is_handed_out_before_its_window_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secure, "_windows", {"laplace": 2_000_000})
+    monkeypatch.setattr(secure, "_windows", {"laplace": window(2_000_000)})
     for _ in range(20):
         begun = time.perf_counter_ns()
         secure.laplace(1.0)
@@ -89,7 +95,7 @@ def test_no_result_is_handed_out_before_its_window_ends(monkeypatch: pytest.Monk
 
 
 def test_a_draw_that_outlasts_its_window_is_thrown_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secure, "_windows", {"laplace": 1_000_000})
+    monkeypatch.setattr(secure, "_windows", {"laplace": window(1_000_000)})
     drawn: list[int] = []
 
     def draw(value: Any) -> int:
@@ -98,14 +104,14 @@ def test_a_draw_that_outlasts_its_window_is_thrown_away(monkeypatch: pytest.Monk
         return drawn[-1]
 
     assert secure.padded("laplace", draw, 0) == drawn[-1] >= 1
-    assert secure._windows["laplace"] >= 2_000_000  # later windows are longer
+    assert secure._windows["laplace"].least == 2_000_000  # later windows are longer
 
 
 def test_a_draw_in_the_middle_of_another_spoils_that_ones_window_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As a signal handler may make it; it must not wait for ever either."""
-    monkeypatch.setattr(secure, "_windows", {"laplace": 2_000_000})
+    monkeypatch.setattr(secure, "_windows", {"laplace": window(2_000_000)})
     drawn: list[int] = []
 
     def draw(value: Any) -> int:
@@ -142,14 +148,14 @@ def test_windows_of_responses_cover_flipped_bits_however_rare(
     monkeypatch.setattr(secure, "_response", response)
     secure.randomised_response(0, 1, 9.0)  # flips one bit in 8,100
     # of 50 fair coins five or fewer flip with probability 2e-9
-    assert secure._windows["response"] >= 4 * 2_000_000
+    assert secure._windows["response"].least >= 4 * 2_000_000
 
 
 def test_a_window_that_is_disturbed_while_it_is_padded_fails_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Else a draw would be the likelier to fail the longer it is, and failures would select."""
-    monkeypatch.setattr(secure, "_windows", {"laplace": 1_000_000})
+    monkeypatch.setattr(secure, "_windows", {"laplace": window(1_000_000)})
     ticks = iter([0, 100, 5_000_000, 5_000_000, 5_000_100, 6_000_000])
     monkeypatch.setattr(secure, "perf_counter_ns", lambda: next(ticks))
     drawn = iter([1, 2])
@@ -164,7 +170,7 @@ def test_a_window_that_is_disturbed_while_it_is_padded_fails_too(
         (8, 1_000_000, 2_000_000),
         (16, 1_000_000, 4_000_000),
         (7, 64_000_000, 64_000_000),
-        (8, 64_000_000, secure.SHORTEST_WINDOW),
+        (8, 64_000_000, 1_000_000),
     ],
 )
 def test_a_busy_machine_makes_few_windows_longer(
@@ -172,8 +178,9 @@ def test_a_busy_machine_makes_few_windows_longer(
 ) -> None:
     """A draw that loses the processor is drawn anew in a window of the same length; one whose
     windows fail time after time gets a longer one, or it might never end; and where that does not
-    help either, because long windows are interrupted more than short ones, a short one again."""
-    monkeypatch.setattr(secure, "_windows", {"laplace": before})
+    help either, because long windows are interrupted more than short ones, a short one again. Calm
+    ones that follow are shorter, one after the other."""
+    monkeypatch.setattr(secure, "_windows", {"laplace": secure.Window(before, 1_000_000)})
     now, drawn = [0], 0
 
     def clock() -> int:
@@ -188,9 +195,17 @@ def test_a_busy_machine_makes_few_windows_longer(
 
     monkeypatch.setattr(secure, "perf_counter_ns", clock)
     monkeypatch.setattr(secure, "_spent", lambda: 0)
-    anew = 2 * secure._DUMMIES if after < before else 0
-    assert secure.padded("laplace", draw, 0) == lost + anew + 1
-    assert secure._windows["laplace"] == after
+    begun = now[0]
+    assert secure.padded("laplace", draw, 0) == lost + 1
+    lasted = now[0] - begun - lost * 80_000_000
+    assert after <= lasted < after + 1_000_000
+    lengths = [secure._windows["laplace"].length]
+    assert lengths[0] == max(1_000_000, after - after // 32)
+    for _ in range(150):
+        secure.padded("laplace", draw, 0)
+        lengths.append(secure._windows["laplace"].length)
+    assert lengths == sorted(lengths, reverse=True)
+    assert secure._windows["laplace"] == window(1_000_000)
 
 
 @pytest.mark.parametrize("enabled", [True, False])
@@ -199,7 +214,7 @@ def test_collecting_garbage_makes_no_windows_longer(
 ) -> None:
     """It comes in the middle of a draw, as soon as enough was allocated, and takes as long as there
     are objects: far longer than a window in a process that has many."""
-    monkeypatch.setattr(secure, "_windows", {"laplace": 2_000_000})
+    monkeypatch.setattr(secure, "_windows", {"laplace": window(2_000_000)})
     before = gc.isenabled()
 
     def slowly(phase: str, info: Any) -> None:
@@ -212,7 +227,7 @@ def test_collecting_garbage_makes_no_windows_longer(
     try:
         gc.enable() if enabled else gc.disable()
         secure.padded("laplace", draw, 0)
-        assert secure._windows["laplace"] == 2_000_000
+        assert secure._windows["laplace"].least == 2_000_000
         assert gc.isenabled() is enabled
     finally:
         gc.callbacks.remove(slowly)
@@ -223,7 +238,7 @@ def test_a_draw_that_waits_for_another_does_not_show_its_length(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The lock is held until the window ends, not until the draw does."""
-    monkeypatch.setattr(secure, "_windows", {"laplace": 200_000_000})
+    monkeypatch.setattr(secure, "_windows", {"laplace": window(200_000_000)})
     inside = threading.Event()
 
     def draw(value: Any) -> int:

@@ -98,10 +98,10 @@ def test_the_attack_finds_windows_that_are_too_short(
 ) -> None:
     """Long draws are then thrown away, which bends the law of what is released."""
     law = "response" if name == "local bits" else name
-    kept = {law: 400_000}
+    kept = {law: secure.Window(400_000, 400_000)}
 
-    class Fixed(dict[str, int]):
-        def __setitem__(self, key: str, value: int) -> None:
+    class Fixed(dict[str, secure.Window]):
+        def __setitem__(self, key: str, value: secure.Window) -> None:
             pass
 
     monkeypatch.setattr(secure, "_windows", Fixed(kept))

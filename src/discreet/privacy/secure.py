@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from time import get_clock_info, perf_counter_ns, thread_time_ns
 from types import ModuleType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ..checks import amount, count
 from ..errors import DiscreetError, InvalidArgument, UnsupportedBudget
@@ -37,6 +37,8 @@ SHORTEST_WINDOW, LONGEST_WINDOW = 400_000, 50_000_000
 _DUMMIES = 50
 _IN_A_ROW = 8
 """Windows that fail one after the other before they are made longer."""
+_CALMER = 5
+"""A window that held makes the next one shorter by one part in 2^5, down to its least."""
 _FINE = get_clock_info("thread_time").resolution <= 1e-6
 _lock = threading.RLock()
 """Of one draw at a time. A signal handler may come in the middle of one, and draw for another
@@ -90,12 +92,13 @@ def padded(law: str, draw: Measurement, value: int | tuple[int, int]) -> int:
     does not depend on the noise (a draw alone would be hit the likelier the longer it is). An
     undisturbed draw fits with `MARGIN` to spare: noise of 40 scales, probability e^-40. Should one
     outlast its window all the same, by the processor time that it took, later windows of that law
-    are longer. So they are where window after window fails: other threads of the process may take
-    five milliseconds whenever OpenDP lets them in. But a longer window is the likelier to lose the
-    processor to other processes, so that in the end it is measured anew, and short again.
+    are longer for good. Where window after window fails they are longer for some time: other
+    threads of the process may take five milliseconds whenever OpenDP lets them in. But the longer a
+    window, the likelier it loses the processor to other processes: so with every one that holds the
+    next is shorter again, and where none does, the shortest is tried anew.
     """
     with _lock, _uncollected():
-        window, failed = _windows.get(law) or _measured(law, draw, value), 0
+        (window, least), failed = _windows.get(law) or _measured(law, draw, value), 0
         while True:
             begun, end = _spent(), perf_counter_ns() + window
             drawn = _drawn(draw, value)
@@ -104,12 +107,14 @@ def padded(law: str, draw: Measurement, value: int | tuple[int, int]) -> int:
                 while now < end:
                     now = perf_counter_ns()
                 if now - end < window >> 3:
+                    _windows[law] = Window(max(least, window - (window >> _CALMER)), least)
                     return drawn
             failed += 1
-            if taken >= window or (failed % _IN_A_ROW == 0 and window < LONGEST_WINDOW):
-                _windows[law] = window = 2 * window
+            if taken >= window:
+                window, least = 2 * window, 2 * least
             elif failed % _IN_A_ROW == 0:
-                window = _measured(law, draw, value)
+                window = 2 * window if window < LONGEST_WINDOW else least
+            _windows[law] = Window(window, least)
 
 
 @contextmanager
@@ -131,8 +136,15 @@ def _spent() -> int:
     return thread_time_ns() if _FINE else perf_counter_ns()
 
 
-_windows: dict[str, int] = {}
-"""Nanoseconds by law; in each process measured once, by draws that nobody uses."""
+class Window(NamedTuple):
+    """Nanoseconds: of the next draw, and of all as long as nothing disturbs them."""
+
+    length: int
+    least: int
+
+
+_windows: dict[str, Window] = {}
+"""By law; in each process measured once, by draws that nobody uses."""
 
 
 def _drawn(draw: Measurement, value: int | tuple[int, int]) -> int:
@@ -143,7 +155,7 @@ def _drawn(draw: Measurement, value: int | tuple[int, int]) -> int:
     return int(draw(value))
 
 
-def _measured(law: str, draw: Measurement, value: int | tuple[int, int]) -> int:
+def _measured(law: str, draw: Measurement, value: int | tuple[int, int]) -> Window:
     """The window of a law, from draws about nobody.
 
     Nine in ten of them count: the longest may have been disturbed. Responses are measured on
@@ -159,7 +171,8 @@ def _measured(law: str, draw: Measurement, value: int | tuple[int, int]) -> int:
         _drawn(draw, publics[turn % len(publics)])
         durations.append(_spent() - begun)
     warm = sorted(durations[_DUMMIES:])
-    _windows[law] = window = max(MARGIN * warm[9 * _DUMMIES // 10], SHORTEST_WINDOW)
+    least = max(MARGIN * warm[9 * _DUMMIES // 10], SHORTEST_WINDOW)
+    _windows[law] = window = Window(least, least)
     return window
 
 
