@@ -4,7 +4,9 @@ what is stored and then interrupted, what is refused, and which moment a block i
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,10 +19,12 @@ from discreet.errors import DamagedFile, DiscreetError, InvalidArgument, TrialEr
 from discreet.live import Trial
 from discreet.live.lists import history_in
 from discreet.live.rows import rows_for_trials, serves_trials
-from discreet.live.stores import MemoryStore
+from discreet.live.stores import MemoryStore, disk
 from discreet.live.stores.files import FileStore
 from discreet.live.stores.format import BODY, VERSION, digest_of
 from discreet.live.stream_run import StreamRun
+from discreet.live.streams import Streams
+from discreet.live.tables import TABLES
 from discreet.policies import CATALOGUE, DividedTree, EachRound, ForgetLaplace, Policy, policy
 from discreet.policies.rules import Rule
 from discreet.privacy import secure
@@ -371,3 +375,123 @@ def test_noise_that_could_not_be_drawn_is_refused_when_the_trial_is_planned(name
         clock.now += 10.0
         assert enough.report()["releases"] > 0
     assert 0.05 * secure.LARGEST_SCALE < max(scales) <= secure.LARGEST_SCALE
+
+
+# --- single batches -------------------------------------------------------------------------------
+
+
+def test_a_batch_with_a_place_left_has_no_moment_after_which_outcomes_are_late(
+    clock: Clock,
+) -> None:
+    trial = batch_trial(policy("dp-imed", epsilon=1.0, first=3), 2, deadline=10.0, clock=clock)
+    for unit in range(2):
+        trial.assign(unit)
+    clock.now += 25.0
+    assert trial.report()["next_release"] is None
+    trial.record(0, 1.0)
+    (block,) = trial._store.blocks.values()
+    assert list(block.outcomes) == [0]
+    trial.assign(2)
+    assert trial.report()["next_release"] == clock.now + 10.0
+
+
+@pytest.mark.parametrize(
+    ("entry", "value", "why"),
+    [
+        ("releases", None, "counts of releases"), ("releases", [0], "counts of releases"),
+        ("cut", 0, "no open block"), ("begun", 1, "no open block"), ("answer", 2, "recommends"),
+        ("answer", True, "recommends"), ("t", -1, "lacks its t"), ("arm", 2, "no open block"),
+    ],
+)  # fmt: skip
+def test_a_damaged_state_is_refused_by_what_is_wrong(entry: str, value: Any, why: str) -> None:
+    run = klucb_trial()._run
+    with pytest.raises(DamagedFile, match=why):
+        run.copy().restore({**run.to_dict(), entry: value})
+    run.copy().restore(run.to_dict())
+
+
+@pytest.mark.parametrize(
+    ("entry", "value", "why"),
+    [
+        ("places", [0], "of another shape"), ("places", 0, "of another shape"),
+        ("closed", [0, -1], "damaged closed"), ("left", [0, 0.5], "damaged left"),
+        ("active", [1, 1], "damaged active"), ("over", 0, "streams of the run are damaged"),
+        ("latest", "0", "streams of the run are damaged"), ("block", [0, 0], "contradict"),
+        ("closed", [1, 0], "contradict"), ("places", [10**9, 0], "contradict"),
+        ("released", [1, 0], "contradict"),
+    ],
+)  # fmt: skip
+def test_damaged_streams_are_refused_by_what_is_wrong(entry: str, value: Any, why: str) -> None:
+    saved = stream_run(Trial(policy("dp-imed", epsilon=1.0), 2)).streams.to_dict()
+    assert Streams.from_dict(saved, 2).to_dict() == saved
+    with pytest.raises(DamagedFile, match=why):
+        Streams.from_dict({**saved, entry: value}, 2)
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("no_sync")
+def test_a_rule_whose_opening_could_not_be_stored_is_not_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.json"
+    trial = klucb_trial(path=path)
+    trial.assign("x")
+
+    def full(descriptor: int, data: bytes) -> None:
+        if b'{"run"' in data:
+            raise OSError(28, "No space left on device")
+        append(descriptor, data)
+
+    append = disk.append
+    with monkeypatch.context() as patch:
+        patch.setattr(disk, "append", full)
+        with pytest.raises(OSError, match="No space"):
+            trial.record("x", 1.0)
+    with pytest.raises(TrialError, match="unknown what is on disk"):
+        trial.assign("y")
+    trial.close()
+    with Trial.load(path) as again:
+        assert again.report()["releases"] == 1
+
+
+@pytest.mark.usefixtures("no_sync")
+@pytest.mark.parametrize(("lines", "taken"), [(1, True), (2, False)])
+def test_what_a_crash_left_of_a_trial_that_had_not_begun_is_replaced(
+    lines: int, taken: bool, tmp_path: Path
+) -> None:
+    left = tmp_path / "t.json.assignments"
+    left.write_text('{"trial":"x"}\n' + '["a",0,0,1]\n' * (lines - 1))
+    left.chmod(0o600)
+    if taken:
+        klucb_trial(path=tmp_path / "t.json").close()
+        return
+    with pytest.raises(InvalidArgument, match="assignments of another trial"):
+        klucb_trial(path=tmp_path / "t.json")
+    assert left.read_text().count("\n") == 2
+
+
+@pytest.mark.usefixtures("no_sync")
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts open files there")
+def test_no_file_stays_open_when_a_trial_is_closed_or_refused(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    klucb_trial(path=tmp_path / "t.json").close()
+    os.mkfifo(tmp_path / "u.json.assignments", 0o600)
+    (tmp_path / "u.json").write_bytes((tmp_path / "t.json").read_bytes())
+    for path in ("t.json", "u.json"):
+        for _ in range(3):
+            with suppress(DamagedFile):
+                Trial.load(tmp_path / path).close()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_releases_are_numbered_from_one(clock: Clock) -> None:
+    trial = Trial(policy("dp-imed", epsilon=1.0, first=1), 2, clock=clock)
+    for unit in range(6):
+        trial.assign(unit)
+        trial.record(unit, 1.0)
+    rows, _ = TABLES["releases"]
+    numbers = [row["release"] for row in rows(trial.report())]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert numbers
