@@ -229,14 +229,18 @@ def test_contexts_come_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "actions" in call("assign", "c.json", "p2", code=2).output
 
 
-def test_arms_join_and_leave() -> None:
+def test_arms_join_and_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     told("new", "t.json", given={**SETTINGS, "arms": 2})
     assert told("add", "t.json", "new")["arms"] == [0, 1, "new"]
     assert told("drop", "t.json", "1") == {"dropped": 1}
     assert [arm["active"] for arm in told("report", "t.json")["arms"]] == [True, False, True]
     assert "arm must be new" in call("add", "t.json", "new", code=2).output
     assert "be left out" in call("drop", "t.json", "0", "--stratum", "men", code=2).output
-    told("new", "alike.json", given={**SETTINGS, "arms": [1, "1"]})
+    alike = {**SETTINGS, "arms": [1, "1"]}
+    assert "read differently" in call("new", "alike.json", given=alike, code=2).output
+    with monkeypatch.context() as patch:  # a file from when they were taken
+        patch.setattr("discreet.live.trial.check_legible", lambda argument, names: None)
+        told("new", "alike.json", given=alike)
     assert "look alike" in call("drop", "alike.json", "1", code=2).output
     told("new", "s", given={**SETTINGS, "strata": ["men", "women"]})
     told("drop", "s", "A", "--stratum", "men")
