@@ -440,7 +440,7 @@ def test_a_trial_shows_its_intervals(tmp_path: Path) -> None:
         older = loaded._run.copy()
         older.restore({name: value for name, value in state.items() if name != "history"})
         assert older.record(["A", "B"], (0.0, 1.0), "auto", False) is None
-    with pytest.raises(InvalidArgument, match="kind must be 'anytime' or 'looks'"):
+    with pytest.raises(InvalidArgument, match="intervals must be 'anytime' or 'looks'"):
         discreet.Trial(row, 2, horizon=400, intervals="end")
     figure = again.plot(tmp_path / "intervals.png")
     assert len(figure.axes) == 1

@@ -495,3 +495,18 @@ def test_releases_are_numbered_from_one(clock: Clock) -> None:
     numbers = [row["release"] for row in rows(trial.report())]
     assert numbers == list(range(1, len(numbers) + 1))
     assert numbers
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [("missing", [1]), ("missing", 7.0), ("default", 7.0), ("intervals", 3), ("intervals", "end")],
+)
+def test_errors_name_the_argument_that_was_given(argument: str, value: Any) -> None:
+    with pytest.raises(InvalidArgument, match=f"^{argument} must"):
+        Trial(policy("dp-imed", epsilon=1.0), 2, deadline=1.0, **{argument: value})
+
+
+@pytest.mark.parametrize("path", [5, None, [], object()])
+def test_what_is_neither_a_path_nor_a_store_is_not_loaded(path: Any) -> None:
+    with pytest.raises(InvalidArgument, match="path must be the file of a saved trial, or a store"):
+        Trial.load(path)

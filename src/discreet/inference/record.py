@@ -415,10 +415,10 @@ def _why_silent(source: object) -> str:
     return " (its history was not kept from the beginning)"
 
 
-def check_kind(kind: str, recorded: Recording | Silence | None) -> str:
+def check_kind(kind: str, recorded: Recording | Silence | None, argument: str = "kind") -> str:
     """The kind of intervals that a row can have: "auto" is the narrowest that holds."""
     if kind not in KINDS:
-        raise InvalidArgument("kind", f"be one of {', '.join(KINDS)}", kind, "use 'auto'")
+        raise InvalidArgument(argument, f"be one of {', '.join(KINDS)}", kind, "use 'auto'")
     if not isinstance(recorded, Recording):
         return kind
     if kind == "auto":
@@ -428,17 +428,20 @@ def check_kind(kind: str, recorded: Recording | Silence | None) -> str:
         return "anytime" if many else "looks"
     if kind == "looks" and recorded.looks is None:
         raise InvalidArgument(
-            "kind", "be 'anytime' where batch sizes depend on earlier releases, outcomes "
+            argument, "be 'anytime' where batch sizes depend on earlier releases, outcomes "
             "are missing, or no horizon says how many looks there are", kind,
-            "use kind='anytime', or give a horizon",
+            f"use {argument}='anytime', or give a horizon",
         )  # fmt: skip
     if kind == "end" and not recorded.single:
         raise InvalidArgument(
-            "kind", "be 'anytime' or 'looks' where releases change how often an arm is played",
-            kind, "use kind='auto'; one look is valid with equal shares (the row 'uniform')",
+            argument, "be 'anytime' or 'looks' where releases change how often an arm is played",
+            kind, f"use {argument}='auto'; one look is valid with equal shares (the row 'uniform')",
         )  # fmt: skip
     if kind == "anytime" and recorded.kind == AGAIN:
         raise InvalidArgument(
-            "kind", "be 'looks' where reads share their rewards (trees)", kind, "use kind='auto'"
+            argument,
+            "be 'looks' where reads share their rewards (trees)",
+            kind,
+            f"use {argument}='auto'",
         )
     return kind

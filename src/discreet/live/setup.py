@@ -182,7 +182,7 @@ def finite_plan(
 
     # trials with missing outcomes were stored with kinds that they never had
     unheld = pairs and planned is not None and intervals in ("looks", "end")
-    settings["intervals"] = check_kind("auto" if unheld else intervals, run.recorded)
+    settings["intervals"] = check_kind("auto" if unheld else intervals, run.recorded, "intervals")
     return Plan(
         row,
         run,

@@ -69,14 +69,14 @@ def missing_as(
     return False, given
 
 
-def check_default(default: float, plan: Plan, terms: Terms) -> float:
+def check_default(argument: str, default: float, plan: Plan, terms: Terms) -> float:
     """What a missing outcome counts as."""
     (low, high), number = plan.outcome_range, number_of(default)
     if number is None or not math.isfinite(number):
-        raise InvalidArgument("default", "be a finite number", default, "use an outcome")
+        raise InvalidArgument(argument, "be a finite number", default, "use an outcome")
     if terms.deadline is not None and not low <= number <= high:
         raise InvalidArgument(
-            "default", f"lie in the outcome_range, from {low:g} to {high:g}", default,
+            argument, f"lie in the outcome_range, from {low:g} to {high:g}", default,
             "say what a missing outcome counts as",
         )  # fmt: skip
     return number

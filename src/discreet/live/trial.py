@@ -137,8 +137,9 @@ class Trial(Curator):
             raise InvalidArgument("store", "be left out beside path", store, "give one of them")
         if path is not None:
             store = FileStore(path)
+        asked = "default" if missing is None else "missing"
         super().__init__(
-            names, plan, terms, check_default(default, plan, terms), covering(plan, terms),
+            names, plan, terms, check_default(asked, default, plan, terms), covering(plan, terms),
             MemoryStore() if store is None else store, clock,
         )  # fmt: skip
 
@@ -361,6 +362,10 @@ class Trial(Curator):
             store = files = FileStore(path)
             files.load()
         else:
+            if not callable(getattr(path, "member", None)):
+                raise InvalidArgument(
+                    "path", "be the file of a saved trial, or a store", path, 'use "trial.json"'
+                )
             store = path
             if isinstance(store, MemoryStore):
                 store.check_process()
