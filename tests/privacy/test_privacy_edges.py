@@ -22,6 +22,7 @@ from discreet.privacy import (
     Laplace,
     Pure,
     Renyi,
+    curves,
     noise,
     secure,
 )
@@ -183,3 +184,17 @@ def test_truncated_noise_at_no_epsilon_is_uniform(delta: float) -> None:
     found = np.abs([noise.truncated_laplace(0.0, delta, rng) for _ in range(20_000)])
     assert 0.999 / (2.0 * delta) < found.max() <= 1.0 / (2.0 * delta)
     assert TruncatedLaplace(0.0, delta).variance == pytest.approx((1.0 / delta) ** 2 / 12.0)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "move", "epsilon"), [(3.0, 1, 0.1), (9.0, 4, 1.0), (50.0, 30, 2.0)]
+)
+def test_what_a_lattice_adds_to_the_continuous_curve_is_the_largest_term(
+    sigma: float, move: int, epsilon: float
+) -> None:
+    """max g/(σ sqrt(2π)) by a dense grid, with g(x) = f(x) - e^ε f(x + M)."""
+    x = np.linspace(-20.0 * sigma, 20.0 * sigma, 2_000_001)
+    g = np.exp(-0.5 * (x / sigma) ** 2) - np.exp(epsilon - 0.5 * ((x + move) / sigma) ** 2)
+    more = g.max() / (sigma * math.sqrt(2.0 * math.pi))
+    found = curves.lattice_delta(sigma, move, epsilon)
+    assert found - curves.gaussian_delta(move / sigma, epsilon) == pytest.approx(more, rel=1e-6)
