@@ -16,6 +16,7 @@ from live_cases import Clock, CountedNoise, batch_trial, klucb_trial
 
 from discreet.compiled import Function
 from discreet.errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
+from discreet.identify import identifier
 from discreet.live import Trial
 from discreet.live.lists import history_in
 from discreet.live.rows import rows_for_trials, serves_trials
@@ -510,3 +511,22 @@ def test_errors_name_the_argument_that_was_given(argument: str, value: Any) -> N
 def test_what_is_neither_a_path_nor_a_store_is_not_loaded(path: Any) -> None:
     with pytest.raises(InvalidArgument, match="path must be the file of a saved trial, or a store"):
         Trial.load(path)
+
+
+def test_a_look_is_due_when_the_last_of_its_blocks_is(clock: Clock) -> None:
+    race = identifier("race", epsilon=8.0)
+    trial = Trial(
+        race, 2, deadline=10.0, missing=0.0, clock=clock, goal="identify", risk=0.1, horizon=400
+    )
+    first = trial._run.marks[0]  # type: ignore[attr-defined]
+    moments: dict[Any, list[float]] = {0: [], 1: []}
+    for unit in range(2 * first + 8):
+        assert trial.report()["next_release"] is None
+        clock.now += 1.0 / 64.0
+        moments[trial.assign(unit)].append(clock.now)
+        if min(map(len, moments.values())) == first:
+            break
+    due = max(of_arm[first - 1] for of_arm in moments.values()) + 10.0
+    report = trial.report()
+    assert report["next_release"] == due
+    assert [block["due"] for block in report["blocks"] or () if block["block"] == 1] == [due, due]
