@@ -3,6 +3,7 @@ what is stored and then interrupted, what is refused, and which moment a block i
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from collections.abc import Callable
@@ -476,6 +477,7 @@ def test_what_a_crash_left_of_a_trial_that_had_not_begun_is_replaced(
 @pytest.mark.usefixtures("no_sync")
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts open files there")
 def test_no_file_stays_open_when_a_trial_is_closed_or_refused(tmp_path: Path) -> None:
+    gc.collect()  # of what earlier tests left open
     before = len(os.listdir("/proc/self/fd"))
     klucb_trial(path=tmp_path / "t.json").close()
     os.mkfifo(tmp_path / "u.json.assignments", 0o600)
@@ -484,7 +486,7 @@ def test_no_file_stays_open_when_a_trial_is_closed_or_refused(tmp_path: Path) ->
         for _ in range(3):
             with suppress(DamagedFile):
                 Trial.load(tmp_path / path).close()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(os.listdir("/proc/self/fd")) <= before
 
 
 def test_releases_are_numbered_from_one(clock: Clock) -> None:
