@@ -30,6 +30,11 @@ def lost_steadily(gaps: Floats, arm: int, t: int, rounds: int) -> float:
     return lost
 
 
+def _settings(law: Law) -> list[str]:
+    """The names of what a law was made of."""
+    return [field.name for field in fields(law)]  # type: ignore[arg-type]  # all are dataclasses
+
+
 class Law(ABC):
     """A reward environment for K arms; frozen, while `start` gives each run its own state."""
 
@@ -87,10 +92,7 @@ class Law(ABC):
 
     def to_dict(self) -> dict[str, object]:
         """Settings as JSON-ready values; `law_from_dict` is the inverse."""
-        given = {
-            field.name: _plain(getattr(self, field.name))
-            for field in fields(self)  # type: ignore[arg-type]  # every law is a dataclass
-        }
+        given = {name: _plain(getattr(self, name)) for name in _settings(self)}
         inside = {"of": given.pop("law")} if "law" in given else {}
         return {"law": self.name, **inside, **given}
 
@@ -140,7 +142,7 @@ class Parametric(Law):
         """The parameters; nothing changes during a run."""
         import numpy as np
 
-        columns = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        columns = (getattr(self, name) for name in _settings(self))
         state: NamedTuple = self.state(*map(np.array, columns))
         return state
 
@@ -150,7 +152,7 @@ class Parametric(Law):
 
     def arranged(self, order: Sequence[int]) -> Parametric:
         """Parameters are tuples with one entry per arm."""
-        names = {"means", *(field.name for field in fields(self))}  # type: ignore[arg-type]
+        names = {"means", *_settings(self)}
         given = {name: getattr(self, name) for name in names}
         return self._changed(
             **{

@@ -18,6 +18,7 @@ lists of 4 rewards that differ in round 1 (0 or 1, all else 1)
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -44,7 +45,7 @@ def follow(state: object, view: View, arm: int, t: int) -> int:
     return arm
 
 
-class Adversary:
+class Adversary(ABC):
     """Base of all adversaries."""
 
     feed: ClassVar[Function]
@@ -56,9 +57,9 @@ class Adversary:
     decisions: int = DECISIONS
     """How many decisions of the policy are worth playing, by default."""
 
+    @abstractmethod
     def state(self, side: int) -> NamedTuple:
         """What the two functions get as their first argument, on either side."""
-        raise NotImplementedError
 
 
 class Plan(NamedTuple):

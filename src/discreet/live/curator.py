@@ -42,12 +42,17 @@ if TYPE_CHECKING:
 def turn_of(lock: threading.RLock) -> AbstractContextManager[bool]:
     """The lock, unless this thread holds it already: a call from within a call, by a signal
     handler, a clock or a store, would find the trial between two steps."""
-    if lock._is_owned():  # type: ignore[attr-defined] # as `threading.Condition` asks
+    if is_inside(lock):
         raise TrialError(
             "the trial is in the middle of another call, from which this one comes; call it "
             "when that one has returned, for example by a flag that a signal handler sets"
         )
     return lock
+
+
+def is_inside(lock: threading.RLock) -> bool:
+    """Whether this thread holds a lock; as `threading.Condition` asks."""
+    return bool(lock._is_owned())  # type: ignore[attr-defined]
 
 
 _owners: WeakValueDictionary[int, Curator] = WeakValueDictionary()
@@ -178,7 +183,7 @@ class Curator:
     @property
     def _is_inside(self) -> bool:
         """Whether this thread is in a call already."""
-        return bool(self._lock._is_owned())  # type: ignore[attr-defined]
+        return is_inside(self._lock)
 
     def _own(self, store: Store) -> None:
         """Take a store over, in between two calls of whoever had it."""
