@@ -230,6 +230,7 @@ class EvidenceTopTwo(Rule):
     name: ClassVar[str] = "top two by evidence"
     choose: ClassVar[Function | Kernel] = staticmethod(choose_by_evidence)
     sets_phases: ClassVar[bool] = True
+    takes_any_schedule: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         probability("xi", self.xi, fix="an answer is good within xi: use for example xi=0.02")

@@ -125,10 +125,16 @@ class Policy(BasePolicy[Setting]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.schedule, Phases) and not getattr(self.rule, "sets_phases", False):
+        phases, set_by_rule = isinstance(self.schedule, Phases), self.rule.sets_phases
+        if phases and not set_by_rule:
             raise InvalidArgument(
                 "schedule", "be set by the rule where it is Phases", str(self.rule),
                 "use an eliminating rule, or the schedules EachRound, Doubling or Geometric",
+            )  # fmt: skip
+        if set_by_rule and not phases and not self.rule.takes_any_schedule:
+            raise InvalidArgument(
+                "schedule", f"be Phases for {self.rule}, which sets the length of its phases",
+                str(self.schedule), "use the schedule Phases()",
             )  # fmt: skip
         self.release.check_composition(self.schedule, self.rule)
         self.rule.check_release(self.release)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from ..checks import check_flag
 from ..compiled import Function, Kernel, open_slot
 from ..errors import InvalidArgument
-from ..privacy.counters import tree_add
+from ..privacy.counters import is_node, tree_add
 from ..privacy.guarantees import Definition, Guarantee
 from .releases.base import laplace_parts, noise
 from .releases.counting import Tree
@@ -84,6 +84,8 @@ def publish_gap_or_tree(
             over = best_two_differ(view) > 0.5 ** ledger.halvings[0]
             ledger.halvings[0] = -1 if over else ledger.halvings[0] + 1
         return
+    if not is_node(ledger.count[arm], rounds):
+        raise ValueError("a block of a tree begins where a node of its size does")
     view.size[arm] = ledger.count[arm] + rounds
     ledger.count[arm] += rounds - 1  # tree_add counts the last
     prefix = tree_add(ledger, release.levels, release.scale, arm, total, rng)
@@ -110,9 +112,9 @@ class GapThenTree(Tree):
 
     gap_estimation: bool = True
     divided: bool = False
-    any_lengths: ClassVar[bool] = False
     name: ClassVar[str] = "batches + Laplace, then tree"
     publish: ClassVar[Function] = staticmethod(publish_gap_or_tree)
+    counter: ClassVar[str | None] = "blocks"
 
     def __post_init__(self) -> None:
         super().__post_init__()

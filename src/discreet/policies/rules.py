@@ -32,6 +32,10 @@ class Rule(RulePart[Setting]):
     """The same choice with `notes` of earlier rounds, for simulations: see `ceilings.py`."""
     bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     """The range of rewards that the formula is meant for; None for any."""
+    sets_phases: ClassVar[bool] = False
+    """Whether it writes down the length of its phases, for the schedule Phases to read."""
+    takes_any_schedule: ClassVar[bool] = False
+    """Whether it goes with other schedules all the same."""
 
     def first_view(self, setting: Setting) -> View:
         return fresh_view(setting.arms)

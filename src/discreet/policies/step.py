@@ -68,7 +68,11 @@ def open_batch(
     """After t rounds: the arm to play, for how long, and the length of the batch that this makes:
     0 if the horizon cuts it off."""
     arm = choose(rule, memory, view, t, rng)
+    if arm < 0 or arm >= len(view.pulls):  # compiled code would write elsewhere
+        raise IndexError("a rule names an arm that is there")
     rounds = length(schedule, memory, view, arm)
+    if rounds < 1:  # and never come to an end
+        raise ValueError("a batch has one round at least")
     if rounds > horizon - t:
         return arm, horizon - t, 0
     return arm, rounds, rounds

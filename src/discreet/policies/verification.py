@@ -1,8 +1,12 @@
-"""Rows verified by execution: their own kernels walked on symbols along public paths.
+"""Rows verified by execution: their own kernels on symbols, along public paths.
 
 A path says which arm is played when, and where the rule sets the phases also for how long. It is
 public: a function of published numbers and of coins that no reward has touched. What one path
 costs is exact (`privacy.verification.shifts`); which paths there are is settled here.
+
+**One step that stands for all.** `policies.induction` takes a single step from a state of which
+nothing is known. If that proves the claim, it holds on every path, with batches of any length, at
+every time up to the horizon; a short walk then shows whether some reward really pays as much.
 
 **Separate arms: one arm alone is the worst.** The walk of an arm alone notes every entry of ledger
 and view that the kernels used. If no entry was used by two arms, and no released value was read
@@ -10,13 +14,13 @@ again, then whatever a path does with the other arms, an arm's k-th batch finds 
 found them alone (by induction: what it reads is its own, and what others write is not), so it
 publishes the same forms. On another path an arm has at most as many batches as alone, and fewer
 numbers to keep equal cost no more. So the arms alone, one walk each, are all the paths there are:
-exact for every public path.
+exact for every public path, as far as they were walked.
 
 **Otherwise** all paths are walked at a small horizon, to which the row is calibrated anew, and at
 the asked one the arms alone, arms in turn, one arm after the other, and seeded random paths: exact
-on those. Where a rule sets phases, its own paths are walked too, on released values that make
-it go on, drop arms, or waver; a release that takes batches of any length is also walked with
-lengths that no rule would choose.
+on those, and a proof of nothing else. Where a rule sets phases, its own paths are walked too, on
+released values that make it go on, drop arms, or waver. A release that says that it takes batches
+wherever they are cut off is also walked with lengths that no schedule or rule would choose.
 
 **Local releases**: a response is one number about one reward, and leaves its participant once, so
 its cost is that of the run, for all paths.
@@ -30,7 +34,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -55,9 +59,11 @@ from ..privacy.verification import (
     spent,
     symbolic,
     undominated,
+    within,
 )
-from ..privacy.verification.forms import REWARD
+from ..privacy.verification.forms import REWARD, Place
 from ..privacy.verification.result import main_number
+from .induction import Proof, prove
 from .schedules import Phases
 from .view import View
 
@@ -69,10 +75,14 @@ if TYPE_CHECKING:
     from .view import Setting
 
 MOST_NUMBERS = 1500
-"""Published numbers that are followed on one path; costs grow with the square."""
+"""Published numbers, and batches, that are followed on one path; costs grow with the square."""
+SHORT = 300
+"""The same where the claim is proved already, and the walk shows what is really spent."""
 MOST_PATHS = 128
 """Paths of a small horizon that are walked all."""
 RANDOM_PATHS = 2
+CUT_ROUNDS = 200
+"""Rounds of a path whose blocks are cut off anywhere."""
 SEED = 20_260
 NOMINAL_RISK = 0.1
 """Stands in for the risk of a wrong answer, which no release depends on."""
@@ -97,7 +107,9 @@ class Walk:
     cut_short: bool
     """whether it was given up for its length"""
     outside: str = ""
-    """where a kernel reached outside of its ledger"""
+    """where a kernel reached outside of its ledger, or a rule wrote where it may not"""
+    rounds: int = 0
+    """how far it went"""
 
 
 def verify(
@@ -173,33 +185,72 @@ class Verifier:
         self.exact = True
         self.worst: Worst | None = None
         self.paths = self.numbers = 0
+        self.most = MOST_NUMBERS
         self.cut_short = False
         self.breach = ""
 
     def run(self) -> Verification:
-        """All walks, and what they say."""
+        """The proof, all walks, and what they say."""
         arms, horizon = self.result.arms, self.result.horizon
+        proof = prove(self.policy, self._setting(horizon), self.source)
+        proved = None if isinstance(proof, str) else self._spent(proof.loss)
+        if proved is not None and within(proved, self.result.claimed):
+            self.most = SHORT
+        else:
+            proved = None
         if isinstance(self.policy.schedule, Phases):
-            scope = self._phases()
+            scope, covered = self._phases(proved is not None), 0
         else:
             alone = [self._walk(path, horizon) for path in arms_alone(arms)]
             for walk in alone:
                 self._judge(walk)
-            if separate(alone) and not self.breach:
-                scope = "every public path: arms are separate, so that one arm alone is the worst"
-            else:
-                scope = self._several(horizon)
-        if self.cut_short:
-            scope += f"; walks ended after {MOST_NUMBERS} numbers, so only those are covered"
-        if self.numbers == 0:
-            scope = f"nothing is released within {horizon} rounds"
+            self._judge(self._walk(rule_paths(arms, self.seed)[-1], min(horizon, CUT_ROUNDS)))
+            scope, covered = self._arms(alone, proved is not None)
+        if self.numbers == 0:  # and without releases there is one path
+            scope, covered = f"nothing is released within {horizon} rounds", horizon
+        elif proved is not None and isinstance(proof, Proof) and covered < horizon:
+            scope, covered = f"every public path, at any time: {proof.argument}", horizon
+            self._prove(proof, proved)
+        elif self.cut_short:
+            scope += f"; walks ended after {self.most} numbers, so only those are covered"
         return replace(
             self.result, computed=self.computed, exact=self.exact, worst=self.worst, scope=scope,
-            paths=self.paths, numbers=self.numbers, breach=self.breach,
+            paths=self.paths, numbers=self.numbers, breach=self.breach, covered=covered,
         )  # fmt: skip
 
-    def _several(self, horizon: int) -> str:
-        """Paths of arms that share something."""
+    def _spent(self, loss: Loss) -> Budget:
+        return spent(loss, self.result.claimed, self.source.secure)
+
+    def _prove(self, proof: Proof, proved: Budget) -> None:
+        """What is proved is spent, if a reward is known to pay as much; else it is a bound."""
+        walked, bound = main_number(self.computed), main_number(proved)
+        if _exceeds(walked, bound):
+            return  # a walk has the last word
+        attained = proof.attained or math.isclose(walked, bound, rel_tol=1e-9)
+        tight = is_tight(proof.loss, self.result.claimed, self.source.secure)
+        self.computed, self.exact = proved, attained and tight
+
+    def _arms(self, alone: list[Walk], proved: bool) -> tuple[str, int]:
+        """What the arms alone say of all paths, and up to which round."""
+        reached = min(walk.rounds if walk.cut_short else self.result.horizon for walk in alone)
+        if separate(alone) and not self.breach:
+            if not proved and self.policy.release.takes_any_block:
+                self._cut_blocks()
+            return "every public path: arms are separate, so that one arm alone is the worst", (
+                reached
+            )
+        if proved:
+            return "", 0
+        return self._several(self.result.horizon)
+
+    def _cut_blocks(self) -> None:
+        """A release that takes any block is walked on blocks that no schedule would make."""
+        arms, horizon = self.result.arms, self.result.horizon
+        for path in phase_paths(arms, self.seed):
+            self._judge(self._walk(path, min(horizon, CUT_ROUNDS)))
+
+    def _several(self, horizon: int) -> tuple[str, int]:
+        """Paths of arms that share something, and up to which round they are all there are."""
         arms = self.result.arms
         for path in (*shared_paths(arms), *random_paths(arms, self.seed)):
             self._judge(self._walk(path, horizon))
@@ -209,29 +260,34 @@ class Verifier:
                 path = Path(f"arms {', '.join(map(str, order))}", partial(iter, order))
                 self._judge(self._walk(path, small))
             if small == horizon:
-                return "every public path, one by one"
+                return "every public path, one by one", horizon
             return (
                 f"every path at horizon {small}, and at {horizon} the paths walked: arms alone, in "
                 f"turn, one after the other, and {RANDOM_PATHS} random ones"
-            )
-        return "the paths walked: arms alone, in turn, one after the other, random"
+            ), 0
+        return "the paths walked: arms alone, in turn, one after the other, random", 0
 
-    def _phases(self) -> str:
-        """Paths of a rule that sets the lengths."""
+    def _phases(self, proved: bool) -> str:
+        """Paths of a rule that sets the lengths; what is proved takes no others."""
         arms, horizon = self.result.arms, self.result.horizon
         for path in rule_paths(arms, self.seed):
             self._judge(self._walk(path, horizon))
+        if proved:
+            return ""
         scope = "the paths walked: those of the rule, on released values that differ in kind"
-        if self.policy.release.any_lengths:
+        if self.policy.release.takes_any_block:
             for path in phase_paths(arms, self.seed):
                 self._judge(self._walk(path, horizon))
             scope += ", and batches of other lengths, arms alone, in turn and at random"
         return scope
 
-    def _walk(self, path: Path, horizon: int) -> Walk:
+    def _setting(self, horizon: int) -> Setting:
         if horizon not in self.settings:
             self.settings[horizon] = self.policy.setting(self.result.arms, horizon, self.source)
-        return walk(self.policy, self.kernels, self.settings[horizon], path, self.seed)
+        return self.settings[horizon]
+
+    def _walk(self, path: Path, horizon: int) -> Walk:
+        return walk(self.policy, self.kernels, self._setting(horizon), path, self.seed, self.most)
 
     def _judge(self, walk: Walk) -> None:
         """Keep the reward that pays most; look for cheaper shifts only where it would matter."""
@@ -239,10 +295,7 @@ class Verifier:
         self.numbers += len(walk.tape.numbers)
         self.cut_short |= walk.cut_short
         if walk.outside and not self.breach:
-            self.breach = (
-                f"the release reaches outside of its ledger, at {walk.outside} entries, on the "
-                f"path {walk.path.name!r}"
-            )
+            self.breach = f"{walk.outside}, on the path {walk.path.name!r}"
         whole = self.source.secure
         system, found = losses(walk.tape, whole)
         while found:
@@ -256,7 +309,9 @@ class Verifier:
             if not top.exact and sharper(self.result.claimed, system):
                 better = sharpened(system, walk.tape, top, whole)
             if better is top or not better.exact or better.loss == top.loss:
-                tight = is_tight(top.loss, self.result.claimed, whole)
+                if walk.tape.revealed and not within(budgets[place], self.result.claimed):
+                    raise NotAffine("it branches on a noisy number, and what that tells is unknown")
+                tight = is_tight(top.loss, self.result.claimed, whole) and not walk.tape.revealed
                 self.computed, self.exact = budgets[place], better.exact and tight
                 self.worst = _worst(walk, top)
                 return
@@ -297,11 +352,14 @@ class Kernels(NamedTuple):
         )
 
 
-def walk(policy: Policy, kernels: Kernels, setting: Setting, path: Path, seed: int = SEED) -> Walk:
+def walk(
+    policy: Policy, kernels: Kernels, setting: Setting, path: Path, seed: int = SEED,
+    most: int = MOST_NUMBERS,
+) -> Walk:  # fmt: skip
     """One public path, with the row's own kernels, rewards and noises as symbols."""
     source, arms, horizon = setting.source, setting.arms, setting.horizon
     assert horizon is not None
-    tape = Tape(_any_value(path, seed) if path.values is None else path.values(), MOST_NUMBERS)
+    tape = Tape(_any_value(path, seed) if path.values is None else path.values(), most)
     choose, length, publish = kernels
     release, schedule, rule = (
         part.parameters(setting) for part in (policy.release, policy.schedule, policy.rule)
@@ -311,36 +369,42 @@ def walk(policy: Policy, kernels: Kernels, setting: Setting, path: Path, seed: i
     ledger = cells(tape, "ledger", policy.release.ledger(setting))
     memory = cells(tape, "memory", policy.rule.memory(setting))
     view = symbolic_view(tape, arms)
+    seen = View(*(Frozen(field) for field in view))
     rng = np.random.default_rng(seed)
     order = None if path.arms is None else path.arms()
     lengths = None if path.lengths is None else path.lengths()
     t = batch = 0
-    while t < horizon and not tape.is_full:
-        if order is None:
-            try:
-                with untracked(tape):
-                    arm = int(choose(rule, memory, view, t, rng))
-            except (ArithmeticError, ValueError):
-                break  # a formula that does not take these values: no path goes on from here
-        else:
-            following = next(order, None)
-            if following is None:
+    try:
+        while t < horizon and not tape.is_full and batch < most:
+            if order is None:
+                try:
+                    with untracked(tape):
+                        arm = int(choose(rule, memory, seen, t, rng))
+                except (ArithmeticError, ValueError):
+                    break  # a formula that does not take these values: no path goes on from here
+            else:
+                following = next(order, None)
+                if following is None:
+                    break
+                arm = following
+            if not 0 <= arm < arms:
+                return Walk(path, tape, False, f"the rule names arm {arm} of {arms}", t)
+            rounds = int(length(schedule, memory, seen, arm) if lengths is None else next(lengths))
+            if rounds < 1:
+                raise NotAffine(f"its schedule plays {rounds} rounds")
+            if rounds > horizon - t:  # a batch that the horizon cuts off is never released
                 break
-            arm = following
-        rounds = int(length(schedule, memory, view, arm) if lengths is None else next(lengths))
-        if rounds < 1:
-            raise NotAffine(f"its schedule plays {rounds} rounds")
-        if rounds > horizon - t:  # a batch that the horizon cuts off is never released
-            break
-        symbol = Symbol(REWARD, 1.0, arm=arm, batch=batch, first=t + 1, rounds=rounds)
-        total = tape.symbol(symbol, source.resolution)
-        t, batch = t + rounds, batch + 1
-        view.pulls[arm] += rounds
-        try:
-            publish(release, ledger, view, arm, rounds, total, tape)
-        except IndexError as stop:
-            return Walk(path, tape, False, str(stop))
-    return Walk(path, tape, tape.is_full and t < horizon)
+            symbol = Symbol(REWARD, 1.0, arm=arm, batch=batch, first=t + 1, rounds=rounds)
+            total = tape.symbol(symbol, source.resolution)
+            t, batch = t + rounds, batch + 1
+            view.pulls[arm] += rounds
+            try:
+                publish(release, ledger, view, arm, rounds, total, tape)
+            except (IndexError, ValueError) as stop:
+                return Walk(path, tape, False, f"the release fails on a batch: {stop}", t)
+    except Written as stop:
+        return Walk(path, tape, False, str(stop), t)
+    return Walk(path, tape, (tape.is_full or batch == most) and t < horizon, "", t)
 
 
 def symbolic_view(tape: Tape, arms: int) -> View:
@@ -356,6 +420,31 @@ def _any_value(path: Path, seed: int) -> Callable[[int], float]:
     """Released values that nobody chose."""
     rng = random.Random(f"{seed} {path.name}")
     return lambda arm: rng.gauss(0.5, 1.0)
+
+
+class Written(Exception):
+    """A rule or a schedule wrote into the view."""
+
+
+class Frozen:
+    """A field of the view as rules and schedules see it: to be read, not written."""
+
+    __slots__ = ("cells",)
+
+    def __init__(self, cells: Cells) -> None:
+        self.cells = cells
+
+    def __getitem__(self, place: Place) -> Any:
+        return self.cells[place]
+
+    def __setitem__(self, place: Place, value: object) -> None:
+        raise Written(f"the rule or the schedule writes into {self.cells.name}")
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.cells)
 
 
 class untracked:  # noqa: N801  # reads like a statement

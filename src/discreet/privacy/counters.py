@@ -152,11 +152,13 @@ def tree_add(
     With j the lowest set bit of the new count i, the node that closes is the last 2^j rewards:
         prefix(i) = prefix(i - 2^j) + (S_i - S_{i-2^j} + noise).
     A node of level j holds 2^j rewards and no two of one level overlap, so a reward enters at most
-    one node a level, h in all: ε in total. The caller sees to it that i < 2^h (`check_leaves`).
+    one node a level, h in all: ε in total. A leaf more than 2^h - 1 is refused.
     """
-    ledger.count[arm] += 1
+    step = ledger.count[arm] + 1
+    if step >> levels != 0:  # its nodes would be those of the next arm
+        raise IndexError("a tree has as many leaves as its levels hold")
+    ledger.count[arm] = step
     ledger.total[arm] += reward
-    step = ledger.count[arm]
     return _close_node(ledger, arm * levels, step, ledger.total[arm], noise(scale, rng))
 
 
@@ -233,6 +235,21 @@ def _close_node(ledger: Nodes, start: int, step: int, total: float, drawn: float
     ledger.total_at[start + level] = total
     ledger.prefix_at[start + level] = prefix
     return prefix
+
+
+def is_node(count: int, leaves: int) -> bool:
+    """Whether a node of so many leaves, a power of two, begins after so many others."""
+    level = 0
+    while leaves & 1 == 0:
+        leaves >>= 1
+        level += 1
+    if leaves != 1:
+        return False
+    for _ in range(level):
+        if count & 1 == 1:
+            return False
+        count >>= 1
+    return True
 
 
 def _node_levels(step: int) -> tuple[int, int]:

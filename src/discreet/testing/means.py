@@ -21,7 +21,7 @@ from ..privacy.source import SECURE, SIMULATED
 from .case import SEED, Case, generator
 
 DRAWS = 2000
-REWARDS = 25
+REWARDS = 32
 LEVELS = (0.0, 0.3, 1.0)
 ERRORS = 7.0
 """Standard errors that an average may be off."""
@@ -86,7 +86,7 @@ def _check_noise(row: Policy, case: Case) -> None:
     if release.respond is not None:
         return
     setting = row.setting(case.arms, case.horizon)
-    for sizes in SIZES if release.any_lengths else BLOCKS:
+    for sizes in SIZES if release.takes_any_block else BLOCKS:
         told = release.mean_noise(setting, sizes)
         if told is None:
             continue
@@ -104,7 +104,7 @@ def _check_evidence(row: Policy, case: Case) -> None:
     """As many rewards as it says: trials in streams plan by them, and count those that wait."""
     setting, rng, release = row.setting(case.arms, case.horizon), generator(SEED, 99), row.release
     publish = release.publish_kernel(SIMULATED).interpreted()
-    for sizes in SIZES if release.any_lengths else ():
+    for sizes in SIZES if release.takes_any_block else ():
         ledger, view = release.ledger(setting), fresh_view(case.arms)
         for size in sizes:
             view.pulls[0] += size

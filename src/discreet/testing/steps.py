@@ -33,11 +33,14 @@ def _check_decisions(row: Policy, case: Case) -> None:
             arm, left, rounds = steps.open_batch(
                 parts.schedule, parts.rule, state.memory, view, t, case.horizon, rng
             )
-        except IndexError:
-            arm, left, rounds = case.arms, 1, 1
-        if not 0 <= arm < case.arms or arm != int(arm):
+        except (IndexError, ValueError) as refusal:
+            raise AssertionError(
+                f"choose must name an arm from 0 to {case.arms - 1}, length a whole number of "
+                f"rounds from 1, and neither may write into the view: {refusal}"
+            ) from refusal
+        if arm != int(arm):
             raise AssertionError(f"choose must name an arm from 0 to {case.arms - 1}, got {arm!r}")
-        if left < 1 or left != int(left):
+        if left != int(left):
             raise AssertionError(f"length must be a whole number of rounds from 1, got {left!r}")
         if _contents(view) != before:
             raise AssertionError("choose and length must leave the view as it is, they changed it")

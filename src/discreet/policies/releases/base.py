@@ -60,10 +60,13 @@ class Release(ReleasePart[Setting]):
     """Whether all its noise has a secure twin."""
     settles: ClassVar[bool] = False
     """Whether a batch leaves all that is public of other arms as it was."""
-    any_lengths: ClassVar[bool] = True
-    """Whether batches of any length, in any order of arms, cost what the guarantee says."""
+    any_lengths: ClassVar[bool] = False
+    """Whether batches of any length, in any order of arms, cost what the guarantee says. A trial
+    then ends, drops arms and closes blocks where it likes. Ask by `takes_any_block`."""
     evidence: ClassVar[str] = CLOSED
     """Which rewards stand behind a released mean; `view.size` is their number."""
+    counter: ClassVar[str | None] = None
+    """What kind of counter its ledger is, for `policies.nodes` to check. Ask by `counter_of`."""
     budget: Budget
     """What was asked for, over the whole run."""
 
@@ -100,8 +103,17 @@ class Release(ReleasePart[Setting]):
 
     @property
     def takes_any_block(self) -> bool:
-        """Whether its noise is paid for whatever the length of a batch, and where it is cut off."""
-        return self.any_lengths
+        """Whether its noise is paid for whatever the length of a batch, and wherever it is cut off,
+        by the class that publishes: one that publishes in a way of its own has to say so."""
+        from .entries import says_itself
+
+        return self.any_lengths and says_itself(self, "any_lengths", "publish")
+
+    def counter_of(self) -> str | None:
+        """Its kind of counter, if the class that says so is the one that publishes."""
+        from .entries import says_itself
+
+        return self.counter if says_itself(self, "counter", "publish") else None
 
     def pair_scale(self, source: Source) -> PairScale | None:
         """The noise of sum and count of those who answered, at the price of the sum; None where

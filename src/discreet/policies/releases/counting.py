@@ -60,6 +60,8 @@ class Tree(PureRelease):
 
     name: ClassVar[str] = "tree"
     publish: ClassVar[Function] = staticmethod(publish_tree)
+    any_lengths: ClassVar[bool] = True
+    counter: ClassVar[str | None] = "tree"
     settles: ClassVar[bool] = True
 
     def touches(self, schedule: Schedule, horizon: int) -> int:
@@ -117,6 +119,8 @@ class Hybrid(PureRelease):
 
     name: ClassVar[str] = "hybrid"
     publish: ClassVar[Function] = staticmethod(publish_hybrid)
+    any_lengths: ClassVar[bool] = True
+    counter: ClassVar[str | None] = "hybrid"
     settles: ClassVar[bool] = True
 
     def noise_after(self, setting: Setting, sizes: Sequence[int], steps: int | None) -> MeanNoise:
@@ -164,6 +168,8 @@ class IdleHybrid(Hybrid):
 
     name: ClassVar[str] = "hybrid, idle arms counted"
     publish: ClassVar[Function] = staticmethod(publish_hybrid_idle)
+    any_lengths: ClassVar[bool] = True
+    counter: ClassVar[str | None] = "together"
     settles: ClassVar[bool] = False
 
     def _steps(self, sizes: Sequence[int], steps: int) -> int:

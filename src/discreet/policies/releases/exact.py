@@ -61,6 +61,7 @@ class Exact(Noiseless):
 
     name: ClassVar[str] = "exact"
     publish: ClassVar[Function] = staticmethod(publish_exact)
+    any_lengths: ClassVar[bool] = True
     settles: ClassVar[bool] = True
 
     def ledger(self, setting: Setting) -> Sums:

@@ -62,6 +62,7 @@ class ForgetLaplace(PureRelease):
 
     name: ClassVar[str] = "forget + Laplace"
     publish: ClassVar[Function] = staticmethod(publish_forget)
+    any_lengths: ClassVar[bool] = True
     evidence: ClassVar[str] = NEWEST
     noise_after = noise_of_last
 
@@ -81,6 +82,7 @@ class ForgetGaussian(Release):
     calibration: str = "exact"
     name: ClassVar[str] = "forget + Gaussian"
     publish: ClassVar[Function] = staticmethod(publish_forget)
+    any_lengths: ClassVar[bool] = True
     noise: ClassVar[str] = "gaussian"
     evidence: ClassVar[str] = NEWEST
     noise_after = noise_of_last
@@ -139,6 +141,7 @@ class ForgetExact(Noiseless):
 
     name: ClassVar[str] = "forget, exact"
     publish: ClassVar[Function] = staticmethod(publish_last)
+    any_lengths: ClassVar[bool] = True
     evidence: ClassVar[str] = NEWEST
     noise_after = noise_of_last
 
@@ -172,6 +175,7 @@ class ForgetTruncated(Release):
     budget: Budget
     name: ClassVar[str] = "forget + truncated Laplace"
     publish: ClassVar[Function] = staticmethod(publish_truncated)
+    any_lengths: ClassVar[bool] = True
     secure_noise: ClassVar[bool] = False
     evidence: ClassVar[str] = NEWEST
     noise_after = noise_of_last
@@ -227,6 +231,7 @@ class FillingLaplace(PureRelease):
 
     name: ClassVar[str] = "doubling batches + Laplace"
     publish: ClassVar[Function] = staticmethod(publish_filling)
+    any_lengths: ClassVar[bool] = True
     evidence: ClassVar[str] = FILLED
 
     def ledger(self, setting: Setting) -> Filling:

@@ -57,6 +57,7 @@ class LocalLaplace(PureRelease):
 
     name: ClassVar[str] = "local Laplace"
     publish: ClassVar[Function] = staticmethod(publish_exact)
+    any_lengths: ClassVar[bool] = True
     respond: ClassVar[Function | None] = staticmethod(respond_laplace)
 
     def parameters(self, setting: Setting) -> LocalScale:

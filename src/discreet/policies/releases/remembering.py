@@ -51,6 +51,7 @@ class RunningLaplace(PureRelease):
 
     name: ClassVar[str] = "running sum + Laplace"
     publish: ClassVar[Function] = staticmethod(publish_running)
+    any_lengths: ClassVar[bool] = True
 
     def pair_scale(self, source: Source) -> PairScale | None:
         return laplace_pair(self.epsilon, source, kept=1)
@@ -74,6 +75,7 @@ class RunningGaussian(ForgetGaussian):
 
     name: ClassVar[str] = "running sum + Gaussian"
     publish: ClassVar[Function] = staticmethod(publish_running)
+    any_lengths: ClassVar[bool] = True
     evidence: ClassVar[str] = CLOSED
 
     def pair_scale(self, source: Source) -> PairScale | None:
@@ -151,7 +153,7 @@ def publish_shrinking(
     """value = mean of all rewards + Lap(N^-(1-v/2)): Lap(N^(v/2)) on the sum."""
     ledger.exact[arm] += total
     view.size[arm] += rounds
-    scale = release.resolution * float(view.size[arm]) ** release.half_power
+    scale = release.resolution * view.size[arm] ** release.half_power
     noisy = ledger.exact[arm] + noise(scale, rng)
     view.value[arm] = noisy / (view.size[arm] * release.resolution)
 
@@ -183,11 +185,6 @@ class ShrinkingLaplace(Release):
     @property
     def budget(self) -> Budget:  # type: ignore[override]
         return self.asked
-
-    @property
-    def takes_any_block(self) -> bool:
-        """One that is cut off would be followed too soon."""
-        return False
 
     def parameters(self, setting: Setting) -> Shrinking:
         return Shrinking(0.5 * self.power, setting.source.resolution)

@@ -176,6 +176,7 @@ class SecureSum(DistributedRelease, PureRelease):
     dropout: float = 0.0
     forget: bool = False
     name: ClassVar[str] = "secure sum + discrete Laplace"
+    any_lengths: ClassVar[bool] = True
     whole_noise: ClassVar[Function] = staticmethod(discrete_laplace)
     spare_noise: ClassVar[Function] = staticmethod(spare_laplace)
 
@@ -216,6 +217,7 @@ class SkellamSum(DistributedRelease):
     name: ClassVar[str] = "secure sum + Skellam"
     symbolic: ClassVar[dict[str, Function]] = {"noise": unknown_cost}
     publish: ClassVar[Function] = staticmethod(publish_shares)
+    any_lengths: ClassVar[bool] = True
     whole_noise: ClassVar[Function] = staticmethod(skellam)
     spare_noise: ClassVar[Function] = staticmethod(spare_skellam)
 

@@ -6,10 +6,14 @@ A kernel that adds, subtracts and scales by public numbers runs on forms as it r
 what it publishes then says in which noisy numbers every reward is, with which coefficient. Anything
 else that it does to a reward (a comparison, a product of two rewards, a sigmoid) raises
 `NotAffine`, with the reason. What is published is public: read again, it is a plain number.
+
+A number with noise in it may be clipped, or branched on. It then counts as published before that:
+whatever follows from it is post-processing, so this is an upper bound.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import (
@@ -47,17 +51,19 @@ class Form:
 
     __array_ufunc__ = None  # numpy numbers leave arithmetic with forms to the form
     __hash__ = None  # type: ignore[assignment]
-    __slots__ = ("coefficients", "constant")
+    __slots__ = ("coefficients", "constant", "tape")
 
-    def __init__(self, coefficients: NDArray[np.float64], constant: float = 0.0) -> None:
-        self.coefficients, self.constant = coefficients, constant
+    def __init__(
+        self, coefficients: NDArray[np.float64], constant: float = 0.0, tape: Tape | None = None
+    ) -> None:
+        self.coefficients, self.constant, self.tape = coefficients, constant, tape
 
     @classmethod
-    def symbol(cls, number: int, coefficient: float = 1.0) -> Form:
+    def symbol(cls, number: int, coefficient: float = 1.0, tape: Tape | None = None) -> Form:
         """coefficient · symbol."""
         coefficients = np.zeros(number + 1)
         coefficients[number] = coefficient
-        return cls(coefficients)
+        return cls(coefficients, 0.0, tape)
 
     @property
     def is_constant(self) -> bool:
@@ -82,8 +88,10 @@ class Form:
                 moved[: len(others)] += others
             else:
                 moved[: len(others)] -= others
-            return Form(moved, self.constant + sign * other.constant)
-        return Form(self.coefficients, self.constant + sign * _number(other))
+            return Form(moved, self.constant + sign * other.constant, self.tape or other.tape)
+        if isinstance(other, Unknown):  # what is added to a form is of no account, unless alone
+            return Form(self.coefficients, math.nan, self.tape)
+        return Form(self.coefficients, self.constant + sign * _number(other), self.tape)
 
     def __add__(self, other: SupportsFloat) -> Form:
         return self._plus(other, 1.0)
@@ -103,10 +111,14 @@ class Form:
                 raise NotAffine("it multiplies two numbers that are not public")
             first, second = (self, other) if other.is_constant else (other, self)
             return first * second.constant
+        if isinstance(other, Unknown):
+            return Scaled(self.coefficients, math.nan, self.tape)
         factor = _number(other)
-        return Form(self.coefficients * factor, self.constant * factor)
+        return Form(self.coefficients * factor, self.constant * factor, self.tape)
 
     def __truediv__(self, other: SupportsFloat) -> Form:
+        if isinstance(other, Unknown):
+            return Scaled(self.coefficients, math.nan, self.tape)
         if isinstance(other, Form):
             if not other.is_constant:
                 raise NotAffine("it divides by a number that is not public")
@@ -116,9 +128,13 @@ class Form:
     __radd__, __rmul__ = __add__, __mul__
 
     def _plain(self, doing: str) -> float:
-        if not self.is_constant:
+        if self.is_constant:
+            if math.isnan(self.constant):
+                raise NotAffine(f"it {doing} a number of which nothing is known")
+            return self.constant
+        if self.tape is None or not self.tape.hides(self):
             raise NotAffine(f"it {doing} a number that is not public")
-        return self.constant
+        return self.tape.reveal(self)
 
     def __float__(self) -> float:
         return self._plain("computes, other than by sums, with")
@@ -142,6 +158,8 @@ class Form:
 
     def _compared(self, other: object) -> float:
         gap = self - cast("SupportsFloat", other)  # float() refuses what is none
+        if gap.tape is not None and not gap.is_constant and gap.tape.hides(gap):
+            return gap.tape.compare(gap)
         return gap._plain("compares, and so branches on,")
 
     def __lt__(self, other: SupportsFloat) -> bool:
@@ -166,6 +184,38 @@ class Form:
         raise NotAffine("it computes, other than by sums, with a number that is not public")
 
     __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __rpow__ = _refused
+
+
+class Scaled(Form):
+    """A form times a public number of which nothing is known. It may be published, for a factor
+    changes nothing in what hides a reward, and not be added to anything."""
+
+    __slots__ = ()
+
+    def _plus(self, other: SupportsFloat, sign: float) -> Form:
+        raise NotAffine("it adds to a number that was multiplied by a public count")
+
+    def __mul__(self, other: SupportsFloat) -> Form:
+        if isinstance(other, Form):
+            raise NotAffine("it multiplies two numbers that are not public")
+        return Scaled(self.coefficients, math.nan, self.tape)
+
+    def _compared(self, other: object) -> float:
+        if isinstance(other, Form) or self.tape is None or not self.tape.hides(self):
+            raise NotAffine("it compares, and so branches on, a number that is not public")
+        return self.tape.compare(self)
+
+    __truediv__ = __rmul__ = __mul__
+
+
+class Unknown:
+    """A public number of which a kernel is told nothing: see `policies.induction`."""
+
+    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ()
+
+    def __float__(self) -> float:
+        raise NotAffine("it computes with a public count in a way of its own")
 
 
 class RewardForm(Form):
@@ -213,6 +263,8 @@ class Tape:
         self.numbers: list[Form] = []
         self.touched: set[tuple[str, int]] = set()
         self.read_values = False
+        self.revealed = False
+        """whether a noisy number was branched on, and so counts as published as it was"""
         self.most = most
         self._value = value or (lambda arm: 0.5)
 
@@ -224,14 +276,15 @@ class Tape:
     def symbol(self, symbol: Symbol, coefficient: float = 1.0) -> Form:
         """A new symbol as a form."""
         self.symbols.append(symbol)
-        return Form.symbol(len(self.symbols) - 1, coefficient)
+        return Form.symbol(len(self.symbols) - 1, coefficient, self)
 
     def reward(
         self, width: float, resolution: float, mapped: float = 1.0, **where: int
     ) -> RewardForm:
         """One reward, counted in steps; of infinite width if it may be of any size."""
         inside = self.symbol(Symbol(REWARD, mapped, **where), resolution)
-        form = RewardForm(self.symbol(Symbol(REWARD, width, **where), resolution).coefficients)
+        raw = self.symbol(Symbol(REWARD, width, **where), resolution)
+        form = RewardForm(raw.coefficients, 0.0, self)
         form.mapped, form.width = inside, mapped * resolution
         return form
 
@@ -252,6 +305,22 @@ class Tape:
         self.numbers.append(form)
         return self._value(place)
 
+    def hides(self, form: Form) -> bool:
+        """Whether there is noise in a form."""
+        inside = np.flatnonzero(form.coefficients)
+        return any(self.symbols[j].law in (LAPLACE, GAUSSIAN, TRUNCATED) for j in inside)
+
+    def reveal(self, form: Form) -> float:
+        """A noisy number that a kernel branches on: published as it is, before anything is made of
+        it."""
+        self.revealed = True
+        self.read_values = True  # another value, another branch
+        return self.publish(form, 0)
+
+    def compare(self, form: Form) -> float:
+        """A noisy number that is compared with 0."""
+        return self.reveal(form)
+
 
 class Cells:
     """A flat sequence of a ledger that notes which of its entries were used.
@@ -269,7 +338,10 @@ class Cells:
             raise NotAffine(f"it takes more than one entry of {self.name} at once")
         index = int(place)
         if not 0 <= index < len(self.cells):  # compiled code would read or write elsewhere
-            raise IndexError(f"entry {index} of {self.name}, which has {len(self.cells)}")
+            raise IndexError(
+                f"it reaches outside of its ledger, at entry {index} of {self.name}, which has "
+                f"{len(self.cells)} entries"
+            )
         self.tape.touched.add((self.name, index))
         return index
 

@@ -45,7 +45,9 @@ class Worst:
 class Verification:
     """A claim beside what the row's own kernels spend, computed on symbols.
 
-    `holds` is None where nothing could be computed; `reason` then says why.
+    `holds` is True only where every public path was covered up to the horizon. It is None where
+    nothing could be computed (`reason` then says why), and where walks ended sooner: `holds_for`
+    says how far the claim is known to hold.
     """
 
     policy: str
@@ -68,15 +70,28 @@ class Verification:
     reason: str = ""
     """why nothing could be computed"""
     breach: str = ""
-    """what is broken whatever it costs: a kernel that reaches outside of its ledger"""
+    """what is broken whatever it costs: a kernel that reaches outside of its ledger, refuses a batch,
+    or writes where it may not"""
     conditions: tuple[str, ...] = ()
+    covered: int | None = None
+    """rounds up to which every public path was covered; None: up to the horizon"""
 
     @property
     def holds(self) -> bool | None:
         """Whether the claim covers what is spent; None if that is not known."""
         if self.computed is None:
             return None
-        return not self.breach and within(self.computed, self.claimed)
+        if self.breach or not within(self.computed, self.claimed):
+            return False
+        return True if self.holds_for == self.horizon else None
+
+    @property
+    def holds_for(self) -> int | None:
+        """Rounds for which the claim is known to hold, on every public path; None if for none."""
+        if self.computed is None or self.breach or not within(self.computed, self.claimed):
+            return None
+        covered = self.horizon if self.covered is None else min(self.covered, self.horizon)
+        return covered or None
 
     @property
     def unspent(self) -> float | None:
@@ -95,6 +110,9 @@ class Verification:
             return "the claim is exceeded"
         if self.breach:
             return "broken"
+        if self.holds is None:
+            known = f"known to hold for {self.holds_for:,} rounds" if self.holds_for else "not known"
+            return f"the claim is {known}; on the paths walked it holds"
         return "the claim holds" + (", exactly" if self.exact and self.unspent == 0.0 else "")
 
     def to_dict(self) -> dict[str, object]:
@@ -102,6 +120,7 @@ class Verification:
         return {
             "policy": self.policy,
             "holds": self.holds,
+            "holds_for": self.holds_for,
             "claimed": self.claimed.to_dict(),
             "definition": self.definition.value,
             "computed": None if self.computed is None else self.computed.to_dict(),

@@ -237,7 +237,7 @@ def losses(tape: Tape, whole: bool = False) -> tuple[System, list[Candidate]]:
         if not hidden[place]:
             # where noises could have been moved in other ways, that is not the last word
             found.append(Candidate(UNHIDDEN, number, system.unique))
-        elif whole and not _is_whole(shift):
+        elif whole and not is_whole(shift):
             found.append(Candidate(UNHIDDEN, number, False))
         else:
             spent = responses.get(number, [])
@@ -255,7 +255,7 @@ def sharpened(system: System, tape: Tape, candidate: Candidate, whole: bool = Fa
     if shift is None:
         return candidate
     shift = _widened(shift, tape.symbols[candidate.symbol].scale)
-    if whole and not _is_whole(shift):
+    if whole and not is_whole(shift):
         return candidate
     spent = [s.scale for s in tape.symbols if s.law == RESPONSE and s.of == candidate.symbol]
     loss = cost(shift, system.kinds, spent)
@@ -272,7 +272,7 @@ def _widened(shift: Floats, width: float) -> Floats:
     return wide
 
 
-def _is_whole(shift: Floats) -> bool:
+def is_whole(shift: Floats) -> bool:
     """Whether whole-numbered noise can move like that."""
     return bool(np.all(np.abs(shift - np.round(shift)) <= 1e-6 * np.maximum(1.0, np.abs(shift))))
 
