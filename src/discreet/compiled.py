@@ -155,6 +155,40 @@ def _unfilled(*arguments: object) -> None:
     raise RuntimeError(MISSING)  # type: ignore[name-defined]  # noqa: F821 - `open_slot` sets it
 
 
+def read_only(sequence: Any) -> Any:
+    """The same numbers, to be read and not written. Interpreted, a write to them is an error where
+    it happens; compiled, code that would write is not compiled at all.
+
+    >>> read_only([1, 2])
+    (1, 2)
+    """
+    if hasattr(sequence, "setflags"):
+        seen = sequence.view()
+        seen.setflags(write=False)
+        return seen
+    return tuple(sequence)
+
+
+@lru_cache(maxsize=1)
+def _compiled_read_only() -> Function:
+    """`read_only` for numba: the array itself, of a type that is never written to."""
+    from numba.core import types as kinds
+    from numba.core.imputils import impl_ret_borrowed
+    from numba.extending import intrinsic
+
+    def typed(context: Any, array: Any) -> Any:
+        if not isinstance(array, kinds.Array):
+            return None
+
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return impl_ret_borrowed(context, builder, signature.return_type, arguments[0])
+
+        return array.copy(readonly=True)(array), code
+
+    made: Function = intrinsic(typed)
+    return made
+
+
 def compile_for(name: str, link: Callable[[], Function], arguments: tuple[object, ...]) -> Function:
     """A kernel compiled for such arguments now, or loaded, rather than when it is first called.
 
@@ -279,7 +313,10 @@ def _complaint(error: Exception) -> str:
         where = f' (file "{own[0][0]}", line {own[0][1]})'
     elif inside:  # of a name that is not there, numba says no more than who was called
         where = f" (in {inside[1]})"
-    return f"{said[0] if said else type(error).__name__}{where}"
+    what = said[0] if said else type(error).__name__
+    if "setitem" in what and "readonly array" in text:
+        what = "it writes into the view, which rules and schedules may only read"
+    return f"{what}{where}"
 
 
 def _classes(arguments: object) -> str:
@@ -327,6 +364,8 @@ def _link(
     """`classes` is None for code that is not cached; `inner` functions, which are part of their
     caller's code, never are."""
     function, parts = kernel.function, {**outer, **kernel.parts}
+    if compiled and function is read_only:
+        return _compiled_read_only()
     said = f"{_digest(kernel, outer)} {classes}{_bounds()} {_draws_digest()} {_counts()}"
     digest = hashlib.sha256(said.encode()).hexdigest()
     if compiled and (digest, classes, inner) in _dispatchers:

@@ -174,9 +174,9 @@ def test_the_rule_sees_closed_places_all_places_and_released_means(clock: Clock)
     view, t = seen[0]
     streams = run.streams
     assert t == unit
-    assert view.size == list(streams.closed)
-    assert view.pulls == list(streams.places)
-    assert view.value == run.view.value
+    assert view.size == tuple(streams.closed)
+    assert view.pulls == tuple(streams.places)
+    assert view.value == tuple(run.view.value)
     assert sum(view.size) < sum(view.pulls)
 
 

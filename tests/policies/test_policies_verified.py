@@ -80,9 +80,9 @@ from discreet.policies.releases.remembering import publish_again
 from discreet.policies.verification import RANDOM_PATHS
 from discreet.policies.view import View
 from discreet.privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
-from discreet.privacy.counters import tree_add
+from discreet.privacy.counters import tree_add, tree_ledger
 from discreet.privacy.verification import Verification, main_number
-from discreet.testing import Case, check_verified, unchecked_policy
+from discreet.testing import Case, check_policy, check_verified, unchecked_policy
 
 PRIVATE = [name for name, entry in CATALOGUE.items() if entry.budgets]
 LEADERS = ("dp-ftpl-gauss", "dp-ftpl-beta", "dp-ftpl-new")
@@ -850,6 +850,54 @@ def test_rules_and_schedules_that_write_into_the_view_are_found() -> None:
         found = row.verify(horizon=100)
         assert found.holds is False, str(found)
         assert "writes into view" in found.breach
+
+
+def test_rules_that_write_are_not_compiled_and_not_played() -> None:
+    law = discreet.Bernoulli([0.9, 0.1])
+    for row in (
+        Policy("bug", Doubling(), RememberLaplace(1.0), Restart()),
+        Policy("bug", EachRound(), Tree(1.0), Restart()),
+    ):
+        with pytest.raises(InvalidArgument, match="rules and schedules may only read"):
+            discreet.simulate(row, law, horizon=100, runs=2, seed=1)
+        with pytest.raises(AssertionError, match="write into the view"):
+            check_policy(row, arms=3, horizon=100)
+
+
+def test_a_tree_refuses_a_leaf_more_compiled_too() -> None:
+    """It wrote into the next arm's nodes, or beyond the ledger."""
+    from discreet.compiled import Kernel
+    from discreet.privacy import noise as simulated
+
+    kernel = Kernel(tree_add, noise=simulated.laplace)
+    for add in (kernel.interpreted(), kernel.compiled()):
+        ledger, rng = tree_ledger(2, 2), np.random.default_rng(1)
+        for _ in range(3):
+            add(ledger, 2, 1.0, 1, 1.0, rng)
+        before = [field.copy() for field in ledger]
+        with pytest.raises(IndexError, match="as many leaves as its levels hold"):
+            add(ledger, 2, 1.0, 1, 1.0, rng)
+        assert all((now == then).all() for now, then in zip(ledger, before, strict=True))
+
+
+def choose_beyond(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:
+    return len(view.size)
+
+
+class Beyond(UCB1):
+    """A rule that names an arm which is not there."""
+
+    choose: ClassVar[Any] = staticmethod(choose_beyond)
+    noted: ClassVar[Any] = None
+
+
+def test_arms_that_are_not_there_are_refused_compiled_too() -> None:
+    row = Policy("bug", EachRound(), ForgetLaplace(1.0), Beyond())
+    with pytest.raises(IndexError, match="a rule names an arm that is there"):
+        discreet.simulate(row, discreet.Bernoulli([0.9, 0.1]), horizon=100, runs=2, seed=1)
+    assert "names arm 2 of 2" in row.verify().breach
+    with pytest.raises(InvalidArgument, match="which sets the length of its phases"):
+        Policy("mine", EachRound(), ForgetLaplace(1.0), SuccessiveElimination())
 
 
 # --- blocks that are cut off --------------------------------------------------------------------

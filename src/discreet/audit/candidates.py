@@ -26,7 +26,7 @@ from ..arms.tables import RewardTable
 from ..errors import InvalidArgument
 from ..policies import Policy
 from ..policies.step import fresh_state, parts_of
-from ..policies.view import fresh_view
+from ..policies.view import fresh_view, shown
 from ..privacy.guarantees import Definition, Guarantee
 from ..privacy.source import SIMULATED
 from .adversaries import Adversary, Echo, Tables, lists
@@ -68,9 +68,9 @@ def walk(
     view, t, found = fresh_view(arms), 0, list[Batch]()
     with np.errstate(all="ignore"):  # as compiled code does
         while t < horizon and len(found) < decisions:
-            arm = int(choose(rule, memory, view, t, rng))
+            arm = int(choose(rule, memory, shown(view), t, rng))
             arm = forced[t] if forced else arm
-            rounds = int(length(schedule, memory, view, arm))
+            rounds = int(length(schedule, memory, shown(view), arm))
             if rounds > horizon - t:
                 break
             reward = rewards[arm] if rewards else 0.0

@@ -17,7 +17,7 @@ from ..compiled import Kernel
 from ..errors import InvalidArgument
 from ..policies import Policy
 from ..policies.step import choose
-from ..policies.view import View, fresh_view
+from ..policies.view import View, fresh_view, shown
 from ..privacy.source import SIMULATED
 from .transcripts import Transcripts
 
@@ -31,8 +31,9 @@ def choose_often(
     rule: object, memory: object, view: View, t: int, codes: Ints, rng: Generator
 ) -> None:
     """The next arm, again and again from the same history."""
+    seen = shown(view)
     for number in range(len(codes)):
-        codes[number] = choose(rule, memory, view, t, rng)
+        codes[number] = choose(rule, memory, seen, t, rng)
 
 
 @lru_cache(maxsize=256)

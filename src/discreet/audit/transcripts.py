@@ -25,7 +25,7 @@ from ..checks import one_of
 from ..compiled import Function, Kernel, open_slot
 from ..policies import Policy
 from ..policies.step import choose, fresh_state, length, parts_of, publish
-from ..policies.view import View
+from ..policies.view import View, shown
 from ..privacy.source import SIMULATED
 from .adversaries import DECISIONS, Adversary
 
@@ -149,12 +149,13 @@ def play(
             seen.last[arm] = 0.0
         t, decided, code = start, 0, 0
         while t < horizon and decided < decisions:
-            arm = choose(rule, memory, view, t, rng)
+            public = shown(view)
+            arm = choose(rule, memory, public, t, rng)
             arm = steer(adversary, view, arm, t)
             if decided < digits:
                 code = code * (arms + 1) + arm + 1
             decided += 1
-            rounds = int(length(schedule, memory, view, arm))
+            rounds = int(length(schedule, memory, public, arm))
             if rounds > horizon - t:  # a batch that the horizon cuts off is never released
                 break
             total = collect(adversary, release, view, arm, rounds, t, rng)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..compiled import Floats, Integers
 from ..policies.step import choose, length, open_batch
-from ..policies.view import View
+from ..policies.view import View, shown
 from .costs import resistance
 from .sampling import TopTwoScale, Tracking, find_leader, first_unreleased
 
@@ -63,9 +63,10 @@ def fill_whole(
 
 def open_batches(schedule: object, memory: object, view: View, batches: Batches) -> None:
     """Open a batch for every arm that has none."""
+    seen = shown(view)
     for arm in range(len(view.pulls)):
         if batches.full[arm] <= view.pulls[arm]:
-            batches.full[arm] = view.pulls[arm] + length(schedule, memory, view, arm)
+            batches.full[arm] = view.pulls[arm] + length(schedule, memory, seen, arm)
 
 
 def fill_mixed(
@@ -74,9 +75,9 @@ def fill_mixed(
 ) -> tuple[int, int]:  # fmt: skip
     """Likewise; -1 also at the next pause."""
     open_batches(schedule, memory, view, batches)
-    last = min(limit, pause)
+    last, seen = min(limit, pause), shown(view)
     while t < last:
-        arm = choose(rule, memory, view, t, rng)
+        arm = choose(rule, memory, seen, t, rng)
         view.pulls[arm] += 1
         t += 1
         if view.pulls[arm] == batches.full[arm]:

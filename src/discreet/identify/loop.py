@@ -25,7 +25,7 @@ from ..policies.step import (
     collecting,
     slots_of,
 )
-from ..policies.view import View, counts
+from ..policies.view import View, counts, shown
 from ..privacy.source import SIMULATED
 from .filling import Batches, Ease, fill_ahead, fill_mixed, fill_whole
 from .identifier import Identifier
@@ -97,12 +97,12 @@ def run(
         batches.start[arm] = batches.full[arm]
         course.releases[0] += 1
         if first_unreleased(view) < 0:
-            best = recommend(memory, view)
-            if enough(stopping, rule, memory, view, best, t):
+            best = recommend(memory, shown(view))
+            if enough(stopping, rule, memory, shown(view), best, t):
                 course.stopped[0] = 1
                 break
     course.t[0], course.arm[0], course.left[0], course.total[0] = t, arm, left, total
-    course.answer[0] = recommend(memory, view)
+    course.answer[0] = recommend(memory, shown(view))
     return status
 
 

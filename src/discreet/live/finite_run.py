@@ -14,7 +14,7 @@ from ..inference.record import History, Record, Recording, frozen, note, recordi
 from ..policies import Policy
 from ..policies.releases.entries import LAST, Silence
 from ..policies.schedules import UNTIL_THE_END
-from ..policies.view import Setting, fresh_view
+from ..policies.view import Setting, fresh_view, shown
 from ..privacy.source import Source
 from .lists import as_lists, copied_history, count_in, has_more_levels, history_in
 from .rules import Action
@@ -116,7 +116,7 @@ class FiniteRun(Run):
 
     def begin(self) -> None:
         """The next block. One that the horizon cuts off is played but never released."""
-        t, horizon, memory, view = self.t, self.horizon, self.memory, self.view
+        t, horizon, memory, view = self.t, self.horizon, self.memory, shown(self.view)
         if self.verdict is not None and not self.cut and t > 0:
             self.answer = self.verdict(self.rule, memory, view, t)
         if self.answer is not None or (horizon is not None and t >= horizon):

@@ -28,7 +28,7 @@ from ..identify import Identifier
 from ..policies import Policy
 from ..policies.elimination import Race
 from ..policies.schedules import LONGEST, Phases
-from ..policies.view import Setting
+from ..policies.view import Setting, shown
 from .lists import count_in
 from .rules import Terms
 from .run import Blocks
@@ -155,7 +155,7 @@ class LookRun(StreamRun):
         """Look: drop who is behind, and open the next phase."""
         self.looked += 1
         if self.verdict is not None:
-            self.answer = self.verdict(self.rule, self.memory, self.view, self.t)
+            self.answer = self.verdict(self.rule, self.memory, shown(self.view), self.t)
         if self.answer is None and len(self._active()) > 1:
             self._ask()
         streams = self.streams
@@ -171,7 +171,7 @@ class LookRun(StreamRun):
         """Have the rule name all arms of the phase: it looks at nothing in between."""
         asked = 0
         while asked == 0 or asked < sum(self.memory.active):
-            self.kernels.choose(self.rule, self.memory, self.view, self.t, self.random)
+            self.kernels.choose(self.rule, self.memory, shown(self.view), self.t, self.random)
             asked += 1
 
     def _phase(self) -> int:

@@ -17,7 +17,7 @@ from ..inference.record import recording
 from ..policies import Policy
 from ..policies.schedules import LONGEST
 from ..policies.streams import ALL, FILLED, NEWEST, evidence_in, fits_streams
-from ..policies.view import Setting, View
+from ..policies.view import Setting, View, shown
 from . import rules
 from .course import longer
 from .finite_run import FiniteRun
@@ -205,10 +205,9 @@ class StreamRun(FiniteRun):
 
     def length_after(self, arm: int, places: int) -> int:
         """Places of the block of an arm that begins after so many: the schedule's, on counts."""
-        none = [0] * len(self.releases)
-        pulls = none.copy()
+        pulls = [0] * len(self.releases)
         pulls[arm] = places
-        view = View([0.0] * len(none), none, pulls)
+        view = shown(View([0.0] * len(pulls), [0] * len(pulls), pulls))
         length: int = self.kernels.length(self.schedule, self.memory, view, arm)
         return min(length, LONGEST)
 
@@ -270,7 +269,7 @@ class StreamRun(FiniteRun):
         places = [streams.places[arm] for arm in seen]
         view = View([self.view.value[arm] for arm in seen], evidence, places)
         for t in rounds:
-            choice = choose(rule, memory, view, t, self.random)
+            choice = choose(rule, memory, shown(view), t, self.random)
             arm = seen[choice]
             left[arm] += 1
             places[choice] += 1

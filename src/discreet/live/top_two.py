@@ -38,7 +38,7 @@ from ..identify import Identifier
 from ..identify.evidence_top_two import EvidenceTopTwo, growth, pass_over
 from ..policies import EachRound, Geometric, Policy
 from ..policies.schedules import LONGEST
-from ..policies.view import Setting, View
+from ..policies.view import Setting, View, shown
 from .stream_run import RuleFailed, StreamRun
 from .streams import Streams
 
@@ -124,8 +124,8 @@ class TopTwoRun(StreamRun):
         if self.sized and self.is_by_hand(self.arm, self.streams.released[self.arm]):
             pass_over(self.memory, self.view, self.arm)
         if self.note is not None:
-            self.note(self.rule, self.memory, self.view)
-        self.answer = self.verdict(self.rule, self.memory, self.view, self.t)
+            self.note(self.rule, self.memory, shown(self.view))
+        self.answer = self.verdict(self.rule, self.memory, shown(self.view), self.t)
         streams = self.streams
         if self.answer is not None:
             self.streams = streams.ended()
@@ -169,7 +169,7 @@ class TopTwoRun(StreamRun):
 
     def _pair(self, streams: Streams, active: list[int]) -> tuple[int, int]:
         """Leader and challenger; of arms that were dropped, the two others with most places."""
-        view = View(self.view.value, self.view.size, list(streams.places))
+        view = shown(View(self.view.value, self.view.size, list(streams.places)))
         pair = self.pair(self.rule, self.memory.copy(), view, streams.total)
         found = [arm for arm in pair if streams.active[arm]]
         others = [arm for arm in active if arm not in found]

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ..compiled import Function, Kernel, open_slot
 from ..privacy.source import Source
+from .view import View, shown
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
     from .policy import BasePolicy, Policy
-    from .view import View
 
 S = TypeVar("S", contravariant=True)
 
@@ -67,10 +67,11 @@ def open_batch(
 ) -> tuple[int, int, int]:
     """After t rounds: the arm to play, for how long, and the length of the batch that this makes:
     0 if the horizon cuts it off."""
-    arm = choose(rule, memory, view, t, rng)
+    seen = shown(view)
+    arm = choose(rule, memory, seen, t, rng)
     if arm < 0 or arm >= len(view.pulls):  # compiled code would write elsewhere
         raise IndexError("a rule names an arm that is there")
-    rounds = length(schedule, memory, view, arm)
+    rounds = length(schedule, memory, seen, arm)
     if rounds < 1:  # and never come to an end
         raise ValueError("a batch has one round at least")
     if rounds > horizon - t:

@@ -268,11 +268,12 @@ class Verifier:
         return "the paths walked: arms alone, in turn, one after the other, random", 0
 
     def _phases(self, proved: bool) -> str:
-        """Paths of a rule that sets the lengths; what is proved takes no others."""
+        """Paths of a rule that sets the lengths; what is proved takes no others, if it releases
+        anything on those."""
         arms, horizon = self.result.arms, self.result.horizon
         for path in rule_paths(arms, self.seed):
             self._judge(self._walk(path, horizon))
-        if proved:
+        if proved and self.numbers:
             return ""
         scope = "the paths walked: those of the rule, on released values that differ in kind"
         if self.policy.release.takes_any_block:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..compiled import Floats, Integers
+from ..compiled import Floats, Integers, read_only
 from ..errors import InvalidArgument
 from ..privacy.budgets import Pure
 
@@ -24,6 +24,12 @@ class View(NamedTuple):
     """how many rewards stand behind it; 0 before the first release"""
     pulls: Integers
     """how often the arm was ever played"""
+
+
+def shown(view: View) -> View:
+    """The view as rules and schedules see it. One that wrote there could have batches counted anew,
+    and outcomes released again."""
+    return View(read_only(view.value), read_only(view.size), read_only(view.pulls))
 
 
 class Empty(NamedTuple):
