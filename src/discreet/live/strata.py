@@ -18,7 +18,8 @@ In a folder, `strata.json` names the strata and is written last, when the trials
     strata.json          format, version, strata
     stratum-1.json …     the files of the trial of every stratum (`stores.files`)
 
-Open them with `Strata.load` alone: a single trial does not know who is in the others.
+Each file says whose it is, and `Trial.load` refuses it: a single trial does not know who is in the
+others.
 """
 
 from __future__ import annotations
@@ -98,7 +99,8 @@ class Strata:
 
         def trial(name: Name, file: Path | None) -> Trial:
             return Trial(
-                policy, arms, dimension, horizons[name], risk=each, path=file, **options
+                policy, arms, dimension, horizons[name], risk=each, path=file, _stratum=name,
+                **options,
             )  # fmt: skip
 
         self._lock = threading.RLock()
@@ -328,7 +330,9 @@ class Strata:
         made._lock = threading.RLock()
         with ExitStack() as opened:
             made._trials = {
-                name: opened.enter_context(Trial.load(_file(folder, number), policy, clock))
+                name: opened.enter_context(
+                    Trial._opened(_file(folder, number), policy, clock, name)
+                )
                 for number, name in enumerate(names, 1)
             }
             opened.pop_all()

@@ -107,7 +107,7 @@ def settings_in(state: Json, row: object) -> Json:
     contexts = ("dimension", "longest", "batch") if "dimension" in state else ("outcome_range",)
     names = ("horizon", "deadline", "default", "contributions", *contexts)
     options = {name: state[name] for name in names}
-    options["_planned"] = len(state["arms"])
+    options |= {"_planned": len(state["arms"]), "_stratum": state.get("stratum")}
     if state.get("missing") is not None:
         options = {**options, "missing": state["missing"], "default": None}
     later = {"conflicts": CONFLICTS[0], "intervals": "auto", "binary": False}  # than version 1

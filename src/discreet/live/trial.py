@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ..policies.policy import BasePolicy
     from .contexts import Features
     from .documents import Estimate, Report
+    from .stores.base import Json
 
 REASONS = ("releases", "public", "board")
 
@@ -118,7 +119,9 @@ class Trial(Curator):
         store: Store | None = None,
         clock: Callable[[], float] = time.time,
         _planned: int | None = None,
+        _stratum: Name | None = None,
     ) -> None:
+        self._stratum = _stratum
         names = check_arms(arms)
         if _planned is None:  # else it is a trial of before, which goes on as it is
             check_legible("arms", names)
@@ -357,6 +360,14 @@ class Trial(Curator):
 
         A store of your own is passed in place of a path.
         """
+        return cls._opened(path, policy, clock)
+
+    @classmethod
+    def _opened(
+        cls, path: str | os.PathLike[str] | Store, policy: BasePolicy[Never] | None,
+        clock: Callable[[], float] | None, stratum: Name | None = None,
+    ) -> Self:  # fmt: skip
+        """The same, of a stratum too."""
         store: Store
         if isinstance(path, str | os.PathLike):
             store = files = FileStore(path)
@@ -370,6 +381,7 @@ class Trial(Curator):
             if isinstance(store, MemoryStore):
                 store.check_process()
         try:
+            check_stratum(store, stratum)
             return cls._revived(store, policy, clock or time.time)
         except BaseException:
             if store is not path:  # one that was handed in may be another trial's, which goes on
@@ -421,8 +433,28 @@ class Trial(Curator):
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def _settings(self) -> Json:
+        """What is stored; a stratum says that it is one."""
+        mark = {} if self._stratum is None else {"stratum": self._stratum}
+        return super()._settings() | mark
+
     def __reduce__(self) -> NoReturn:
         raise TrialError(
             "a trial must not be copied or pickled: two copies could release the same block twice; "
             "use save(path), close() and Trial.load(path)"
         )
+
+
+def check_stratum(store: Store, stratum: Name | None) -> None:
+    """Refuse to open the trial of a stratum alone: it does not know who is in the others, and
+    somebody could enter the releases of two under one stated budget."""
+    found = store.state.get("stratum")
+    if found == stratum:
+        return
+    if stratum is not None:
+        raise DamagedFile(f"{store.place}: not the trial of stratum {stratum!r}; put it back")
+    folder = os.path.dirname(store.place) or "."
+    raise InvalidArgument(
+        "path", f"be a trial of its own, not stratum {found!r} of one", store.place,
+        f"open all strata: discreet.Strata.load({folder!r}), or that folder on the command line",
+    )  # fmt: skip
