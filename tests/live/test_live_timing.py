@@ -234,6 +234,28 @@ def test_collecting_garbage_makes_no_windows_longer(
         gc.enable() if before else gc.disable()
 
 
+def test_an_interrupt_leaves_collection_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that comes as soon as it is off, before anything else is done."""
+
+    class Interrupted:
+        isenabled, enable = staticmethod(gc.isenabled), staticmethod(gc.enable)
+
+        @staticmethod
+        def disable() -> None:
+            gc.disable()
+            raise KeyboardInterrupt
+
+    before = gc.isenabled()
+    monkeypatch.setattr(secure, "gc", Interrupted)
+    try:
+        gc.enable()
+        with pytest.raises(KeyboardInterrupt):
+            secure.padded("laplace", lambda value: 0, 0)
+        assert gc.isenabled()
+    finally:
+        gc.enable() if before else gc.disable()
+
+
 def test_a_draw_that_waits_for_another_does_not_show_its_length(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

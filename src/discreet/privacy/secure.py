@@ -122,8 +122,8 @@ def _uncollected() -> Iterator[None]:
     """No garbage is collected in a window: that takes the longer the more objects there are, and as
     processor time of the draw it would make all later windows longer."""
     collects = gc.isenabled()
-    gc.disable()
     try:
+        gc.disable()  # inside: an interrupt that comes with its return finds the way back
         yield
     finally:
         if collects:
