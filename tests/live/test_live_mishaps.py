@@ -399,7 +399,7 @@ def test_wrong_arguments_are_named(argument: str, value: Any) -> None:
 
 def test_the_default_must_be_an_outcome_where_it_is_used() -> None:
     klucb_trial(outcome_range=(1, 5))
-    with pytest.raises(InvalidArgument, match="default must lie in the outcome_range"):
+    with pytest.raises(InvalidArgument, match="default must be a number from"):
         klucb_trial(outcome_range=(1, 5), deadline=10.0)
 
 

@@ -206,7 +206,7 @@ def _formed(kind: str, shown: Report, words: str, table: str) -> str:
 
 def _by_stratum(shown: Report, table: str) -> str:
     """The tables of all strata in one, with a column for the stratum."""
-    from ..live.tables import as_csv
+    from ..live.tables import as_cell, as_csv
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -214,7 +214,7 @@ def _by_stratum(shown: Report, table: str) -> str:
         head, *rows = csv.reader(io.StringIO(as_csv(one, table)))
         if number == 0:
             writer.writerow(["stratum", *head])
-        writer.writerows([one["stratum"], *row] for row in rows)
+        writer.writerows([as_cell(one["stratum"]), *row] for row in rows)
     return text.getvalue()
 
 

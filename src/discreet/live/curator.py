@@ -407,7 +407,6 @@ class Curator:
         raise TrialError(f"the trial has ended; {decide}")
 
     def _refuse_outcome(self, kind: str) -> NoReturn:
-        low, high = self._plan.outcome_range
         raise InvalidArgument(
-            "outcome", f"be a number from {low:g} to {high:g}", Unshown(kind), self._plan.range_fix
+            "outcome", f"be {self._plan.outcomes}", Unshown(kind), self._plan.range_fix
         )

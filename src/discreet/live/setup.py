@@ -57,7 +57,7 @@ class Plan(NamedTuple):
     """of one outcome"""
     outcome_range: tuple[float, float]
     steps: Callable[[object], int | None]
-    """an outcome as a whole number of steps; None if it is no number of the range"""
+    """an outcome as a whole number of steps; None if it is none of this trial"""
     range_fix: str
     """what to do about an outcome out of range"""
     settings: Json
@@ -66,6 +66,14 @@ class Plan(NamedTuple):
     """the features of a unit that needs an arm, in the form that the run takes"""
     grown: Callable[[int], Plan] | None = None
     """the same with so many arms; in streams"""
+
+    @property
+    def outcomes(self) -> str:
+        """What outcomes are, in words."""
+        low, high = self.outcome_range
+        if self.settings.get("binary"):
+            return f"{low:g} or {high:g}"
+        return f"a number from {low:g} to {high:g}"
 
     def with_arms(self, arms: int) -> Plan:
         """The plan with arms that were added."""
@@ -188,8 +196,12 @@ def finite_plan(
         run,
         row.guarantee,
         (low, high),
-        steps_of(low, high, lambda number: round((number - low) / (high - low) * RESOLUTION)),
-        "record what was measured, or set outcome_range when the trial is planned",
+        steps_of(
+            low, high, lambda number: round((number - low) / (high - low) * RESOLUTION), binary
+        ),
+        "record what was measured, or plan the trial without binary=True"
+        if binary
+        else "record what was measured, or set outcome_range when the trial is planned",
         settings,
         no_context,
         grown,
@@ -283,6 +295,11 @@ def context_plan(
             "outcome_range", "be left out: the policy says what it clips outcomes to",
             outcome_range, "adac-oful takes low=..., high=...",
         )  # fmt: skip
+    if binary:
+        raise InvalidArgument(
+            "binary", "be left out with contexts, which have no interval of a mean", binary,
+            "leave it out",
+        )  # fmt: skip
     release = served_release(policy)
     size = count("dimension", dimension, fix="give the number of features of an arm")
     rounds = check_horizon(horizon)
@@ -315,13 +332,16 @@ def context_plan(
 
 
 def steps_of(
-    low: float, high: float, scaled: Callable[[float], int]
+    low: float, high: float, scaled: Callable[[float], int], binary: bool = False
 ) -> Callable[[object], int | None]:
-    """A function that makes whole steps of outcomes."""
+    """A function that makes whole steps of outcomes; `binary` ones are the ends of the range, and
+    nothing between."""
 
     def steps(outcome: object) -> int | None:
         number = outcome if type(outcome) is float else number_of(outcome)
-        return None if number is None or not low <= number <= high else scaled(number)
+        if number is None or not low <= number <= high:
+            return None
+        return None if binary and low < number < high else scaled(number)
 
     return steps
 

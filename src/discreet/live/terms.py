@@ -71,13 +71,13 @@ def missing_as(
 
 def check_default(argument: str, default: float, plan: Plan, terms: Terms) -> float:
     """What a missing outcome counts as."""
-    (low, high), number = plan.outcome_range, number_of(default)
+    number = number_of(default)
     if number is None or not math.isfinite(number):
         raise InvalidArgument(argument, "be a finite number", default, "use an outcome")
-    if terms.deadline is not None and not low <= number <= high:
+    if terms.deadline is not None and plan.steps(number) is None:
         raise InvalidArgument(
-            argument, f"lie in the outcome_range, from {low:g} to {high:g}", default,
-            "say what a missing outcome counts as",
+            argument, f"be {plan.outcomes}, like every outcome", default,
+            f"use for example {argument}={plan.outcome_range[0]:g} if silence means that",
         )  # fmt: skip
     return number
 

@@ -18,7 +18,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, NamedTuple, Never, NoReturn
 
 from ..checks import Name, amount
-from ..errors import InvalidArgument, TrialError, UnknownUnit
+from ..errors import InvalidArgument, TrialError, UnknownUnit, shown
 from ..policies import Policy
 from ..privacy.source import REHEARSED
 from .setup import Plan, Sources, finite_plan
@@ -145,7 +145,7 @@ class Visits:
         visit, calendar = self._silent.pop(unit, None), self._calendar
         if visit is None:
             raise UnknownUnit(
-                f"unit must be a participant who has not answered, got {unit!r}; "
+                f"unit must be a participant who has not answered, got {shown(unit)}; "
                 "answer once for everybody of participants()"
             )
         if after is None:
