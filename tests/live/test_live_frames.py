@@ -176,7 +176,7 @@ def test_arguments_that_were_swapped_do_not_show_the_outcome() -> None:
 
 
 def in_memory(path: Path) -> Trial:
-    trial = Trial(policy("adap-klucb", epsilon=1.0), 2, deadline=9.0)
+    trial = Trial(policy("adap-klucb", epsilon=1.0), 2, deadline="9 s", missing=0.0)
     trial.assign("x")
     trial.record("x", SECRET)
     return trial

@@ -46,8 +46,8 @@ def test_binary_outcomes_are_the_ends_of_the_range(
 def test_a_missing_binary_outcome_counts_as_one_of_the_two() -> None:
     for wrong in (0.5, 2.0):
         with pytest.raises(InvalidArgument, match="missing must be 0 or 1, like every outcome"):
-            discreet.Trial(row(), 2, binary=True, deadline=9.0, missing=wrong)
-    discreet.Trial(row(), 2, binary=True, deadline=9.0, missing=1.0).close()
+            discreet.Trial(row(), 2, binary=True, deadline="9 s", missing=wrong)
+    discreet.Trial(row(), 2, binary=True, deadline="9 s", missing=1.0).close()
 
 
 def test_binary_outcomes_are_refused_with_contexts() -> None:
@@ -121,7 +121,7 @@ def test_of_a_foreign_object_the_type_alone_is_shown(value: Any) -> None:
     calls: list[Any] = [
         lambda: discreet.Trial(row(), value),
         lambda: discreet.Trial(row(), 2, outcome_range=value),
-        lambda: discreet.Trial(row(), 2, horizon=value, deadline=value),
+        lambda: discreet.Trial(row(), 2, horizon=value, deadline="9 s", missing=value),
         lambda: discreet.Trial(value, 2),
         lambda: discreet.Trial(row(), 2).drop(value),
         lambda: discreet.Trial(row(), 2).assign(value),

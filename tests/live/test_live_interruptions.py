@@ -260,7 +260,7 @@ def test_a_trial_that_cannot_be_saved_has_lost_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And nothing of it is left on disk, where its outcomes would be for ever."""
-    trial = Trial(ROW, 2, window=1, deadline=9.0)
+    trial = Trial(ROW, 2, window=1, deadline="9 s", missing="estimate")
     trial.assign("x")
     trial.record("x", SECRET)
     (tmp_path / "taken.json").write_text("{}")
@@ -293,7 +293,7 @@ def test_of_a_trial_and_its_file_one_goes_on_wherever_saving_is_interrupted(
     while True:
         path = tmp_path / str(at) / "t.json"
         path.parent.mkdir()
-        trial = Trial(ROW, 2, window=1, deadline=9.0)
+        trial = Trial(ROW, 2, window=1, deadline="9 s", missing="estimate")
         trial.assign("x")
         trial.record("x", 1.0)
         injector = Injector(at)

@@ -57,7 +57,7 @@ def test_every_row_runs_with_secure_noise_and_goes_on_after_a_reload(
 
 def test_a_deadline_survives_a_reload(tmp_path: Path, clock: Clock, noise: CountedNoise) -> None:
     path = tmp_path / "trial.json"
-    with klucb_trial(deadline=50.0, clock=clock, default=0.25, path=path) as trial:
+    with klucb_trial(deadline=50.0, clock=clock, missing=0.25, path=path) as trial:
         trial.assign("x")
         trial.assign("visitor")
         due = trial.report()["batch"]["due"]

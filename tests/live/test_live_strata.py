@@ -93,7 +93,7 @@ def test_two_threads_cannot_put_one_unit_into_two_strata() -> None:
 
 def test_the_guarantee_is_that_of_one_stratum() -> None:
     trial = made()
-    alone = discreet.Trial(row(), ["A", "B"], missing=0.0, deadline=5.0)
+    alone = discreet.Trial(row(), ["A", "B"], missing=0.0, deadline="5 s")
     assert trial.guarantee.budget == alone.guarantee.budget
     assert trial.guarantee.unit == 1
     assert trial.guarantee.conditions == (*alone.guarantee.conditions, module.PUBLIC_STRATUM)

@@ -48,8 +48,10 @@ def new(file: File, json: Json = False) -> None:
     """Start a trial, with its settings on standard input.
 
     An object with `policy` (a name), its budget and options (`epsilon`, `rho`, ...), `arms` (a
-    list), and what `Trial` takes: `deadline` in seconds, `missing`, `horizon`, `window`, ... With
-    `strata` (a list), every stratum has a copy of the policy, and FILE is a folder that is made.
+    list), and what `Trial` takes: `deadline` with its unit ("28 days", "30 min", "PT12H"), with it
+    `missing` (0 if silence means that outcome, "estimate" if silence means that it is unknown),
+    `horizon`, `window`, ... With `strata` (a list), every stratum has a copy of the policy, and
+    FILE is a folder that is made. What was planned is repeated in words.
     """
     from ..front import policy as row_named
     from ..live import Strata, Trial
@@ -84,7 +86,13 @@ def new(file: File, json: Json = False) -> None:
     else:
         opened = Strata(row, strata, arms, path=file, **options)
     with opened as trial:
-        _print({"file": str(file), "guarantee": str(trial.guarantee), "status": trial.status}, json)
+        shown = trial.report()
+        one = shown.get("strata", [shown])[0]
+        made: Entry = {"file": str(file), "policy": shown["policy"]}
+        if strata is not None:
+            made["strata"] = strata
+        made |= {"settings": one["settings"]} if json else one["settings"]
+        _print(made | {key: shown[key] for key in ("guarantee", "status")}, json)
 
 
 def assign(
@@ -289,7 +297,8 @@ def finish(
 
 
 EXAMPLES = {
-    "new": 'echo \'{"policy": "dp-imed", "epsilon": 1, "arms": ["A", "B"], "deadline": 86400}\''
+    "new": 'echo \'{"policy": "dp-imed", "epsilon": 1, "arms": ["A", "B"], "deadline": "28 days", '
+    '"missing": 0}\''
     " | discreet trial new trial.json",
     "assign": "discreet trial assign trial.json patient-1",
     "record": 'echo \'{"unit": "patient-1", "outcome": 1}\' | discreet trial record trial.json',

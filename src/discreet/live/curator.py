@@ -31,7 +31,7 @@ from .setup import Plan
 from .stores import FileStore, Store
 from .stores.base import Json, bare, unheld
 from .stream_run import RuleFailed, StreamRun
-from .terms import CONFLICTS, stopped_by_a_board
+from .terms import CONFLICTS, in_words, stopped_by_a_board
 
 if TYPE_CHECKING:
     from .contexts import Features
@@ -309,6 +309,7 @@ class Curator:
             self.policy, self.guarantee, self._arms, self._plan.outcome_range, standing,
             list(self._store.assigned), self._failure, ended=self._ended,
             course=self._fixed.get("course"),
+            settings=in_words(self._plan, self._terms, self._default, self._arms),
         )  # fmt: skip
 
     # --- where it stands --------------------------------------------------------------------------
@@ -377,6 +378,7 @@ class Curator:
             "horizon": self._terms.horizon,
             "deadline": self._terms.deadline,
             "default": self._default,
+            **({"clock": "own"} if self._terms.own_clock else {}),
             "contributions": self._terms.contributions,
             "conflicts": CONFLICTS[not self._terms.refuses_conflicts],
             **self._plan.settings,

@@ -114,12 +114,12 @@ def finite_plan(
     policy: Policy, arms: int, *, horizon: float | None, goal: str, risk: float | None,
     outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     streams: bool | None, window: int | None, shares: Sequence[float],
-    planned: int | None, estimate: bool | None, trend: bool = False,
+    planned: int | None, estimate: bool, trend: bool = False,
     sources: Sources | None = None, **contexts: object,
 ) -> Plan:  # fmt: skip
     """Arms that are the same for everybody. `planned`: how many there were in the beginning;
-    `estimate`: whether missing outcomes are estimated, None for where that can be; `sources`: those
-    of a rehearsal. A trial gives none, and gets secure ones."""
+    `estimate`: whether missing outcomes are estimated; `sources`: those of a rehearsal. A trial
+    gives none, and gets secure ones."""
     for name, value in contexts.items():
         if value is not None:
             raise _no_contexts(name, policy)
@@ -145,8 +145,7 @@ def finite_plan(
     grown: Callable[[int], Plan] | None = None
     run: FiniteRun
     kind = kind_of_streams(streams, row, setting, window, shares, trend)
-    pairs = kind is StreamRun and pair_scale_of(row.release, setting.source) is not None
-    if estimate and not pairs:
+    if estimate and not _estimates(kind, row, setting):
         why = kind.NO_ESTIMATE if kind else "a single batch releases a sum without a count"
         middle = 0.5 * (low + high)
         raise InvalidArgument(
@@ -154,20 +153,19 @@ def finite_plan(
             f"use missing={low:g} if a missing outcome is a failure, or missing={middle:g}, which "
             "is off by half of the range at most",
         )  # fmt: skip
-    pairs = pairs and estimate is not False
     if kind is not None:
         first = arms if planned is None else planned
         places = check_window(window, first)
         if window is None and kind is EpochRun:
             places = longest_epoch(row, row.setting(first, setting.horizon, drawn.source))
-        run = streaming = (PairRun if pairs else kind)(
+        run = streaming = (PairRun if estimate else kind)(
             row, setting, drawn.random, drawn.noise, places, shares
         )
         if first < arms:
             streaming.plan_as(row, row.setting(first, setting.horizon, drawn.source))
         settings |= {
             "streams": True, "window": places, "shares": list(shares), "planned": first,
-            **({"missing": "estimate"} if pairs else {}), **({"trend": True} if trend else {}),
+            **({"missing": "estimate"} if estimate else {}), **({"trend": True} if trend else {}),
         }  # fmt: skip
 
         def with_arms(more: int) -> Plan:
@@ -175,7 +173,7 @@ def finite_plan(
                 policy, more, horizon=horizon, goal=goal, risk=risk, outcome_range=outcome_range,
                 intervals=intervals, binary=binary, streams=True, window=places,
                 shares=[*shares, *[0.0] * (more - len(shares))], trend=trend, planned=first,
-                estimate=pairs, sources=sources,
+                estimate=estimate, sources=sources,
             )  # fmt: skip
 
         grown = with_arms
@@ -189,7 +187,7 @@ def finite_plan(
             raise _no_contexts("actions", policy)
 
     # trials with missing outcomes were stored with kinds that they never had
-    unheld = pairs and planned is not None and intervals in ("looks", "end")
+    unheld = estimate and planned is not None and intervals in ("looks", "end")
     settings["intervals"] = check_kind("auto" if unheld else intervals, run.recorded, "intervals")
     return Plan(
         row,
@@ -206,6 +204,16 @@ def finite_plan(
         no_context,
         grown,
     )
+
+
+def can_estimate(row: Policy, arms: int, horizon: float | None = None) -> bool:
+    """Whether a trial of that policy can estimate missing outcomes."""
+    setting = row.setting(arms, check_horizon(horizon), SECURE)
+    return _estimates(kind_of_streams(None, row, setting, None, (), False), row, setting)
+
+
+def _estimates(kind: type[StreamRun] | None, row: Policy, setting: Setting) -> bool:
+    return kind is StreamRun and pair_scale_of(row.release, setting.source) is not None
 
 
 def check_noise(row: Policy, scale: float) -> None:
@@ -275,7 +283,7 @@ def context_plan(
     policy: LinearPolicy, arms: int, *, dimension: int | None, horizon: float | None, goal: str,
     risk: float | None, outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     longest: float | None, batch: int | None, streams: bool | None, window: int | None,
-    shares: Sequence[float], trend: bool, planned: int | None, estimate: bool | None,
+    shares: Sequence[float], trend: bool, planned: int | None, estimate: bool,
 ) -> Plan:  # fmt: skip
     """Arms whose features every unit brings."""
     from ..linear.view import LinearSetting

@@ -2,7 +2,9 @@
 
 >>> import discreet
 >>> row = discreet.policy("dp-imed", epsilon=1.0)
->>> trial = discreet.Strata(row, strata=["men", "women"], arms=["A", "B"], deadline=3600.0)
+>>> trial = discreet.Strata(
+...     row, strata=["men", "women"], arms=["A", "B"], deadline="14 days", missing=0.0
+... )
 >>> arm = trial.assign("patient-1", "women")
 >>> trial.record("patient-1", 1.0)
 >>> print(trial.guarantee.short())

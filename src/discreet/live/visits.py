@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..simulator.calendar import Calendar
 
 CAVEAT = "a live trial draws the noise: that of a rehearsal can be replayed and protects nobody"
-FIXED = ("deadline", "path", "store", "clock", "_planned")
+FIXED = ("deadline", "path", "store", "clock", "_stored")
 """What a calendar says of a trial, or what a rehearsal has none of."""
 
 
@@ -100,7 +100,7 @@ class Visits:
 
     def __init__(
         self, policy: Policy, arms: Sequence[Name], calendar: Calendar, rng: Generator,
-        default: float | str | None, **options: Any,
+        default: float | str, **options: Any,
     ) -> None:  # fmt: skip
         for name in FIXED:
             if name in options:
