@@ -8,6 +8,7 @@
     ├── DamagedFile (also a ValueError)       a saved file is foreign, damaged or too new
     └── TrialError (also a RuntimeError)      a step that the state of a live trial does not allow
         ├── AlreadyOpen                       the files of a trial are in use
+        ├── ClockJumped                       the clock went further than a trial takes on trust
         ├── UnknownUnit (also a KeyError)     an outcome for somebody who was never assigned
         └── ConflictingOutcome                a second, different outcome for one unit
 
@@ -91,6 +92,10 @@ class TrialError(DiscreetError, RuntimeError):
 
 class AlreadyOpen(TrialError):
     """The files of a trial are in use, here or in another process."""
+
+
+class ClockJumped(TrialError):
+    """The clock went further than a trial takes on trust, and nobody has said that it is right."""
 
 
 class UnknownUnit(TrialError, KeyError):

@@ -184,6 +184,9 @@ The JSON has `status`, `next_release` and `guarantee`.
     "trial finish": """\
 The JSON has `status`, `next_release` and `guarantee`.
 """,
+    "trial confirm-clock": """\
+The JSON has `confirmed`, a sentence that names the jump.
+""",
     **{f"membership {gradients.NAME} {name}": note for name, note in gradients.NOTES.items()},
 }
 

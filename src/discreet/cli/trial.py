@@ -296,6 +296,17 @@ def finish(
     _ended(file, lambda trial: trial.finish(discard), json)
 
 
+def confirm_clock(file: File, json: Json = False) -> None:
+    """Go on although the clock has jumped, because it is right.
+
+    A trial releases nothing, and refuses every call, if the clock went further since the last one
+    than the deadline, or a day if that is longer: blocks would be released before anybody could
+    answer. If the clock is wrong, set it right instead.
+    """
+    with _opened(file) as trial:
+        _print({"confirmed": trial.confirm_clock()}, json)
+
+
 EXAMPLES = {
     "new": 'echo \'{"policy": "dp-imed", "epsilon": 1, "arms": ["A", "B"], "deadline": "28 days", '
     '"missing": 0}\''
@@ -307,10 +318,11 @@ EXAMPLES = {
     "drop": "discreet trial drop trial.json B",
     "stop": "discreet trial stop trial.json --by releases",
     "finish": "discreet trial finish trial.json",
+    "confirm-clock": "discreet trial confirm-clock trial.json",
 }
 COMMANDS: dict[str, Callable[..., None]] = {
     "new": new, "assign": assign, "record": record, "report": report, "add": add, "drop": drop,
-    "stop": stop, "finish": finish,
+    "stop": stop, "finish": finish, "confirm-clock": confirm_clock,
 }  # fmt: skip
 
 

@@ -148,6 +148,12 @@ class Strata:
             found = [trial.settle() for trial in self._trials.values()]
             return any(found)
 
+    def confirm_clock(self) -> str:
+        """Go on although the clock has jumped, because it is right: see `Trial.confirm_clock`."""
+        with turn_of(self._lock):
+            said = [trial.confirm_clock() for trial in self._trials.values()]
+            return said[0]
+
     def stratum_of(self, unit: Name) -> Name | None:
         """The stratum that a unit was assigned in; None for a stranger."""
         with turn_of(self._lock):

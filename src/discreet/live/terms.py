@@ -9,8 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..checks import Name, check_range, count, number_of, positive
-from ..durations import in_words as words
-from ..durations import seconds
+from ..durations import in_words, seconds
 from ..errors import InvalidArgument
 from ..identify import Identifier
 from ..privacy.guarantees import Guarantee
@@ -126,14 +125,14 @@ def stopped_by_a_board(guarantee: Guarantee) -> Guarantee:
     return replace(guarantee, conditions=(*guarantee.conditions, BOARD))
 
 
-def in_words(plan: Plan, terms: Terms, default: float, arms: Sequence[Name]) -> Json:
+def settings_in_words(plan: Plan, terms: Terms, default: float, arms: Sequence[Name]) -> Json:
     """The settings of a trial for people, all of them public."""
     settings, deadline = plan.settings, terms.deadline
     found: Json = {"arms": list(arms), "outcomes": plan.outcomes}
     if deadline is None:
         found["deadline"] = "none: a block waits until everybody has responded"
     else:
-        length = f"{deadline:g} of the trial's own clock" if terms.own_clock else words(deadline)
+        length = f"{deadline:g} of the trial's own clock" if terms.own_clock else in_words(deadline)
         found["deadline"] = f"{length} after the assignment"
         estimated = settings.get("missing") == "estimate"
         means = "that the outcome is unknown" if estimated else f"an outcome of {default:g}"

@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from math import inf
 from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 
 from ..checks import Name, check_arms, check_flag, check_legible, check_unit, one_of, one_risk
@@ -404,6 +405,7 @@ class Trial(Curator):
             trial = cls(row, store.state["arms"], **settings_in(store.state, row), clock=clock)
             trial._own(store)
             trial._store, trial._fixed = store, trial._settings()
+            trial._seen = -inf  # this moment is none that the trial has seen
             for unit in {place.unit for block in store.blocks.values() for place in block.places}:
                 check_unit(unit)
             trial._rebuild()
