@@ -78,7 +78,7 @@ def test_rehearsals_simulation_and_live_trials_agree(monkeypatch: pytest.MonkeyP
     """60 live trials, 60 rehearsals and 4,000 simulated trials of 300. Single batches would regret
     about 14 more, and the limit is about 3. Live noise is drawn without its windows of
     time: they are slow on a busy machine, and do not change its law."""
-    monkeypatch.setattr("discreet.privacy.secure.padded", lambda law, draw, value: draw(value))
+    monkeypatch.setattr("discreet.privacy.secure.padded", lambda law, draw, number: draw(number))
     law, days = discreet.Bernoulli([0.7, 0.3]), CALENDAR | {"delay": 5}
     options = {"window": 1, "default": 0.0, **days}
     simulated = discreet.simulate(ROW, law, horizon=300, runs=4000, seed=3, **options)

@@ -715,7 +715,7 @@ def test_an_attack_on_live_trials(kind: str, times: float, monkeypatch: pytest.M
     is, and is refuted with a fifth of it: sums above ½ have probability 1 - e^-2.5/2 = .959, or
     .041, and it would take 34 of 200 in place of 8 to miss that (probability below 1e-10).
     Windows of time are left out: they have tests of their own."""
-    monkeypatch.setattr(secure, "padded", lambda name, draw, value: draw(value))
+    monkeypatch.setattr(secure, "padded", lambda name, draw, number: draw(number))
     real, many, levels = secure.laplace, 200, (0.25, 0.5, 0.75)
     monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: real(scale * times, rng))
     options = {"horizon": 4} if kind == "race" else {"horizon": 4, "window": 2}

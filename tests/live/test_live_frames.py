@@ -89,7 +89,10 @@ def seated() -> Any:
 
 
 CALLS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
-    "record": (lambda: recorded(deadline=1.0), lambda trial: trial.record("x", SECRET)),
+    "record": (
+        lambda: recorded(deadline=1.0, missing="estimate"),
+        lambda trial: trial.record("x", SECRET),
+    ),
     "record that releases": (recorded, lambda trial: trial.record("x", SECRET)),
     "local response": (local, lambda trial: trial.record("x", SECRET)),
     "record by stratum": (seated, lambda trial: trial.record("x", SECRET)),

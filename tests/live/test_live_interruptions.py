@@ -175,7 +175,7 @@ def test_what_is_in_memory_is_what_a_reload_would_give(tmp_path: Path, noise: Co
 ROW = policy("adap-klucb", epsilon=1.0)
 UNIFORM = identifier("uniform", epsilon=1.0, participants=4)
 KINDS: dict[str, tuple[int, Callable[..., Trial]]] = {
-    "pairs": (2, lambda **options: Trial(ROW, 2, window=1, **options)),
+    "pairs": (2, lambda **options: Trial(ROW, 2, window=1, missing="estimate", **options)),
     "looks": (1, lambda **options: Trial(UNIFORM, 2, missing=0.0, goal="identify", **options)),
 }
 """Noisy numbers of a release, and the trial."""

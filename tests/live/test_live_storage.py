@@ -20,6 +20,7 @@ from discreet.errors import DamagedFile, InvalidArgument, TrialError
 from discreet.live import Strata, Trial
 from discreet.live.randomness import SystemRandomness
 from discreet.live.stores.format import BODY, VERSION, digest_of
+from discreet.live.terms import Stored
 from discreet.policies import AdaPKLUCB, ForgetLaplace, Geometric, Policy, policy
 from discreet.policies.rules import Rule
 from discreet.policies.view import View
@@ -98,7 +99,7 @@ def test_names_that_read_alike_are_refused(tmp_path: Path) -> None:
         with pytest.raises(InvalidArgument, match=r"read differently.*rename one"):
             refused()
     path = tmp_path / "trial.json"
-    Trial(row, [1, "1"], path=path, _planned=2).close()  # of before they were refused
+    Trial(row, [1, "1"], path=path, _stored=Stored(2, False)).close()  # of before they were refused
     with Trial.load(path) as trial:
         assert trial.assign("x") in (1, "1")
 

@@ -32,7 +32,7 @@ IN_STREAMS = {
 
 def stream_trial(**options: Any) -> Trial:
     row = policy("dp-imed", epsilon=1.0, ratio=1.5, first=options.pop("first", 4))
-    options.setdefault("deadline", 14.0)
+    options.setdefault("deadline", 14.0 if "clock" in options else "14 days")
     return Trial(
         row, options.pop("arms", ["A", "B"]), missing=options.pop("missing", 0.0), **options
     )

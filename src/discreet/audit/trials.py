@@ -1,7 +1,7 @@
 """Live trials: everything that a `Trial` publishes, on two neighbouring lists of outcomes.
 
 After every unit the arm, the status and the report are written down, so the secure noise, the
-batches, the deadline and the files are audited as they run. A draw takes half a millisecond: a
+batches, the deadline and the files are audited as they run. A trial takes milliseconds: a
 few hundred transcripts a second at best, enough for gross faults. An outcome of None never comes;
 with a deadline it is estimated or counts as declared, and whether somebody answers is itself
 protected.
