@@ -9,8 +9,9 @@ padded: what a step of the sampler takes, and how far apart the quartiles of eve
 Best on a quiet machine: a busy one blurs it all. What is guessed, and why the bound holds whatever
 the machine does: `tests/live/timing_ratios.py`.
 
-Of a *draw* the noise by itself is timed, as nobody can who sees only calls; the other kinds time
-every call of a trial that releases outcomes one by one. Of a race, of top two and of an epoch one
+Nothing is drawn ahead here, so that every duration is that of the noise which is released with it:
+windows alone must hide it. Of a *draw* the noise by itself is timed, as nobody can who sees only
+calls; the other kinds time every call of a trial that releases outcomes one by one. Of a race, of top two and of an epoch one
 call draws for two arms. Bits claim 5.5: at that ε a flipped bit is one that took a second byte.
 Gaussian noise claims (1, 1e-4): of a smaller δ its scale is larger, and one outcome seldom makes
 the difference of a step.
@@ -167,12 +168,12 @@ KINDS = {
 PADDED = secure.padded
 
 
-def bare(law: str, draw: secure.Measurement, value: int | tuple[int, int]) -> int:
+def bare(law: str, draw: secure.Draw, number: int) -> list[int]:
     """A draw without its window."""
-    return secure._drawn(draw, value)
+    return draw(number)
 
 
-DRAWS: tuple[Callable[..., int], ...] = (PADDED, bare)
+DRAWS: tuple[Callable[..., list[int]], ...] = (PADDED, bare)
 
 
 class Progress:
@@ -214,7 +215,7 @@ def sampled(play: Play, size: int, what: str, progress: Progress) -> Transcripts
     return rows
 
 
-def seconds_of(kind: Kind) -> dict[Callable[..., int], float]:
+def seconds_of(kind: Kind) -> dict[Callable[..., list[int]], float]:
     """What one trial takes, padded and not."""
     found = {}
     for draw in DRAWS:
@@ -234,6 +235,7 @@ def main(names: list[str], share: float) -> int:
     chosen = {name: KINDS[name] for name in names or KINDS}
     sizes = {name: max(400, round(share * kind.trials)) for name, kind in chosen.items()}
     gc.disable()
+    secure.AHEAD = 1
     cost = {name: seconds_of(kind) for name, kind in chosen.items()}
     progress, broken = Progress(), 0
     progress.left = sum(sizes[name] * sum(cost[name].values()) for name in chosen)
@@ -244,6 +246,7 @@ def main(names: list[str], share: float) -> int:
         for draw in DRAWS:
             secure.padded = draw
             secure._windows.clear()  # one that was made longer would slow all that follow
+            secure.forget()
             progress.left -= sizes[name] * cost[name][draw]
             what = f"{name}, {'padded' if draw is PADDED else 'not padded'}"
             rows = sampled(kind.play(), sizes[name], what, progress)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import matplotlib as mpl
 import pytest
@@ -25,12 +24,13 @@ def no_padding() -> Iterator[None]:
     """Skip the waiting for windows of live noise to end; tests of time take `unpadded.padded`."""
     from discreet.privacy import secure
 
-    def unpadded(law: str, draw: Callable[[Any], Any], value: Any) -> int:
-        return secure._drawn(draw, value)
+    def unpadded(law: str, draw: Callable[[int], list[int]], number: int) -> list[int]:
+        return draw(number)
 
     with pytest.MonkeyPatch.context() as patch:
         unpadded.padded = secure.padded  # type: ignore[attr-defined]
         patch.setattr(secure, "padded", unpadded)
+        patch.setattr(secure, "AHEAD", 1)  # so that what a test changes is seen at once
         yield
 
 

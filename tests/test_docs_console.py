@@ -30,7 +30,7 @@ SMALLER = [
     ("--horizon 2e4", "--horizon 1e3"),
     ("--horizon 3000", "--horizon 300"),
     ("--horizon 600", "--horizon 300"),
-    ("--deadlines 3,7,14,21,35", "--deadlines 7,14"),
+    ('--deadlines "3 days,7 days,14 days,21 days,35 days"', '--deadlines "7 days,14 days"'),
     ("--days 90", "--days 20"),
     ("--runs 200 ", "--runs 20 "),
 ]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, TypeVar
+from unicodedata import category
 
 from .errors import InvalidArgument
 
@@ -328,12 +329,27 @@ def check_names(argument: str, names: object, fix: str) -> tuple[Name, ...]:
 
 
 def check_legible(argument: str, names: Sequence[Name]) -> None:
-    """Names that read differently: 1 and "1" are one in tables, in JSON and on a command line."""
+    """Names that can be read in tables, in JSON, on pages and on a command line, each as another:
+    there 1 and "1" are one."""
+    for name in names:
+        if isinstance(name, str) and not _is_legible(name):
+            raise InvalidArgument(
+                argument, "have names of one line that can be read and written", name,
+                'use letters, digits and signs, such as "arm A"',
+            )  # fmt: skip
     if len({str(name) for name in names}) < len(names):
         raise InvalidArgument(
             argument, "have names that read differently, unlike 1 and '1'", list(names),
             "rename one of them",
         )  # fmt: skip
+
+
+UNWRITTEN = ("Cc", "Cs", "Zl", "Zp")
+"""Control characters, lone surrogates (no encoding writes them) and ends of lines, by Unicode."""
+
+
+def _is_legible(name: str) -> bool:
+    return bool(name.strip()) and not any(category(sign) in UNWRITTEN for sign in name)
 
 
 def by_name(argument: str, value: T | Mapping[Name, T], names: tuple[Name, ...]) -> dict[Name, T]:

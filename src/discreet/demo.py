@@ -164,7 +164,8 @@ def live_trial(data: TrialData, patients: int, seed: int) -> LiveStory:
     today = 0.0
     trial = Trial(
         policy("dp-imed", epsilon=EPSILON, ratio=1.5), arms=data.arm_names,
-        deadline=float(DEADLINE), window=A_DAY, clock=lambda: today,  # which counts days
+        deadline=float(DEADLINE), missing="estimate", window=A_DAY,
+        clock=lambda: today,  # which counts days
     )  # fmt: skip
     outcomes_of = dict(zip(data.arm_names, data.by_arm, strict=True))
     events = Counter[str]()

@@ -8,16 +8,44 @@
     ├── DamagedFile (also a ValueError)       a saved file is foreign, damaged or too new
     └── TrialError (also a RuntimeError)      a step that the state of a live trial does not allow
         ├── AlreadyOpen                       the files of a trial are in use
+        ├── ClockJumped                       the clock went further than a trial takes on trust
         ├── UnknownUnit (also a KeyError)     an outcome for somebody who was never assigned
         └── ConflictingOutcome                a second, different outcome for one unit
 
-A message names the argument, the rule, the value and the fix.
+A message names the argument, the rule, the value and the fix. Of an object of somebody else's class
+it names the class alone: what its `repr` does, and what it shows, nobody knows here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+OWN = ("builtins", "discreet", "numpy", "pathlib", "datetime", "fractions", "decimal")
+"""Packages whose objects are shown as they show themselves."""
+CONTAINERS = (list, tuple, set, frozenset, dict)
+
+
+def shown(value: object) -> str:
+    """A value in a message."""
+    if not _is_known(value, 3):
+        return f"a value of type {type(value).__name__}"
+    try:
+        return repr(value)
+    except Exception:  # of something inside it
+        return f"a value of type {type(value).__name__}"
+
+
+def _is_known(value: object, depth: int) -> bool:
+    """Whether `repr` calls no code but ours, NumPy's and Python's."""
+    if type(value).__module__.partition(".")[0] not in OWN or depth == 0:
+        return False
+    if getattr(getattr(value, "dtype", None), "hasobject", False):
+        return False
+    if not isinstance(value, CONTAINERS):
+        return True
+    parts = value.items() if isinstance(value, dict) else value
+    return all(_is_known(part, depth - (type(part) is not tuple)) for part in parts)
 
 
 class DiscreetError(Exception):
@@ -28,7 +56,7 @@ class InvalidArgument(DiscreetError, ValueError):
     """A value breaks a stated rule: `argument must <rule>, got <value>; <fix>`."""
 
     def __init__(self, argument: str, rule: str, value: object, fix: str) -> None:
-        super().__init__(f"{argument} must {rule}, got {value!r}; {fix}")
+        super().__init__(f"{argument} must {rule}, got {shown(value)}; {fix}")
         self.argument, self.rule, self.value, self.fix = argument, rule, value, fix
 
     def __reduce__(self) -> tuple[type, tuple[str, str, object, str]]:
@@ -64,6 +92,10 @@ class TrialError(DiscreetError, RuntimeError):
 
 class AlreadyOpen(TrialError):
     """The files of a trial are in use, here or in another process."""
+
+
+class ClockJumped(TrialError):
+    """The clock went further than a trial takes on trust, and nobody has said that it is right."""
 
 
 class UnknownUnit(TrialError, KeyError):

@@ -11,6 +11,7 @@ import pytest
 import discreet
 from discreet.errors import InvalidArgument, TrialError, UnsupportedBudget
 from discreet.identify import identifier
+from discreet.policies.races import race_marks
 
 CHANCES = {"A": 0.95, "B": 0.05}
 
@@ -114,3 +115,36 @@ def test_what_a_trial_refuses() -> None:
         discreet.Trial(
             identifier("adap-tt", epsilon=1.0, threshold="heuristic"), 2, goal="identify", delta=0.1
         )
+
+
+@pytest.mark.parametrize("name", ["race", "dp-se", "evidence-tt", "adap-tt", "ctb-tt"])
+def test_fewer_participants_than_arms_are_refused(name: str) -> None:
+    row = identifier(name, epsilon=1.0)
+    with pytest.raises(InvalidArgument, match=r"horizon must be at least the number of arms \(4\)"):
+        discreet.Trial(row, 4, goal="identify", risk=0.05, horizon=3)
+    with pytest.raises(InvalidArgument, match=r"horizon must be at least the number of arms \(4\)"):
+        discreet.Rehearsal(row.at(0.05), 4, horizon=3)
+
+
+def test_marks_of_a_race_grow_by_one_at_least() -> None:
+    for arms in range(2, 9):
+        for horizon in range(1, 8 * arms):
+            marks = race_marks(arms, horizon, 1)
+            assert list(marks) == sorted(set(marks))
+            assert marks[0] >= 1
+    assert race_marks(2, 3, 1) == (1,)
+    assert race_marks(4, 4, 1) == (1, 2)
+    assert race_marks(3, 600, 20) == (25, 38, 58, 88, 133, 200, 300)
+
+
+@pytest.mark.parametrize("horizon", [4, 5, 7])
+def test_a_race_of_one_participant_an_arm_comes_to_its_end(horizon: int) -> None:
+    with discreet.Trial(
+        discreet.policy("race", epsilon=1.0), 4, goal="identify", risk=0.05, horizon=horizon
+    ) as trial:
+        for unit in range(horizon):
+            trial.assign(unit)
+            trial.record(unit, 1.0)
+        assert trial.status == "finished"
+        with pytest.raises(TrialError, match="horizon"):
+            trial.assign("one more")

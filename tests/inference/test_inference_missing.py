@@ -191,7 +191,7 @@ def test_a_trial_with_missing_outcomes_says_what_it_knows(tmp_path: Path) -> Non
     now = [0.0]
     trial = discreet.Trial(
         discreet.policy("dp-imed", epsilon=1.0), ["A", "B"], horizon=400, deadline=1.0,
-        clock=lambda: now[0],
+        missing="estimate", clock=lambda: now[0],
     )  # fmt: skip
     for unit in range(400):
         arm = trial.assign(unit)
@@ -234,7 +234,7 @@ def test_intervals_cover_on_adaptive_live_trials() -> None:
             return now[0]
 
         with discreet.Trial(
-            row, ["A", "B"], horizon=400, deadline=5.0, window=4, clock=clock
+            row, ["A", "B"], horizon=400, deadline=5.0, missing="estimate", window=4, clock=clock
         ) as trial:
             for unit in range(400):
                 arm = trial.assign(unit)

@@ -70,7 +70,13 @@ class CountedNoise:
 
 
 def batch_trial(*arguments: Any, **options: Any) -> Trial:
-    """A trial by the rule of single batches, also where the policy could do otherwise."""
+    """A trial by the rule of single batches, also where the policy could do otherwise. Without a
+    clock of its own, a deadline is in seconds."""
+    deadline = options.get("deadline")
+    if deadline is not None:
+        options.setdefault("missing", 0.0)
+    if "clock" not in options and isinstance(deadline, int | float):
+        options["deadline"] = f"{deadline} s"
     return Trial(*arguments, streams=False, **options)
 
 

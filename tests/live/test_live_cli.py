@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 from discreet.cli.app import app
 from discreet.live import Trial
 
-SETTINGS = {"policy": "dp-imed", "epsilon": 1.0, "arms": ["A", "B"], "deadline": 3600.0}
+SETTINGS = {"policy": "dp-imed", "epsilon": 1.0, "arms": ["A", "B"], "deadline": "1 h",
+            "missing": "estimate"}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -220,7 +221,7 @@ def test_the_text_says_what_happens_next(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_contexts_come_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     told("new", "c.json", given={
         "policy": "adac-oful", "rho": 0.5, "low": 0, "high": 1, "arms": ["A", "B"], "dimension": 2,
-        "horizon": 100, "deadline": 3600.0, "missing": 0.0,
+        "horizon": 100, "deadline": "1 h", "missing": 0.0,
     })  # fmt: skip
     given = {"unit": "p1", "actions": [[0.5, 0.0], [0.0, 0.5]]}
     found = told("assign", "c.json", given=given)

@@ -43,7 +43,7 @@ KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
 
 def trial_of(kind: str, **options: Any) -> Trial:
     row, settings = KINDS[kind]
-    settings = {"deadline": 14.0, "default": 0.0, **settings, **options}
+    settings = {"deadline": 14.0, "missing": 0.0, **settings, **options}
     return Trial(row(), settings.pop("arms", ["A", "B"]), **settings)
 
 
@@ -116,7 +116,7 @@ def test_a_race_in_permuted_blocks(clock: Clock, monkeypatch: pytest.MonkeyPatch
     at the first look where it is too far behind, and A is declared."""
     monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 0)
     trial = Trial(
-        identifier("race", epsilon=5.0), ["A", "B", "C"], horizon=600, deadline=14.0, default=0.0,
+        identifier("race", epsilon=5.0), ["A", "B", "C"], horizon=600, deadline=14.0, missing=0.0,
         clock=clock, **IDENTIFY,
     )  # fmt: skip
     run, rates = run_of(trial), {"A": 1.0, "B": 0.0, "C": 0.95}
@@ -168,7 +168,7 @@ def test_who_arrives_between_two_phases_is_in_the_next(
     used, and a phase that is already full by then closes with all it has."""
     monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 0)
     row = policy("dp-se", epsilon=5.0, beta=0.2)
-    trial = Trial(row, ["A", "B"], deadline=14.0, default=0.0, clock=clock)
+    trial = Trial(row, ["A", "B"], deadline=14.0, missing=0.0, clock=clock)
     run = run_of(trial)
     first = int(run.memory.length[0])
     assert first % 2 == 0, "a permuted block would be cut"
@@ -210,7 +210,7 @@ def test_once_nobody_comes_any_more_full_blocks_alone_are_looked_at(clock: Clock
     """Of an elimination, whose blocks close where the trial ends: one that was cut off says less
     than the rule counts on."""
     row = policy("dp-se", epsilon=1.0)
-    run = run_of(Trial(row, 2, horizon=10_000, deadline=1.0, default=0.0, clock=clock))
+    run = run_of(Trial(row, 2, horizon=10_000, deadline=1.0, missing=0.0, clock=clock))
     phase = run._phase()
     assert phase > 1
     assert run.last == LONGEST
@@ -261,7 +261,7 @@ def test_top_two_enters_every_release_by_itself(
     of two at once only one noise would be counted. The answer is wrong with probability 1e-6."""
     monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 0)
     trial = Trial(
-        identifier("evidence-tt", epsilon=2.0), ["A", "B", "C"], deadline=14.0, default=0.0,
+        identifier("evidence-tt", epsilon=2.0), ["A", "B", "C"], deadline=14.0, missing=0.0,
         clock=clock, goal="identify", risk=1e-6,
     )  # fmt: skip
     rates, world = {"A": 0.9, "B": 0.4, "C": 0.2}, iter([0.37 * n % 1.0 for n in range(5000)])
@@ -287,7 +287,7 @@ def test_in_place_of_an_arm_that_was_dropped_another_one_is_compared(
     named: tuple[int, int], clock: Clock
 ) -> None:
     row = identifier("evidence-tt", epsilon=1.0)
-    trial = Trial(row, ["A", "B", "C"], deadline=1.0, default=0.0, clock=clock, **IDENTIFY)
+    trial = Trial(row, ["A", "B", "C"], deadline=1.0, missing=0.0, clock=clock, **IDENTIFY)
     run: Any = run_of(trial).dropped(0)
     run.pair = lambda *arguments: named
     pair = run._pair(run.streams, [1, 2])
@@ -303,7 +303,7 @@ def test_a_block_that_was_cut_off_by_hand_is_no_evidence(by_hand: str, clock: Cl
     """It is released, but neither in the books nor in the record: its size may follow from its
     outcomes. What the horizon cuts off counts."""
     trial = Trial(
-        identifier("evidence-tt", epsilon=2.0), ["A", "B", "C"], deadline=14.0, default=0.0,
+        identifier("evidence-tt", epsilon=2.0), ["A", "B", "C"], deadline=14.0, missing=0.0,
         clock=clock, goal="identify", risk=1e-9, horizon=350,
     )  # fmt: skip
     play(trial, clock, range(300), lambda unit, arm: 0.5, step=0.0)
@@ -337,7 +337,7 @@ def test_a_block_that_was_cut_off_by_hand_is_no_evidence(by_hand: str, clock: Cl
 @pytest.mark.parametrize("name", ["adap-tt", "evidence-tt"])
 def test_top_two_gives_no_verdict_on_what_its_rule_has_not_seen(name: str, clock: Clock) -> None:
     trial = Trial(
-        identifier(name, epsilon=9.0), 2, deadline=14.0, default=0.0, clock=clock, goal="identify",
+        identifier(name, epsilon=9.0), 2, deadline=14.0, missing=0.0, clock=clock, goal="identify",
         risk=1e-6,
     )  # fmt: skip
     play(trial, clock, range(40), lambda unit, arm: 1.0, step=0.1)
@@ -365,7 +365,7 @@ def test_top_two_gives_no_verdict_on_what_its_rule_has_not_seen(name: str, clock
 
 def test_the_largest_epoch_has_four_first_blocks_of_every_arm(clock: Clock) -> None:
     row = policy("dp-imed", epsilon=1.0, first=3)
-    trial = Trial(row, ["A", "B"], trend=True, deadline=14.0, default=0.0, clock=clock)
+    trial = Trial(row, ["A", "B"], trend=True, deadline=14.0, missing=0.0, clock=clock)
     assert run_of(trial).window == 4 * 2 * 3
 
 
@@ -473,8 +473,8 @@ def test_only_dp_imed_has_epochs() -> None:
 def test_why_missing_outcomes_are_not_estimated_side_by_side(kind: str, why: str) -> None:
     use = r"use missing=2 if a missing outcome is a failure, or missing=3, which"
     with pytest.raises(InvalidArgument, match=rf"missing must be a value .*{why}.*{use}"):
-        trial_of(kind, default=None, missing="estimate", outcome_range=(2.0, 4.0))
-    run = run_of(trial_of(kind, default=None, missing=3.0, outcome_range=(2.0, 4.0)))
+        trial_of(kind, missing="estimate", outcome_range=(2.0, 4.0), clock=Clock())
+    run = run_of(trial_of(kind, missing=3.0, outcome_range=(2.0, 4.0), clock=Clock()))
     assert not hasattr(run, "pairs")
 
 
@@ -499,7 +499,7 @@ def test_every_outcome_enters_one_release_and_every_release_has_one_noise(
     monkeypatch.setattr(secure, "laplace", noted)
     if kind in rows:
         row, settings = rows[kind]
-        trial = Trial(row, 2, deadline=14.0, default=0.0, clock=clock, **settings)
+        trial = Trial(row, 2, deadline=14.0, missing=0.0, clock=clock, **settings)
         epsilon = 9.0
     else:
         trial, epsilon = trial_of(kind, clock=clock), 1.0
@@ -715,7 +715,7 @@ def test_an_attack_on_live_trials(kind: str, times: float, monkeypatch: pytest.M
     is, and is refuted with a fifth of it: sums above ½ have probability 1 - e^-2.5/2 = .959, or
     .041, and it would take 34 of 200 in place of 8 to miss that (probability below 1e-10).
     Windows of time are left out: they have tests of their own."""
-    monkeypatch.setattr(secure, "padded", lambda name, draw, value: draw(value))
+    monkeypatch.setattr(secure, "padded", lambda name, draw, number: draw(number))
     real, many, levels = secure.laplace, 200, (0.25, 0.5, 0.75)
     monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: real(scale * times, rng))
     options = {"horizon": 4} if kind == "race" else {"horizon": 4, "window": 2}

@@ -62,7 +62,7 @@ def test_whoever_arrives_while_an_episode_settles_is_served_but_not_used() -> No
 
 
 def test_a_deadline_releases_with_the_default(clock: Clock) -> None:
-    trial = trial_of(deadline=5.0, default=-1.0, clock=clock)
+    trial = trial_of(deadline=5.0, missing=-1.0, clock=clock)
     actions = [[0.9, 0.0, 0.0], [0.0, 0.9, 0.0]]
     trial.assign("x", actions)
     assert trial.report()["batch"]["due"] == clock.now + 5.0
@@ -139,8 +139,8 @@ BAD_SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"longest": math.nan}, "longest"),
     ({"batch": 0}, "batch"),
     ({"batch": 2}, "batch"),
-    ({"deadline": -1.0}, "deadline"),
-    ({"deadline": 1.0, "default": 3.0}, "default"),
+    ({"deadline": "-1 s"}, "deadline"),
+    ({"deadline": "1 s", "missing": 3.0}, "missing"),
     ({"arms": 1}, "arms"),
 ]
 

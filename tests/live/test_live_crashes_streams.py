@@ -141,7 +141,7 @@ class Life:
 
     def run(self) -> None:
         """From wherever the trial stands to its end; the call that was cut short is repeated."""
-        options = {"deadline": DEADLINE, **self.story.options}
+        options = {"deadline": DEADLINE, "missing": "estimate", **self.story.options}
         if self.path.exists():
             trial = Trial.load(self.path, clock=self.clock)
         else:

@@ -34,6 +34,7 @@ def fits(value: object, kind: Any) -> bool:
 
 def rehearsed(name: str, arms: int = 2, **options: Any) -> discreet.Rehearsal:
     row = discreet.policy(name, epsilon=1.0, goal=options.get("goal"))
+    options.setdefault("default", "estimate")
     return discreet.Rehearsal(row, arms, arrivals=20, delay=5.0, seed=1, **options)
 
 

@@ -245,7 +245,7 @@ def test_a_rule_that_fails_in_streams_leaves_a_trial_that_says_so(noise: Counted
 
 def test_a_unit_comes_back_once_its_block_is_released(clock: Clock) -> None:
     row = policy("dp-imed", epsilon=1.0, first=1)
-    trial = Trial(row, 2, contributions=2, deadline=14.0, default=0.0, clock=clock, window=2)
+    trial = Trial(row, 2, contributions=2, deadline=14.0, missing=0.0, clock=clock, window=2)
     trial.assign("x")
     clock.now += 14.0
     assert trial.settle()
@@ -263,7 +263,7 @@ def test_what_was_open_of_a_dropped_arm_is_due_by_itself(
     """It is of no look: neither is it held up by the others, nor does it belong in the record."""
     monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 0)
     row = policy("dp-se", epsilon=5.0, beta=0.2)
-    trial = Trial(row, ["A", "B", "C"], deadline=14.0, default=0.0, clock=clock)
+    trial = Trial(row, ["A", "B", "C"], deadline=14.0, missing=0.0, clock=clock)
     for unit in range(6):
         trial.assign(unit)
     trial.drop("C")
@@ -284,7 +284,7 @@ def test_a_last_arm_is_played_in_blocks_that_double(
 ) -> None:
     monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 0)
     row = policy("dp-se", epsilon=5.0, beta=0.2)
-    trial = Trial(row, ["A", "B"], deadline=14.0, default=0.0, clock=clock)
+    trial = Trial(row, ["A", "B"], deadline=14.0, missing=0.0, clock=clock)
     unit, outcome = 0, {"A": 1.0, "B": 0.0}
     while sum(stream_run(trial).memory.active) > 1:
         clock.now += 14.0
@@ -502,11 +502,12 @@ def test_releases_are_numbered_from_one(clock: Clock) -> None:
 
 @pytest.mark.parametrize(
     ("argument", "value"),
-    [("missing", [1]), ("missing", 7.0), ("default", 7.0), ("intervals", 3), ("intervals", "end")],
+    [("missing", [1]), ("missing", 7.0), ("intervals", 3), ("intervals", "end")],
 )
 def test_errors_name_the_argument_that_was_given(argument: str, value: Any) -> None:
+    options = {"deadline": "1 s", "missing": "estimate", argument: value}
     with pytest.raises(InvalidArgument, match=f"^{argument} must"):
-        Trial(policy("dp-imed", epsilon=1.0), 2, deadline=1.0, **{argument: value})
+        Trial(policy("dp-imed", epsilon=1.0), 2, **options)
 
 
 @pytest.mark.parametrize("path", [5, None, [], object()])

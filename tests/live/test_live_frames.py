@@ -89,7 +89,10 @@ def seated() -> Any:
 
 
 CALLS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
-    "record": (lambda: recorded(deadline=1.0), lambda trial: trial.record("x", SECRET)),
+    "record": (
+        lambda: recorded(deadline=1.0, missing="estimate"),
+        lambda trial: trial.record("x", SECRET),
+    ),
     "record that releases": (recorded, lambda trial: trial.record("x", SECRET)),
     "local response": (local, lambda trial: trial.record("x", SECRET)),
     "record by stratum": (seated, lambda trial: trial.record("x", SECRET)),
@@ -176,7 +179,7 @@ def test_arguments_that_were_swapped_do_not_show_the_outcome() -> None:
 
 
 def in_memory(path: Path) -> Trial:
-    trial = Trial(policy("adap-klucb", epsilon=1.0), 2, deadline=9.0)
+    trial = Trial(policy("adap-klucb", epsilon=1.0), 2, deadline="9 s", missing=0.0)
     trial.assign("x")
     trial.record("x", SECRET)
     return trial

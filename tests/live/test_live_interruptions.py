@@ -175,7 +175,7 @@ def test_what_is_in_memory_is_what_a_reload_would_give(tmp_path: Path, noise: Co
 ROW = policy("adap-klucb", epsilon=1.0)
 UNIFORM = identifier("uniform", epsilon=1.0, participants=4)
 KINDS: dict[str, tuple[int, Callable[..., Trial]]] = {
-    "pairs": (2, lambda **options: Trial(ROW, 2, window=1, **options)),
+    "pairs": (2, lambda **options: Trial(ROW, 2, window=1, missing="estimate", **options)),
     "looks": (1, lambda **options: Trial(UNIFORM, 2, missing=0.0, goal="identify", **options)),
 }
 """Noisy numbers of a release, and the trial."""
@@ -260,7 +260,7 @@ def test_a_trial_that_cannot_be_saved_has_lost_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And nothing of it is left on disk, where its outcomes would be for ever."""
-    trial = Trial(ROW, 2, window=1, deadline=9.0)
+    trial = Trial(ROW, 2, window=1, deadline="9 s", missing="estimate")
     trial.assign("x")
     trial.record("x", SECRET)
     (tmp_path / "taken.json").write_text("{}")
@@ -293,7 +293,7 @@ def test_of_a_trial_and_its_file_one_goes_on_wherever_saving_is_interrupted(
     while True:
         path = tmp_path / str(at) / "t.json"
         path.parent.mkdir()
-        trial = Trial(ROW, 2, window=1, deadline=9.0)
+        trial = Trial(ROW, 2, window=1, deadline="9 s", missing="estimate")
         trial.assign("x")
         trial.record("x", 1.0)
         injector = Injector(at)

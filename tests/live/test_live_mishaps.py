@@ -132,7 +132,7 @@ def test_a_delayed_outcome_counts_when_it_comes_in_time(clock: Clock, noise: Cou
 
 
 def test_a_missing_outcome_counts_as_the_default(clock: Clock, noise: CountedNoise) -> None:
-    trial = klucb_trial(deadline=100.0, clock=clock, outcome_range=(0.0, 4.0), default=1.0)
+    trial = klucb_trial(deadline=100.0, clock=clock, outcome_range=(0.0, 4.0), missing=1.0)
     trial.assign("x")
     clock.now += 100.0
     assert trial.settle()
@@ -383,11 +383,11 @@ def test_the_guarantee_is_in_the_budget_that_was_asked_for(budget: Any) -> None:
 WRONG: list[tuple[str, Any]] = [
     ("arms", 1), ("arms", ["A", "A"]), ("arms", "AB"), ("arms", [None, 1.5]), ("arms", True),
     ("horizon", 1), ("horizon", 0), ("horizon", 2.5), ("horizon", math.nan), ("horizon", "9"),
-    ("deadline", 0), ("deadline", -1.0), ("deadline", math.inf), ("deadline", "1h"),
+    ("deadline", 0), ("deadline", -1.0), ("deadline", math.inf), ("deadline", "1 month"),
     ("outcome_range", (1, 0)), ("outcome_range", (0, math.inf)), ("outcome_range", (0, 0)),
     ("outcome_range", 5), ("outcome_range", (-1.7e308, 1.7e308)), ("outcome_range", (0, math.nan)),
     ("contributions", 0), ("contributions", 1.5), ("contributions", True),
-    ("default", math.nan), ("default", "0"),
+    ("missing", math.nan), ("missing", "0"),
 ]  # fmt: skip
 
 
@@ -399,7 +399,7 @@ def test_wrong_arguments_are_named(argument: str, value: Any) -> None:
 
 def test_the_default_must_be_an_outcome_where_it_is_used() -> None:
     klucb_trial(outcome_range=(1, 5))
-    with pytest.raises(InvalidArgument, match="default must lie in the outcome_range"):
+    with pytest.raises(InvalidArgument, match="missing must be a number from"):
         klucb_trial(outcome_range=(1, 5), deadline=10.0)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import random
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,7 +16,7 @@ from live_cases import Clock, CountedNoise
 
 import discreet
 from discreet.errors import InvalidArgument
-from discreet.live import Trial
+from discreet.live import Rehearsal, Strata, Trial
 from discreet.live.pairs import PairRun
 from discreet.policies import CATALOGUE, ForgetLaplace, Policy, Release, policy
 from discreet.policies.releases.pairs import Pairs, PairScale, pair_scale_of, publish_pair
@@ -23,6 +24,7 @@ from discreet.privacy import secure
 from discreet.privacy.source import SECURE, SIMULATED, Source
 from discreet.privacy.verification import Tape, cells, losses, spent, symbolic
 from discreet.privacy.verification.forms import PublicCells
+from discreet.report.live_page import trial_report
 
 ROWS = ["dp-imed", "dp-klucb", "adap-ucb", "adap-klucb", "adac-ucb", "gauss-imed"]
 MOVES = [(1.0, 0.0), (0.5, 1.0), (-0.5, 1.0), (0.25, 1.0)]
@@ -31,7 +33,7 @@ MOVES = [(1.0, 0.0), (0.5, 1.0), (-0.5, 1.0), (0.25, 1.0)]
 
 def pair_trial(**options: Any) -> Trial:
     row = policy("dp-imed", epsilon=options.pop("epsilon", 1.0), first=options.pop("first", 4))
-    return Trial(row, 2, deadline=14.0, **options)
+    return Trial(row, 2, deadline=14.0, missing="estimate", **options)
 
 
 def scale_of(row: Policy, source: Source) -> PairScale:
@@ -47,7 +49,7 @@ class Inside(ForgetLaplace):
     publish: ClassVar[Any] = staticmethod(lambda *given: None)
 
 
-def test_which_rows_estimate_by_default() -> None:
+def test_which_rows_can_estimate() -> None:
     rows = {name: row.example().release for name, row in CATALOGUE.items()}
     assert [name for name, release in rows.items() if pair_scale_of(release, SECURE)] == [
         "adap-ucb", "adap-klucb", "adac-ucb", "dp-klucb", "dp-imed", "gauss-imed", "dp-se",
@@ -56,16 +58,16 @@ def test_which_rows_estimate_by_default() -> None:
     assert pair_scale_of(ForgetLaplace(1.0), SECURE) is not None
     assert pair_scale_of(Inside(1.0), SECURE) is None
     for name in ROWS:
-        trial = Trial(CATALOGUE[name].example(), 2, deadline=1.0)
+        trial = Trial(CATALOGUE[name].example(), 2, deadline="1 s", missing="estimate")
         assert isinstance(trial._run, PairRun), name
         assert "missing" not in str(trial.guarantee.conditions)
     options: dict[str, Any]
-    for options in ({"deadline": 1.0, "missing": 0.5}, {"deadline": 1.0, "default": 0.5}, {}):
+    for options in ({"deadline": "1 s", "missing": 0.5}, {}):
         trial = Trial(policy("dp-imed", epsilon=1.0), 2, **options)
         assert not isinstance(trial._run, PairRun)
     for options in (
         {"missing": "guess"},
-        {"missing": 0.0, "default": 0.0},
+        {"deadline": "1 s"},
         {"missing": "estimate"},
     ):
         with pytest.raises(InvalidArgument, match=r"missing|default"):
@@ -75,7 +77,7 @@ def test_which_rows_estimate_by_default() -> None:
         (policy("dp-imed", epsilon=1.0), False, "a sum without a count"),
     ):
         with pytest.raises(InvalidArgument, match=f"missing must be a value .*{why}"):
-            Trial(row, 2, horizon=9, deadline=1.0, missing="estimate", streams=streams)
+            Trial(row, 2, horizon=9, deadline="1 s", missing="estimate", streams=streams)
 
 
 @pytest.mark.parametrize("live", [False, True])
@@ -286,3 +288,53 @@ def test_the_attack_finds_a_pair_that_costs_more(monkeypatch: pytest.MonkeyPatch
     runs = TrialRuns(row, (1.0,), (None,), deadline=1.0)
     result = attack([runs], row.guarantee, transcripts=600, confidence=1.0 - 1e-6, seed=1)
     assert result.is_violation, result
+
+
+def test_with_a_deadline_it_must_be_said_what_silence_means() -> None:
+    """Clicks are recorded, and that nobody clicked is not: any default is wrong for somebody."""
+    row = policy("dp-imed", epsilon=1.0)
+    for make in (
+        lambda **options: Trial(row, 2, deadline="1 h", **options),
+        lambda **options: Strata(row, ["men", "women"], 2, deadline="1 h", **options),
+    ):
+        with pytest.raises(
+            InvalidArgument, match="missing must be said with a deadline"
+        ) as refused:
+            make()
+        assert "silence means that outcome" in str(refused.value)
+        assert "silence means that the outcome is unknown" in str(refused.value)
+        assert str(refused.value).endswith('use missing=0, or missing="estimate"')
+        make(missing=0)
+        make(missing="estimate")
+    with pytest.raises(InvalidArgument, match=r"use missing=1, or"):
+        Trial(row, 2, deadline="1 h", outcome_range=(1, 5))
+    with pytest.raises(InvalidArgument, match="default must be said with a deadline"):
+        Rehearsal(row, 2, arrivals=12, delay="14 days")
+
+
+@pytest.mark.parametrize(
+    ("rate", "records", "warned"),
+    [
+        (0.05, (1.0,), True),  # clicks, but not that nobody clicked
+        (0.05, (0.0, 1.0), False),
+        (0.4, (0.0,), True),  # complaints alone
+        (0.9, (1.0,), False),  # most answered
+    ],
+)
+def test_the_report_warns_of_outcomes_of_one_kind(
+    rate: float, records: tuple[float, ...], warned: bool
+) -> None:
+    clock, world = Clock(), random.Random(3)
+    row = policy("dp-imed", epsilon=2.0)
+    trial = Trial(row, 2, horizon=2000, deadline=1.0, missing="estimate", clock=clock)
+    assert "warnings" not in trial.report()
+    for unit in range(2000):
+        trial.assign(unit)
+        outcome = float(world.random() < (rate if 1.0 in records else 1.0 - rate))
+        if outcome in records:
+            trial.record(unit, outcome)
+    clock.now += 1.0
+    report = trial.report()
+    assert ("warnings" in report) is warned
+    assert ("warning: few answered" in str(trial)) is warned
+    assert ("Warning: few answered" in trial_report(report, clock="days").html()) is warned

@@ -265,7 +265,7 @@ def test_a_handler_that_closes_sends_no_outcome_into_its_own_files(tmp_path: Pat
     while True:
         folder = tmp_path / str(at)
         folder.mkdir()
-        trial = Trial(ROW, 2, deadline=9.0, path=folder / "t.json")
+        trial = Trial(ROW, 2, deadline="9 s", missing="estimate", path=folder / "t.json")
         trial.assign("x")
         logs: list[IO[bytes]] = []
 

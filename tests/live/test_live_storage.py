@@ -20,6 +20,7 @@ from discreet.errors import DamagedFile, InvalidArgument, TrialError
 from discreet.live import Strata, Trial
 from discreet.live.randomness import SystemRandomness
 from discreet.live.stores.format import BODY, VERSION, digest_of
+from discreet.live.terms import Stored
 from discreet.policies import AdaPKLUCB, ForgetLaplace, Geometric, Policy, policy
 from discreet.policies.rules import Rule
 from discreet.policies.view import View
@@ -57,7 +58,7 @@ def test_every_row_runs_with_secure_noise_and_goes_on_after_a_reload(
 
 def test_a_deadline_survives_a_reload(tmp_path: Path, clock: Clock, noise: CountedNoise) -> None:
     path = tmp_path / "trial.json"
-    with klucb_trial(deadline=50.0, clock=clock, default=0.25, path=path) as trial:
+    with klucb_trial(deadline=50.0, clock=clock, missing=0.25, path=path) as trial:
         trial.assign("x")
         trial.assign("visitor")
         due = trial.report()["batch"]["due"]
@@ -98,7 +99,7 @@ def test_names_that_read_alike_are_refused(tmp_path: Path) -> None:
         with pytest.raises(InvalidArgument, match=r"read differently.*rename one"):
             refused()
     path = tmp_path / "trial.json"
-    Trial(row, [1, "1"], path=path, _planned=2).close()  # of before they were refused
+    Trial(row, [1, "1"], path=path, _stored=Stored(2, False)).close()  # of before they were refused
     with Trial.load(path) as trial:
         assert trial.assign("x") in (1, "1")
 

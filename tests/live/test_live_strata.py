@@ -93,7 +93,7 @@ def test_two_threads_cannot_put_one_unit_into_two_strata() -> None:
 
 def test_the_guarantee_is_that_of_one_stratum() -> None:
     trial = made()
-    alone = discreet.Trial(row(), ["A", "B"], missing=0.0, deadline=5.0)
+    alone = discreet.Trial(row(), ["A", "B"], missing=0.0, deadline="5 s")
     assert trial.guarantee.budget == alone.guarantee.budget
     assert trial.guarantee.unit == 1
     assert trial.guarantee.conditions == (*alone.guarantee.conditions, module.PUBLIC_STRATUM)
@@ -194,6 +194,36 @@ def test_stored_loaded_and_locked(tmp_path: Path) -> None:
     assert oct((tmp_path / "t").stat().st_mode & 0o777) == "0o700"
     with pytest.raises(InvalidArgument, match=r"Strata\.load"):
         made(tmp_path / "t")
+
+
+def test_a_stratum_does_not_open_alone(tmp_path: Path) -> None:
+    """Its people could be assigned again in another stratum, and enter two releases."""
+    clock = Clock()
+    with made(tmp_path / "t", clock=clock) as trial:
+        trial.assign("p", "women")
+        report = trial.report()
+    shutil.copytree(tmp_path / "t", tmp_path / "copy")
+    (tmp_path / "copy" / "strata.json").unlink()
+    for path in (tmp_path / "t" / "stratum-2.json", tmp_path / "copy" / "stratum-2.json"):
+        with pytest.raises(InvalidArgument, match="not stratum 'women' of one") as refused:
+            discreet.Trial.load(path)
+        assert f"discreet.Strata.load({str(path.parent)!r})" in str(refused.value)
+    for _ in range(2):  # the mark stays, whatever is released
+        with discreet.Strata.load(tmp_path / "t", clock=clock) as again:
+            assert again.report()["assigned"] == report["assigned"]
+            again.finish()
+            clock.now += 1e6
+            again.settle()
+        with pytest.raises(InvalidArgument, match="not stratum 'men' of one"):
+            discreet.Trial.load(tmp_path / "t" / "stratum-1.json")
+    for file in sorted((tmp_path / "t").iterdir()):  # each in the place of the other
+        _, dash, rest = file.name.partition("-")
+        if dash:
+            file.rename(file.with_name(f"swapped-{'21'[int(rest[0]) - 1]}{rest[1:]}"))
+    for file in sorted((tmp_path / "t").glob("swapped-*")):
+        file.rename(file.with_name(file.name.replace("swapped", "stratum")))
+    with pytest.raises(DamagedFile, match="not the trial of stratum 'men'"):
+        discreet.Strata.load(tmp_path / "t")
 
 
 class Crash(BaseException):

@@ -32,9 +32,9 @@ IN_STREAMS = {
 
 def stream_trial(**options: Any) -> Trial:
     row = policy("dp-imed", epsilon=1.0, ratio=1.5, first=options.pop("first", 4))
-    options.setdefault("deadline", 14.0)
+    options.setdefault("deadline", 14.0 if "clock" in options else "14 days")
     return Trial(
-        row, options.pop("arms", ["A", "B"]), default=options.pop("default", 0.0), **options
+        row, options.pop("arms", ["A", "B"]), missing=options.pop("missing", 0.0), **options
     )
 
 
@@ -240,7 +240,7 @@ def test_every_row_goes_on_where_it_was(name: str, tmp_path: Path, clock: Clock)
     path = tmp_path / "t.json"
     trial = Trial(
         CATALOGUE[name].example(), ["A", "B", "C"], horizon=90, deadline=9.0, clock=clock,
-        path=path, default=0.0,
+        path=path, missing=0.0,
     )  # fmt: skip
     for unit in range(90):
         clock.now += 1.0
@@ -382,7 +382,7 @@ def test_an_interrupt_at_any_line_draws_nothing_twice(
 @pytest.mark.usefixtures("no_sync")
 def test_trials_that_were_saved_before_finish_under_the_old_rule(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
-    Trial(policy("dp-imed", epsilon=1.0), 2, path=path, streams=False, default=0.0).close()
+    Trial(policy("dp-imed", epsilon=1.0), 2, path=path, streams=False).close()
     data = json.loads(path.read_text())
     from discreet.live.stores import format as files
 

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import math
 import os
 import sys
 import threading
 import time
+import warnings
 from typing import Any
 
 import numpy as np
@@ -31,11 +33,6 @@ def padding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secure, "padded", getattr(secure.padded, "padded", secure.padded))
 
 
-def window(nanoseconds: int) -> secure.Window:
-    """One that nothing has disturbed."""
-    return secure.Window(nanoseconds, nanoseconds)
-
-
 def wait(seconds: float) -> None:
     begun = time.perf_counter()
     while time.perf_counter() - begun < seconds:
@@ -54,19 +51,14 @@ def work(seconds: float) -> None:
 
 def test_a_window_is_measured_once_by_draws_about_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secure, "_windows", {})
-    seen: list[Any] = []
+    drawn: list[int] = []
 
-    def draw(value: Any) -> int:
-        seen.append(value)
-        return 0
+    def draw(number: int) -> list[int]:
+        drawn.append(len(drawn))
+        return drawn[-1:]
 
-    secure.padded("laplace", draw, 77)
-    assert seen.count(77) >= 1
-    assert set(seen) == {0, 77}
-    assert seen.index(77) == 2 * secure._DUMMIES
-    before = len(seen)
-    secure.padded("laplace", draw, 78)
-    assert 0 not in seen[before:]
+    assert secure.padded("laplace", draw, 1) == [2 * secure._DUMMIES]
+    assert secure.padded("laplace", draw, 1) == [2 * secure._DUMMIES + 1]
 
 
 def test_a_window_is_four_times_what_nine_in_ten_draws_take(
@@ -75,137 +67,261 @@ def test_a_window_is_four_times_what_nine_in_ten_draws_take(
     """Draw number k takes k milliseconds, of which the first half is there to get warm."""
     passed = [0]
 
-    def draw(value: Any) -> int:
+    def draw(number: int) -> list[int]:
         passed.append(passed[-1] + 1_000_000 * len(passed))
-        return 0
+        return [0]
 
     monkeypatch.setattr(secure, "_windows", {})
     monkeypatch.setattr(secure, "_spent", lambda: passed[-1])
-    expected = window(4 * 1_000_000 * (secure._DUMMIES * 19 // 10 + 1))
-    assert secure._measured("laplace", draw, 0) == secure._windows["laplace"] == expected
+    expected = 4 * 1_000_000 * (secure._DUMMIES * 19 // 10 + 1)
+    assert secure._measured("laplace", draw, 1) == secure._windows["laplace"] == expected
     assert len(passed) == 2 * secure._DUMMIES + 1
 
 
 def test_no_result_is_handed_out_before_its_window_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secure, "_windows", {"laplace": window(2_000_000)})
+    monkeypatch.setattr(secure, "_windows", {"laplace": 2_000_000})
     for _ in range(20):
         begun = time.perf_counter_ns()
         secure.laplace(1.0)
         assert time.perf_counter_ns() - begun >= 2_000_000
 
 
-def test_a_draw_that_outlasts_its_window_is_thrown_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secure, "_windows", {"laplace": window(1_000_000)})
-    drawn: list[int] = []
+class Scripted:
+    """A clock that a look moves by a microsecond, and draws by what the script says; and the sleep
+    of the machine, which comes at some looks."""
 
-    def draw(value: Any) -> int:
-        drawn.append(len(drawn))
-        work(0.003 if len(drawn) == 1 else 0.0)
-        return drawn[-1]
+    def __init__(self, *durations: int, sleeps: dict[int, int] | None = None) -> None:
+        self.now, self.looks, self.drawn = 0, 0, 0
+        self.durations, self.sleeps = durations, sleeps or {}
 
-    assert secure.padded("laplace", draw, 0) == drawn[-1] >= 1
-    assert secure._windows["laplace"].least == 2_000_000  # later windows are longer
+    def __call__(self) -> int:
+        self.looks += 1
+        self.now += 1_000 + self.sleeps.get(self.looks, 0)
+        return self.now
+
+    def draw(self, number: int) -> list[int]:
+        self.now += self.durations[self.drawn]
+        self.drawn += 1
+        return [100 * self.drawn + place for place in range(number)]
+
+    def install(self, monkeypatch: pytest.MonkeyPatch, window: int = 1_000_000) -> Scripted:
+        monkeypatch.setattr(secure, "_windows", {"laplace": window})
+        monkeypatch.setattr(secure, "perf_counter_ns", self)
+        monkeypatch.setattr(secure, "_spent", lambda: 0)
+        return self
 
 
-def test_a_draw_in_the_middle_of_another_spoils_that_ones_window_alone(
+@pytest.mark.parametrize(
+    ("took", "windows"), [(0, 1), (900_000, 1), (1_100_000, 2), (2_500_000, 3), (80_000_000, 81)]
+)
+def test_a_draw_that_misses_its_window_is_kept_for_the_next(
+    took: int, windows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is handed out at a multiple of the window, and never drawn anew: else short ones would be
+    preferred."""
+    script = Scripted(took).install(monkeypatch)
+    assert secure.padded("laplace", script.draw, 3) == [100, 101, 102]
+    assert script.drawn == 1
+    assert windows * 1_000_000 <= script.now < windows * 1_000_000 + 10_000
+
+
+def test_an_end_that_is_missed_while_nothing_is_drawn_is_waited_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    script = Scripted(100_000, sleeps={500: 3_300_000}).install(monkeypatch)
+    assert secure.padded("laplace", script.draw, 1) == [100]
+    assert 4_000_000 <= script.now < 4_010_000
+
+
+def test_the_law_is_that_of_one_draw_whatever_the_windows_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A neighbour on the core makes every second draw miss its window: all that is drawn is used
+    once, in order."""
+    script = Scripted(*[5_000_000 * (turn % 2) for turn in range(40)]).install(monkeypatch)
+    monkeypatch.setattr(secure, "_ahead", {})
+    monkeypatch.setattr(secure, "AHEAD", 4)
+    monkeypatch.setattr(secure, "_sampler", lambda law, scale: script.draw)
+    found = [secure.laplace(7.0) for _ in range(160)]
+    assert found == [100 * turn + place for turn in range(1, 41) for place in range(4)]
+    assert script.drawn == 40
+
+
+def test_draws_are_not_starved_by_a_machine_that_is_never_calm(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whenever it looks at the clock, five milliseconds have passed, as beside busy threads: so
+    many looks, and no more."""
+    sleeps = dict.fromkeys(range(2, 10_000), 5_000_000)
+    script = Scripted(*[100_000] * 50, sleeps=sleeps).install(monkeypatch)
+    monkeypatch.setattr(secure, "_ahead", {})
+    monkeypatch.setattr(secure, "AHEAD", 32)
+    monkeypatch.setattr(secure, "_sampler", lambda law, scale: script.draw)
+    for _ in range(32 * 50):
+        secure.laplace(7.0)
+    assert script.drawn == 50
+    assert script.looks <= 50 * (2 + 2 * secure._ENDS)
+
+
+def test_noise_is_drawn_ahead_and_each_law_and_scale_by_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[tuple[str, float, int]] = []
+
+    def sampler(law: str, scale: float) -> Any:
+        def draw(number: int) -> list[int]:
+            asked.append((law, scale, number))
+            return [len(asked)] * number
+
+        return draw
+
+    monkeypatch.setattr(secure, "_ahead", {})
+    monkeypatch.setattr(secure, "AHEAD", 3)
+    monkeypatch.setattr(secure, "_windows", dict.fromkeys(("laplace", "gaussian", "response"), 1))
+    monkeypatch.setattr(secure, "_sampler", sampler)
+    assert [secure.laplace(7.0) for _ in range(4)] == [1, 1, 1, 2]
+    assert secure.laplace(8.0) == 3
+    assert secure.gaussian(7.0) == 4
+    assert [secure.randomised_response(bit, 1, 7.0) for bit in (0, 1)] == [5, 4]  # 5 ^ 0, 5 ^ 1
+    assert secure.laplace(7.0) == 2
+    assert asked == [
+        ("laplace", 7.0, 3), ("laplace", 7.0, 3), ("laplace", 8.0, 3), ("gaussian", 7.0, 3),
+        ("response", 7.0, 3),
+    ]  # fmt: skip
+    for scale in range(1, 200):
+        secure.laplace(float(scale))
+    assert len(secure._ahead) == secure.MOST_LAWS
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_a_fork_has_none_of_the_noise_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secure, "_ahead", {})
+    monkeypatch.setattr(secure, "AHEAD", 8)
+    monkeypatch.setattr(secure, "padded", lambda law, draw, number: draw(number))
+    secure.laplace(2.0**40)
+    reading, writing = os.pipe()
+    held = threading.Event()
+
+    def hold() -> None:
+        with secure._lock:
+            held.set()
+            time.sleep(0.2)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks of several threads
+        child = os.fork()
+    if child == 0:
+        found = [secure.laplace(2.0**40) for _ in range(7)] if not secure._ahead else []
+        os.write(writing, repr(found).encode())
+        os._exit(0)
+    thread.join()
+    os.waitpid(child, 0)
+    other = set(ast.literal_eval(os.read(reading, 10_000).decode()))
+    os.close(reading)
+    os.close(writing)
+    mine = {secure.laplace(2.0**40) for _ in range(7)}
+    assert len(other) == len(mine) == 7  # two of these are the same with probability below 1e-9
+    assert not other & mine
+
+
+def test_an_interrupt_takes_what_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A number that was taken out is used or lost, and never found by another call."""
+    monkeypatch.setattr(secure, "_ahead", {})
+    monkeypatch.setattr(secure, "AHEAD", 4)
+    numbers = iter(range(1000))
+    monkeypatch.setattr(
+        secure, "_sampler", lambda law, scale: lambda many: [next(numbers) for _ in range(many)]
+    )
+    monkeypatch.setattr(secure, "padded", lambda law, draw, number: draw(number))
+    used: list[int] = []
+    for at in range(1, 60):
+        lines = iter(range(1, 10_000))
+
+        def trace(frame: Any, event: str, value: Any, lines: Any = lines, at: int = at) -> Any:
+            if frame.f_code is not secure._next.__code__:
+                return None
+            if event in ("line", "return") and next(lines) == at:
+                raise KeyboardInterrupt
+            return trace
+
+        sys.settrace(trace)
+        try:
+            used.append(secure.laplace(3.0))
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(None)
+    assert len(used) > 30
+    assert used == sorted(set(used))
+
+
+def test_a_draw_that_outlasts_its_window_makes_later_ones_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(secure, "_windows", {"laplace": 1_000_000})
+
+    def draw(number: int) -> list[int]:
+        work(0.003)
+        return [7]
+
+    assert secure.padded("laplace", draw, 1) == [7]
+    assert secure._windows["laplace"] == 2_000_000
+
+
+def test_a_draw_in_the_middle_of_another_has_numbers_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As a signal handler may make it; it must not wait for ever either."""
-    monkeypatch.setattr(secure, "_windows", {"laplace": window(2_000_000)})
-    drawn: list[int] = []
+    monkeypatch.setattr(secure, "_windows", {"laplace": 2_000_000})
+    monkeypatch.setattr(secure, "_ahead", {})
+    monkeypatch.setattr(secure, "AHEAD", 2)
+    drawn: list[list[int]] = []
+    inner: list[int] = []
+    outer: list[int] = []
 
-    def draw(value: Any) -> int:
-        drawn.append(value)
+    def draw(number: int) -> list[int]:
+        drawn.append([10 * len(drawn), 10 * len(drawn) + 1])
+        mine = drawn[-1]
         if len(drawn) == 1:
-            secure.padded("laplace", draw, 5)
-        return len(drawn)
+            inner.append(secure.laplace(1.0))
+        return mine
 
-    worker = threading.Thread(target=secure.padded, args=("laplace", draw, 1), daemon=True)
+    monkeypatch.setattr(secure, "_sampler", lambda law, scale: draw)
+    worker = threading.Thread(
+        target=lambda: outer.extend(secure.laplace(1.0) for _ in range(3)), daemon=True
+    )
     worker.start()
-    worker.join(20.0)
+    worker.join(60.0)
     assert not worker.is_alive()
-    assert drawn[0] == drawn[-1] == 1
-    assert drawn[1] == 5
+    assert sorted(inner + outer) == [0, 1, 10, 11]
 
 
 def test_windows_of_responses_cover_flipped_bits_however_rare(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Were they drawn anew for taking long, no bit would ever be flipped."""
+    """Else a flip would show in how many windows its draw took."""
     monkeypatch.setattr(secure, "_windows", {})
-    respond = secure._response
+    sampler = secure._sampler
 
-    def response(epsilon: float) -> Any:
-        draw = respond(epsilon)
+    def slow(law: str, parameter: float) -> Any:
+        draw = sampler(law, parameter)
 
-        def slowed(bit: bool) -> bool:
-            answer = bool(draw(bit))
-            wait(2e-3 * (answer is not bit))
-            return answer
+        def slowed(number: int) -> list[int]:
+            answers = draw(number)
+            work(2e-3 * sum(answers))
+            return answers
 
         return slowed
 
-    monkeypatch.setattr(secure, "_response", response)
+    monkeypatch.setattr(secure, "_sampler", slow)
+    monkeypatch.setattr(secure, "AHEAD", 8)
+    monkeypatch.setattr(secure, "_ahead", {})
     secure.randomised_response(0, 1, 9.0)  # flips one bit in 8,100
-    # of 50 fair coins five or fewer flip with probability 2e-9
-    assert secure._windows["response"].least >= 4 * 2_000_000
-
-
-def test_a_window_that_is_disturbed_while_it_is_padded_fails_too(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Else a draw would be the likelier to fail the longer it is, and failures would select."""
-    monkeypatch.setattr(secure, "_windows", {"laplace": window(1_000_000)})
-    ticks = iter([0, 100, 5_000_000, 5_000_000, 5_000_100, 6_000_000])
-    monkeypatch.setattr(secure, "perf_counter_ns", lambda: next(ticks))
-    drawn = iter([1, 2])
-    assert secure.padded("laplace", lambda value: next(drawn), 0) == 2
-
-
-@pytest.mark.parametrize(
-    ("lost", "before", "after"),
-    [
-        (3, 1_000_000, 1_000_000),
-        (7, 1_000_000, 1_000_000),
-        (8, 1_000_000, 2_000_000),
-        (16, 1_000_000, 4_000_000),
-        (7, 64_000_000, 64_000_000),
-        (8, 64_000_000, 1_000_000),
-    ],
-)
-def test_a_busy_machine_makes_few_windows_longer(
-    lost: int, before: int, after: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A draw that loses the processor is drawn anew in a window of the same length; one whose
-    windows fail time after time gets a longer one, or it might never end; and where that does not
-    help either, because long windows are interrupted more than short ones, a short one again. Calm
-    ones that follow are shorter, one after the other."""
-    monkeypatch.setattr(secure, "_windows", {"laplace": secure.Window(before, 1_000_000)})
-    now, drawn = [0], 0
-
-    def clock() -> int:
-        now[0] += 1_000
-        return now[0]
-
-    def draw(value: Any) -> int:
-        nonlocal drawn
-        drawn += 1
-        now[0] += 80_000_000 if drawn <= lost else 100_000
-        return drawn
-
-    monkeypatch.setattr(secure, "perf_counter_ns", clock)
-    monkeypatch.setattr(secure, "_spent", lambda: 0)
-    begun = now[0]
-    assert secure.padded("laplace", draw, 0) == lost + 1
-    lasted = now[0] - begun - lost * 80_000_000
-    assert after <= lasted < after + 1_000_000
-    lengths = [secure._windows["laplace"].length]
-    assert lengths[0] == max(1_000_000, after - after // 32)
-    for _ in range(150):
-        secure.padded("laplace", draw, 0)
-        lengths.append(secure._windows["laplace"].length)
-    assert lengths == sorted(lengths, reverse=True)
-    assert secure._windows["laplace"] == window(1_000_000)
+    # nine in ten of 20 draws with fewer than two flips of 8 fair coins: probability below 1e-9
+    assert secure._windows["response"] >= 4 * 2_000_000
 
 
 @pytest.mark.parametrize("enabled", [True, False])
@@ -214,23 +330,45 @@ def test_collecting_garbage_makes_no_windows_longer(
 ) -> None:
     """It comes in the middle of a draw, as soon as enough was allocated, and takes as long as there
     are objects: far longer than a window in a process that has many."""
-    monkeypatch.setattr(secure, "_windows", {"laplace": window(2_000_000)})
+    monkeypatch.setattr(secure, "_windows", {"laplace": 2_000_000})
     before = gc.isenabled()
 
     def slowly(phase: str, info: Any) -> None:
         work(0.01)
 
-    def draw(value: Any) -> int:
-        return len([[] for _ in range(3 * gc.get_threshold()[0])])
+    def draw(number: int) -> list[int]:
+        return [len([[] for _ in range(3 * gc.get_threshold()[0])])]
 
     gc.callbacks.append(slowly)
     try:
         gc.enable() if enabled else gc.disable()
-        secure.padded("laplace", draw, 0)
-        assert secure._windows["laplace"].least == 2_000_000
+        secure.padded("laplace", draw, 1)
+        assert secure._windows["laplace"] == 2_000_000
         assert gc.isenabled() is enabled
     finally:
         gc.callbacks.remove(slowly)
+        gc.enable() if before else gc.disable()
+
+
+def test_an_interrupt_leaves_collection_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that comes as soon as it is off, before anything else is done."""
+
+    class Interrupted:
+        isenabled, enable = staticmethod(gc.isenabled), staticmethod(gc.enable)
+
+        @staticmethod
+        def disable() -> None:
+            gc.disable()
+            raise KeyboardInterrupt
+
+    before = gc.isenabled()
+    monkeypatch.setattr(secure, "gc", Interrupted)
+    try:
+        gc.enable()
+        with pytest.raises(KeyboardInterrupt):
+            secure.padded("laplace", lambda number: [0], 1)
+        assert gc.isenabled()
+    finally:
         gc.enable() if before else gc.disable()
 
 
@@ -238,14 +376,14 @@ def test_a_draw_that_waits_for_another_does_not_show_its_length(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The lock is held until the window ends, not until the draw does."""
-    monkeypatch.setattr(secure, "_windows", {"laplace": window(200_000_000)})
+    monkeypatch.setattr(secure, "_windows", {"laplace": 200_000_000})
     inside = threading.Event()
 
-    def draw(value: Any) -> int:
+    def draw(number: int) -> list[int]:
         inside.set()
-        return 0
+        return [0]
 
-    thread = threading.Thread(target=secure.padded, args=("laplace", draw, 0))
+    thread = threading.Thread(target=secure.padded, args=("laplace", draw, 1))
     begun = time.perf_counter()
     thread.start()
     inside.wait()

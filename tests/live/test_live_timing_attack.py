@@ -3,7 +3,8 @@
 A draw moves the clock by what a slow sampler would take (500 µs for each multiple of the scale or a
 flipped bit, a hundred times OpenDP's), a look at it by 50 µs, and nothing else does. What an
 onlooker could time is then known to the nanosecond, so a leak shows in seconds that would take a
-patient onlooker days. False alarms at most 1e-6 for each test.
+patient onlooker days. Nothing is drawn ahead here: windows alone must hide it. False alarms at most
+1e-6 for each test.
 """
 
 from __future__ import annotations
@@ -42,30 +43,21 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
     for name in RELEASES:
         trial_of(name)  # scales are proved by the real measurement
     watch = Watch()
-    measurement, response = secure._measurement, secure._response
+    sampler = secure._sampler
 
-    def slow_measurement(kind: str, scale: float) -> Any:
-        draw = measurement(kind, scale)
+    def slow_sampler(law: str, parameter: float) -> Any:
+        draw, scale = sampler(law, parameter), 1.0 if law == "response" else parameter
 
-        def slowed(value: int) -> int:
-            drawn = int(draw(value))
-            watch.now += SAMPLER.draw + round(SAMPLER.slowness * abs(drawn - value) / scale)
+        def slowed(number: int) -> list[int]:
+            drawn = draw(number)
+            for noise in drawn:
+                watch.now += SAMPLER.draw + round(SAMPLER.slowness * abs(noise) / scale)
             return drawn
 
         return slowed
 
-    def slow_response(epsilon: float) -> Any:
-        draw = response(epsilon)
-
-        def slowed(bit: bool) -> bool:
-            answer = bool(draw(bit))
-            watch.now += SAMPLER.draw + 500_000 * (answer is not bit)
-            return answer
-
-        return slowed
-
-    monkeypatch.setattr(secure, "_measurement", slow_measurement)
-    monkeypatch.setattr(secure, "_response", slow_response)
+    monkeypatch.setattr(secure, "_sampler", slow_sampler)
+    monkeypatch.setattr(secure, "_ahead", {})
     monkeypatch.setattr(secure, "_raised", lambda kind, scale, sensitivity, keeps: scale)
     monkeypatch.setattr(secure, "_windows", {})
     monkeypatch.setattr(secure, "padded", getattr(secure.padded, "padded", secure.padded))
@@ -86,7 +78,7 @@ def test_durations_and_value_together_keep_the_claim(name: str) -> None:
 def test_the_attack_finds_a_draw_that_is_not_padded(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(secure, "padded", lambda law, draw, value: secure._drawn(draw, value))
+    monkeypatch.setattr(secure, "padded", lambda law, draw, number: draw(number))
     proved = epsilon_lower(sampled(timed_units(trial_of(name)), TRIALS), SURE)
     assert proved > CLAIMS[name]
 
@@ -96,12 +88,13 @@ def test_the_attack_finds_a_draw_that_is_not_padded(
 def test_the_attack_finds_windows_that_are_too_short(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Long draws are then thrown away, which bends the law of what is released."""
+    """Long draws then take several windows, and each is of one release, for nothing is drawn ahead
+    in these tests."""
     law = "response" if name == "local bits" else name
-    kept = {law: secure.Window(400_000, 400_000)}
+    kept = {law: 400_000}
 
-    class Fixed(dict[str, secure.Window]):
-        def __setitem__(self, key: str, value: secure.Window) -> None:
+    class Fixed(dict[str, int]):
+        def __setitem__(self, key: str, value: int) -> None:
             pass
 
     monkeypatch.setattr(secure, "_windows", Fixed(kept))
@@ -121,7 +114,7 @@ def test_a_node_of_a_tree_keeps_the_claim() -> None:
 
 @pytest.mark.usefixtures("watch")
 def test_the_attack_finds_a_node_that_is_not_padded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secure, "padded", lambda law, draw, value: secure._drawn(draw, value))
+    monkeypatch.setattr(secure, "padded", lambda law, draw, number: draw(number))
     assert epsilon_lower(sampled(first_leaf(), TRIALS), SURE) > 1.0
 
 
@@ -141,7 +134,7 @@ def test_the_attack_finds_blocks_whose_draws_are_not_padded(
 ) -> None:
     """It sees every outcome of 1 (what it proves is limited by the 300 transcripts a side that are
     tested, to 2.8): to stay at 1 by chance, a third of the others would have to look like one."""
-    monkeypatch.setattr(secure, "padded", lambda law, draw, value: secure._drawn(draw, value))
+    monkeypatch.setattr(secure, "padded", lambda law, draw, number: draw(number))
     proved = epsilon_lower(sampled(timed_blocks(name, SAMPLER), OF_BLOCKS), SURE)
     assert proved > 1.0
 
@@ -161,6 +154,6 @@ def test_the_attack_finds_looks_whose_draws_are_not_padded(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It sees every outcome of 1, as above (200 transcripts a side are tested: at most 2.3)."""
-    monkeypatch.setattr(secure, "padded", lambda law, draw, value: secure._drawn(draw, value))
+    monkeypatch.setattr(secure, "padded", lambda law, draw, number: draw(number))
     proved = epsilon_lower(sampled(timed_looks(name, SAMPLER), OF_LOOKS), SURE)
     assert proved > 1.0

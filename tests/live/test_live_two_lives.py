@@ -38,7 +38,12 @@ def finite(name: str, budget: dict[str, float], **options: Any) -> Callable[...,
     settings: dict[str, Any] = dict(budget)
 
     def make(**more: Any) -> Trial:
-        return Trial(discreet.policy(name, **settings), 3, deadline=10.0, **options, **more)
+        return Trial(
+            discreet.policy(name, **settings),
+            3,
+            deadline=10.0,
+            **{"missing": "estimate"} | options | more,
+        )
 
     return make
 

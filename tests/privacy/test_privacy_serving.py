@@ -139,7 +139,7 @@ def test_a_trial_states_the_budget_that_was_asked_for(
 ) -> None:
     row = discreet.policy("dp-imed", **asked)
     with discreet.Trial(
-        row, arms=["A", "B"], horizon=200, deadline=5.0, path=tmp_path / "t"
+        row, arms=["A", "B"], horizon=200, deadline="5 s", missing="estimate", path=tmp_path / "t"
     ) as one:
         stated = one.guarantee
         assert stated.keeps == row.keeps

@@ -50,8 +50,8 @@ is discrete and has no seed, and the private linear rows that release round by r
 on one core, each for the seconds that its line says (seed {seed}, confidence {confidence:g} a row).
 
 "Proved" is a lower bound on what the row spends. Above the claim it would be a violation; below, it
-proves nothing about the claim: nothing was found with so many transcripts. Live noise is drawn one
-number at a time, each inside a window of half a millisecond that hides how long it took: its few
+proves nothing about the claim: nothing was found with so many transcripts. A live trial
+takes milliseconds, as its secure noise and the windows of time that hide it do: its few
 transcripts find gross faults, and a live release of a row with trees is one node of many. What
 perturbed leaders spend shows in events so rare, at δ = 1e-6, that no number of transcripts that
 fits the time can prove it. The budget of dp-ucb-int lasts for ever: by `discreet verify`, a reward

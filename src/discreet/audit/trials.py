@@ -1,7 +1,7 @@
 """Live trials: everything that a `Trial` publishes, on two neighbouring lists of outcomes.
 
 After every unit the arm, the status and the report are written down, so the secure noise, the
-batches, the deadline and the files are audited as they run. A draw takes half a millisecond: a
+batches, the deadline and the files are audited as they run. A trial takes milliseconds: a
 few hundred transcripts a second at best, enough for gross faults. An outcome of None never comes;
 with a deadline it is estimated or counts as declared, and whether somebody answers is itself
 protected.
@@ -22,6 +22,7 @@ import numpy as np
 
 from ..errors import InvalidArgument
 from ..live import Trial
+from ..live.setup import can_estimate
 from ..policies import Policy
 from .transcripts import ABSENT, Transcripts, digits_of
 
@@ -122,9 +123,11 @@ class TrialRuns:
 
     def _play(self, outcomes: Outcomes, numbers: Floats) -> int:
         clock, code, entered = Clock(), 0, 0
-        trial = self.make(
-            self.policy, self.arms, horizon=self.horizon, deadline=self.deadline, clock=clock
-        )
+        late: dict[str, object] = {}
+        if self.deadline is not None:
+            estimates = can_estimate(self.policy, self.arms, self.horizon)
+            late = {"deadline": self.deadline, "missing": "estimate" if estimates else 0.0}
+        trial = self.make(self.policy, self.arms, horizon=self.horizon, clock=clock, **late)
         try:
             for unit, outcome in enumerate(outcomes):
                 trial, kind = self._step(trial, clock, unit, outcome, numbers)

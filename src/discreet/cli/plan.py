@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..checks import positive
+from ..durations import days
 from ..errors import InvalidArgument
 from .options import Json, Threads, flag, numbers, switch, whole
 from .output import (
@@ -58,13 +59,13 @@ def command(
         float | None, flag("Participants a day: plan a trial whose outcomes come late.", "NUMBER")
     ] = None,
     delay: Annotated[
-        float | None, flag("With --arrivals: the deadline for outcomes, in days.", "DAYS")
+        str | None, flag('With --arrivals: the deadline for outcomes, "14 days".', "TIME")
     ] = None,
     delay_law: Annotated[
         str | None, flag("With --arrivals: fixed (default), uniform or exponential.", "NAME")
     ] = None,
     delay_mean: Annotated[
-        float | None, flag("With --delay-law: mean delay of outcomes, in days.", "DAYS")
+        str | None, flag('With --delay-law: mean delay of outcomes, "5 days".', "TIME")
     ] = None,
     missing: Annotated[
         str | None, flag("With --arrivals: the share that never answers, or one per arm.", "P,...")
@@ -78,7 +79,7 @@ def command(
         ),
     ] = None,
     drift: Annotated[
-        str | None, flag("With --arrivals: linear:SIZE, or season:SIZE:DAYS.", "KIND:SIZE")
+        str | None, flag('With --arrivals: linear:SIZE, or "season:SIZE:180 days".', "KIND:SIZE")
     ] = None,
     days: Annotated[
         float | None, flag("With --arrivals, instead of --horizon: days of recruitment.", "DAYS")
@@ -91,7 +92,7 @@ def command(
         switch("--trend", "With --arrivals: compare arms within epochs alone, against trends."),
     ] = False,
     deadlines: Annotated[
-        str | None, flag("With --arrivals: other deadlines to show.", "DAYS,...")
+        str | None, flag('With --arrivals: other deadlines to show, "7 days,P21D".', "TIME,...")
     ] = None,
     seed: Annotated[int, flag("Random seed, for reproducible results.", "COUNT")] = 1,
     threads: Threads = None,
@@ -181,13 +182,17 @@ def _with_calendar(
     if horizon is not None and late["days"] is not None:
         raise InvalidArgument("days", "be left out with horizon", late["days"], "give one of them")
     if late["days"] is not None:
-        days = positive("days", late["days"], "use for example --days 100")
-        horizon = max(2, round(positive("arrivals", arrivals) * days))
+        length = positive("days", late["days"], "use for example --days 100")
+        horizon = max(2, round(positive("arrivals", arrivals) * length))
     asked = question(means, arms=arms, gap=gap, horizon=horizon)
-    deadline = late["delay"] or 0.0
+    deadline = 0.0 if late["delay"] is None else days("delay", late["delay"])
     delay: float | Delay = deadline
     if late["delay_law"] is not None or late["delay_mean"] is not None:
-        delay = Delay(deadline, late["delay_law"] or "exponential", late["delay_mean"])
+        mean = None if late["delay_mean"] is None else days("delay_mean", late["delay_mean"])
+        delay = Delay(deadline, late["delay_law"] or "exponential", mean)
+    others = None
+    if late["deadlines"] is not None:
+        others = [days("deadlines", each) for each in late["deadlines"].split(",")]
     default = late["default"]
     if default is not None and default != "estimate":
         default = numbers("default", default)[0]
@@ -196,7 +201,7 @@ def _with_calendar(
         asked.scenarios[0], horizon=asked.horizon, arrivals=arrivals, delay=delay,
         missing=0.0 if late["missing"] is None else numbers("missing", late["missing"]),
         default="estimate" if default is None else default, drift=_drift(late["drift"]),
-        deadlines=None if late["deadlines"] is None else numbers("deadlines", late["deadlines"]),
+        deadlines=others,
         share=0.0 if late["share"] is None else numbers("share", late["share"]),
         trend=bool(late["trend"]),
         **rest,
@@ -211,6 +216,8 @@ def _drift(text: str | None) -> Drift | None:
     kind, *sizes = text.split(":")
     if len(sizes) not in (1, 2):
         raise InvalidArgument(
-            "drift", "be KIND:SIZE or season:SIZE:DAYS", text, "use for example linear:.1"
-        )
-    return Drift(kind, *(numbers("drift", size)[0] for size in sizes))
+            "drift", "be linear:SIZE or season:SIZE:TIME", text,
+            'use for example linear:.1, or "season:.1:180 days"',
+        )  # fmt: skip
+    size, *period = sizes
+    return Drift(kind, numbers("drift", size)[0], *(days("drift", each) for each in period))

@@ -159,7 +159,7 @@ Gaussian DP, where there is one. `claimed` is null unless a claim was given; wit
 means a violation.
 """,
     "trial new": """\
-The JSON has `file`, `guarantee` and `status`.
+The JSON has `file`, `policy`, `settings` (what was planned, in words), `guarantee` and `status`.
 """,
     "trial assign": """\
 The JSON has `unit` and `arm`; of several units it is a list of such objects.
@@ -169,8 +169,8 @@ The JSON has `recorded`, the number of outcomes that were read. Outcomes are nev
 command line, which other processes can read.
 """,
     "trial report": """\
-The JSON is what `Trial.report()` returns: `policy`, `guarantee`, `status`, `assigned`, `releases`,
-`next_release`, `arms` (with `mean`, `interval` or `bounds`), `blocks`, ...
+The JSON is what `Trial.report()` returns: `policy`, `settings`, `guarantee`, `status`, `assigned`,
+`releases`, `next_release`, `arms` (with `mean`, `interval` or `bounds`), `blocks`, ...
 """,
     "trial add": """\
 The JSON has `arms`, a list.
@@ -183,6 +183,9 @@ The JSON has `status`, `next_release` and `guarantee`.
 """,
     "trial finish": """\
 The JSON has `status`, `next_release` and `guarantee`.
+""",
+    "trial confirm-clock": """\
+The JSON has `confirmed`, a sentence that names the jump.
 """,
     **{f"membership {gradients.NAME} {name}": note for name, note in gradients.NOTES.items()},
 }

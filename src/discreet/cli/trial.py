@@ -48,8 +48,10 @@ def new(file: File, json: Json = False) -> None:
     """Start a trial, with its settings on standard input.
 
     An object with `policy` (a name), its budget and options (`epsilon`, `rho`, ...), `arms` (a
-    list), and what `Trial` takes: `deadline` in seconds, `missing`, `horizon`, `window`, ... With
-    `strata` (a list), every stratum has a copy of the policy, and FILE is a folder that is made.
+    list), and what `Trial` takes: `deadline` with its unit ("28 days", "30 min", "PT12H"), with it
+    `missing` (0 if silence means that outcome, "estimate" if silence means that it is unknown),
+    `horizon`, `window`, ... With `strata` (a list), every stratum has a copy of the policy, and
+    FILE is a folder that is made. What was planned is repeated in words.
     """
     from ..front import policy as row_named
     from ..live import Strata, Trial
@@ -84,7 +86,13 @@ def new(file: File, json: Json = False) -> None:
     else:
         opened = Strata(row, strata, arms, path=file, **options)
     with opened as trial:
-        _print({"file": str(file), "guarantee": str(trial.guarantee), "status": trial.status}, json)
+        shown = trial.report()
+        one = shown.get("strata", [shown])[0]
+        made: Entry = {"file": str(file), "policy": shown["policy"]}
+        if strata is not None:
+            made["strata"] = strata
+        made |= {"settings": one["settings"]} if json else one["settings"]
+        _print(made | {key: shown[key] for key in ("guarantee", "status")}, json)
 
 
 def assign(
@@ -206,7 +214,7 @@ def _formed(kind: str, shown: Report, words: str, table: str) -> str:
 
 def _by_stratum(shown: Report, table: str) -> str:
     """The tables of all strata in one, with a column for the stratum."""
-    from ..live.tables import as_csv
+    from ..live.tables import as_cell, as_csv
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -214,7 +222,7 @@ def _by_stratum(shown: Report, table: str) -> str:
         head, *rows = csv.reader(io.StringIO(as_csv(one, table)))
         if number == 0:
             writer.writerow(["stratum", *head])
-        writer.writerows([one["stratum"], *row] for row in rows)
+        writer.writerows([as_cell(one["stratum"]), *row] for row in rows)
     return text.getvalue()
 
 
@@ -288,8 +296,20 @@ def finish(
     _ended(file, lambda trial: trial.finish(discard), json)
 
 
+def confirm_clock(file: File, json: Json = False) -> None:
+    """Go on although the clock has jumped, because it is right.
+
+    A trial releases nothing, and refuses every call, if the clock went further since the last one
+    than the deadline, or a day if that is longer: blocks would be released before anybody could
+    answer. If the clock is wrong, set it right instead.
+    """
+    with _opened(file) as trial:
+        _print({"confirmed": trial.confirm_clock()}, json)
+
+
 EXAMPLES = {
-    "new": 'echo \'{"policy": "dp-imed", "epsilon": 1, "arms": ["A", "B"], "deadline": 86400}\''
+    "new": 'echo \'{"policy": "dp-imed", "epsilon": 1, "arms": ["A", "B"], "deadline": "28 days", '
+    '"missing": 0}\''
     " | discreet trial new trial.json",
     "assign": "discreet trial assign trial.json patient-1",
     "record": 'echo \'{"unit": "patient-1", "outcome": 1}\' | discreet trial record trial.json',
@@ -298,10 +318,11 @@ EXAMPLES = {
     "drop": "discreet trial drop trial.json B",
     "stop": "discreet trial stop trial.json --by releases",
     "finish": "discreet trial finish trial.json",
+    "confirm-clock": "discreet trial confirm-clock trial.json",
 }
 COMMANDS: dict[str, Callable[..., None]] = {
     "new": new, "assign": assign, "record": record, "report": report, "add": add, "drop": drop,
-    "stop": stop, "finish": finish,
+    "stop": stop, "finish": finish, "confirm-clock": confirm_clock,
 }  # fmt: skip
 
 

@@ -24,9 +24,10 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from ..checks import count, takes_delta
+from ..checks import takes_delta
 from ..errors import InvalidArgument
 from ..policies import EachRound, Phases, Policy, SuccessiveElimination
+from ..policies.policy import check_size
 from ..privacy.source import SIMULATED, Source
 from .halving import Halving
 from .recommendation import BestActive, BestMean, Recommendation
@@ -100,7 +101,7 @@ class Identifier(Policy):
                 "policy.at(0.05) is the same policy for a risk of 0.05",
             )  # fmt: skip
         risk = math.nan if self.risk is None else self.risk
-        arms = count("arms", arms, least=2, fix="a choice needs two arms")
+        arms = check_size(arms, horizon)
         setting = RiskSetting(arms, horizon, source, self.schedule, self.release, risk)
         for part in (self.schedule, self.release, self.rule, self.stopping):
             part.parameters(setting)

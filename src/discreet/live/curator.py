@@ -15,13 +15,17 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
+from math import inf
 from typing import TYPE_CHECKING, NoReturn
 from weakref import WeakValueDictionary
 
 from ..checks import Name, Unshown, check_clock, check_unit, read_clock
-from ..errors import ConflictingOutcome, InvalidArgument, TrialError, UnknownUnit
+from ..durations import DAY, in_words
+from ..errors import ClockJumped, ConflictingOutcome, InvalidArgument, TrialError, UnknownUnit
 from ..privacy.guarantees import Guarantee
 from .course import public_moment
 from .report import Shown
@@ -31,7 +35,7 @@ from .setup import Plan
 from .stores import FileStore, Store
 from .stores.base import Json, bare, unheld
 from .stream_run import RuleFailed, StreamRun
-from .terms import CONFLICTS, stopped_by_a_board
+from .terms import CONFLICTS, settings_in_words, stopped_by_a_board
 
 if TYPE_CHECKING:
     from .contexts import Features
@@ -85,6 +89,9 @@ class Curator:
         self._owns = True
         """whether no other object has taken the store over"""
         self._fixed = self._settings()
+        self._seen = -inf
+        """the latest time that a call has gone by; `record` leaves it, for that is private"""
+        self._note_seen()
         self._store = store
         store.create(self._document(self._run), len(self._arms), self._run.FIRST)
         self._own(store)
@@ -202,13 +209,80 @@ class Curator:
             self._rebuild()
         if self._terms.deadline is None:
             return 0.0  # nothing is decided by the time
-        return max(read_clock(self._clock), self._run.latest)
+        now = max(read_clock(self._clock), self._run.latest)
+        jump, limit = now - self._last_seen(), self._longest_jump()
+        if jump > limit:
+            self._refuse_jump(now, jump, limit)
+        return now
 
     def _settle(self) -> float:
         """Stand where the store is, and release what is due; the time."""
         now = self._ready()
+        if self._terms.deadline is not None:
+            self._seen = max(self._seen, now)
         self._release(now)
         return now
+
+    # --- a clock that jumps: a wrong reading would release what nobody has answered yet -----------
+
+    def confirm_clock(self) -> str:
+        """Go on although the clock has jumped, because it is right; says how far it went."""
+        with self._turn():
+            self._usable()
+            while self._stale:
+                self._rebuild()
+            if self._terms.deadline is None:
+                return "this trial has no deadline, and goes by no clock"
+            before = self._last_seen()
+            self._note_seen()
+            self._stale = True
+            self._store.release(None, {**self._store.state, "seen": self._seen}, None)
+            self._stale = False
+            went = "for the first time" if before == -inf else self._lapse(self._seen - before)
+            return f"the clock is taken to be right: {self._moment(self._seen)}, {went}"
+
+    def _note_seen(self) -> None:
+        """The present time is seen, and is stored with whatever is stored next. A clock of one's
+        own is taken at its word, so of that nothing is kept."""
+        if self._terms.deadline is not None and self._clock is time.time:
+            self._seen = max(read_clock(self._clock), self._run.latest)
+            self._fixed = {**self._fixed, "seen": self._seen}
+
+    def _last_seen(self) -> float:
+        """The latest moment that is known: of a call, of a release, or of an assignment."""
+        deadline = self._terms.deadline or 0.0
+        dues = [block.due - deadline for block in self._store.blocks.values() if block.due]
+        latest = self._run.latest
+        return max([self._seen, latest if latest > 0.0 else -inf, *dues])
+
+    def _longest_jump(self) -> float:
+        """How far the system's clock may go between two calls before somebody must say that it is
+        right: the deadline, and a day at least. If the trial was planned with a clock of its own,
+        in a unit that nobody knows, the deadline alone."""
+        if self._clock is not time.time or self._last_seen() == -inf:
+            return inf
+        deadline = self._terms.deadline or 0.0
+        return deadline if self._terms.own_clock else max(deadline, DAY)
+
+    def _refuse_jump(self, now: float, jump: float, limit: float) -> NoReturn:
+        raise ClockJumped(
+            f"the clock reads {self._moment(now)}, {self._lapse(jump)} the last moment that the "
+            f"trial saw, and more than {in_words(limit)}: blocks would be released before anybody "
+            "could answer. Nothing was released, and nothing changed. If the clock is wrong, set "
+            "it right; if it is right, call confirm_clock(), or run: discreet trial confirm-clock "
+            "FILE"
+        )
+
+    @staticmethod
+    def _moment(moment: float) -> str:
+        try:
+            return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
+        except (OverflowError, ValueError, OSError):
+            return f"{moment:g}"
+
+    @staticmethod
+    def _lapse(lapse: float) -> str:
+        return f"{in_words(round(lapse))} after"
 
     def _release(self, now: float) -> None:
         """Release what is due, one block after the other, and hand each release to the rule before
@@ -237,6 +311,8 @@ class Curator:
                 course, fixed = run.course_after(self._fixed.get("course"), seen), self._fixed
                 if course is not None:
                     fixed = {**fixed, "course": course}
+                if "seen" in fixed:
+                    fixed = {**fixed, "seen": now}
                 self._stale = True
                 self._store.release(
                     due.key, {**fixed, "protocol": run.to_dict()}, run.next_block(due.key)
@@ -309,6 +385,7 @@ class Curator:
             self.policy, self.guarantee, self._arms, self._plan.outcome_range, standing,
             list(self._store.assigned), self._failure, ended=self._ended,
             course=self._fixed.get("course"),
+            settings=settings_in_words(self._plan, self._terms, self._default, self._arms),
         )  # fmt: skip
 
     # --- where it stands --------------------------------------------------------------------------
@@ -325,6 +402,7 @@ class Curator:
         if "policy" in state:
             self._fixed = {k: v for k, v in state.items() if k not in ("protocol", "assigned")}
         self._note_end(state.get("ended"))
+        self._seen = max(self._seen, state.get("seen", -inf))
         self._stale = False
         for key, block in dict(self._store.blocks).items():
             if block.places and run.gives_up(block.places[-1]):
@@ -377,6 +455,7 @@ class Curator:
             "horizon": self._terms.horizon,
             "deadline": self._terms.deadline,
             "default": self._default,
+            **({"clock": "own"} if self._terms.own_clock else {}),
             "contributions": self._terms.contributions,
             "conflicts": CONFLICTS[not self._terms.refuses_conflicts],
             **self._plan.settings,
@@ -407,7 +486,6 @@ class Curator:
         raise TrialError(f"the trial has ended; {decide}")
 
     def _refuse_outcome(self, kind: str) -> NoReturn:
-        low, high = self._plan.outcome_range
         raise InvalidArgument(
-            "outcome", f"be a number from {low:g} to {high:g}", Unshown(kind), self._plan.range_fix
+            "outcome", f"be {self._plan.outcomes}", Unshown(kind), self._plan.range_fix
         )

@@ -100,6 +100,9 @@ class Report(TypedDict, total=False):
     """The report of a trial, or of a part of it; which entries there are depends on its kind."""
 
     policy: str
+    settings: dict[str, object]
+    """what was planned, in words"""
+    warnings: list[str]
     guarantee: str
     meaning: str
     budget: dict[str, object]

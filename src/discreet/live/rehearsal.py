@@ -8,7 +8,9 @@
 With `arrivals` it is the live trial itself that is rehearsed, on days that are made up:
 
 >>> row = discreet.policy("dp-imed", epsilon=1.0, ratio=1.5)
->>> rehearsal = discreet.Rehearsal(row, ["A", "B"], horizon=60, arrivals=12, delay=14, seed=1)
+>>> rehearsal = discreet.Rehearsal(
+...     row, ["A", "B"], horizon=60, arrivals=12, delay="14 days", default="estimate", seed=1
+... )
 >>> for visit in rehearsal.participants():
 ...     rehearsal.answer(visit.unit, 1.0 if visit.arm == "A" else 0.0)
 >>> rehearsal.trial.status
@@ -20,6 +22,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from sys import float_info
 from typing import TYPE_CHECKING, Any, Never
@@ -34,6 +37,7 @@ from ..privacy.guarantees import Guarantee
 from ..privacy.source import SIMULATED
 from .finite_run import FiniteRun
 from .rows import row_from_dict, row_to_dict
+from .terms import UNSAID
 from .visits import CAVEAT, RehearsedTrial, Visit, Visits
 
 if TYPE_CHECKING:
@@ -55,10 +59,12 @@ class Rehearsal:
     everything but its noise and its clock: streams, windows, deadlines, estimates of what is
     missing, `drop`, `add`, `stop`, `finish`. What the calendar says is what `simulate` takes:
 
-    - `delay`: the deadline in days, or a `Delay`, with the law of how late answers are;
+    - `delay`: the deadline, "14 days" or a number of days, or a `Delay`, with the law of how late
+      answers are;
     - `missing`: the share that never answers, or one per arm; who answers after the deadline is
       missing as well. An arm that is added is like the last one;
-    - `default`: what a missing outcome counts as, or "estimate"; default: as in `Trial`;
+    - `default`: what a missing outcome counts as, or "estimate": to be said, as `missing` of a
+      `Trial`;
     - `drift`: how the rates of a law move that is played, see `play`;
     - and whatever else `Trial` takes: `window`, `share`, `goal`, `outcome_range`, ...
     """
@@ -76,7 +82,7 @@ class Rehearsal:
         horizon: float | None = None,
         seed: int | None = None,
         arrivals: float | None = None,
-        delay: float | Delay | None = None,
+        delay: str | timedelta | float | Delay | None = None,
         missing: float | Sequence[float] | None = None,
         default: float | str | None = None,
         drift: Drift | None = None,
@@ -116,17 +122,18 @@ class Rehearsal:
     # --- with a calendar --------------------------------------------------------------------------
 
     def _begin_calendar(
-        self, arrivals: float, horizon: float | None, delay: float | Delay | None,
+        self, arrivals: float, horizon: float | None,
+        delay: str | timedelta | float | Delay | None,
         missing: float | Sequence[float] | None, default: float | str | None,
         drift: Drift | None, **trial: Any,
     ) -> None:  # fmt: skip
         from ..simulator.calendar import calendar
-        from ..simulator.calendar.setting import ESTIMATE
 
+        if default is None:
+            raise InvalidArgument("default", UNSAID, None, 'use default=0, or default="estimate"')
         self._calendar = calendar(
             len(self._arms), arrivals=arrivals, delay=0.0 if delay is None else delay,
-            missing=0.0 if missing is None else missing, drift=drift,
-            default=ESTIMATE if default is None else default,
+            missing=0.0 if missing is None else missing, drift=drift, default=default,
         )  # fmt: skip
         self._visits = Visits(
             self.policy, self._arms, self._calendar, self._rng, default, horizon=horizon, **trial

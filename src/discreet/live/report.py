@@ -35,6 +35,15 @@ if TYPE_CHECKING:
     from .run import Standing
 
 
+FEW, NEAR, NOISY = 0.5, 0.1, 0.1
+"""Shares: who answers, how far from an end of the range, and the noise in who answers."""
+ONE_SIDED = (
+    "few answered, and all released means lie near one end of the outcome range. If only one kind "
+    "of outcome is recorded (clicks, but not that nobody clicked), silence means the other one: "
+    'plan the trial with that value for missing, not with "estimate"'
+)
+
+
 class Shown(NamedTuple):
     """What reports are made of."""
 
@@ -52,6 +61,8 @@ class Shown(NamedTuple):
     """how the trial was ended, if by hand"""
     course: course.Course | None = None
     """in streams: what was public at every release"""
+    settings: dict[str, object] | None = None
+    """what was planned, in words"""
 
 
 def report_of(shown: Shown, run: FiniteRun | ContextRun) -> Report:
@@ -64,6 +75,7 @@ def report_of(shown: Shown, run: FiniteRun | ContextRun) -> Report:
         special = linear_entries(shown, run)
     return {
         "policy": str(shown.policy),
+        "settings": shown.settings or {},
         "guarantee": str(shown.guarantee),
         "meaning": shown.guarantee.tradeoff().in_words(outcomes=True),
         "budget": shown.guarantee.to_dict(),
@@ -146,6 +158,8 @@ def stream_entries(shown: Shown, run: StreamRun) -> Report:
         special["looks"] = run.looked
     if isinstance(run, EpochRun):
         special["trend"] = trend_entries(shown, run)
+    if isinstance(run, PairRun) and is_one_sided(shown, run):
+        special["warnings"] = [ONE_SIDED]
     low, high = shown.outcome_range
     mean_of = _release_of(shown).estimated_mean
     return {
@@ -191,6 +205,22 @@ def missing_entries(shown: Shown, run: PairRun, arm: int) -> ArmReport:
     worst, best = (low + (high - low) * run.mean_with(arm, value) for value in (0.0, 1.0))
     share = run.answered(arm) / run.pairs.places[arm]
     return {"answered": share, "bounds": [worst, best]}
+
+
+def is_one_sided(shown: Shown, run: PairRun) -> bool:
+    """Whether few seem to have answered, and all means lie near one end of the range: as if one
+    outcome were recorded and the other were not. Made of released counts and means alone, and of as
+    many places that their noise does not decide."""
+    arms = [arm for arm, number in enumerate(run.releases) if number]
+    places = sum(run.pairs.places[arm] for arm in arms)
+    noise = run.pair.answers / run.pair.resolution * (2 * sum(run.releases)) ** 0.5
+    if places == 0 or noise > NOISY * places:
+        return False
+    low, high = shown.outcome_range
+    means = [(mean_outcome(shown, run.view.value[arm]) or low) - low for arm in arms]
+    near = [NEAR * (high - low), (1.0 - NEAR) * (high - low)]
+    one_end = all(mean <= near[0] for mean in means) or all(mean >= near[1] for mean in means)
+    return one_end and sum(run.answered(arm) for arm in arms) < FEW * places
 
 
 def linear_entries(shown: Shown, run: ContextRun) -> Report:
@@ -258,6 +288,7 @@ def as_text(report: Report) -> str:
         f"{report['status']}: {report['assigned']} assigned, {report['rounds']} used, "
         f"{report['releases']} releases",
     ]
+    lines += [f"warning: {text}" for text in report.get("warnings", ())]
     if "failure" in report:
         lines.append(f"the rule of the policy fails on what was released: {report['failure']}")
     if "estimate" in report:
@@ -267,7 +298,7 @@ def as_text(report: Report) -> str:
         lines += [
             f"{row['arm']!s:<16}{row['assigned']:>10} assigned" for row in report["arms"] or ()
         ]
-        return "\n".join([*lines, report["guarantee"], report["meaning"]])
+        return "\n".join([*lines, *_planned(report)])
     held = report["intervals"]
     head = "" if held is None else f"   {100.0 * held['level']:g} % interval"
     lines.append(f"{'arm':<16}{'assigned':>10}{'releases':>10}{'size':>10}{'mean':>12}{head}")
@@ -298,7 +329,13 @@ def as_text(report: Report) -> str:
     if report.get("silence"):
         of = "" if trend is None else " of means"
         lines.append(f"no intervals{of}: {report['silence']}")
-    return "\n".join([*lines, report["guarantee"], report["meaning"]])
+    return "\n".join([*lines, *_planned(report)])
+
+
+def _planned(report: Report) -> list[str]:
+    """What was planned, and what is promised."""
+    settings = "; ".join(f"{name}: {value}" for name, value in report["settings"].items())
+    return [settings, report["guarantee"], report["meaning"]]
 
 
 def _shown(row: ArmReport) -> str:

@@ -33,7 +33,8 @@ class Terms(NamedTuple):
     """What was fixed when the trial was planned."""
 
     deadline: float | None = None
-    """seconds from the last place of a block to its release; None to wait for all outcomes"""
+    """from the last place of a block to its release, by the trial's clock; None to wait for all
+    outcomes"""
     contributions: int = 1
     """places that one unit may take"""
     horizon: int | None = None
@@ -42,6 +43,8 @@ class Terms(NamedTuple):
     """whether a second, different outcome is an error; else it is dropped like any other"""
     local: bool = False
     """whether outcomes are randomised one by one, so that they cannot be compared"""
+    own_clock: bool = False
+    """whether the clock is the user's, and counts in a unit that is not known here"""
 
 
 class Member(NamedTuple):

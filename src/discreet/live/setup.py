@@ -57,7 +57,7 @@ class Plan(NamedTuple):
     """of one outcome"""
     outcome_range: tuple[float, float]
     steps: Callable[[object], int | None]
-    """an outcome as a whole number of steps; None if it is no number of the range"""
+    """an outcome as a whole number of steps; None if it is none of this trial"""
     range_fix: str
     """what to do about an outcome out of range"""
     settings: Json
@@ -66,6 +66,14 @@ class Plan(NamedTuple):
     """the features of a unit that needs an arm, in the form that the run takes"""
     grown: Callable[[int], Plan] | None = None
     """the same with so many arms; in streams"""
+
+    @property
+    def outcomes(self) -> str:
+        """What outcomes are, in words."""
+        low, high = self.outcome_range
+        if self.settings.get("binary"):
+            return f"{low:g} or {high:g}"
+        return f"a number from {low:g} to {high:g}"
 
     def with_arms(self, arms: int) -> Plan:
         """The plan with arms that were added."""
@@ -106,12 +114,12 @@ def finite_plan(
     policy: Policy, arms: int, *, horizon: float | None, goal: str, risk: float | None,
     outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     streams: bool | None, window: int | None, shares: Sequence[float],
-    planned: int | None, estimate: bool | None, trend: bool = False,
+    planned: int | None, estimate: bool, trend: bool = False,
     sources: Sources | None = None, **contexts: object,
 ) -> Plan:  # fmt: skip
     """Arms that are the same for everybody. `planned`: how many there were in the beginning;
-    `estimate`: whether missing outcomes are estimated, None for where that can be; `sources`: those
-    of a rehearsal. A trial gives none, and gets secure ones."""
+    `estimate`: whether missing outcomes are estimated; `sources`: those of a rehearsal. A trial
+    gives none, and gets secure ones."""
     for name, value in contexts.items():
         if value is not None:
             raise _no_contexts(name, policy)
@@ -137,8 +145,7 @@ def finite_plan(
     grown: Callable[[int], Plan] | None = None
     run: FiniteRun
     kind = kind_of_streams(streams, row, setting, window, shares, trend)
-    pairs = kind is StreamRun and pair_scale_of(row.release, setting.source) is not None
-    if estimate and not pairs:
+    if estimate and not _estimates(kind, row, setting):
         why = kind.NO_ESTIMATE if kind else "a single batch releases a sum without a count"
         middle = 0.5 * (low + high)
         raise InvalidArgument(
@@ -146,20 +153,19 @@ def finite_plan(
             f"use missing={low:g} if a missing outcome is a failure, or missing={middle:g}, which "
             "is off by half of the range at most",
         )  # fmt: skip
-    pairs = pairs and estimate is not False
     if kind is not None:
         first = arms if planned is None else planned
         places = check_window(window, first)
         if window is None and kind is EpochRun:
             places = longest_epoch(row, row.setting(first, setting.horizon, drawn.source))
-        run = streaming = (PairRun if pairs else kind)(
+        run = streaming = (PairRun if estimate else kind)(
             row, setting, drawn.random, drawn.noise, places, shares
         )
         if first < arms:
             streaming.plan_as(row, row.setting(first, setting.horizon, drawn.source))
         settings |= {
             "streams": True, "window": places, "shares": list(shares), "planned": first,
-            **({"missing": "estimate"} if pairs else {}), **({"trend": True} if trend else {}),
+            **({"missing": "estimate"} if estimate else {}), **({"trend": True} if trend else {}),
         }  # fmt: skip
 
         def with_arms(more: int) -> Plan:
@@ -167,7 +173,7 @@ def finite_plan(
                 policy, more, horizon=horizon, goal=goal, risk=risk, outcome_range=outcome_range,
                 intervals=intervals, binary=binary, streams=True, window=places,
                 shares=[*shares, *[0.0] * (more - len(shares))], trend=trend, planned=first,
-                estimate=pairs, sources=sources,
+                estimate=estimate, sources=sources,
             )  # fmt: skip
 
         grown = with_arms
@@ -181,19 +187,33 @@ def finite_plan(
             raise _no_contexts("actions", policy)
 
     # trials with missing outcomes were stored with kinds that they never had
-    unheld = pairs and planned is not None and intervals in ("looks", "end")
+    unheld = estimate and planned is not None and intervals in ("looks", "end")
     settings["intervals"] = check_kind("auto" if unheld else intervals, run.recorded, "intervals")
     return Plan(
         row,
         run,
         row.guarantee,
         (low, high),
-        steps_of(low, high, lambda number: round((number - low) / (high - low) * RESOLUTION)),
-        "record what was measured, or set outcome_range when the trial is planned",
+        steps_of(
+            low, high, lambda number: round((number - low) / (high - low) * RESOLUTION), binary
+        ),
+        "record what was measured, or plan the trial without binary=True"
+        if binary
+        else "record what was measured, or set outcome_range when the trial is planned",
         settings,
         no_context,
         grown,
     )
+
+
+def can_estimate(row: Policy, arms: int, horizon: float | None = None) -> bool:
+    """Whether a trial of that policy can estimate missing outcomes."""
+    setting = row.setting(arms, check_horizon(horizon), SECURE)
+    return _estimates(kind_of_streams(None, row, setting, None, (), False), row, setting)
+
+
+def _estimates(kind: type[StreamRun] | None, row: Policy, setting: Setting) -> bool:
+    return kind is StreamRun and pair_scale_of(row.release, setting.source) is not None
 
 
 def check_noise(row: Policy, scale: float) -> None:
@@ -263,7 +283,7 @@ def context_plan(
     policy: LinearPolicy, arms: int, *, dimension: int | None, horizon: float | None, goal: str,
     risk: float | None, outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     longest: float | None, batch: int | None, streams: bool | None, window: int | None,
-    shares: Sequence[float], trend: bool, planned: int | None, estimate: bool | None,
+    shares: Sequence[float], trend: bool, planned: int | None, estimate: bool,
 ) -> Plan:  # fmt: skip
     """Arms whose features every unit brings."""
     from ..linear.view import LinearSetting
@@ -282,6 +302,11 @@ def context_plan(
         raise InvalidArgument(
             "outcome_range", "be left out: the policy says what it clips outcomes to",
             outcome_range, "adac-oful takes low=..., high=...",
+        )  # fmt: skip
+    if binary:
+        raise InvalidArgument(
+            "binary", "be left out with contexts, which have no interval of a mean", binary,
+            "leave it out",
         )  # fmt: skip
     release = served_release(policy)
     size = count("dimension", dimension, fix="give the number of features of an arm")
@@ -315,13 +340,16 @@ def context_plan(
 
 
 def steps_of(
-    low: float, high: float, scaled: Callable[[float], int]
+    low: float, high: float, scaled: Callable[[float], int], binary: bool = False
 ) -> Callable[[object], int | None]:
-    """A function that makes whole steps of outcomes."""
+    """A function that makes whole steps of outcomes; `binary` ones are the ends of the range, and
+    nothing between."""
 
     def steps(outcome: object) -> int | None:
         number = outcome if type(outcome) is float else number_of(outcome)
-        return None if number is None or not low <= number <= high else scaled(number)
+        if number is None or not low <= number <= high:
+            return None
+        return None if binary and low < number < high else scaled(number)
 
     return steps
 

@@ -2,7 +2,9 @@
 
 >>> import discreet
 >>> row = discreet.policy("dp-imed", epsilon=1.0)
->>> trial = discreet.Strata(row, strata=["men", "women"], arms=["A", "B"], deadline=3600.0)
+>>> trial = discreet.Strata(
+...     row, strata=["men", "women"], arms=["A", "B"], deadline="14 days", missing=0.0
+... )
 >>> arm = trial.assign("patient-1", "women")
 >>> trial.record("patient-1", 1.0)
 >>> print(trial.guarantee.short())
@@ -18,7 +20,8 @@ In a folder, `strata.json` names the strata and is written last, when the trials
     strata.json          format, version, strata
     stratum-1.json …     the files of the trial of every stratum (`stores.files`)
 
-Open them with `Strata.load` alone: a single trial does not know who is in the others.
+Each file says whose it is, and `Trial.load` refuses it: a single trial does not know who is in the
+others.
 """
 
 from __future__ import annotations
@@ -98,7 +101,8 @@ class Strata:
 
         def trial(name: Name, file: Path | None) -> Trial:
             return Trial(
-                policy, arms, dimension, horizons[name], risk=each, path=file, **options
+                policy, arms, dimension, horizons[name], risk=each, path=file, _stratum=name,
+                **options,
             )  # fmt: skip
 
         self._lock = threading.RLock()
@@ -143,6 +147,12 @@ class Strata:
         with turn_of(self._lock):
             found = [trial.settle() for trial in self._trials.values()]
             return any(found)
+
+    def confirm_clock(self) -> str:
+        """Go on although the clock has jumped, because it is right: see `Trial.confirm_clock`."""
+        with turn_of(self._lock):
+            said = [trial.confirm_clock() for trial in self._trials.values()]
+            return said[0]
 
     def stratum_of(self, unit: Name) -> Name | None:
         """The stratum that a unit was assigned in; None for a stranger."""
@@ -328,7 +338,9 @@ class Strata:
         made._lock = threading.RLock()
         with ExitStack() as opened:
             made._trials = {
-                name: opened.enter_context(Trial.load(_file(folder, number), policy, clock))
+                name: opened.enter_context(
+                    Trial._opened(_file(folder, number), policy, clock, name)
+                )
                 for number, name in enumerate(names, 1)
             }
             opened.pop_all()

@@ -21,6 +21,7 @@ ARM_COLUMNS = (
     "arm", "assigned", "used", "waiting", "releases", "size", "mean", "low", "high", "low_of_all",
     "high_of_all", "answered", "worst", "best", "active",
 )  # fmt: skip
+FORMULA = ("=", "+", "-", "@")
 RELEASE_COLUMNS = ("release", "time", "arm", "size", "mean", "assigned", "assigned_total")
 
 
@@ -69,9 +70,17 @@ def as_csv(report: Report, table: str = "arms") -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
-    for row in make(report):  # "true" and not "True": R reads the former as logical
-        writer.writerow({k: str(v).lower() if isinstance(v, bool) else v for k, v in row.items()})
+    for row in make(report):
+        writer.writerow({name: as_cell(value) for name, value in row.items()})
     return text.getvalue()
+
+
+def as_cell(value: object) -> object:
+    """ "true" and not "True", for R reads the former as logical; and behind an apostrophe what a
+    spreadsheet would take for a formula."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def _arms(report: Report) -> list[ArmReport]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..checks import count, number_of, positive
+from ..checks import Name, check_range, count, number_of, positive
+from ..durations import in_words, seconds
 from ..errors import InvalidArgument
 from ..identify import Identifier
 from ..privacy.guarantees import Guarantee
@@ -24,33 +27,51 @@ BOARD = (
     "outcomes, and neither is covered"
 )
 CONFLICTS = ("refuse", "ignore")
+UNKNOWN = 'missing="estimate"'
+UNSAID = (
+    "be said with a deadline: a value such as 0 if silence means that outcome (no click), "
+    '"estimate" if silence means that the outcome is unknown'
+)
 
 
-def terms_of(plan: Plan, deadline: float | None, contributions: int, conflicts: str) -> Terms:
+def terms_of(
+    plan: Plan, deadline: float | None, contributions: int, conflicts: str, own_clock: bool
+) -> Terms:  # fmt: skip
     """What was fixed when the trial was planned."""
     if conflicts not in CONFLICTS:
         raise InvalidArgument(
             "conflicts", "be 'refuse' or 'ignore'", conflicts, "leave it out for 'refuse'"
         )
-    fix = "use for example deadline=86_400 for a day, or None to wait for everybody"
     return Terms(
-        None if deadline is None else positive("deadline", deadline, fix),
+        deadline,
         count(
             "contributions", contributions, fix="use 1, or the most outcomes that a unit may give"
         ),
         plan.run.horizon,
         conflicts == CONFLICTS[0],
         plan.run.is_local,
+        own_clock,
     )
 
 
+def deadline_of(deadline: object, own_clock: bool) -> float | None:
+    """In seconds; a number in the unit of the clock where that is one's own."""
+    if deadline is None:
+        return None
+    if not own_clock:
+        return seconds("deadline", deadline)
+    if isinstance(deadline, str | timedelta):
+        raise InvalidArgument(
+            "deadline", "be a number, in the unit of the clock of your own", deadline,
+            "leave out clock, or use for example deadline=14.0",
+        )  # fmt: skip
+    return positive("deadline", deadline, "use for example deadline=14.0, in the clock's unit")
+
+
 def missing_as(
-    missing: str | float | None, default: float | None, deadline: float | None
-) -> tuple[bool | None, float]:
-    """Whether missing outcomes are estimated, None for where the policy can, and else what they
-    count as."""
-    if missing is not None and default is not None:
-        raise InvalidArgument("default", "be left out beside missing", default, "give missing")
+    missing: str | float | None, deadline: float | None, outcome_range: Sequence[float] | None
+) -> tuple[bool, float]:
+    """Whether missing outcomes are estimated, and else what they count as."""
     if missing == "estimate":
         if deadline is None:
             raise InvalidArgument(
@@ -63,21 +84,23 @@ def missing_as(
             "missing", 'be "estimate", or the value that a missing outcome counts as', missing,
             'use missing="estimate"',
         )  # fmt: skip
-    given = default if missing is None else missing
-    if given is None:
-        return None if deadline is not None else False, 0.0
-    return False, given
+    if missing is not None:
+        return False, missing
+    if deadline is not None:
+        low = 0.0 if outcome_range is None else check_range(outcome_range)[0]
+        raise InvalidArgument("missing", UNSAID, None, f"use missing={low:g}, or {UNKNOWN}")
+    return False, 0.0
 
 
-def check_default(argument: str, default: float, plan: Plan, terms: Terms) -> float:
+def check_default(default: float, plan: Plan, terms: Terms) -> float:
     """What a missing outcome counts as."""
-    (low, high), number = plan.outcome_range, number_of(default)
+    number = number_of(default)
     if number is None or not math.isfinite(number):
-        raise InvalidArgument(argument, "be a finite number", default, "use an outcome")
-    if terms.deadline is not None and not low <= number <= high:
+        raise InvalidArgument("missing", "be a finite number", default, "use an outcome")
+    if terms.deadline is not None and plan.steps(number) is None:
         raise InvalidArgument(
-            argument, f"lie in the outcome_range, from {low:g} to {high:g}", default,
-            "say what a missing outcome counts as",
+            "missing", f"be {plan.outcomes}, like every outcome", default,
+            f"use for example missing={plan.outcome_range[0]:g} if silence means that",
         )  # fmt: skip
     return number
 
@@ -102,21 +125,56 @@ def stopped_by_a_board(guarantee: Guarantee) -> Guarantee:
     return replace(guarantee, conditions=(*guarantee.conditions, BOARD))
 
 
+def settings_in_words(plan: Plan, terms: Terms, default: float, arms: Sequence[Name]) -> Json:
+    """The settings of a trial for people, all of them public."""
+    settings, deadline = plan.settings, terms.deadline
+    found: Json = {"arms": list(arms), "outcomes": plan.outcomes}
+    if deadline is None:
+        found["deadline"] = "none: a block waits until everybody has responded"
+    else:
+        length = f"{deadline:g} of the trial's own clock" if terms.own_clock else in_words(deadline)
+        found["deadline"] = f"{length} after the assignment"
+        estimated = settings.get("missing") == "estimate"
+        means = "that the outcome is unknown" if estimated else f"an outcome of {default:g}"
+        found["missing"] = f"silence means {means}"
+    found["horizon"] = "none" if terms.horizon is None else f"{terms.horizon} assignments"
+    found["contributions"] = f"at most {terms.contributions} per participant"
+    found["conflicts"] = "refused" if terms.refuses_conflicts else "ignored"
+    if settings.get("streams"):
+        found["window"] = f"{settings['window']} assignments in a random order"
+        named = zip(arms, settings["shares"], strict=False)
+        found["share"] = {str(arm): share for arm, share in named if share} or "none"
+    for name in ("trend", "intervals", "dimension", "longest", "batch"):
+        if name in settings:
+            found[name] = settings[name]
+    return found
+
+
+class Stored(NamedTuple):
+    """Of a trial that goes on."""
+
+    arms: int
+    """that it began with"""
+    own_clock: bool
+
+
 def settings_in(state: Json, row: object) -> Json:
     """The arguments that a stored trial was made with."""
     contexts = ("dimension", "longest", "batch") if "dimension" in state else ("outcome_range",)
-    names = ("horizon", "deadline", "default", "contributions", *contexts)
+    names = ("horizon", "deadline", "contributions", *contexts)
     options = {name: state[name] for name in names}
-    options["_planned"] = len(state["arms"])
-    if state.get("missing") is not None:
-        options = {**options, "missing": state["missing"], "default": None}
+    if options["deadline"] is not None:
+        options["missing"] = state.get("missing", state["default"])
+    arms = state["planned"] if state.get("streams") else len(state["arms"])
+    options["_stored"] = Stored(arms, state.get("clock") == "own")
+    options["_stratum"] = state.get("stratum")
     later = {"conflicts": CONFLICTS[0], "intervals": "auto", "binary": False}  # than version 1
     options |= {name: state.get(name, usual) for name, usual in later.items()}
     options |= {"streams": bool(state.get("streams", False))}  # before, there were none
     if options["streams"]:
         named = zip(state["arms"], state["shares"], strict=True)
         options |= {
-            "window": state["window"], "share": dict(named), "_planned": state["planned"],
+            "window": state["window"], "share": dict(named),
             "trend": bool(state.get("trend", False)),
         }  # fmt: skip
     elif "dimension" in state:

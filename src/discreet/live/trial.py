@@ -17,6 +17,8 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from math import inf
 from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 
 from ..checks import Name, check_arms, check_flag, check_legible, check_unit, one_of, one_risk
@@ -30,7 +32,7 @@ from .stores import FileStore, MemoryStore, Store
 from .stores.base import unheld
 from .stream_run import StreamRun
 from .streams import check_shares, key_of
-from .terms import check_default, covering, missing_as, settings_in, terms_of
+from .terms import Stored, check_default, covering, deadline_of, missing_as, settings_in, terms_of
 
 if TYPE_CHECKING:
     from ..inference.record import Record
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from ..policies.policy import BasePolicy
     from .contexts import Features
     from .documents import Estimate, Report
+    from .stores.base import Json
 
 REASONS = ("releases", "public", "board")
 
@@ -47,7 +50,7 @@ class Trial(Curator):
 
     `assign(unit)` says which arm a unit gets, always the same one; `record(unit, outcome)` hands in
     what came of it. Every unit takes a place in the stream of its arm; a stream is cut into blocks
-    beforehand, and a block is released once, `deadline` seconds after its last place was taken.
+    beforehand, and a block is released once, the deadline after its last place was taken.
     Races, elimination and top two compare their arms side by side. Policies with contexts, and a
     few others, play single batches instead: units that arrive while one waits get an arm, and their
     outcomes are not used.
@@ -56,13 +59,14 @@ class Trial(Curator):
     - `goal`: "regret" to treat well on the way, or "identify", with an identifying policy, to
       stop with a recommendation that is wrong with probability at most `risk` (`delta` is its
       older name), or, with a policy of a fixed size, after its number of participants.
-    - `deadline`: seconds after its assignment until which an outcome counts (in single batches:
-      after the last assignment of its batch); a block is released that long after its last place
-      was taken, whoever has responded by then; for missing outcomes see `missing`. Without a
-      deadline a block waits until everybody has responded, and the guarantee rests on that.
-    - `missing`: "estimate" to release how many answered beside the sum of what they answered, at no
-      further price, and to learn from those (the default where the policy can); or the value that
-      a missing outcome counts as. `default` is an older name for the latter.
+    - `deadline`: how long after its assignment an outcome counts, with its unit: "28 days",
+      "30 min", "PT12H" or a `timedelta` (in single batches: after the last assignment of its
+      batch); a block is released that long after its last place was taken, whoever has responded by
+      then. Without a deadline a block waits until everybody has responded, and the guarantee rests
+      on that.
+    - `missing`: what silence means, to be said with a deadline. A value, such as 0.0: silence means
+      that outcome (no click, no purchase). "estimate": silence means that the outcome is unknown;
+      how many answered is released beside the sum of what they answered, at no further price.
     - `streams`: False for single batches also where the policy could do otherwise.
     - `window`: how many assignments are planned at once, and given out in a random order; default:
       two for each arm. A day's arrivals is a good choice.
@@ -78,7 +82,8 @@ class Trial(Curator):
       then whoever may record cannot find out by trying what was recorded before.
     - `path`: where the trial is stored, so that it outlives a crash; else it lives in memory.
       `store`: a store of your own instead.
-    - `clock`: seconds as a function, for tests and replays.
+    - `clock`: the time as a function, for tests and replays; `deadline` is then a number in the
+      unit of that clock.
 
     With a linear policy every unit brings features, `assign(unit, actions)`, one list per arm:
 
@@ -100,9 +105,8 @@ class Trial(Curator):
         goal: str = "regret",
         risk: float | None = None,
         delta: float | None = None,
-        deadline: float | None = None,
+        deadline: str | timedelta | float | None = None,
         missing: str | float | None = None,
-        default: float | None = None,
         outcome_range: tuple[float, float] | None = None,
         binary: bool = False,
         intervals: str = "auto",
@@ -116,31 +120,37 @@ class Trial(Curator):
         trend: bool = False,
         path: str | os.PathLike[str] | None = None,
         store: Store | None = None,
-        clock: Callable[[], float] = time.time,
-        _planned: int | None = None,
+        clock: Callable[[], float] | None = None,
+        _stored: Stored | None = None,
+        _stratum: Name | None = None,
     ) -> None:
+        self._stratum = _stratum
         names = check_arms(arms)
-        if _planned is None:  # else it is a trial of before, which goes on as it is
+        if _stored is None:  # else it is a trial of before, which goes on as it is
             check_legible("arms", names)
+            own = clock is not None and clock is not time.time
+            within = deadline_of(deadline, own)
+        else:
+            own, within = _stored.own_clock, deadline_of(deadline, own_clock=True)
         for name, value in (("binary", binary), ("trend", trend), ("streams", streams)):
             if value is not None:
                 check_flag(name, value)
-        estimate, default = missing_as(missing, default, deadline)
+        estimate, default = missing_as(missing, within, outcome_range)
         plan = self._planned(
             policy, len(names), dimension=dimension, horizon=horizon, goal=goal,
             risk=one_risk(risk, delta), outcome_range=outcome_range, intervals=intervals,
             binary=binary, longest=longest, batch=batch, streams=streams, window=window,
-            shares=check_shares(share, names), trend=trend, planned=_planned, estimate=estimate,
+            shares=check_shares(share, names), trend=trend, estimate=estimate,
+            planned=None if _stored is None else _stored.arms,
         )  # fmt: skip
-        terms = terms_of(plan, deadline, contributions, conflicts)
+        terms = terms_of(plan, within, contributions, conflicts, own)
         if path is not None and store is not None:
             raise InvalidArgument("store", "be left out beside path", store, "give one of them")
         if path is not None:
             store = FileStore(path)
-        asked = "default" if missing is None else "missing"
         super().__init__(
-            names, plan, terms, check_default(asked, default, plan, terms), covering(plan, terms),
-            MemoryStore() if store is None else store, clock,
+            names, plan, terms, check_default(default, plan, terms), covering(plan, terms),
+            MemoryStore() if store is None else store, time.time if clock is None else clock,
         )  # fmt: skip
 
     def _planned(self, policy: BasePolicy[Never], arms: int, **options: Any) -> Plan:
@@ -357,6 +367,14 @@ class Trial(Curator):
 
         A store of your own is passed in place of a path.
         """
+        return cls._opened(path, policy, clock)
+
+    @classmethod
+    def _opened(
+        cls, path: str | os.PathLike[str] | Store, policy: BasePolicy[Never] | None,
+        clock: Callable[[], float] | None, stratum: Name | None = None,
+    ) -> Self:  # fmt: skip
+        """The same, of a stratum too."""
         store: Store
         if isinstance(path, str | os.PathLike):
             store = files = FileStore(path)
@@ -370,7 +388,8 @@ class Trial(Curator):
             if isinstance(store, MemoryStore):
                 store.check_process()
         try:
-            return cls._revived(store, policy, clock or time.time)
+            check_stratum(store, stratum)
+            return cls._revived(store, policy, clock)
         except BaseException:
             if store is not path:  # one that was handed in may be another trial's, which goes on
                 store.close()
@@ -378,7 +397,7 @@ class Trial(Curator):
 
     @classmethod
     def _revived(
-        cls, store: Store, policy: BasePolicy[Never] | None, clock: Callable[[], float]
+        cls, store: Store, policy: BasePolicy[Never] | None, clock: Callable[[], float] | None
     ) -> Self:
         row = row_from_dict(store.state.get("policy"), policy, store.place)
         damage = ""
@@ -386,6 +405,7 @@ class Trial(Curator):
             trial = cls(row, store.state["arms"], **settings_in(store.state, row), clock=clock)
             trial._own(store)
             trial._store, trial._fixed = store, trial._settings()
+            trial._seen = -inf  # this moment is none that the trial has seen
             for unit in {place.unit for block in store.blocks.values() for place in block.places}:
                 check_unit(unit)
             trial._rebuild()
@@ -421,8 +441,28 @@ class Trial(Curator):
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def _settings(self) -> Json:
+        """What is stored; a stratum says that it is one."""
+        mark = {} if self._stratum is None else {"stratum": self._stratum}
+        return super()._settings() | mark
+
     def __reduce__(self) -> NoReturn:
         raise TrialError(
             "a trial must not be copied or pickled: two copies could release the same block twice; "
             "use save(path), close() and Trial.load(path)"
         )
+
+
+def check_stratum(store: Store, stratum: Name | None) -> None:
+    """Refuse to open the trial of a stratum alone: it does not know who is in the others, and
+    somebody could enter the releases of two under one stated budget."""
+    found = store.state.get("stratum")
+    if found == stratum:
+        return
+    if stratum is not None:
+        raise DamagedFile(f"{store.place}: not the trial of stratum {stratum!r}; put it back")
+    folder = os.path.dirname(store.place) or "."
+    raise InvalidArgument(
+        "path", f"be a trial of its own, not stratum {found!r} of one", store.place,
+        f"open all strata: discreet.Strata.load({folder!r}), or that folder on the command line",
+    )  # fmt: skip

@@ -18,7 +18,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, NamedTuple, Never, NoReturn
 
 from ..checks import Name, amount
-from ..errors import InvalidArgument, TrialError, UnknownUnit
+from ..errors import InvalidArgument, TrialError, UnknownUnit, shown
 from ..policies import Policy
 from ..privacy.source import REHEARSED
 from .setup import Plan, Sources, finite_plan
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..simulator.calendar import Calendar
 
 CAVEAT = "a live trial draws the noise: that of a rehearsal can be replayed and protects nobody"
-FIXED = ("deadline", "path", "store", "clock", "_planned")
+FIXED = ("deadline", "path", "store", "clock", "_stored")
 """What a calendar says of a trial, or what a rehearsal has none of."""
 
 
@@ -100,7 +100,7 @@ class Visits:
 
     def __init__(
         self, policy: Policy, arms: Sequence[Name], calendar: Calendar, rng: Generator,
-        default: float | str | None, **options: Any,
+        default: float | str, **options: Any,
     ) -> None:  # fmt: skip
         for name in FIXED:
             if name in options:
@@ -145,7 +145,7 @@ class Visits:
         visit, calendar = self._silent.pop(unit, None), self._calendar
         if visit is None:
             raise UnknownUnit(
-                f"unit must be a participant who has not answered, got {unit!r}; "
+                f"unit must be a participant who has not answered, got {shown(unit)}; "
                 "answer once for everybody of participants()"
             )
         if after is None:

@@ -165,12 +165,7 @@ class Policy(BasePolicy[Setting]):
 
     def setting(self, arms: int, horizon: int | None = None, source: Source = SIMULATED) -> Setting:
         """The row put to work; checks that every part can be."""
-        arms = count("arms", arms, least=2, fix="a choice needs two arms")
-        if horizon is not None and horizon < arms:
-            raise InvalidArgument(
-                "horizon", f"be at least the number of arms ({arms})", horizon,
-                "every arm must be played once",
-            )  # fmt: skip
+        arms = check_size(arms, horizon)
         setting = Setting(arms, horizon, source, self.schedule, self.release)
         for part in (self.schedule, self.release, self.rule):
             part.parameters(setting)
@@ -185,6 +180,17 @@ class Policy(BasePolicy[Setting]):
     def length_kernel(self) -> Kernel:
         """The schedule's kernel."""
         return Kernel(self.schedule.length)
+
+
+def check_size(arms: int, horizon: int | None) -> int:
+    """Two arms or more, and a round for each of them."""
+    arms = count("arms", arms, least=2, fix="a choice needs two arms")
+    if horizon is not None and horizon < arms:
+        raise InvalidArgument(
+            "horizon", f"be at least the number of arms ({arms})", horizon,
+            f"every arm must be played once: use horizon={arms} or more",
+        )  # fmt: skip
+    return arms
 
 
 P = TypeVar("P", bound=BasePolicy[Never])

@@ -10,13 +10,15 @@ from collections.abc import Callable
 
 
 def race_marks(arms: int, horizon: int, first: int, ratio: float = 1.5) -> tuple[int, ...]:
-    """Marks that grow by `ratio`, T/K among them, from at least `first` to T/2."""
-    marks = [horizon // arms]
+    """Marks that grow by `ratio`, and by one at least, T/K among them, from at least `first` to
+    T/2."""
+    marks = [max(1, horizon // arms)]
     while marks[-1] / ratio >= first:
         marks.append(math.floor(marks[-1] / ratio))
     marks = sorted(set(marks))
-    while marks[-1] * ratio <= horizon / 2:  # two arms that are left have more places than T/K
-        marks.append(math.floor(marks[-1] * ratio))
+    while max(marks[-1] * ratio, marks[-1] + 1) <= horizon / 2:
+        # two arms that are left have more places than T/K
+        marks.append(max(math.floor(marks[-1] * ratio), marks[-1] + 1))
     return tuple(marks)
 
 

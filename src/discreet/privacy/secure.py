@@ -3,7 +3,10 @@
 Sums are held in whole steps; `laplace` and `gaussian` draw discrete Laplace and discrete Gaussian
 noise in the same steps, with the signature `noise(scale, rng)` of the kernels and no generator. The
 scales come from OpenDP's own privacy map, rounded so that the map is at most the claimed budget.
-How long OpenDP takes depends on the noise, so every draw is padded to a window (`padded`).
+
+Noise does not depend on any outcome, so it is drawn *ahead*: `AHEAD` numbers of one law and scale
+at once, each of them used once, in order. How long OpenDP takes depends on the noise, so these
+draws are padded to a window (`padded`); when one of them is used, nothing is drawn at all.
 
 Noise is drawn as 64-bit integers, which OpenDP clamps; scales are kept so small that noise reaches
 the clamp with probability below 1e-400, less than any δ that can be written down.
@@ -15,14 +18,16 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 import secrets
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from time import get_clock_info, perf_counter_ns, thread_time_ns
 from types import ModuleType
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from ..checks import amount, count
 from ..errors import DiscreetError, InvalidArgument, UnsupportedBudget
@@ -30,19 +35,27 @@ from .budgets import ZCDP, Approximate, Budget, Renyi
 from .mechanisms import Gaussian
 
 LARGEST_SCALE = 2.0**53
+AHEAD = 32
+"""Numbers that are drawn at once, in one call of OpenDP: other threads of the process, which may
+take the interpreter for milliseconds whenever such a call lets them in, do so once for all."""
+MOST_LAWS = 64
+"""Laws and scales of which numbers are kept; of others the oldest are thrown away, unseen."""
 MARGIN = 4
 """A window is so many times what nine in ten of the draws take that it is measured by."""
-SHORTEST_WINDOW, LONGEST_WINDOW = 400_000, 50_000_000
-"""Nanoseconds: what a window has at least, and what a busy machine may make of it, about."""
-_DUMMIES = 50
-_IN_A_ROW = 8
-"""Windows that fail one after the other before they are made longer."""
-_CALMER = 5
-"""A window that held makes the next one shorter by one part in 2^5, down to its least."""
+SHORTEST_WINDOW = 400_000
+"""Nanoseconds."""
+_DUMMIES = 20
+_ENDS = 8
+"""Ends of windows that may be missed while nothing is drawn any more."""
 _FINE = get_clock_info("thread_time").resolution <= 1e-6
 _lock = threading.RLock()
 """Of one draw at a time. A signal handler may come in the middle of one, and draw for another
-trial: what is left of the window then fits it, or the window has failed."""
+trial."""
+_ahead: dict[tuple[str, float], deque[int]] = {}
+"""Noise that nobody has used yet, as secret as outcomes: whoever sees it learns what the releases
+to come hide. It is in this process alone, and never stored."""
+Draw = Callable[[int], list[int]]
+"""Draws so many numbers of one law and scale."""
 
 
 class Measurement(Protocol):
@@ -58,63 +71,87 @@ class Measurement(Protocol):
 def laplace(scale: float, rng: None = None) -> int:
     """Discrete Laplace noise, P[k] proportional to exp(-|k|/b)."""
     _no_generator(rng)
-    return padded("laplace", _measurement("laplace", check_scale(scale)), 0)
+    return _next("laplace", check_scale(scale))
 
 
 def gaussian(scale: float, rng: None = None) -> int:
     """Discrete Gaussian noise, P[k] proportional to exp(-k²/(2σ²))."""
     _no_generator(rng)
-    return padded("gaussian", _measurement("gaussian", check_scale(scale)), 0)
+    return _next("gaussian", check_scale(scale))
 
 
 def randomised_response(steps: int, resolution: int, epsilon: float) -> int:
     """CTB on the reward steps/resolution: a bit that is 1 with exactly that probability, then kept
-    with probability e^ε/(1 + e^ε), rounded towards 1/2, and flipped otherwise."""
+    with probability e^ε/(1 + e^ε), rounded towards 1/2, and flipped otherwise. Whether it is
+    flipped does not depend on it, so that is what is drawn ahead."""
     resolution = count("resolution", resolution, fix="give the steps in a reward of 1")
     steps = count("steps", steps, least=0, fix="give the reward in whole steps")
     if steps > resolution:
         raise InvalidArgument("steps", f"be at most {resolution}", steps, "scale into [0, 1]")
-    return padded("response", _response(_epsilon(epsilon)), (steps, resolution))
+    return (secrets.randbelow(resolution) < steps) ^ _next("response", _epsilon(epsilon))
 
 
-def padded(law: str, draw: Measurement, value: int | tuple[int, int]) -> int:
-    """One draw inside a window of time that is fixed before it.
+def _next(law: str, parameter: float) -> int:
+    """The oldest number of that law and scale that was drawn ahead. It is taken out before it is
+    used, so that no other call, thread or signal handler finds it."""
+    with _lock:
+        key = law, parameter
+        if key not in _ahead:
+            while len(_ahead) >= MOST_LAWS:
+                del _ahead[next(iter(_ahead))]
+            _ahead[key] = deque()
+        kept = _ahead[key]
+        while True:
+            try:
+                return kept.popleft()
+            except IndexError:
+                kept.extend(padded(law, _sampler(law, parameter), AHEAD))
+
+
+def forget() -> None:
+    """Throw away what was drawn ahead. A fork begins so: of two processes with the same noise, each
+    would give away what the other hides."""
+    global _lock
+    _lock = threading.RLock()  # another thread may have held it when the process was forked
+    _ahead.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=forget)
+
+
+def padded(law: str, draw: Draw, number: int) -> list[int]:
+    """Draws of one law inside a window of time that is fixed before them.
 
     OpenDP's sampler takes 2 to 5 µs longer for every multiple of the scale that the noise reaches:
     whoever sees that duration and the released value knows |noise|, and with it the sum. So the
-    result is handed out when the window ends. Until then the processor is kept busy, for processor
-    time can be seen like any other, and the lock is held, for else a draw that waits for this one
-    would show how long it took.
+    numbers are handed out when the window ends. Until then the processor is kept busy, for
+    processor time can be seen like any other, and the lock is held, for else a draw that waits for
+    this one would show how long it took.
 
-    A window that does not end in time has failed, whether the draw took too long or the processor
-    was taken away while it was padded: the noise is thrown away, unseen and unused, and drawn anew.
-    So every duration that differs belongs to noise that nobody uses, and whether a window fails
-    does not depend on the noise (a draw alone would be hit the likelier the longer it is). An
-    undisturbed draw fits with `MARGIN` to spare: noise of 40 scales, probability e^-40. Should one
-    outlast its window all the same, by the processor time that it took, later windows of that law
-    are longer for good. Where window after window fails they are longer for some time: other
-    threads of the process may take five milliseconds whenever OpenDP lets them in. But the longer a
-    window, the likelier it loses the processor to other processes: so with every one that holds the
-    next is shorter again, and where none does, the shortest is tried anew.
+    **What was drawn is kept**, whatever the window does: were it drawn anew because it took long,
+    short draws would be preferred and the law would be another. If the end is missed, because the
+    draw outlasted it or because the processor was taken away, the numbers are handed out at the end
+    of the next window, counted from the same beginning: a multiple of a public length, and the
+    number of windows is what the machine made it. An undisturbed draw fits with `MARGIN` to spare:
+    noise of 40 scales, probability e^-40. Should one outlast its window all the same, by the
+    processor time that it took, later windows of that law are longer for good. Ends that are missed
+    while nothing is drawn any more belong to no draw; after `_ENDS` of them waiting ends.
     """
     with _lock, _uncollected():
-        (window, least), failed = _windows.get(law) or _measured(law, draw, value), 0
-        while True:
-            begun, end = _spent(), perf_counter_ns() + window
-            drawn = _drawn(draw, value)
-            now, taken = perf_counter_ns(), _spent() - begun
-            if now < end:
-                while now < end:
-                    now = perf_counter_ns()
-                if now - end < window >> 3:
-                    _windows[law] = Window(max(least, window - (window >> _CALMER)), least)
-                    return drawn
-            failed += 1
-            if taken >= window:
-                window, least = 2 * window, 2 * least
-            elif failed % _IN_A_ROW == 0:
-                window = 2 * window if window < LONGEST_WINDOW else least
-            _windows[law] = Window(window, least)
+        window = _windows.get(law) or _measured(law, draw, number)
+        begun, end = _spent(), perf_counter_ns() + window
+        drawn = draw(number)
+        if _spent() - begun >= window:
+            _windows[law] = 2 * window
+        now = perf_counter_ns()
+        for _ in range(_ENDS):
+            end += window * max(0, 1 + (now - end) // window)
+            while now < end:
+                now = perf_counter_ns()
+            if now - end < window >> 3:
+                break
+        return drawn
 
 
 @contextmanager
@@ -122,8 +159,8 @@ def _uncollected() -> Iterator[None]:
     """No garbage is collected in a window: that takes the longer the more objects there are, and as
     processor time of the draw it would make all later windows longer."""
     collects = gc.isenabled()
-    gc.disable()
     try:
+        gc.disable()  # inside: an interrupt that comes with its return finds the way back
         yield
     finally:
         if collects:
@@ -136,43 +173,25 @@ def _spent() -> int:
     return thread_time_ns() if _FINE else perf_counter_ns()
 
 
-class Window(NamedTuple):
-    """Nanoseconds: of the next draw, and of all as long as nothing disturbs them."""
-
-    length: int
-    least: int
+_windows: dict[str, int] = {}
+"""Nanoseconds, by law; in each process measured once, by draws that nobody uses."""
 
 
-_windows: dict[str, Window] = {}
-"""By law; in each process measured once, by draws that nobody uses."""
-
-
-def _drawn(draw: Measurement, value: int | tuple[int, int]) -> int:
-    """Noise for a number, or a random bit that leans towards steps/resolution."""
-    if isinstance(value, tuple):
-        steps, resolution = value
-        value = secrets.randbelow(resolution) < steps
-    return int(draw(value))
-
-
-def _measured(law: str, draw: Measurement, value: int | tuple[int, int]) -> Window:
+def _measured(law: str, draw: Draw, number: int) -> int:
     """The window of a law, from draws about nobody.
 
-    Nine in ten of them count: the longest may have been disturbed. Responses are measured on
-    both bits with a fair coin, for a draw that outlasts its window is drawn anew: were flipped bits
-    rare and slow, they might all outlast a window that was measured on the others.
+    Nine in ten of them count: the longest may have been disturbed. Responses are measured with a
+    fair coin, so that windows are long enough however rare flipped bits are.
     """
-    publics: tuple[int | tuple[int, int], ...] = (0,)
-    if isinstance(value, tuple):
-        draw, publics = _response(math.ulp(1.0)), ((0, 1), (1, 1))
+    if law == "response":
+        draw = _sampler(law, math.ulp(1.0))
     durations = []
-    for turn in range(2 * _DUMMIES):
+    for _ in range(2 * _DUMMIES):
         begun = _spent()
-        _drawn(draw, publics[turn % len(publics)])
+        draw(number)
         durations.append(_spent() - begun)
     warm = sorted(durations[_DUMMIES:])
-    least = max(MARGIN * warm[9 * _DUMMIES // 10], SHORTEST_WINDOW)
-    _windows[law] = window = Window(least, least)
+    _windows[law] = window = max(MARGIN * warm[9 * _DUMMIES // 10], SHORTEST_WINDOW)
     return window
 
 
@@ -272,13 +291,48 @@ def _measurement(kind: str, scale: float) -> Measurement:
 
 @lru_cache(maxsize=256)
 def _response(epsilon: float) -> Measurement:
+    """Randomised response, whose map proves ε."""
+    dp = _opendp()
+    response: Measurement = dp.m.make_randomized_response_bool(prob=_truth(epsilon))
+    return response
+
+
+@lru_cache(maxsize=256)
+def _truth(epsilon: float) -> float:
+    """The largest probability of the truth at which OpenDP's map is at most ε."""
     dp = _opendp()
     truth = 1.0 / (1.0 + math.exp(-epsilon))
-    while True:
-        respond: Measurement = dp.m.make_randomized_response_bool(prob=max(0.5, truth))
-        if truth <= 0.5 or respond.map(1) <= epsilon:
-            return respond
+    while truth > 0.5 and dp.m.make_randomized_response_bool(prob=truth).map(1) > epsilon:
         truth = math.nextafter(truth, 0.5)
+    return max(0.5, truth)
+
+
+@lru_cache(maxsize=4096)
+def _sampler(law: str, parameter: float) -> Draw:
+    """Noise of that law and scale, or flips of a response at ε: as many numbers as are asked for
+    by one call of OpenDP. Every entry of a vector gets the noise that `_measurement` adds to one
+    number, and every bit of a vector is flipped with probability f/2."""
+    dp = _opendp()
+    if law == "response":
+        flips = dp.m.make_randomized_response_bitvec(
+            dp.bitvector_domain(max_weight=1), dp.discrete_distance(),
+            f=2.0 * (1.0 - _truth(parameter)),
+        )  # fmt: skip
+
+        def flipped(number: int) -> list[int]:
+            found = int.from_bytes(flips(bytes((number + 7) // 8)), "big")
+            return [found >> place & 1 for place in range(number)]
+
+        return flipped
+    metric = dp.l1_distance(T="i64") if law == "laplace" else dp.l2_distance(T="f64")
+    make = dp.m.then_laplace if law == "laplace" else dp.m.then_gaussian
+    measurement = (dp.vector_domain(dp.atom_domain(T="i64")), metric) >> make(parameter)
+
+    def drawn(number: int) -> list[int]:
+        found: list[int] = measurement([0] * number)
+        return found
+
+    return drawn
 
 
 def _no_generator(rng: object) -> None:

@@ -102,8 +102,11 @@ def trial_report(report: Report, clock: str = "utc") -> Page:
             page.section(f"Stratum: {one['stratum']}").text(_standing(one))
             begin = page.heading
         _add_trial(page, one, Times(clock, one), begin)
-    meaning = report.get("meaning") or report["strata"][0]["meaning"]
-    page.section("What is promised").text(report["guarantee"]).text(meaning)
+    one = report.get("strata", [report])[0]
+    page.section("What was planned").terms(
+        {name.capitalize(): str(value) for name, value in one["settings"].items()}
+    )
+    page.section("What is promised").text(report["guarantee"]).text(one["meaning"])
     return page.footer(
         "Everything on this page is made of releases and of public counts; looking at it, and "
         "deciding by it, costs no privacy."
@@ -113,6 +116,8 @@ def trial_report(report: Report, clock: str = "utc") -> Page:
 def _add_trial(page: Page, report: Report, times: Times, begin: Callable[[str], Page]) -> None:
     """One trial, under headings that `begin` makes."""
     begin("Where it stands").text(report["policy"])
+    for warning in report.get("warnings", ()):
+        page.note(f"Warning: {warning}.", warning=True)
     if report.get("most_played") is not None:
         arm_table(
             page, report, ("Arm", "Mean, with noise"),

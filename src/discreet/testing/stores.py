@@ -10,6 +10,7 @@ handed a store that was closed and opens what that one has stored.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ..errors import DiscreetError, TrialError
 from ..live.rules import Member, Place
@@ -181,7 +182,8 @@ def check_trial(make: Make, reopen: Reopen | None = None) -> None:
     from ..privacy.budgets import ZCDP, Pure
 
     store = make()
-    trial = Trial(policy("adap-klucb", epsilon=1.0), ["A", "B"], store=store, deadline=1e9)
+    late: dict[str, Any] = {"deadline": "10000 days", "missing": 0.0}
+    trial = Trial(policy("adap-klucb", epsilon=1.0), ["A", "B"], store=store, **late)
     arm = trial.assign("x")
     trial.record("x", 0.5)
     expected = trial.report()
@@ -201,7 +203,7 @@ def check_trial(make: Make, reopen: Reopen | None = None) -> None:
     for name in ("adac-oful", "private-linucb"):
         budget = ZCDP(0.5) if name == "adac-oful" else Pure(1.0)
         row, store = linear_policy(name, budget=budget), make()
-        contextual = Trial(row, 2, dimension=2, horizon=20, store=store, deadline=1e9)
+        contextual = Trial(row, 2, dimension=2, horizon=20, store=store, **late)
         contextual.assign("x", rows)
         expected = contextual.report()
         if reopen is not None:

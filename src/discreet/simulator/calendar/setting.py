@@ -11,11 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from ...checks import amount, check_flag, count, number, numbers, one_of, positive
+from ...durations import days
 from ...errors import InvalidArgument
 
+Duration = Any
+"""A length of time with its unit, or a number of days; numbers of days once it is checked."""
 LAWS = ("fixed", "uniform", "exponential")
 DRIFTS = ("none", "linear", "season")
 ESTIMATE = "estimate"
@@ -25,23 +28,28 @@ YEAR = 365.0
 
 @dataclass(frozen=True)
 class Delay:
-    """When answers come: at most `deadline` days after the assignment, or they do not count.
+    """When answers come: by the `deadline` after the assignment, or they do not count.
 
-    `law`: "fixed" (every answer after `mean` days; default: the deadline), "uniform" (from 0 to
-    twice the mean; default: to the deadline) or "exponential" (with this mean).
+    `law`: "fixed" (every answer after `mean`; default: the deadline), "uniform" (from 0 to twice
+    the mean; default: to the deadline) or "exponential" (with this mean). Both are lengths of time,
+    such as "14 days", or numbers of days: the clock of a calendar.
     """
 
-    deadline: float
+    deadline: Duration
     law: str = "fixed"
-    mean: float | None = None
+    mean: Duration | None = None
 
     def __post_init__(self) -> None:
-        deadline = amount("deadline", self.deadline, infinite=False, fix="use delay=14")
+        deadline = amount(
+            "deadline", days("deadline", self.deadline), infinite=False, fix='use delay="14 days"'
+        )
         one_of("law", self.law, *LAWS)
         if self.mean is None and self.law == "exponential":
             raise InvalidArgument("mean", "be given for exponential delays", None, "use mean=5")
         usual = deadline if self.law == "fixed" else 0.5 * deadline
-        mean = usual if self.mean is None else amount("mean", self.mean, fix="use mean=5")
+        mean = usual
+        if self.mean is not None:
+            mean = amount("mean", days("mean", self.mean), fix='use mean="5 days"')
         if not math.isfinite(mean):
             raise InvalidArgument("mean", "be finite", mean, "use mean=5")
         object.__setattr__(self, "deadline", deadline)
@@ -50,12 +58,12 @@ class Delay:
     @property
     def in_time(self) -> float:
         """P(an answer comes by the deadline)."""
-        mean = 0.0 if self.mean is None else self.mean
+        deadline, mean = float(self.deadline), float(self.mean or 0.0)
         if self.law == "fixed" or mean == 0.0:
-            return 1.0 if mean <= self.deadline else 0.0
+            return 1.0 if mean <= deadline else 0.0
         if self.law == "uniform":
-            return min(1.0, self.deadline / (2.0 * mean))
-        return -math.expm1(-self.deadline / mean)
+            return min(1.0, deadline / (2.0 * mean))
+        return -math.expm1(-deadline / mean)
 
 
 @dataclass(frozen=True)
@@ -65,13 +73,13 @@ class Drift:
 
     kind: str
     size: float
-    period: float = YEAR
+    period: Duration = YEAR
 
     def __post_init__(self) -> None:
         one_of("kind", self.kind, *DRIFTS)
         size = number("size", self.size, low=-1.0, high=1.0, fix="use for example size=0.1")
         object.__setattr__(self, "size", size)
-        object.__setattr__(self, "period", positive("period", self.period, "use period=365"))
+        object.__setattr__(self, "period", positive("period", days("period", self.period)))
 
 
 @dataclass(frozen=True)
@@ -121,7 +129,7 @@ class Calendar:
 class Late(TypedDict, total=False):
     """How outcomes come late: the arguments of `calendar` beside the arrivals."""
 
-    delay: float | Delay
+    delay: Duration | Delay
     missing: float | Sequence[float]
     default: float | str
     drift: Drift | None
@@ -148,9 +156,11 @@ def calendar(
     share: float | Sequence[float] = 0.0,
     trend: bool = False,
 ) -> Calendar:
-    """Check everything; a number of days for `delay` is a deadline that all answers keep."""
+    """Check everything; a length of time for `delay` is a deadline that all answers keep."""
     rate = positive("arrivals", arrivals, "say how many participants come a day")
-    late = delay if isinstance(delay, Delay) else Delay(number("delay", delay, fix="use delay=14"))
+    late = delay
+    if not isinstance(late, Delay):
+        late = Delay(number("delay", days("delay", delay), fix='use delay="14 days"'))
     fix = "say which share never answers: one number, or one per arm"
     shares = _shares("missing", missing, arms, fix)
     if max(shares) >= 1.0:

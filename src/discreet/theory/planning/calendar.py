@@ -1,6 +1,6 @@
 """A plan with a calendar: what a trial will cost whose outcomes come late, and some never.
 
->>> found = plan_trial([0.5, 0.3], horizon=600, arrivals=12, delay=14, missing=0.1, runs=100)
+>>> found = plan_trial([0.5, 0.3], horizon=600, arrivals=12, delay="14 days", missing=0.1, runs=100)
 >>> [line.label for line in found.lines]
 ['ε = 1', 'no noise', 'not private']
 
@@ -14,12 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...arms import Bernoulli
 from ...checks import MOST_RUNS, amount, count, means_of, positive
 from ...checks import share as probability
+from ...durations import days
 from ...errors import InvalidArgument
 from ...policies import Policy, policy
 from ...simulator.calendar import (
@@ -243,7 +245,7 @@ def plan_trial(
     horizon: float | None = None,
     days: float | None = None,
     arrivals: float,
-    delay: float | Delay = 0.0,
+    delay: str | timedelta | float | Delay = 0.0,
     missing: float | Sequence[float] = 0.0,
     default: float | str = "estimate",
     drift: Drift | None = None,
@@ -253,7 +255,7 @@ def plan_trial(
     epsilon: float = 1.0,
     epsilons: Sequence[float] = (),
     risk: float = 0.05,
-    deadlines: Sequence[float] | None = None,
+    deadlines: Sequence[str | timedelta | float] | None = None,
     runs: int = 1000,
     seed: int = 1,
     threads: int | None = None,
@@ -310,11 +312,15 @@ def _row(epsilon: float) -> Policy:
     return policy("dp-imed", epsilon=epsilon, ratio=RATIO)
 
 
-def _scan(delay: Delay, given: object, deadlines: Sequence[float] | None) -> list[Delay]:
-    """Other deadlines. A delay given as a number is a deadline that all answers keep, so there
-    answers are as late as each deadline; with a law of delays they stay as they are."""
-    days = tuple(delay.deadline * x for x in MULTIPLES) if deadlines is None else tuple(deadlines)
-    checked = sorted({amount("deadlines", day, infinite=False, fix="use [7, 14]") for day in days})
+def _scan(
+    delay: Delay, given: object, deadlines: Sequence[str | timedelta | float] | None
+) -> list[Delay]:
+    """Other deadlines. A delay given as a length of time is a deadline that all answers keep, so
+    there answers are as late as each deadline; with a law of delays they stay as they are."""
+    asked = [delay.deadline * x for x in MULTIPLES]
+    if deadlines is not None:
+        asked = [days("deadlines", each) for each in deadlines]
+    checked = sorted({amount("deadlines", day, infinite=False, fix="use [7, 14]") for day in asked})
     mean = delay.mean if isinstance(given, Delay) else None
     scan = [Delay(day, delay.law, mean) for day in checked]
     return [late for late in scan if late.in_time > 0.0 and (late.deadline > 0.0 or deadlines)]
