@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..checks import Name, check_horizon, check_range, count, number, number_of
@@ -25,6 +26,7 @@ from .run import Run
 from .stream_run import StreamRun, serves_streams
 from .streams import check_window
 from .top_two import TopTwoRun, serves_top_two
+from .vetting import vetted
 
 if TYPE_CHECKING:
     from ..linear.row import LinearPolicy
@@ -115,11 +117,12 @@ def finite_plan(
     outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     streams: bool | None, window: int | None, shares: Sequence[float],
     planned: int | None, estimate: bool, trend: bool = False,
-    sources: Sources | None = None, **contexts: object,
+    conditions: Sequence[str] | None = None, sources: Sources | None = None, **contexts: object,
 ) -> Plan:  # fmt: skip
     """Arms that are the same for everybody. `planned`: how many there were in the beginning;
-    `estimate`: whether missing outcomes are estimated; `sources`: those of a rehearsal. A trial
-    gives none, and gets secure ones."""
+    `estimate`: whether missing outcomes are estimated; `conditions`: what was not verified of the
+    policy when the trial was planned; `sources`: those of a rehearsal. A trial gives none, and gets
+    secure ones."""
     for name, value in contexts.items():
         if value is not None:
             raise _no_contexts(name, policy)
@@ -141,7 +144,15 @@ def finite_plan(
             "policy", "have secure noise for a live trial", str(row.release),
             f"policies you can use: {', '.join(rows_for_trials())}",
         )  # fmt: skip
+    guarantee = row.guarantee_at(setting.horizon)
+    unverified = conditions
+    if sources is None and conditions is None:  # else it was vetted when it was planned
+        unverified = vetted(row, arms, setting.horizon)
+    if unverified:
+        guarantee = replace(guarantee, conditions=(*guarantee.conditions, *unverified))
     settings: Json = {"outcome_range": [low, high], "binary": bool(binary)}
+    if unverified:
+        settings["conditions"] = list(unverified)
     grown: Callable[[int], Plan] | None = None
     run: FiniteRun
     kind = kind_of_streams(streams, row, setting, window, shares, trend)
@@ -173,7 +184,7 @@ def finite_plan(
                 policy, more, horizon=horizon, goal=goal, risk=risk, outcome_range=outcome_range,
                 intervals=intervals, binary=binary, streams=True, window=places,
                 shares=[*shares, *[0.0] * (more - len(shares))], trend=trend, planned=first,
-                estimate=estimate, sources=sources,
+                estimate=estimate, conditions=unverified, sources=sources,
             )  # fmt: skip
 
         grown = with_arms
@@ -192,7 +203,7 @@ def finite_plan(
     return Plan(
         row,
         run,
-        row.guarantee,
+        guarantee,
         (low, high),
         steps_of(
             low, high, lambda number: round((number - low) / (high - low) * RESOLUTION), binary
@@ -284,6 +295,7 @@ def context_plan(
     risk: float | None, outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     longest: float | None, batch: int | None, streams: bool | None, window: int | None,
     shares: Sequence[float], trend: bool, planned: int | None, estimate: bool,
+    conditions: Sequence[str] | None,
 ) -> Plan:  # fmt: skip
     """Arms whose features every unit brings."""
     from ..linear.view import LinearSetting

@@ -156,6 +156,8 @@ class Stored(NamedTuple):
     arms: int
     """that it began with"""
     own_clock: bool
+    conditions: tuple[str, ...] = ()
+    """what was not verified of its policy"""
 
 
 def settings_in(state: Json, row: object) -> Json:
@@ -166,7 +168,8 @@ def settings_in(state: Json, row: object) -> Json:
     if options["deadline"] is not None:
         options["missing"] = state.get("missing", state["default"])
     arms = state["planned"] if state.get("streams") else len(state["arms"])
-    options["_stored"] = Stored(arms, state.get("clock") == "own")
+    conditions = tuple(state.get("conditions", ()))
+    options["_stored"] = Stored(arms, state.get("clock") == "own", conditions)
     options["_stratum"] = state.get("stratum")
     later = {"conflicts": CONFLICTS[0], "intervals": "auto", "binary": False}  # than version 1
     options |= {name: state.get(name, usual) for name, usual in later.items()}

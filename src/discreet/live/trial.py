@@ -142,6 +142,7 @@ class Trial(Curator):
             binary=binary, longest=longest, batch=batch, streams=streams, window=window,
             shares=check_shares(share, names), trend=trend, estimate=estimate,
             planned=None if _stored is None else _stored.arms,
+            conditions=None if _stored is None else _stored.conditions,
         )  # fmt: skip
         terms = terms_of(plan, within, contributions, conflicts, own)
         if path is not None and store is not None:

@@ -247,9 +247,7 @@ class Ledger:
     def fresh(self, number: Form) -> tuple[Form, int]:
         """A number in units of its one noise, which is in no other number."""
         tape = self.step.tape
-        inside = [
-            j for j in np.flatnonzero(number.coefficients) if tape.symbols[j].law in NOISES
-        ]
+        inside = [j for j in np.flatnonzero(number.coefficients) if tape.symbols[j].law in NOISES]
         check(len(inside) == 1, "a number has one noise of its own")
         holding = [n for n in tape.numbers if n.padded(self.length)[inside[0]] != 0.0]
         check(len(holding) == 1, "a noise is in one number")
@@ -262,7 +260,6 @@ class Ledger:
         if arm == self.arm:
             found[self.step.reward] = self.reward
         return found
-
 
     def unchanged(self, *changed: tuple[str, int]) -> bool:
         """Whether all other entries are what they were."""

@@ -144,7 +144,11 @@ class Policy(BasePolicy[Setting]):
         """A rule that only sees private releases is post-processing. A rule that is handed exact
         means and randomises the choice pays for every choice: instantaneous privacy.
         """
-        released = self.release.guarantee(self.schedule)
+        return self.guarantee_at(None)
+
+    def guarantee_at(self, horizon: int | None) -> Guarantee:
+        """The same for runs of so many rounds, where more of them cost more."""
+        released = self.release.guarantee(self.schedule, horizon)
         if not released.is_private and self.rule.budget is not None:
             conditions = ("rewards lie in [0, 1]",)
             released = Guarantee(self.rule.budget, Definition.INSTANTANEOUS, conditions=conditions)

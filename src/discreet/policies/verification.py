@@ -123,7 +123,7 @@ def verify(
     arms = count("arms", arms, least=2, fix="use 2")
     horizon = count("horizon", horizon, least=arms, fix="use for example horizon=300")
     source = SECURE if live else SIMULATED
-    claim = policy.guarantee
+    claim = policy.guarantee_at(horizon)
     result = Verification(
         policy.name, claim.budget, claim.definition, None, False, "", arms, horizon, source.name,
         0, 0, conditions=claim.conditions,

@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 
 from ..checks import number
@@ -92,6 +93,9 @@ class Tradeoff:
 
         With `outcomes` it speaks of what somebody answered, where taking part is no secret.
         """
+        return _said(self, tuple(levels), outcomes)
+
+    def _words(self, levels: Sequence[float], outcomes: bool) -> str:
         innocents, members, question = _OUTCOMES if outcomes else _MEMBERS
         if not self.budget.is_finite:
             return f"Nothing is promised: an attacker may find all {members} without a false alarm."
@@ -115,6 +119,13 @@ class Tradeoff:
             "power": {f"{level:g}": self.power(level) for level in levels},
             "words": self.in_words(),
         }
+
+
+@lru_cache(maxsize=256)
+def _said(tradeoff: Tradeoff, levels: tuple[float, ...], outcomes: bool) -> str:
+    """Every report says it again, and working it out for a zCDP budget takes longer than all else
+    of a report."""
+    return tradeoff._words(levels, outcomes)
 
 
 def in_words(budget: Budget) -> str:

@@ -111,7 +111,9 @@ class Verification:
         if self.breach:
             return "broken"
         if self.holds is None:
-            known = f"known to hold for {self.holds_for:,} rounds" if self.holds_for else "not known"
+            known = (
+                f"known to hold for {self.holds_for:,} rounds" if self.holds_for else "not known"
+            )
             return f"the claim is {known}; on the paths walked it holds"
         return "the claim holds" + (", exactly" if self.exact and self.unspent == 0.0 else "")
 

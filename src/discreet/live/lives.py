@@ -1,0 +1,364 @@
+"""Live trials verified by paired lives: the trial itself, played again and again on symbols.
+
+`policies.verification` follows the kernel of a release. What a trial makes of it is more: pairs
+where answers are missing, blocks that are cut off, arms that are dropped or added, an early end,
+the record behind the intervals, the report. Here the trial itself is played, with its rules, its
+run, its curator and its store as they are. Noise is a symbol; so what is released is a number plus
+noises.
+
+Two lives differ in one participant, who gives another outcome or none. Their releases have the
+same noises, and the numbers beside them differ by what the noises have to hide, at the price of the
+cheapest shift (`privacy.verification.shifts`). Whatever else a trial shows has to be equal in both
+lives: a difference that no noise stands beside is hidden by nothing. Released values are those of a
+made-up path, the same in both.
+
+>>> import discreet
+>>> found = verify_lives(discreet.policy("dp-imed", epsilon=1.0), participants=8)
+>>> found.holds, str(found.computed)
+(True, 'ε = 1')
+
+A life is an example and proves nothing beyond itself; `policy.verify(live=True)` has the proofs.
+Responses of the local model are verified there, one by one.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Never
+
+import numpy as np
+
+from ..errors import DiscreetError, InvalidArgument
+from ..identify import Identifier
+from ..policies import Policy
+from ..privacy.source import SECURE, Source
+from ..privacy.verification import (
+    Form,
+    Loss,
+    NotAffine,
+    Symbol,
+    Tape,
+    losses,
+    main_number,
+    spent,
+    symbolic,
+    within,
+)
+from ..privacy.verification.forms import REWARD
+from .lists import Lists
+from .setup import Plan, Sources, finite_plan
+from .trial import Trial
+from .visits import SeededRandomness
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..policies.policy import BasePolicy
+    from ..privacy.budgets import Budget
+    from .rules import Action
+    from .run import Outcomes
+
+PARTICIPANTS = 14
+DEADLINE = 3.0
+SEED = 7
+RISK = 0.1
+PRIVATE = frozenset({"ledger", "noise", "random", "kernels", "tape"})
+"""What a run holds and shows nobody."""
+UNHIDDEN = Loss(math.inf, math.inf, math.inf)
+Outcome = float | None
+
+
+@lru_cache(maxsize=1)
+def symbols() -> Source:
+    """Live noise as symbols, at its own scales."""
+    return symbolic(SECURE)
+
+
+# --- a trial whose noise is symbols -------------------------------------------------------------
+
+
+class Followed:
+    """Beside the class of a run: every number that it releases is noted, and replaced by one of the
+    path's, so that no rule ever sees a symbol."""
+
+    tape: Tape
+    published: list[str]
+
+    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
+        super().publish(actions, outcomes)  # type: ignore[misc]
+        for name, value in vars(self).items():
+            if name not in PRIVATE:
+                self.__dict__[name] = self._plain(value)
+
+    def turn_to(self, key: str, now: float) -> Any:
+        self.published.append(key)
+        return super().turn_to(key, now)  # type: ignore[misc]
+
+    def _plain(self, value: Any) -> Any:
+        if isinstance(value, Form):
+            return value.constant if value.is_constant else self.tape.publish(value, 0)
+        if type(value) is list:
+            value[:] = [self._plain(entry) for entry in value]
+        elif isinstance(value, Lists):
+            for field in type(value).__slots__:
+                setattr(value, field, self._plain(getattr(value, field)))
+        elif type(value) is dict:
+            return {key: self._plain(entry) for key, entry in value.items()}
+        elif isinstance(value, tuple) and any(isinstance(x, Form) for x in value):
+            raise NotAffine("it keeps a noisy number where it is not looked for")
+        return value
+
+
+@lru_cache(maxsize=64)
+def _followed(kind: type) -> type:
+    return type(f"Followed{kind.__name__}", (Followed, kind), {})
+
+
+class SymbolicTrial(Trial):
+    """`Trial`, in all that it does, but for its noise."""
+
+    def __init__(self, tape: Tape, published: list[str], *arguments: Any, **options: Any) -> None:
+        rng = SeededRandomness(np.random.Generator(np.random.SFC64(SEED)))
+        self._sources = Sources(symbols(), rng, tape)  # type: ignore[arg-type]
+        self._followed = tape, published
+        super().__init__(*arguments, **options)
+
+    def _planned(self, policy: BasePolicy[Never], arms: int, **options: Any) -> Plan:
+        for name in ("dimension", "longest", "batch"):
+            options.pop(name)
+        assert isinstance(policy, Policy)
+        return self._following(finite_plan(policy, arms, sources=self._sources, **options))
+
+    def _following(self, plan: Plan) -> Plan:
+        run, grown = object.__new__(_followed(type(plan.run))), plan.grown
+        run.__dict__.update(plan.run.__dict__)
+        run.tape, run.published = self._followed
+
+        def followed(arms: int) -> Plan:
+            assert grown is not None
+            return self._following(grown(arms))
+
+        return plan._replace(run=run, grown=None if grown is None else followed)
+
+
+# --- lives --------------------------------------------------------------------------------------
+
+
+class Life(NamedTuple):
+    """What happens in a trial, whatever its participants answer."""
+
+    name: str
+    options: dict[str, Any]
+    in_the_middle: Callable[[Trial], object] | None = None
+    at_the_end: Callable[[Trial], object] | None = None
+
+
+def _drop(trial: Trial) -> None:
+    trial.drop(trial.arms[-1])
+
+
+def _add(trial: Trial) -> None:
+    trial.add("added")
+
+
+def _finish(trial: Trial) -> None:
+    trial.finish()
+
+
+def _discard(trial: Trial) -> None:
+    trial.finish(discard=True)
+
+
+def _stop(trial: Trial) -> None:
+    trial.stop(by="board")
+
+
+WAITING: dict[str, Any] = {"deadline": DEADLINE}
+LIVES = (
+    Life("everybody answers", {}, None, _finish),
+    Life("single batches", {"streams": False}),
+    Life(
+        "answers are missing, and are estimated", WAITING | {"missing": "estimate"}, None, _finish
+    ),
+    Life("answers are missing, and count as a value", WAITING | {"missing": 0.25}, None, _finish),
+    Life("an arm is dropped", WAITING | {"missing": "estimate"}, _drop, _finish),
+    Life("an arm is dropped, nobody is waited for", {}, _drop, _finish),
+    Life("an arm is added", WAITING | {"missing": 0.25}, _add, _finish),
+    Life("finished early", WAITING | {"missing": "estimate"}, _finish),
+    Life("what is open is thrown away", WAITING | {"missing": 0.25}, _discard),
+    Life("stopped by a board", WAITING | {"missing": 0.25}, _stop),
+)
+
+
+class Shown(NamedTuple):
+    """All that one life showed."""
+
+    numbers: list[Form]
+    kinds: list[Symbol]
+    public: list[object]
+    published: list[str]
+
+
+def play(policy: Policy, arms: int, life: Life, outcomes: Sequence[Outcome]) -> Shown:
+    """One life: everybody comes at their hour, and answers at once or never."""
+    rng = random.Random(SEED)
+    tape, published, now = Tape(lambda _: rng.random()), list[str](), [0.0]
+    options = dict(life.options)
+    if isinstance(policy, Identifier):
+        options |= {"goal": "identify"} | ({} if policy.fixed_size else {"risk": RISK})
+    trial = SymbolicTrial(
+        tape, published, policy, arms, horizon=len(outcomes), clock=lambda: now[0], **options
+    )
+    public = list[object]()
+    for number, outcome in enumerate(outcomes):
+        now[0] += 0.5
+        if number == len(outcomes) // 2 and life.in_the_middle is not None:
+            _told(public, life.in_the_middle, trial)
+            public.append(_seen(trial))
+        if _told(public, trial.assign, number) and outcome is not None:
+            trial.record(number, outcome)
+        public.append((trial.status, trial.rounds, len(published)))
+    if life.at_the_end is not None:
+        _told(public, life.at_the_end, trial)
+    now[0] += 2 * DEADLINE
+    trial.settle()
+    public.append(_seen(trial))
+    trial.close()
+    return Shown(tape.numbers, tape.symbols, public, published)
+
+
+def _told(public: list[object], call: Callable[..., object], *arguments: object) -> bool:
+    """What a call answers, or how it refuses; whether it answers."""
+    try:
+        public.append(call(*arguments))
+        return True
+    except DiscreetError as refusal:
+        public.append(f"{type(refusal).__name__}: {refusal}")
+        return False
+
+
+def _seen(trial: Trial) -> object:
+    """Everything that a trial says of itself, and the public part of what it stores."""
+    return trial.report(), repr(trial), str(trial.guarantee), trial._run.public(), trial._fixed
+
+
+# --- pairs of lives -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Lives:
+    """The dearest pair of lives."""
+
+    policy: str
+    claimed: Budget
+    computed: Budget
+    worst: str
+    kinds: tuple[str, ...]
+    """the lives that this policy can lead"""
+    pairs: int
+    blocks: int
+    """that were released in all of them"""
+
+    @property
+    def holds(self) -> bool:
+        """Whether no pair costs more than is claimed."""
+        return within(self.computed, self.claimed)
+
+    def __str__(self) -> str:
+        word = "none costs" if self.holds else "one costs"
+        more = "more than" if self.holds else "not"
+        return (
+            f"lives     {self.pairs:,} pairs of {len(self.kinds)} kinds of live trials: {word} "
+            f"{more} {self.claimed}; the dearest {self.computed}, {self.worst}"
+        )
+
+
+def verify_lives(
+    policy: Policy, arms: int = 3, *, participants: int = PARTICIPANTS,
+    lives: Sequence[Life] = LIVES,
+) -> Lives:  # fmt: skip
+    """What one participant's outcome, or silence, costs in lives of a trial of this policy."""
+    if policy.release.respond is not None:
+        raise InvalidArgument(
+            "policy", "have a curator, whose releases lives are about", policy.name,
+            "use policy.verify(live=True), which verifies single responses",
+        )  # fmt: skip
+    row = policy
+    if isinstance(row, Identifier) and not row.fixed_size and row.risk is None:
+        row = row.at(RISK)
+    claimed = policy.guarantee_at(participants).budget
+    dearest, worst, kinds, pairs, blocks = Loss(), "nothing was released", list[str](), 0, 0
+    budget = spent(dearest, claimed, True)
+    for life in lives:
+        try:
+            base = play(policy, arms, life, answers(participants, life))
+        except InvalidArgument:
+            continue  # this policy leads no such life
+        kinds.append(life.name)
+        blocks += len(base.published)
+        if len(set(base.published)) < len(base.published):
+            return Lives(
+                policy.name, claimed, spent(UNHIDDEN, claimed, True),
+                f"a block is released twice: {life.name}", tuple(kinds), pairs, blocks,
+            )  # fmt: skip
+        for who, first, second in neighbours(policy, arms, life, participants, base):
+            pairs += 1
+            cost = spent(loss_between(first, second), claimed, True)
+            if main_number(cost) > main_number(budget) * (1.0 + 1e-12):
+                budget, worst = cost, f"participant {who}: {life.name}"
+    return Lives(policy.name, claimed, budget, worst, tuple(kinds), pairs, blocks)
+
+
+def answers(participants: int, life: Life) -> list[Outcome]:
+    """What everybody answers in the life that others are held against; some never do, where that
+    may be."""
+    silent = "deadline" in life.options
+    return [
+        None if silent and number % 4 == 3 else (0.0, 1.0, 0.75)[number % 3]
+        for number in range(participants)
+    ]
+
+
+def neighbours(
+    policy: Policy, arms: int, life: Life, participants: int, base: Shown
+) -> Iterator[tuple[int, Shown, Shown]]:
+    """Pairs of lives that differ in one participant: other outcomes, and none where some may be
+    silent."""
+    for who in range(participants):
+        worlds = list[Shown]()
+        for outcome in (0.0, 1.0, *([None] if "deadline" in life.options else [])):
+            said = answers(participants, life)
+            if said[who] == outcome:
+                worlds.append(base)
+                continue
+            said[who] = outcome
+            worlds.append(play(policy, arms, life, said))
+        for place, first in enumerate(worlds):
+            for second in worlds[place + 1 :]:
+                yield who, first, second
+
+
+def loss_between(first: Shown, second: Shown) -> Loss:
+    """What hides which of two lives was led."""
+    same = (
+        first.public == second.public
+        and first.published == second.published
+        and first.kinds == second.kinds
+        and len(first.numbers) == len(second.numbers)
+    )
+    if not same:
+        return UNHIDDEN
+    length = len(first.kinds)
+    tape = Tape()
+    tape.symbols = [*first.kinds, Symbol(REWARD, 1.0, first=1, rounds=1)]
+    for one, other in zip(first.numbers, second.numbers, strict=True):
+        here, there = one.padded(length), other.padded(length)
+        if not np.allclose(here, there, rtol=1e-12, atol=0.0):
+            return UNHIDDEN
+        tape.numbers.append(Form(np.append(here, one.constant - other.constant)))
+    _, found = losses(tape, whole=True)
+    return found[0].loss
