@@ -181,7 +181,8 @@ def _compiled_read_only() -> Function:
             return None
 
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return impl_ret_borrowed(context, builder, signature.return_type, arguments[0])
+            kept: Any = impl_ret_borrowed
+            return kept(context, builder, signature.return_type, arguments[0])
 
         return array.copy(readonly=True)(array), code
 

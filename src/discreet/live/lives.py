@@ -104,7 +104,8 @@ class Followed:
         if type(value) is list:
             value[:] = [self._plain(entry) for entry in value]
         elif isinstance(value, Lists):
-            for field in type(value).__slots__:
+            fields: tuple[str, ...] = type(value).__slots__
+            for field in fields:
                 setattr(value, field, self._plain(getattr(value, field)))
         elif type(value) is dict:
             return {key: self._plain(entry) for key, entry in value.items()}
@@ -123,7 +124,7 @@ class SymbolicTrial(Trial):
 
     def __init__(self, tape: Tape, published: list[str], *arguments: Any, **options: Any) -> None:
         rng = SeededRandomness(np.random.Generator(np.random.SFC64(SEED)))
-        self._sources = Sources(symbols(), rng, tape)  # type: ignore[arg-type]
+        self._sources = Sources(symbols(), rng, tape)
         self._followed = tape, published
         super().__init__(*arguments, **options)
 
@@ -134,7 +135,8 @@ class SymbolicTrial(Trial):
         return self._following(finite_plan(policy, arms, sources=self._sources, **options))
 
     def _following(self, plan: Plan) -> Plan:
-        run, grown = object.__new__(_followed(type(plan.run))), plan.grown
+        run: Any = object.__new__(_followed(type(plan.run)))
+        grown = plan.grown
         run.__dict__.update(plan.run.__dict__)
         run.tape, run.published = self._followed
 

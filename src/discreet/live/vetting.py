@@ -2,9 +2,9 @@
 
 Policies of the catalogue are proved, at every horizon, by the tests. Whatever else a trial is
 handed is verified when it is planned, at the trial's own horizon and with live noise: its kernels
-on symbols (`policy.verify`), its decisions one by one, and pairs of whole lives (`live.lives`). What
-is refuted is refused. What cannot be computed, or not that far, becomes a condition of the printed
-guarantee, so that nobody takes a claim for a proof.
+on symbols (`policy.verify`), its decisions one by one, and pairs of whole lives (`live.lives`).
+What is refuted is refused. What cannot be computed, or not that far, becomes a condition of the
+printed guarantee, so that nobody takes a claim for a proof.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ class Anything(Unknown):
     def _compared(self, other: object) -> bool:
         return self.decisions.take()
 
-    __lt__ = __le__ = __eq__ = __ne__ = _compared  # type: ignore[assignment]
+    __lt__ = __le__ = __eq__ = __ne__ = _compared
 
     def __gt__(self, other: object) -> bool:
         known = isinstance(other, int | float) and self._least() > other
@@ -405,9 +405,9 @@ def moved(step: Step, trace: Trace, own: bool) -> tuple[Trace, list[Charge]]:
         for place, entry in field.now.items():
             rest = 0.0
             if isinstance(entry, Form):
-                inside = entry.padded(len(change)) * change
-                rest = float(inside.sum())
-                rest = 0.0 if abs(rest) <= TINY * float(np.abs(inside).sum()) else rest
+                terms = entry.padded(len(change)) * change
+                rest = float(terms.sum())
+                rest = 0.0 if abs(rest) <= TINY * float(np.abs(terms).sum()) else rest
             left[field.field, place] = float(f"{rest:.9g}")
     return tuple(sorted((key, value) for key, value in left.items() if value != 0.0)), charges
 

@@ -429,7 +429,7 @@ def batch_loss(stage: Stage, whole: bool) -> Loss:
     for arm in range(stage.arms):
 
         def take(decisions: Decisions, arm: int = arm) -> Step:
-            counts = {
+            counts: dict[str, list[Any]] = {
                 "count": [0] * stage.arms, "batches": [Anything(decisions)],
                 "halvings": [Anything(decisions, 0.0)],
             }  # fmt: skip

@@ -432,8 +432,8 @@ class Frozen:
 
     __slots__ = ("cells",)
 
-    def __init__(self, cells: Cells) -> None:
-        self.cells = cells
+    def __init__(self, cells: Any) -> None:  # Cells, which kernels take for numbers
+        self.cells: Cells = cells
 
     def __getitem__(self, place: Place) -> Any:
         return self.cells[place]

@@ -70,8 +70,8 @@ class Verification:
     reason: str = ""
     """why nothing could be computed"""
     breach: str = ""
-    """what is broken whatever it costs: a kernel that reaches outside of its ledger, refuses a batch,
-    or writes where it may not"""
+    """what is broken whatever it costs: a kernel that reaches outside of its ledger, refuses a
+    batch, or writes where it may not"""
     conditions: tuple[str, ...] = ()
     covered: int | None = None
     """rounds up to which every public path was covered; None: up to the horizon"""
