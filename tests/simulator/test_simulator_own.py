@@ -267,3 +267,34 @@ def test_a_table_from_a_generator() -> None:
 def test_regret_of_a_steady_law_is_its_moving_regret() -> None:
     found = discreet.simulate(discreet.policy("ucb1"), LAW, horizon=50, runs=2, seed=1)
     assert np.array_equal(found.moving_regret, found.regret)
+
+
+def wild(arm: int, t: int, rng: Any) -> float:
+    return float(5.0 * rng.standard_normal() + 0.5)
+
+
+def coin(arm: int, t: int, rng: Any) -> float:
+    return 1.0 if rng.random() < 0.5 + 0.2 * arm else 0.0
+
+
+def drifting(arm: int, t: int, rng: Any) -> float:
+    return 1.0 if rng.random() < 0.5 + 0.2 * arm * (t > 100) else 0.0
+
+
+def test_rewards_of_a_function_stay_in_their_declared_range() -> None:
+    """Noise is calibrated to the range: rewards beyond it ran as "ε = 1"."""
+    law = discreet.FunctionLaw(wild, means=[0.5, 0.5])
+    with pytest.raises(ValueError, match="outside of its bounds"):
+        discreet.simulate(discreet.policy("ucb1"), law, horizon=100, runs=2, seed=1)
+    free = discreet.FunctionLaw(wild, means=[0.5, 0.5], bounds=None)
+    with pytest.raises(InvalidArgument):
+        discreet.simulate(discreet.policy("dp-imed", epsilon=1.0), free, horizon=100, runs=2)
+
+
+def test_declared_means_are_held_against_bounds_and_draws() -> None:
+    with pytest.raises(InvalidArgument, match="lie in the bounds, from 0 to 1"):
+        discreet.FunctionLaw(coin, means=[0.5, 1.2])
+    with pytest.raises(InvalidArgument, match="be those of the function"):
+        discreet.FunctionLaw(coin, means=[0.5, 0.2])
+    assert discreet.FunctionLaw(coin, means=[0.5, 0.7]).arms == 2
+    assert discreet.FunctionLaw(drifting, means=[0.5, 0.7]).arms == 2  # there is no one mean
