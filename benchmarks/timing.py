@@ -11,8 +11,9 @@ the machine does: `tests/live/timing_ratios.py`.
 
 Nothing is drawn ahead here, so that every duration is that of the noise which is released with it:
 windows alone must hide it. Of a *draw* the noise by itself is timed, as nobody can who sees only
-calls; the other kinds time every call of a trial that releases outcomes one by one. Of a race, of top two and of an epoch one
-call draws for two arms. Bits claim 5.5: at that ε a flipped bit is one that took a second byte.
+calls; the other kinds time every call of a trial that releases outcomes one by one. Of a race, of
+top two and of an epoch one call draws for two arms. Bits claim 5.5: at that ε a flipped bit is one
+that took a second byte.
 Gaussian noise claims (1, 1e-4): of a smaller δ its scale is larger, and one outcome seldom makes
 the difference of a step.
 

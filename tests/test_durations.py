@@ -101,7 +101,9 @@ PLAN = ["plan", "--means", ".5,.3", "--horizon", "100", "--arrivals", "12"]
 def test_bare_numbers_are_refused_on_the_command_line(option: str, value: str) -> None:
     found = CliRunner().invoke(app, [*PLAN, f"--{option}", value])
     assert found.exit_code != 0
-    assert "must carry its unit" in " ".join(found.output.split())
+    said = " ".join(found.output.split())
+    assert f"{option} must carry its unit" in said
+    assert f'use for example --{option} "' in said
 
 
 def test_what_trial_new_accepted_is_repeated_in_words(

@@ -68,7 +68,9 @@ STORIES: dict[str, Story] = {
     "twice": Story(imed(), {"missing": 0.0, "contributions": 2}, {5: drop}, Trial.finish),
     "tree": Story(policy("dp-ucb", epsilon=1.0), {"missing": 0.0, "horizon": 8}),
     "local": Story(policy("ldp-ucb-l", epsilon=1.0), {"missing": 0.0, "horizon": 6}),
-    "everybody": Story(imed(), {"deadline": None}, {4: add}, Trial.finish, units=8),
+    "everybody": Story(
+        imed(), {"deadline": None, "missing": None}, {4: add}, Trial.finish, units=8
+    ),
 }
 
 

@@ -87,9 +87,10 @@ def test_the_size_is_said_once(wrong: dict[str, float]) -> None:
 def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     arguments = [
-        "plan", "--arrivals", "12", "--delay", "14", "--delay-law", "exponential",
-        "--delay-mean", "5", "--missing", ".1,.2", "--means", ".5,.3", "--horizon", "200",
-        "--default", "0", "--deadlines", "7", "--drift", "linear:.1", "--share", ".1", "--json",
+        "plan", "--arrivals", "12", "--delay", "14 days", "--delay-law", "exponential",
+        "--delay-mean", "5 days", "--missing", ".1,.2", "--means", ".5,.3", "--horizon", "200",
+        "--default", "0", "--deadlines", "7 days", "--drift", "linear:.1", "--share", ".1",
+        "--json",
     ]  # fmt: skip
     result = CliRunner().invoke(app, arguments, prog_name="discreet")
     assert result.exit_code == 0, result.stderr

@@ -185,14 +185,14 @@ def _with_calendar(
         length = positive("days", late["days"], "use for example --days 100")
         horizon = max(2, round(positive("arrivals", arrivals) * length))
     asked = question(means, arms=arms, gap=gap, horizon=horizon)
-    deadline = 0.0 if late["delay"] is None else days("delay", late["delay"])
+    deadline = 0.0 if late["delay"] is None else _days("delay", late["delay"])
     delay: float | Delay = deadline
     if late["delay_law"] is not None or late["delay_mean"] is not None:
-        mean = None if late["delay_mean"] is None else days("delay_mean", late["delay_mean"])
+        mean = None if late["delay_mean"] is None else _days("delay-mean", late["delay_mean"])
         delay = Delay(deadline, late["delay_law"] or "exponential", mean)
     others = None
     if late["deadlines"] is not None:
-        others = [days("deadlines", each) for each in late["deadlines"].split(",")]
+        others = [_days("deadlines", each) for each in late["deadlines"].split(",")]
     default = late["default"]
     if default is not None and default != "estimate":
         default = numbers("default", default)[0]
@@ -208,6 +208,15 @@ def _with_calendar(
     )  # fmt: skip
 
 
+def _days(option: str, text: str, before: str = "") -> float:
+    """A length of time in days; a fix is written as the option is."""
+    try:
+        return float(days(option, text))
+    except InvalidArgument as error:
+        fix = f'use for example --{option} "{before}14 days"'
+        raise InvalidArgument(error.argument, error.rule, error.value, fix) from None
+
+
 def _drift(text: str | None) -> Drift | None:
     from ..simulator.calendar import Drift
 
@@ -220,4 +229,6 @@ def _drift(text: str | None) -> Drift | None:
             'use for example linear:.1, or "season:.1:180 days"',
         )  # fmt: skip
     size, *period = sizes
-    return Drift(kind, numbers("drift", size)[0], *(days("drift", each) for each in period))
+    return Drift(
+        kind, numbers("drift", size)[0], *(_days("drift", each, "season:.1:") for each in period)
+    )

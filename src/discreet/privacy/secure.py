@@ -36,8 +36,8 @@ from .mechanisms import Gaussian
 
 LARGEST_SCALE = 2.0**53
 AHEAD = 32
-"""Numbers that are drawn at once, in one call of OpenDP: other threads of the process, which may
-take the interpreter for milliseconds whenever such a call lets them in, do so once for all."""
+"""Numbers that are drawn at once: other threads of the process may take the interpreter for
+milliseconds whenever a call of OpenDP lets them in, which then is a few times for all of them."""
 MOST_LAWS = 64
 """Laws and scales of which numbers are kept; of others the oldest are thrown away, unseen."""
 MARGIN = 4
