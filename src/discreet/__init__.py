@@ -128,4 +128,10 @@ __all__ = [
 ]
 
 
-__getattr__, __dir__ = lazily(__name__, _HOMES, "__version__")
+PACKAGES = (
+    "arms", "audit", "errors", "identify", "inference", "linear", "live", "membership", "policies",
+    "privacy", "references", "report", "simulator", "studies", "sweeps", "testing", "theory",
+)  # fmt: skip
+"""What stands behind the names above, for `discreet.identify.identify` and its like."""
+
+__getattr__, __dir__ = lazily(__name__, _HOMES, "__version__", packages=PACKAGES)

@@ -15,18 +15,21 @@ if TYPE_CHECKING:
 
 
 def lazily(
-    package: str, homes: Mapping[str, tuple[str, ...]], *more: str
+    package: str, homes: Mapping[str, tuple[str, ...]], *more: str, packages: tuple[str, ...] = ()
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a package whose names live in `homes`; `more` are its own."""
+    """`__getattr__` and `__dir__` of a package whose names live in `homes`; `more` are its own, and
+    `packages` those inside it, which come with their name."""
     home_of = {name: home for home, names in homes.items() for name in names}
 
     def load(name: str) -> object:
-        if name not in home_of:
+        if name not in home_of and name not in packages:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         import importlib
 
+        if name not in home_of:
+            return importlib.import_module(f".{name}", package)
         value = getattr(importlib.import_module(f".{home_of[name]}", package), name)
         setattr(sys.modules[package], name, value)
         return value
 
-    return load, lambda: sorted([*home_of, *more])
+    return load, lambda: sorted([*home_of, *packages, *more])

@@ -273,7 +273,7 @@ def wild(arm: int, t: int, rng: Any) -> float:
     return float(5.0 * rng.standard_normal() + 0.5)
 
 
-def coin(arm: int, t: int, rng: Any) -> float:
+def rising(arm: int, t: int, rng: Any) -> float:
     return 1.0 if rng.random() < 0.5 + 0.2 * arm else 0.0
 
 
@@ -293,8 +293,8 @@ def test_rewards_of_a_function_stay_in_their_declared_range() -> None:
 
 def test_declared_means_are_held_against_bounds_and_draws() -> None:
     with pytest.raises(InvalidArgument, match="lie in the bounds, from 0 to 1"):
-        discreet.FunctionLaw(coin, means=[0.5, 1.2])
+        discreet.FunctionLaw(rising, means=[0.5, 1.2])
     with pytest.raises(InvalidArgument, match="be those of the function"):
-        discreet.FunctionLaw(coin, means=[0.5, 0.2])
-    assert discreet.FunctionLaw(coin, means=[0.5, 0.7]).arms == 2
+        discreet.FunctionLaw(rising, means=[0.5, 0.2])
+    assert discreet.FunctionLaw(rising, means=[0.5, 0.7]).arms == 2
     assert discreet.FunctionLaw(drifting, means=[0.5, 0.7]).arms == 2  # there is no one mean
