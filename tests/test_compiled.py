@@ -218,15 +218,13 @@ def test_kernels_of_different_code_do_not_share_machine_code() -> None:
 # --- the cache on disk ------------------------------------------------------------------------
 
 PROBE = """
-import json, time
-began = time.perf_counter()
+import json
 import discreet
 from discreet import compiled
 
 row = discreet.policy("dp-klucb", epsilon=1.0)
 law = discreet.Bernoulli([0.7, 0.5, 0.4])
 result = discreet.simulate(row, law, horizon=20_000, runs=3, seed=1, threads=1)
-ready = time.perf_counter() - began
 stats = [
     dispatcher.stats for dispatcher in compiled._dispatchers.values()
     if type(dispatcher._cache).__name__ != "NullCache"
@@ -235,7 +233,6 @@ print(json.dumps({
     "regret": result.final_regret.tolist(),
     "hits": sum(sum(s.cache_hits.values()) for s in stats),
     "misses": sum(sum(s.cache_misses.values()) for s in stats),
-    "seconds": ready,
     "file": discreet.__file__,
 }))
 """
@@ -275,10 +272,6 @@ def test_a_second_process_compiles_nothing(copy: tuple[Path, Path, dict[str, Any
     second = probe(cache, source=source)
     assert (second["hits"], second["misses"]) == (1, 0)
     assert second["regret"] == first["regret"]
-    if second["seconds"] > 3.0:  # a busy machine: the faster of two
-        second = probe(cache, source=source)
-    print(f"first process {first['seconds']:.2f} s, second {second['seconds']:.2f} s")
-    assert second["seconds"] < 6.0  # about 1 s on an idle machine
 
 
 def test_an_edited_formula_is_never_answered_from_the_cache(

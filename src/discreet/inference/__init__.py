@@ -13,12 +13,18 @@
 ('looks', True)
 """
 
+from typing import TYPE_CHECKING
+
+from ..lazy import lazily
 from .best import probability_of_best
 from .comparisons import Evidence, differences, evidence
 from .ellipsoids import Ellipsoid, ellipsoid
 from .intervals import Interval, Intervals, intervals
 from .record import Record, Recording, record_of, recording
 from .within import EpochRecord, limits_within
+
+if TYPE_CHECKING:
+    from .replay import replayed
 
 __all__ = [
     "Ellipsoid",
@@ -36,4 +42,7 @@ __all__ = [
     "probability_of_best",
     "record_of",
     "recording",
+    "replayed",
 ]
+
+__getattr__, __dir__ = lazily(__name__, {"replay": ("replayed",)}, *__all__)

@@ -33,7 +33,7 @@ def replayed(result: object, run: int = 0, policy: Policy | None = None) -> Reco
     if policy is None and not result.policy.get("recipe"):
         raise InvalidArgument(
             "source", "be of a row of the catalogue, which can be played again", result.name,
-            "give a row that you composed to discreet.inference.replay.replayed",
+            "give a row that you composed to discreet.inference.replayed",
         )  # fmt: skip
     policy = row_from_recipe(result.policy["recipe"]) if policy is None else policy
     if not isinstance(policy, Policy):

@@ -114,6 +114,7 @@ def episode_kernel(policy: RoundPolicy, draw: Function, one_by_one: bool) -> Ker
     drawn = Kernel(draw_piece, draw=draw) if one_by_one else draw
     return Kernel(
         finite.run,
+        shown=as_it_is,
         choose=Kernel(choose_arm, choose=policy.rule.choose),
         length=Kernel(episode_length, length=policy.schedule.length),
         collect=Kernel(collect_batch, draw=drawn),
@@ -124,6 +125,11 @@ def episode_kernel(policy: RoundPolicy, draw: Function, one_by_one: bool) -> Ker
             update=policy.rule.update,
         ),
     )
+
+
+def as_it_is(board: Board) -> Board:
+    """A linear rule keeps what it makes of releases in the view, and updates it there."""
+    return board
 
 
 class EpisodePlayer(Player):

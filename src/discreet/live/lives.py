@@ -270,12 +270,24 @@ class Lives:
         """Whether no pair costs more than is claimed."""
         return within(self.computed, self.claimed)
 
+    def to_dict(self) -> dict[str, object]:
+        """JSON-ready."""
+        number = main_number(self.computed)
+        return {
+            "holds": self.holds,
+            "claimed": self.claimed.to_dict(),
+            "computed": self.computed.to_dict() if math.isfinite(number) else "infinity",
+            "worst": self.worst,
+            "kinds": list(self.kinds),
+            "pairs": self.pairs,
+            "blocks": self.blocks,
+        }
+
     def __str__(self) -> str:
-        word = "none costs" if self.holds else "one costs"
-        more = "more than" if self.holds else "not"
+        word = "none costs" if self.holds else "some cost"
         return (
-            f"lives     {self.pairs:,} pairs of {len(self.kinds)} kinds of live trials: {word} "
-            f"{more} {self.claimed}; the dearest {self.computed}, {self.worst}"
+            f"lives     {self.pairs:,} pairs of {len(self.kinds)} kinds of live trials, and {word} "
+            f"more than {self.claimed}; the dearest costs {self.computed} ({self.worst})"
         )
 
 

@@ -60,7 +60,7 @@ def draw_histograms(axes: Axes, scores: Scores, bins: int = 60) -> None:
         axes.hist(side, edges, density=True, alpha=0.45, color=hue, label=name)
     axes.set_xlabel(f"score: {scores.name}")
     axes.set_ylabel("density")
-    axes.legend(fontsize="small", frameon=False)
+    axes.legend(fontsize="small", frameon=False, loc="upper left")
 
 
 def draw_curve(axes: Axes, curve: Curve, name: str, hue: str, line: str = "-") -> None:
@@ -79,7 +79,7 @@ def dress_curves(axes: Axes) -> None:
     axes.set_ylabel("members found (power)")
     axes.set_ylim(0.0, 1.02)
     axes.grid(alpha=0.25)
-    axes.legend(fontsize="small", frameon=False)
+    axes.legend(fontsize="small", frameon=False, loc="upper left")
 
 
 def plot_tradeoffs(

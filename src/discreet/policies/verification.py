@@ -204,7 +204,8 @@ class Verifier:
             alone = [self._walk(path, horizon) for path in arms_alone(arms)]
             for walk in alone:
                 self._judge(walk)
-            self._judge(self._walk(rule_paths(arms, self.seed)[-1], min(horizon, CUT_ROUNDS)))
+            # what the rule does by itself: walked for what it may not do
+            self._note(self._walk(rule_paths(arms, self.seed)[-1], min(horizon, CUT_ROUNDS)))
             scope, covered = self._arms(alone, proved is not None)
         if self.numbers == 0:  # and without releases there is one path
             scope, covered = f"nothing is released within {horizon} rounds", horizon
@@ -226,7 +227,10 @@ class Verifier:
         walked, bound = main_number(self.computed), main_number(proved)
         if _exceeds(walked, bound):
             return  # a walk has the last word
-        attained = proof.attained or math.isclose(walked, bound, rel_tol=1e-9)
+        seen = math.isclose(walked, bound, rel_tol=1e-9)
+        attained = proof.attained or seen
+        if not seen:
+            self.worst = None  # whoever pays as much was not met on the way
         tight = is_tight(proof.loss, self.result.claimed, self.source.secure)
         self.computed, self.exact = proved, attained and tight
 
@@ -290,13 +294,17 @@ class Verifier:
     def _walk(self, path: Path, horizon: int) -> Walk:
         return walk(self.policy, self.kernels, self._setting(horizon), path, self.seed, self.most)
 
+    def _note(self, walk: Walk) -> None:
+        """What no walk may run into."""
+        if walk.outside and not self.breach:
+            self.breach = f"{walk.outside}, on the path {walk.path.name!r}"
+
     def _judge(self, walk: Walk) -> None:
         """Keep the reward that pays most; look for cheaper shifts only where it would matter."""
+        self._note(walk)
         self.paths += 1
         self.numbers += len(walk.tape.numbers)
         self.cut_short |= walk.cut_short
-        if walk.outside and not self.breach:
-            self.breach = f"{walk.outside}, on the path {walk.path.name!r}"
         whole = self.source.secure
         system, found = losses(walk.tape, whole)
         while found:

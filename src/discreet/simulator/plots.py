@@ -93,7 +93,7 @@ def plot_regret(
     axes.set_title(title or "")
     axes.set_ylim(bottom=0.0)
     axes.grid(alpha=0.25)
-    axes.legend(fontsize="small", frameon=False)
+    axes.legend(fontsize="small", frameon=False, loc="upper left")
     if path is not None:
         figure.savefig(path, dpi=150)
     return figure

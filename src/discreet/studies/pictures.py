@@ -96,7 +96,7 @@ def dress(axes: Axes, title: str, across: str, up: str, *, legend: bool = True) 
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     if legend:
-        axes.legend(fontsize=8, frameon=False)
+        axes.legend(fontsize=8, frameon=False, loc="upper left")
 
 
 def shared_legend(picture: Picture, axes: Axes, columns: int = 5) -> None:

@@ -88,6 +88,7 @@ def verify_episodes(
     return replace(
         result, computed=computed, exact=exact, worst=worst, paths=len(paths), numbers=walked,
         scope=scope if walked else f"nothing is released within {setting.horizon} rounds",
+        covered=0 if walked else setting.horizon,
     )  # fmt: skip
 
 

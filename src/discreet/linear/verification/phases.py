@@ -93,6 +93,7 @@ def verify_phases(
     return replace(
         result, computed=best, exact=True, worst=worst, paths=walked, numbers=numbers,
         scope="the phases walked: optimal designs on random actions of length 1 and on subsets",
+        covered=0,
     )  # fmt: skip
 
 

@@ -123,12 +123,12 @@ def verify_trees(
         "every path: whoever comes is the next leaf of every tree. What an entry costs is exact, "
         "how far one participant moves all of them is bounded by the lemma of linear.trees"
     )
-    if tape.is_full and t < setting.horizon:
+    if t < setting.horizon:
         scope += f"; the first {t} rounds"
     noises = max(each.numbers for each in worst.values())
     return replace(
         result, computed=spent(loss, result.claimed, whole), exact=False, scope=scope,
-        worst=Worst(-1, first, 1, noises, "any"), paths=1, numbers=len(tape.numbers),
+        worst=Worst(-1, first, 1, noises, "any"), paths=1, numbers=len(tape.numbers), covered=t,
         conditions=(*result.conditions, f"the curator keeps rows in the ball ({ROWS} rows tried)"),
     )  # fmt: skip
 
@@ -170,7 +170,7 @@ def verify_batches(
         result, computed=spent(loss, result.claimed, whole), exact=False, paths=1,
         scope=scope if tape.numbers else f"nothing is released within {setting.horizon} rounds",
         worst=Worst(-1, 1, 1, max(each.numbers for each in worst.values()), "any"),
-        numbers=len(tape.numbers),
+        numbers=len(tape.numbers), covered=t,
         conditions=(*result.conditions, f"the curator keeps rows in the ball ({ROWS} rows tried)"),
     )  # fmt: skip
 

@@ -215,7 +215,7 @@ def deadline_picture(plan: TrialPlan) -> Picture:
     axes.set_ylabel("regret")
     axes.set_ylim(bottom=0.0)
     axes.grid(alpha=0.25)
-    axes.legend(fontsize="small", frameon=False)
+    axes.legend(fontsize="small", frameon=False, loc="upper left")
     return drawing
 
 

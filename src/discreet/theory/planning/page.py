@@ -119,5 +119,5 @@ def cost_picture(plan: Plan) -> Figure:
     axes.set_xlabel("ε: strong privacy on the left, weak on the right")
     axes.set_ylabel("mean regret" if plan.question.goal == "regret" else "mean samples")
     axes.grid(alpha=0.25)
-    axes.legend(fontsize="small", frameon=False)
+    axes.legend(fontsize="small", frameon=False, loc="upper left")
     return figure
