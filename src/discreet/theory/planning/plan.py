@@ -2,8 +2,8 @@
 
 >>> import discreet.theory
 >>> found = discreet.theory.plan([0.6, 0.5], horizon=1e4, epsilons=[1.0])
->>> found.recommended.row in ("dp-imed", "dp-klucb")
-True
+>>> found.recommended.label
+'laplace-imed (caution = 0.5)'
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...errors import DiscreetError, InvalidArgument
+from ...errors import InvalidArgument
 from ...policies import CATALOGUE, Policy
 from ...simulator.work import check_threads
-from ..choosing import contexts_pay, least_noise
+from ..choosing import ADVISED, LOST, contexts_pay, least_noise
 from ..regimes import free_epsilon, free_epsilon_identification
 from ..strength import Strength, strength
 from .candidates import Candidate, candidates
@@ -42,8 +42,8 @@ class Prediction:
 
     `low` and `high` hold the mean with 95 % confidence; `usual` holds nine of ten single trials.
     A candidate that was not followed to the horizon has `until` below it, and `mean` is a least
-    value. `bound` is the lower bound for every policy of the same kind of privacy; NaN if the trial
-    is too short for it to say anything.
+    value. `bound` is the lower bound for every policy of the same kind of privacy, as T grows; NaN
+    if the trial is too short for it to say anything: a candidate or equal allocation is below it.
     """
 
     epsilon: float
@@ -59,6 +59,8 @@ class Prediction:
     bound: float
     wrong: float | None = None
     """Share of simulated identifications that named a wrong arm."""
+    safe: bool = True
+    """Whether it may be recommended: it lost no run on hard instances, or none can be lost here."""
 
     def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
@@ -113,17 +115,17 @@ class Plan:
 
     @property
     def recommended(self) -> Prediction:
-        """The best candidate at the ε that was asked for; it may be no help: see `helps`."""
+        """The best safe candidate at the ε that was asked for; it may be no help: see `helps`."""
         return self.best(self.question.epsilon)
 
     def best(self, epsilon: float) -> Prediction:
-        """The best candidate at one ε."""
+        """The best candidate at one ε of those that are safe, if there are any."""
         own = self.at(epsilon)
         if not own:
             raise InvalidArgument(
                 "epsilon", "be one of the plan's", epsilon, f"it has {list(self.epsilons)}"
             )
-        return own[0]
+        return best_of(own)
 
     def at(self, epsilon: float) -> list[Prediction]:
         """All predictions at one ε, best first."""
@@ -136,10 +138,12 @@ class Plan:
 
     @property
     def policy(self) -> Policy:
-        """The recommended row, ready for `simulate` or a `Trial` (goal regret)."""
+        """The recommended row, ready for `simulate` (or `identify`) and for a `Trial`."""
         best = self.recommended
         if self.question.goal != "regret":
-            raise DiscreetError("an identifier is not a policy: see discreet.identify")
+            from ...identify import identifier
+
+            return identifier(best.row, epsilon=best.epsilon).at(self.question.risk)
         return Candidate(best.row, best.options).policy(best.epsilon, self.question.delta)
 
     def to_dict(self) -> dict[str, object]:
@@ -240,7 +244,7 @@ def _widths(asked: Question, predictions: Sequence[Prediction]) -> Widths | None
     from ...identify import IDENTIFIERS, identifier
     from .widths import interval_widths
 
-    best = next(p for p in predictions if p.epsilon == asked.epsilon)
+    best = best_of([p for p in predictions if p.epsilon == asked.epsilon])
     horizon = MOST_REHEARSED if asked.goal == "identify" else asked.horizon
     if len(asked.scenarios) > 1 or horizon is None or horizon > MOST_REHEARSED:
         return None
@@ -275,6 +279,21 @@ def serving_and_refused(asked: Question) -> tuple[list[Candidate], tuple[str, ..
     """Candidates, the names of their rows, and why the other rows cannot be used."""
     entrants, refused = candidates(asked)
     return entrants, tuple(dict.fromkeys(entrant.row for entrant in entrants)), refused
+
+
+def best_of(own: Sequence[Prediction]) -> Prediction:
+    """The first that is safe; the first of all if none is."""
+    return next((p for p in own if p.safe), own[0])
+
+
+def is_safe(asked: Question, candidate: Candidate, median: float) -> bool:
+    """Whether it lost no run on hard instances, or the largest regret of a trial of this size is at
+    most 20 times its median one, so that no run can be lost."""
+    if ADVISED.get(candidate.row) == candidate.options:
+        return True
+    assert asked.horizon is not None
+    widest = max(max(means) - min(means) for means in asked.scenarios)
+    return asked.horizon * widest <= LOST * median
 
 
 def equal_allocation(asked: Question) -> float | None:
@@ -313,13 +332,21 @@ def _why(
 ) -> tuple[str, ...]:
     """The reasons for the recommendation, in sentences."""
     own = [p for p in predictions if p.epsilon == asked.epsilon]
-    best = own[0]
+    best = best_of(own)
     what = "mean regret" if asked.goal == "regret" else "mean number of samples"
     reasons = [
         f"{best.label} has the lowest {what} of all {len(own)} candidates at ε = {best.epsilon:g}: "
         f"{number(best.mean)} (95 % interval {number(best.low)} to {number(best.high)}, "
         f"{best.runs:,} simulated trials)."
     ]
+    if own[0] is not best:
+        reasons = [
+            f"{best.label} has the lowest {what}, {number(best.mean)} (95 % interval "
+            f"{number(best.low)} to {number(best.high)}, {best.runs:,} simulated trials), of the "
+            f"candidates at ε = {best.epsilon:g} that lost no run on hard instances. "
+            f"{own[0].label} has {number(own[0].mean)}, but on hard instances some of its runs "
+            "regret more than 20 times the median: see docs/hard.md."
+        ]
     equal = equal_allocation(asked)
     if equal is not None and not helps(asked, best):
         return (
@@ -339,7 +366,8 @@ def _why(
             f"There are {asked.horizon:,} participants, and one identification in twenty takes "
             f"more than {number(best.usual[1])}: it may well end without an answer."
         )
-    other = next((p for p in own if p.row != best.row and math.isfinite(p.mean)), None)
+    others = (p for p in own if p.row != best.row and math.isfinite(p.mean))
+    other = next((p for p in others if p.safe or best is own[0]), None)
     if other is not None:
         least = "at least " if cut(asked, other) else ""
         reasons.append(
@@ -350,12 +378,13 @@ def _why(
         reasons.append(
             f"The lower bound for every policy with this kind of privacy is {number(best.bound)}: "
             f"the recommendation is at {best.mean / best.bound:.2g} times that. (The bound is "
-            "about large trials; at a given size a policy can stay below it.)"
+            "about ever larger trials: it is shown only where no candidate stays below it.)"
         )
     elif math.isnan(best.bound):
         reasons.append(
-            "The lower bounds are about larger trials: here they are above what equal allocation "
-            "regrets, so nothing is known about how near to the best possible this is."
+            "The lower bounds are about larger trials: here they are above what a candidate or "
+            "equal allocation regrets, so nothing is known about how near to the best possible "
+            "this is."
         )
     if opened is not None and opened.mean > 0.0:
         reasons.append(

@@ -63,7 +63,7 @@ def recommendation(plan: Plan) -> str:
     if not plan.helps:
         return "equal allocation: no private policy helps at this size"
     if plan.question.goal != "regret":
-        call = f'discreet.identify.identifier("{best.row}", epsilon={best.epsilon:g})'
+        call = f'discreet.policy("{best.row}", epsilon={best.epsilon:g}, goal="identify")'
         return f"{best.label}   {call}"
     budget = Candidate(best.row, best.options).budget(best.epsilon, plan.question.delta)
     given = {name: value for name, value in budget.to_dict().items() if name != "kind"}
