@@ -34,7 +34,7 @@ RHOS = (0.0005, 0.005, 0.05, 0.5)
 LONG, SHORT = 1_000_000, 10_000
 RUNS, SEED = 2000, 31_415
 GLANCE = 100
-"""Runs of a slow policy that may show that none can be lost: if all that can be regretted is at most
+"""Runs of a slow policy that may show that none can be lost: if the largest regret is at most
 10 of their medians."""
 LOST = 20.0
 """A run is lost above so many medians."""
