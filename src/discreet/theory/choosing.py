@@ -17,12 +17,12 @@ Only rows without a lost run on hard instances are advised: `benchmarks/hard.py`
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Never
+from typing import TYPE_CHECKING, Never
 
-from ..checks import horizon_of, one_of
-from ..errors import UnsupportedBudget
+from ..checks import count, horizon_of, one_of
+from ..errors import InvalidArgument, UnsupportedBudget
 from ..policies import CATALOGUE, Policy, SecureSum
 from ..policies.policy import BasePolicy
 from ..policies.registry import entry
@@ -30,6 +30,10 @@ from ..privacy import curves
 from ..privacy.budgets import Approximate, Budget, Pure
 from ..privacy.budgets.parameters import shown
 from ..privacy.budgets.serving import equivalent_pure
+
+if TYPE_CHECKING:
+    from ..linear import LinearProblem
+    from .features import Worth
 
 TRUST = ("server", "sums", "none")
 CONTEXTS = ("none", "public", "private")
@@ -45,10 +49,9 @@ ADVISED: Mapping[str, Mapping[str, object]] = {
 that lost no run."""
 LOST = 20.0
 """A run is lost if its regret is above so many times the median."""
-ENOUGH = {"public": 35_000, "private": 80_000}
-"""Participants from which on features regret less than ignoring them does, on the patients of
-ACTG175 with four treatments and four features at ε = 1 or (1, 1e-6): `benchmarks/frontier.py`."""
 LARGEST_DELTA = 0.5
+TYPICAL = 0.05
+"""By how much the best arm leads over all, where features are weighed and nothing is said."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,10 @@ def choose(
     trust: str = "server",
     contexts: str = "none",
     participants: float | None = None,
+    arms: int | None = None,
+    features: int | None = None,
+    gain: float | None = None,
+    problem: LinearProblem | None = None,
     goal: str = "regret",
     turning: bool = False,
 ) -> Choice:
@@ -117,7 +124,10 @@ def choose(
 
     `trust`: "server" may see outcomes, "sums" for secure aggregation alone, "none" for local noise.
     `contexts`: features of participants, if there are any, and whether they are "public" or
-    "private". `turning`: rewards may be turned against the policy while it runs.
+    "private"; `gain` is by how much the best treatment for each of the `participants` beats the
+    best for all, in mean outcomes, with the number of `arms` and `features`; or `problem` is one
+    made of past data (`past_problem`). Without them features are left out. `turning`: rewards may
+    be turned against the policy while it runs.
     """
     one_of("trust", trust, *TRUST)
     one_of("contexts", contexts, *CONTEXTS)
@@ -131,11 +141,18 @@ def choose(
         return Choice("local-evidence-tt" if local else "evidence-tt", budget, (reason,), goal)
     reasons: tuple[str, ...] = ()
     if contexts != "none":
-        taken, said = contexts_pay(contexts, size, budget)
-        if taken and trust == "server":
-            name = "blocks-ts" if contexts == "public" else "jdp-blocks-ts"
-            return Choice(name, budget, (said,))
-        reasons = (said if trust == "server" else "features need a server that sees outcomes",)
+        reasons = ("features need a server that sees outcomes",)
+        if trust == "server":
+            means = None
+            if arms is not None:
+                least = count("arms", arms, fix="a choice needs two arms", least=2)
+                means = [0.5 + TYPICAL, *[0.5] * (least - 1)]
+            worth, said = contexts_pay(
+                contexts, size, budget, means=means, features=features, gain=gain, problem=problem
+            )
+            if worth is not None and worth.pays:
+                return Choice(worth.row, budget, (said,))
+            reasons = (said,)
     if turning:
         proof = "its regret is proved for rewards that change as they like"
         return Choice("dp-tsallis", budget, (*reasons, proof))
@@ -198,16 +215,40 @@ def turning_delta(epsilon: float) -> float | None:
     return curves.largest(laplace_less, 1e-300, LARGEST_DELTA)
 
 
-def contexts_pay(contexts: str, participants: int | None, budget: Budget) -> tuple[bool, str]:
-    """Whether features are worth their noise, with the reason."""
-    enough = ENOUGH[contexts]
-    measured = f"on the patients of ACTG175 they begin to pay at about {enough:,} participants"
+def contexts_pay(
+    contexts: str,
+    participants: int | None,
+    budget: Budget,
+    *,
+    means: Sequence[float] | None = None,
+    features: int | None = None,
+    gain: float | None = None,
+    problem: LinearProblem | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+) -> tuple[Worth | None, str]:
+    """What features are worth to a trial, if that can be simulated, and the answer in words."""
     if contexts == "private" and isinstance(budget, Pure):
-        return False, f"{contexts} features need an (ε, δ), ρ or μ budget: they are left out"
-    if participants is None or participants < enough:
-        few = "few or unknown" if participants is None else f"{participants:,}"
-        return False, (
-            f"{contexts} features are left out: {measured}, and here there are {few}; for a few "
-            "public groups take one copy of the row per group (discreet.Strata)"
+        return None, f"{contexts} features need an (ε, δ), ρ or μ budget: they are left out"
+    if participants is None or (problem is None and gain is None):
+        return None, (
+            f"{contexts} features are left out: whether they pay depends on what they gain; say "
+            "participants, and gain with arms and features, or hand in a problem made of past data "
+            "by past_problem of discreet.theory; for a few public groups take one copy of the row per group (discreet.Strata)"
         )
-    return True, f"{contexts} features are used: {measured}"
+    from .features import problem_with_gain, worth_of
+
+    if problem is None:
+        assert gain is not None
+        if means is None or features is None:
+            raise InvalidArgument(
+                "gain",
+                "come with arms and features",
+                gain,
+                "say arms=4 and features=3, for example",
+            )
+        problem = problem_with_gain(means, features=features, gain=gain, seed=seed)
+    name = least_noise(budget)[0]
+    plain = CATALOGUE[name].policy(budget, **ADVISED[name])
+    worth = worth_of(problem, plain, budget, participants, contexts, seed=seed, threads=threads)
+    return worth, f"{contexts} {worth.sentence}"

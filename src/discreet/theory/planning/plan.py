@@ -24,7 +24,9 @@ from .candidates import Candidate, candidates
 from .question import Question, question
 
 if TYPE_CHECKING:
+    from ...linear import LinearProblem
     from ...report import Page
+    from ..features import Worth
     from .widths import Widths
 
 DOUBT = 2.0
@@ -95,6 +97,9 @@ class Plan:
     widths: Widths | None = None
     """How wide the intervals of the recommended policy will be; None where it decides each round,
     or the rates are not given one by one."""
+    worth: Worth | None = None
+    """What features are worth, where they were simulated. If they pay, a policy with features is
+    recommended instead of the one for finite arms."""
 
     @property
     def equal(self) -> float | None:
@@ -166,6 +171,7 @@ class Plan:
             "why": list(self.why),
             "complete": self.complete,
             "widths": None if self.widths is None else asdict(self.widths),
+            "worth": None if self.worth is None else asdict(self.worth) | {"pays": self.worth.pays},
         }
 
     def text(self, width: int = 100) -> str:
@@ -199,6 +205,9 @@ def plan(
     epsilons: Sequence[float] | None = None,
     delta: float = 0.0,
     contexts: str = "none",
+    features: int | None = None,
+    gain: float | None = None,
+    problem: LinearProblem | None = None,
     seed: int = 1,
     threads: int | None = None,
     progress: bool | None = None,
@@ -209,9 +218,11 @@ def plan(
     that matters; the number of participants (`horizon`); the goal ("regret", or "identify" with the
     probability `risk` of a wrong answer); and whether participants trust the server ("server") or
     nobody ("none"). The recommendation is for `epsilon` (with `delta`); the costs are shown for
-    `epsilons`. `contexts` says whether participants have features, "public" or "private" ones: they
-    are not simulated, but the plan says whether they are likely to pay. Every simulated trial has a
-    random order of the arms. Ctrl-C keeps what is finished: `plan.complete` is then False.
+    `epsilons`. `contexts` says whether participants have features, "public" or "private" ones; with
+    what they `gain` (by how much the best treatment for each beats the best for all) and the number
+    of `features`, or a `problem` made of past data (`past_problem`), the policies that use them are
+    simulated too. Every simulated trial has a random order of the arms. Ctrl-C keeps what is
+    finished: `plan.complete` is then False.
     """
     asked = question(
         means, arms=arms, rates=rates, gap=gap, horizon=horizon, goal=goal, risk=risk,
@@ -224,6 +235,12 @@ def plan(
     else:
         from .regret import predict_regret as predict
 
+    worth, said = None, ""
+    if asked.contexts != "none":
+        worth, said = contexts_pay(
+            asked.contexts, asked.horizon, asked.budget, means=asked.scenarios[0],
+            features=features, gain=gain, problem=problem, seed=asked.seed, threads=threads,
+        )  # fmt: skip
     found = predict(asked, threads, progress)
     if not found.predictions or asked.epsilon not in {p.epsilon for p in found.predictions}:
         if not found.complete:
@@ -234,8 +251,8 @@ def plan(
         asked, found.serving, found.refused, found.predictions, found.open,
         _free(asked, found.predictions, found.open),
         tuple(strength(e, asked.delta) for e in asked.epsilons),
-        _why(asked, found.predictions, found.open), found.complete,
-        _widths(asked, found.predictions) if found.complete else None,
+        (*_why(asked, found.predictions, found.open), *([f"Features: {said}."] if said else [])),
+        found.complete, _widths(asked, found.predictions) if found.complete else None, worth,
     )  # fmt: skip
 
 
@@ -393,9 +410,6 @@ def _why(
         )
     if asked.goal == "regret" and asked.delta:
         reasons.append(f"Noise: {least_noise(asked.budget)[1]}.")
-    if asked.contexts != "none":
-        pay = contexts_pay(asked.contexts, asked.horizon, asked.budget)[1]
-        reasons.append(f"Features: {pay}.")
     if asked.goal == "regret" and best.row in CATALOGUE:
         title = CATALOGUE[best.row].title
         guarantee = Candidate(best.row, best.options).policy(best.epsilon, asked.delta).guarantee
