@@ -234,7 +234,8 @@ def contexts_pay(
         return None, (
             f"{contexts} features are left out: whether they pay depends on what they gain; say "
             "participants, and gain with arms and features, or hand in a problem made of past data "
-            "by past_problem of discreet.theory; for a few public groups take one copy of the row per group (discreet.Strata)"
+            "by past_problem of discreet.theory; for a few public groups take one copy of the row "
+            "per group (discreet.Strata)"
         )
     from .features import problem_with_gain, worth_of
 

@@ -170,7 +170,7 @@ def past_problem(features: ArrayLike, assigned: ArrayLike, outcomes: ArrayLike) 
     points = (points - points.mean(axis=0)) / np.where(spread > 0.0, 2.0 * spread, 1.0)
     points = np.clip(points, -1.0, 1.0)
     points -= points.mean(axis=0)
-    half = np.arange(len(points)) % 2 == 0
+    half = np.random.default_rng(0).permutation(len(points)) % 2 == 0
     honest = 0.5 * sum(_carried_over(points, arms_of, results, one, arms) for one in (half, ~half))
     whole = _fitted(points, arms_of, results, np.ones(len(points), bool), arms)
     rates = np.clip(whole[0], 0.0, 1.0)
