@@ -149,7 +149,7 @@ def test_the_exact_cost_on_the_published_instance() -> None:
 
 
 def test_features_are_weighed_by_what_they_gain_and_cost() -> None:
-    """ACTG175, regrets against the best treatment for each: 929 ± 10 without features and 1,908 ± 102
+    """ACTG175, regrets against the best treatment for each: 929 ± 10 without features, 1,908 ± 102
     with blocks-ts at ε = .05 and 40,000 participants, where they were advised; 771 and 500 ± 75 at
     ε = 1 and 100,000. Differences are 5 and 3.6 standard errors, seeds are fixed."""
     problem = actg175()

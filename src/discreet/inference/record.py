@@ -134,7 +134,9 @@ def recording(policy: Policy, setting: Setting) -> Recording | Silence:
 def planned_sizes(policy: Policy, setting: Setting, looks: int | None) -> tuple[int, ...]:
     """Pulls of an arm at its reads, for schedules that grow by a factor; else none."""
     schedule = policy.schedule
-    if looks is None or looks > MOST_LOOKS or type(schedule).length is not Geometric.length:
+    if looks is None or looks > MOST_LOOKS or not isinstance(schedule, Geometric):
+        return ()
+    if type(schedule).length is not Geometric.length:
         return ()
     view, growth, sizes = fresh_view(1), schedule.parameters(setting), []
     for _ in range(looks):

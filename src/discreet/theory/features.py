@@ -21,14 +21,13 @@ from typing import TYPE_CHECKING
 from ..checks import amount, count, means_of
 from ..errors import InvalidArgument
 from ..policies import Policy
-from ..policies.registry import entry
 from ..privacy.budgets import Budget
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from ..linear import LinearProblem
-    from ..types import Floats
+    from ..types import Flags, Floats, Ints
 
 ROWS = {"public": "blocks-ts", "private": "jdp-blocks-ts"}
 """Policies with a block of features for every arm."""
@@ -105,11 +104,12 @@ def worth_of(
 ) -> Worth:  # fmt: skip
     """Simulate a policy with features and `plain`, which ignores them."""
     from ..arms import Bernoulli
+    from ..linear import CATALOGUE as LINEAR
     from ..linear import simulate as simulate_linear
     from ..simulator import simulate
 
     gain, size = gain_of(problem), min(participants, LONGEST)
-    row = entry(ROWS[contexts], "regret").policy(budget)
+    row = LINEAR[ROWS[contexts]].policy(budget)
     runs = min(max(ROUNDS // size, FEW), MANY)
     taken = simulate_linear(
         row, problem, horizon=size, runs=runs, seed=seed, threads=threads, progress=False
@@ -181,7 +181,7 @@ def past_problem(features: ArrayLike, assigned: ArrayLike, outcomes: ArrayLike) 
     return _blocks(points, np.vstack([rates, scale * whole[1:]]))
 
 
-def _fitted(points: Floats, arms_of: Floats, results: Floats, who: Floats, arms: int) -> Floats:
+def _fitted(points: Floats, arms_of: Ints, results: Floats, who: Flags, arms: int) -> Floats:
     """Intercept and slopes of every arm, by least squares with a little ridge."""
     import numpy as np
 
@@ -194,9 +194,7 @@ def _fitted(points: Floats, arms_of: Floats, results: Floats, who: Floats, arms:
     return np.array(columns).T
 
 
-def _carried_over(
-    points: Floats, arms_of: Floats, results: Floats, who: Floats, arms: int
-) -> float:
+def _carried_over(points: Floats, arms_of: Ints, results: Floats, who: Flags, arms: int) -> float:
     """What the choice by the lines of one half gains on those of the other."""
     import numpy as np
 
