@@ -95,7 +95,8 @@ class Recording(Entries):
     def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         noises = {"noise": self.noise, "count": self.count}
-        return asdict(self) | {k: None if v is None else v._asdict() for k, v in noises.items()}
+        said = {k: None if v is None else v._asdict() for k, v in noises.items()}
+        return asdict(self) | said | {"sizes": list(self.sizes)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Recording:
