@@ -27,7 +27,7 @@ from discreet.policies.releases.entries import Noise
 FALSE_ALARM = 1e-6
 
 
-def planned(name: str, horizon: int, arms: int = 2, **budget: float) -> Recording:
+def planned(name: str, horizon: int, arms: int = 2, **budget: Any) -> Recording:
     row = discreet.policy(name, **budget)
     found = recording(row, row.setting(arms, horizon))
     assert isinstance(found, Recording)

@@ -122,7 +122,8 @@ def test_no_run_is_lost_on_hard_instances(
     for name, budget in (
         ("laplace-imed", pure), ("gauss-imed", concentrated), ("dp-imed", pure),
     ):  # fmt: skip
-        row = discreet.policy(name, **budget, **ADVISED.get(name, {}))
+        given: dict[str, Any] = {**budget, **ADVISED.get(name, {})}
+        row = discreet.policy(name, **given)
         regret = discreet.simulate(
             row, discreet.Bernoulli(list(means)), horizon=1e6, runs=1000, seed=7, shuffle=True,
             points=2, progress=False,
@@ -134,7 +135,7 @@ def test_no_run_is_lost_on_hard_instances(
 
 def test_the_exact_cost_on_the_published_instance() -> None:
     """.02 .01 .01, ρ = .005, T = 1e6: 1,285 ± 67 before, 257 ± 2 now; C2, μ = 1: 97, now 99."""
-    runs = {"runs": 1000, "seed": 3, "points": 2, "progress": False}
+    runs: dict[str, Any] = {"runs": 1000, "seed": 3, "points": 2, "progress": False}
     low = discreet.simulate(
         discreet.policy("gauss-imed", rho=0.005), discreet.Bernoulli([0.02, 0.01, 0.01]),
         horizon=1e6, **runs,
