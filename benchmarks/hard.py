@@ -164,11 +164,11 @@ here if its regret is above 20 times the median of its instance. The sweep has b
 {rates}; all other arms worse by {gaps};
 {arms} arms; ε of {epsilons}, or ρ of {rhos};
 2,000 runs each, with 1e6 participants for policies that release in batches, and 1e4 for `ldp-ucb-b`
-and `dp-tsallis`, of which 100 runs are enough where the largest regret there can be is at most 10 of
-their medians. `choose` advises only policies without a lost run in any of it, and so does `plan` unless
-the trial is too small for a run to be lost. c = 0.5 and the first batch of `laplace-imed` were chosen
-on 60 of these instances with another seed. Policies with features and those that name a best arm are
-not in it.
+and `dp-tsallis`, of which 100 runs are enough where the largest regret that there can be is at most
+10 of their medians. `choose` advises only policies without a lost run in any of it, and so does
+`plan` unless the trial is too small for a run to be lost. c = 0.5 and the first batch of
+`laplace-imed` were chosen on 60 instances like these with another seed. Policies with features and
+those that name a best arm are not in it.
 
 {table}
 
