@@ -66,10 +66,11 @@ def test_small_batches_are_left_out_where_their_noise_outweighs_them() -> None:
 
 def test_looks_that_would_be_too_wide_are_not_taken() -> None:
     found = planned("adap-klucb", 50_000, epsilon=0.02)
-    assert (found.looks, found.first, found.counted) == (16, 12, 5)
-    assert reckoned_width(found, 11) > 0.5 >= reckoned_width(found, 12)
+    assert (found.looks, found.first, found.counted) == (16, 11, 6)
+    assert reckoned_width(found, 10) > 1.0 >= reckoned_width(found, 11)
     assert planned("dp-imed", 20_000, epsilon=0.1).first == 1
-    few = entries(found, [0.5] * 11)
+    assert planned("dp-imed", 2000, epsilon=1.0).first == 1  # arms that lose have few outcomes
+    few = entries(found, [0.5] * 10)
     record = Record(found, ("A",), (few,), binary=True, kind="looks")
     assert (intervals(record)[0].low, intervals(record)[0].high) == (0.0, 1.0)
     assert intervals(record)[0].estimate is None
@@ -172,7 +173,7 @@ def test_differences_are_no_wider_than_those_of_both_arms_looks() -> None:
 
 def test_intervals_of_doubling_batches_with_much_noise() -> None:
     """adap-klucb, ε = .02, 50,000 participants: .055 with all batches and looks, .038 at any time;
-    .0285 here."""
+    .029 here."""
     row = discreet.policy("adap-klucb", epsilon=0.02)
     assert mean_width(row, 50_000, lambda record: intervals(record)[0]) <= 0.034
 

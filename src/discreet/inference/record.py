@@ -52,8 +52,9 @@ MOST_LOOKS = 64
 """With more, evidence for all times at once is narrower."""
 RISK = 0.05
 """α of the reckoning that chooses looks and kinds."""
-TOO_WIDE = 0.5
-"""A look at which an interval is reckoned to be wider is not taken."""
+TOO_WIDE = 1.0
+"""A look at which an interval is reckoned to be wider is not taken. Half of the range would be too
+strict: arms that are played little would never be looked at."""
 WORST = 0.25
 """The largest variance of an outcome in [0, 1]."""
 LONGEST = 64
@@ -81,7 +82,7 @@ class Recording(Entries):
     @property
     def first(self) -> int:
         """The number of the first look that is taken. Earlier ones are left out by a public rule:
-        their intervals would be wider than half of the range, and would cost the others width."""
+        their intervals would be wider than the range, and would cost the others width."""
         if not self.sizes or self.looks is None:
             return 1
         wide = [reckoned_width(self, look) > TOO_WIDE for look in range(1, len(self.sizes) + 1)]
