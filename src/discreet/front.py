@@ -15,7 +15,7 @@ first, or "identify". A row serves every budget that it can be proved to keep, a
 Without a name, the row with the least noise for the budget: `row.why` and `theory.choose`.
 
 >>> discreet.policy(epsilon=1.0, delta=1e-6).name, discreet.policy(mu=1.0).name
-('dp-imed', 'gauss-imed')
+('laplace-imed', 'gauss-imed')
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def policy(
                 "name", "be given without a budget", name, "give a name, or for example epsilon=1.0"
             )
         choice = choose(asked, goal=goal or "regret")
-        name, why = choice.name, choice.why
+        name, why, options = choice.name, choice.why, {**choice.options, **options}
     made = entry(name, goal).asked(
         budget=budget, epsilon=epsilon, delta=delta, rho=rho, renyi_alpha=renyi_alpha, mu=mu,
         label=label, **options,

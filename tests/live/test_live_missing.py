@@ -26,7 +26,7 @@ from discreet.privacy.verification import Tape, cells, losses, spent, symbolic
 from discreet.privacy.verification.forms import PublicCells
 from discreet.report.live_page import trial_report
 
-ROWS = ["dp-imed", "dp-klucb", "adap-ucb", "adap-klucb", "adac-ucb", "gauss-imed"]
+ROWS = ["dp-imed", "dp-klucb", "adap-ucb", "adap-klucb", "adac-ucb", "laplace-imed", "gauss-imed"]
 MOVES = [(1.0, 0.0), (0.5, 1.0), (-0.5, 1.0), (0.25, 1.0)]
 """What another answer, or answering at all, does to (Σ r (y - 1/2), Σ r)."""
 
@@ -52,7 +52,8 @@ class Inside(ForgetLaplace):
 def test_which_rows_can_estimate() -> None:
     rows = {name: row.example().release for name, row in CATALOGUE.items()}
     assert [name for name, release in rows.items() if pair_scale_of(release, SECURE)] == [
-        "adap-ucb", "adap-klucb", "adac-ucb", "dp-klucb", "dp-imed", "gauss-imed", "dp-se",
+        "adap-ucb", "adap-klucb", "adac-ucb", "dp-klucb", "dp-imed", "laplace-imed", "gauss-imed",
+        "dp-se",
         "dp-tsallis",
     ]  # fmt: skip
     assert pair_scale_of(ForgetLaplace(1.0), SECURE) is not None

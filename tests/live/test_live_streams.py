@@ -24,8 +24,8 @@ from discreet.privacy.source import SECURE
 
 DAY = 86_400.0
 IN_STREAMS = {
-    "adap-ucb", "adap-klucb", "adac-ucb", "dp-klucb", "dp-imed", "gauss-imed", "dp-ucb",
-    "dp-ucb-td", "dp-ucb-bound", "private-ucb", "ldp-ucb-b", "ldp-ucb-l", "ldp-ucb-bs",
+    "adap-ucb", "adap-klucb", "adac-ucb", "dp-klucb", "dp-imed", "laplace-imed", "gauss-imed",
+    "dp-ucb", "dp-ucb-td", "dp-ucb-bound", "private-ucb", "ldp-ucb-b", "ldp-ucb-l", "ldp-ucb-bs",
     "ldp-ucb-ls", "lazy-dp-ts", "dp-ts",
 }  # fmt: skip
 

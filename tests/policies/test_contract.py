@@ -79,6 +79,7 @@ TWINS = {
     "adap-ucb": None,
     "dp-imed": Policy("twin", Geometric(2.0, 20), Exact(), IMED()),
     "dp-klucb": Policy("twin", Geometric(2.0, 20), Exact(), discreet.policies.DPKLUCB()),
+    "laplace-imed": Policy("twin", Geometric(1.5, 40), Exact(), IMED()),
     "gauss-imed": Policy("twin", Geometric(1.5, 20), Exact(), IMED()),
     "dp-ucb": Policy("twin", EachRound(), Exact(), discreet.policies.DPUCB()),
 }

@@ -17,7 +17,7 @@ import discreet
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.live.rows import serves_trials
 from discreet.policies import UCB1, Geometric, Policy, SecureSum, SkellamSum
-from discreet.policies.gauss_imed import noise_variance
+from discreet.policies.noisy_imed import noise_of_batch
 from discreet.policies.private_kl import DPIMED
 from discreet.policies.releases import secure_sum
 from discreet.privacy import shares
@@ -256,12 +256,14 @@ def test_a_live_trial_refuses_what_devices_must_do(dropout: float) -> None:
 
 
 def test_gauss_imed_on_skellam_shares() -> None:
-    """Any batch row becomes distributed: the rule discounts the noise that the shares make."""
+    """Any batch row becomes distributed: the rule counts the noise that the shares make."""
     budget = Renyi(2.0, 1.0)
     trusted = discreet.policy("gauss-imed", budget=budget)
     far = replace(trusted, release=SkellamSum(budget, levels=4), recipe={})
-    assert noise_variance(far.release) == pytest.approx(far.release.variance / 16)
-    assert noise_variance(trusted.release) == pytest.approx(1.0)
+    assert noise_of_batch(far.release) == pytest.approx((far.release.variance / 16, 0.0))
+    assert noise_of_batch(trusted.release) == pytest.approx((1.0, 0.0))
+    assert noise_of_batch(SecureSum(0.5)) == (0.0, 2.0)
+    assert noise_of_batch(SecureSum(0.5, forget=True)) is None
     law = discreet.Bernoulli([0.8, 0.3])
     both = [
         discreet.simulate(row, law, horizon=2000, runs=60, seed=3, progress=False).final_regret

@@ -32,6 +32,7 @@ def measured() -> dict[str, Any]:
         "dp-imed": regrets("dp-imed", 4000),
         "dp-klucb": regrets("dp-klucb", 4000),
         "gauss-imed": regrets("gauss-imed", 2000, mu=0.1),
+        "laplace-imed": regrets("laplace-imed", 2000),
     }
 
 
@@ -41,7 +42,8 @@ def measured() -> dict[str, Any]:
         ("adap-klucb", 1300.0, 1750.0, 1539.0, 200.0, 5000.0),
         ("dp-imed", 95.0, 118.0, 106.0, 45.0, 1000.0),
         ("dp-klucb", 138.0, 170.0, 151.0, 45.0, 1000.0),
-        ("gauss-imed", 320.0, 358.0, 341.0, 60.0, 1000.0),
+        ("gauss-imed", 338.0, 375.0, 356.5, 60.0, 1000.0),
+        ("laplace-imed", 101.0, 125.0, 113.0, 30.0, 1000.0),
     ],
 )
 def test_regret_is_in_its_region(

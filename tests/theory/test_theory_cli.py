@@ -106,7 +106,7 @@ def test_bounds_need_bernoulli_rewards(call: Call) -> None:
 
 def test_choose(call: Call) -> None:
     shown = call("choose", "--epsilon", "1", "--delta", "1e-6").stdout
-    assert 'discreet.policy("dp-imed", epsilon=1, delta=1e-06)' in shown
+    assert 'discreet.policy("laplace-imed", epsilon=1, delta=1e-06, caution=0.5)' in shown
     found = json.loads(call("choose", "--mu", "1", "--json").stdout)
     assert found["policy"] == "gauss-imed"
     assert "budget" in call("choose", code=2).stderr

@@ -66,6 +66,30 @@ def private_divergence(x: float, y: float, epsilon: float) -> float:
     return infimum(lambda z: epsilon * abs(z - x) + kl(z, y), x, y)
 
 
+def gaussian_cost(x: float, y: float, n: int, k: int, variance: float) -> float:
+    """inf over z of n²(z-x)²/(2kσ²) + n kl(z, y), as it is printed."""
+    if x >= y:
+        return 0.0
+    if variance == 0.0:
+        return n * kl(x, y)
+    return infimum(lambda z: (n * (z - x)) ** 2 / (2 * k * variance) + n * kl(z, y), x, y)
+
+
+def laplace_cost(x: float, y: float, n: int, k: int, epsilon: float) -> float:
+    """sup over 0 <= l < ε of -n log(1-y+y e^-l) - l n x + k log(1-l²/ε²)."""
+    if x >= y:
+        return 0.0
+    if math.isinf(epsilon):
+        return n * kl(x, y)
+
+    def less(tilt: float) -> float:
+        moment = -tilt if y == 1.0 else math.log(1 - y + y * math.exp(-tilt))
+        return n * moment + tilt * n * x - k * math.log(1 - (tilt / epsilon) ** 2)
+
+    # below 1 no more than l = 800 is of use: e^-800 is 0
+    return -infimum(less, 0.0, (epsilon if y == 1.0 else min(epsilon, 800.0)) * (1 - 1e-12))
+
+
 def private_upper(x: float, c: float, epsilon: float) -> float:
     """max{q in [x, 1] : d_ε(x, q) <= c}."""
     return largest(lambda q: private_divergence(x, q, epsilon) <= c, x, 1.0)

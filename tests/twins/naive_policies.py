@@ -128,11 +128,12 @@ class DPIMED(Running):
 
 
 class GaussIMED(Running):
-    """Gaussian noise of variance b on every batch, discounted in the number of rewards."""
+    """Gaussian noise of variance b on every batch, counted in the cost of what is seen."""
 
     variance = 1.0
     ratio = 1.5
     first = 20
+    caution = 0.0
 
     def learn(self, arm: int, rewards: Sequence[float]) -> None:
         self.rewards[arm] += rewards
@@ -142,9 +143,27 @@ class GaussIMED(Running):
 
     def score(self, arm: int, t: int) -> float:
         n, k = self.n[arm], len(self.noisy[arm])
-        worth = n * (n / 4) / (n / 4 + k * self.variance)
         mean, best = naive.clip01(self.mean[arm]), naive.clip01(max(self.mean))
-        return -self.tilt * worth * (naive.kl(mean, best) if mean < best else 0.0) - math.log(n)
+        cost = naive.gaussian_cost(mean, best, n, k, self.variance) / (1.0 + self.caution)
+        return -self.tilt * cost - math.log(n)
+
+
+class LaplaceIMED(Running):
+    """The same with Laplace noise."""
+
+    ratio = 1.5
+    caution = 0.0
+
+    def length(self, arm: int) -> int:
+        self.first = math.ceil(40.0 / self.epsilon) if self.first is None else self.first
+        return super().length(arm)
+
+    def score(self, arm: int, t: int) -> float:
+        n, k = self.n[arm], len(self.noisy[arm])
+        mean, best = naive.clip01(self.mean[arm]), naive.clip01(max(self.mean))
+        epsilon = math.inf if self.epsilon >= 1e12 else self.epsilon
+        cost = naive.laplace_cost(mean, best, n, k, epsilon) / (1.0 + self.caution)
+        return -self.tilt * cost - math.log(n)
 
 
 class DPUCB(Twin):
@@ -290,6 +309,7 @@ TWINS: dict[str, type[Twin]] = {
     "dp-klucb": DPKLUCB,
     "dp-imed": DPIMED,
     "gauss-imed": GaussIMED,
+    "laplace-imed": LaplaceIMED,
     "dp-ucb": DPUCB,
     "dp-ucb-td": DPUCBIdle,
     "dp-ucb-bound": DPUCBBound,

@@ -38,7 +38,14 @@ from discreet.privacy.budgets import ZCDP, Approximate, Pure, Renyi
 
 COMPILED = {
     name: Kernel(getattr(divergences, name)).compiled()
-    for name in ("kl", "kl_upper", "private_divergence", "private_upper")
+    for name in (
+        "kl",
+        "kl_upper",
+        "private_divergence",
+        "private_upper",
+        "noisy_divergence",
+        "noisy_floor",
+    )
 }
 unit = st.floats(0.0, 1.0)
 levels = st.floats(-13.0, 4.0).map(lambda x: 10.0**x)
@@ -125,6 +132,29 @@ def test_private_divergence_grows_with_its_second_argument(
     low, high = sorted((y, z))
     near = divergences.private_divergence(x, low, epsilon)
     assert near <= divergences.private_divergence(x, high, epsilon) + 1e-12
+
+
+@given(unit, unit, st.integers(1, 10**6), st.integers(1, 40), levels, st.booleans())
+@example(0.0, 1.0, 1000, 3, 0.1, True)
+@example(0.0, 1.0, 1000, 3, 0.1, False)
+@example(0.2, 1.0, 10**6, 1, 1e-13, True)
+@example(0.0, 0.5, 100, 1, 1e-6, True)
+@example(0.0, 0.5, 100, 1, 1e-6, False)
+@example(0.01, 0.02, 400, 5, 20.0, True)
+@example(0.01, 0.02, 400, 5, 20.0, False)
+@example(0.7, 0.2, 100, 1, 1.0, True)
+@example(0.3, 0.6, 100, 4, 0.0, False)
+def test_noisy_divergence(x: float, y: float, n: int, k: int, scale: float, gaussian: bool) -> None:
+    """Gaussian noise by the infimum over z, Laplace noise by the supremum over l."""
+    noise = (scale**2, 0.0) if gaussian else (0.0, scale)
+    value = n * both("noisy_divergence", x, y, k / n, *noise)
+    least = n * both("noisy_floor", x, y, k / n, *noise)
+    if gaussian:
+        expected = naive.gaussian_cost(x, y, n, k, scale**2)
+    else:
+        expected = naive.laplace_cost(x, y, n, k, math.inf if scale == 0.0 else 1.0 / scale)
+    assert value == pytest.approx(expected, rel=1e-6, abs=1e-9 * n + 1e-9)
+    assert 0.0 <= least <= value * (1.0 + 1e-9) + 1e-12 * n
 
 
 # --- indices, seen from outside -------------------------------------------------------------------

@@ -98,6 +98,10 @@ CASES = {
     "dp-klucb r = 1.5": pure("dp-klucb", 0.2, 3000, ratio=1.5, first=7),
     "dp-imed": pure("dp-imed", 1.0, 3000),
     "dp-imed r = 1.5": pure("dp-imed", 0.2, 3000, ratio=1.5, first=7),
+    "laplace-imed": pure("laplace-imed", 1.0, 3000),
+    "laplace-imed r = 2": pure("laplace-imed", 0.2, 3000, ratio=2.0, first=7),
+    "laplace-imed c = 0.5": pure("laplace-imed", 1.0, 3000, caution=0.5),
+    "gauss-imed c = 0.5": gauss(GaussianDP(0.5), 4.0, caution=0.5),
     "gauss-imed": gauss(GaussianDP(1.0), 1.0),
     "gauss-imed zCDP": gauss(ZCDP(0.08), 1.0 / 0.16, ratio=2.0, first=5),
     "gauss-imed Rényi": gauss(Renyi(4.0, 0.5), 4.0),
@@ -242,7 +246,11 @@ def test_a_wrong_constant_would_be_noticed(label: str, change: dict[str, float])
         pytest.skip("no noise")
     if "tilt" in change and label in FEW:
         pytest.skip("few decisions: its formulas are compared one by one")
-    runs = 25 if case.name.startswith(("ada", "dp-imed", "dp-klucb", "gauss", "dp-ucb-int")) else 2
+    runs = (
+        25
+        if case.name.startswith(("ada", "dp-imed", "dp-klucb", "gauss", "laplace", "dp-ucb-int"))
+        else 2
+    )
     for run in range(runs):
         try:
             check(case, "smooth", run, **change)
@@ -279,6 +287,7 @@ INFINITE: dict[str, dict[str, Any]] = {
     "dp-klucb": {"first": 20},
     "dp-imed": {"first": 20},
     "gauss-imed": {"variance": 0.0, "first": 20},
+    "laplace-imed": {"first": 20},
     "dp-ucb": {},
     "dp-ucb-td": {},
     "dp-ucb-bound": {},
@@ -313,7 +322,7 @@ DRAWS = {
 
 
 def huge(name: str) -> Policy:
-    options = {"first": 20} if name in ("dp-klucb", "dp-imed", "gauss-imed") else {}
+    options = {"first": 20} if name in ("dp-klucb", "dp-imed", "gauss-imed", "laplace-imed") else {}
     budget: Budget = Pure(1e12)
     if name in ("adac-ucb", "dp-ucb-int", "gauss-imed"):
         budget = ZCDP(1e24)

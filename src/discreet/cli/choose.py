@@ -23,6 +23,18 @@ def command(
     participants: Annotated[
         str | None, flag("How many there will be, such as 1e5.", "COUNT")
     ] = None,
+    arms: Annotated[int | None, flag("With --gain: the number of arms.", "COUNT")] = None,
+    features: Annotated[
+        int | None, flag("With --gain: how many features there are.", "COUNT")
+    ] = None,
+    gain: Annotated[
+        float | None,
+        flag(
+            "With --contexts: by how much the best arm for each participant beats the best for "
+            "all, in mean outcomes.",
+            "NUMBER",
+        ),
+    ] = None,
     goal: Annotated[str, flag("regret, or identify: find the best arm.", "NAME")] = "regret",
     turning: Annotated[
         bool, switch("--turning", "Rewards may be turned against the policy.")
@@ -39,7 +51,15 @@ def command(
     budget = asked.needed()
     size = None if participants is None else whole("participants", participants)
     found = choose(
-        budget, trust=trust, contexts=contexts, participants=size, goal=goal, turning=turning
+        budget,
+        trust=trust,
+        contexts=contexts,
+        participants=size,
+        arms=arms,
+        features=features,
+        gain=gain,
+        goal=goal,
+        turning=turning,
     )
     print_found(found, json)
     if not json:

@@ -50,11 +50,22 @@ def command(
     contexts: Annotated[
         str,
         flag(
-            "Features of participants: none, public or private. The plan says whether they "
-            "are likely to pay.",
+            "Features of participants: none, public or private. With --gain and --features the "
+            "plan says whether they pay.",
             "NAME",
         ),
     ] = "none",
+    features: Annotated[
+        int | None, flag("With --contexts: how many features there are.", "COUNT")
+    ] = None,
+    gain: Annotated[
+        float | None,
+        flag(
+            "With --contexts: by how much the best arm for each participant beats the best for "
+            "all, in mean outcomes.",
+            "NUMBER",
+        ),
+    ] = None,
     arrivals: Annotated[
         float | None, flag("Participants a day: plan a trial whose outcomes come late.", "NUMBER")
     ] = None,
@@ -144,7 +155,7 @@ def command(
             found = plan(
                 given, arms=count, rates=span, gap=gap, horizon=rounds, goal=goal, risk=risk,
                 trust=trust, epsilon=epsilon, epsilons=others, delta=delta, seed=seed,
-                threads=threads, contexts=contexts,
+                threads=threads, contexts=contexts, features=features, gain=gain,
             )  # fmt: skip
     except KeyboardInterrupt:
         typer.echo("interrupted: nothing was finished", err=True)

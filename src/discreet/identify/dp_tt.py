@@ -31,7 +31,7 @@ from ..checks import share
 from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
 from ..policies import Geometric, Release, Rule, RunningLaplace, Schedule, Setting
-from ..policies.gauss_imed import batches_in
+from ..policies.noisy_imed import batches_in
 from ..policies.rules import clip01
 from ..policies.schedules import Growth
 from ..policies.view import View

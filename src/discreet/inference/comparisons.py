@@ -1,8 +1,10 @@
 """Two arms compared: intervals for differences, and evidence that one is better.
 
-A difference μ_a - μ_c has the lower end d with min_u E_{a,c}(u; d) = 2/α, its upper end by
-swapping. Proof: `discreet.identify.evidence`. Of a trial in epochs (`trend=True`) arms are compared
-within epochs alone: `within`.
+Where intervals are of planned looks, a difference is that of the intervals of both arms, each at
+its share of α: they are narrower than evidence where an arm has few outcomes or much noise. At any
+time μ_a - μ_c has the lower end d with min_u E_{a,c}(u; d) = 2/α, its upper end by swapping. Proof:
+`discreet.identify.evidence`. Of a trial in epochs (`trend=True`) arms are compared within epochs
+alone: `within`.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import NamedTuple
 from ..checks import Name
 from ..errors import InvalidArgument
 from ..identify.evidence import Books, Tilts, least_pair
-from ..policies.releases.entries import AGAIN, PAIR
+from ..policies.releases.entries import PAIR
 from .intervals import (
     LEVEL,
     Interval,
@@ -39,18 +41,18 @@ def differences(
     together: bool = True,
     run: int = 0,
 ) -> Intervals:
-    """Intervals for the difference of every arm and one other, at any time.
+    """Intervals for the difference of every arm and one other, of the kind that the trial has.
 
     `against` is the control, by name; without it the arm with the highest estimate. All hold at
     once by default: comparing with the best after looking takes that. Where missing outcomes are
     estimated, of the means of those who answer. Of a trial in epochs (`trend=True`), within them.
-    Of trees, whose reads share their rewards, at planned looks.
+    Where intervals are of planned looks, both arms' at the same looks.
     """
     epochs = epochs_of(source)
     if epochs is not None:
         return _within_epochs(epochs, level, against, together)
     record = record_of(source, run)
-    if record.recorded.kind == AGAIN:
+    if check_kind(record.kind, record.recorded) != "anytime":
         return _apart(record, level, against, together)
     count = len(record.arms)
     alpha = _each(1.0 - check_level(level), count, against, together)

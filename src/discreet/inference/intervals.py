@@ -2,7 +2,7 @@
 
     anytime  {u : U(u) < 2/α and D(u) < 2/α}: all releases at once, any sampling, any sizes
     looks    exact tails at α/P, or Chernoff's J where outcomes are not binary: batch sizes that are
-             fixed beforehand, at most P of them an arm; holds at every look
+             fixed beforehand, P of them an arm at which a look is taken; holds at every look
     end      the same with P = 1: one look, shares that no outcome changes
 
 α = 1 - level is the probability that one arm's interval ever misses its mean; `together=True` takes
@@ -10,6 +10,8 @@
 `comparisons`.
 
 The kind is chosen before the data: a second interval after the first was seen holds for neither.
+So are the looks that are taken and the batches that each is made of (`Recording.first`,
+`kept_from`): by sizes, noise and horizon, never by what was released.
 """
 
 from __future__ import annotations
@@ -160,7 +162,7 @@ def intervals(
     limits = _anytime(record, alpha) if kind == "anytime" else _planned(record, alpha, kind)
     rows = []
     for arm, ends in enumerate(limits):
-        size, total, _ = record.sums(arm)
+        size, total, _ = record.sums(arm) if kind == "anytime" else record.look(arm)
         estimate = record.estimate(total / size) if size else None
         rows.append(Interval(record.arms[arm], estimate, *record.limits(*ends), size))
     return Intervals(kind, level, together, tuple(rows), record.estimand)
@@ -295,12 +297,12 @@ def _bisect(inside: Callable[[float], bool], outer: float, inner: float) -> floa
 
 
 def _planned(record: Record, alpha: float, kind: str) -> list[tuple[float, float]]:
-    looks = 1 if kind == "end" else record.recorded.looks
+    looks = 1 if kind == "end" else record.recorded.counted
     assert looks is not None
     share = alpha / looks
     found = []
     for arm in range(len(record.arms)):
-        size, total, draws = record.sums(arm)
+        size, total, draws = record.look(arm)
         if size == 0:
             found.append((0.0, 1.0))
             continue

@@ -19,11 +19,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 from ..checks import Name
 from ..errors import DiscreetError, InvalidArgument
-from ..policies import Policy, Setting, View
+from ..policies import Geometric, Policy, Setting, View
 from ..policies.releases.entries import (
     AGAIN,
     ALL,
@@ -40,12 +42,21 @@ from ..policies.releases.entries import (
     entries_of,
     says_itself,
 )
+from ..policies.schedules import growing
+from ..policies.view import fresh_view
 from . import sigmoids
 from .within import epochs_of
 
 KINDS = ("auto", "anytime", "looks", "end")
 MOST_LOOKS = 64
 """With more, evidence for all times at once is narrower."""
+RISK = 0.05
+"""α of the reckoning that chooses looks and kinds."""
+TOO_WIDE = 1.0
+"""A look at which an interval is reckoned to be wider is not taken. Half of the range would be too
+strict: arms that are played little would never be looked at."""
+WORST = 0.25
+"""The largest variance of an outcome in [0, 1]."""
 LONGEST = 64
 """Entries of an arm from which on batches of one size are added up."""
 
@@ -65,11 +76,28 @@ class Recording(Entries):
     """of the grid that discrete noise lies on"""
     count: Noise | None = None
     """of a pair: the noise of the number of answers"""
+    sizes: tuple[int, ...] = ()
+    """pulls of an arm at its reads, where the schedule says them beforehand"""
+
+    @property
+    def first(self) -> int:
+        """The number of the first look that is taken. Earlier ones are left out by a public rule:
+        their intervals would be wider than the range, and would cost the others width."""
+        if not self.sizes or self.looks is None:
+            return 1
+        wide = [reckoned_width(self, look) > TOO_WIDE for look in range(1, len(self.sizes) + 1)]
+        return min(wide.index(False) + 1 if False in wide else len(wide), self.looks)
+
+    @property
+    def counted(self) -> int | None:
+        """How many looks are taken."""
+        return None if self.looks is None else self.looks - self.first + 1
 
     def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         noises = {"noise": self.noise, "count": self.count}
-        return asdict(self) | {k: None if v is None else v._asdict() for k, v in noises.items()}
+        said = {k: None if v is None else v._asdict() for k, v in noises.items()}
+        return asdict(self) | said | {"sizes": list(self.sizes)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Recording:
@@ -79,7 +107,7 @@ class Recording(Entries):
             "noise": Noise(**data["noise"]),
             "count": None if count is None else Noise(**count),
         }
-        return cls(**{**data, **given})
+        return cls(**{**data, **given, "sizes": tuple(data.get("sizes", ()))})
 
 
 def recording(policy: Policy, setting: Setting) -> Recording | Silence:
@@ -101,7 +129,55 @@ def recording(policy: Policy, setting: Setting) -> Recording | Silence:
             "that are fixed beforehand and a horizon, which limits how often it is read"
         )
     step = 1.0 / setting.source.resolution if setting.source.secure else 0.0
-    return Recording(**fields, looks=looks, single=single, step=step)
+    sizes = planned_sizes(policy, setting, looks) if fields["reads"] == ALL else ()
+    return Recording(**fields, looks=looks, single=single, step=step, sizes=sizes)
+
+
+def planned_sizes(policy: Policy, setting: Setting, looks: int | None) -> tuple[int, ...]:
+    """Pulls of an arm at its reads, for schedules that grow by a factor; else none."""
+    schedule = policy.schedule
+    if looks is None or looks > MOST_LOOKS or not isinstance(schedule, Geometric):
+        return ()
+    if type(schedule).length is not Geometric.length:
+        return ()
+    view, growth, sizes = fresh_view(1), schedule.parameters(setting), []
+    for _ in range(looks):
+        view.pulls[0] += growing(growth, None, view, 0)
+        sizes.append(int(view.pulls[0]))
+    return tuple(sizes)
+
+
+def reckoned_width(recorded: Recording, look: int) -> float:
+    """How wide an interval for a mean of 1/2 will be at a look, by the normal approximation: from
+    what is settled before the first outcome."""
+    sizes = [0, *recorded.sizes[:look]]
+    batches = [after - before for before, after in pairwise(sizes)]
+    kept = batches[kept_from(batches, recorded.noise) :]
+    n, k = sum(kept), len(kept)
+    spread = math.sqrt(WORST * n + k * recorded.noise.variance) / n
+    assert recorded.looks is not None
+    return 2.0 * normal_tail(RISK / (2.0 * recorded.looks)) * spread
+
+
+def normal_tail(p: float) -> float:
+    """The z with P(Z > z) = p."""
+    return -NormalDist().inv_cdf(p)
+
+
+def kept_from(sizes: Sequence[int], noise: Noise) -> int:
+    """The first of an arm's batches that an interval is made of: the one from which on the mean of
+    all rewards varies least. Each batch has its own noise, so that small ones add more of it than
+    they bring; sizes are public, and so is what is left out."""
+    if noise.each:
+        return 0
+    best, least = 0, math.inf
+    n, k = 0, 0
+    for place in range(len(sizes) - 1, -1, -1):
+        n, k = n + sizes[place], k + 1
+        spread = (WORST * n + k * noise.variance) / (n * n) if n else math.inf
+        if spread <= least:
+            best, least = place, spread
+    return best
 
 
 def _looks(policy: Policy, setting: Setting, entries: Entries) -> int | None:
@@ -251,7 +327,20 @@ class Record:
                 return 0, 0.0, 0
             last = self.history[arm][-1]
             return int(last[0]), last[0] * last[1], 1
+        return self._added(self.batches(arm))
+
+    def look(self, arm: int) -> tuple[int, float, int]:
+        """The same of the batches that an interval at planned looks is made of; n = 0 before the
+        first look that is taken."""
+        recorded = self.recorded
+        if len(self.history[arm]) < recorded.first:
+            return 0, 0.0, 0
+        if not recorded.sizes:
+            return self.sums(arm)
         batches = self.batches(arm)
+        return self._added(batches[kept_from([b.size for b in batches], recorded.noise) :])
+
+    def _added(self, batches: Sequence[Batch]) -> tuple[int, float, int]:
         size, total = sum(b.size for b in batches), math.fsum(b.total for b in batches)
         if self.recorded.noise.each:
             return size, total, size
@@ -415,6 +504,24 @@ def _why_silent(source: object) -> str:
     return " (its history was not kept from the beginning)"
 
 
+def narrower(recorded: Recording) -> str:
+    """ "looks" or "anytime", whichever is narrower for an arm with half of the horizon and a mean
+    of 1/2: from what is settled before the first outcome. Looks, where no sizes are known."""
+    from .intervals import intervals
+
+    half = [size for size in recorded.sizes if size <= max(recorded.sizes) / 2]
+    if recorded.noise.each or not half:
+        return "looks"
+    whole = recorded.kind == RUNNING
+    batches = [after - before for before, after in pairwise([0, *half])]
+    entries = tuple((size, 0.5) for size in (half if whole else batches))
+    widths = {}
+    for kind in ("looks", "anytime"):
+        record = Record(recorded, (0,), (entries,), kind=kind, binary=True)
+        widths[kind] = intervals(record, 1.0 - RISK)[0].width
+    return min(widths, key=lambda kind: widths[kind])
+
+
 def check_kind(kind: str, recorded: Recording | Silence | None, argument: str = "kind") -> str:
     """The kind of intervals that a row can have: "auto" is the narrowest that holds."""
     if kind not in KINDS:
@@ -424,8 +531,10 @@ def check_kind(kind: str, recorded: Recording | Silence | None, argument: str = 
     if kind == "auto":
         if recorded.single:
             return "end"
-        many = recorded.looks is None or (recorded.looks > MOST_LOOKS and recorded.kind != AGAIN)
-        return "anytime" if many else "looks"
+        if recorded.kind == AGAIN:
+            return "looks"
+        many = recorded.looks is None or recorded.looks > MOST_LOOKS
+        return "anytime" if many else narrower(recorded)
     if kind == "looks" and recorded.looks is None:
         raise InvalidArgument(
             argument, "be 'anytime' where batch sizes depend on earlier releases, outcomes "

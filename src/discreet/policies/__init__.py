@@ -7,6 +7,7 @@ from .elimination import LeadElimination, SuccessiveElimination
 from .imed import IMED
 from .klucb import KLUCB
 from .local import LDPUCBL
+from .noisy_imed import NoisyIMED
 from .perturbed import BetaLeader, ExactBits, GaussianLeader, PerturbedLeader
 from .policy import Policy
 from .private_kl import DPIMED, DPKLUCB
@@ -79,6 +80,7 @@ __all__ = [
     "LeadElimination",
     "LocalBernoulli",
     "LocalLaplace",
+    "NoisyIMED",
     "PerturbedLeader",
     "Phases",
     "Policy",

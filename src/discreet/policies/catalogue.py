@@ -27,11 +27,11 @@ from .adac import AdaCUCB
 from .adap import AdaPKLUCB, AdaPUCB
 from .elimination import LeadElimination, SuccessiveElimination
 from .exploration import PUBLISHED_ALPHA
-from .gauss_imed import GaussIMED, first_gaussian_batch
 from .imed import IMED
 from .interval import release_interval
 from .klucb import KLUCB
 from .local import LDPUCBL
+from .noisy_imed import NoisyIMED, first_gaussian_batch, first_laplace_batch
 from .perturbed import BetaLeader, ExactBits, GaussianLeader, PerturbedLeader
 from .policy import Policy
 from .private_kl import DPIMED, DPKLUCB, first_batch
@@ -180,13 +180,26 @@ def _dp_imed(budget: Pure, ratio: float = 2.0, first: int | None = None) -> Part
     return schedule, RunningLaplace(budget.epsilon), DPIMED()
 
 
-@row("gauss-imed", ZCDP, GaussianDP, Renyi, Approximate, reference="azize2025", twin="imed")
-def _gauss_imed(
-    budget: Budget, ratio: float = 1.5, first: int | None = None, calibration: str = "exact"
+@row("laplace-imed", Pure, reference="azize2025", twin="imed", offered=({"caution": 0.5},))
+def _laplace_imed(
+    budget: Pure, ratio: float = 1.5, first: int | None = None, caution: float = 0.0
 ) -> Parts:
+    """Laplace-IMED"""
+    batch = first_laplace_batch(budget.epsilon) if first is None else first
+    return Geometric(ratio, batch), RunningLaplace(budget.epsilon), NoisyIMED(caution)
+
+
+@row(
+    "gauss-imed", ZCDP, GaussianDP, Renyi, Approximate, reference="azize2025", twin="imed",
+    offered=({"caution": 0.5},),
+)  # fmt: skip
+def _gauss_imed(
+    budget: Budget, ratio: float = 1.5, first: int | None = None, caution: float = 0.0,
+    calibration: str = "exact",
+) -> Parts:  # fmt: skip
     """Gauss-IMED"""
     batch = first_gaussian_batch(budget, calibration) if first is None else first
-    return Geometric(ratio, batch), RunningGaussian(budget, calibration), GaussIMED()
+    return Geometric(ratio, batch), RunningGaussian(budget, calibration), NoisyIMED(caution)
 
 
 @row("dp-ucb", Pure, reference="tossou2016", twin="ucb1")

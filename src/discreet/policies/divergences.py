@@ -5,6 +5,9 @@
 - d_ε(x, y) = inf over z in [x, y] of ε|z-x| + kl(z, y), the information that an ε-private release
   leaves (Azize et al. 2025); 0 for x > y.
 - private_upper(x, c, ε) = max{q in [x, 1] : d_ε(x, q) <= c}.
+- noisy_divergence(x, y, w, κ) = sup over l >= 0 of -log(1-y+y e^-l) - lx - w κ(l), Chernoff's
+  exponent of a mean of at most x from rewards of mean y, with w draws of noise for each reward and
+  κ the log-moment of one; 0 for x >= y. With N(0, σ²) it is inf_z (z-x)²/(2wσ²) + kl(z, y).
 
 Plain functions for kernels: see `discreet.compiled`.
 """
@@ -102,3 +105,78 @@ def private_upper(x: float, c: float, epsilon: float) -> float:
         return kl_upper(x, c)
     tilt = epsilon * x if x > 0.0 else 0.0  # ε may be infinite
     return min(-math.expm1(-(tilt + c)) / -math.expm1(-epsilon), 1.0)
+
+
+def noisy_divergence(x: float, y: float, draws: float, variance: float, scale: float) -> float:
+    """sup over l >= 0 of -log(1-y+y e^-l) - lx - w κ(l), by Newton's method; 0 if x >= y.
+
+    κ(l) = l²σ²/2 - log(1 - l²b²) for noise N(0, σ²) + Lap(b), of which one is usually 0; w `draws`
+    for each reward. The slope z(l) - x - w κ'(l), z(l) = y e^-l/(1-y+y e^-l), falls with l, from
+    y - x at 0 to below 0 at wσ²l = y - x or before 1/b. Newton's method takes it times 1 - l²b²,
+    which has no pole; where a step would leave what is left of the bracket, or not be half as long
+    as the last one, the bracket is halved instead. After a step of 1e-3 l is off by some 1e-6, and
+    the value, which is stationary there, by some 1e-12.
+    """
+    if x >= y:
+        return 0.0
+    if variance + scale <= 0.0:
+        return kl(x, y)
+    most = 1.0 / scale if scale > 0.0 else math.inf
+    low, high = 0.0, most if scale > 0.0 else (y - x) / (draws * variance)
+    tilt = first_tilt(x, y, draws, variance, scale)
+    moved = math.inf
+    for _ in range(STEPS):
+        z = 1.0
+        if y < 1.0:
+            kept = y * math.exp(-tilt)
+            z = kept / (1.0 - y + kept)
+        bent = scale * tilt
+        room = 1.0 - bent * bent
+        drift = z - x - draws * variance * tilt
+        value = drift * room - 2.0 * draws * scale * bent
+        if value > 0.0:
+            low = tilt
+        else:
+            high = tilt
+        fall = (z * (1.0 - z) + draws * variance) * room
+        fall += 2.0 * scale * (bent * drift + draws * scale)
+        new = tilt + value / fall if fall > 0.0 else low
+        if not low <= new <= high or abs(new - tilt) > 0.5 * moved:
+            new = 0.5 * (low + high)
+        moved = abs(new - tilt)
+        tilt = new
+        if moved <= 1e-3 * min(tilt, most - tilt):
+            break
+    return noisy_exponent(x, y, draws, variance, scale, tilt)
+
+
+def noisy_floor(x: float, y: float, draws: float, variance: float, scale: float) -> float:
+    """At most `noisy_divergence`: its value where Newton's method starts; 0 if x >= y."""
+    if x >= y or variance + scale <= 0.0:
+        return 0.0
+    tilt = first_tilt(x, y, draws, variance, scale)
+    return noisy_exponent(x, y, draws, variance, scale, tilt)
+
+
+def first_tilt(x: float, y: float, draws: float, variance: float, scale: float) -> float:
+    """The step of Newton's method from l = 0, if it is within the bracket."""
+    tilt = (y - x) / (y * (1.0 - y) + draws * (variance + 2.0 * scale * scale))
+    if scale * tilt >= 1.0:
+        tilt = 0.5 / scale
+    return tilt
+
+
+def noisy_exponent(
+    x: float, y: float, draws: float, variance: float, scale: float, tilt: float
+) -> float:
+    """-log(1-y+y e^-l) - lx - w κ(l), and at least 0."""
+    noise = 0.5 * variance * tilt * tilt
+    if scale > 0.0:
+        noise -= math.log1p(-((scale * tilt) ** 2))
+    if y >= 1.0:
+        fall = tilt
+    elif tilt < 1.0:
+        fall = -math.log1p(y * math.expm1(-tilt))
+    else:
+        fall = -math.log(1.0 - y + y * math.exp(-tilt))
+    return max(fall - tilt * x - draws * noise, 0.0)

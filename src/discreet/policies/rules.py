@@ -72,6 +72,8 @@ prepare: Callable[[object, View, int], float] = open_slot("prepare")
 """What the scores of all arms share in this round."""
 score: Callable[[object, View, int, int, float], float] = open_slot("score")
 """The score of an arm, smallest wins."""
+floor: Callable[[object, View, int, int, float], float] = open_slot("floor")
+"""What the score of an arm is not below, and quicker to work out."""
 sample: Callable[[object, View, int, int, Generator], float] = open_slot("sample")
 """The sampled index of an arm."""
 
@@ -129,6 +131,29 @@ def choose_smallest(rule: object, memory: object, view: View, t: int, rng: Gener
         value = score(rule, view, arm, t, shared)
         if value < level:
             best, level = arm, value
+    return best
+
+
+def choose_above_floor(rule: object, memory: object, view: View, t: int, rng: Generator) -> int:
+    """The same arm as `choose_smallest`, but a score is worked out only if its floor may win.
+
+    For scores defined by an equation. It starts with the arm of the largest mean, whose score is
+    simple and mostly the smallest.
+    """
+    for arm in range(len(view.size)):
+        if view.size[arm] == 0:
+            return arm
+    shared = prepare(rule, view, t)
+    best = 0
+    for arm in range(1, len(view.size)):
+        if view.value[arm] > view.value[best]:
+            best = arm
+    level = score(rule, view, best, t, shared)
+    for arm in range(len(view.size)):
+        if floor(rule, view, arm, t, shared) <= level:
+            value = score(rule, view, arm, t, shared)
+            if value < level or (value == level and arm < best):
+                best, level = arm, value
     return best
 
 

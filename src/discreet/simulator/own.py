@@ -117,7 +117,7 @@ class OwnPlayer(Player):
         work, rng = self.work, self.work.generator(number)
         law, order, draw = work.place, np.arange(work.place.arms), self.draw
         if work.shuffle:  # drawn first, as for the rows that it is compared with
-            order = rng.permutation(law.arms)
+            order = work.order(number, rng)
         state = law.start(rng)
         agent = work.policy.make(work.generator(number, 1))
         if not is_agent(agent):

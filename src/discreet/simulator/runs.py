@@ -119,8 +119,9 @@ def simulate(
     recorded on a log grid of `points`.
 
     With `shuffle` every run meets the arms in a random order of its own, for some policies try
-    arms in the order in which they are listed, which helps them if the best one comes first; pulls
-    are reported under the arms' own numbers all the same.
+    arms in the order in which they are listed, which helps them if the best one comes first; every
+    arm is the first in equally many runs. Pulls are reported under the arms' own numbers all the
+    same.
 
     With `arrivals` (participants a day) outcomes come late, and arms run side by side in streams:
     `delay` (a deadline in days, or a `Delay`), `missing` (the share that never answers, or one per
@@ -351,7 +352,7 @@ class FinitePlayer(Player):
         rng = self.stream.at(number)
         law, gaps, order = work.law, work.gaps, None
         if work.shuffle:  # drawn first: the same for every policy that is compared
-            order = rng.permutation(law.arms)
+            order = work.order(number, rng)
             law = law.arranged(order.tolist())
             gaps = gaps[order] if law.steady else law.standard(work.horizon)
         state = law.start(rng)

@@ -199,6 +199,16 @@ class RegretWork(Work, Generic[P, L]):
         self.regret = np.full((runs, len(grid)), np.nan)
         self.pulls = np.zeros((runs, len(grid), place.arms), np.int64)
 
+    def order(self, number: int, rng: Generator) -> Ints:
+        """The order in which a run meets the arms: random, but for the first, for which the arms
+        take turns from run to run. A policy that never leaves its first arm then regrets what it
+        should, and not what the luck of the draw says."""
+        import numpy as np
+
+        order = rng.permutation(self.place.arms)
+        turn = (self.entropy + self.first + number) % self.place.arms
+        return np.roll(order, -int(np.flatnonzero(order == turn)[0]))
+
     def result(self) -> Result:
         """The runs that were finished."""
         done = slice(None) if self.complete else self.done  # a slice copies nothing

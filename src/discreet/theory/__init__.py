@@ -7,6 +7,7 @@ and reference), regimes (`free_epsilon`), the strength of a budget, and the plan
 from .bound import BOUNDS, Bound
 from .choosing import Choice, choose
 from .distances import FiniteLaw, d_epsilon, gaussian_klinf, gaussian_tvinf, klinf, tvinf
+from .features import Worth, gain_of, past_problem, problem_with_gain, worth_of
 from .identification import (
     Allocation,
     adap_tt_samples,
@@ -68,6 +69,7 @@ __all__ = [
     "Regime",
     "Strength",
     "TrialPlan",
+    "Worth",
     "adac_ucb",
     "adap_tt_samples",
     "adap_tt_star_samples",
@@ -83,6 +85,7 @@ __all__ = [
     "dp_ucb",
     "free_epsilon",
     "free_epsilon_identification",
+    "gain_of",
     "gaussian_klinf",
     "gaussian_tvinf",
     "gdp_elim_new",
@@ -101,11 +104,13 @@ __all__ = [
     "minimax_pure",
     "minimax_zcdp",
     "overlay",
+    "past_problem",
     "plan",
     "plan_trial",
     "price_picture",
     "private_bernoulli",
     "private_characteristic_time",
+    "problem_with_gain",
     "regime",
     "regime_picture",
     "sigmoid_slope",
@@ -114,4 +119,5 @@ __all__ = [
     "turning_epsilon",
     "tvinf",
     "view_private",
+    "worth_of",
 ]

@@ -47,6 +47,11 @@ class Noise(NamedTuple):
             return -times * math.log1p(-((tilt * self.scale) ** 2))
         return times * 0.5 * (tilt * self.scale) ** 2
 
+    @property
+    def variance(self) -> float:
+        """Of one draw."""
+        return {LAPLACE: 2.0, GAUSSIAN: 1.0, NONE: 0.0}[self.kind] * self.scale**2
+
     def tilt(self, effect: float, size: float) -> float:
         """The l with κ'(l) = b v (θ - l)."""
         if self.kind == NONE or self.scale == 0.0:

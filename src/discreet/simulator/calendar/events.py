@@ -49,6 +49,7 @@ class Answers(NamedTuple):
     mean: float
     due: Floats
     what: Ints
+    windows: Windows
 
 
 def rescore_planned(design: Design, book: Book, arm: int) -> None:
@@ -191,34 +192,39 @@ def delay_of(law: int, mean: float, deadline: float, rng: Generator) -> float:
 def not_private(
     world: World, design: Design, book: Book, extra: Answers, rng: Generator
 ) -> tuple[float, float]:
-    """IMED that sees every answer when it comes.
+    """IMED that sees every answer when it comes, in the same windows with the same least shares.
 
-    N kl(m, m*) + log N, N all participants of the arm as if they had answered with mean m.
+    N kl(m, m*) + log N, N all participants of the arm as if they had answered with mean m, those
+    that are planned in the window among them.
     """
     fresh(book)
-    arms, horizon = len(book.places), design.horizon
-    due, what = extra.due, extra.what
+    horizon = design.horizon
+    due, what, windows = extra.due, extra.what, extra.windows
     length = horizon / world.arrivals
-    now, waiting, seen = 0.0, 0, 0
+    now, waiting, seen, left = 0.0, 0, 0, 0
     for _ in range(horizon):
         now += rng.standard_exponential() / world.arrivals
         while waiting > 0 and due[0] <= now:
             waiting -= 1
             observe(book, extra, waiting)
             seen += 1
-        best = named(book)
-        arm, level = -1, 1e300
-        for other in range(arms):
-            if book.released[other] == 0:
-                value = book.places[other] - 1e9
-            else:
-                cost = kl(book.mean[other], book.mean[best])
-                if cost == math.inf:
-                    cost = 1e9
-                places = max(book.places[other], 1)
-                value = book.places[other] * cost + math.log(places)
-            if value < level:
-                arm, level = other, value
+        if left == 0:
+            left = windows.window
+            for _ in range(left):
+                book.left[smallest_imed(book)] += 1
+            if spread_least(left, windows.share, windows.least, rng) > 0.0:
+                keep_least(book.left, windows.least)
+        arm = 0
+        if windows.window > 1:
+            place = int(rng.random() * left)
+            while place >= book.left[arm]:
+                place -= book.left[arm]
+                arm += 1
+        else:
+            while book.left[arm] == 0:
+                arm += 1
+        book.left[arm] -= 1
+        left -= 1
         book.places[arm] += 1
         if rng.random() < world.answered[arm]:
             reward = 1 if rng.random() < rate_at(world, arm, now, length) else 0
@@ -230,6 +236,24 @@ def not_private(
         observe(book, extra, waiting)
         seen += 1
     return now, seen / horizon
+
+
+def smallest_imed(book: Book) -> int:
+    """The arm of the smallest N kl(m, m*) + log N; arms without an answer take turns first."""
+    best = named(book)
+    arm, level = -1, 1e300
+    for other in range(len(book.places)):
+        places = book.places[other] + book.left[other]
+        if book.released[other] == 0:
+            value = places - 1e9
+        else:
+            cost = kl(book.mean[other], book.mean[best])
+            if cost == math.inf:
+                cost = 1e9
+            value = places * cost + math.log(max(places, 1))
+        if value < level:
+            arm, level = other, value
+    return arm
 
 
 def observe(book: Book, extra: Answers, waiting: int) -> None:

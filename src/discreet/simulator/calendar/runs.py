@@ -241,11 +241,18 @@ def _loop_of(
     """The loop that serves a row, what it needs beside, and the design."""
     import numpy as np
 
+    shares = calendar.share or (0.0,) * arms
+    windows = Windows(calendar.window, np.array(shares), np.zeros(arms, np.int64))
     if isinstance(policy.rule, imed.IMED) and not policy.is_private:
+        if calendar.trend:
+            raise InvalidArgument(
+                "trend", f"be left out for {policy.name}", True,
+                'take discreet.policy("dp-imed", epsilon=math.inf, first=20): epochs without noise',
+            )  # fmt: skip
         mean = calendar.delay.mean
         late = Answers(
             LAWS.index(calendar.delay.law), 0.0 if mean is None else mean, np.zeros(size),
-            np.zeros(size, np.int64),
+            np.zeros(size, np.int64), windows,
         )  # fmt: skip
         marks = np.array([size], np.int64)
         return not_private, late, Design(marks, 0.0, math.inf, 0.0, evidence, size)
@@ -271,7 +278,6 @@ def _loop_of(
     scale = 0.0 if math.isinf(epsilon) else 1.0 / epsilon
     marks = marks_of(growth.first, growth.ratio, size)
     design = Design(marks, scale, epsilon, default, evidence, size)
-    shares = calendar.share or (0.0,) * arms
     if calendar.trend:
         if flow != "streams":
             raise InvalidArgument(
@@ -281,8 +287,8 @@ def _loop_of(
         if most == 1:
             most = math.ceil(calendar.arrivals * calendar.delay.deadline)
         plan = EpochPlan(epsilon, growth.first, growth.ratio, most)
-        # a trial in epochs counts missing outcomes as declared, and as 0 if nothing is
-        design = design._replace(default=0.0 if calendar.default is None else calendar.default)
+        assert calendar.counts is not None
+        design = design._replace(default=calendar.counts)
         return in_epochs, fresh_epochs(plan, shares, size), design
     if flow == "one batch":
         if calendar.drift is not None or calendar.window > 1 or any(shares):
@@ -291,8 +297,7 @@ def _loop_of(
             )
         return one_batch, Empty(), design
     if calendar.drift is not None or calendar.window > 1 or any(shares):
-        least = np.zeros(arms, np.int64)
-        return unit_by_unit, Windows(calendar.window, np.array(shares), least), design
+        return unit_by_unit, windows, design
     return in_strides, Empty(), design
 
 

@@ -107,6 +107,12 @@ class Calendar:
         """P(an outcome counts), per arm."""
         return tuple((1.0 - missing) * self.delay.in_time for missing in self.missing)
 
+    @property
+    def counts(self) -> float | None:
+        """What a missing outcome counts as; None if means are estimated. A trial in epochs counts
+        it as declared, and as 0 if nothing is."""
+        return 0.0 if self.default is None and self.trend else self.default
+
     def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
         drift = self.drift

@@ -4,9 +4,11 @@
 >>> [line.label for line in found.lines]
 ['ε = 1', 'no noise', 'not private']
 
-DP-IMED in streams (r = 1.5) for every ε; the same without noise (ε = ∞), which is what waiting for
-whole blocks costs; and IMED that sees every answer when it comes. Beside them a race in permuted
-blocks, which declares a winner with the risk asked for, and what it declares if all arms are equal.
+DP-IMED in streams (r = 1.5) for every ε; the same blocks without noise, which is what waiting for
+them costs; and IMED that sees every answer when it comes. All of them keep the same least shares,
+and in epochs the last two are one: epochs are there against trends, and cost nothing of privacy's.
+Beside them a race in permuted blocks, which declares a winner with the risk asked for, and what it
+declares if all arms are equal.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from ...checks import share as probability
 from ...durations import days
 from ...errors import InvalidArgument
 from ...policies import Policy, policy
+from ...policies.private_kl import first_batch
 from ...simulator.calendar import (
     Calendar,
     Delay,
@@ -214,8 +217,8 @@ class TrialPlan:
         shares = sorted({f"{100 * share:g} %" for share in plan.missing})
         means = ", ".join(f"{mean:g}" for mean in self.means)
         rest = "estimated from those who answered"
-        if plan.default is not None:
-            rest = f"counting missing outcomes as {plan.default:g}"
+        if plan.counts is not None:
+            rest = f"counting missing outcomes as {plan.counts:g}"
         drift = "" if plan.drift is None else f"; {plan.drift.kind} drift of {plan.drift.size:g}"
         if any(plan.share):
             drift += f"; least shares {', '.join(f'{share:g}' for share in plan.share)}"
@@ -283,18 +286,19 @@ def plan_trial(
     equal = Bernoulli([math.fsum(clean) / len(clean)] * len(clean))
     lines = []
     for budget in (*wanted, math.inf):
-        trials = simulate_trials(_row(budget), law, asked, **given)
+        silent = simulate_trials(_row(budget, wanted[0]), law, asked, **given)
         races = simulate_races(law, asked, epsilon=budget, risk=wrong, **given)
         level = simulate_races(equal, asked, epsilon=budget, risk=wrong, **given)
         label = f"ε = {budget:g}" if math.isfinite(budget) else "no noise"
-        lines.append(_line(label, budget, trials, wrong, races, level))
-    seen = simulate_trials(policy("imed"), law, asked, **given)
+        lines.append(_line(label, budget, silent, wrong, races, level))
+    # the last of them has no noise: in epochs that is the trial without privacy
+    seen = silent if asked.trend else simulate_trials(policy("imed"), law, asked, **given)
     lines.append(_line("not private", math.inf, seen, wrong))
     scan = tuple(
         _deadline(trials, answered)
         for late in _scan(asked.delay, delay, deadlines)
         for answered in [replace(asked, delay=late)]
-        for trials in [simulate_trials(_row(wanted[0]), law, answered, **given)]
+        for trials in [simulate_trials(_row(wanted[0], wanted[0]), law, answered, **given)]
     )
     return TrialPlan(clean, size, asked, wanted[0], wrong, many, seed, tuple(lines), scan)
 
@@ -306,10 +310,10 @@ def _size(horizon: float | None, days: float | None, arrivals: float) -> float:
     return round(arrivals * positive("days", days, fix)) if horizon is None else horizon
 
 
-def _row(epsilon: float) -> Policy:
-    if math.isinf(epsilon):
-        return policy("dp-imed", epsilon=epsilon, ratio=RATIO, first=20)
-    return policy("dp-imed", epsilon=epsilon, ratio=RATIO)
+def _row(epsilon: float, asked: float) -> Policy:
+    """Without noise in the blocks, and so in the epochs, of the ε that was asked for."""
+    first = first_batch(asked if math.isinf(epsilon) else epsilon)
+    return policy("dp-imed", epsilon=epsilon, ratio=RATIO, first=first)
 
 
 def _scan(

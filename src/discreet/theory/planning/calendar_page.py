@@ -19,14 +19,28 @@ TRIAL_HEADER = ["", "on worse arms", "regret", "days", "best named", "used"]
 RACE_HEADER = ["", "declared", "participants", "days", "false winners, equal arms"]
 SCAN_HEADER = ["deadline", "answers in time", "regret", "days"]
 PRICE_HEADER = ["ε", "noise alone, regret", "privacy, regret", "privacy, on worse arms"]
-NOTES = (
+FIGURES = (
     "Figures are means ± standard errors of the simulation; in brackets what nine of ten trials "
-    "see, after probabilities their 95 % intervals.",
-    "The trial is DP-IMED in streams whose blocks grow by 1.5. No noise: the same blocks, released "
-    "exactly. Not private: IMED, which sees every answer when it comes.",
-    "Intervals and races take a missing outcome for its declared default, races for ½ if none is "
-    "declared. That participants of an arm are missing at random is assumed.",
+    "see, after probabilities their 95 % intervals."
 )
+BLOCKS = (
+    "The trial is DP-IMED in streams whose blocks grow by 1.5. No noise: the same blocks, released "
+    "exactly. Not private: IMED, which sees every answer when it comes. All keep the same least "
+    "shares."
+)
+EPOCHS = (
+    "The trial is DP-IMED in epochs, arms compared within them. No noise and not private: the same "
+    "epochs with the same least shares, released exactly; epochs are there against trends."
+)
+MISSING = (
+    "Intervals and races take a missing outcome for its declared default, races for ½ if none is "
+    "declared. That participants of an arm are missing at random is assumed."
+)
+
+
+def notes(plan: TrialPlan) -> tuple[str, ...]:
+    """What the tables mean."""
+    return FIGURES, EPOCHS if plan.calendar.trend else BLOCKS, MISSING
 
 
 def text(plan: TrialPlan, width: int = 100) -> str:
@@ -47,7 +61,7 @@ def text(plan: TrialPlan, width: int = 100) -> str:
     if plan.deadlines:
         lines += ["", f"OTHER DEADLINES (ε = {plan.epsilon:g})"]
         lines += aligned(SCAN_HEADER, [scan_cells(d) for d in plan.deadlines], shown)
-    lines += ["", *(wrapped(f"- {note}", width) for note in NOTES)]
+    lines += ["", *(wrapped(f"- {note}", width) for note in notes(plan))]
     return "\n".join(lines)
 
 
@@ -71,8 +85,8 @@ def page(plan: TrialPlan) -> Page:
     )  # fmt: skip
     sheet.section("The price of privacy").table(
         PRICE_HEADER, [price_cells(price) for price in plan.prices],
-        caption="Beside the same blocks without noise, and beside a trial that sees every answer "
-        "when it comes.", numeric=(0, 1, 2, 3),
+        caption="Beside the same blocks or epochs without noise, and beside the trial that is not "
+        "private.", numeric=(0, 1, 2, 3),
     )  # fmt: skip
     raced = [line for line in plan.lines if line.declared is not None]
     sheet.section("A race for a winner").figure(
@@ -100,7 +114,7 @@ def page(plan: TrialPlan) -> Page:
             caption=f"The same trial with other deadlines, ε = {plan.epsilon:g}.",
             numeric=(0, 1, 2, 3),
         )  # fmt: skip
-    sheet.items(NOTES)
+    sheet.items(notes(plan))
     return sheet.footer(
         f"Simulated with seed {plan.seed}, {plan.runs:,} trials, yes-or-no outcomes."
     )

@@ -84,15 +84,21 @@ def conduct(plan: TrialPlan) -> str:
 def price(plan: TrialPlan) -> str:
     """What privacy costs."""
     own = plan.prices[0]
+    lost = (
+        f"Price of privacy at ε = {own.epsilon:g}: {measured(own.privacy)} outcomes lost and "
+        f"{measured(own.participants)} participants on inferior arms, beside"
+    )
+    shares = " with the same least shares" if any(plan.calendar.share) else ""
+    if plan.calendar.trend:
+        return f"{lost} the same epochs{shares} without noise."
     noise = (
         f"the noise itself {measured(own.noise)}"
         if abs(own.noise.mean) > 2.0 * own.noise.error
         else f"of which the noise itself is not measurable ({measured(own.noise)})"
     )
     return (
-        f"Price of privacy at ε = {own.epsilon:g}: {measured(own.privacy)} outcomes lost and "
-        f"{measured(own.participants)} participants on inferior arms, beside a trial that sees "
-        f"every answer at once; {noise}, the rest is waiting for whole blocks."
+        f"{lost} a trial{shares} that sees every answer at once; {noise}, the rest is waiting for "
+        "whole blocks."
     )
 
 
@@ -154,12 +160,12 @@ def missing(plan: TrialPlan) -> str:
     )  # fmt: skip
     if max(shares) == 0.0:
         return "Missing outcomes: none expected."
-    if plan.calendar.default is None and not plan.calendar.trend:
+    value = plan.calendar.counts
+    if value is None:
         return (
             f"Missing outcomes ({span} expected): estimated from those who answered, assumed "
             "missing at random within an arm; report the worst-case bounds beside them."
         )
-    value = 0.0 if plan.calendar.default is None else plan.calendar.default
     return (
         f"Missing outcomes ({span} expected): counted as {value:g}, a composite strategy. If arms "
         "differ in how many answer, the comparison is of that composite, not of the rates."

@@ -102,8 +102,10 @@ def cost_picture(plan: Plan) -> Figure:
         label="best private policy",
     )  # fmt: skip
     bounds = [p.bound for p in best]
-    if all(bound > 0.0 for bound in bounds):
-        axes.plot(epsilons, bounds, "--", color="#555555", label="lower bound (large trials)")
+    if any(bound > 0.0 for bound in bounds):  # NaN where it does not bind: a gap
+        axes.plot(
+            epsilons, bounds, "--", color="#555555", marker="_", label="lower bound (large trials)"
+        )
     if plan.open is not None:
         axes.axhline(
             plan.open.mean, color=COLOURS[2], linewidth=1.2,

@@ -2,8 +2,8 @@
 
 >>> import discreet.theory
 >>> found = discreet.theory.plan([0.6, 0.5], horizon=1e4, epsilons=[1.0])
->>> found.recommended.row in ("dp-imed", "dp-klucb")
-True
+>>> found.recommended.label
+'laplace-imed (caution = 0.5)'
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...errors import DiscreetError, InvalidArgument
+from ...errors import InvalidArgument
 from ...policies import CATALOGUE, Policy
 from ...simulator.work import check_threads
-from ..choosing import contexts_pay, least_noise
+from ..choosing import ADVISED, LOST, contexts_pay, least_noise
 from ..regimes import free_epsilon, free_epsilon_identification
 from ..strength import Strength, strength
 from .candidates import Candidate, candidates
 from .question import Question, question
 
 if TYPE_CHECKING:
+    from ...linear import LinearProblem
     from ...report import Page
+    from ..features import Worth
     from .widths import Widths
 
 DOUBT = 2.0
@@ -42,8 +44,8 @@ class Prediction:
 
     `low` and `high` hold the mean with 95 % confidence; `usual` holds nine of ten single trials.
     A candidate that was not followed to the horizon has `until` below it, and `mean` is a least
-    value. `bound` is the lower bound for every policy of the same kind of privacy; NaN if the trial
-    is too short for it to say anything.
+    value. `bound` is the lower bound for every policy of the same kind of privacy, as T grows; NaN
+    if the trial is too short for it to say anything: a candidate or equal allocation is below it.
     """
 
     epsilon: float
@@ -59,6 +61,8 @@ class Prediction:
     bound: float
     wrong: float | None = None
     """Share of simulated identifications that named a wrong arm."""
+    safe: bool = True
+    """Whether it may be recommended: it lost no run on hard instances, or none can be lost here."""
 
     def to_dict(self) -> dict[str, object]:
         """JSON-ready."""
@@ -93,6 +97,9 @@ class Plan:
     widths: Widths | None = None
     """How wide the intervals of the recommended policy will be; None where it decides each round,
     or the rates are not given one by one."""
+    worth: Worth | None = None
+    """What features are worth, where they were simulated. If they pay, a policy with features is
+    recommended instead of the one for finite arms."""
 
     @property
     def equal(self) -> float | None:
@@ -113,17 +120,17 @@ class Plan:
 
     @property
     def recommended(self) -> Prediction:
-        """The best candidate at the ε that was asked for; it may be no help: see `helps`."""
+        """The best safe candidate at the ε that was asked for; it may be no help: see `helps`."""
         return self.best(self.question.epsilon)
 
     def best(self, epsilon: float) -> Prediction:
-        """The best candidate at one ε."""
+        """The best candidate at one ε of those that are safe, if there are any."""
         own = self.at(epsilon)
         if not own:
             raise InvalidArgument(
                 "epsilon", "be one of the plan's", epsilon, f"it has {list(self.epsilons)}"
             )
-        return own[0]
+        return best_of(own)
 
     def at(self, epsilon: float) -> list[Prediction]:
         """All predictions at one ε, best first."""
@@ -136,10 +143,12 @@ class Plan:
 
     @property
     def policy(self) -> Policy:
-        """The recommended row, ready for `simulate` or a `Trial` (goal regret)."""
+        """The recommended row, ready for `simulate` (or `identify`) and for a `Trial`."""
         best = self.recommended
         if self.question.goal != "regret":
-            raise DiscreetError("an identifier is not a policy: see discreet.identify")
+            from ...identify import identifier
+
+            return identifier(best.row, epsilon=best.epsilon).at(self.question.risk)
         return Candidate(best.row, best.options).policy(best.epsilon, self.question.delta)
 
     def to_dict(self) -> dict[str, object]:
@@ -162,6 +171,7 @@ class Plan:
             "why": list(self.why),
             "complete": self.complete,
             "widths": None if self.widths is None else asdict(self.widths),
+            "worth": None if self.worth is None else asdict(self.worth) | {"pays": self.worth.pays},
         }
 
     def text(self, width: int = 100) -> str:
@@ -195,6 +205,9 @@ def plan(
     epsilons: Sequence[float] | None = None,
     delta: float = 0.0,
     contexts: str = "none",
+    features: int | None = None,
+    gain: float | None = None,
+    problem: LinearProblem | None = None,
     seed: int = 1,
     threads: int | None = None,
     progress: bool | None = None,
@@ -205,9 +218,11 @@ def plan(
     that matters; the number of participants (`horizon`); the goal ("regret", or "identify" with the
     probability `risk` of a wrong answer); and whether participants trust the server ("server") or
     nobody ("none"). The recommendation is for `epsilon` (with `delta`); the costs are shown for
-    `epsilons`. `contexts` says whether participants have features, "public" or "private" ones: they
-    are not simulated, but the plan says whether they are likely to pay. Every simulated trial has a
-    random order of the arms. Ctrl-C keeps what is finished: `plan.complete` is then False.
+    `epsilons`. `contexts` says whether participants have features, "public" or "private" ones; with
+    what they `gain` (by how much the best treatment for each beats the best for all) and the number
+    of `features`, or a `problem` made of past data (`past_problem`), the policies that use them are
+    simulated too. Every simulated trial has a random order of the arms. Ctrl-C keeps what is
+    finished: `plan.complete` is then False.
     """
     asked = question(
         means, arms=arms, rates=rates, gap=gap, horizon=horizon, goal=goal, risk=risk,
@@ -220,6 +235,12 @@ def plan(
     else:
         from .regret import predict_regret as predict
 
+    worth, said = None, ""
+    if asked.contexts != "none":
+        worth, said = contexts_pay(
+            asked.contexts, asked.horizon, asked.budget, means=asked.scenarios[0],
+            features=features, gain=gain, problem=problem, seed=asked.seed, threads=threads,
+        )  # fmt: skip
     found = predict(asked, threads, progress)
     if not found.predictions or asked.epsilon not in {p.epsilon for p in found.predictions}:
         if not found.complete:
@@ -230,8 +251,8 @@ def plan(
         asked, found.serving, found.refused, found.predictions, found.open,
         _free(asked, found.predictions, found.open),
         tuple(strength(e, asked.delta) for e in asked.epsilons),
-        _why(asked, found.predictions, found.open), found.complete,
-        _widths(asked, found.predictions) if found.complete else None,
+        (*_why(asked, found.predictions, found.open), *([f"Features: {said}."] if said else [])),
+        found.complete, _widths(asked, found.predictions) if found.complete else None, worth,
     )  # fmt: skip
 
 
@@ -240,7 +261,7 @@ def _widths(asked: Question, predictions: Sequence[Prediction]) -> Widths | None
     from ...identify import IDENTIFIERS, identifier
     from .widths import interval_widths
 
-    best = next(p for p in predictions if p.epsilon == asked.epsilon)
+    best = best_of([p for p in predictions if p.epsilon == asked.epsilon])
     horizon = MOST_REHEARSED if asked.goal == "identify" else asked.horizon
     if len(asked.scenarios) > 1 or horizon is None or horizon > MOST_REHEARSED:
         return None
@@ -275,6 +296,21 @@ def serving_and_refused(asked: Question) -> tuple[list[Candidate], tuple[str, ..
     """Candidates, the names of their rows, and why the other rows cannot be used."""
     entrants, refused = candidates(asked)
     return entrants, tuple(dict.fromkeys(entrant.row for entrant in entrants)), refused
+
+
+def best_of(own: Sequence[Prediction]) -> Prediction:
+    """The first that is safe; the first of all if none is."""
+    return next((p for p in own if p.safe), own[0])
+
+
+def is_safe(asked: Question, candidate: Candidate, median: float) -> bool:
+    """Whether it lost no run on hard instances, or the largest regret of a trial of this size is at
+    most 20 times its median one, so that no run can be lost."""
+    if ADVISED.get(candidate.row) == candidate.options:
+        return True
+    assert asked.horizon is not None
+    widest = max(max(means) - min(means) for means in asked.scenarios)
+    return asked.horizon * widest <= LOST * median
 
 
 def equal_allocation(asked: Question) -> float | None:
@@ -313,13 +349,21 @@ def _why(
 ) -> tuple[str, ...]:
     """The reasons for the recommendation, in sentences."""
     own = [p for p in predictions if p.epsilon == asked.epsilon]
-    best = own[0]
+    best = best_of(own)
     what = "mean regret" if asked.goal == "regret" else "mean number of samples"
     reasons = [
         f"{best.label} has the lowest {what} of all {len(own)} candidates at ε = {best.epsilon:g}: "
         f"{number(best.mean)} (95 % interval {number(best.low)} to {number(best.high)}, "
         f"{best.runs:,} simulated trials)."
     ]
+    if own[0] is not best:
+        reasons = [
+            f"{best.label} has the lowest {what}, {number(best.mean)} (95 % interval "
+            f"{number(best.low)} to {number(best.high)}, {best.runs:,} simulated trials), of the "
+            f"candidates at ε = {best.epsilon:g} that lost no run on hard instances. "
+            f"{own[0].label} has {number(own[0].mean)}, but on hard instances some of its runs "
+            "regret more than 20 times the median: see docs/hard.md."
+        ]
     equal = equal_allocation(asked)
     if equal is not None and not helps(asked, best):
         return (
@@ -339,7 +383,8 @@ def _why(
             f"There are {asked.horizon:,} participants, and one identification in twenty takes "
             f"more than {number(best.usual[1])}: it may well end without an answer."
         )
-    other = next((p for p in own if p.row != best.row and math.isfinite(p.mean)), None)
+    others = (p for p in own if p.row != best.row and math.isfinite(p.mean))
+    other = next((p for p in others if p.safe or best is own[0]), None)
     if other is not None:
         least = "at least " if cut(asked, other) else ""
         reasons.append(
@@ -350,12 +395,13 @@ def _why(
         reasons.append(
             f"The lower bound for every policy with this kind of privacy is {number(best.bound)}: "
             f"the recommendation is at {best.mean / best.bound:.2g} times that. (The bound is "
-            "about large trials; at a given size a policy can stay below it.)"
+            "about ever larger trials: it is shown only where no candidate stays below it.)"
         )
     elif math.isnan(best.bound):
         reasons.append(
-            "The lower bounds are about larger trials: here they are above what equal allocation "
-            "regrets, so nothing is known about how near to the best possible this is."
+            "The lower bounds are about larger trials: here they are above what a candidate or "
+            "equal allocation regrets, so nothing is known about how near to the best possible "
+            "this is."
         )
     if opened is not None and opened.mean > 0.0:
         reasons.append(
@@ -364,9 +410,6 @@ def _why(
         )
     if asked.goal == "regret" and asked.delta:
         reasons.append(f"Noise: {least_noise(asked.budget)[1]}.")
-    if asked.contexts != "none":
-        pay = contexts_pay(asked.contexts, asked.horizon, asked.budget)[1]
-        reasons.append(f"Features: {pay}.")
     if asked.goal == "regret" and best.row in CATALOGUE:
         title = CATALOGUE[best.row].title
         guarantee = Candidate(best.row, best.options).policy(best.epsilon, asked.delta).guarantee

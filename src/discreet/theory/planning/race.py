@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from ...policies import Policy
 from ...progress import Bar
 from .candidates import Candidate
+from .plan import is_safe
 from .progress import Steps
 from .question import Question
 
@@ -75,6 +76,13 @@ class Runs:
         return float(self.pooled.mean()) if self.values else math.inf
 
     @property
+    def median(self) -> float:
+        """Median regret; infinite before any run."""
+        import numpy as np
+
+        return float(np.median(self.pooled)) if self.values else math.inf
+
+    @property
     def error(self) -> float:
         """Its standard error."""
         values = self.pooled
@@ -103,8 +111,13 @@ class Race:
         best = min((entry.mean for entry in batched), default=math.inf)
         self._each_round(slow, best)
         self._confirm(batched + slow, sum(stages))
+        self._confirm([entry for entry in batched + slow if self.safe(entry)], sum(stages))
         self.steps.advance()
         return sorted(batched + slow, key=lambda r: (r.until < self.horizon, r.mean))
+
+    def safe(self, entry: Runs) -> bool:
+        """Whether a candidate may be recommended."""
+        return is_safe(self.asked, entry.candidate, entry.median)
 
     def _confirm(self, entries: list[Runs], runs: int) -> None:
         """Few runs may all have met a kind order of the arms: the leader is run often enough.

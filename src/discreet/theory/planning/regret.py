@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...policies import policy
 from ...progress import Bar
 from ..summary import best_lower
 from .candidates import Candidate
-from .plan import Found, Prediction, serving_and_refused
+from .plan import Found, Prediction, is_safe, serving_and_refused
 from .progress import Steps
 from .question import Question
 from .race import CAP, FEW, MANY, ROUNDS, STAGES, Interrupted, Race, Runs, finalists, regrets
@@ -32,7 +33,7 @@ def predict_regret(asked: Question, threads: int | None, progress: bool | None) 
             for place, epsilon in enumerate(order if entrants else ()):
                 stages = STAGES if place == 0 else STAGES[:2]
                 raced = Race(asked, epsilon, threads, steps).run(entrants, stages)
-                found += [predicted(asked, runs) for runs in raced]
+                found += binding([predicted(asked, runs) for runs in raced], asked)
                 if place == 0:
                     assert asked.horizon is not None
                     entrants = finalists(raced, asked.horizon)
@@ -43,13 +44,21 @@ def predict_regret(asked: Question, threads: int | None, progress: bool | None) 
     return Found(serving, refused, tuple(found), opened, complete)
 
 
+def binding(own: list[Prediction], asked: Question) -> list[Prediction]:
+    """The predictions at one ε, without the lower bound if a candidate stays below it: the bound is
+    about T → ∞, and so short a trial is none of its business."""
+    reached = min((p.mean for p in own if p.until == asked.horizon), default=math.inf)
+    return [replace(p, bound=math.nan) if p.bound > reached else p for p in own]
+
+
 def predicted(asked: Question, runs: Runs) -> Prediction:
     """Mean, its interval, the range of single trials, and the bound."""
     candidate = runs.candidate
     mean, low, high, usual = described(runs.pooled)
+    safe = is_safe(asked, candidate, runs.median)
     return Prediction(
         runs.epsilon, candidate.row, dict(candidate.options), candidate.label, mean, low, high,
-        usual, len(runs.pooled), runs.until, lower_bound(asked, runs.epsilon),
+        usual, len(runs.pooled), runs.until, lower_bound(asked, runs.epsilon), safe=safe,
     )  # fmt: skip
 
 

@@ -60,10 +60,14 @@ def asked_sentence(plan: Plan) -> str:
 def recommendation(plan: Plan) -> str:
     """The row and how to ask for it."""
     best = plan.recommended
+    if plan.worth is not None and plan.worth.pays:
+        row, numbers = plan.worth.row, plan.question.budget.numbers()
+        said = "".join(f", {name}={value:g}" for name, value in numbers.items())
+        return f'{row}   discreet.policy("{row}"{said})'
     if not plan.helps:
         return "equal allocation: no private policy helps at this size"
     if plan.question.goal != "regret":
-        call = f'discreet.identify.identifier("{best.row}", epsilon={best.epsilon:g})'
+        call = f'discreet.policy("{best.row}", epsilon={best.epsilon:g}, goal="identify")'
         return f"{best.label}   {call}"
     budget = Candidate(best.row, best.options).budget(best.epsilon, plan.question.delta)
     given = {name: value for name, value in budget.to_dict().items() if name != "kind"}
