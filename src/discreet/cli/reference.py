@@ -121,10 +121,11 @@ that the claim is stated by with its bound; null if nothing was told apart), `ve
 violation exits 1. `--transcripts` and `--seed` together fix every number; a time limit does not.
 """,
     "verify": """\
-The JSON is an object: `policy`, `holds` (true, false, or null if nothing could be computed),
-`claimed`, `definition`, `computed`, `unspent` (share of the budget), `exact` (false: an upper
+The JSON is an object: `policy`, `holds` (true, false, or null where that is not known), `holds_for`
+(rounds for which the claim is known to hold, or null), `claimed`, `definition`, `computed`, `unspent` (share of the budget), `exact` (false: an upper
 bound), `scope` (which public paths), `arms`, `horizon`, `noise`, `paths`, `numbers`, `worst`
-(`arm`, `first` round, `rounds`, `noises`, `path`), `reason`, `breach`, `conditions`. Policies of
+(`arm`, `first` round, `rounds`, `noises`, `path`), `reason`, `breach`, `conditions`; with `--live`
+also `lives` (`holds`, `claimed`, `computed`, `worst`, `kinds`, `pairs`, `blocks`). Policies of
 `discreet identify` are known too. Exit code 1 means that the claim is exceeded. Without a name it
 is a list of objects: `name`, `kind`, `claimed`, `computed`, `unspent` (null if nothing was
 computed), `exact`, `holds`, `why`.
