@@ -52,7 +52,9 @@ class Verdict(StrEnum):
     DIFFERS = "differs"
     """the direction is as published, but not the size, or only in half of the settings or more"""
     NOT_REPRODUCED = "not reproduced"
-    """our runs contradict the statement, a reversed order among them, or cannot tell"""
+    """our runs contradict the statement, a reversed order among them"""
+    CANNOT_TELL = "cannot tell"
+    """the statement did not show, but runs of this size might not have shown it if it held"""
 
     @classmethod
     def of(cls, holds: bool, partly: bool = False) -> Verdict:
