@@ -363,3 +363,24 @@ def test_sigmoids_of_gaussian_rewards_keep_the_least_slope(sd: float) -> None:
     slopes = [20 * (b - a) for a, b in pairwise(values)]
     assert all(slope >= least for slope in slopes)
     assert (mean(1.0) - mean(1.0 - 1e-3)) / 1e-3 == pytest.approx(least, rel=1e-3)
+
+
+def test_bounds_of_wang_and_zhu_at_epsilon_zero() -> None:
+    """Remarks 17 and 19: at ε = 0 the terms are their limits; ε = 1e-7 is within 1e-5 of them."""
+    means, rounds, delta = [0.9, 0.8, 0.6], 10**6, 0.01
+    power = rounds**0.5
+    limit = (power - 40.0) / (16.0 * 5.0 * delta * power)
+    assert theory.minimax_global(rounds, 0.0, delta) == pytest.approx(limit, rel=1e-12)
+    for formula in (
+        lambda e: theory.minimax_global(rounds, e, delta),
+        lambda e: theory.dp_ftpl_new(means, rounds, e, delta),
+        lambda e: theory.gdp_elim_new(means, rounds, e, delta),
+    ):
+        assert formula(0.0) == pytest.approx(formula(1e-7), rel=1e-5)
+    with pytest.raises(InvalidArgument, match="epsilon"):
+        theory.minimax_global(rounds, 0.0, 0.0)
+    lines = {x.name: x for x in theory.bounds(means, horizon=rounds, epsilon=0.0, delta=delta)}
+    assert lines["minimax_global"].value == pytest.approx(limit, rel=1e-12)
+    assert "above 0" in lines["adap_ucb"].silent
+    with pytest.raises(InvalidArgument, match="epsilon must be a finite number above 0"):
+        theory.bounds(means, horizon=rounds, epsilon=0.0)

@@ -217,7 +217,7 @@ def adap_tt_samples(means: Sequence[float], epsilon: float, beta: float = 0.5) -
 @bound(
     "upper", "samples", RISK,
     domain="AdaP-TT*; rewards in [0, 1]; means all different; 0 < β < 1; as δ falls to 0",
-    reference="azize2024", statement="Theorem 5.23, with 3 replaced by the version's c",
+    reference="azize2024thesis", statement="Theorem 5.23, with 3 replaced by the version's c",
 )  # fmt: skip
 def adap_tt_star_samples(
     means: Sequence[float], epsilon: float, beta: float = 0.5, version: str = "jmlr"

@@ -95,7 +95,7 @@ def minimax_pure(arms: int, horizon: float, epsilon: float, version: str = "2024
 @bound(
     "lower", "regret", ROUNDS,
     domain="the worst instance of K Gaussian arms of sd 1; ρ-interactive zCDP, ρ <= 1; T >= K-1",
-    reference="azize2024", statement="the minimax bound for finitely many arms",
+    reference="azize2024thesis", statement="Theorem 4.20",
 )  # fmt: skip
 def minimax_zcdp(arms: int, horizon: float, rho: float) -> float:
     """max(sqrt(T(K-1))/27, sqrt((K-1)/ρ)/124)."""
@@ -114,21 +114,24 @@ def minimax_zcdp(arms: int, horizon: float, rho: float) -> float:
 def minimax_global(
     horizon: float, epsilon: float, delta: float = 0.0, *, c: float = 1.0, a: float = 0.5
 ) -> float:
-    """(1/(16ε)) log[((e^ε-1)T^(1-a) + 5δT^(1-a)) / (40c(e^ε-1) + 5δT^(1-a))]."""
+    """(1/(16ε)) log[((e^ε-1)T^(1-a) + 5δT^(1-a)) / (40c(e^ε-1) + 5δT^(1-a))]; limit at ε = 0."""
     rounds = horizon_of(horizon)
-    epsilon = positive("epsilon", epsilon)
     delta = probability("delta", delta, fix="use for example delta=1e-6")
     c, a = positive("c", c), share("a", a)
     power = rounds ** (1.0 - a)
-    # divided by e^ε-1, so that a large ε does not overflow
-    leak = 5.0 * delta * power / math.expm1(epsilon) if epsilon < 700.0 else 0.0
-    ratio = math.log((power + leak) / (40.0 * c + leak))
-    if ratio <= 0.0 or rounds < 3.0 * ratio / epsilon:
+    if epsilon == 0.0 and delta > 0.0:
+        rate = (1.0 - 40.0 * c / power) / (5.0 * delta)
+    else:
+        epsilon = positive("epsilon", epsilon)
+        # divided by e^ε-1, so that a large ε does not overflow
+        leak = 5.0 * delta * power / math.expm1(epsilon) if epsilon < 700.0 else 0.0
+        rate = math.log((power + leak) / (40.0 * c + leak)) / epsilon
+    if rate <= 0.0 or rounds < 3.0 * rate:
         raise InvalidArgument(
             "horizon", "make the bound positive and be at least (3/ε) log[...]", rounds,
             "the theorem is silent here: lengthen the horizon, or take minimax_pure",
         )  # fmt: skip
-    return ratio / (16.0 * epsilon)
+    return rate / 16.0
 
 
 def _minimax_open(others: int, rounds: int) -> float:

@@ -61,7 +61,7 @@ def adap_ucb_minimax(
 
 @bound(
     "upper", "regret", ROUNDS, domain=f"AdaC-UCB with α > 3 (its β); {REWARDS}; ρ-zCDP, ρ > 0",
-    reference="azize2024", statement="the regret bound of AdaC-UCB",
+    reference="azize2024thesis", statement="Theorem 5.6",
     row="adac-ucb",
 )  # fmt: skip
 def adac_ucb(means: Sequence[float], horizon: float, rho: float, alpha: float = 3.1) -> float:
@@ -114,7 +114,7 @@ def sigmoid_slope(sd: float = 1.0) -> float:
 
 @bound(
     "upper", "regret", ROUNDS, domain=f"DP-UCB with trees, δ' = t^-4 or less; {REWARDS}; ε > 0",
-    reference="azize2024", statement="section 5.1, with constants that hold for its index",
+    reference="azize2024thesis", statement="section 5.1, with constants that hold for its index",
     row="dp-ucb", tuned=True,
 )  # fmt: skip
 def dp_ucb(means: Sequence[float], horizon: float, epsilon: float, power: float = 4.0) -> float:

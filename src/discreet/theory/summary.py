@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..checks import horizon_of, means_of, one_risk, positive, probability, share
+from ..checks import amount, horizon_of, means_of, one_risk, positive, probability, share
 from ..errors import DiscreetError, InvalidArgument
 from ..privacy.budgets import ZCDP, Approximate, Budget, Pure
 from ..privacy.guarantees import Definition
@@ -60,13 +60,15 @@ def bounds(
 
     `epsilon` and `delta`, or `rho`, are the budget; `risk` is the probability of a wrong answer
     when the best arm is to be identified (`confidence` is its former name). A theorem that is
-    silent for these numbers says so.
+    silent for these numbers says so; at ε = 0 beside a δ > 0 most are.
     """
     clean = means_of(means)
     arms, rounds = len(clean), horizon_of(horizon, len(clean))
-    if epsilon is not None:
-        epsilon = positive("epsilon", epsilon)
     delta = probability("delta", delta, fix="use for example delta=1e-6")
+    if epsilon is not None:
+        epsilon = amount(
+            "epsilon", epsilon, infinite=False, zero=delta > 0.0, fix="use for example epsilon=1.0"
+        )
     _one_budget(epsilon, delta, rho)
     risk = one_risk(risk, confidence, older="confidence")
     if risk is not None:
@@ -122,7 +124,7 @@ def _samples(means: tuple[float, ...], risk: float, epsilon: float | None) -> li
     said = "samples per log(1/(3δ)) of every δ-correct procedure"
     free = _line("characteristic_time", factor, lambda: time(math.inf))
     lines = [replace(free, summary=f"T*_KL: {said}")]
-    if epsilon is None:
+    if not epsilon:
         return lines
     private = _line("characteristic_time", factor, lambda: time(epsilon))
     lines.append(replace(private, summary=f"T*(ε): {said} with ε-DP"))

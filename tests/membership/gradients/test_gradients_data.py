@@ -198,12 +198,27 @@ def test_a_short_binary_batch_is_refused(tmp_path: Path) -> None:
 def test_a_data_folder_without_the_set_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another set's files are not taken for it: a study then falls back on the shipped sample."""
+    """Another set's files are not taken for it, nor is the shipped sample by a study at full size:
+    that is for machines where nobody named a folder."""
+    from discreet.errors import NoData
+    from discreet.studies import figure
+    from discreet.studies.base import Lab, Size
+
+    full = Lab(Size(29_952, 2))
     write_fashion(tmp_path / "fashion-mnist", 3)
     (tmp_path / "notes.txt").write_text("nothing")
     monkeypatch.setenv("DISCREET_DATA", str(tmp_path))
     with pytest.raises(InvalidArgument, match=r"DISCREET_DATA \(.*\) does not hold cifar-10"):
         cifar10()
+    for folder in (tmp_path, tmp_path / "misspelt"):
+        monkeypatch.setenv("DISCREET_DATA", str(folder))
+        with pytest.raises(InvalidArgument, match=r"does not hold cifar-10.*unset DISCREET_DATA"):
+            figure("thesis2024", "7.2").experiment(full, net=True)
+    monkeypatch.delenv("DISCREET_DATA")
+    with pytest.raises(NoData):
+        cifar10()
+    name, _, _ = figure("thesis2024", "7.2").experiment(full, net=True)
+    assert name == "shipped sample of Fashion-MNIST, net"
 
 
 def test_damaged_archives_and_pickles_are_refused(tmp_path: Path) -> None:

@@ -57,8 +57,9 @@ class Epochs(Figure):
         ]
 
     def experiment(self, lab: Lab, *, net: bool) -> tuple[str, Experiment, int]:
-        """What is played, and how often: a data set, or the shipped sample where it is missing."""
-        from ...errors import InvalidArgument
+        """What is played, and how often: a data set, or the shipped sample where it is missing and
+        nobody named a folder for it."""
+        from ...errors import NoData
         from ...membership.gradients import experiments as known
 
         size, games = lab.size.horizon, lab.size.runs
@@ -71,7 +72,7 @@ class Epochs(Figure):
                 scale = replace(known.FASHION, size=size)
                 made = known.fashion_experiment(scale=scale, seed=lab.seed)
                 return "Fashion-MNIST, linear", made, games
-            except InvalidArgument:  # not on this machine
+            except NoData:  # not on this machine
                 pass
         scale = replace(known.SAMPLE, size=min(size, known.SAMPLE.size))
         made = known.sample_experiment(scale=scale, seed=lab.seed, net=net)
