@@ -161,7 +161,25 @@ def test_wrong_target() -> None:
     plain = membership.plain_advantage(law, 9, target, guess)
     assert plain == pytest.approx(norm.cdf(0.5) - norm.cdf(-0.5))
     opposite = leakage(law, 9, target, guess=-guess)
-    assert opposite.advantage < 0.0
+    assert opposite.kappa == pytest.approx(-leak.kappa)
+    assert opposite.auc == pytest.approx(1.0 - leak.auc)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("finite", [False, True])
+def test_the_advantage_of_a_mistaken_attacker_has_both_signs(sign: float, finite: bool) -> None:
+    """Theorem 6.7: Φ(|m_scal|/(2 sqrt(m_targ))) - Φ(-|m_scal|/(2 sqrt(m_targ)))."""
+    rng = np.random.default_rng(4)
+    n, sd = 40, rng.uniform(0.5, 2.0, 60)
+    law = membership.Gaussian(np.zeros(60), sd=sd)
+    target, guess = rng.normal(size=(2, 60)) * sd
+    guess = sign * (guess + 0.7 * target)
+    scal = float(np.sum(guess * target / sd**2)) / n
+    targ = float(np.sum(guess**2 / sd**2)) / n
+    printed = norm.cdf(abs(scal) / 2 / math.sqrt(targ)) - norm.cdf(-abs(scal) / 2 / math.sqrt(targ))
+    found = leakage(law, n, target, guess=guess, finite=finite).advantage
+    assert math.copysign(1.0, scal) == sign
+    assert found == pytest.approx(printed, rel=1e-12 if not finite else 0.03)
 
 
 def test_gaussian_covariance_is_mahalanobis() -> None:

@@ -69,12 +69,15 @@ class Leakage:
 
     @property
     def advantage(self) -> float:
-        """Power - level at the best threshold."""
+        """Power - level at the best threshold, the total variation of the score's two laws.
+
+        Where a mistaken guess makes κ negative, low scores mean "in": |κ| counts (Theorem 6.7).
+        """
         from scipy.special import ndtr
 
         if self.spread == 1.0:
-            return self.subsample * float(2.0 * ndtr(self.kappa / 2.0) - 1.0)
-        return self.curve().advantage
+            return self.subsample * float(2.0 * ndtr(abs(self.kappa) / 2.0) - 1.0)
+        return replace(self, kappa=abs(self.kappa)).curve().advantage
 
     @property
     def auc(self) -> float:

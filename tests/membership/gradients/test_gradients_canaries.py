@@ -64,8 +64,12 @@ def test_the_best_gradient_beats_all_others_of_its_norm(known: References) -> No
 
 
 def test_the_dirac_takes_the_best_coordinate(known: References) -> None:
-    inverse = np.linalg.inv(known.factor @ known.factor.T)
-    assert int(dirac(known, 1.0).argmax()) == int(np.diag(inverse).argmax())
+    """arg max |R e_j - μ̂|², which need not be where (Ĉ⁻¹)_jj is largest: a mean may point there."""
+    for norm in (0.1, 1.0, 9.0):
+        each = [distance(known, norm * e) for e in np.eye(8)]
+        assert int(dirac(known, norm).argmax()) == int(np.argmax(each))
+    near = References(np.array([1.0, 0.0]), np.diag([0.5, 1.0]), 0.0, 100)
+    assert dirac(near, 1.0).tolist() == [0.0, 1.0]  # (e_1 - μ = 0)
     assert dirac(known, 2.0, coordinate=3).tolist() == [0, 0, 0, 2.0, 0, 0, 0, 0]
     with pytest.raises(InvalidArgument, match="coordinate must lie in 0 … 7, got 8"):
         dirac(known, 1.0, coordinate=8)
