@@ -227,7 +227,12 @@ OUTSIDE: list[tuple[Callable[[], object], str]] = [
     (lambda: theory.minimax_global(T, 1.0, 1.5), "delta"),
     (lambda: theory.minimax_global(T, 1.0, a=1.0), "a"),
     (lambda: theory.dp_ftpl_new(MEANS, T, 0.0), "epsilon"),
-    (lambda: theory.linear_minimax_zcdp(3, T, 2.0), "rho"),
+    (lambda: theory.linear_minimax_zcdp(3, T, 0.0), "rho"),
+    (lambda: theory.adap_klucb(MEANS, T, 1.0, alpha=3.0), "alpha"),
+    (lambda: theory.adac_gope(3, 1, T, 1.0, 0.1), "actions"),
+    (lambda: theory.adac_oful(3, T, 1.0, 0.1, 0.5), "eigenvalue"),
+    (lambda: theory.linear_bounds(3, horizon=T), "epsilon or rho"),
+    (lambda: theory.linear_minimax_pure(3, T, 1.0, "2023"), "version"),
     (lambda: theory.linear_minimax_pure(0, T, 1.0), "dimension"),
     (lambda: theory.bounds(MEANS, horizon=T, risk=0.5), "risk"),
 ]

@@ -23,6 +23,7 @@ from .linear_lower import (
     linear_private,
     linear_programme,
 )
+from .linear_upper import adac_gope, adac_oful, least_eigenvalue
 from .pictures import price_picture, regime_picture
 from .planning import Plan, TrialPlan, plan, plan_trial
 from .regimes import (
@@ -44,17 +45,33 @@ from .regret_lower import (
 )
 from .regret_upper import (
     adac_ucb,
+    adac_ucb_minimax,
+    adap_klucb,
     adap_ucb,
     adap_ucb_minimax,
     dp_ftpl_new,
     dp_ucb,
     gdp_elim_new,
+    kl_ucb,
     ldp_ucb_b,
+    ldp_ucb_b_minimax,
     ldp_ucb_l,
+    ldp_ucb_l_minimax,
     sigmoid_slope,
+    ucb,
+    ucb_asymptotic,
+    ucb_minimax,
 )
 from .strength import Strength, strength
-from .summary import Line, best_lower, bounds, bounds_of, overlay
+from .summary import Line, best_lower, bounds, bounds_of, linear_bounds, overlay
+from .transport import (
+    adaptivity_rounds,
+    doubling_pulls,
+    evidence_needed,
+    gap_estimation_rounds,
+    output_budget,
+    run_divergence,
+)
 
 __all__ = [
     "BOUNDS",
@@ -68,29 +85,42 @@ __all__ = [
     "Regime",
     "Strength",
     "TrialPlan",
+    "adac_gope",
+    "adac_oful",
     "adac_ucb",
+    "adac_ucb_minimax",
+    "adap_klucb",
     "adap_tt_samples",
     "adap_tt_star_samples",
     "adap_ucb",
     "adap_ucb_minimax",
+    "adaptivity_rounds",
     "best_lower",
     "bounds",
     "bounds_of",
     "characteristic_time",
     "choose",
     "d_epsilon",
+    "doubling_pulls",
     "dp_ftpl_new",
     "dp_ucb",
+    "evidence_needed",
     "free_epsilon",
     "free_epsilon_identification",
+    "gap_estimation_rounds",
     "gaussian_klinf",
     "gaussian_tvinf",
     "gdp_elim_new",
     "identification_samples",
+    "kl_ucb",
     "klinf",
     "lai_robbins",
     "ldp_ucb_b",
+    "ldp_ucb_b_minimax",
     "ldp_ucb_l",
+    "ldp_ucb_l_minimax",
+    "least_eigenvalue",
+    "linear_bounds",
     "linear_minimax_pure",
     "linear_minimax_zcdp",
     "linear_private",
@@ -100,6 +130,7 @@ __all__ = [
     "minimax_global",
     "minimax_pure",
     "minimax_zcdp",
+    "output_budget",
     "overlay",
     "plan",
     "plan_trial",
@@ -108,10 +139,14 @@ __all__ = [
     "private_characteristic_time",
     "regime",
     "regime_picture",
+    "run_divergence",
     "sigmoid_slope",
     "strength",
     "total_variation_time",
     "turning_epsilon",
     "tvinf",
+    "ucb",
+    "ucb_asymptotic",
+    "ucb_minimax",
     "view_private",
 ]

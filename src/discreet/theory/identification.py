@@ -227,6 +227,9 @@ def adap_tt_star_samples(
     1/T*_c,β = sup over ω with ω_1 = β of min_a Δ_a min(cε, Δ_a)/(2σ²(1/β + 1/ω_a)), σ = 1/2;
     c = 1/2 in the journal and 3 in the thesis. g1(y) is the largest x with
     x² = x + y sqrt(2x) + y²/4, and g2(y) = 1 + 2/(sqrt(1 + 1/y) - 1).
+
+    As printed it is not monotone in ε: the second branch grows with g2 until Δmax = cε, where it
+    gives way to the first, a small fraction of it.
     """
     from ..identify.costs import NAMED, VERSIONS
 

@@ -17,7 +17,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..checks import count, horizon_of, means_of, positive, probability, share
+from ..checks import count, horizon_of, means_of, one_of, positive, probability, share
 from ..errors import InvalidArgument
 from .bound import LOG, ROUNDS, bound
 from .distances import FiniteLaw, compared, d_epsilon
@@ -49,7 +49,7 @@ def view_private(
 ) -> float:
     """Σ Δ/min(KLinf, ε TVinf): regret per log T under ε-DP; version "2022" has 6ε."""
     epsilon = positive("epsilon", epsilon, infinite=True)
-    factor = _version(version)[0] * epsilon
+    factor = VERSIONS[check_version(version)][0] * epsilon
     return math.fsum(arm.gap / min(arm.kl, factor * arm.tv) for arm in compared(arms))
 
 
@@ -89,7 +89,9 @@ def minimax_pure(arms: int, horizon: float, epsilon: float, version: str = "2024
     others = count("arms", arms, fix="a choice needs two arms", least=2) - 1
     rounds = horizon_of(horizon, others)
     epsilon = positive("epsilon", epsilon, infinite=True)
-    return max(_minimax_open(others, rounds), others / (_version(version)[1] * epsilon))
+    return max(
+        _minimax_open(others, rounds), others / (VERSIONS[check_version(version)][1] * epsilon)
+    )
 
 
 @bound(
@@ -138,11 +140,9 @@ def _minimax_open(others: int, rounds: int) -> float:
     return math.sqrt(rounds * others) / 27.0
 
 
-def _version(version: str) -> tuple[float, float]:
-    if version not in VERSIONS:
-        known = " or ".join(map(repr, VERSIONS))
-        raise InvalidArgument("version", f"be {known}", version, "use version='2024'")
-    return VERSIONS[version]
+def check_version(version: str) -> str:
+    """A year that bounds were published in."""
+    return one_of("version", version, *VERSIONS)
 
 
 def _rho(rho: float) -> float:
