@@ -93,6 +93,7 @@ class SecondSeed(TypedDict):
     """What another seed made of the same statements, in their order."""
 
     seed: int
+    runs: int
     verdicts: list[str]
 
 

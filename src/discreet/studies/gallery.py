@@ -129,12 +129,14 @@ def findings_in(
 
 def _second(entry: Findings, again: Findings) -> SecondSeed:
     claims, others = ([f["claim"] for f in found["findings"]] for found in (entry, again))
-    if entry["seed"] == again["seed"] or claims != others or entry["size"] != again["size"]:
+    horizons = [found["size"]["horizon"] for found in (entry, again)]
+    if entry["seed"] == again["seed"] or claims != others or len(set(horizons)) > 1:
         raise InvalidArgument(
-            "second", "hold the same figures at the same size with another seed", _heading(again),
+            "second", "hold the same figures to the same T with another seed", _heading(again),
             "run it again with another --seed and another --output",
         )  # fmt: skip
-    return {"seed": again["seed"], "verdicts": [f["verdict"] for f in again["findings"]]}
+    verdicts = [f["verdict"] for f in again["findings"]]
+    return {"seed": again["seed"], "runs": again["size"]["runs"], "verdicts": verdicts}
 
 
 def gallery_page(entries: Sequence[Findings]) -> str:
@@ -221,7 +223,9 @@ def _otherwise(entry: Findings) -> str:
         for place, (finding, verdict) in enumerate(pairs, 1)
         if finding["verdict"] != verdict
     ]
-    return f" With seed {second['seed']}, {', '.join(changed) or 'every verdict is the same'}."
+    fewer = f" and {second['runs']} runs" if second["runs"] != entry["size"]["runs"] else ""
+    what = ", ".join(changed) or "every verdict is the same"
+    return f" With seed {second['seed']}{fewer}, {what}."
 
 
 def _judged(place: int, finding: Judged) -> str:

@@ -13,7 +13,7 @@ from ..base import Finding, Mark, Panel, Statement, Verdict
 from ..excerpts import in_how_many
 from ..measures import Measure, clearly_above, log_slope, ratio
 from .setting import GAUSS, NEW
-from .sweep import SYMBOLS, Part, Question, at_value, between, extra, regrets_of
+from .sweep import SYMBOLS, Part, Question, at_value, between, extra, horizon_of, regrets_of
 
 STEEP = 0.25
 """A slope is met within this."""
@@ -50,11 +50,14 @@ class Slope(Question):
         alone = log_slope(costs) if len(costs) > 1 else whole
         shallow, steep = max(whole.value, alone.value), min(whole.value, alone.value)
         met = steep - STEEP <= self.published <= shallow + STEEP
+        verdict = Verdict.of(met, shallow <= -STEEP)
+        if part.blind(label, inside, horizon_of(panels)):
+            verdict = Verdict.CANNOT_TELL
         symbol = SYMBOLS[part.varied]
         place = f"in log {symbol}, {low:g} <= {symbol} <= {high:g}"
         return Finding(
             Statement(self.claim, where),
-            Verdict.of(met, shallow <= -STEEP),
+            verdict,
             {
                 f"{label}: slope of log regret {place}": whole,
                 f"{label}: slope of log extra regret {place}": alone,
@@ -88,9 +91,10 @@ class Change(Question):
             name = f"{label}: regret at {symbol} = {self.tight:g} / at {self.loose:g}"
             measured[name] = found
             holds.append(found.value <= self.factor)
-        return Finding(
-            Statement(self.claim, where), in_how_many(holds), measured, self.why, (Mark.AFTER,)
-        )
+        verdict, ends = in_how_many(holds), (self.loose, self.tight)
+        if any(part.blind(label, ends, horizon_of(panels)) for label in self.labels):
+            verdict = Verdict.CANNOT_TELL
+        return Finding(Statement(self.claim, where), verdict, measured, self.why, (Mark.AFTER,))
 
 
 @dataclass(frozen=True)
