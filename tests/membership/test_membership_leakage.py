@@ -165,6 +165,30 @@ def test_wrong_target() -> None:
     assert opposite.auc == pytest.approx(1.0 - leak.auc)
 
 
+@pytest.mark.parametrize("share", [0.5, 1.0, 4.0])
+def test_a_mean_that_is_estimated_costs_samples(share: float) -> None:
+    """Thesis, section 2.3.4: with n0 = λn references the attacker needs (1+λ)/λ times the samples,
+    and so many he has: m/(1 + 1/λ). Against 4000 games; four standard errors of a score's law."""
+    n, d, games = 40, 40, 4000
+    n0, rng = int(share * n), np.random.default_rng(8)
+    law, target = membership.Gaussian(np.zeros(d), sd=np.ones(d)), np.full(d, 1.5)
+    leak = leakage(law, n, target, references=n0)
+    assert leak.score == pytest.approx(leakage(law, n, target).score * share / (1 + share))
+    fewer = leakage(law, round(n * (1 + share) / share), target)
+    assert leak.score == pytest.approx(fewer.score, rel=1e-12)
+    mean, guess = rng.normal(size=(2, 2, games, d)) / math.sqrt(n)
+    reference = guess * math.sqrt(n / n0)
+    mean[1] += target / n
+    scores = (mean - reference) @ target
+    shift = float(scores[1].mean() - scores[0].mean())
+    kappa = shift / float(np.concatenate([s - s.mean() for s in scores]).std())
+    assert kappa == pytest.approx(leak.kappa, abs=4 * math.sqrt(2 / games) + 0.01 * leak.kappa)
+    with pytest.raises(InvalidArgument, match="references must be a whole number"):
+        leakage(law, n, target, references=0)
+    with pytest.raises(InvalidArgument, match="exact must be left out"):
+        leakage(law, n, target, references=n0, exact=True)
+
+
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("finite", [False, True])
 def test_the_advantage_of_a_mistaken_attacker_has_both_signs(sign: float, finite: bool) -> None:

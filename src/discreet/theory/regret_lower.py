@@ -120,9 +120,9 @@ def minimax_global(
     rounds = horizon_of(horizon)
     delta = probability("delta", delta, fix="use for example delta=1e-6")
     c, a = positive("c", c), share("a", a)
-    power = rounds ** (1.0 - a)
+    power = float(rounds) ** (1.0 - a)
     if epsilon == 0.0 and delta > 0.0:
-        rate = (1.0 - 40.0 * c / power) / (5.0 * delta)
+        rate: float = (1.0 - 40.0 * c / power) / (5.0 * delta)
     else:
         epsilon = positive("epsilon", epsilon)
         # divided by e^ε-1, so that a large ε does not overflow

@@ -239,3 +239,24 @@ def test_damaged_archives_and_pickles_are_refused(tmp_path: Path) -> None:
             tar.add(tmp_path / "test_batch", f"{folder}/test_batch")
     with pytest.raises(DamagedFile, match="test_batch twice"):
         cifar10(tmp_path / "two.tar", part="test")
+
+
+def test_the_licences_of_shipped_data_are_named() -> None:
+    """In the metadata of the package, beside the data, and in the README."""
+    import tomllib
+
+    root = Path(__file__).parents[3]
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["license"] == "Apache-2.0 AND MIT AND CC-BY-4.0"
+    page = (root / "README.md").read_text(encoding="utf-8")
+    for folder, licence in (
+        ("arms/data", "CC BY 4.0"),
+        ("membership/gradients/data/fashion_mnist_sample", "MIT"),
+    ):
+        notice = f"src/discreet/{folder}/README.md"
+        assert notice in project["license-files"]
+        assert f"Licence: {'Creative Commons' if 'CC' in licence else licence}" in (
+            root / notice
+        ).read_text(encoding="utf-8")
+        assert licence in page
+        assert f"discreet/{folder}/README.md" in page
