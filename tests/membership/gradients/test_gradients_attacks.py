@@ -234,6 +234,44 @@ def test_combinations() -> None:
         steps.combined("frozen sum")
 
 
+def test_the_empirical_law_of_scores_withstands_far_steps() -> None:
+    """Scores with the tails of a t law of 3 degrees, the canary in one of 200 steps: a normal ratio
+    is led astray by far steps, one with the law of the scores themselves is not."""
+    rng, steps, moved = np.random.default_rng(5), 200, 6.0
+    found: dict[str, list[list[float]]] = {"empirical": [[], []], "log-mean-exp": [[], []]}
+    for side in (0, 1):
+        for _ in range(120):
+            noise = rng.standard_t(3, steps)
+            noise[rng.integers(steps)] += side * moved
+            run = Steps(noise - moved / 2, np.full(steps, moved), np.ones(steps))
+            for how, sides in found.items():
+                sides[side].append(run.combined(how))
+    auc = {
+        how: float((np.array(member)[:, None] > np.array(other)).mean())
+        for how, (other, member) in found.items()
+    }
+    assert auc["empirical"] > auc["log-mean-exp"] + 0.05
+    single = Steps(noise, np.full(steps, moved)).empirical()
+    assert single.max() <= math.log(steps) + 1e-9  # its own kernel is one of T
+    still = Steps(np.zeros(5), np.zeros(5))
+    assert still.combined("empirical") == pytest.approx(0.0)
+
+
+def test_references_about_zero_by_an_update(rng: np.random.Generator) -> None:
+    """(n-1)/n Ĉ + ūū' is Σ uu'/n, whatever the basis."""
+    ordinary = rng.normal(0.7, 1.0, (300, 6))
+    updated = References.of(ordinary, ridge=0.0).uncentred()
+    printed = References.of(ordinary, ridge=0.0, centred=False)
+    assert np.allclose(updated.factor, printed.factor)
+    assert updated.uncentred() is updated
+    layer = rng.normal(size=(300, 4, 3))
+    layer -= layer.mean(axis=1, keepdims=True)
+    flat = layer.reshape(300, 12) + np.repeat([0.5, -0.25, -0.25, 0.0], 3)
+    one = References.of(flat, ridge=0.0, classes=4).uncentred()
+    two = References.of(flat, ridge=0.0, classes=4, centred=False)
+    assert np.allclose(one.distances(flat[:5]), two.distances(flat[:5]))
+
+
 def test_recalibration_gives_the_ratio_of_two_normals() -> None:
     """s ~ N(-Δ/2, V) without and N(Δ/2, V) with: ℓ has mean ∓Δ²/(2V)."""
     steps = Steps(np.array([0.0, 1.0]), np.array([1.0, 1.0]), np.array([4.0, 4.0]))

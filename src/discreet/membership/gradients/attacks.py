@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .references import References
     from .trainers import Trace
 
-COMBINATIONS = ("sum", "centred sum", "log-mean-exp", "max", "poisson")
+COMBINATIONS = ("sum", "centred sum", "log-mean-exp", "empirical", "max", "poisson")
 """Also "frozen sum", "frozen log-mean-exp" and so on: along the first direction throughout."""
 
 
@@ -65,15 +65,41 @@ class Steps:
         ratio = self.shift / np.maximum(self.variance, 1e-300)
         return ratio * self.centred() - ratio * self.shift / 2.0
 
+    def standardised(self) -> tuple[Array, Array]:
+        """(s_t - E_0 s_t) and Δ_t in standard deviations: Var_0's, or where it is unknown that of
+        the run's own scores."""
+        centred = self.centred()
+        known = centred.var() if self.variance is None else self.variance
+        spread = np.sqrt(np.maximum(known, 1e-300))
+        return centred / spread, self.shift / spread
+
+    def empirical(self) -> Array:
+        """ℓ_t = log f(z_t - κ_t) - log f(z_t), f the law of the run's own standardised scores.
+
+        All steps of an epoch but one are without the canary, so their scores show f, tails and
+        all, where `recalibrated` takes it to be normal: one step far out then outweighs all others.
+        f is smoothed by normal kernels of Silverman's width; no ratio exceeds about log T.
+        """
+        z, moved = self.standardised()
+        low, high = np.quantile(z, (0.25, 0.75))
+        spread = min(float(z.std()), float(high - low) / 1.349) or float(z.std()) or 1.0
+        width = 1.06 * spread * len(z) ** -0.2
+
+        def log_density(at: Array) -> Array:
+            steps = (at[:, None] - z[None, :]) / width
+            return np.asarray(np.logaddexp.reduce(-0.5 * steps**2, axis=1))
+
+        return log_density(z - moved) - log_density(z)
+
     def combined(
         self, how: str, *, sampling: float | None = None, recalibrate: bool = True
     ) -> float:
         """One score of the whole run.
 
         "sum" is the thesis' (of the scores as they are); "centred sum" that of s_t - E_0 s_t;
-        "log-mean-exp" the likelihood ratio of an epoch; "max" nearly as good; "poisson" that of
-        Poisson batches of rate `sampling`. "frozen" before any of them keeps the first direction;
-        "frozen sum" is centred.
+        "log-mean-exp" the likelihood ratio of an epoch for normal scores, "empirical" that for the
+        law of the run's own; "max" nearly as good; "poisson" that of Poisson batches of rate
+        `sampling`. "frozen" before any of them keeps the first direction; "frozen sum" is centred.
         """
         if how.startswith("frozen "):
             if self.frozen is None:
@@ -89,7 +115,9 @@ class Steps:
         single = self.recalibrated() if recalibrate else self.scores
         match how:
             case "log-mean-exp":
-                return float(np.logaddexp.reduce(single)) - math.log(len(single))
+                return _log_mean_exp(single)
+            case "empirical":
+                return _log_mean_exp(self.empirical())
             case "max":
                 return float(single.max())
             case "poisson":
@@ -101,6 +129,10 @@ class Steps:
         raise InvalidArgument(
             "how", f"be one of {', '.join(COMBINATIONS)}", how, "use log-mean-exp for an epoch"
         )
+
+
+def _log_mean_exp(ratios: Array) -> float:
+    return float(np.logaddexp.reduce(ratios)) - math.log(len(ratios))
 
 
 def poisson_ratio(ratios: Array, sampling: float) -> Array:

@@ -112,6 +112,24 @@ class References:
             ) from None  # fmt: skip
         return cls(mean, factor, ridge, n, basis, centred)
 
+    def uncentred(self) -> References:
+        """The same references with the matrix about 0 that the thesis prints, Σ uu'/n, which is
+        (n-1)/n Ĉ + ūū': the factor is updated, not made again. The ridge shrinks by (n-1)/n."""
+        if not self.centred:
+            return self
+        kept = (self.count - 1) / self.count
+        factor = np.array(self.factor.T) * math.sqrt(kept)  # rows of L': columns of L in one piece
+        added = _in(self.mean[None], self.basis)[0].astype(float)
+        for k, row in enumerate(factor):
+            length = math.hypot(row[k], added[k])
+            cosine, sine = length / row[k], added[k] / row[k]
+            row[k] = length
+            row[k + 1 :] = (row[k + 1 :] + sine * added[k + 1 :]) / cosine
+            added[k + 1 :] = cosine * added[k + 1 :] - sine * row[k + 1 :]
+        return References(
+            self.mean, np.asfortranarray(factor.T), self.ridge * kept, self.count, self.basis, False
+        )
+
     @property
     def size(self) -> int:
         """The length of a gradient."""
