@@ -167,10 +167,10 @@ class Epochs(Figure):
             measured,
             "Judged for Algorithm 13 as printed, easiest and hardest; a difference of less than "
             "two standard errors either way is undecided. The target is in one step of the epoch "
-            "only, so the likelihood ratio is a mean of the steps' ratios, here by the empirical law of "
-            "their scores; sums fall short of it. A sum with one mean carries the drift of the "
-            "gradients, which varies from run to run; the centred one does not, and the frozen one "
-            "keeps the canary's gradient of θ_0.",
+            "only, so the likelihood ratio is a mean of the steps' ratios, here by the empirical "
+            "law of their scores; sums fall short of it. A sum with one mean carries the drift of "
+            "the gradients, which varies from run to run; the centred one does not, and the frozen "
+            "one keeps the canary's gradient of θ_0.",
         )
 
     def _one_epoch(self, name: str, easy: Panel) -> Finding:
