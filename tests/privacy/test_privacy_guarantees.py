@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -194,29 +194,29 @@ def test_view_is_weaker_than_table_for_approximate_budgets() -> None:
              1, 1 / 4, 2 / 3]  # fmt: skip
     rules = [first, second, third]
 
-    def law(rewards: Callable[[int, int], int]) -> list[float]:
-        """The probabilities of the eight sequences of actions."""
+    def law(table: Sequence[Sequence[int]]) -> list[float]:
+        """The probabilities of the eight sequences of actions, by rewards of rounds and arms."""
         found = []
         for actions in product((0, 1), repeat=3):
             probability, history = 1.0, 0
             for t, action in enumerate(actions):
                 zero = rules[t][history]
                 probability *= 1.0 - zero if action else zero
-                history = 4 * history + 2 * action + rewards(t, action)
+                history = 4 * history + 2 * action + table[t][action]
             found.append(probability)
         return found
 
-    def delta(laws: Any, epsilon: float) -> float:
+    def delta(laws: list[tuple[list[float], list[float]]], epsilon: float) -> float:
         """The largest Σ (p - e^ε q)+ over inputs that differ in one round."""
         grown = math.exp(epsilon)
-        return max(sum(max(x - grown * y, 0.0) for x, y in zip(p, q, strict=True)) for p, q in laws)
+        return max(
+            math.fsum(max(x - grown * y, 0.0) for x, y in zip(p, q, strict=True)) for p, q in laws
+        )
 
-    lists = {r: law(lambda t, _, r=r: r[t]) for r in product((0, 1), repeat=3)}
-    tables = {
-        x: law(lambda t, a, x=x: x[t][a]) for x in product(product((0, 1), repeat=2), repeat=3)
-    }
+    lists = {r: law([(x, x) for x in r]) for r in product((0, 1), repeat=3)}
+    tables = {x: law(x) for x in product(product((0, 1), repeat=2), repeat=3)}
 
-    def neighbours(laws: dict[Any, list[float]]) -> Any:
+    def neighbours(laws: dict[Any, list[float]]) -> list[tuple[list[float], list[float]]]:
         return [
             (p, q)
             for a, p in laws.items()

@@ -239,6 +239,7 @@ def test_runs_on_two_instances(epsilon: float) -> None:
         budget = theory.output_budget(epsilon, 0.0, [abs(a - b)])
         assert all(x <= math.exp(budget.epsilon) * q[key] + 1e-12 for key, x in p.items())
     leaky = theory.output_budget(0.1, 1e-6, [0.5, 0.25])
+    assert isinstance(leaky, discreet.Approximate)
     assert leaky.epsilon == pytest.approx(6 * 0.1 * 0.75)
     assert leaky.delta == pytest.approx(4 * math.exp(0.45) * 1e-6 * 0.75)
 
