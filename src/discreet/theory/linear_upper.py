@@ -61,12 +61,11 @@ def adac_oful(
     *,
     ridge: float = 1.0,
     growth: float = 1.0,
-    norm: float = 1.0,
 ) -> float:
     """2 sqrt(2(1+C) d log(1+T/(λd))) (β sqrt T + γ sqrt((1+C)(1+λ)l/min(1, λ))), step 6 of C.4.2.
 
     δ = risk/3, l = d log(1+T/(λd))/log(1+C) episodes at most,
-    β = sqrt(2 log(1/δ) + d log(1+T/(λd))) + sqrt(λ)|θ|, and γ² is 2l f(d, δ/T)/ρ times the largest
+    β = sqrt(2 log(1/δ) + d log(1+T/(λd))) + sqrt(λ), and γ² is 2l f(d, δ/T)/ρ times the largest
     t/(λ + λ_min(t)), λ_min(t) from `least_eigenvalue`. The print has γ_T, which it takes to grow
     with t; it falls once the eigenvalue does grow. For λ < 1 the lengths of episodes grow by
     (1+C)(1+λ)/λ at most, where the print asks for λ >= 1.
@@ -74,10 +73,10 @@ def adac_oful(
     d = count("dimension", dimension, fix="use for example dimension=3")
     rounds, rho = horizon_of(horizon), positive("rho", rho, infinite=True)
     ridge, growth = positive("ridge", ridge), positive("growth", growth)
-    norm, failure = positive("norm", norm), share("risk", risk) / 3.0
+    failure = share("risk", risk) / 3.0
     potential = d * math.log1p(rounds / (ridge * d))
     episodes = potential / math.log1p(growth)
-    width = math.sqrt(2.0 * math.log(1.0 / failure) + potential) + math.sqrt(ridge) * norm
+    width = math.sqrt(2.0 * math.log(1.0 / failure) + potential) + math.sqrt(ridge)
     start = _informed(d, rounds, failure, _eigenvalue(eigenvalue, d))
     # λ_min(t) is convex and at most -8 log(3d/δ) at t = 0, so the ratio is largest where it is 0,
     # unless the ridge is larger than that
@@ -86,7 +85,7 @@ def adac_oful(
     longer = (1.0 + growth) * (1.0 + ridge) / min(1.0, ridge)
     scale = 2.0 * math.sqrt(2.0 * (1.0 + growth) * potential)
     found = scale * (width * math.sqrt(rounds) + noise * math.sqrt(longer * episodes))
-    return min(found, 2.0 * norm * rounds)
+    return min(found, 2.0 * rounds)
 
 
 def least_eigenvalue(t: float, dimension: int, risk: float, eigenvalue: float) -> float:

@@ -92,7 +92,7 @@ def games_needed(easier: float, harder: float, errors: float = 4.0) -> int:
     above two with probability 0.98. Hanley & McNeil (1982), both AUCs taken as independent.
 
     >>> games_needed(0.72, 0.53)
-    126
+    131
     """
     easier, harder = share("easier", easier), share("harder", harder)
     if easier <= harder:
