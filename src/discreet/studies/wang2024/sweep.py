@@ -169,7 +169,7 @@ def sweep(
         title=title,
         reference="wang2024",
         full=Size(10**6, 100, 2),
-        quick=Size(10**6, 2, 2),
+        quick=Size(10**5, 3, 2),
         parts=parts,
         questions=questions,
         note=NOTE,
