@@ -33,9 +33,11 @@ given in our words with the place where it is printed; numbers are means over ru
   tolerance that is stated with it.
 - **differs**: the direction is as published, but not the size, or not in every setting, though in
   at least half of them.
-- **not reproduced**: our runs contradict it, a reversed order among them.
-- **cannot tell**: it did not show, but a run of this size might not have shown it if it held; the
-  finding says what it would have needed.
+- **not reproduced**: our runs contradict it, a reversed order among them, or it holds in fewer than
+  half of the settings. An order that is not clear counts as not holding, but where a finding calls
+  it undecided.
+- **cannot tell**: it is undecided, or the horizon decides and not the policy: a run of this size
+  might not have shown it if it held.
 
 Marks beside a verdict, after a plus in the overview:
 

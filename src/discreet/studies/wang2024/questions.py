@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ..base import Finding, Mark, Panel, Statement, Verdict
-from ..excerpts import in_how_many
+from ..excerpts import above, as_far_as_told, in_how_many
 from ..measures import Measure, clearly_above, log_slope, ratio
 from .setting import GAUSS, NEW
 from .sweep import SYMBOLS, Part, Question, at_value, between, extra, horizon_of, regrets_of
@@ -134,12 +134,12 @@ class Smoother(Question):
         for label in (NEW, GAUSS):
             steps = pairwise(regrets_of(panels, part, label).values())
             jumps[label] = max((ratio(b, a) for a, b in steps), key=lambda step: step.value)
-        smoother = clearly_above(jumps[GAUSS], jumps[NEW])
         return Finding(
             Statement(f"the curve of DP-FTPL-New is the smoother, {part.title[4:]}", where),
-            Verdict.of(smoother),
+            as_far_as_told([above(jumps[GAUSS], jumps[NEW])]),
             {f"{label}: largest factor between neighbours": step for label, step in jumps.items()},
-            "The largest step between two budgets of the sweep, start phase as printed.",
+            "The largest step between two budgets of the sweep, start phase as printed; undecided "
+            "within two standard errors.",
         )
 
 
