@@ -18,7 +18,7 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/mypy --config-file tests/mypy.ini tests
 
-# three quarters of an hour on two cores; what runs in threads of ours needs none of NumPy's
+# an hour or more on two cores; what runs in threads of ours needs none of NumPy's
 studies: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/discreet reproduce all --scale full --seed 1 --output out/studies
 	$(BIN)/python -m discreet.studies.gallery out/studies --docs docs

@@ -4,7 +4,8 @@
     ├── InvalidArgument (also a ValueError)   a value breaks a stated rule
     │   ├── UnknownPolicy                     no such row in the catalogue
     │   ├── UnsupportedBudget                 the row cannot serve this kind of budget
-    │   └── NoConversion                      one budget does not imply another of that kind
+    │   ├── NoConversion                      one budget does not imply another of that kind
+    │   └── NoData                            a data set is not on this machine, and none was named
     ├── DamagedFile (also a ValueError)       a saved file is foreign, damaged or too new
     └── TrialError (also a RuntimeError)      a step that the state of a live trial does not allow
         ├── AlreadyOpen                       the files of a trial are in use
@@ -80,6 +81,10 @@ class UnsupportedBudget(InvalidArgument):
 
 class NoConversion(InvalidArgument):
     """No proved formula turns this budget into the kind that was asked for."""
+
+
+class NoData(InvalidArgument):
+    """A data set is in none of the places where it is looked for unasked."""
 
 
 class DamagedFile(DiscreetError, ValueError):

@@ -12,7 +12,7 @@ from discreet.studies.base import Size
 from discreet.studies.files import DATA, PNG, save
 
 
-@pytest.mark.parametrize(("number", "claims"), [("5.7", 5), ("5.7-local", 2)])
+@pytest.mark.parametrize(("number", "claims"), [("5.7", 6), ("5.7-local", 2)])
 def test_figure(number: str, claims: int, tmp_path: Path) -> None:
     entry = figure("thesis2024", number)
     assert (entry.full.runs, entry.quick.runs < entry.full.runs) == (1000, True)

@@ -161,7 +161,49 @@ def test_wrong_target() -> None:
     plain = membership.plain_advantage(law, 9, target, guess)
     assert plain == pytest.approx(norm.cdf(0.5) - norm.cdf(-0.5))
     opposite = leakage(law, 9, target, guess=-guess)
-    assert opposite.advantage < 0.0
+    assert opposite.kappa == pytest.approx(-leak.kappa)
+    assert opposite.auc == pytest.approx(1.0 - leak.auc)
+
+
+@pytest.mark.parametrize("share", [0.5, 1.0, 4.0])
+def test_a_mean_that_is_estimated_costs_samples(share: float) -> None:
+    """Thesis, section 2.3.4: with n0 = λn references the attacker needs (1+λ)/λ times the samples,
+    and so many he has: m/(1 + 1/λ). Against 4000 games; four standard errors of a score's law."""
+    n, d, games = 40, 40, 4000
+    n0, rng = int(share * n), np.random.default_rng(8)
+    law, target = membership.Gaussian(np.zeros(d), sd=np.ones(d)), np.full(d, 1.5)
+    leak = leakage(law, n, target, references=n0)
+    assert leak.score == pytest.approx(leakage(law, n, target).score * share / (1 + share))
+    fewer = leakage(law, round(n * (1 + share) / share), target)
+    assert leak.score == pytest.approx(fewer.score, rel=1e-12)
+    mean, guess = rng.normal(size=(2, 2, games, d)) / math.sqrt(n)
+    reference = guess * math.sqrt(n / n0)
+    mean[1] += target / n
+    scores = (mean - reference) @ target
+    shift = float(scores[1].mean() - scores[0].mean())
+    kappa = shift / float(np.concatenate([s - s.mean() for s in scores]).std())
+    assert kappa == pytest.approx(leak.kappa, abs=4 * math.sqrt(2 / games) + 0.01 * leak.kappa)
+    with pytest.raises(InvalidArgument, match="references must be a whole number"):
+        leakage(law, n, target, references=0)
+    with pytest.raises(InvalidArgument, match="exact must be left out"):
+        leakage(law, n, target, references=n0, exact=True)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("finite", [False, True])
+def test_the_advantage_of_a_mistaken_attacker_has_both_signs(sign: float, finite: bool) -> None:
+    """Theorem 6.7: Φ(|m_scal|/(2 sqrt(m_targ))) - Φ(-|m_scal|/(2 sqrt(m_targ)))."""
+    rng = np.random.default_rng(4)
+    n, sd = 40, rng.uniform(0.5, 2.0, 60)
+    law = membership.Gaussian(np.zeros(60), sd=sd)
+    target, guess = rng.normal(size=(2, 60)) * sd
+    guess = sign * (guess + 0.7 * target)
+    scal = float(np.sum(guess * target / sd**2)) / n
+    targ = float(np.sum(guess**2 / sd**2)) / n
+    printed = norm.cdf(abs(scal) / 2 / math.sqrt(targ)) - norm.cdf(-abs(scal) / 2 / math.sqrt(targ))
+    found = leakage(law, n, target, guess=guess, finite=finite).advantage
+    assert math.copysign(1.0, scal) == sign
+    assert found == pytest.approx(printed, rel=1e-12 if not finite else 0.03)
 
 
 def test_gaussian_covariance_is_mahalanobis() -> None:

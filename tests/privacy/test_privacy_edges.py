@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
+import discreet
 from discreet.errors import DiscreetError, InvalidArgument, NoConversion
 from discreet.privacy import (
     Approximate,
@@ -198,3 +199,25 @@ def test_what_a_lattice_adds_to_the_continuous_curve_is_the_largest_term(
     more = g.max() / (sigma * math.sqrt(2.0 * math.pi))
     found = curves.lattice_delta(sigma, move, epsilon)
     assert found - curves.gaussian_delta(move / sigma, epsilon) == pytest.approx(more, rel=1e-6)
+
+
+def test_epsilon_zero_beside_a_delta() -> None:
+    """Remarks 17 and 19 of Wang & Zhu (2024): policies for (0, δ), by keyword and by name."""
+    asked = discreet.privacy.budget_from(epsilon=0.0, delta=0.01)
+    assert asked == Approximate(0.0, 0.01)
+    for wrong in ({"epsilon": 0.0}, {"epsilon": 0.0, "delta": 0.0}, {"rho": 0.0}, {"mu": 0.0}):
+        with pytest.raises(InvalidArgument, match="above 0"):
+            discreet.privacy.budget_from(**wrong)
+    with pytest.raises(InvalidArgument, match="name one kind of budget"):
+        discreet.privacy.budget_from(epsilon=0.0, renyi_alpha=2.0, delta=0.1)
+    for name in ("dp-ftpl-new", "gdp-elim-new"):
+        row = discreet.policy(name, epsilon=0.0, delta=0.01)
+        assert row.guarantee.budget.epsilon == 0.0
+        done = discreet.simulate(row, discreet.Bernoulli([0.5, 0.9]), horizon=3000, runs=4, seed=1)
+        assert done.pulls[:, -1, 1].min() > 0
+    found = discreet.policy("gdp-elim-new", epsilon=0.0, delta=0.01).verify(arms=2, horizon=200)
+    assert found.holds
+    assert found.unspent == 0.0
+    assert "δ = 0.005" in str(found)
+    with pytest.raises(InvalidArgument, match="which would never release"):
+        discreet.policy("dp-ucb-int", epsilon=0.0, delta=0.01)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
 
 import pytest
 
@@ -180,3 +183,61 @@ def test_every_promise_is_one_sentence_and_round_trips(
 def test_bad_values_are_refused(build: object) -> None:
     with pytest.raises(InvalidArgument, match=r"must .*, got .*; "):
         build()  # type: ignore[operator]
+
+
+def test_view_is_weaker_than_table_for_approximate_budgets() -> None:
+    """Proposition 3.12 (e): a policy of three rounds and two arms, printed in appendix A, that is
+    (0.95, 0.17)-view DP but not table DP, which needs ε = 0.984 (printed: 0.98)."""
+    first = [2 / 3]
+    second = [1 / 2, 1 / 3, 1 / 4, 1 / 3]
+    third = [1 / 2, 1 / 3, 1 / 4, 1 / 5, 1 / 2, 2 / 3, 1 / 4, 0, 1 / 3, 1 / 7, 3 / 4, 2 / 5, 1 / 2,
+             1, 1 / 4, 2 / 3]  # fmt: skip
+    rules = [first, second, third]
+
+    def law(table: Sequence[Sequence[int]]) -> list[float]:
+        """The probabilities of the eight sequences of actions, by rewards of rounds and arms."""
+        found = []
+        for actions in product((0, 1), repeat=3):
+            probability, history = 1.0, 0
+            for t, action in enumerate(actions):
+                zero = rules[t][history]
+                probability *= 1.0 - zero if action else zero
+                history = 4 * history + 2 * action + table[t][action]
+            found.append(probability)
+        return found
+
+    def delta(laws: list[tuple[list[float], list[float]]], epsilon: float) -> float:
+        """The largest Σ (p - e^ε q)+ over inputs that differ in one round."""
+        grown = math.exp(epsilon)
+        return max(
+            math.fsum(max(x - grown * y, 0.0) for x, y in zip(p, q, strict=True)) for p, q in laws
+        )
+
+    lists = {r: law([(x, x) for x in r]) for r in product((0, 1), repeat=3)}
+    tables = {x: law(x) for x in product(product((0, 1), repeat=2), repeat=3)}
+
+    def neighbours(laws: dict[Any, list[float]]) -> list[tuple[list[float], list[float]]]:
+        return [
+            (p, q)
+            for a, p in laws.items()
+            for b, q in laws.items()
+            if sum(x != y for x, y in zip(a, b, strict=True)) == 1
+        ]
+
+    view, table = neighbours(lists), neighbours(tables)
+    assert delta(view, 0.95) <= 0.17 < delta(table, 0.95)
+    assert delta(table, 0.985) <= 0.17 < delta(table, 0.983)
+
+
+def test_the_advantage_is_the_tightest_of_the_three_printed() -> None:
+    """Section 2.3.6 of the thesis prints e^ε - 1 and 1 - e^-ε(1-δ) too: both are looser."""
+    for epsilon in (0.01, 0.3, 1.0, 4.0):
+        for delta in (0.0, 1e-6, 0.1):
+            budget = Approximate(epsilon, delta) if delta else Pure(epsilon)
+            tight = budget.attacker_advantage()
+            assert tight == pytest.approx(
+                (math.exp(epsilon) - 1 + 2 * delta) / (math.exp(epsilon) + 1)
+            )
+            assert tight <= 1 - math.exp(-epsilon) * (1 - delta)
+            if not delta:
+                assert tight <= math.exp(epsilon) - 1

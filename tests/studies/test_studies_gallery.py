@@ -49,7 +49,7 @@ def test_another_finding_makes_another_page(done: Reproduction) -> None:
     changed = gallery_page([found])
     assert changed != page
     assert "**not reproduced**, *fitted*, *tolerance after a look*. why not" in changed
-    assert "[azize2022 8](#azize2022-figure-8) |  |  | 0 + 1 |" in changed
+    assert "[azize2022 8](#azize2022-figure-8) |  |  | 0 + 1 |  |" in changed
     assert "   | a \\| b | 2 |" in changed
     del found["findings"][0]["marks"]  # results of older versions have none
     assert "**not reproduced**. why not" in gallery_page([found])
@@ -70,6 +70,24 @@ def test_some_figures_alone_are_written_anew(done: Reproduction) -> None:
     found["figure"] = "9"
     with pytest.raises(InvalidArgument, match="azize2022 figure 9"):
         updated_page(page, [found])
+
+
+def test_a_second_seed_is_compared(results: Path, tmp_path: Path) -> None:
+    second = tmp_path / "second"
+    shutil.copytree(results, second)
+    path = second / "azize2022/figure8/findings.json"
+    found = json.loads(path.read_text(encoding="utf-8"))
+    with pytest.raises(InvalidArgument, match="another seed"):
+        write_gallery(results, tmp_path / "docs", second)
+    first = found["seed"]
+    path.write_text(json.dumps(found | {"seed": first + 1}), encoding="utf-8")
+    page = write_gallery(results, tmp_path / "docs", second).read_text(encoding="utf-8")
+    assert f" With seed {first + 1}, every verdict is the same.\n" in page
+    found["findings"][0]["verdict"] = "cannot tell"
+    path.write_text(json.dumps(found | {"seed": first + 1}), encoding="utf-8")
+    page = write_gallery(results, tmp_path / "docs", second).read_text(encoding="utf-8")
+    assert f" With seed {first + 1}, statement 1 is *cannot tell*.\n" in page
+    assert "With seed" not in write_gallery(results, tmp_path / "docs").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("damage", ["no json", "cut", "later", "lacking", "no picture"])

@@ -26,6 +26,7 @@ from discreet.studies.wang2024.figure4 import start_rounds
 from discreet.studies.wang2024.sweep import SYMBOLS, Part, extra
 
 YES, PARTLY, NO = Verdict.REPRODUCED, Verdict.DIFFERS, Verdict.NOT_REPRODUCED
+CANNOT = Verdict.CANNOT_TELL
 FIGURES = [("ren2020", "1"), ("ren2020", "s2"), *(("wang2024", n) for n in "4567")]
 Curve = Callable[[Any], Any]
 """Regret as a function of the round."""
@@ -146,9 +147,10 @@ def test_the_instances_of_wang() -> None:
 
 
 def test_wang_runs_the_published_budgets() -> None:
+    """The text is damaged where it prints T: figures 4 and 5 at 1e5 and 1e6, the sweeps at 1e6."""
     budgets = []
-    for _, curves, law, horizon, runs in asked("wang2024", "4"):
-        assert (horizon, runs) == (10**6, 100)
+    assert [note[3:] for note in asked("wang2024", "4")] == [(10**5, 100)] * 4 + [(10**6, 100)] * 4
+    for _, curves, law, _, _ in asked("wang2024", "4")[4:]:
         recipes = {label: row.recipe for label, row in curves.items()}
         printed = {label for label, recipe in recipes.items() if "calibration" in recipe}
         assert printed == {"DP-FTPL-Gauss", "DP-FTPL-Beta", "DP-UCB-INT (as printed)"}
@@ -160,14 +162,14 @@ def test_wang_runs_the_published_budgets() -> None:
     assert budgets == [(9, 1.0, 0.01), (9, 1.0, small), (101, 1.0, 0.01), (101, 1.0, small)]
     notes = asked("wang2024", "5")
     assert [(note[2].arms, *note[3:]) for note in notes] == [
-        (9, 10**6, 100), (9, 10**6, 100), (101, 10**6, 100), (101, 10**6, 100),
-    ]  # fmt: skip
+        (arms, horizon, 100) for horizon in (10**5, 10**6) for arms in (9, 9, 101, 101)
+    ]
     assert {row.recipe["name"] for note in notes for row in note[1].values()} == {
         "dp-ftpl-new", "dp-ucb-bound", "dp-se", "dp-ucb-td",
     }  # fmt: skip
     for number, fixed, values in (("6", "epsilon", {0.0, 0.1}), ("7", "delta", {1e-10, 0.001})):
         notes = asked("wang2024", number)
-        assert {note[3:] for note in notes} == {(10**5, 100)}
+        assert {note[3:] for note in notes} == {(10**6, 100)}
         found = {row.recipe["budget"][fixed] for note in notes for row in note[1].values()}
         assert found == values
 
@@ -314,19 +316,39 @@ def leaders_curve(**finals: Any) -> Any:
     ],
 )
 def test_verdicts_of_approximate_leaders(changes: Any, expected: list[Verdict]) -> None:
-    assert verdicts("wang2024", "4", leaders_curve(**changes)) == expected
+    assert verdicts("wang2024", "4", leaders_curve(**changes))[6:] == expected
 
 
 def test_a_start_phase_beyond_the_horizon_is_no_evidence() -> None:
     entry = figure("wang2024", "4")
     short = Pretence(Size(10**5, 6), curve=leaders_curve())
-    found = entry.judge(entry.panels(short))[3]
-    assert found.verdict is PARTLY
-    assert found.measured["(d) rounds of the start phase"] == Measure(101 * 1893)
+    found = entry.judge(entry.panels(short))
+    claims = [finding.statement.claim for finding in found]
+    assert [claim.rpartition("; ")[2] for claim in claims] == ["T = 1e+04"] * 6 + ["T = 1e+05"] * 6
+    assert found[9].verdict is YES  # by the three panels whose start phase ends
+    assert found[9].measured["(d) rounds of the start phase"] == Measure(101 * 1893)
+    assert "(d) share of the regret after it" not in found[9].measured
+    tiny = Pretence(Size(10**4, 6), curve=leaders_curve())
+    assert entry.judge(entry.panels(tiny))[3].verdict is Verdict.CANNOT_TELL
+
+
+def test_a_sweep_cannot_tell_what_the_horizon_decides() -> None:
+    """At T = 1e5 the start phase of 7(b)'s third part, 716,202 rounds, outlasts the horizon."""
+    assert wang.outlasts(1e-5, 0.001, 10**5)
+    assert not wang.outlasts(1e-5, 0.001, 10**6)
+    assert 9 * math.ceil(1 / (4 * math.pi * 0.001**2)) == 716_202
+    entry = figure("wang2024", "7")
+    short = entry.judge(entry.panels(Pretence(Size(10**5, 6, 2), curve=sweep_curve())))
+    blind = [finding.statement.claim for finding in short if finding.verdict is CANNOT]
+    assert [claim[:45] for claim in blind] == [
+        "at δ = 1e-10 DP-FTPL-Gauss grows as 1/ε²",
+        "at δ = 0.001 the second part of DP-FTPL-Gauss",
+        "at δ = 0.001 DP-FTPL-Gauss does not increase ",
+    ]
 
 
 def test_the_printed_start_phases() -> None:
-    panels = figure("wang2024", "4").panels(Pretence(Size(10**5, 6)))
+    panels = figure("wang2024", "4").panels(Pretence(Size(10**5, 6)))[4:]
     log = math.log
     for panel, arms, delta in zip(panels, (9, 9, 101, 101), (0.01, math.exp(-10)) * 2, strict=True):
         pulls = math.ceil(8000 * log(math.e / (2 * math.pi * delta**2)) / 81)
@@ -344,7 +366,7 @@ def test_the_printed_start_phases() -> None:
     ],
 )
 def test_verdicts_of_pure_leaders(changes: Any, expected: list[Verdict]) -> None:
-    assert verdicts("wang2024", "5", leaders_curve(**changes)) == expected
+    assert verdicts("wang2024", "5", leaders_curve(**changes)) == 2 * expected
 
 
 def sweep_curve(gauss: float = 2.0, new: float = 1.0, worse: float = 1.0) -> Any:

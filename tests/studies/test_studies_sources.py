@@ -15,7 +15,9 @@ import discreet
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/sources.md").read_text(encoding="utf-8")
 LINES = [line for line in PAGE.splitlines() if re.match(r"\| (?!result |---)", line)]
-REASONS = ("no constants", "a step of a proof", "textbook", "a drawing")
+REASONS = (
+    "no constants", "a step of a proof", "textbook", "a drawing", "notation", "out of scope",
+)  # fmt: skip
 
 
 def named(pattern: str) -> list[str]:
@@ -76,16 +78,19 @@ def test_every_line_says_where_or_why_not() -> None:
             assert any(reason in where for reason in REASONS), line
 
 
+NUMBER = r"(?:[A-Z]\.)?\d[\d.]*"
+
+
 def covered(section: str, kind: str) -> set[str]:
     """The numbers of a kind that the lines of a section name, ranges filled in."""
     found: set[str] = set()
     text = PAGE.split(f"\n## {section}")[1].split("\n## ")[0]
     for line in text.splitlines():
         cell = line.strip("| ").split(" | ")[0]
-        for numbers in re.findall(rf"\b{kind}s? ([\w.]+(?: (?:to|and) [\w.]+)?)", cell):
-            low, word, high = (*numbers.split(" "), "", "")[:3]
-            found |= {low, high} if word == "and" else {low}
-            if word == "to":
+        for numbers in re.findall(rf"\b{kind}s? ({NUMBER}(?:(?:, | to | and ){NUMBER})*)", cell):
+            found |= set(re.split(", | to | and ", numbers))
+            if " to " in numbers:
+                low, high = numbers.split(" to ")
                 head, _, first = low.rpartition(".")
                 last = high.rpartition(".")[2]
                 found |= {
@@ -105,19 +110,41 @@ def run(*spans: tuple[str, int, int]) -> set[str]:
         ("Azize & Basu", "Lemma", run(("", 1, 13))),
         ("Azize & Basu", "Figure", run(("", 1, 8))),
         ("Azize & Basu", "Table", run(("", 1, 2))),
+        ("Azize & Basu", "Definition", run(("", 1, 5))),
+        ("Azize & Basu", "Algorithm", {"1"}),
+        ("Azize & Basu", "Remark", run(("", 1, 4))),
+        ("Azize & Basu", "Example", run(("", 1, 3))),
+        ("Azize & Basu", "Fact", run(("", 1, 3))),
         ("Ren", "Theorem", {"1", "4", "6"}),
         ("Ren", "Lemma", {"2", "3", "5", "7", "8", "9", "12"}),
         ("Ren", "Corollary", {"10", "11"}),
         ("Ren", "Figure", {"1", "2"}),
+        ("Ren", "Definition", {"1", "2"}),
+        ("Ren", "Algorithm", run(("", 1, 6))),
+        ("Ren", "Fact", {"13"}),
         ("Wang", "Theorem", {"4", "11", "13", "16", "18"}),
         ("Wang", "Lemma", {"8", "9", "15"} | run(("", 19, 24))),
         ("Wang", "Figure", run(("", 1, 7))),
+        ("Wang", "Definition", run(("", 1, 3))),
+        ("Wang", "Algorithm", run(("", 1, 4))),
+        ("Wang", "Remark", {"5", "6", "7", "10", "12", "14", "17", "19"}),
+        ("Wang", "Fact", run(("", 1, 10))),
         ("Mishra", "Lemma", {"5", "9"}),
         ("Mishra", "Algorithm", run(("", 1, 4))),
         ("Azize (2024)", "Figure",
          {"1.1", "C.1"}
          | run(("2.", 1, 2), ("3.", 1, 5), ("5.", 1, 7), ("6.", 1, 2), ("7.", 1, 2))),
         ("Azize (2024)", "Table", {"4.1", "4.2", "5.1", "5.2", "6.1"}),
+        ("Azize (2024)", "Algorithm", run(("", 1, 14))),
+        ("Azize (2024)", "Definition",
+         {"2.1", "2.2", "2.3", "2.5", "2.11", "2.12", "2.16", "2.17", "2.18", "2.19", "2.20",
+          "2.25", "2.27", "2.29", "2.30", "2.34", "2.35", "2.38", "3.2", "3.3", "3.5", "3.8", "3.9",
+          "3.16", "3.17", "4.1", "5.8", "6.2", "C.18", "C.24"}),
+        ("Azize (2024)", "Remark",
+         {"2.33", "3.4", "3.6", "3.7", "3.10", "3.11", "3.14", "4.10", "4.11", "4.13", "4.19",
+          "4.22", "5.7", "5.13", "5.19", "5.22", "5.24", "C.1", "C.5", "C.8", "C.12", "C.14", "D.1",
+          "D.7"}),
+        ("Azize (2024)", "Example", {"2.15", "3.1", "5.1", "B.2"}),
         ("Azize (2024)", "Theorem",
          {"2.4", "2.13", "2.14", "2.23", "2.24", "2.26", "2.28", "2.31", "2.32", "2.36", "2.37",
           "2.40", "2.41", "4.2", "4.3", "4.4", "4.6", "4.8", "4.9", "4.12", "4.14", "4.15", "4.16",
@@ -140,4 +167,5 @@ def test_every_numbered_result_has_a_line(section: str, kind: str, numbers: set[
 def test_a_range_is_read() -> None:
     assert {"5", "9", "13"} <= covered("Azize & Basu", "Lemma")
     assert "14" not in covered("Azize & Basu", "Lemma")
+    assert {"7", "10", "12"} <= covered("Wang", "Remark")
     assert covered("Mishra", "Theorem") == set()

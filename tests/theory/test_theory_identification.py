@@ -201,3 +201,12 @@ def test_the_private_time_has_its_published_values() -> None:
     assert theory.private_characteristic_time(first, 0.02).samples >= (
         theory.characteristic_time(first, 0.02).samples
     )
+
+
+def test_adap_tt_star_is_not_monotone_as_printed() -> None:
+    """Theorem 5.23 on means .9, .8, .6: the second branch grows with ε until Δmax = 3ε."""
+    found = [
+        theory.adap_tt_star_samples([0.9, 0.8, 0.6], epsilon, version="thesis-k2")
+        for epsilon in (0.03, 0.1, 1.0)
+    ]
+    assert [round(x) for x in found] == [26_141, 79_687, 1_880]

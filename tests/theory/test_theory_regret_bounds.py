@@ -227,7 +227,12 @@ OUTSIDE: list[tuple[Callable[[], object], str]] = [
     (lambda: theory.minimax_global(T, 1.0, 1.5), "delta"),
     (lambda: theory.minimax_global(T, 1.0, a=1.0), "a"),
     (lambda: theory.dp_ftpl_new(MEANS, T, 0.0), "epsilon"),
-    (lambda: theory.linear_minimax_zcdp(3, T, 2.0), "rho"),
+    (lambda: theory.linear_minimax_zcdp(3, T, 0.0), "rho"),
+    (lambda: theory.adap_klucb(MEANS, T, 1.0, alpha=3.0), "alpha"),
+    (lambda: theory.adac_gope(3, 1, T, 1.0, 0.1), "actions"),
+    (lambda: theory.adac_oful(3, T, 1.0, 0.1, 0.5), "eigenvalue"),
+    (lambda: theory.linear_bounds(3, horizon=T), "epsilon or rho"),
+    (lambda: theory.linear_minimax_pure(3, T, 1.0, "2023"), "version"),
     (lambda: theory.linear_minimax_pure(0, T, 1.0), "dimension"),
     (lambda: theory.bounds(MEANS, horizon=T, risk=0.5), "risk"),
 ]
@@ -363,3 +368,22 @@ def test_sigmoids_of_gaussian_rewards_keep_the_least_slope(sd: float) -> None:
     slopes = [20 * (b - a) for a, b in pairwise(values)]
     assert all(slope >= least for slope in slopes)
     assert (mean(1.0) - mean(1.0 - 1e-3)) / 1e-3 == pytest.approx(least, rel=1e-3)
+
+
+def test_bounds_of_wang_and_zhu_at_epsilon_zero() -> None:
+    """Remarks 17 and 19: at ε = 0 the terms are their limits; ε = 1e-7 is within 1e-5 of them."""
+    means, rounds, delta = [0.9, 0.8, 0.6], 10**6, 0.01
+    power = rounds**0.5
+    limit = (power - 40.0) / (16.0 * 5.0 * delta * power)
+    assert theory.minimax_global(rounds, 0.0, delta) == pytest.approx(limit, rel=1e-12)
+    for formula in (theory.dp_ftpl_new, theory.gdp_elim_new):
+        nearly = formula(means, rounds, 1e-7, delta)
+        assert formula(means, rounds, 0.0, delta) == pytest.approx(nearly, rel=1e-5)
+    assert limit == pytest.approx(theory.minimax_global(rounds, 1e-7, delta), rel=1e-5)
+    with pytest.raises(InvalidArgument, match="epsilon"):
+        theory.minimax_global(rounds, 0.0, 0.0)
+    lines = {x.name: x for x in theory.bounds(means, horizon=rounds, epsilon=0.0, delta=delta)}
+    assert lines["minimax_global"].value == pytest.approx(limit, rel=1e-12)
+    assert "above 0" in lines["adap_ucb"].silent
+    with pytest.raises(InvalidArgument, match="epsilon must be a finite number above 0"):
+        theory.bounds(means, horizon=rounds, epsilon=0.0)

@@ -191,12 +191,13 @@ def lead_pulls(phase: int, epsilon: float, delta: float, horizon: int) -> int:
 
 
 def gap_pulls(gap: float, epsilon: float, horizon: int, factor: int = 1) -> int:
-    """m of private Thompson sampling's gap estimation; `factor` = K as printed."""
-    return max(1, math.ceil(192.0 * factor * math.log(horizon) / (epsilon * gap**2)))
+    """m of private Thompson sampling's gap estimation, 192 k log2 T/(εΔ̂²) in C.1; `factor` = K as
+    printed."""
+    return max(1, math.ceil(192.0 * factor * math.log2(horizon) / (epsilon * gap**2)))
 
 
 def fill_pulls(gap: float, epsilon: float, horizon: int) -> int:
-    """Γ/Δ̂², Γ = 192 log³T/ε."""
+    """Γ/Δ̂², Γ = 192 log³T/ε, whose base the print leaves open: natural."""
     return max(1, math.ceil(192.0 * math.log(horizon) ** 3 / epsilon / gap**2))
 
 

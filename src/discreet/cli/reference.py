@@ -79,9 +79,9 @@ The JSON is an object: `key`, `kind`, `authors`, `title`, `venue`, `year`, `fiel
     "reproduce": """\
 The JSON is a list with what each figure's `findings.json` holds: `study`, `figure`, `title`,
 `reference`, `note`, `scale`, `size` and `published_size` (`horizon`, `runs`, `points`), `seed`,
-`seconds`, and `findings`: for every statement its `claim`, `where`, `verdict` (reproduced, differs
-or not reproduced), `measured` (`name`, `value`, `standard_error`) and `why`; with the `folder`.
-With `--list` it is a list of figures. A verdict does not change the exit code.
+`seconds`, and `findings`: for every statement its `claim`, `where`, `verdict` (reproduced, differs,
+not reproduced or cannot tell), `measured` (`name`, `value`, `standard_error`) and `why`; with the
+`folder`. With `--list` it is a list of figures. A verdict does not change the exit code.
 
 `python -m discreet.studies.gallery FOLDER` writes a page of all figures from such a folder.
 """,

@@ -7,7 +7,9 @@ The kernel `update(rule, view, dimension)` turns new releases into an estimate, 
       β~ = sqrt(λ) S + σ sqrt(2 log(1/δ) + log(det V/λ^d)) + sqrt(s² f(d, δ/T)) / sqrt(λ_min(V)),
       f(d, δ) = d + 2 sqrt(d log(2/δ)) + 2 log(2/δ),
   s² the variance of the noise in each entry of the released sum (2l/ρ after l episodes of unit
-  actions). Contexts are public, so λ_min(V) is computed and not assumed.
+  actions). The print has log(1/δ) in f here and log(2/δ) for AdaC-GOPE; the latter is used for
+  both, by which the noise exceeds its part of the width with probability δ/2 and not δ. Contexts
+  are public, so λ_min(V) is computed and not assumed.
 - Sampling (Mishra & Thakurta 2015): argmax <θ, a>, θ ~ N(A~^-1 b~, α A~^-1).
 """
 

@@ -24,13 +24,10 @@ Responses of the local model are verified there, one by one.
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Never
-
-import numpy as np
 
 from ..errors import DiscreetError, InvalidArgument
 from ..identify import Identifier
@@ -42,17 +39,15 @@ from ..privacy.verification import (
     NotAffine,
     Symbol,
     Tape,
-    losses,
     main_number,
     spent,
     symbolic,
     within,
 )
-from ..privacy.verification.forms import REWARD
+from ..privacy.verification.shifts import UNHIDDEN, loss_between
 from .lists import Lists
 from .setup import Plan, Sources, finite_plan
 from .trial import Trial
-from .visits import SeededRandomness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,11 +59,9 @@ if TYPE_CHECKING:
 
 PARTICIPANTS = 14
 DEADLINE = 3.0
-SEED = 7
 RISK = 0.1
 PRIVATE = frozenset({"ledger", "noise", "random", "kernels", "tape"})
 """What a run holds and shows nobody."""
-UNHIDDEN = Loss(math.inf, math.inf, math.inf)
 Outcome = float | None
 
 
@@ -76,6 +69,36 @@ Outcome = float | None
 def symbols() -> Source:
     """Live noise as symbols, at its own scales."""
     return symbolic(SECURE)
+
+
+class Scripted:
+    """Choices that are neither random nor about anybody: the same in every life."""
+
+    STEP = (math.sqrt(5.0) - 1.0) / 2.0
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def random(self) -> float:
+        """The next of numbers that are spread evenly over [0, 1)."""
+        self.asked += 1
+        return (self.asked * self.STEP) % 1.0
+
+    def below(self, number: int) -> int:
+        """One of 0, ..., number - 1."""
+        return int(self.random() * number)
+
+    def beta(self, a: float, b: float) -> float:
+        """Near the mean of the law."""
+        return (a + self.random()) / (a + b + 1.0)
+
+    def standard_exponential(self) -> float:
+        """A quantile of the law."""
+        return -math.log1p(-self.random())
+
+    def standard_normal(self) -> float:
+        """Within two of 0."""
+        return 4.0 * self.random() - 2.0
 
 
 # --- a trial whose noise is symbols -------------------------------------------------------------
@@ -123,8 +146,7 @@ class SymbolicTrial(Trial):
     """`Trial`, in all that it does, but for its noise."""
 
     def __init__(self, tape: Tape, published: list[str], *arguments: Any, **options: Any) -> None:
-        rng = SeededRandomness(np.random.Generator(np.random.SFC64(SEED)))
-        self._sources = Sources(symbols(), rng, tape)
+        self._sources = Sources(symbols(), Scripted(), tape)
         self._followed = tape, published
         super().__init__(*arguments, **options)
 
@@ -207,8 +229,8 @@ class Shown(NamedTuple):
 
 def play(policy: Policy, arms: int, life: Life, outcomes: Sequence[Outcome]) -> Shown:
     """One life: everybody comes at their hour, and answers at once or never."""
-    rng = random.Random(SEED)
-    tape, published, now = Tape(lambda _: rng.random()), list[str](), [0.0]
+    path = Scripted()
+    tape, published, now = Tape(lambda _: path.random()), list[str](), [0.0]
     options = dict(life.options)
     if isinstance(policy, Identifier):
         options |= {"goal": "identify"} | ({} if policy.fixed_size else {"risk": RISK})
@@ -321,7 +343,7 @@ def verify_lives(
             )  # fmt: skip
         for who, first, second in neighbours(policy, arms, life, participants, base):
             pairs += 1
-            cost = spent(loss_between(first, second), claimed, True)
+            cost = spent(told_apart(first, second), claimed, True)
             if main_number(cost) > main_number(budget) * (1.0 + 1e-12):
                 budget, worst = cost, f"participant {who}: {life.name}"
     return Lives(policy.name, claimed, budget, worst, tuple(kinds), pairs, blocks)
@@ -356,23 +378,10 @@ def neighbours(
                 yield who, first, second
 
 
-def loss_between(first: Shown, second: Shown) -> Loss:
-    """What hides which of two lives was led."""
-    same = (
-        first.public == second.public
-        and first.published == second.published
-        and first.kinds == second.kinds
-        and len(first.numbers) == len(second.numbers)
-    )
-    if not same:
+def told_apart(first: Shown, second: Shown) -> Loss:
+    """What hides which of two lives was led: nothing, if anything but noisy numbers differs."""
+    if first.public != second.public or first.published != second.published:
         return UNHIDDEN
-    length = len(first.kinds)
-    tape = Tape()
-    tape.symbols = [*first.kinds, Symbol(REWARD, 1.0, first=1, rounds=1)]
-    for one, other in zip(first.numbers, second.numbers, strict=True):
-        here, there = one.padded(length), other.padded(length)
-        if not np.allclose(here, there, rtol=1e-12, atol=0.0):
-            return UNHIDDEN
-        tape.numbers.append(Form(np.append(here, one.constant - other.constant)))
-    _, found = losses(tape, whole=True)
-    return found[0].loss
+    if first.kinds != second.kinds:
+        return UNHIDDEN
+    return loss_between(first.numbers, second.numbers, first.kinds)

@@ -69,12 +69,15 @@ class Leakage:
 
     @property
     def advantage(self) -> float:
-        """Power - level at the best threshold."""
+        """Power - level at the best threshold, the total variation of the score's two laws.
+
+        Where a mistaken guess makes κ negative, low scores mean "in": |κ| counts (Theorem 6.7).
+        """
         from scipy.special import ndtr
 
         if self.spread == 1.0:
-            return self.subsample * float(2.0 * ndtr(self.kappa / 2.0) - 1.0)
-        return self.curve().advantage
+            return self.subsample * float(2.0 * ndtr(abs(self.kappa) / 2.0) - 1.0)
+        return replace(self, kappa=abs(self.kappa)).curve().advantage
 
     @property
     def auc(self) -> float:
@@ -245,15 +248,18 @@ def leakage(
     noise: float = 0.0,
     subsample: float = 1.0,
     guess: ArrayLike | None = None,
+    references: int | None = None,
     exact: bool = False,
     finite: bool = False,
 ) -> Any:
     """The `Leakage` of a target of the mean of n records, or a `Ranking` of many targets.
 
     `noise` is the standard deviation on the released mean, `subsample` the share of records it is
-    taken over, `guess` what a mistaken attacker takes the target for. `exact` convolves Bernoulli
-    columns, and uses the χ² laws of Gaussian ones; `finite` keeps the factor 1 - 1/n of the
-    variance. In the place of a law a `Mean` may be given, which knows n, noise and sub-sample
+    taken over, `guess` what a mistaken attacker takes the target for. `references` is the number n0
+    of records from which he estimates the mean that he does not know: his score then has the noise
+    of both means, so n counts for n(1+λ)/λ, λ = n0/n (thesis, section 2.3.4). `exact` convolves
+    Bernoulli columns, and uses the χ² laws of Gaussian ones; `finite` keeps the factor 1 - 1/n of
+    the variance. In the place of a law a `Mean` may be given, which knows n, noise and sub-sample
     already.
     """
     mean = _mean(law, n, noise, subsample)
@@ -272,13 +278,16 @@ def leakage(
         if not length:
             raise InvalidArgument("guess", "differ from the mean", "the mean", "give a target")
         kappas = (v @ (weights * taken)) / math.sqrt(rows * length)
+    if references is not None:
+        known = count("references", references, fix="use for example references=1000")
+        kappas = kappas * math.sqrt(known / (known + rows))
     spread = math.sqrt(1.0 - 1.0 / rows) if finite else 1.0
     found = tuple(
         Leakage(float(kappa**2 * mean.subsample), float(kappa), mean.subsample, spread)
         for kappa in kappas
     )
     if exact:
-        _check_exact(mean, guess)
+        _check_exact(mean, guess, references)
         found = tuple(
             _exact(mean, leak, row, float(size))
             for leak, row, size in zip(found, np.atleast_2d(targets), square, strict=True)
@@ -351,11 +360,12 @@ def _mean(law: Law | Mean, n: int | None, noise: float, subsample: float) -> Mea
     return Mean(law, n, noise=noise, subsample=subsample)
 
 
-def _check_exact(mean: Mean, guess: ArrayLike | None) -> None:
-    if guess is not None or mean.noise or not isinstance(mean.law, Bernoulli | Gaussian):
+def _check_exact(mean: Mean, guess: ArrayLike | None, references: int | None) -> None:
+    mistaken = guess is not None or references is not None
+    if mistaken or mean.noise or not isinstance(mean.law, Bernoulli | Gaussian):
         raise InvalidArgument(
-            "exact", "be left out but for Bernoulli or Gaussian columns without noise or guess",
-            True, "use exact=False, or play the game",
+            "exact", "be left out but for Bernoulli or Gaussian columns without noise, guess or "
+            "references", True, "use exact=False, or play the game",
         )  # fmt: skip
 
 

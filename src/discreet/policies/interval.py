@@ -17,6 +17,11 @@ from .releases.remembering import shrinking_rho, zeta
 
 def release_interval(budget: Budget, power: float, calibration: str) -> int:
     """f for a budget."""
+    if isinstance(budget, Approximate) and budget.epsilon == 0.0:
+        raise InvalidArgument(
+            "epsilon", "be above 0 for dp-ucb-int, which would never release", 0.0,
+            "use dp-ftpl-new or gdp-elim-new, which take epsilon=0",
+        )  # fmt: skip
     if one_of("calibration", calibration, "exact", "paper") == "paper":
         if not isinstance(budget, Approximate):
             raise InvalidArgument(

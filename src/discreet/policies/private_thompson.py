@@ -1,12 +1,14 @@
 """Private Thompson sampling: estimate the gap, fill trees, then sample.
 
-1. Gap estimation, Δ̂ = 1: every arm m = 192 log T/(εΔ̂²) times, mean + Lap(1/(εm)); halve Δ̂ until the
-   two best differ by more than Δ̂. (Left out in the authors' experiments: gap_estimation=False.)
-2. Γ/Δ̂² pulls of every arm, Γ = 192 log³T/ε, into fresh trees (or `fill` pulls).
+1. Gap estimation, Δ̂ = 1: every arm m = 192 log2 T/(εΔ̂²) times, mean + Lap(1/(εm)); halve Δ̂ until
+   the two best differ by more than Δ̂. (Left out in the authors' experiments: gap_estimation=False.)
+2. Γ/Δ̂² pulls of every arm, Γ = 192 ln³T/ε, into fresh trees (or `fill` pulls).
 3. Draw from Beta(r+1, N-r+1) of every arm, r the tree sum in [0, N]; play the largest.
 
 As printed, m has a factor K more, the first noise is Lap(2K/(εm)) and every tree keeps ε/(2K):
 calibration="paper". But a reward is in one batch of phase 1 or in one tree, so each may cost ε.
+The logarithm of m is printed with its base (C.1). That of Γ is not: it is the natural one here, as
+in a Laplace tail, |w| <= λ ln(1/α); base 2 would only make phase 2 three times as long.
 Mishra & Thakurta (2015), Algorithm 2 and appendix C.
 
 Rewards enter a tree in aligned blocks of 2^j, each of which closes the node above it: the same
@@ -170,7 +172,7 @@ class GapThenTree(Tree):
 
 
 class Phases3(NamedTuple):
-    """192 log T/ε of phase 1, 192 log³T/ε or a fixed number of phase 2, and `start` for drawing."""
+    """192 log2 T/ε of phase 1, 192 ln³T/ε or a fixed number of phase 2, and `start` for drawing."""
 
     estimate: float
     fill: float
@@ -270,10 +272,10 @@ class PrivateThompson(Rule):
             check_length("fill", self.fill, "leave it out for Γ/Δ̂²")
 
     def parameters(self, setting: Setting) -> Phases3:
-        log_horizon = math.log(setting.needs_horizon(self.name))
+        horizon = setting.needs_horizon(self.name)
         epsilon = setting.pure_epsilon(self.name)
-        estimate = 192.0 * log_horizon / epsilon * (setting.arms if self.divided else 1)
-        fill = 192.0 * log_horizon**3 / epsilon
+        estimate = 192.0 * math.log2(horizon) / epsilon * (setting.arms if self.divided else 1)
+        fill = 192.0 * math.log(horizon) ** 3 / epsilon
         return Phases3(estimate, fill, self.fill or 0, int(self.gap_estimation), 1)
 
     def memory(self, setting: Setting) -> Progress:

@@ -52,7 +52,10 @@ class Verdict(StrEnum):
     DIFFERS = "differs"
     """the direction is as published, but not the size, or only in half of the settings or more"""
     NOT_REPRODUCED = "not reproduced"
-    """our runs contradict the statement, a reversed order among them, or cannot tell"""
+    """our runs contradict the statement, a reversed order among them, or it holds in fewer than
+    half of the settings"""
+    CANNOT_TELL = "cannot tell"
+    """undecided: runs of this size might not have shown the statement if it held"""
 
     @classmethod
     def of(cls, holds: bool, partly: bool = False) -> Verdict:

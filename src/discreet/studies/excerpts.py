@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .base import Panel, Verdict
-from .measures import Measure, mean_of, ratio
+from .measures import Measure, clearly_above, mean_of, ratio
 
 if TYPE_CHECKING:
     from ..simulator import Result
@@ -25,6 +25,25 @@ def in_how_many(holds: Iterable[bool]) -> Verdict:
     """A statement about several settings: reproduced in all, in at least half, in fewer of them."""
     found = list(holds)
     return Verdict.of(all(found), 2 * sum(found) >= len(found))
+
+
+def as_far_as_told(holds: Iterable[bool | None]) -> Verdict:
+    """The same where some settings are undecided (None): the verdict if it is the same however they
+    had come out, else that it cannot be told.
+
+    >>> as_far_as_told([True, None]), as_far_as_told([False, False, False, None])
+    (<Verdict.CANNOT_TELL: 'cannot tell'>, <Verdict.NOT_REPRODUCED: 'not reproduced'>)
+    """
+    found = list(holds)
+    best = in_how_many(held is not False for held in found)
+    return best if best is in_how_many(held is True for held in found) else Verdict.CANNOT_TELL
+
+
+def above(a: Measure, b: Measure) -> bool | None:
+    """Whether a > b by two standard errors, or b > a; None if neither."""
+    if clearly_above(a, b):
+        return True
+    return False if clearly_above(b, a) else None
 
 
 def within(measure: Measure, published: float, tolerance: float) -> bool:

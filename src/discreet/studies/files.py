@@ -89,6 +89,14 @@ class Judged(TypedDict):
     marks: NotRequired[list[str]]
 
 
+class SecondSeed(TypedDict):
+    """What another seed made of the same statements, in their order."""
+
+    seed: int
+    runs: int
+    verdicts: list[str]
+
+
 class Findings(TypedDict):
     """The findings of a figure, as `Reproduction.to_dict` writes them."""
 
@@ -105,6 +113,7 @@ class Findings(TypedDict):
     seed: int
     seconds: float
     findings: list[Judged]
+    second: NotRequired[SecondSeed]
 
 
 def load_findings(place: Path) -> Findings:

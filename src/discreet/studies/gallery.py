@@ -1,6 +1,6 @@
 """The gallery: a page of all reproduced figures with their verdicts, written from a results folder.
 
-    python -m discreet.studies.gallery FOLDER [--docs docs]
+    python -m discreet.studies.gallery FOLDER [--docs docs] [--second FOLDER]
 
 reads what `discreet reproduce` left in FOLDER and writes docs/gallery.md and docs/gallery/*.png,
 the pictures reduced to a palette, which keeps each below 120 kB.
@@ -17,7 +17,7 @@ from pathlib import Path
 from ..errors import DamagedFile, DiscreetError, InvalidArgument
 from ..simulator.results import written_whole
 from .base import Mark, Verdict
-from .files import PNG, Findings, Judged, Measured, load_findings, place_of
+from .files import PNG, Findings, Judged, Measured, SecondSeed, load_findings, place_of
 from .measures import Measure
 from .registry import STUDIES, study
 
@@ -33,7 +33,11 @@ given in our words with the place where it is printed; numbers are means over ru
   tolerance that is stated with it.
 - **differs**: the direction is as published, but not the size, or not in every setting, though in
   at least half of them.
-- **not reproduced**: our runs contradict it, a reversed order among them, or cannot tell.
+- **not reproduced**: our runs contradict it, a reversed order among them, or it holds in fewer than
+  half of the settings. An order that is not clear counts as not holding, but where a finding calls
+  it undecided.
+- **cannot tell**: it is undecided, or the horizon decides and not the policy: a run of this size
+  might not have shown it if it held.
 
 Marks beside a verdict, after a plus in the overview:
 
@@ -46,15 +50,21 @@ from zero" comes with the smallest effect that would have been seen. Where each 
 the sources lives: [sources.md](sources.md).
 
 This page is written from the results by `python -m discreet.studies.gallery FOLDER`; the results
-by `discreet reproduce all --scale full`.
+by `discreet reproduce all --scale full`. Where a figure was judged again with a second seed, its
+section says which statements came out otherwise.
 """
 WIDEST = 5
 """Columns of numbers that a table bears."""
 
 
-def write_gallery(folder: str | Path, docs: str | Path = "docs") -> Path:
-    """Write gallery.md and its pictures; nothing is written if the results are not whole."""
-    found = list(findings_in(folder))
+def write_gallery(
+    folder: str | Path, docs: str | Path = "docs", second: str | Path | None = None
+) -> Path:
+    """Write gallery.md and its pictures; nothing is written if the results are not whole.
+
+    `second`: results of the same figures with another seed, whose verdicts are compared.
+    """
+    found = list(findings_in(folder, second))
     if not found:
         raise InvalidArgument(
             "folder", "hold reproduced figures", str(folder),
@@ -63,9 +73,11 @@ def write_gallery(folder: str | Path, docs: str | Path = "docs") -> Path:
     return _written(gallery_page([entry for _, entry in found]), found, Path(docs))
 
 
-def update_gallery(folder: str | Path, docs: str | Path = "docs") -> Path:
+def update_gallery(
+    folder: str | Path, docs: str | Path = "docs", second: str | Path | None = None
+) -> Path:
     """Write anew what the gallery says of the figures in a folder; the others stay as they are."""
-    found = list(findings_in(folder))
+    found = list(findings_in(folder, second))
     page = (Path(docs) / "gallery.md").read_text(encoding="utf-8")
     return _written(updated_page(page, [entry for _, entry in found]), found, Path(docs))
 
@@ -101,13 +113,32 @@ def updated_page(page: str, entries: Sequence[Findings]) -> str:
     return page
 
 
-def findings_in(folder: str | Path) -> Iterator[tuple[Path, Findings]]:
-    """The figures that a folder holds, in the order of the registry."""
+def findings_in(
+    folder: str | Path, second: str | Path | None = None
+) -> Iterator[tuple[Path, Findings]]:
+    """The figures that a folder holds, in the order of the registry, with the verdicts of a second
+    seed where another folder has them."""
     for key in STUDIES:
         for figure in study(key).figures:
             place = place_of(folder, figure)
             if place.is_dir():
-                yield place, load_findings(place)
+                entry = load_findings(place)
+                again = None if second is None else place_of(second, figure)
+                if again is not None and again.is_dir():
+                    entry["second"] = _second(entry, load_findings(again))
+                yield place, entry
+
+
+def _second(entry: Findings, again: Findings) -> SecondSeed:
+    claims, others = ([f["claim"] for f in found["findings"]] for found in (entry, again))
+    horizons = [found["size"]["horizon"] for found in (entry, again)]
+    if entry["seed"] == again["seed"] or claims != others or len(set(horizons)) > 1:
+        raise InvalidArgument(
+            "second", "hold the same figures to the same T with another seed", _heading(again),
+            "run it again with another --seed and another --output",
+        )  # fmt: skip
+    verdicts = [f["verdict"] for f in again["findings"]]
+    return {"seed": again["seed"], "runs": again["size"]["runs"], "verdicts": verdicts}
 
 
 def gallery_page(entries: Sequence[Findings]) -> str:
@@ -176,10 +207,27 @@ def _section(entry: Findings) -> str:
         f"![{entry['title']}](gallery/{_picture_name(entry)})\n",
         f"{entry['title']}. {entry['reference']['short']}. Run with {size['horizon']:,} rounds, "
         f"{size['runs']} runs{smaller}, seed {entry['seed']}. {entry['note']}".strip()
+        + _otherwise(entry)
         + "\n",
     ]
     lines += [_judged(place, finding) for place, finding in enumerate(entry["findings"], 1)]
     return "\n".join(lines)
+
+
+def _otherwise(entry: Findings) -> str:
+    """Which statements a second seed judges otherwise; empty where there was none."""
+    if "second" not in entry:
+        return ""
+    second = entry["second"]
+    pairs = zip(entry["findings"], second["verdicts"], strict=True)
+    changed = [
+        f"statement {place} is *{Verdict(verdict).value}*"
+        for place, (finding, verdict) in enumerate(pairs, 1)
+        if finding["verdict"] != verdict
+    ]
+    fewer = f" and {second['runs']} runs" if second["runs"] != entry["size"]["runs"] else ""
+    what = ", ".join(changed) or "every verdict is the same"
+    return f" With seed {second['seed']}{fewer}, {what}."
 
 
 def _judged(place: int, finding: Judged) -> str:
@@ -262,10 +310,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--update", action="store_true", help="leave figures that FOLDER lacks as they are"
     )
+    parser.add_argument(
+        "--second", metavar="FOLDER", help="results with another seed, whose verdicts are compared"
+    )
     asked = parser.parse_args(arguments)
     try:
         write = update_gallery if asked.update else write_gallery
-        written = write(asked.folder, asked.docs)
+        written = write(asked.folder, asked.docs, asked.second)
     except (DiscreetError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 2

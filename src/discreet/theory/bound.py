@@ -46,6 +46,8 @@ class Bound:
     """The row of the catalogue that it is about."""
     tuned: bool = False
     """Whether the row is tuned to T: on the way there, the only bound is the one at T."""
+    gap_free: bool = False
+    """Whether it holds for all instances of so many arms: it takes their number for the means."""
 
     @property
     def source(self) -> str:
@@ -75,8 +77,10 @@ BOUNDS: dict[str, Bound] = {}
 
 
 def about(row: str) -> Bound | None:
-    """The theorem about a row of the catalogue; its constants hold for that row's options only."""
-    return next((entry for entry in BOUNDS.values() if row and entry.row == row), None)
+    """The theorem about a row of the catalogue on given arms; its constants hold for that row's
+    options only."""
+    theorems = (entry for entry in BOUNDS.values() if row and entry.row == row)
+    return next((entry for entry in theorems if not entry.gap_free), None)
 
 
 def bound(
@@ -89,13 +93,14 @@ def bound(
     statement: str,
     row: str = "",
     tuned: bool = False,
+    gap_free: bool = False,
 ) -> Callable[[Formula], Formula]:
     """Enter a formula into the list."""
 
     def enter(formula: Formula) -> Formula:
         name = formula.__name__
         BOUNDS[name] = Bound(
-            name, formula, side, quantity, form, domain, reference, statement, row, tuned
+            name, formula, side, quantity, form, domain, reference, statement, row, tuned, gap_free
         )
         return formula
 

@@ -217,7 +217,7 @@ def adap_tt_samples(means: Sequence[float], epsilon: float, beta: float = 0.5) -
 @bound(
     "upper", "samples", RISK,
     domain="AdaP-TT*; rewards in [0, 1]; means all different; 0 < β < 1; as δ falls to 0",
-    reference="azize2024", statement="Theorem 5.23, with 3 replaced by the version's c",
+    reference="azize2024thesis", statement="Theorem 5.23, with 3 replaced by the version's c",
 )  # fmt: skip
 def adap_tt_star_samples(
     means: Sequence[float], epsilon: float, beta: float = 0.5, version: str = "jmlr"
@@ -227,6 +227,9 @@ def adap_tt_star_samples(
     1/T*_c,β = sup over ω with ω_1 = β of min_a Δ_a min(cε, Δ_a)/(2σ²(1/β + 1/ω_a)), σ = 1/2;
     c = 1/2 in the journal and 3 in the thesis. g1(y) is the largest x with
     x² = x + y sqrt(2x) + y²/4, and g2(y) = 1 + 2/(sqrt(1 + 1/y) - 1).
+
+    As printed it is not monotone in ε: the second branch grows with g2 until Δmax = cε, where it
+    gives way to the first, a small fraction of it.
     """
     from ..identify.costs import NAMED, VERSIONS
 

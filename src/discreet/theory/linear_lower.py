@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..checks import count, horizon_of, positive
 from ..errors import DiscreetError, InvalidArgument
 from .bound import LOG, ROUNDS, bound
-from .regret_lower import _rho
+from .regret_lower import VERSIONS, check_version
 
 if TYPE_CHECKING:
     from ..types import Floats
@@ -44,22 +44,32 @@ class LinearProgramme(NamedTuple):
     domain="the worst θ for actions [-1, 1]^d, Gaussian noise of sd 1; ε-view DP",
     reference="azize2022", statement="Theorem 4, with the constants of the thesis of 2024",
 )  # fmt: skip
-def linear_minimax_pure(dimension: int, horizon: float, epsilon: float) -> float:
-    """max(e^-2 d sqrt T/8, e^-1 d/(4ε))."""
+def linear_minimax_pure(
+    dimension: int, horizon: float, epsilon: float, version: str = "2024"
+) -> float:
+    """max(e^-2 d sqrt T/8, e^-1 d/(4ε)); version "2022" has exp(-6εd sqrt T) d sqrt T/8 second."""
     d = count("dimension", dimension, fix="use for example dimension=3")
     epsilon = positive("epsilon", epsilon, infinite=True)
+    if check_version(version) == "2022":
+        root = d * math.sqrt(horizon_of(horizon))
+        return max(_linear_open(d, horizon), math.exp(-6.0 * epsilon * root) * root / 8.0)
     return max(_linear_open(d, horizon), math.exp(-1.0) * d / (4.0 * epsilon))
 
 
 @bound(
     "lower", "regret", ROUNDS,
-    domain="the worst θ for actions [-1, 1]^d, Gaussian noise of sd 1; ρ-interactive zCDP, ρ <= 1",
-    reference="azize2024", statement="the minimax bound for linear bandits",
+    domain="the worst θ for actions [-1, 1]^d, Gaussian noise of sd 1; ρ-interactive zCDP, ρ > 0",
+    reference="azize2024thesis", statement="Theorem 4.21",
 )  # fmt: skip
 def linear_minimax_zcdp(dimension: int, horizon: float, rho: float) -> float:
-    """max(e^-2 d sqrt T/8, e^-2.25 d/(4 sqrt ρ))."""
+    """max(e^-2 d sqrt T/8, e^-2.25 d/(4 sqrt ρ)); for ρ > 1 e^-(1.25 + sqrt ρ) for e^-2.25.
+
+    The theorem prints no condition on ρ, but the last step of its proof bounds sqrt ρ by 1. From
+    T = 3 on it makes no difference: for ρ > 1 the first term is then the larger.
+    """
     d = count("dimension", dimension, fix="use for example dimension=3")
-    return max(_linear_open(d, horizon), math.exp(-2.25) * d / (4.0 * math.sqrt(_rho(rho))))
+    root = math.sqrt(positive("rho", rho, infinite=True))
+    return max(_linear_open(d, horizon), math.exp(-1.25 - max(1.0, root)) * d / (4.0 * root))
 
 
 @bound(
@@ -68,19 +78,29 @@ def linear_minimax_zcdp(dimension: int, horizon: float, rho: float) -> float:
     reference="azize2022", statement="Theorem 5, with the constants of the thesis of 2024",
 )  # fmt: skip
 def linear_private(
-    actions: Sequence[Sequence[float]], theta: Sequence[float], epsilon: float = math.inf
+    actions: Sequence[Sequence[float]],
+    theta: Sequence[float],
+    epsilon: float = math.inf,
+    version: str = "2024",
 ) -> float:
-    """min Σ α_a Δ_a s.t. ||a||²_{H^-1} <= min(Δ²/2, ε ρ_a Δ/2): regret per log T."""
-    return linear_programme(actions, theta, epsilon).value
+    """min Σ α_a Δ_a s.t. ||a||²_{H^-1} <= min(Δ²/2, ε ρ_a Δ/2): regret per log T; version "2022"
+    has 3ε for ε/2."""
+    return linear_programme(actions, theta, epsilon, version).value
 
 
 def linear_programme(
-    actions: Sequence[Sequence[float]], theta: Sequence[float], epsilon: float = math.inf
+    actions: Sequence[Sequence[float]],
+    theta: Sequence[float],
+    epsilon: float = math.inf,
+    version: str = "2024",
 ) -> LinearProgramme:
     """The convex program with its optimal pulls, certified to `CERTIFIED`."""
     import numpy as np
 
-    points, gaps, limits = _problem(actions, theta, positive("epsilon", epsilon, infinite=True))
+    # 3ε for ε/2: the factor 6 of VERSIONS
+    factor = VERSIONS[check_version(version)][0]
+    epsilon = positive("epsilon", epsilon, infinite=True)
+    points, gaps, limits = _problem(actions, theta, factor * epsilon)
     best = int(np.argmin(gaps))
     pulls = np.zeros(len(gaps))
     pulls[best] = math.inf

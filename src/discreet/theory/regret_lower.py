@@ -17,7 +17,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..checks import count, horizon_of, means_of, positive, probability, share
+from ..checks import count, horizon_of, means_of, one_of, positive, probability, share
 from ..errors import InvalidArgument
 from .bound import LOG, ROUNDS, bound
 from .distances import FiniteLaw, compared, d_epsilon
@@ -49,7 +49,7 @@ def view_private(
 ) -> float:
     """Σ Δ/min(KLinf, ε TVinf): regret per log T under ε-DP; version "2022" has 6ε."""
     epsilon = positive("epsilon", epsilon, infinite=True)
-    factor = _version(version)[0] * epsilon
+    factor = VERSIONS[check_version(version)][0] * epsilon
     return math.fsum(arm.gap / min(arm.kl, factor * arm.tv) for arm in compared(arms))
 
 
@@ -89,13 +89,15 @@ def minimax_pure(arms: int, horizon: float, epsilon: float, version: str = "2024
     others = count("arms", arms, fix="a choice needs two arms", least=2) - 1
     rounds = horizon_of(horizon, others)
     epsilon = positive("epsilon", epsilon, infinite=True)
-    return max(_minimax_open(others, rounds), others / (_version(version)[1] * epsilon))
+    return max(
+        _minimax_open(others, rounds), others / (VERSIONS[check_version(version)][1] * epsilon)
+    )
 
 
 @bound(
     "lower", "regret", ROUNDS,
     domain="the worst instance of K Gaussian arms of sd 1; ρ-interactive zCDP, ρ <= 1; T >= K-1",
-    reference="azize2024", statement="the minimax bound for finitely many arms",
+    reference="azize2024thesis", statement="Theorem 4.20",
 )  # fmt: skip
 def minimax_zcdp(arms: int, horizon: float, rho: float) -> float:
     """max(sqrt(T(K-1))/27, sqrt((K-1)/ρ)/124)."""
@@ -114,32 +116,33 @@ def minimax_zcdp(arms: int, horizon: float, rho: float) -> float:
 def minimax_global(
     horizon: float, epsilon: float, delta: float = 0.0, *, c: float = 1.0, a: float = 0.5
 ) -> float:
-    """(1/(16ε)) log[((e^ε-1)T^(1-a) + 5δT^(1-a)) / (40c(e^ε-1) + 5δT^(1-a))]."""
+    """(1/(16ε)) log[((e^ε-1)T^(1-a) + 5δT^(1-a)) / (40c(e^ε-1) + 5δT^(1-a))]; limit at ε = 0."""
     rounds = horizon_of(horizon)
-    epsilon = positive("epsilon", epsilon)
     delta = probability("delta", delta, fix="use for example delta=1e-6")
     c, a = positive("c", c), share("a", a)
-    power = rounds ** (1.0 - a)
-    # divided by e^ε-1, so that a large ε does not overflow
-    leak = 5.0 * delta * power / math.expm1(epsilon) if epsilon < 700.0 else 0.0
-    ratio = math.log((power + leak) / (40.0 * c + leak))
-    if ratio <= 0.0 or rounds < 3.0 * ratio / epsilon:
+    power = float(rounds) ** (1.0 - a)
+    if epsilon == 0.0 and delta > 0.0:
+        rate: float = (1.0 - 40.0 * c / power) / (5.0 * delta)
+    else:
+        epsilon = positive("epsilon", epsilon)
+        # divided by e^ε-1, so that a large ε does not overflow
+        leak = 5.0 * delta * power / math.expm1(epsilon) if epsilon < 700.0 else 0.0
+        rate = math.log((power + leak) / (40.0 * c + leak)) / epsilon
+    if rate <= 0.0 or rounds < 3.0 * rate:
         raise InvalidArgument(
             "horizon", "make the bound positive and be at least (3/ε) log[...]", rounds,
             "the theorem is silent here: lengthen the horizon, or take minimax_pure",
         )  # fmt: skip
-    return ratio / (16.0 * epsilon)
+    return rate / 16.0
 
 
 def _minimax_open(others: int, rounds: int) -> float:
     return math.sqrt(rounds * others) / 27.0
 
 
-def _version(version: str) -> tuple[float, float]:
-    if version not in VERSIONS:
-        known = " or ".join(map(repr, VERSIONS))
-        raise InvalidArgument("version", f"be {known}", version, "use version='2024'")
-    return VERSIONS[version]
+def check_version(version: str) -> str:
+    """A year that bounds were published in."""
+    return one_of("version", version, *VERSIONS)
 
 
 def _rho(rho: float) -> float:

@@ -5,6 +5,10 @@ Each holds for rewards in [0, 1] and for its policy's own options: AdaP-UCB and 
 (ε, δ), DP-UCB with trees and δ' = t^-4, the local policies as they are. Sums are over the arms with
 Δ > 0, N counts all arms.
 
+Gap-free bounds (`..._minimax`) hold for every instance: the arms with Δ <= x lose xT at most, the
+others what their theorem says, and x is chosen. Where a theorem ends in O(·), the constants are
+those of its proof.
+
 Two of them are not as printed. An arm is no longer played once twice the width of its index is
 below Δ, which is a quadratic in the root of its pulls. For AdaP-UCB the print solves it and then
 takes 1/(2Δ) + 1/ε <= 1/min(2Δ, ε): too small by up to 1.31 near Δ = ε. For DP-UCB the printed
@@ -17,11 +21,12 @@ takes 1/(2Δ) + 1/ε <= 1/min(2Δ, ε): too small by up to 1.31 near Δ = ε. Fo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..checks import count, horizon_of, means_of, positive, probability
 from ..errors import InvalidArgument
-from .bound import ROUNDS, bound
+from ..policies.divergences import kl
+from .bound import LOG, ROUNDS, bound
 
 REWARDS = "rewards in [0, 1]"
 
@@ -44,24 +49,42 @@ def adap_ucb(means: Sequence[float], horizon: float, epsilon: float, alpha: floa
 
 @bound(
     "upper", "regret", ROUNDS, domain=f"AdaP-UCB with α > 3; every instance with {REWARDS}; ε > 0",
-    reference="azize2022", statement="the minimax bound of the appendix",
+    reference="azize2022", statement="Theorem 12", row="adap-ucb", gap_free=True,
 )  # fmt: skip
 def adap_ucb_minimax(
     arms: int, horizon: float, epsilon: float, alpha: float = 3.1, gaps: float | None = None
 ) -> float:
     """3α/(α-3) ΣΔ + 8 sqrt(αKT log T) + 16αK log T/ε; ΣΔ is at most K-1."""
-    arms = count("arms", arms, fix="a choice needs two arms", least=2)
-    rounds, alpha = horizon_of(horizon, arms), _alpha(alpha)
-    epsilon = positive("epsilon", epsilon, infinite=True)
-    total = float(arms - 1) if gaps is None else positive("gaps", gaps)
+    arms, rounds, total = _every(arms, horizon, gaps)
+    epsilon, alpha = positive("epsilon", epsilon, infinite=True), _alpha(alpha)
     log = math.log(rounds)
     wide = 8.0 * math.sqrt(alpha * arms * rounds * log)
     return 3.0 * alpha / (alpha - 3.0) * total + wide + 16.0 * alpha * arms * log / epsilon
 
 
 @bound(
+    "upper", "regret", ROUNDS, domain="AdaP-KLUCB with α > 3; Bernoulli arms; ε > 0",
+    reference="azize2022", statement="Theorem 8, with the constants of its proof, (34) to (36)",
+    row="adap-klucb",
+)  # fmt: skip
+def adap_klucb(means: Sequence[float], horizon: float, epsilon: float, alpha: float = 3.1) -> float:
+    """Σ Δ(4n + 3α/(α-3)), n the least with (c - γ)εΔn >= (1+α) log T.
+
+    c and γ move with n: kl(μ + cΔ, μ*) = α log T/n and kl(μ + γΔ, μ) = log T/n. The print hides n
+    in C1(α) and C2; doubling and forgetting cost the factor 4.
+    """
+    clean = means_of(means)
+    _, log = _gaps(clean, horizon)
+    epsilon, alpha = positive("epsilon", epsilon, infinite=True), _alpha(alpha)
+    best, tail = max(clean), 3.0 * alpha / (alpha - 3.0)
+    return math.fsum(
+        (best - m) * (4.0 * _enough(m, best, epsilon, alpha, log) + tail) for m in clean if m < best
+    )
+
+
+@bound(
     "upper", "regret", ROUNDS, domain=f"AdaC-UCB with α > 3 (its β); {REWARDS}; ρ-zCDP, ρ > 0",
-    reference="azize2024", statement="the regret bound of AdaC-UCB",
+    reference="azize2024thesis", statement="Theorem 5.6",
     row="adac-ucb",
 )  # fmt: skip
 def adac_ucb(means: Sequence[float], horizon: float, rho: float, alpha: float = 3.1) -> float:
@@ -70,6 +93,23 @@ def adac_ucb(means: Sequence[float], horizon: float, rho: float, alpha: float = 
     rho, alpha = positive("rho", rho, infinite=True), _alpha(alpha)
     extra = 8.0 * math.sqrt(alpha * log / rho) + 2.0 * alpha / (alpha - 3.0)
     return math.fsum(8.0 * alpha * log / gap + extra for gap in gaps)
+
+
+@bound(
+    "upper", "regret", ROUNDS,
+    domain=f"AdaC-UCB with α > 3 (its β); every instance with {REWARDS}; ρ-zCDP, ρ > 0",
+    reference="azize2024thesis", statement="Theorem 5.6, with the constants of its proof, C.2.6",
+    row="adac-ucb", gap_free=True,
+)  # fmt: skip
+def adac_ucb_minimax(
+    arms: int, horizon: float, rho: float, alpha: float = 3.1, gaps: float | None = None
+) -> float:
+    """4 sqrt(2αKT log T) + 8K sqrt(α log T/ρ) + 3α/(α-3) ΣΔ; ΣΔ is at most K-1."""
+    arms, rounds, total = _every(arms, horizon, gaps)
+    rho, alpha = positive("rho", rho, infinite=True), _alpha(alpha)
+    log = alpha * math.log(rounds)
+    wide = 4.0 * math.sqrt(2.0 * arms * rounds * log) + 8.0 * arms * math.sqrt(log / rho)
+    return wide + 3.0 * alpha / (alpha - 3.0) * total
 
 
 @bound(
@@ -96,6 +136,32 @@ def ldp_ucb_b(means: Sequence[float], horizon: float, epsilon: float) -> float:
     return math.fsum(factor * log / gap + (1.0 + math.pi**2 / 3.0) * gap for gap in gaps)
 
 
+@bound(
+    "upper", "regret", ROUNDS, domain=f"LDP-UCB-L; every instance with {REWARDS}; ε > 0",
+    reference="ren2020", statement="Theorem 4, with the constants of its proof, A.2",
+    row="ldp-ucb-l", gap_free=True,
+)  # fmt: skip
+def ldp_ucb_l_minimax(arms: int, horizon: float, epsilon: float) -> float:
+    """4(1+4/ε) sqrt(2KT log T) + (1+2π²/3)K."""
+    arms, rounds, _ = _every(arms, horizon)
+    factor = 1.0 + 4.0 / positive("epsilon", epsilon, infinite=True)
+    wide = 4.0 * factor * math.sqrt(2.0 * arms * rounds * math.log(rounds))
+    return wide + (1.0 + 2.0 * math.pi**2 / 3.0) * arms
+
+
+@bound(
+    "upper", "regret", ROUNDS, domain=f"LDP-UCB-B; every instance with {REWARDS}; ε > 0",
+    reference="ren2020", statement="Theorem 6, with the constants of its proof, A.4",
+    row="ldp-ucb-b", gap_free=True,
+)  # fmt: skip
+def ldp_ucb_b_minimax(arms: int, horizon: float, epsilon: float) -> float:
+    """4((e^ε+1)/(e^ε-1)) sqrt(2KT log T) + (1+π²/3)K."""
+    arms, rounds, _ = _every(arms, horizon)
+    factor = 1.0 / math.tanh(0.5 * positive("epsilon", epsilon, infinite=True))
+    wide = 4.0 * factor * math.sqrt(2.0 * arms * rounds * math.log(rounds))
+    return wide + (1.0 + math.pi**2 / 3.0) * arms
+
+
 def sigmoid_slope(sd: float = 1.0) -> float:
     """c_s = E[s'(1 + sd Z)], s(x) = 1/(1+e^-x), Z normal: sigmoids of rewards N(μ, sd²) with means
     in [0, 1] differ by at least c_s times what the means do.
@@ -114,7 +180,7 @@ def sigmoid_slope(sd: float = 1.0) -> float:
 
 @bound(
     "upper", "regret", ROUNDS, domain=f"DP-UCB with trees, δ' = t^-4 or less; {REWARDS}; ε > 0",
-    reference="azize2024", statement="section 5.1, with constants that hold for its index",
+    reference="azize2024thesis", statement="section 5.1, with constants that hold for its index",
     row="dp-ucb", tuned=True,
 )  # fmt: skip
 def dp_ucb(means: Sequence[float], horizon: float, epsilon: float, power: float = 4.0) -> float:
@@ -163,10 +229,96 @@ def gdp_elim_new(
     return total + 4.0 * len(means_of(means))
 
 
+@bound(
+    "upper", "regret", ROUNDS,
+    domain="UCB with the index mean + sqrt(4 log T/N), no privacy; 1-sub-Gaussian rewards",
+    reference="lattimore2020", statement="Theorem 7.1",
+)  # fmt: skip
+def ucb(means: Sequence[float], horizon: float) -> float:
+    """3ΣΔ + Σ 16 log T/Δ."""
+    gaps, log = _gaps(means, horizon)
+    return math.fsum(3.0 * gap + 16.0 * log / gap for gap in gaps)
+
+
+@bound(
+    "upper", "regret", ROUNDS,
+    domain="UCB with the index mean + sqrt(4 log T/N), no privacy; every instance of "
+    "1-sub-Gaussian rewards with Δ <= 1",
+    reference="lattimore2020", statement="Theorem 7.2",
+)  # fmt: skip
+def ucb_minimax(arms: int, horizon: float, gaps: float | None = None) -> float:
+    """8 sqrt(KT log T) + 3ΣΔ; ΣΔ is at most K-1."""
+    arms, rounds, total = _every(arms, horizon, gaps)
+    return 8.0 * math.sqrt(arms * rounds * math.log(rounds)) + 3.0 * total
+
+
+@bound(
+    "upper", "regret", LOG,
+    domain="UCB with the index mean + sqrt(2 log(1 + t log² t)/N), no privacy; 1-sub-Gaussian",
+    reference="lattimore2020", statement="Theorem 8.1",
+)  # fmt: skip
+def ucb_asymptotic(means: Sequence[float]) -> float:
+    """Σ 2/Δ: regret per log T."""
+    clean = means_of(means)
+    return math.fsum(2.0 / (max(clean) - m) for m in clean if m < max(clean))
+
+
+@bound(
+    "upper", "regret", LOG,
+    domain="KL-UCB with log(1 + t log² t)/N, no privacy; Bernoulli arms",
+    reference="lattimore2020", statement="Theorem 10.6",
+)  # fmt: skip
+def kl_ucb(means: Sequence[float]) -> float:
+    """Σ Δ/kl(μ, μ*): regret per log T, that of Lai & Robbins."""
+    clean = means_of(means)
+    best = max(clean)
+    return math.fsum((best - m) / kl(m, best) for m in clean if m < best)
+
+
 def _pulls(gap: float, square: float, linear: float) -> float:
     """The n with 2 sqrt(square/n) + 2 linear/n = Δ."""
     root = (math.sqrt(square) + math.sqrt(square + 2.0 * linear * gap)) / gap
     return root * root
+
+
+def _enough(mean: float, best: float, epsilon: float, alpha: float, log: float) -> float:
+    """The least n with (c - γ)εΔn >= (1+α) log T; what is left falls as n grows."""
+
+    def settled(n: float) -> bool:
+        high = _where(lambda q: kl(q, best) <= alpha * log / n, mean, best)
+        low = _where(lambda q: kl(q, mean) > log / n, mean, best)
+        # both lie above the mean: high - low = (c - γ)Δ
+        return (
+            kl(mean, best) > alpha * log / n and (high - low) * n >= (1.0 + alpha) * log / epsilon
+        )
+
+    high = 1.0
+    while not settled(high):
+        high *= 2.0
+    low = 0.5 * high
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        if middle in (low, high):
+            break
+        low, high = (low, middle) if settled(middle) else (middle, high)
+    return high
+
+
+def _where(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """The least x in [low, high] from which on something holds; high if nowhere."""
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        if middle in (low, high):
+            break
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _every(arms: int, horizon: float, gaps: float | None = None) -> tuple[int, int, float]:
+    """K, T and ΣΔ of a bound for every instance."""
+    arms = count("arms", arms, fix="a choice needs two arms", least=2)
+    total = float(arms - 1) if gaps is None else positive("gaps", gaps)
+    return arms, horizon_of(horizon, arms), total
 
 
 def _private_log(first: float, leak: float, epsilon: float, delta: float) -> float:

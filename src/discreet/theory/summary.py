@@ -13,11 +13,11 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..checks import horizon_of, means_of, one_risk, positive, probability, share
+from ..checks import amount, horizon_of, means_of, one_risk, positive, probability, share
 from ..errors import DiscreetError, InvalidArgument
 from ..privacy.budgets import ZCDP, Approximate, Budget, Pure
 from ..privacy.guarantees import Definition
-from . import identification, regret_lower
+from . import identification, linear_lower, linear_upper, regret_lower, regret_upper
 from .bound import BOUNDS, LOG, Bound, about
 
 if TYPE_CHECKING:
@@ -60,22 +60,27 @@ def bounds(
 
     `epsilon` and `delta`, or `rho`, are the budget; `risk` is the probability of a wrong answer
     when the best arm is to be identified (`confidence` is its former name). A theorem that is
-    silent for these numbers says so.
+    silent for these numbers says so; at ε = 0 beside a δ > 0 most are.
     """
     clean = means_of(means)
     arms, rounds = len(clean), horizon_of(horizon, len(clean))
-    if epsilon is not None:
-        epsilon = positive("epsilon", epsilon)
     delta = probability("delta", delta, fix="use for example delta=1e-6")
+    if epsilon is not None:
+        epsilon = amount(
+            "epsilon", epsilon, infinite=False, zero=delta > 0.0, fix="use for example epsilon=1.0"
+        )
     _one_budget(epsilon, delta, rho)
     risk = one_risk(risk, confidence, older="confidence")
     if risk is not None:
         risk = share("risk", risk, below=1.0 / 3.0)
-    lines = [_line("lai_robbins", rounds, lambda: regret_lower.lai_robbins(clean))]
+    lines: list[Line] = []
 
     def add(name: str, formula: Callable[[], float], policy: str = "") -> None:
         lines.append(_line(name, rounds, formula, policy))
 
+    add("lai_robbins", lambda: regret_lower.lai_robbins(clean))
+    add("kl_ucb", lambda: regret_upper.kl_ucb(clean))
+    add("ucb", lambda: regret_upper.ucb(clean, rounds))
     if epsilon is not None:
         e: float = epsilon
         add("view_private", lambda: regret_lower.view_private(clean, e))
@@ -108,8 +113,44 @@ def _add_upper(
     """The theorem about every row whose budget is stated by these numbers."""
     for entry in BOUNDS.values():
         if entry.row and entry.budget in budget:
-            given = entry.given(budget)
-            add(entry.name, partial(entry.formula, means, rounds, **given), entry.row)
+            given, arms = entry.given(budget), len(means) if entry.gap_free else means
+            add(entry.name, partial(entry.formula, arms, rounds, **given), entry.row)
+
+
+def linear_bounds(
+    dimension: int,
+    *,
+    horizon: float,
+    actions: int | None = None,
+    epsilon: float | None = None,
+    rho: float | None = None,
+    risk: float = 1e-3,
+    eigenvalue: float | None = None,
+) -> list[Line]:
+    """Every bound for linear bandits in R^d that the given numbers suffice for.
+
+    `actions` is the number of fixed actions, `eigenvalue` the least one of E[aa'] of random
+    contexts; upper bounds hold with probability 1 - `risk`.
+    """
+    rounds = horizon_of(horizon)
+    _one_budget(epsilon, 0.0, rho)
+    lines: list[Line] = []
+
+    def add(formula: Callable[..., float], *numbers: float, policy: str = "") -> None:
+        lines.append(_line(formula.__name__, rounds, partial(formula, *numbers), policy))
+
+    if epsilon is not None:
+        add(linear_lower.linear_minimax_pure, dimension, rounds, epsilon)
+    if rho is not None:
+        add(linear_lower.linear_minimax_zcdp, dimension, rounds, rho)
+        if actions is not None:
+            add(linear_upper.adac_gope, dimension, actions, rounds, rho, risk, policy="adac-gope")
+        if eigenvalue is not None:
+            numbers = (dimension, rounds, rho, risk, eigenvalue)
+            add(linear_upper.adac_oful, *numbers, policy="adac-oful")
+    if not lines:
+        raise InvalidArgument("epsilon or rho", "be given", None, "use for example rho=0.1")
+    return lines
 
 
 def _samples(means: tuple[float, ...], risk: float, epsilon: float | None) -> list[Line]:
@@ -122,7 +163,7 @@ def _samples(means: tuple[float, ...], risk: float, epsilon: float | None) -> li
     said = "samples per log(1/(3δ)) of every δ-correct procedure"
     free = _line("characteristic_time", factor, lambda: time(math.inf))
     lines = [replace(free, summary=f"T*_KL: {said}")]
-    if epsilon is None:
+    if not epsilon:
         return lines
     private = _line("characteristic_time", factor, lambda: time(epsilon))
     lines.append(replace(private, summary=f"T*(ε): {said} with ε-DP"))

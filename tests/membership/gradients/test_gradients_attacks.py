@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from naive_gradients import covariance_scores, gaussian_ratio, left_out_distance
-from scipy.special import chndtr
 
 from discreet.errors import DamagedFile, InvalidArgument
 from discreet.membership.gradients import (
@@ -183,14 +182,38 @@ def test_glir_is_the_gaussian_ratio_reversed_and_affine(rng: np.random.Generator
     assert np.array_equal(np.argsort(found), np.argsort(ratios))
 
 
-def test_the_noncentral_law_where_it_underflows_and_where_not() -> None:
-    x = np.array([60.0, 100.0, 150.0])
-    near = np.exp(log_noncentral_chi2(x, 60, np.full(3, 40.0)))
-    assert np.allclose(near, chndtr(x, 60, 40.0), atol=1e-4)
-    assert np.allclose(log_noncentral_chi2(x, 7, np.full(3, 40.0)), np.log(chndtr(x, 7, 40.0)))
-    far = log_noncentral_chi2(np.array([10.0, 20.0]), 5000, np.full(2, 4e4))
-    assert np.isfinite(far).all()
-    assert far[0] < far[1] < -1000.0
+def log_law_by_mixture(x: float, degrees: int, centre: float) -> float:
+    """log Σ_j Poisson(j; λ/2) P(d/2 + j, x/2), the gamma by its series, all in logs."""
+
+    def log_gamma_ratio(a: float) -> float:
+        ratios = (x / 2) / (a + np.arange(1, 20_000))
+        series = 1.0 + np.cumprod(ratios).sum()
+        return float(a * math.log(x / 2) - x / 2 - math.lgamma(a + 1) + math.log(series))
+
+    half = centre / 2
+    middle = half * 2 * x / (degrees + math.sqrt(degrees**2 + 4 * x * centre))
+    low = max(0, int(middle - 12 * math.sqrt(middle) - 40))
+    places = range(low, int(middle + 12 * math.sqrt(middle) + 40))
+    terms = [
+        j * math.log(half) - half - math.lgamma(j + 1) + log_gamma_ratio(degrees / 2 + j)
+        for j in places
+    ]
+    return float(np.logaddexp.reduce(terms))
+
+
+@pytest.mark.parametrize("degrees", [7, 60, 785])
+def test_the_noncentral_law_where_it_underflows_and_where_not(degrees: int) -> None:
+    """Against the Poisson mixture, in the middle and in tails of e^-1000."""
+    for centre in (40.0, 3000.0):
+        mean, sd = degrees + centre, math.sqrt(2 * (degrees + 2 * centre))
+        for x in (mean + sd, mean - 2 * sd, 0.4 * mean, 0.05 * mean, 0.001 * mean):
+            if x <= 0:
+                continue
+            expected = log_law_by_mixture(x, degrees, centre)
+            found = log_noncentral_chi2(np.array([x]), degrees, np.array([centre]))
+            assert found[0] == pytest.approx(expected, rel=1e-10, abs=1e-5)
+    far = log_noncentral_chi2(np.array([0.0, 10.0, 20.0]), 5000, np.full(3, 4e4))
+    assert far[0] == -math.inf < far[1] < far[2] < -1000.0
 
 
 def test_combinations() -> None:
@@ -209,6 +232,44 @@ def test_combinations() -> None:
         steps.combined("poisson")
     with pytest.raises(InvalidArgument, match="frozen must be known"):
         steps.combined("frozen sum")
+
+
+def test_the_empirical_law_of_scores_withstands_far_steps() -> None:
+    """Scores with the tails of a t law of 3 degrees, the canary in one of 200 steps: a normal ratio
+    is led astray by far steps, one with the law of the scores themselves is not."""
+    rng, steps, moved = np.random.default_rng(5), 200, 6.0
+    found: dict[str, list[list[float]]] = {"empirical": [[], []], "log-mean-exp": [[], []]}
+    for side in (0, 1):
+        for _ in range(120):
+            noise = rng.standard_t(3, steps)
+            noise[rng.integers(steps)] += side * moved
+            run = Steps(noise - moved / 2, np.full(steps, moved), np.ones(steps))
+            for how, sides in found.items():
+                sides[side].append(run.combined(how))
+    auc = {
+        how: float((np.array(member)[:, None] > np.array(other)).mean())
+        for how, (other, member) in found.items()
+    }
+    assert auc["empirical"] > auc["log-mean-exp"] + 0.05
+    single = Steps(noise, np.full(steps, moved)).empirical()
+    assert single.max() <= math.log(steps) + 1e-9  # its own kernel is one of T
+    still = Steps(np.zeros(5), np.zeros(5))
+    assert still.combined("empirical") == pytest.approx(0.0)
+
+
+def test_references_about_zero_by_an_update(rng: np.random.Generator) -> None:
+    """(n-1)/n Ĉ + ūū' is Σ uu'/n, whatever the basis."""
+    ordinary = rng.normal(0.7, 1.0, (300, 6))
+    updated = References.of(ordinary, ridge=0.0).uncentred()
+    printed = References.of(ordinary, ridge=0.0, centred=False)
+    assert np.allclose(updated.factor, printed.factor)
+    assert updated.uncentred() is updated
+    layer = rng.normal(size=(300, 4, 3))
+    layer -= layer.mean(axis=1, keepdims=True)
+    flat = layer.reshape(300, 12) + np.repeat([0.5, -0.25, -0.25, 0.0], 3)
+    one = References.of(flat, ridge=0.0, classes=4).uncentred()
+    two = References.of(flat, ridge=0.0, classes=4, centred=False)
+    assert np.allclose(one.distances(flat[:5]), two.distances(flat[:5]))
 
 
 def test_recalibration_gives_the_ratio_of_two_normals() -> None:

@@ -48,6 +48,23 @@ def test_ranking(known: References) -> None:
         rank(known, candidates[:0])
 
 
+def test_algorithm_14_as_printed() -> None:
+    """μ̂ = Σ u/n, Ĉ = Σ uu'/n about 0, m_k = |g_k - μ̂|² in its inverse, the largest returned."""
+    rng = np.random.default_rng(9)
+    ordinary, candidates = rng.normal(1.0, 1.0, (400, 5)), rng.normal(0.0, 3.0, (60, 5))
+    mean = ordinary.sum(axis=0) / 400
+    matrix = sum(np.outer(u, u) for u in ordinary) / 400
+    scores = [(g - mean) @ np.linalg.inv(matrix) @ (g - mean) for g in candidates]
+    printed = References.of(ordinary, ridge=0.0, centred=False)
+    found = rank(printed, candidates)
+    assert np.allclose(found.distances, scores)
+    assert found.easiest == int(np.argmax(scores))
+    centred = rank(References.of(ordinary, ridge=0.0), candidates)
+    assert (centred.distances * 400 / 399 >= found.distances).all()  # Ĉ + ūū' is larger than Ĉ
+    with pytest.raises(InvalidArgument, match="among must be left out"):
+        rank(printed, ordinary, among=True)
+
+
 def test_the_best_gradient_beats_all_others_of_its_norm(known: References) -> None:
     rng = np.random.default_rng(7)
     for norm in (0.3, 2.0):
@@ -64,8 +81,12 @@ def test_the_best_gradient_beats_all_others_of_its_norm(known: References) -> No
 
 
 def test_the_dirac_takes_the_best_coordinate(known: References) -> None:
-    inverse = np.linalg.inv(known.factor @ known.factor.T)
-    assert int(dirac(known, 1.0).argmax()) == int(np.diag(inverse).argmax())
+    """arg max |R e_j - μ̂|², which need not be where (Ĉ⁻¹)_jj is largest: a mean may point there."""
+    for norm in (0.1, 1.0, 9.0):
+        each = [distance(known, norm * e) for e in np.eye(8)]
+        assert int(dirac(known, norm).argmax()) == int(np.argmax(each))
+    near = References(np.array([1.0, 0.0]), np.diag([0.5, 1.0]), 0.0, 100)
+    assert dirac(near, 1.0).tolist() == [0.0, 1.0]  # (e_1 - μ = 0)
     assert dirac(known, 2.0, coordinate=3).tolist() == [0, 0, 0, 2.0, 0, 0, 0, 0]
     with pytest.raises(InvalidArgument, match="coordinate must lie in 0 … 7, got 8"):
         dirac(known, 1.0, coordinate=8)

@@ -198,12 +198,27 @@ def test_a_short_binary_batch_is_refused(tmp_path: Path) -> None:
 def test_a_data_folder_without_the_set_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another set's files are not taken for it: a study then falls back on the shipped sample."""
+    """Another set's files are not taken for it, nor is the shipped sample by a study at full size:
+    that is for machines where nobody named a folder."""
+    from discreet.errors import NoData
+    from discreet.studies import figure
+    from discreet.studies.base import Lab, Size
+
+    full = Lab(Size(29_952, 2))
     write_fashion(tmp_path / "fashion-mnist", 3)
     (tmp_path / "notes.txt").write_text("nothing")
     monkeypatch.setenv("DISCREET_DATA", str(tmp_path))
     with pytest.raises(InvalidArgument, match=r"DISCREET_DATA \(.*\) does not hold cifar-10"):
         cifar10()
+    for folder in (tmp_path, tmp_path / "misspelt"):
+        monkeypatch.setenv("DISCREET_DATA", str(folder))
+        with pytest.raises(InvalidArgument, match=r"does not hold cifar-10.*unset DISCREET_DATA"):
+            figure("thesis2024", "7.2").experiment(full, net=True)
+    monkeypatch.delenv("DISCREET_DATA")
+    with pytest.raises(NoData):
+        cifar10()
+    name, _, _ = figure("thesis2024", "7.2").experiment(full, net=True)
+    assert name == "shipped sample of Fashion-MNIST, net"
 
 
 def test_damaged_archives_and_pickles_are_refused(tmp_path: Path) -> None:
@@ -224,3 +239,24 @@ def test_damaged_archives_and_pickles_are_refused(tmp_path: Path) -> None:
             tar.add(tmp_path / "test_batch", f"{folder}/test_batch")
     with pytest.raises(DamagedFile, match="test_batch twice"):
         cifar10(tmp_path / "two.tar", part="test")
+
+
+def test_the_licences_of_shipped_data_are_named() -> None:
+    """In the metadata of the package, beside the data, and in the README."""
+    import tomllib
+
+    root = Path(__file__).parents[3]
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["license"] == "Apache-2.0 AND MIT AND CC-BY-4.0"
+    page = (root / "README.md").read_text(encoding="utf-8")
+    for folder, licence in (
+        ("arms/data", "CC BY 4.0"),
+        ("membership/gradients/data/fashion_mnist_sample", "MIT"),
+    ):
+        notice = f"src/discreet/{folder}/README.md"
+        assert notice in project["license-files"]
+        assert f"Licence: {'Creative Commons' if 'CC' in licence else licence}" in (
+            root / notice
+        ).read_text(encoding="utf-8")
+        assert licence in page
+        assert f"discreet/{folder}/README.md" in page

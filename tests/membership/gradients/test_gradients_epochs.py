@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,12 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 from typer.testing import CliRunner
 
 from discreet.cli import app
 from discreet.errors import InvalidArgument
 from discreet.membership.gradients import Epoch, SoftmaxRegression, sample_experiment
-from discreet.membership.gradients.epochs import LOG_MEAN_EXP, SCALAR, SUM
+from discreet.membership.gradients.epochs import EMPIRICAL, LOG_MEAN_EXP, PRINTED, SCALAR, SUM
 from discreet.membership.gradients.experiments import SAMPLE
 from discreet.studies import Size, Verdict, figure
 from discreet.studies.files import save
@@ -35,6 +37,7 @@ def test_the_easiest_image_is_traced_and_the_scalar_product_is_not_as_good(found
     assert found["easiest", SUM].auc > 0.9
     assert found["easiest", SUM].auc > found["hardest", SUM].auc
     assert found["easiest", LOG_MEAN_EXP].auc > found["easiest", SCALAR].auc
+    assert found["easiest", EMPIRICAL].auc > 0.99
 
 
 def test_a_seed_fixes_every_score(found: Any) -> None:
@@ -52,6 +55,75 @@ def test_parts_are_disjoint() -> None:
     assert len(experiment.game.x) == 2500 - SAMPLE.references - SAMPLE.fresh - 3
     assert experiment.leakage["easiest"] > experiment.leakage["median"]
     assert experiment.leakage["median"] > experiment.leakage["hardest"]
+
+
+def test_algorithm_13_as_printed() -> None:
+    """References and targets among the points that are trained on; Σ over the steps of
+    (g* - μ̂)'Ĉ⁻¹(g - μ̂) - |g* - μ̂|²/(2B), Ĉ about 0, μ̂ and Ĉ those of θ_0."""
+    scale = replace(SAMPLE, apart=False, candidates=2_500, size=2_480)
+    experiment = sample_experiment(scale=scale)
+    assert len(experiment.game.x) == 2_497
+    assert experiment.game.steps == 155
+    assert experiment.leakage["easiest"] > experiment.leakage["hardest"]
+    small = replace(experiment, game=replace(experiment.game, size=64))
+    found = small.play(2, seed=3)
+    model, matrix = experiment.model, experiment.references.uncentred()
+    inverse = np.linalg.pinv(_dense(matrix))
+    without = np.random.default_rng(3).spawn(2)[0].spawn(4)[0]
+    trace = small.game.run(without)
+    x, y = experiment.targets["easiest"]
+    score = 0.0
+    for theta, update in zip(trace.parameters[:-1], trace.updates, strict=True):
+        own = model.layer(theta, x[None], np.array([y])).dense()[0] - matrix.mean
+        score += own @ inverse @ (update - matrix.mean) - own @ inverse @ own / (2 * 16)
+    assert found["easiest", PRINTED].nonmembers[0] == pytest.approx(score, rel=1e-3)
+
+
+def _dense(references: Any) -> Any:
+    """Ĉ + λI in the coordinates of the gradients, from its factor in contrasts."""
+    matrix = references.factor @ references.factor.T
+    classes = references.basis.shape[0]
+    inputs = references.size // classes
+    turn = np.kron(references.basis, np.eye(inputs))
+    order = len(matrix)
+    assert turn.shape == (references.size, order)
+    return turn @ matrix @ turn.T
+
+
+def test_games_are_sized_by_what_they_must_tell_apart() -> None:
+    """Four standard errors by Hanley & McNeil: the simulated error of two AUCs is that or less."""
+    from discreet.membership.gradients.prediction import games_needed
+
+    games = games_needed(0.75, 0.55)
+    rng = np.random.default_rng(6)
+    differences = []
+    for _ in range(400):
+        found = []
+        for auc in (0.75, 0.55):
+            shift = math.sqrt(2.0) * float(ndtri(auc))
+            inside, outside = rng.normal(shift, 1.0, games), rng.normal(0.0, 1.0, games)
+            found.append(float((inside[:, None] > outside).mean()))
+        differences.append(found[0] - found[1])
+    assert np.std(differences) * 4.0 <= 0.2 * 1.1
+    assert games_needed(0.75, 0.7) > games
+    with pytest.raises(InvalidArgument, match="easier must be above"):
+        games_needed(0.5, 0.6)
+    entry = figure("thesis2024", "7.2")
+    assert entry.enough(0.75, 0.55, 1000) == games
+    assert entry.enough(0.75, 0.55, 10) == entry.enough(0.5, 0.6, 10) == 10
+
+
+def test_what_two_standard_errors_do_not_tell_is_undecided() -> None:
+    from discreet.studies.excerpts import above, as_far_as_told
+    from discreet.studies.measures import Measure
+
+    low, high, near = Measure(0.5, 0.03), Measure(0.9, 0.03), Measure(0.55, 0.03)
+    assert [above(high, low), above(low, high), above(near, low)] == [True, False, None]
+    assert as_far_as_told([True, None]) is Verdict.CANNOT_TELL
+    assert as_far_as_told([None]) is Verdict.CANNOT_TELL
+    assert as_far_as_told([True, True]) is Verdict.REPRODUCED
+    assert as_far_as_told([True, False]) is Verdict.DIFFERS
+    assert as_far_as_told([False, None, True, False, False, False]) is Verdict.NOT_REPRODUCED
 
 
 def test_bad_games_are_refused() -> None:

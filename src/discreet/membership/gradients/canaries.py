@@ -96,10 +96,10 @@ def best_gradient(
 
 
 def dirac(references: References, norm: float, *, coordinate: int | None = None) -> Array:
-    """R e_j; by default j is the coordinate with the largest (Ĉ⁻¹)_jj, which leaks most."""
+    """R e_j; by default j is the coordinate with the largest |R e_j - μ̂|², which leaks most."""
     positive("norm", norm)
     if coordinate is None:
-        coordinate = int(quiet_coordinates(references)[0])
+        coordinate = int(quiet_coordinates(references, norm)[0])
     if not 0 <= coordinate < references.size:
         raise InvalidArgument(
             "coordinate", f"lie in 0 … {references.size - 1}", coordinate, "leave it out"
@@ -109,14 +109,14 @@ def dirac(references: References, norm: float, *, coordinate: int | None = None)
     return out
 
 
-def quiet_coordinates(references: References) -> Array:
-    """All coordinates j by (Ĉ⁻¹)_jj, the largest first."""
+def quiet_coordinates(references: References, norm: float) -> Array:
+    """All coordinates j by |R e_j - μ̂|² in Ĉ⁻¹, the largest first."""
     d = references.size
     found = []
     for at in range(0, d, CHUNK):
         basis = np.zeros((min(CHUNK, d - at), d))
-        basis[np.arange(len(basis)), at + np.arange(len(basis))] = 1.0
-        found.append(references.distances(basis))
+        basis[np.arange(len(basis)), at + np.arange(len(basis))] = norm
+        found.append(references.distances(basis - references.mean))
     return np.argsort(-np.concatenate(found), kind="stable")
 
 

@@ -38,9 +38,14 @@ if TYPE_CHECKING:
 SUM, CENTRED = "covariance, sum", "covariance, centred sum"
 FROZEN, FROZEN_RATIO = "covariance, frozen sum", "covariance, frozen log-mean-exp"
 LOG_MEAN_EXP, MAX = "covariance, log-mean-exp", "covariance, max"
+EMPIRICAL, PRINTED = "covariance, empirical ratio", "covariance, as printed"
 SCALAR, SCALAR_MAX = "scalar product, sum", "scalar product, max"
-ATTACKS = (SUM, CENTRED, FROZEN, LOG_MEAN_EXP, FROZEN_RATIO, MAX, SCALAR, SCALAR_MAX)
-"""The attacks of an epoch; "covariance, sum" and "scalar product, sum" are the thesis'."""
+ATTACKS = (
+    PRINTED, SUM, CENTRED, FROZEN, LOG_MEAN_EXP, EMPIRICAL, FROZEN_RATIO, MAX, SCALAR, SCALAR_MAX,
+)  # fmt: skip
+"""The attacks of an epoch. "covariance, as printed" and "scalar product, sum" are the thesis': the
+covariance about 0, and the mean of θ_0 throughout; "covariance, sum" is about the mean, which is
+estimated again as it moves."""
 Pairs = dict[tuple[str, str], tuple[float, float]]
 """By target and attack, the scores of a member and of a non-member."""
 REFRESH = 10
@@ -196,14 +201,16 @@ def attacker(
     return kind(references, model, x, y, batch, fresh)
 
 
-def scores_of(attack: Attacker, trace: Trace) -> dict[str, float]:
-    """One score per attack for a run."""
+def scores_of(attack: Attacker, printed: Attacker, trace: Trace) -> dict[str, float]:
+    """One score per attack for a run; `printed` is Algorithm 13 as it stands."""
     steps, products = attack.both(trace)
     return {
+        PRINTED: printed.both(trace)[0].combined("sum"),
         SUM: steps.combined("sum"),
         CENTRED: steps.combined("centred sum"),
         FROZEN: steps.combined("frozen sum"),
         LOG_MEAN_EXP: steps.combined("log-mean-exp"),
+        EMPIRICAL: steps.combined("empirical"),
         FROZEN_RATIO: steps.combined("frozen log-mean-exp"),
         MAX: steps.combined("max"),
         SCALAR: float(products.sum()),
@@ -239,8 +246,12 @@ def play_epochs(
                 "targets", "not be in the pool: non-members would hold them", name, "leave it out"
             )
     started = time.perf_counter()
+    about_zero = references.uncentred()
     attacks = {
-        name: attacker(references, game.model, x, y, game.batch, fresh)
+        name: (
+            attacker(references, game.model, x, y, game.batch, fresh),
+            attacker(about_zero, game.model, x, y, game.batch),
+        )
         for name, (x, y) in targets.items()
     }
 
@@ -250,8 +261,8 @@ def play_epochs(
         trace = game.run(without)
         scores: Pairs = {}
         for (name, attack), own in zip(attacks.items(), others, strict=True):
-            absent = scores_of(attack, trace)
-            present = scores_of(attack, game.run(own, targets[name]))
+            absent = scores_of(*attack, trace)
+            present = scores_of(*attack, game.run(own, targets[name]))
             scores |= {(name, kind): (present[kind], absent[kind]) for kind in ATTACKS}
         return scores
 

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...checks import share
+from ...errors import InvalidArgument
 from .epochs import attacker
 
 if TYPE_CHECKING:
@@ -83,3 +85,21 @@ def predicted_sum(
         float((canary - mean).mean()) / game.batch,
         math.sqrt(game.steps / game.batch * float(variance)),
     )
+
+
+def games_needed(easier: float, harder: float, errors: float = 4.0) -> int:
+    """Games a side after which the difference of two AUCs is so many standard errors: four come out
+    above two with probability 0.98. Hanley & McNeil (1982), both AUCs taken as independent.
+
+    >>> games_needed(0.72, 0.53)
+    131
+    """
+    easier, harder = share("easier", easier), share("harder", harder)
+    if easier <= harder:
+        raise InvalidArgument(
+            "easier", "be above the harder target's", easier, "no number of games tells them apart"
+        )
+    # the variance of an AUC a with n a side is at most (q1 + q2 - 2a²)/n, q1 and q2 those of
+    # exponential scores
+    total = sum(a / (2.0 - a) + 2.0 * a * a / (1.0 + a) - 2.0 * a * a for a in (easier, harder))
+    return max(2, math.ceil(errors**2 * total / (easier - harder) ** 2))

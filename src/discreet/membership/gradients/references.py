@@ -1,7 +1,9 @@
 """What an attacker knows of ordinary gradients: their mean, and the factor of their covariance.
 
-From n references u_i, Ĉ = Σ (u_i - ū)(u_i - ū)'/(n-1), centred. The matrix that is inverted is
-Ĉ + λI: the ridge λ is the variance of the noise that the attacker assumes in every direction.
+From n references u_i, Ĉ = Σ (u_i - ū)(u_i - ū)'/(n-1), centred; Algorithms 13 and 14 of the thesis
+print Σ u_i u_i'/n, the same plus ūū' (`centred=False`), which hides what lies along ū. The matrix
+that is inverted is Ĉ + λI: the ridge λ is the variance of the noise that the attacker assumes in
+every direction.
 
 Gradients of a softmax layer add up to zero over the classes, so their covariance is singular: it is
 worked out in classes - 1 orthonormal contrasts (Helmert's) per input, and nothing is lost.
@@ -18,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...checks import amount
+from ...checks import amount, check_flag
 from ...errors import InvalidArgument
 from .models.base import Factors
 
@@ -30,7 +32,7 @@ RIDGE = 1e-4
 """The variance that is added in every direction, by default."""
 CHUNK = 1024
 """References whose gradients are formed at a time."""
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +54,22 @@ class References:
     count: int
     basis: Array | None = None
     """(classes, classes - 1) contrasts of a softmax layer; None: as the gradients come"""
+    centred: bool = True
+    """whether Ĉ is about the mean, or about 0 as printed"""
 
     @classmethod
     def of(
-        cls, gradients: Array | Factors, *, ridge: float = RIDGE, classes: int | None = None
+        cls,
+        gradients: Array | Factors,
+        *,
+        ridge: float = RIDGE,
+        classes: int | None = None,
+        centred: bool = True,
     ) -> References:
         """From gradients of references, one per point, or the factors of a softmax layer.
 
-        `classes` says that rows are gradients of a softmax layer with so many classes.
+        `classes` says that rows are gradients of a softmax layer with so many classes;
+        `centred=False` takes the matrix that the thesis prints.
         """
         from scipy.linalg import blas, cholesky
 
@@ -85,13 +95,13 @@ class References:
             raise InvalidArgument(
                 "references", "be finite", "a gradient that is not", "lower the learning rate"
             )
-        centre = _in(mean[None], basis)
+        centre = _in(mean[None], basis) if check_flag("centred", centred) else 0.0
         scatter = np.zeros((k, k), order="F")
         for some in _chunks(gradients, basis):
             scatter = blas.dsyrk(
                 1.0, some - centre, beta=1.0, c=scatter, trans=1, lower=1, overwrite_c=1
             )
-        scatter /= n - 1
+        scatter /= n - 1 if centred else n
         scatter[np.diag_indices(k)] += ridge
         try:
             factor = cholesky(scatter, lower=True, overwrite_a=True, check_finite=False)
@@ -100,7 +110,25 @@ class References:
                 "ridge", "make the covariance of the references invertible", ridge,
                 f"use ridge={RIDGE:g} or more references",
             ) from None  # fmt: skip
-        return cls(mean, factor, ridge, n, basis)
+        return cls(mean, factor, ridge, n, basis, centred)
+
+    def uncentred(self) -> References:
+        """The same references with the matrix about 0 that the thesis prints, Σ uu'/n, which is
+        (n-1)/n Ĉ + ūū': the factor is updated, not made again. The ridge shrinks by (n-1)/n."""
+        if not self.centred:
+            return self
+        kept = (self.count - 1) / self.count
+        factor = np.array(self.factor.T) * math.sqrt(kept)  # rows of L': columns of L in one piece
+        added = _in(self.mean[None], self.basis)[0].astype(float)
+        for k, row in enumerate(factor):
+            length = math.hypot(row[k], added[k])
+            cosine, sine = length / row[k], added[k] / row[k]
+            row[k] = length
+            row[k + 1 :] = (row[k + 1 :] + sine * added[k + 1 :]) / cosine
+            added[k + 1 :] = cosine * added[k + 1 :] - sine * row[k + 1 :]
+        return References(
+            self.mean, np.asfortranarray(factor.T), self.ridge * kept, self.count, self.basis, False
+        )
 
     @property
     def size(self) -> int:
@@ -135,6 +163,11 @@ class References:
             m = (n-2) (n/(n-1))² q/(1 - nq/(n-1)),
         the ridge counting as a fixed part of Σxx'.
         """
+        if among and not self.centred:
+            raise InvalidArgument(
+                "among", "be left out for a covariance that is not centred", among,
+                "use References.of(gradients), or among=False as Algorithm 14 has it",
+            )  # fmt: skip
         centre = _in(self.mean[None], self.basis)
         found = []
         for some in _chunks(gradients, self.basis):
@@ -160,7 +193,7 @@ class References:
         with written_whole(Path(path)) as temporary, open(temporary, "wb") as file:
             np.savez(
                 file, format=FORMAT, mean=self.mean, factor=self.factor, ridge=self.ridge,
-                count=self.count, basis=basis,
+                count=self.count, basis=basis, centred=self.centred,
             )  # fmt: skip
         return Path(path)
 
@@ -176,7 +209,7 @@ class References:
                 basis = held["basis"]
                 return cls(
                     held["mean"], held["factor"], float(held["ridge"]), int(held["count"]),
-                    basis if basis.size else None,
+                    basis if basis.size else None, bool(held["centred"]),
                 )  # fmt: skip
         except (OSError, ValueError, KeyError, EOFError) as error:
             raise DamagedFile(

@@ -2,6 +2,8 @@
 
 >>> budget_from(epsilon=1.0, delta=1e-6)
 Approximate(epsilon=1.0, delta=1e-06)
+>>> budget_from(epsilon=0.0, delta=0.01)
+Approximate(epsilon=0.0, delta=0.01)
 >>> budget_from_dict({"kind": "zcdp", "rho": "infinity"})
 ZCDP(rho=inf)
 """
@@ -33,7 +35,8 @@ def budget_from(
     """The budget that keyword arguments ask for, None if none is given.
 
     epsilon -> Pure; epsilon and delta -> Approximate (Pure when delta is 0); rho -> ZCDP;
-    epsilon and renyi_alpha -> Renyi; mu -> GaussianDP. A requested budget is positive.
+    epsilon and renyi_alpha -> Renyi; mu -> GaussianDP. A requested budget is positive; beside a
+    delta > 0, epsilon may be 0: total variation at most δ.
     """
     numbers = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "renyi_alpha": renyi_alpha, "mu": mu,
@@ -46,7 +49,8 @@ def budget_from(
             " and ".join(sorted(given)), "name one kind of budget", numbers,
             "give epsilon; epsilon and delta; rho; epsilon and renyi_alpha; or mu",
         )  # fmt: skip
-    clean = {name: parameter(name, numbers[name], zero=False) for name in numbers if name in given}
+    leaks = delta is not None and parameter("delta", delta) > 0.0
+    clean = {name: parameter(name, numbers[name], zero=leaks) for name in numbers if name in given}
     if rho is not None:
         return ZCDP(clean["rho"])
     if mu is not None:

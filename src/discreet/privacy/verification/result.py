@@ -98,7 +98,12 @@ class Verification:
         """The share of the claimed budget that no reward ever costs; negative if exceeded."""
         if self.computed is None:
             return None
-        share = 1.0 - main_number(self.computed) / main_number(self.claimed)
+        spent, claimed = main_number(self.computed), main_number(self.claimed)
+        if claimed == 0.0:  # (0, δ): the δ is all there is to spend
+            spent, claimed = self.computed.delta_at(0.0), self.claimed.delta_at(0.0)
+        if claimed == 0.0:
+            return 0.0 if spent == 0.0 else -math.inf
+        share = 1.0 - spent / claimed
         return 0.0 if abs(share) < UNSEEN else share
 
     @property

@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .forms import GAUSSIAN, LAPLACE, RESPONSE, REWARD, TRUNCATED, Symbol, Tape
+from .forms import GAUSSIAN, LAPLACE, RESPONSE, REWARD, TRUNCATED, Form, Symbol, Tape
 
 if TYPE_CHECKING:
     from ...types import Flags, Floats
@@ -327,3 +327,19 @@ def undominated(candidates: list[Candidate]) -> Iterator[Candidate]:
         if not any(all(x >= y for x, y in zip(f, slack, strict=True)) for f in front):
             front.append(columns)
             yield candidates[i]
+
+
+def loss_between(first: list[Form], second: list[Form], kinds: list[Symbol]) -> Loss:
+    """What hides which of two series of numbers, with the same whole-numbered noises, was released:
+    the numbers beside the noises differ as if one reward had moved them."""
+    if len(first) != len(second):
+        return UNHIDDEN
+    tape, length = Tape(), len(kinds)
+    tape.symbols = [*kinds, Symbol(REWARD, 1.0, first=1, rounds=1)]
+    for one, other in zip(first, second, strict=True):
+        here, there = one.padded(length), other.padded(length)
+        if not np.allclose(here, there, rtol=1e-12, atol=0.0):
+            return UNHIDDEN
+        tape.numbers.append(Form(np.append(here, one.constant - other.constant)))
+    _, found = losses(tape, whole=True)
+    return found[0].loss

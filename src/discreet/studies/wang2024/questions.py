@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ..base import Finding, Mark, Panel, Statement, Verdict
-from ..excerpts import in_how_many
+from ..excerpts import above, as_far_as_told, in_how_many
 from ..measures import Measure, clearly_above, log_slope, ratio
 from .setting import GAUSS, NEW
-from .sweep import SYMBOLS, Part, Question, at_value, between, extra, regrets_of
+from .sweep import SYMBOLS, Part, Question, at_value, between, extra, horizon_of, regrets_of
 
 STEEP = 0.25
 """A slope is met within this."""
@@ -50,11 +50,14 @@ class Slope(Question):
         alone = log_slope(costs) if len(costs) > 1 else whole
         shallow, steep = max(whole.value, alone.value), min(whole.value, alone.value)
         met = steep - STEEP <= self.published <= shallow + STEEP
+        verdict = Verdict.of(met, shallow <= -STEEP)
+        if part.blind(label, inside, horizon_of(panels)):
+            verdict = Verdict.CANNOT_TELL
         symbol = SYMBOLS[part.varied]
         place = f"in log {symbol}, {low:g} <= {symbol} <= {high:g}"
         return Finding(
             Statement(self.claim, where),
-            Verdict.of(met, shallow <= -STEEP),
+            verdict,
             {
                 f"{label}: slope of log regret {place}": whole,
                 f"{label}: slope of log extra regret {place}": alone,
@@ -88,9 +91,10 @@ class Change(Question):
             name = f"{label}: regret at {symbol} = {self.tight:g} / at {self.loose:g}"
             measured[name] = found
             holds.append(found.value <= self.factor)
-        return Finding(
-            Statement(self.claim, where), in_how_many(holds), measured, self.why, (Mark.AFTER,)
-        )
+        verdict, ends = in_how_many(holds), (self.loose, self.tight)
+        if any(part.blind(label, ends, horizon_of(panels)) for label in self.labels):
+            verdict = Verdict.CANNOT_TELL
+        return Finding(Statement(self.claim, where), verdict, measured, self.why, (Mark.AFTER,))
 
 
 @dataclass(frozen=True)
@@ -130,12 +134,12 @@ class Smoother(Question):
         for label in (NEW, GAUSS):
             steps = pairwise(regrets_of(panels, part, label).values())
             jumps[label] = max((ratio(b, a) for a, b in steps), key=lambda step: step.value)
-        smoother = clearly_above(jumps[GAUSS], jumps[NEW])
         return Finding(
             Statement(f"the curve of DP-FTPL-New is the smoother, {part.title[4:]}", where),
-            Verdict.of(smoother),
+            as_far_as_told([above(jumps[GAUSS], jumps[NEW])]),
             {f"{label}: largest factor between neighbours": step for label, step in jumps.items()},
-            "The largest step between two budgets of the sweep, start phase as printed.",
+            "The largest step between two budgets of the sweep, start phase as printed; undecided "
+            "within two standard errors.",
         )
 
 

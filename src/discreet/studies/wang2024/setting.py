@@ -1,7 +1,13 @@
 """The bandits and the policies of Wang & Zhu (2024), section 8.
 
-Instance 1: nine arms, means .3 .35 … .7. Instance 2: 101 arms, means .3 + .004 i. T = 1e6 and 100
-runs, T = 1e5 for the sweeps. Start phases N_G and N_B and the interval f = ceil(1/ε) are as
+Instance 1: nine arms, means .3 .35 … .7. Instance 2: 101 arms, means .3 + .004 i; 100 runs.
+
+The text at hand is damaged where it prints T: "105" for figures 4 and 5, "10°" for the sweeps of 6
+and 7. The first reads as 10^5, but may have lost more than its superscript; the second as 10^6, of
+which a scan makes a degree sign. So figures 4 and 5 are run at both, and the sweeps at 10^6: at
+10^5 the third part of 7(b) could not be seen, since the start phase alone takes 716,202 rounds.
+
+Start phases N_G and N_B and the interval f = ceil(1/ε) are as
 printed; beside them the smallest that keep the budget ("exact"). They differ: at (1, 0.01) the
 Gaussian leader needs 2 pulls of every arm and not 8, while f = 1 releases every pull of an arm and
 keeps no such budget. Leaders protect each choice given the history, DP-UCB-INT the whole run.
@@ -32,6 +38,9 @@ GAUSS_EXACT, BETA_EXACT = f"{GAUSS} (exact start)", f"{BETA} (exact start)"
 INTERVAL_PRINTED, INTERVAL_EXACT = f"{INTERVAL} (as printed)", f"{INTERVAL} (exact)"
 DP_UCB, BOUND, DP_SE = "DP-UCB", "DP-UCB-BOUND", "DP-SE"
 LEADERS = (NEW, GAUSS, BETA)
+DAMAGED = (
+    'The text at hand is damaged where it prints T ("105" for figures 4 and 5, "10°" for 6 and 7): '
+)
 
 
 def bandit(instance: str) -> Bernoulli:
@@ -39,6 +48,15 @@ def bandit(instance: str) -> Bernoulli:
     from ...arms import Bernoulli
 
     return Bernoulli(INSTANCES[instance])
+
+
+def outlasts(epsilon: float, delta: float, horizon: int) -> bool:
+    """Whether the printed start phase of DP-FTPL-Gauss on instance 1 is still going on at T: the
+    regret then says nothing of the policy."""
+    from ...policies.starts import gauss_start
+
+    pulls = gauss_start(Approximate(epsilon, delta), "paper")
+    return len(INSTANCES["instance 1"]) * pulls >= horizon
 
 
 def leader_pair(epsilon: float, delta: float) -> dict[str, Policy]:

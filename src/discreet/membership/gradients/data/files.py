@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ....errors import DamagedFile, InvalidArgument
+from ....errors import DamagedFile, InvalidArgument, NoData
 
 if TYPE_CHECKING:
     from ....types import Array
@@ -38,7 +38,7 @@ def folder_of(
     holds: Callable[[Path], bool],
 ) -> Path:
     """Where a set is: at `path`, in DISCREET_DATA/name, DISCREET_DATA, or one of the `usual` places
-    that hold it."""
+    that hold it. `NoData` if nobody named a place; a place that was named and lacks it is wrong."""
     if path is not None:
         given = Path(path)
         if not given.exists():
@@ -49,12 +49,11 @@ def folder_of(
     for place in (*places, *(Path(one) for one in usual)):
         if place.is_dir() and holds(place):
             return place
-    rule = f"be given: {VARIABLE} ({root}) does not hold {name}"
-    if not root:
-        rule = f"be given, or {VARIABLE} set, to read {name}"
-    raise InvalidArgument(
-        "path", rule, path, f"{where}; then set {VARIABLE} to the folder above it or pass path="
-    )
+    fix = f"{where}; then set {VARIABLE} to the folder above it or pass path="
+    if root:
+        rule = f"be given: {VARIABLE} ({root}) does not hold {name}"
+        raise InvalidArgument("path", rule, path, f"{fix}; or unset {VARIABLE}")
+    raise NoData("path", f"be given, or {VARIABLE} set, to read {name}", path, fix)
 
 
 class Files:
