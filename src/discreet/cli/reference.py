@@ -122,10 +122,10 @@ violation exits 1. `--transcripts` and `--seed` together fix every number; a tim
 """,
     "verify": """\
 The JSON is an object: `policy`, `holds` (true, false, or null where that is not known), `holds_for`
-(rounds for which the claim is known to hold, or null), `claimed`, `definition`, `computed`, `unspent` (share of the budget), `exact` (false: an upper
-bound), `scope` (which public paths), `arms`, `horizon`, `noise`, `paths`, `numbers`, `worst`
-(`arm`, `first` round, `rounds`, `noises`, `path`), `reason`, `breach`, `conditions`; with `--live`
-also `lives` (`holds`, `claimed`, `computed`, `worst`, `kinds`, `pairs`, `blocks`). Policies of
+(rounds for which the claim is known to hold, or null), `claimed`, `definition`, `computed`,
+`unspent` (share of the budget), `exact` (false: an upper bound), `scope` (which public paths),
+`arms`, `horizon`, `noise`, `paths`, `numbers`, `worst` (`arm`, `first` round, `rounds`, `noises`,
+`path`), `reason`, `breach`, `conditions`; with `--live` also `lives` (`holds`, `claimed`, `computed`, `worst`, `kinds`, `pairs`, `blocks`). Policies of
 `discreet identify` are known too. Exit code 1 means that the claim is exceeded. Without a name it
 is a list of objects: `name`, `kind`, `claimed`, `computed`, `unspent` (null if nothing was
 computed), `exact`, `holds`, `why`.

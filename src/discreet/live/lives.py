@@ -44,6 +44,7 @@ from ..privacy.verification import (
     symbolic,
     within,
 )
+from ..privacy.verification.choices import Choices
 from ..privacy.verification.shifts import UNHIDDEN, loss_between
 from .lists import Lists
 from .setup import Plan, Sources, finite_plan
@@ -69,36 +70,6 @@ Outcome = float | None
 def symbols() -> Source:
     """Live noise as symbols, at its own scales."""
     return symbolic(SECURE)
-
-
-class Scripted:
-    """Choices that are neither random nor about anybody: the same in every life."""
-
-    STEP = (math.sqrt(5.0) - 1.0) / 2.0
-
-    def __init__(self) -> None:
-        self.asked = 0
-
-    def random(self) -> float:
-        """The next of numbers that are spread evenly over [0, 1)."""
-        self.asked += 1
-        return (self.asked * self.STEP) % 1.0
-
-    def below(self, number: int) -> int:
-        """One of 0, ..., number - 1."""
-        return int(self.random() * number)
-
-    def beta(self, a: float, b: float) -> float:
-        """Near the mean of the law."""
-        return (a + self.random()) / (a + b + 1.0)
-
-    def standard_exponential(self) -> float:
-        """A quantile of the law."""
-        return -math.log1p(-self.random())
-
-    def standard_normal(self) -> float:
-        """Within two of 0."""
-        return 4.0 * self.random() - 2.0
 
 
 # --- a trial whose noise is symbols -------------------------------------------------------------
@@ -146,7 +117,7 @@ class SymbolicTrial(Trial):
     """`Trial`, in all that it does, but for its noise."""
 
     def __init__(self, tape: Tape, published: list[str], *arguments: Any, **options: Any) -> None:
-        self._sources = Sources(symbols(), Scripted(), tape)
+        self._sources = Sources(symbols(), Choices("window"), tape)
         self._followed = tape, published
         super().__init__(*arguments, **options)
 
@@ -229,7 +200,7 @@ class Shown(NamedTuple):
 
 def play(policy: Policy, arms: int, life: Life, outcomes: Sequence[Outcome]) -> Shown:
     """One life: everybody comes at their hour, and answers at once or never."""
-    path = Scripted()
+    path = Choices("path")
     tape, published, now = Tape(lambda _: path.random()), list[str](), [0.0]
     options = dict(life.options)
     if isinstance(policy, Identifier):

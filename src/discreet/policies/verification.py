@@ -30,13 +30,10 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
 
 from ..checks import count
 from ..compiled import Function
@@ -61,6 +58,7 @@ from ..privacy.verification import (
     undominated,
     within,
 )
+from ..privacy.verification.choices import Choices
 from ..privacy.verification.forms import REWARD, Place
 from ..privacy.verification.result import main_number
 from .induction import Proof, prove
@@ -110,6 +108,8 @@ class Walk:
     """where a kernel reached outside of its ledger, or a rule wrote where it may not"""
     rounds: int = 0
     """how far it went"""
+    failed: bool = False
+    """whether its rule failed, so that this path goes no further"""
 
 
 def verify(
@@ -186,7 +186,7 @@ class Verifier:
         self.worst: Worst | None = None
         self.paths = self.numbers = 0
         self.most = MOST_NUMBERS
-        self.cut_short = False
+        self.cut_short = self.failed = False
         self.breach = ""
 
     def run(self) -> Verification:
@@ -207,7 +207,7 @@ class Verifier:
             # what the rule does by itself: walked for what it may not do
             self._note(self._walk(rule_paths(arms, self.seed)[-1], min(horizon, CUT_ROUNDS)))
             scope, covered = self._arms(alone, proved is not None)
-        if self.numbers == 0:  # and without releases there is one path
+        if self.numbers == 0 and not self.failed:  # and without releases there is one path
             scope, covered = f"nothing is released within {horizon} rounds", horizon
         elif proved is not None and isinstance(proof, Proof) and covered < horizon:
             scope, covered = f"every public path, at any time: {proof.argument}", horizon
@@ -296,6 +296,7 @@ class Verifier:
 
     def _note(self, walk: Walk) -> None:
         """What no walk may run into."""
+        self.failed |= walk.failed
         if walk.outside and not self.breach:
             self.breach = f"{walk.outside}, on the path {walk.path.name!r}"
 
@@ -379,7 +380,7 @@ def walk(
     memory = cells(tape, "memory", policy.rule.memory(setting))
     view = symbolic_view(tape, arms)
     seen = View(*(Frozen(field) for field in view))
-    rng = np.random.default_rng(seed)
+    rng = Choices(seed)
     order = None if path.arms is None else path.arms()
     lengths = None if path.lengths is None else path.lengths()
     t = batch = 0
@@ -389,8 +390,10 @@ def walk(
                 try:
                     with untracked(tape):
                         arm = int(choose(rule, memory, seen, t, rng))
-                except (ArithmeticError, ValueError):
-                    break  # a formula that does not take these values: no path goes on from here
+                except (NotAffine, Written):
+                    raise
+                except Exception:  # a rule that does not take these values
+                    return Walk(path, tape, False, "", t, failed=True)
             else:
                 following = next(order, None)
                 if following is None:
@@ -407,10 +410,15 @@ def walk(
             total = tape.symbol(symbol, source.resolution)
             t, batch = t + rounds, batch + 1
             view.pulls[arm] += rounds
+            pulls, sizes = plain(view.pulls), plain(view.size)
             try:
                 publish(release, ledger, view, arm, rounds, total, tape)
             except (IndexError, ValueError) as stop:
                 return Walk(path, tape, False, f"the release fails on a batch: {stop}", t)
+            sizes[arm] = plain(view.size)[arm]
+            if plain(view.pulls) != pulls or plain(view.size) != sizes:
+                what = "the release counts pulls, or rewards behind another arm's value"
+                return Walk(path, tape, False, what, t)
     except Written as stop:
         return Walk(path, tape, False, str(stop), t)
     return Walk(path, tape, (tape.is_full or batch == most) and t < horizon, "", t)
@@ -427,8 +435,8 @@ def symbolic_view(tape: Tape, arms: int) -> View:
 
 def _any_value(path: Path, seed: int) -> Callable[[int], float]:
     """Released values that nobody chose."""
-    rng = random.Random(f"{seed} {path.name}")
-    return lambda arm: rng.gauss(0.5, 1.0)
+    rng = Choices(f"{seed} {path.name}")
+    return lambda arm: rng.normal(0.5, 1.0)
 
 
 class Written(Exception):
@@ -454,6 +462,11 @@ class Frozen:
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.cells)
+
+
+def plain(cells: Any) -> list[Any]:
+    """A copy of what a field of the view holds, unnoticed."""
+    return list(cells.cells)
 
 
 class untracked:  # noqa: N801  # reads like a statement
@@ -506,11 +519,11 @@ def random_paths(arms: int, seed: int) -> list[Path]:
     """Seeded random arms, uniform or with a favourite."""
 
     def order(number: int) -> Iterator[int]:
-        rng = random.Random(f"{seed} {number}")
+        rng = Choices(f"{seed} {number}")
         favourite = number % arms
         while True:
             alone = number % 2 == 1 and rng.random() < 0.8
-            yield favourite if alone else rng.randrange(arms)
+            yield favourite if alone else rng.below(arms)
 
     return [Path(f"random arms {number}", partial(order, number)) for number in range(RANDOM_PATHS)]
 
@@ -523,8 +536,8 @@ def rule_paths(arms: int, seed: int) -> list[Path]:
     """The rule's own choices on released values: clear, close, far apart, random."""
 
     def at_random(number: int) -> Callable[[int], float]:
-        rng = random.Random(f"{seed} {number}")
-        return lambda arm: rng.gauss(0.5, 0.2 + number)
+        rng = Choices(f"{seed} {number}")
+        return lambda arm: rng.normal(0.5, 0.2 + number)
 
     return [
         Path("the rule, arms clearly apart", None, None, _ranked(0.4)),
@@ -548,9 +561,9 @@ def phase_paths(arms: int, seed: int) -> list[Path]:
         return itertools.count(1)
 
     def any_length() -> Iterator[int]:
-        rng = random.Random(seed)
+        rng = Choices(seed)
         while True:
-            yield rng.randrange(1, 8)
+            yield 1 + rng.below(7)
 
     found = []
     for path in [*arms_alone(arms), *shared_paths(arms)[:1], *random_paths(arms, seed)[:2]]:
