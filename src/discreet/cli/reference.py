@@ -126,9 +126,9 @@ The JSON is an object: `policy`, `holds` (true, false, or null where that is not
 `unspent` (share of the budget), `exact` (false: an upper bound), `scope` (which public paths),
 `arms`, `horizon`, `noise`, `paths`, `numbers`, `worst` (`arm`, `first` round, `rounds`, `noises`,
 `path`), `reason`, `breach`, `conditions`; with `--live` also `lives` (`holds`, `claimed`,
-`computed`, `worst`, `kinds`, `pairs`, `blocks`). Policies of `discreet identify` are known too. Exit
-code 1 means that the claim is exceeded. Without a name it is a list of objects: `name`, `kind`,
-`claimed`, `computed`, `unspent` (null if nothing was computed), `exact`, `holds`, `why`.
+`computed`, `worst`, `kinds`, `pairs`, `blocks`). Policies of `discreet identify` are known too.
+Exit code 1 means that the claim is exceeded. Without a name it is a list of objects: `name`,
+`kind`, `claimed`, `computed`, `unspent` (null if nothing was computed), `exact`, `holds`, `why`.
 """,
     "sweep": """\
 A sweep in a file has the same names, and a table for every problem (docs/sweeps.md). The JSON is a
