@@ -187,6 +187,38 @@ class LeakyTree(Tree):
     publish: ClassVar[Any] = staticmethod(publish_leaky_tree)
 
 
+def publish_late_raw_tree(
+    release: TreeScale, ledger: TreeLedger, view: View, arm: int, rounds: int, total: float,
+    rng: Any,
+) -> None:  # fmt: skip
+    view.size[arm] += rounds
+    scale = 0.0 if view.pulls[arm] > 2000 else release.scale
+    prefix = tree_add(ledger, release.levels, scale, arm, total, rng)
+    view.value[arm] = prefix / (view.size[arm] * release.resolution)
+
+
+@dataclass(frozen=True)
+class LateRawTree(Tree):
+    """Nodes after pull 2,000 of an arm have no noise."""
+
+    publish: ClassVar[Any] = staticmethod(publish_late_raw_tree)
+
+
+def publish_late_raw(
+    release: Scale, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    drawn = noise(release.scale, rng) * (0.001 if view.pulls[arm] > 2000 else 1.0)
+    view.value[arm] = (total + drawn) / (rounds * release.resolution)
+    view.size[arm] = rounds
+
+
+@dataclass(frozen=True)
+class LateRaw(ForgetLaplace):
+    """A thousandth of the noise is left after pull 2,000 of an arm."""
+
+    publish: ClassVar[Any] = staticmethod(publish_late_raw)
+
+
 @dataclass(frozen=True)
 class HastyLeader(GaussianLeader):
     """A start phase of one pull, whatever the budget needs."""

@@ -95,6 +95,20 @@ def test_a_tree_without_the_noise_of_one_level_is_caught() -> None:
     assert result.epsilon_lower > 2.0
 
 
+@pytest.mark.parametrize(
+    ("name", "release"), [("dp-ucb", mutants.LateRawTree), ("adap-ucb", mutants.LateRaw)]
+)
+def test_noise_that_is_missing_after_pull_2000_is_caught(name: str, release: Any) -> None:
+    """Among those candidates of a long horizon that are soonest played; the audit finds it among
+    all of them in seconds."""
+    row = mutants.with_release(name, release(1.0), epsilon=1.0)
+    inputs = [pair for pair in candidates(row, horizon=100_000) if 0 < pair.since < 16_000]
+    assert len(inputs) >= 8
+    result = audit(row, inputs=inputs, transcripts=2_400, confidence=SURE, seed=1)
+    assert result.is_violation, result
+    assert result.epsilon_lower > 2.0
+
+
 def test_a_start_phase_that_is_too_short_is_caught() -> None:
     result = audit(mutants.hasty_leader(0.5, 1e-3), transcripts=200_000, confidence=SURE, seed=1)
     assert result.is_violation, result

@@ -1,6 +1,6 @@
 """Attacks on our own claims: lower bounds on the budget that a policy really spends."""
 
-from .adversaries import Adversary, Echo, Tables, lists
+from .adversaries import Adversary, Echo, Steady, Tables, lists
 from .attack import attack
 from .candidates import candidates
 from .choices import Choices
@@ -25,6 +25,7 @@ __all__ = [
     "Plain",
     "Proof",
     "Runs",
+    "Steady",
     "Subject",
     "Tables",
     "Timing",
