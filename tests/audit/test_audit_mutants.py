@@ -33,6 +33,12 @@ def found(policy: Policy, transcripts: int = 150_000, **options: Any) -> Any:
         mutants.Unforgetting(1.0),
         mutants.FirstRaw(1.0),
         mutants.SharedNoise(1.0),
+        mutants.HalfSampler(1.0),
+        mutants.OneSided(1.0),
+        mutants.Evenly(1.0),
+        mutants.DividedTwice(1.0),
+        mutants.NothingToHide(1.0),
+        mutants.Floored(1.0),
     ],
     ids=lambda release: f"{type(release).__name__} {getattr(release, 'factor', '')}",
 )
@@ -87,6 +93,23 @@ def test_gaussian_noise_is_held_to_its_own_curve(budget: Any, factor: float) -> 
     runs = Runs(policy, lists([0.0] + [1.0] * 7, [1.0] * 8, 2), decisions=2)
     result = attack([runs], policy.guarantee, transcripts=500_000, confidence=SURE, seed=1)
     assert result.is_violation == (factor < 1.0), result
+
+
+def test_a_tree_whose_nodes_share_their_noise_is_caught() -> None:
+    """Differences of prefixes with as many nodes have no noise at all."""
+    result = found(mutants.with_release("dp-ucb", mutants.OneNoiseTree(1.0), epsilon=1.0))
+    assert result.is_violation, result
+    assert result.epsilon_lower > 4.0
+
+
+@pytest.mark.parametrize(
+    ("name", "release"), [("ldp-ucb-b", mutants.TooSure), ("ldp-ucb-ls", mutants.Unsquashed)]
+)
+def test_devices_that_say_too_much_are_caught(name: str, release: Any) -> None:
+    mutant = mutants.with_release(name, release(1.0), epsilon=1.0)
+    assert mutant.guarantee.budget == Pure(1.0)
+    result = found(mutant)
+    assert result.is_violation, result
 
 
 def test_a_tree_without_the_noise_of_one_level_is_caught() -> None:

@@ -6,6 +6,7 @@ from .candidates import candidates
 from .choices import Choices
 from .contexts import LinearRuns
 from .identification import Identifications
+from .lives import LifeRuns, life_runs
 from .own import Each, agents, played
 from .plain import Plain
 from .result import Audit, Proof
@@ -21,6 +22,7 @@ __all__ = [
     "Each",
     "Echo",
     "Identifications",
+    "LifeRuns",
     "LinearRuns",
     "Plain",
     "Proof",
@@ -36,6 +38,7 @@ __all__ = [
     "audit",
     "candidates",
     "grid_traces",
+    "life_runs",
     "lists",
     "played",
     "release_timing",

@@ -203,7 +203,7 @@ class Spot(NamedTuple):
 def feed_spot(spot: Spot, view: View, arm: int, rounds: int, t: int) -> float:
     """The arm's own reward, but for the rounds that are another."""
     other = max(0, min(t + rounds, spot.place + spot.changed) - max(t, spot.place))
-    return spot.rest[arm] * (rounds - other) + spot.reward * other
+    return float(spot.rest[arm] * (rounds - other) + spot.reward * other)
 
 
 def forced_arm(plan: int, arms: int, arm: int, t: int) -> int:
