@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class LifeRuns:
     discrete: str = "the words of the reports"
     places: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The place of every number seen so far."""
-    known: dict[frozenset[tuple[str, object]], int] = field(
+    known: dict[frozenset[tuple[str, str]], int] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     """The code of all words of a life, of those seen so far."""
@@ -92,8 +92,7 @@ class LifeRuns:
         outcomes = answers(self.participants, self.life)
         outcomes[self.who] = self.change[side]
         for line in range(count):
-            seen = Seen({}, {})
-            seen.add("", self._led(outcomes))
+            seen = Seen(self._led(outcomes))
             for name, number in seen.numbers.items():
                 place = self.places.setdefault(name, len(self.places))
                 if place < MOST:
@@ -122,50 +121,62 @@ def _reported(trial: Trial) -> dict[str, object]:
     return {"report": {entry: value for entry, value in shown if entry not in PLANNED}}
 
 
-@dataclass(frozen=True)
 class Seen:
-    """What was seen, each under a name that says where."""
+    """What was seen, each under a name that says where; and what numbers of one kind add up to,
+    over arms, blocks and batches, for who is in which of them is drawn by lot."""
 
-    numbers: dict[str, float]
-    words: dict[str, object]
+    def __init__(self, shown: object) -> None:
+        self.numbers: dict[str, float] = {}
+        self.words: dict[str, str] = {}
+        self._add((), (), shown)
 
-    def add(self, name: str, shown: object) -> None:
-        """Take apart what was shown. Where a mean has a size, so does their product: of running
-        sums it is the difference of products that has one noise."""
+    def _add(self, path: tuple[object, ...], kind: tuple[object, ...], shown: object) -> None:
         if isinstance(shown, dict):
-            entries = list(shown.items())
-            if isinstance(shown.get("mean"), float) and isinstance(shown.get("size"), int):
-                entries.append(("sum", shown["mean"] * shown["size"]))
+            for key, value in (shown | _products(shown)).items():
+                self._add((*path, key), (*kind, key), value)
         elif isinstance(shown, list | tuple):
-            entries = list(enumerate(shown))
+            for place, value in enumerate(shown):
+                alike = isinstance(value, dict | list | tuple)
+                self._add((*path, place), (*kind, "all" if alike else place), value)
         elif isinstance(shown, int | float):
-            self.numbers[name] = float(shown)
-            return
+            self.numbers[_name(path)] = float(shown)
+            if kind != path:
+                self.numbers[_name(kind)] = self.numbers.get(_name(kind), 0.0) + float(shown)
         else:
-            self.words[name] = shown if isinstance(shown, str) else repr(shown)
-            return
-        for key, value in entries:
-            self.add(f"{name}, {key}" if name else str(key), value)
+            self.words[_name(path)] = shown if isinstance(shown, str) else repr(shown)
+
+
+def _name(path: tuple[object, ...]) -> str:
+    return ", ".join(map(str, path))
+
+
+def _products(shown: dict[str, Any]) -> dict[str, float]:
+    """Where a mean or a share has a size, their product: sums differ by the noise drawn last, means
+    do not."""
+    size = shown.get("size")
+    if not isinstance(size, int):
+        return {}
+    shares = {what: shown.get(what) for what in ("mean", "answered")}
+    return {f"{what} × size": size * x for what, x in shares.items() if isinstance(x, float)}
 
 
 def life_runs(
     policy: Policy, arms: int | None = None, participants: int | None = None,
-    make: Callable[..., Trial] = Trial, lives: Sequence[Life] = LIVES,
+    make: Callable[..., Trial] = Trial, lives: Sequence[Life] | None = None,
 ) -> list[LifeRuns]:  # fmt: skip
     """Every kind of life that a policy can lead. Who answers otherwise comes right before the
     middle, when blocks are of two people or more and arms are dropped; or first, where nothing
     happens in the middle."""
     arms, people = arms or 2, participants or PARTICIPANTS
     found, refused = list[LifeRuns](), list[InvalidArgument]()
-    for life in lives:
+    for life in LIVES if lives is None else lives:
         try:
             lead(make, policy, arms, life, answers(people, life), _nothing, _nothing)
         except InvalidArgument as refusal:  # this policy leads no such life
             refused.append(refusal)
             continue
         for change in CHANGES if "deadline" in life.options else CHANGES[:1]:
-            quiet = life.in_the_middle is None and None not in change
-            for who in (0, people // 2) if quiet else (people // 2 - 1,):
+            for who in (0, people // 2) if life.in_the_middle is None else (people // 2 - 1,):
                 found.append(LifeRuns(policy, life, who, change, arms, people, make))
     if not found:
         raise refused[0]
