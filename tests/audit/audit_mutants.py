@@ -140,8 +140,8 @@ class Unchecked(Policy):
 
 
 def doubling_trees(epsilon: float, rule: Rule) -> Policy:
-    """Trees fed by doubling batches: a reward is under more nodes than their noise pays for, and
-    sooner or later beside the ledger."""
+    """Trees fed by doubling batches: a reward would be under more nodes than their noise pays for,
+    and beside the ledger, if the tree did not refuse what does not fit."""
     release = GapThenTree(epsilon, gap_estimation=False)
     return Unchecked("doubling trees", Doubling(), release, rule)
 

@@ -63,6 +63,8 @@ MOST_NUMBERS = 4_000_000
 """Numbers per side that are held at once."""
 FEWEST = 25
 """Transcripts per side of an input that tell anything at all."""
+GLANCE = 10
+"""The same, of many inputs that are slow: enough to see what no noise hides, and to look again."""
 CURVE = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)
 """The δ of the curve that is reported beside the one asked for."""
 
@@ -197,7 +199,7 @@ class _Work:
         least, pair = min(self.alone), (self.limit.elapsed - begun) / FEWEST
         everybody = sum(pair + 2.0 * (alone - least) for alone in self.alone)
         allotted = 0.25 * self.limit.seconds / rounds
-        return max(FEWEST, min(FIRST_SEARCH, int(allotted / (2.0 * max(everybody, 1e-9)))))
+        return max(GLANCE, min(FIRST_SEARCH, int(allotted / (2.0 * max(everybody, 1e-9)))))
 
     def _told(
         self, subjects: list[Subject], count: int, bar: Shares, everyone: bool = False
