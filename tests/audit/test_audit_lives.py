@@ -25,6 +25,7 @@ from discreet.live.lives import LIVES, verify_lives
 
 SURE = 1.0 - 1e-6
 EPSILON = 0.25
+GAUSSIAN = ("adac-ucb", "dp-ucb-int")
 
 
 def attacked(name: str, kind: str, silence: bool, transcripts: int = 800) -> Any:
@@ -120,6 +121,20 @@ def test_lives_that_a_policy_cannot_lead_are_left_out() -> None:
     assert not any("estimated" in runs.life.name for runs in trees)
     assert {None in runs.change for runs in trees} == {True, False}
     assert all(runs.arms == 2 and runs.participants == 8 for runs in pairs + trees)
+
+
+@pytest.mark.parametrize(
+    "name", ["adac-ucb", "dp-ucb-int", "ldp-ucb-bs", "dp-se", "race", "evidence-tt", "halving"]
+)
+def test_no_life_of_an_intact_trial_fails(name: str) -> None:
+    """Else an attack would take the failure for what is public, and see nothing."""
+    budget: dict[str, Any] = {"rho": 0.5} if name in GAUSSIAN else {"epsilon": 1.0}
+    if name == "halving":
+        budget |= {"goal": "identify", "participants": 64}
+    for runs in life_runs(discreet.policy(name, **budget)):
+        seen = runs.sample(1, 1, None)  # type: ignore[arg-type]
+        assert not any(name == "failure" for words in runs.known for name, _ in words)
+        assert (seen.numbers > ABSENT).sum() > 50
 
 
 def test_what_is_refused() -> None:

@@ -83,6 +83,15 @@ def test_a_composition_that_would_overclaim_is_caught_by_verification(rule: Any)
     assert not result.is_violation, result
 
 
+def test_verification_does_not_vouch_for_a_sampler_that_it_does_not_know() -> None:
+    for release in (mutants.HalfSampler(1.0), mutants.OneSided(1.0)):
+        row = mutants.with_release("adap-ucb", release, epsilon=1.0)
+        for live in (False, True):
+            told = row.verify(live=live)
+            assert told.holds is None
+            assert "past the source of noise" in told.reason
+
+
 def test_the_intact_release_is_not() -> None:
     result = found(mutants.with_release("adap-ucb", ForgetLaplace(1.0), epsilon=1.0))
     assert not result.is_violation

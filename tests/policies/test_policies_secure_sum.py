@@ -286,7 +286,8 @@ def simulated_noise(release: Any) -> np.ndarray:
     seen = runs.sample(0, DRAWS, np.random.Generator(np.random.SFC64(11))).numbers
     drawn = seen[:, 0] * release.levels
     assert np.allclose(drawn, np.round(drawn), atol=1e-9)
-    return np.round(drawn).astype(int)
+    steps: np.ndarray = np.round(drawn).astype(int)
+    return steps
 
 
 def fit(drawn: np.ndarray, law: np.ndarray) -> float:

@@ -114,7 +114,7 @@ def test_opendp_is_handed_the_very_epsilon(spy: Spy) -> None:
 )
 @pytest.mark.parametrize("late", [{}, {"deadline": 1.0, "missing": "estimate"}])
 def test_a_trial_draws_at_the_scales_that_keep_its_budget(
-    spy: Spy, name: str, budget: dict[str, float], late: dict[str, Any]
+    spy: Spy, name: str, budget: dict[str, Any], late: dict[str, Any]
 ) -> None:
     row, now = discreet.policy(name, **budget), [0.0]
     with discreet.Trial(row, 2, horizon=6, clock=lambda: now[0], **late) as trial:
