@@ -1,8 +1,8 @@
 """Audits of whole live trials: what is planted is found, what is intact is not.
 
 Confidence 1 - 1e-6 each: that an intact trial is called a violation has at most that probability.
-Live noise has no seed. A bug here shows a number that no noise hides, in at least half of the
-transcripts: some 150 tested ones of either side miss that with probability below 1e-12.
+Live noise has no seed. But a bug here shows a number that no noise hides, in every transcript: in
+36 runs the bound was 1.6 to 2.0 at 100 tested transcripts a side, where 0.5 is asked for.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EPSILON = 0.25
 GAUSSIAN = ("adac-ucb", "dp-ucb-int")
 
 
-def attacked(name: str, kind: str, silence: bool, transcripts: int = 800) -> Any:
+def attacked(name: str, kind: str, silence: bool, transcripts: int = 500) -> Any:
     row = discreet.policy(name, epsilon=EPSILON)
     lives = [life for life in LIVES if kind in life.name]
     every = life_runs(row, participants=6, lives=lives)
@@ -162,11 +162,11 @@ def call(*arguments: str) -> Any:
 def test_the_command_attacks_live_trials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.audit.lives.LIVES", LIVES[:1])
     asked = ("adap-klucb", "--epsilon", "0.25", "--live", "--horizon", "6", "--seed", "1")
-    limits = ("--transcripts", "500", "--confidence", "0.999999", "--fail")
+    limits = ("--transcripts", "400", "--confidence", "0.999999", "--fail")
     intact = call(*asked, *limits, "--json")
     assert intact.exit_code == 0
     told = json.loads(intact.stdout)
-    assert told["transcripts"] <= 500
+    assert told["transcripts"] <= 400
     assert told["inputs"].startswith("a live trial of 6 participants, 2 arms (everybody answers)")
     live_mutants.exact_record(monkeypatch)
     broken = call(*asked, *limits)
