@@ -23,18 +23,22 @@ from discreet.policies import (
     ForgetLaplace,
     GapThenTree,
     GaussianLeader,
+    LocalBernoulli,
     Policy,
+    SquashedLaplace,
     Tree,
 )
 from discreet.policies.releases.base import Scale, noise, zeros
 from discreet.policies.releases.counting import TreeScale
 from discreet.policies.releases.exact import Sums
+from discreet.policies.releases.local import respond_laplace
 from discreet.policies.releases.remembering import publish_again
 from discreet.policies.rules import Rule
 from discreet.policies.thompson import Start
 from discreet.policies.view import Setting, View
 from discreet.privacy.budgets import Approximate, Budget
 from discreet.privacy.counters import TreeLedger, tree_add
+from discreet.privacy.source import Source
 
 
 @dataclass(frozen=True)
@@ -136,8 +140,8 @@ class Unchecked(Policy):
 
 
 def doubling_trees(epsilon: float, rule: Rule) -> Policy:
-    """Trees fed by doubling batches: a reward is under more nodes than their noise pays for, and
-    sooner or later beside the ledger."""
+    """Trees fed by doubling batches: a reward would be under more nodes than their noise pays for,
+    and beside the ledger, if the tree did not refuse what does not fit."""
     release = GapThenTree(epsilon, gap_estimation=False)
     return Unchecked("doubling trees", Doubling(), release, rule)
 
@@ -185,6 +189,169 @@ class LeakyTree(Tree):
     """Nodes of level 1 have no noise."""
 
     publish: ClassVar[Any] = staticmethod(publish_leaky_tree)
+
+
+def publish_late_raw_tree(
+    release: TreeScale, ledger: TreeLedger, view: View, arm: int, rounds: int, total: float,
+    rng: Any,
+) -> None:  # fmt: skip
+    view.size[arm] += rounds
+    scale = 0.0 if view.pulls[arm] > 2000 else release.scale
+    prefix = tree_add(ledger, release.levels, scale, arm, total, rng)
+    view.value[arm] = prefix / (view.size[arm] * release.resolution)
+
+
+@dataclass(frozen=True)
+class LateRawTree(Tree):
+    """Nodes after pull 2,000 of an arm have no noise."""
+
+    publish: ClassVar[Any] = staticmethod(publish_late_raw_tree)
+
+
+def publish_late_raw(
+    release: Scale, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    drawn = noise(release.scale, rng) * (0.001 if view.pulls[arm] > 2000 else 1.0)
+    view.value[arm] = (total + drawn) / (rounds * release.resolution)
+    view.size[arm] = rounds
+
+
+@dataclass(frozen=True)
+class LateRaw(ForgetLaplace):
+    """A thousandth of the noise is left after pull 2,000 of an arm."""
+
+    publish: ClassVar[Any] = staticmethod(publish_late_raw)
+
+
+class OnceDrawn(NamedTuple):
+    """The nodes of a tree, and the noise that all nodes of an arm have."""
+
+    total_at: Any
+    prefix_at: Any
+    total: Any
+    count: Any
+    drawn: Any
+
+
+def publish_one_noise_tree(
+    release: TreeScale, ledger: OnceDrawn, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    if ledger.drawn[arm] == 0.0:
+        ledger.drawn[arm] = noise(release.scale, rng)
+    view.size[arm] += rounds
+    ledger.total[arm] += total
+    nodes, left = 0, view.size[arm]
+    while left > 0:  # as many nodes as the count has bits
+        nodes += left % 2
+        left //= 2
+    prefix = ledger.total[arm] + nodes * ledger.drawn[arm]
+    view.value[arm] = prefix / (view.size[arm] * release.resolution)
+
+
+@dataclass(frozen=True)
+class OneNoiseTree(Tree):
+    """All nodes of an arm share one noise."""
+
+    publish: ClassVar[Any] = staticmethod(publish_one_noise_tree)
+
+    def ledger(self, setting: Setting) -> OnceDrawn:  # type: ignore[override]
+        return OnceDrawn(*super().ledger(setting), np.zeros(setting.arms))
+
+
+def half_laplace(scale: float, rng: Any) -> float:
+    return float(0.5 * scale * (rng.standard_exponential() - rng.standard_exponential()))
+
+
+@dataclass(frozen=True)
+class HalfSampler(ForgetLaplace):
+    """A sampler that takes half of the scale that it is handed."""
+
+    def kernel(self, function: Any, source: Source) -> Kernel:
+        return Kernel(super().kernel(function, source), noise=half_laplace)
+
+
+def one_sided(scale: float, rng: Any) -> float:
+    return float(scale * rng.standard_exponential())
+
+
+@dataclass(frozen=True)
+class OneSided(ForgetLaplace):
+    """Noise that only adds."""
+
+    def kernel(self, function: Any, source: Source) -> Kernel:
+        return Kernel(super().kernel(function, source), noise=one_sided)
+
+
+def evenly(scale: float, rng: Any) -> float:
+    return float(scale * 2.449489742783178 * (2.0 * rng.random() - 1.0))
+
+
+@dataclass(frozen=True)
+class Evenly(ForgetLaplace):
+    """Noise of the same variance that is spread evenly: beyond its ends there is none."""
+
+    def kernel(self, function: Any, source: Source) -> Kernel:
+        return Kernel(super().kernel(function, source), noise=evenly)
+
+
+def publish_divided_twice(
+    release: Scale, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    view.value[arm] = (total + noise(release.scale, rng) / rounds) / (rounds * release.resolution)
+    view.size[arm] = rounds
+
+
+@dataclass(frozen=True)
+class DividedTwice(ForgetLaplace):
+    """The noise of a mean, under a sum."""
+
+    publish: ClassVar[Any] = staticmethod(publish_divided_twice)
+
+
+def publish_nothing_to_hide(
+    release: Scale, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    drawn = noise(release.scale, rng) if total > 0 else 0.0
+    view.value[arm] = (total + drawn) / (rounds * release.resolution)
+    view.size[arm] = rounds
+
+
+@dataclass(frozen=True)
+class NothingToHide(ForgetLaplace):
+    """No noise where no reward was paid."""
+
+    publish: ClassVar[Any] = staticmethod(publish_nothing_to_hide)
+
+
+def publish_floored(
+    release: Scale, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    drawn = noise(release.scale, rng)
+    view.value[arm] = max(0.5 * total, total + drawn) / (rounds * release.resolution)
+    view.size[arm] = rounds
+
+
+@dataclass(frozen=True)
+class Floored(ForgetLaplace):
+    """Never less than half of the sum: an end that is no constant."""
+
+    publish: ClassVar[Any] = staticmethod(publish_floored)
+
+
+@dataclass(frozen=True)
+class TooSure(LocalBernoulli):
+    """Devices tell the truth as if the budget were half as large again."""
+
+    def parameters(self, setting: Setting) -> Any:
+        local = super().parameters(setting)
+        return local._replace(epsilon=1.5 * local.epsilon)
+
+
+@dataclass(frozen=True)
+class Unsquashed(SquashedLaplace):
+    """Rewards of any size, under noise for those in [0, 1]."""
+
+    respond: ClassVar[Any] = staticmethod(respond_laplace)
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import skellam
+from scipy.stats import chisquare, skellam
 
 import discreet
+from discreet.audit import Runs, Steady
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.live.rows import serves_trials
 from discreet.policies import UCB1, Geometric, Policy, SecureSum, SkellamSum
@@ -271,3 +272,66 @@ def test_gauss_imed_on_skellam_shares() -> None:
     ]
     error = math.hypot(*(float(x.std(ddof=1)) / math.sqrt(60) for x in both))
     assert abs(both[0].mean() - both[1].mean()) < ALARM * error + 0.15 * both[0].mean()
+
+
+# --- the noise that simulations draw ------------------------------------------------------------
+
+DRAWS = 60_000
+UNLIKELY = 1e-6
+"""False alarms, each with a fixed seed."""
+
+
+def simulated_noise(release: Any) -> np.ndarray:
+    """In steps of 1/g, as compiled simulations draw it: what is released of rewards that are 0."""
+    row = Policy("mine", Geometric(2.0, 3), release, UCB1())
+    runs = Runs(row, Steady((0.0, 0.0), 0, 12), decisions=1)
+    seen = runs.sample(0, DRAWS, np.random.Generator(np.random.SFC64(11))).numbers
+    drawn = seen[:, 0] * release.levels
+    assert np.allclose(drawn, np.round(drawn), atol=1e-9)
+    steps: np.ndarray = np.round(drawn).astype(int)
+    return steps
+
+
+def fit(drawn: np.ndarray, law: np.ndarray) -> float:
+    """Pearson's p-value; `law` is on -k … k, and values of fewer than 20 draws are pooled."""
+    reach = len(law) // 2
+    assert law.sum() == pytest.approx(1.0, abs=1e-9)
+    seen = np.bincount(np.clip(drawn, -reach, reach) + reach, minlength=len(law))
+    often = law * DRAWS >= 20.0
+    observed, wanted = [*seen[often], seen[~often].sum()], [*law[often], law[~often].sum()]
+    return float(chisquare(observed, np.array(wanted) / sum(wanted) * DRAWS).pvalue)
+
+
+def two_polya(shape: float, p: float, size: int = 400) -> np.ndarray:
+    one = np.array([polya_law(shape, p, k) for k in range(size)])
+    return np.convolve(one, one[::-1])
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.3, 0.75])
+@pytest.mark.parametrize("levels", [1, 4])
+def test_simulated_secure_sums_have_the_law_of_their_shares(levels: int, dropout: float) -> None:
+    """All come: 1/(1-γ) times the shape of discrete Laplace noise, 2 Pólya variables of each."""
+    drawn = simulated_noise(SecureSum(1.0, levels=levels, dropout=dropout))
+    p, shape = math.exp(-1.0 / levels), 1.0 / (1.0 - dropout)
+    assert fit(drawn, two_polya(shape, p)) > UNLIKELY
+    # and the test would see a scale that is a tenth off, or spare noise that is missing
+    assert fit(drawn, two_polya(shape, math.exp(-1.1 / levels))) < UNLIKELY
+    if dropout:
+        assert fit(drawn, two_polya(1.0, p)) < UNLIKELY
+    else:
+        assert np.allclose(two_polya(1.0, p)[349:450], laplace_law(p, 50), atol=1e-13)
+
+
+def test_the_last_batch_alone_has_the_same_noise() -> None:
+    drawn = simulated_noise(SecureSum(0.5, forget=True))
+    assert fit(drawn, two_polya(1.0, math.exp(-0.5))) > UNLIKELY
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+@pytest.mark.parametrize("levels", [1, 4])
+def test_simulated_skellam_sums_have_the_law_of_their_shares(levels: int, dropout: float) -> None:
+    release = SkellamSum(Renyi(4.0, 1.0), levels=levels, dropout=dropout)
+    drawn, k = simulated_noise(release), np.arange(-300, 301)
+    half = 0.5 * release.variance / (1.0 - dropout)
+    assert fit(drawn, skellam.pmf(k, half, half)) > UNLIKELY
+    assert fit(drawn, skellam.pmf(k, 0.9 * half, 0.9 * half)) < UNLIKELY

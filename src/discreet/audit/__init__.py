@@ -1,11 +1,12 @@
 """Attacks on our own claims: lower bounds on the budget that a policy really spends."""
 
-from .adversaries import Adversary, Echo, Tables, lists
+from .adversaries import Adversary, Echo, Steady, Tables, lists
 from .attack import attack
 from .candidates import candidates
 from .choices import Choices
 from .contexts import LinearRuns
 from .identification import Identifications
+from .lives import LifeRuns, life_runs
 from .own import Each, agents, played
 from .plain import Plain
 from .result import Audit, Proof
@@ -21,10 +22,12 @@ __all__ = [
     "Each",
     "Echo",
     "Identifications",
+    "LifeRuns",
     "LinearRuns",
     "Plain",
     "Proof",
     "Runs",
+    "Steady",
     "Subject",
     "Tables",
     "Timing",
@@ -35,6 +38,7 @@ __all__ = [
     "audit",
     "candidates",
     "grid_traces",
+    "life_runs",
     "lists",
     "played",
     "release_timing",

@@ -8,6 +8,7 @@ in numba's subset, both of which see what is public and nothing else:
 
 The sides may differ in `unit` rewards (rows of the table), no more.
 - `lists`, `Tables`: rewards fixed beforehand (view, table); with `forced`, arms too (interactive).
+- `Steady`: the same reward round after round, but for those of one user: long runs in no room.
 - `Echo`: feeds each reward after seeing all releases (adaptive continual release).
 Write your own by deriving from `Adversary`; keep feed and steer free of closures.
 
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 
 DECISIONS = 12
 """Decisions that are played and written down, by default."""
-OWN_CHOICE = -1
-"""In `forced`: the policy's own arm is played."""
+OWN_CHOICE, IN_TURN = -1, -2
+"""In place of a forced arm: the policy's own arm is played; all arms are played in turn."""
 
 
 def follow(state: object, view: View, arm: int, t: int) -> int:
@@ -55,7 +56,10 @@ class Adversary(ABC):
     arms: int
     horizon: int
     decisions: int = DECISIONS
-    """How many decisions of the policy are worth playing, by default."""
+    """How many decisions of the policy are worth writing down, by default."""
+    since: int = 0
+    """Decisions count from the batch that ends in this round or later; what was released before is
+    forgotten, but for the last number of every arm."""
 
     @abstractmethod
     def state(self, side: int) -> NamedTuple:
@@ -183,6 +187,82 @@ def lists(
         return RewardTable([[reward] * arms for reward in rewards], bounds)
 
     return Tables(table(first), table(second), tuple(forced), "lists", decisions)
+
+
+class Spot(NamedTuple):
+    """The reward of every arm, that of the rounds from `place` on that are another, how many those
+    are, and the arm that is forced, or OWN_CHOICE, or IN_TURN."""
+
+    rest: Floats
+    place: int
+    changed: int
+    reward: float
+    plan: int
+
+
+def feed_spot(spot: Spot, view: View, arm: int, rounds: int, t: int) -> float:
+    """The arm's own reward, but for the rounds that are another."""
+    other = max(0, min(t + rounds, spot.place + spot.changed) - max(t, spot.place))
+    return float(spot.rest[arm] * (rounds - other) + spot.reward * other)
+
+
+def forced_arm(plan: int, arms: int, arm: int, t: int) -> int:
+    """The arm that is played in round t if the policy recommends `arm`."""
+    if plan == IN_TURN:
+        return t % arms
+    return arm if plan == OWN_CHOICE else plan
+
+
+def steer_spot(spot: Spot, view: View, arm: int, t: int) -> int:
+    """By the plan."""
+    return forced_arm(spot.plan, len(spot.rest), arm, t)
+
+
+@dataclass(frozen=True)
+class Steady(Adversary):
+    """Every arm pays `rest` of its own, but for `unit` rounds from `place` on, which pay `values`,
+    the first on one side and the second on the other, whatever the arm."""
+
+    rest: tuple[float, ...]
+    place: int
+    horizon: int
+    values: tuple[float, float] = (0.0, 1.0)
+    unit: int = 1
+    plan: int = OWN_CHOICE
+    since: int = 0
+    decisions: int = DECISIONS
+    feed: ClassVar[Function] = staticmethod(feed_spot)
+    steer: ClassVar[Function] = staticmethod(steer_spot)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.place <= self.horizon - self.unit:
+            raise InvalidArgument(
+                "place", f"be a round from 0 to {self.horizon - self.unit}", self.place, "use 0"
+            )
+        if self.plan not in range(IN_TURN, self.arms):
+            raise InvalidArgument(
+                "plan", "be an arm, -1 (the policy's own choice) or -2 (all arms in turn)",
+                self.plan, "arms count from 0",
+            )  # fmt: skip
+
+    @property
+    def arms(self) -> int:  # type: ignore[override]  # computed, not stored
+        return len(self.rest)
+
+    def state(self, side: int) -> Spot:
+        return Spot(np.array(self.rest), self.place, self.unit, self.values[side], self.plan)
+
+    def __str__(self) -> str:
+        first = self.place + 1
+        where = (
+            f"round {first}" if self.unit == 1 else f"rounds {first} to {self.place + self.unit}"
+        )
+        steered = {OWN_CHOICE: "", IN_TURN: ", an adversary plays all arms in turn"}
+        return (
+            f"{self.horizon} rewards that differ in {where} "
+            f"({self.values[0]:g} or {self.values[1]:g}, all else {_row(self.rest)})"
+            + steered.get(self.plan, f", an adversary plays arm {self.plan}")
+        )
 
 
 class Fed(NamedTuple):

@@ -63,6 +63,8 @@ MOST_NUMBERS = 4_000_000
 """Numbers per side that are held at once."""
 FEWEST = 25
 """Transcripts per side of an input that tell anything at all."""
+GLANCE = 10
+"""The same, of many inputs that are slow: enough to see what no noise hides, and to look again."""
 CURVE = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)
 """The δ of the curve that is reported beside the one asked for."""
 
@@ -125,6 +127,7 @@ class _Work:
         self.partition: Partition | None = None
         self.learned = 0
         self.counts = _Counts(0, np.zeros((0, 2), np.int64), np.zeros((2, 0), np.int64))
+        self.alone: list[float] = []
 
     def run(self, subjects: list[Subject], bar: Shares) -> bool:
         """All three; False if Ctrl-C cut them short."""
@@ -140,10 +143,14 @@ class _Work:
         return True
 
     def compile(self, subjects: list[Subject]) -> None:
-        """Play every input once, with another generator, so that a time is not spent on that."""
+        """Play every input once, with another generator, so that a time is not spent on that; and
+        again, to know how long it takes."""
         if self.limit.transcripts is None:
             for subject in subjects:
                 subject.sample(0, 1, np.random.Generator(np.random.SFC64(self.seed)))
+                begun = time.perf_counter()
+                subject.sample(0, 1, np.random.Generator(np.random.SFC64(self.seed)))
+                self.alone.append(time.perf_counter() - begun)
 
     def pair(self, subject: Subject, count: int) -> tuple[Transcripts, Transcripts]:
         """Fresh transcripts of both sides."""
@@ -188,9 +195,11 @@ class _Work:
             return max(FEWEST, min(count, MOST_LEARNED))
         begun = self.limit.elapsed
         self.pair(subjects[0], FEWEST)
-        speed = FEWEST / max(self.limit.elapsed - begun, 1e-9)
+        # of one transcript most is the call, the same for all, but where runs are long
+        least, pair = min(self.alone), (self.limit.elapsed - begun) / FEWEST
+        everybody = sum(pair + 2.0 * (alone - least) for alone in self.alone)
         allotted = 0.25 * self.limit.seconds / rounds
-        return max(FEWEST, min(FIRST_SEARCH, int(speed * allotted / (2 * len(subjects)))))
+        return max(GLANCE, min(FIRST_SEARCH, int(allotted / (2.0 * max(everybody, 1e-9)))))
 
     def _told(
         self, subjects: list[Subject], count: int, bar: Shares, everyone: bool = False

@@ -1,7 +1,8 @@
 """Candidates: neighbouring inputs of a policy that the search starts from.
 
 They vary in what has hidden a leak before:
-- where the outcome changes: at the first batches, and at the last and longest ones;
+- where the outcome changes: at the first batches, and at the last and longest ones; in a long run
+  also between, in rounds each of which is a quarter of the next;
 - how long the run is: 4 rounds, in which few noisy numbers hide one outcome and all of them are
   seen; a few batches an arm; and a long one, in which batches of 64 and more are released;
 - how many arms there are, 2, 3 and 5, with the change in the last of them;
@@ -9,7 +10,9 @@ They vary in what has hidden a leak before:
   best, so that it is played on and its outcome enters as many releases as there are;
 - by how much it changes: from end to end of the range, or half of it, off every coarse grid;
 - whether an adversary forces the arms or feeds the rewards, if the policy's definition covers it.
-Where batches begin is found by an interpreted walk; nothing is compiled for that. If a walk fails,
+Where batches begin is found by an interpreted walk; nothing is compiled for that. Of a run with a
+release in every round a walk sees the beginning alone: its late changes are planned by rounds, and
+transcripts look at the releases from there on. If a walk fails,
 as one does that leaves its ledger, its input is left out: compiled code would not notice.
 """
 
@@ -29,7 +32,7 @@ from ..policies.step import fresh_state, parts_of
 from ..policies.view import fresh_view, shown
 from ..privacy.guarantees import Definition, Guarantee
 from ..privacy.source import SIMULATED
-from .adversaries import Adversary, Echo, Tables, lists
+from .adversaries import IN_TURN, OWN_CHOICE, Adversary, Echo, Steady, Tables, forced_arm
 from .choices import Choices
 
 LONGEST = 1 << 15
@@ -40,6 +43,12 @@ MORE_ARMS = (3, 5)
 """Numbers of arms that are tried beside two."""
 MOST_DECISIONS = 32
 """Decisions of one candidate, at most."""
+LISTED = 4096
+"""Rounds of the longest lists of rewards that are written out."""
+DEEP = 256
+"""Decisions that a walk through a long run takes, at most: batches that double fill 2^50 rounds."""
+LATEST, APART = 1 << 16, 4
+"""The latest change in a run with a release in every round, and the ratio of two late changes."""
 EXTREME = 40.0
 """Stands for an unbounded reward: its sigmoid is 0 or 1 in double precision, nearly."""
 
@@ -54,7 +63,7 @@ class Batch(NamedTuple):
 
 @lru_cache(maxsize=256)
 def walk(
-    policy: Policy, arms: int, horizon: int, forced: tuple[int, ...] = (),
+    policy: Policy, arms: int, horizon: int, plan: int = OWN_CHOICE,
     rewards: tuple[float, ...] = (), decisions: int = MOST_DECISIONS,
 ) -> tuple[Batch, ...]:  # fmt: skip
     """The batches of one interpreted run; every arm always pays the same, by default 0."""
@@ -69,7 +78,7 @@ def walk(
     with np.errstate(all="ignore"):  # as compiled code does
         while t < horizon and len(found) < decisions:
             arm = int(choose(rule, memory, shown(view), t, rng))
-            arm = forced[t] if forced else arm
+            arm = forced_arm(plan, arms, arm, t)
             rounds = int(length(schedule, memory, shown(view), arm))
             if rounds > horizon - t:
                 break
@@ -101,6 +110,7 @@ def candidates(
     found: list[Adversary] = []
     if horizon is not None:
         found += maker.early(few, horizon) + maker.late(few, horizon)
+        found += maker.between(few, horizon)
         rounds = horizon
     else:
         rounds = short_horizon(policy, few)
@@ -146,24 +156,20 @@ class Maker:
         """A change in one of the first batches, or in the middle."""
         found = []
         low, high = self.range
-        plans: list[tuple[int, ...]] = [()]
-        if self.interactive:
-            plans += [(0,) * horizon, tuple(t % arms for t in range(horizon))]
-        for plan in plans:
+        for plan in (OWN_CHOICE, 0, IN_TURN) if self.interactive else (OWN_CHOICE,):
             batches = self._walk(arms, horizon, plan)
             places = {batch.start for batch in batches[:4]} | {horizon // 2}
             for place in sorted(places if batches else ()):
-                rests = (low, high) if plan == () else (low,)
+                rests = (low, high) if plan == OWN_CHOICE else (low,)
                 found += [self._lists(arms, horizon, place, rest, plan) for rest in rests]
-            if plan == () and batches:
+            if plan == OWN_CHOICE and batches:
                 found.append(self._best(arms, horizon, batches[0]))
         return [pair for pair in found if pair is not None]
 
     def late(self, arms: int, horizon: int) -> list[Adversary]:
         """A change in the first, in the longest or in the last batch of a long run."""
         found = []
-        plans: list[tuple[int, ...]] = [(), (0,) * horizon] if self.interactive else [()]
-        for plan in plans:
+        for plan in (OWN_CHOICE, 0) if self.interactive else (OWN_CHOICE,):
             batches = self._walk(arms, horizon, plan)
             if not batches:  # a walk failed, but those of other rewards may not
                 found.append(self._best(arms, horizon, Batch(0, 1, 0)))
@@ -171,17 +177,34 @@ class Maker:
             longest = max(batches, key=lambda batch: batch.rounds)
             for batch in dict.fromkeys([batches[0], longest, batches[-1]]):
                 found.append(self._lists(arms, horizon, batch.start, self.range[0], plan))
-                if plan == ():
+                if plan == OWN_CHOICE:
                     found.append(self._best(arms, horizon, batch))
         return [pair for pair in found if pair is not None]
+
+    def between(self, arms: int, horizon: int) -> list[Adversary]:
+        """A change in a round that is a quarter of the next such round, beyond what `early` has,
+        and transcripts of what is released from there on."""
+        found: list[Adversary] = []
+        low = self.range[0]
+        for plan in (OWN_CHOICE, 0) if self.interactive else (OWN_CHOICE,):
+            batches = self._walk(arms, horizon, plan, decisions=DEEP)
+            covered = batches[-1].start + batches[-1].rounds if batches else 0
+            # with long batches the walk has seen them all; with short ones it saw the beginning
+            ended = len(batches) < DEEP
+            place = covered // 2 if ended else min(horizon // 2, LATEST)
+            depth = self.decisions or MOST_DECISIONS
+            while place > MOST_DECISIONS and horizon > LONG:
+                pair = Steady((low,) * arms, place, horizon, self.range, self.contributions, plan)
+                found.append(replace(pair, since=place + 1, decisions=depth))
+                place //= APART
+        return found
 
     def halves(self, arms: int, horizon: int) -> list[Adversary]:
         """A change by half of the range."""
         low, high = self.range
-        pairs = [self._lists(arms, horizon, 0, low, (), (low, 0.5 * (low + high)))]
-        if self.interactive:
-            plan = (0,) * horizon
-            pairs.append(self._lists(arms, horizon, 0, low, plan, (low, 0.5 * (low + high))))
+        half = low, 0.5 * (low + high)
+        plans = (OWN_CHOICE, 0) if self.interactive else (OWN_CHOICE,)
+        pairs = [self._lists(arms, horizon, 0, low, plan, half) for plan in plans]
         return [pair for pair in pairs if pair is not None]
 
     def last_arm(self, arms: int, horizon: int | None) -> list[Adversary]:
@@ -192,26 +215,28 @@ class Maker:
             return []
         if rounds < arms:
             return []
-        batches = [batch for batch in self._walk(arms, rounds, ()) if batch.arm == arms - 1]
+        walked = self._walk(arms, rounds, OWN_CHOICE)
+        batches = [batch for batch in walked if batch.arm == arms - 1]
         found = [self._lists(arms, rounds, batch.start, self.range[0]) for batch in batches[:1]]
         if self.interactive:
-            plan = (arms - 1,) * rounds
-            found.append(self._lists(arms, rounds, 0, self.range[0], plan))
+            found.append(self._lists(arms, rounds, 0, self.range[0], arms - 1))
         return [pair for pair in found if pair is not None]
 
     def long(self, arms: int, short: int) -> list[int]:
         """Horizons in which long batches are released, or many where all are short."""
         if short >= LONG:
             return [short]
-        batches = self._walk(arms, MIDDLE, ())
+        batches = self._walk(arms, MIDDLE, OWN_CHOICE)
         covered = batches[-1].start + batches[-1].rounds if batches else MIDDLE
         return [MIDDLE, LONG] if covered > MIDDLE // 2 else [EVERY_ROUND]
 
     def _walk(
-        self, arms: int, horizon: int, plan: tuple[int, ...], rest: tuple[float, ...] = ()
-    ) -> tuple[Batch, ...]:
+        self, arms: int, horizon: int, plan: int, rest: tuple[float, ...] = (),
+        decisions: int = MOST_DECISIONS,
+    ) -> tuple[Batch, ...]:  # fmt: skip
+        rewards = rest or (self.range[0],) * arms
         try:
-            return walk(self.policy, arms, horizon, plan, rest or (self.range[0],) * arms)
+            return walk(self.policy, arms, horizon, plan, rewards, decisions)
         except (IndexError, ValueError, ArithmeticError):
             return ()
 
@@ -221,42 +246,43 @@ class Maker:
             return self.decisions
         return max(2, min(MOST_DECISIONS, horizon, len(batches) + 2))
 
-    def _sides(
-        self, horizon: int, place: int, values: tuple[float, float] | None
-    ) -> list[dict[int, float]] | None:
-        if place + self.contributions > horizon:
-            return None
-        changed = range(place, place + self.contributions)
-        return [dict.fromkeys(changed, value) for value in values or self.range]
-
     def _lists(
-        self, arms: int, horizon: int, place: int, rest: float, plan: tuple[int, ...] = (),
+        self, arms: int, horizon: int, place: int, rest: float, plan: int = OWN_CHOICE,
         values: tuple[float, float] | None = None,
-    ) -> Tables | None:  # fmt: skip
+    ) -> Adversary | None:  # fmt: skip
         """All arms have the same rewards: `rest`, but for those at `place`."""
-        sides = self._sides(horizon, place, values)
-        batches = self._walk(arms, horizon, plan, (rest,) * arms)
-        if sides is None or not batches:
-            return None
-        rewards = [[side.get(t, rest) for t in range(horizon)] for side in sides]
-        depth = self._depth(horizon, batches)
-        return lists(rewards[0], rewards[1], arms, plan, self.policy.bounds, depth)
+        return self._pair((rest,) * arms, horizon, place, plan, values or self.range)
 
-    def _best(self, arms: int, horizon: int, batch: Batch) -> Tables | None:
+    def _best(self, arms: int, horizon: int, batch: Batch) -> Adversary | None:
         """The arm of a batch has the largest rewards and all others the least."""
         low, high = self.range
-        sides = self._sides(horizon, batch.start, None)
-        if sides is None or not covers(self.policy.guarantee, Definition.TABLE):
+        if not covers(self.policy.guarantee, Definition.TABLE):
             return None
         rest = tuple(high if arm == batch.arm else low for arm in range(arms))
-        batches = self._walk(arms, horizon, (), rest)
-        if not batches:
+        return self._pair(rest, horizon, batch.start, OWN_CHOICE, self.range)
+
+    def _pair(
+        self, rest: tuple[float, ...], horizon: int, place: int, plan: int,
+        values: tuple[float, float],
+    ) -> Adversary | None:  # fmt: skip
+        """Every arm has its own reward, but for the outcomes of one user from `place` on."""
+        arms = len(rest)
+        batches = self._walk(arms, horizon, plan, rest)
+        if place + self.contributions > horizon or not batches:
             return None
-        tables: list[list[Sequence[float]]] = [
-            [[side[t]] * arms if t in side else rest for t in range(horizon)] for side in sides
-        ]
-        first, second = (RewardTable(table, self.policy.bounds) for table in tables)
-        return Tables(first, second, decisions=self._depth(horizon, batches))
+        depth = self._depth(horizon, batches)
+        if horizon > LISTED:
+            return Steady(rest, place, horizon, values, self.contributions, plan, decisions=depth)
+        changed = range(place, place + self.contributions)
+        first, second = (
+            [(value,) * arms if t in changed else rest for t in range(horizon)] for value in values
+        )
+        forced: tuple[int, ...] = ()
+        if plan != OWN_CHOICE:
+            forced = tuple(forced_arm(plan, arms, 0, t) for t in range(horizon))
+        bounds = self.policy.bounds
+        title = "lists" if len(set(rest)) == 1 else "tables"
+        return Tables(RewardTable(first, bounds), RewardTable(second, bounds), forced, title, depth)
 
 
 def covers(guarantee: Guarantee, definition: Definition) -> bool:
@@ -273,7 +299,7 @@ def short_horizon(policy: Policy, arms: int = 2) -> int:
     while rounds <= LONGEST:
         high = (policy.bounds or (-EXTREME, EXTREME))[1]
         try:
-            released = len(walk(policy, arms, rounds, (), (high,) * arms, 4 * arms))
+            released = len(walk(policy, arms, rounds, OWN_CHOICE, (high,) * arms, 4 * arms))
         except (IndexError, ValueError, ArithmeticError) as error:
             if before:  # what it releases until it fails must keep the claim as well
                 return rounds // 2

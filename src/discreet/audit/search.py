@@ -7,7 +7,8 @@
 (False, True)
 
 What is searched: `candidates`, and `streams` for linear rows. Instantaneous claims are audited
-choice by choice, given histories.
+choice by choice, given histories. With `live`, whole lives of live trials are attacked instead
+(`lives`), whose noise is real and has no seed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from .adversaries import Adversary
 from .attack import attack
 from .candidates import candidates, histories
 from .contexts import streams
+from .lives import life_runs
 from .result import Audit
 from .transcripts import Runs, Subject
 
@@ -31,6 +33,7 @@ def audit(
     policy: Policy | LinearPolicy,
     *,
     inputs: Sequence[Adversary] | None = None,
+    live: bool = False,
     sees: str | None = None,
     contributions: int = 1,
     arms: int | None = None,
@@ -48,12 +51,28 @@ def audit(
     `inputs` are adversaries to use instead of the search; `contributions` how many outcomes of one
     user change together; `sees` is "releases" (all that is public) or "actions". `arms`, `horizon`
     and `decisions` fix what the search varies otherwise. Instantaneous claims take `arms` alone of
-    these: one choice is all that is seen.
+    these: one choice is all that is seen. `live` attacks live trials of 2 arms and 8 participants,
+    or `arms` and `horizon`, by all that they report.
     """
     subjects: Sequence[Subject]
     guarantee = _checked(policy, contributions, arms, horizon, decisions, sees)
     given = {"inputs": inputs, "sees": sees, "decisions": decisions}
-    if isinstance(policy, LinearPolicy):
+    if live:
+        more = {"contributions": None if contributions == 1 else contributions}
+        for argument, value in (given | more).items():
+            if value is not None:
+                raise InvalidArgument(
+                    argument, "be left out for live trials, which show all that they report", value,
+                    "leave it out, or leave out live",
+                )  # fmt: skip
+        if not isinstance(policy, Policy):
+            raise InvalidArgument(
+                "live", f"be left out for the linear row {policy.name}", live,
+                "leave it out: lives are those of trials with finite arms",
+            )  # fmt: skip
+        runs = life_runs(policy, arms, horizon)
+        subjects, guarantee = runs, policy.guarantee_at(runs[0].participants)
+    elif isinstance(policy, LinearPolicy):
         for argument, value in (given | {"arms": arms}).items():
             if value is not None:
                 raise InvalidArgument(

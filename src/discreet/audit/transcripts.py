@@ -8,7 +8,9 @@ copies, whatever the policy keeps. What is written down is what the world sees:
 - `codes`: the arms played, as one number; 0 stands for "no further decision",
 - `sums`: of every arm its released mean times its size, at each of its first releases.
 A place for each (arm, release of that arm), and not for each decision: the third release of an arm
-is then the same number, with the same noise in it, whichever arms were played in between.
+is then the same number, with the same noise in it, whichever arms were played in between. Where an
+adversary looks at a long run from some round on (`since`), the first place of an arm is the last
+number that it had before: what comes next may be a running sum, which tells most without that.
 """
 
 from __future__ import annotations
@@ -133,10 +135,10 @@ collect: Callable[[object, object, View, int, int, int, Generator], float] = ope
 
 def play(
     adversary: object, schedule: object, release: object, rule: object, ledger: object,
-    memory: object, view: View, buffers: Buffers, seen: Seen, start: int, horizon: int,
-    decisions: int, digits: int, codes: Ints, sums: Floats, rng: Generator,
+    memory: object, view: View, buffers: Buffers, seen: Seen, start: int, since: int,
+    horizon: int, decisions: int, digits: int, codes: Ints, sums: Floats, rng: Generator,
 ) -> None:  # fmt: skip
-    """As many transcripts as `codes` has room for.
+    """As many transcripts as `codes` has room for, of what ends in round `since` or later.
 
     `start` is 0, and `rounds` an int for sure: for a literal 0 or 1 numba would compile every
     callee a second time.
@@ -147,15 +149,20 @@ def play(
         for arm in range(arms):
             seen.releases[arm] = 0
             seen.last[arm] = 0.0
+            if since > 0:  # a place for the last number before that
+                seen.releases[arm] = 1
+                sums[number, arm, 0] = ABSENT
         t, decided, code = start, 0, 0
         while t < horizon and decided < decisions:
             public = shown(view)
             arm = choose(rule, memory, public, t, rng)
             arm = steer(adversary, view, arm, t)
-            if decided < digits:
-                code = code * (arms + 1) + arm + 1
-            decided += 1
             rounds = int(length(schedule, memory, public, arm))
+            looks = t + rounds >= since
+            if looks:
+                if decided < digits:
+                    code = code * (arms + 1) + arm + 1
+                decided += 1
             if rounds > horizon - t:  # a batch that the horizon cuts off is never released
                 break
             total = collect(adversary, release, view, arm, rounds, t, rng)
@@ -166,10 +173,11 @@ def play(
                 now = view.value[other] * view.size[other]
                 # some releases renew the numbers of arms that were not played
                 if other == arm or now != seen.last[other]:
-                    place = seen.releases[other]
+                    place = seen.releases[other] if looks else 0
                     if place < most:
                         sums[number, other, place] = now
-                    seen.releases[other] = place + 1
+                    if looks:
+                        seen.releases[other] = place + 1
                     seen.last[other] = now
         codes[number] = code * (arms + 1) ** max(0, digits - decided)
         for arm in range(arms):
@@ -246,7 +254,7 @@ class Runs:
 
     @property
     def played(self) -> int:
-        """How many decisions are played at most."""
+        """How many decisions are written down at most."""
         wanted = self.adversary.decisions if self.decisions is None else self.decisions
         return min(wanted, self.adversary.horizon)
 
@@ -267,15 +275,22 @@ class Runs:
     def names(self) -> tuple[str, ...]:
         if self.sees == "actions":
             return ()
+        since = self.adversary.since
+        late = f" from round {since} on" if since else ""
         return tuple(
-            f"release {number + 1} of arm {arm}"
+            f"release {place} of arm {arm}{late}" if place else f"last release of arm {arm} before"
             for arm in range(self.adversary.arms)
-            for number in range(self.played)
+            for place in self._places
         )
+
+    @property
+    def _places(self) -> range:
+        """The releases of an arm that are written down; 0 is the last one before they begin."""
+        return range(0 if self.adversary.since else 1, self.played + 1)
 
     def sample(self, side: int, count: int, rng: Generator) -> Transcripts:
         codes = np.empty(count, np.int64)
-        sums = np.empty((count, self.adversary.arms, self.played))
+        sums = np.empty((count, self.adversary.arms, len(self._places)))
         self.fill(side, codes, sums, rng)
         if self.sees == "actions":
             return Transcripts(codes, np.zeros((count, 0)))
@@ -289,7 +304,7 @@ class Runs:
         seen = Seen(np.zeros(setting.arms, np.int64), np.zeros(setting.arms))
         arguments = (
             adversary.state(side), *parts_of(policy, setting), *state, buffers, seen, 0,
-            adversary.horizon, self.played, self.digits, codes, sums, rng,
+            adversary.since, adversary.horizon, self.played, self.digits, codes, sums, rng,
         )  # fmt: skip
         kernel = transcript_kernel(policy, type(adversary).feed, type(adversary).steer)
         # code on disk names its classes: those of a script or a notebook are not found again

@@ -46,13 +46,19 @@ def command(
     at_delta: Annotated[
         float | None, flag("The δ to bound ε at; default: that of the claim.", "NUMBER")
     ] = None,
+    live: Annotated[
+        bool, switch("--live", "Attack whole live trials, by all that they report.")
+    ] = False,
     sees: Annotated[
         str | None, flag("What the attacker sees: releases (default) or actions.", "NAME")
     ] = None,
     contributions: Annotated[int, flag("Outcomes of one user that change together.", "COUNT")] = 1,
-    arms: Annotated[int | None, flag("Number of arms; default: 2, 3 and 5.", "COUNT")] = None,
+    arms: Annotated[
+        int | None, flag("Number of arms; default: 2, 3 and 5, or 2 with --live.", "COUNT")
+    ] = None,
     horizon: Annotated[
-        str | None, flag("Rounds of a transcript; default: several lengths.", "COUNT")
+        str | None,
+        flag("Rounds of a transcript; default: several lengths, or 8 with --live.", "COUNT"),
     ] = None,
     decisions: Annotated[
         int | None, flag("Decisions played in a transcript; default: 32 at most.", "COUNT")
@@ -65,6 +71,11 @@ def command(
 
     Looks for the worst neighbouring inputs, learns what tells them apart, and tests that on fresh
     transcripts: a lower bound on the budget really spent. A pass is no proof of the claim.
+
+    With --live, real trials are played, with real noise, in every kind of life that they may have:
+    some never answer, blocks are cut off, an arm is dropped or added, a board stops it, it is
+    finished early. One participant answers otherwise, or not at all, and every number of the whole
+    report may tell.
 
     MODULE:FUNCTION is a function of (side, rng) that runs your mechanism once on one of two
     neighbouring inputs, side 0 or 1, and returns what is published; or a class whose objects,
@@ -79,7 +90,8 @@ def command(
         from ..audit import attack
 
         given = {
-            "sees": sees, "arms": arms, "decisions": decisions, "option": option, "risk": risk,
+            "live": live or None, "sees": sees, "arms": arms, "decisions": decisions,
+            "option": option, "risk": risk,
             "contributions": None if contributions == 1 else contributions,
         }  # fmt: skip
         subjects = own_mechanism(name, given, rounds)
@@ -89,7 +101,7 @@ def command(
 
         (policy,) = policies_of([name.lower()], Study(asked=asked, option=option))
         result = audit(
-            at_risk(policy, risk), sees=sees, contributions=contributions, arms=arms,
+            at_risk(policy, risk), live=live, sees=sees, contributions=contributions, arms=arms,
             horizon=rounds, decisions=decisions, **limits,
         )  # fmt: skip
     print_found(result, json)

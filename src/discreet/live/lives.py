@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Never
 
 from ..errors import DiscreetError, InvalidArgument
@@ -201,29 +201,43 @@ class Shown(NamedTuple):
 def play(policy: Policy, arms: int, life: Life, outcomes: Sequence[Outcome]) -> Shown:
     """One life: everybody comes at their hour, and answers at once or never."""
     path = Choices("path")
-    tape, published, now = Tape(lambda _: path.random()), list[str](), [0.0]
+    tape, published = Tape(lambda _: path.random()), list[str]()
+    public = lead(
+        partial(SymbolicTrial, tape, published), policy, arms, life, outcomes,
+        lambda trial: (trial.status, trial.rounds, len(published)), _seen,
+    )  # fmt: skip
+    return Shown(tape.numbers, tape.symbols, public, published)
+
+
+def lead(
+    make: Callable[..., Trial], policy: Policy, arms: int, life: Life,
+    outcomes: Sequence[Outcome], glance: Callable[[Trial], object],
+    look: Callable[[Trial], object],
+) -> list[object]:  # fmt: skip
+    """What a trial shows in a life: what every call answers, what `glance` sees after each
+    participant, and `look` after what happens in the middle and at the end."""
     options = dict(life.options)
     if isinstance(policy, Identifier):
-        options |= {"goal": "identify"} | ({} if policy.fixed_size else {"risk": RISK})
-    trial = SymbolicTrial(
-        tape, published, policy, arms, horizon=len(outcomes), clock=lambda: now[0], **options
-    )
-    public = list[object]()
+        options |= {"goal": "identify"}
+        if not policy.fixed_size:
+            options["risk"] = RISK if policy.risk is None else policy.risk
+    now, public = [0.0], list[object]()
+    trial = make(policy, arms, horizon=len(outcomes), clock=lambda: now[0], **options)
     for number, outcome in enumerate(outcomes):
         now[0] += 0.5
         if number == len(outcomes) // 2 and life.in_the_middle is not None:
             _told(public, life.in_the_middle, trial)
-            public.append(_seen(trial))
+            public.append(look(trial))
         if _told(public, trial.assign, number) and outcome is not None:
             trial.record(number, outcome)
-        public.append((trial.status, trial.rounds, len(published)))
+        public.append(glance(trial))
     if life.at_the_end is not None:
         _told(public, life.at_the_end, trial)
     now[0] += 2 * DEADLINE
     trial.settle()
-    public.append(_seen(trial))
+    public.append(look(trial))
     trial.close()
-    return Shown(tape.numbers, tape.symbols, public, published)
+    return public
 
 
 def _told(public: list[object], call: Callable[..., object], *arguments: object) -> bool:
