@@ -33,6 +33,7 @@ OPTIONS = {
     "simulator/runs.py": {"simulate", "compare"},
     "sweeps/sweep.py": {"sweep"},
     "theory/bound.py": {"bound"},
+    "theory/choosing.py": {"choose"},
     "theory/planning/calendar.py": {"plan_trial"},
     "theory/planning/plan.py": {"plan"},
     "theory/planning/widths.py": {"interval_widths"},

@@ -308,9 +308,6 @@ def verify_lives(
             "policy", "have a curator, whose releases lives are about", policy.name,
             "use policy.verify(live=True), which verifies single responses",
         )  # fmt: skip
-    row = policy
-    if isinstance(row, Identifier) and not row.fixed_size and row.risk is None:
-        row = row.at(RISK)
     claimed = policy.guarantee_at(participants).budget
     dearest, worst, kinds, pairs, blocks = Loss(), "nothing was released", list[str](), 0, 0
     budget = spent(dearest, claimed, True)

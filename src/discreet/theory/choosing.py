@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Never
+from typing import TYPE_CHECKING, NamedTuple, Never
 
 from ..checks import count, horizon_of, one_of
 from ..errors import InvalidArgument, UnsupportedBudget
@@ -147,9 +147,8 @@ def choose(
             if arms is not None:
                 least = count("arms", arms, fix="a choice needs two arms", least=2)
                 means = [0.5 + TYPICAL, *[0.5] * (least - 1)]
-            worth, said = contexts_pay(
-                contexts, size, budget, means=means, features=features, gain=gain, problem=problem
-            )
+            told = Told(means, features, gain, problem)
+            worth, said = contexts_pay(contexts, size, budget, told)
             if worth is not None and worth.pays:
                 return Choice(worth.row, budget, (said,))
             reasons = (said,)
@@ -215,19 +214,22 @@ def turning_delta(epsilon: float) -> float | None:
     return curves.largest(laplace_less, 1e-300, LARGEST_DELTA)
 
 
+class Told(NamedTuple):
+    """What is known of features beforehand: how many there are and what they gain over the means of
+    the arms, or a problem made of past data."""
+
+    means: Sequence[float] | None
+    features: int | None
+    gain: float | None
+    problem: LinearProblem | None
+
+
 def contexts_pay(
-    contexts: str,
-    participants: int | None,
-    budget: Budget,
-    *,
-    means: Sequence[float] | None = None,
-    features: int | None = None,
-    gain: float | None = None,
-    problem: LinearProblem | None = None,
-    seed: int = 1,
+    contexts: str, participants: int | None, budget: Budget, told: Told, *, seed: int = 1,
     threads: int | None = None,
-) -> tuple[Worth | None, str]:
+) -> tuple[Worth | None, str]:  # fmt: skip
     """What features are worth to a trial, if that can be simulated, and the answer in words."""
+    means, features, gain, problem = told
     if contexts == "private" and isinstance(budget, Pure):
         return None, f"{contexts} features need an (ε, δ), ρ or μ budget: they are left out"
     if participants is None or (problem is None and gain is None):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from ...errors import InvalidArgument
 from ...policies import CATALOGUE, Policy
 from ...simulator.work import check_threads
-from ..choosing import ADVISED, LOST, contexts_pay, least_noise
+from ..choosing import ADVISED, LOST, Told, contexts_pay, least_noise
 from ..regimes import free_epsilon, free_epsilon_identification
 from ..strength import Strength, strength
 from .candidates import Candidate, candidates
@@ -237,10 +237,10 @@ def plan(
 
     worth, said = None, ""
     if asked.contexts != "none":
+        told = Told(asked.scenarios[0], features, gain, problem)
         worth, said = contexts_pay(
-            asked.contexts, asked.horizon, asked.budget, means=asked.scenarios[0],
-            features=features, gain=gain, problem=problem, seed=asked.seed, threads=threads,
-        )  # fmt: skip
+            asked.contexts, asked.horizon, asked.budget, told, seed=asked.seed, threads=threads
+        )
     found = predict(asked, threads, progress)
     if not found.predictions or asked.epsilon not in {p.epsilon for p in found.predictions}:
         if not found.complete:
