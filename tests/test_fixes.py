@@ -22,7 +22,12 @@ INSIDE = {"discreet.draws.Bits", "discreet.draws.Draws"} | {
     f"discreet.{package}.catalogue" for package in ("policies", "identify", "linear")
 }
 """What numba calls its types, and where rows are entered: nobody is told to write these."""
-GIVEN = {"discreet": discreet, "math": math, "law": discreet.Bernoulli([0.5, 0.3]), "name": "dp-imed"}
+GIVEN = {
+    "discreet": discreet,
+    "math": math,
+    "law": discreet.Bernoulli([0.5, 0.3]),
+    "name": "dp-imed",
+}
 """What whoever reads a message has."""
 
 
