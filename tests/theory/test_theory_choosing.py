@@ -248,6 +248,30 @@ def test_features_that_say_nothing_are_left_out() -> None:
         assert f"{contexts} features are left out" in chosen.why[0]
 
 
+def test_data_of_classes_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """benchmarks/contexts.py on a file: names, features, and classes in words."""
+    module = benchmark("contexts")
+    points, numbers = classes(200, 4)
+    file = tmp_path / "classes.csv"
+    lines = [",".join([*map(str, row), "xyz"[n]]) for row, n in zip(points, numbers, strict=True)]
+    file.write_text("\n".join(["a,b,c,d,e,class", *lines]) + "\n", encoding="utf-8")
+    features, found = module.read(file)
+    assert np.array_equal(features, points)
+    assert np.array_equal(found, numbers)
+    outcomes = module.outcomes_of(found)
+    assert gain_of(module.problem_of(features, outcomes)) > 0.3
+    assert gain_of(module.past_of(features, outcomes)) > 0.3
+    assert gain_of(module.problem_of(features, module.silent(outcomes))) < 0.02
+    assert module.advice(features, found, 20, (2000,)) == 0
+    said = capsys.readouterr().out
+    assert "| advised, public features, a past trial | `blocks-ts` |" in said
+    assert "| advised, private features, all rows | `laplace-imed` |" in said
+    for text in ("a,class\n", "a,class\n1,x\n1\n", "a,class\nword,x\nword,y\n"):
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(SystemExit, match=r"classes\.csv"):
+            module.read(file)
+
+
 def test_the_planner_simulates_features() -> None:
     asked: dict[str, Any] = {
         "horizon": 2000,
