@@ -234,7 +234,7 @@ def test_features_that_say_nearly_all_are_used(budget: Budget, contexts: str, ro
 
 
 def test_features_that_say_nothing_are_left_out() -> None:
-    """13 features, 178 people: they seemed to gain in 21 of these 40 data sets, .12 in number 20,
+    """13 features, 178 people: they seemed to gain in 20 of these 40 data sets, .12 in number 20,
     and were advised there. Now one of 40 may: P(more than 9 of 40 do by chance) < 1e-6."""
     made = []
     for seed in range(40):

@@ -130,7 +130,11 @@ def worth_of(
 def problem_with_gain(
     means: Sequence[float], *, features: int, gain: float, seed: int = 1
 ) -> LinearProblem:
-    """A problem whose arms have these means over all, and whose features gain so much."""
+    """A problem whose arms have about these means over all, and whose features gain so much.
+
+    A gain that leaves little room in [0, 1] moves the means: .9 .3 .2 with a gain of .05 become
+    .82 .33 .26.
+    """
     import numpy as np
 
     rates, gain = means_of(means), amount("gain", gain, infinite=False, fix="use gain=0.02")
