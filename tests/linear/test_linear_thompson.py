@@ -23,9 +23,11 @@ from discreet.linear.batches import (
     block_of,
     into_unit_ball,
 )
+from discreet.linear.runs import fitted
 from discreet.linear.view import LinearSetting
 from discreet.privacy.budgets import ZCDP, Approximate, GaussianDP
 from discreet.privacy.verification import within
+from discreet.theory import problem_with_gain
 
 ROWS = {
     "jdp-ts": {"rho": 0.1},
@@ -344,6 +346,37 @@ def test_blocks_beat_a_uniform_trial_on_real_patients() -> None:
         row = linear.policy(name, **ROWS[name])
         result = linear.simulate(row, problem, horizon=2139, runs=100, seed=2, progress=False)
         assert result.final_regret.mean() < most
+
+
+def test_no_arm_is_left_alone_for_the_range_of_rewards() -> None:
+    """jdp-ts on rewards of 0 and 1. Told [-1, 1], which it was unless told otherwise, it takes arms
+    that it knows little of for the worst there can be: one of these 60 runs regrets 8.3 times the
+    median. Told nothing it has the bounds of the rewards: 1.5 times. Seeds are fixed."""
+    problem = problem_with_gain([0.4, 0.35, 0.25], features=2, gain=0.25)
+    ratios = []
+    for told in ({}, {"low": -1.0, "high": 1.0}):
+        row = linear.policy("jdp-ts", epsilon=1.0, delta=1e-6, **told)
+        found = linear.simulate(
+            row, problem, horizon=20_000, runs=60, seed=5, points=2, progress=False
+        )
+        ratios.append(found.final_regret.max() / np.median(found.final_regret))
+        assert found.guarantee.budget.implies(Approximate(1.0, 1e-6))
+    assert ratios[0] < 2.0
+    assert ratios[1] > 4.0
+
+
+def test_a_range_is_that_of_the_problem_unless_told() -> None:
+    bits = problem_with_gain([0.4, 0.3], features=1, gain=0.1)
+    signs = linear.LinearProblem(bits.contexts, bits.theta, linear.SignRewards())
+    for name, problem, told, low, high in (
+        ("jdp-ts", bits, {}, 0.0, 1.0),
+        ("jdp-ts", signs, {}, -1.0, 1.0),
+        ("jdp-ts", bits, {"low": -2.0}, -2.0, 1.0),
+        ("blocks-ts", signs, {}, -1.0, 1.0),
+        ("blocks-ts", bits, {}, 0.0, 1.0),
+    ):
+        row = linear.policy(name, **ROWS[name], **told)
+        assert fitted(row, problem).release.clip == (low, high)
 
 
 def test_what_is_no_block_is_refused() -> None:

@@ -34,7 +34,7 @@ from discreet.policies.releases.base import noise
 from discreet.policies.view import View
 from discreet.privacy.verification import main_number
 
-ROWS = [
+ROWS: list[tuple[str, dict[str, Any], float | None]] = [
     ("dp-imed", {"epsilon": 1.0}, 1.0),
     ("adap-klucb", {"epsilon": 1.0}, 1.0),
     ("gauss-imed", {"rho": 0.5}, 0.5),
@@ -48,7 +48,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("name", "budget", "spent"), ROWS, ids=lambda value: str(value))
 def test_no_life_of_the_catalogue_costs_more_than_claimed(
-    name: str, budget: dict[str, float], spent: float | None
+    name: str, budget: dict[str, Any], spent: float | None
 ) -> None:
     found = verify_lives(discreet.policy(name, **budget), participants=9)
     assert found.holds, str(found)

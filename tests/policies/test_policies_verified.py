@@ -876,10 +876,10 @@ def test_a_tree_refuses_a_leaf_more_compiled_too() -> None:
         ledger, rng = tree_ledger(2, 2), np.random.default_rng(1)
         for _ in range(3):
             add(ledger, 2, 1.0, 1, 1.0, rng)
-        before = [field.copy() for field in ledger]
+        before = [np.array(field) for field in ledger]
         with pytest.raises(IndexError, match="as many leaves as its levels hold"):
             add(ledger, 2, 1.0, 1, 1.0, rng)
-        assert all((now == then).all() for now, then in zip(ledger, before, strict=True))
+        assert all(np.array_equal(now, then) for now, then in zip(ledger, before, strict=True))
 
 
 def choose_beyond(rule: Any, memory: Any, view: View, t: int, rng: Any) -> int:

@@ -123,7 +123,9 @@ def test_verify_lists_every_private_row_and_nothing_is_left_over(call: Call) -> 
             assert line["computed"] is None
             assert "the rule is the mechanism" in line["why"]
             continue
-        assert line["holds"] is True, name
+        # linear policies with public contexts are walked on some actions, and no more is said
+        walked = name in ("adac-gope", "adac-oful", "adac-ts", "blocks-ts")
+        assert line["holds"] is (None if walked else True), name
         if name == "dp-ucb-int":
             assert 0.5 < line["unspent"] < 0.7
             assert "every horizon" in line["why"]

@@ -63,8 +63,8 @@ def compare(
 ) -> Comparison:
     """Run several linear policies on the same problem with the same seeds.
 
-    A policy that clips rewards, and was not told a range, clips unbounded ones to a range that fits
-    them, which the result tells (`low` and `high` in its recipe): see `fitted`.
+    A policy that clips rewards, and was not told a range, is given one that fits them, which the
+    result tells (`low` and `high` in its recipe): see `fitted`.
     """
     if not isinstance(problem, LinearProblem):
         raise InvalidArgument(
@@ -80,9 +80,12 @@ SPREADS = 3.0
 
 
 def fitted(policy: LinearPolicy, problem: LinearProblem) -> LinearPolicy:
-    """The row for unbounded rewards: it clips to all means, and three standard deviations more.
+    """The row with the range of the rewards: their bounds if they have any, else all means and
+    three standard deviations more.
 
-    The default, [-1, 1], would bend the model: E[clip(<θ, a> + noise)] is not linear in a. The
+    A range that is too narrow would bend the model: E[clip(<θ, a> + noise)] is not linear in a. One
+    that is too wide costs noise, and moves its middle, which rewards are centred at: for [-1, 1]
+    rewards of 0 and 1 are all on one side of it (docs/linear.md says what that does to jdp-ts). The
     range depends on the problem and not on rewards, so it is public. A range that was given stays.
     """
     if not isinstance(policy, LinearPolicy) or policy.release.clip is None:
@@ -91,15 +94,21 @@ def fitted(policy: LinearPolicy, problem: LinearProblem) -> LinearPolicy:
     entry = LinearRow.catalogue.get(str(recipe.get("name", "")))
     if entry is None or "low" not in entry.options or {"low", "high"} & set(recipe):
         return policy
-    if problem.bounds is not None:
+    low, high = problem.bounds or _wide(problem)
+    if (low, high) == policy.release.clip:
         return policy
+    fitting = LinearRow.from_recipe(recipe | {"low": low, "high": high})
+    return replace(fitting, name=policy.name, label=policy.label)
+
+
+def _wide(problem: LinearProblem) -> tuple[float, float]:
+    """All means of unbounded rewards, and three standard deviations more."""
     spread = SPREADS * float(getattr(problem.rewards, "sd", 1.0))
     least, most = problem.contexts.reach(problem.theta)
     if not math.isfinite(most - least):  # actions of any length: a typical one has length 1
         most = SPREADS * math.sqrt(float(problem.theta @ problem.theta))
         least = -most
-    fitting = LinearRow.from_recipe(recipe | {"low": least - spread, "high": most + spread})
-    return replace(fitting, name=policy.name, label=policy.label)
+    return least - spread, most + spread
 
 
 def check_problem(policy: LinearPolicy, problem: LinearProblem) -> None:

@@ -24,6 +24,7 @@ from ..policies import Policy
 from ..privacy.budgets import Budget
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
     from numpy.typing import ArrayLike
 
     from ..linear import LinearProblem
@@ -41,11 +42,11 @@ LONGEST = 1_000_000
 """Participants that are simulated at most: regrets grow by the logarithm from there on."""
 DOUBT = 2.0
 """Standard errors by which features must be ahead to be used."""
+SHUFFLES = 39
+"""Times that past features are shuffled: they must gain more than in every one of them."""
 HALVINGS = 50
 SMALLEST = 1e-4
 """Scale of features from which one with a gain is looked for."""
-KEPT = 0.5
-"""Of the participants of a made problem must have rates in [0, 1]."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,11 @@ def worth_of(
 def problem_with_gain(
     means: Sequence[float], *, features: int, gain: float, seed: int = 1
 ) -> LinearProblem:
-    """A problem whose arms have these means over all, and whose features gain so much."""
+    """A problem whose arms have about these means over all, and whose features gain so much.
+
+    A gain that leaves little room in [0, 1] moves the means: .9 .3 .2 with a gain of .05 become
+    .82 .33 .26.
+    """
     import numpy as np
 
     rates, gain = means_of(means), amount("gain", gain, infinite=False, fix="use gain=0.02")
@@ -141,8 +146,7 @@ def problem_with_gain(
     effects -= effects.mean(axis=1, keepdims=True)  # what helps under all arms alike gains nothing
     deviation = points @ effects
     scale = _scale_for(gain, lambda c: _gain(np.array(rates), deviation, c))
-    theta = np.vstack([rates, scale * effects])
-    return _blocks(points, theta)
+    return _blocks(points, np.array(rates), scale * effects)
 
 
 def past_problem(features: ArrayLike, assigned: ArrayLike, outcomes: ArrayLike) -> LinearProblem:
@@ -150,8 +154,11 @@ def past_problem(features: ArrayLike, assigned: ArrayLike, outcomes: ArrayLike) 
     the arm they had, the outcome in [0, 1].
 
     A line is fitted to each arm. What the features gain is measured on people on whom it was not
-    fitted (halves are swapped), and the lines are flattened until they gain just that: features
-    that say nothing gain nothing.
+    fitted (halves are swapped), and the lines are flattened until they gain just that. It counts if
+    it is more than they gain when they are dealt out anew among the people of each arm, 39 times:
+    features that say nothing gain nothing, but for one data set in 40. Where features say much a
+    line may leave [0, 1]; whoever it does so for is moved towards the average participant until
+    it does not.
     """
     import numpy as np
 
@@ -170,15 +177,25 @@ def past_problem(features: ArrayLike, assigned: ArrayLike, outcomes: ArrayLike) 
     points = (points - points.mean(axis=0)) / np.where(spread > 0.0, 2.0 * spread, 1.0)
     points = np.clip(points, -1.0, 1.0)
     points -= points.mean(axis=0)
-    half = np.random.default_rng(0).permutation(len(points)) % 2 == 0
-    honest = 0.5 * sum(_carried_over(points, arms_of, results, one, arms) for one in (half, ~half))
+    rng = np.random.default_rng(0)
+    half = rng.permutation(len(points)) % 2 == 0
+
+    def carried(order: Ints) -> float:
+        """What features in this order gain on people to whom lines were not fitted."""
+        return 0.5 * sum(
+            _carried_over(points[order], arms_of, results, one, arms) for one in (half, ~half)
+        )
+
+    honest = carried(np.arange(len(points)))
+    if honest <= max(carried(_within_arms(arms_of, rng)) for _ in range(SHUFFLES)):
+        honest = 0.0
     whole = _fitted(points, arms_of, results, np.ones(len(points), bool), arms)
     rates = np.clip(whole[0], 0.0, 1.0)
     deviation = points @ whole[1:]
     fitted = _gain(rates, deviation, 1.0)
-    wanted = min(max(float(honest), 0.0), fitted)
+    wanted = min(max(honest, 0.0), fitted)
     scale = _scale_for(wanted, lambda c: _gain(rates, deviation, c)) if wanted > 0.0 else 0.0
-    return _blocks(points, np.vstack([rates, scale * whole[1:]]))
+    return _blocks(points, rates, scale * whole[1:])
 
 
 def _fitted(points: Floats, arms_of: Ints, results: Floats, who: Flags, arms: int) -> Floats:
@@ -194,6 +211,17 @@ def _fitted(points: Floats, arms_of: Ints, results: Floats, who: Flags, arms: in
     return np.array(columns).T
 
 
+def _within_arms(arms_of: Ints, rng: Generator) -> Ints:
+    """Everybody's features with somebody else of the same arm."""
+    import numpy as np
+
+    order = np.arange(len(arms_of))
+    for arm in range(int(arms_of.max()) + 1):
+        own = np.flatnonzero(arms_of == arm)
+        order[own] = rng.permutation(own)
+    return order
+
+
 def _carried_over(points: Floats, arms_of: Ints, results: Floats, who: Flags, arms: int) -> float:
     """What the choice by the lines of one half gains on those of the other."""
     import numpy as np
@@ -206,11 +234,23 @@ def _carried_over(points: Floats, arms_of: Ints, results: Floats, who: Flags, ar
 
 
 def _gain(rates: Floats, deviation: Floats, scale: float) -> float:
-    """With deviations from the rates so many times as large."""
+    """With deviations from the rates so many times as large, as far as rates stay in [0, 1]."""
     import numpy as np
 
-    means = np.clip(rates + scale * deviation, 0.0, 1.0)
-    return float(means.max(axis=1).mean() - means.mean(axis=0).max())
+    wide = scale * deviation
+    means = rates + _room(rates, wide)[:, None] * wide
+    return max(0.0, float(np.mean(means.max(axis=1)) - means.mean(axis=0).max()))
+
+
+def _room(rates: Floats, deviation: Floats) -> Floats:
+    """For each participant the share of the way from the rates along the deviation that stays in
+    [0, 1], at most 1."""
+    import numpy as np
+
+    room = np.where(deviation > 0.0, 1.0 - rates, rates)
+    beyond = np.abs(deviation) > room
+    shares = np.divide(room, np.abs(deviation), out=np.ones_like(deviation), where=beyond)
+    return np.asarray(shares.min(axis=1))
 
 
 def _scale_for(gain: float, gained: Callable[[float], float]) -> float:
@@ -230,27 +270,16 @@ def _scale_for(gain: float, gained: Callable[[float], float]) -> float:
     return high
 
 
-def _blocks(points: Floats, theta: Floats) -> LinearProblem:
+def _blocks(points: Floats, rates: Floats, effects: Floats) -> LinearProblem:
     """Everybody's features and a 1 in a block per arm, in the unit ball; means in [0, 1]."""
     import numpy as np
 
     from ..linear import BitRewards, IIDContexts, LinearProblem
 
-    people, arms = len(points), theta.shape[1]
-    rows = np.column_stack([np.ones(people), points])
+    inside = points * _room(rates, points @ effects)[:, None]
+    rows = np.column_stack([np.ones(len(points)), inside])
     length = float(np.linalg.norm(rows, axis=1).max())
-    rows, scaled = rows / length, theta * length
-    means = rows @ scaled
-    if means.min() < 0.0 or means.max() > 1.0:  # rare people whose line leaves the range
-        keep = (means >= 0.0).all(axis=1) & (means <= 1.0).all(axis=1)
-        if keep.mean() < KEPT:
-            raise InvalidArgument(
-                "gain", "leave most rates in [0, 1]", f"{keep.mean():.0%} of them",
-                "say a smaller gain, or rates further from 0 and 1",
-            )  # fmt: skip
-        rows, people = rows[keep], int(keep.sum())
-    size = rows.shape[1]
-    sets = np.zeros((people, arms, arms * size))
-    for arm in range(arms):
-        sets[:, arm, arm * size : (arm + 1) * size] = rows
-    return LinearProblem(IIDContexts(sets), scaled.T.ravel(), BitRewards())
+    theta = length * np.vstack([rates, effects])
+    arms = len(rates)
+    sets = np.einsum("kl,pi->pkli", np.eye(arms), rows / length).reshape(len(rows), arms, -1)
+    return LinearProblem(IIDContexts(sets), theta.T.ravel(), BitRewards())
