@@ -29,7 +29,7 @@ from discreet.identify import (
     load_all,
 )
 from discreet.identify.results import COLUMNS
-from discreet.policies import Doubling, ForgetLaplace
+from discreet.policies import Doubling, ForgetLaplace, Phases
 
 LAW = discreet.Bernoulli([0.9, 0.5, 0.4])
 ROW = identifier("adap-tt", epsilon=1.0)
@@ -191,7 +191,7 @@ def test_bad_rows() -> None:
         Identifier("x", *parts, stopping=3)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="risk must be given"):
         discreet.simulate(
-            discreet.Policy("x", parts[0], parts[1], identifier("dp-se", epsilon=1.0).rule), LAW,
+            discreet.Policy("x", Phases(), parts[1], identifier("dp-se", epsilon=1.0).rule), LAW,
             horizon=100,
         )  # fmt: skip
     assert TopTwo(GaussianCost()).bounds == (0.0, 1.0)
