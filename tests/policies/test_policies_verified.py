@@ -625,6 +625,10 @@ def test_planted_bugs_are_found(
             check_verified(row, Case(4, 120))
 
 
+def test_a_third_arm_is_looked_at_unless_told_otherwise() -> None:
+    assert Policy("bug", Doubling(), RawThirdArm(1.0), UCB1()).verify().holds is False
+
+
 def test_noise_past_the_source_is_not_taken_for_anything() -> None:
     found = Policy("bug", Doubling(), OwnDraw(1.0), UCB1()).verify()
     assert found.holds is None
@@ -632,7 +636,7 @@ def test_noise_past_the_source_is_not_taken_for_anything() -> None:
 
 
 def test_arms_that_mix_late_are_not_taken_for_separate() -> None:
-    found = Policy("bug", EachRound(), LateMix(1.0), UCB1()).verify(horizon=120)
+    found = Policy("bug", EachRound(), LateMix(1.0), UCB1()).verify(arms=2, horizon=120)
     assert found.computed is not None
     assert main_number(found.computed) >= 2.0
     assert found.holds is False
@@ -804,7 +808,7 @@ def test_the_lemma_of_the_nodes_against_all_counts() -> None:
     """By brute force: which numbers of a tree show a leaf, beyond those published before."""
     for horizon in (1, 2, 3, 7, 8, 21, 64):
         row = Policy("mine", EachRound(), Tree(1.0), UCB1())
-        found = row.verify(horizon=max(2, horizon))
+        found = row.verify(arms=2, horizon=max(2, horizon))
         levels = max(2, horizon).bit_length()
         shown = [
             sum(i - (i & -i) < leaf <= i for i in range(1, max(2, horizon) + 1))
@@ -897,7 +901,7 @@ def test_arms_that_are_not_there_are_refused_compiled_too() -> None:
     row = Policy("bug", EachRound(), ForgetLaplace(1.0), Beyond())
     with pytest.raises(IndexError, match="a rule names an arm that is there"):
         discreet.simulate(row, discreet.Bernoulli([0.9, 0.1]), horizon=100, runs=2, seed=1)
-    assert "names arm 2 of 2" in row.verify().breach
+    assert "names arm 3 of 3" in row.verify().breach
     with pytest.raises(InvalidArgument, match="which sets the length of its phases"):
         Policy("mine", EachRound(), ForgetLaplace(1.0), SuccessiveElimination())
 

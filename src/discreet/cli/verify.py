@@ -27,7 +27,7 @@ def command(
     *,
     asked: Asked,
     option: Option = None,
-    arms: Annotated[int, flag("Number of arms.", "COUNT")] = 2,
+    arms: Annotated[int, flag("Number of arms.", "COUNT")] = 3,
     horizon: Annotated[
         str, flag("Rounds of a path; costs grow with the releases.", "COUNT")
     ] = "300",
@@ -44,7 +44,7 @@ def command(
     """
     study = Study(asked=asked, option=option)
     if name is None:
-        if study != Study() or live or arms != 2:
+        if study != Study() or live or arms != 3:
             raise InvalidArgument(
                 "name", "be given with a budget, options, arms or --live", name,
                 "name a policy, or give --horizon alone",

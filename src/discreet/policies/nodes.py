@@ -115,12 +115,6 @@ class Bits(Unknown):
     def __rshift__(self, places: int) -> Bits:
         return Bits(self.decisions, self.digits[places:])
 
-    def __mod__(self, other: int) -> Any:
-        low = (Bits(self.decisions, self.digits[: other.bit_length() - 1])) if other > 1 else 0
-        if other & (other - 1):
-            raise NotAffine("it divides a count by something else than a power of two")
-        return low
-
     def _order(self, other: object) -> int:
         """-1, 0 or 1, where that is known."""
         if isinstance(other, int | np.integer):

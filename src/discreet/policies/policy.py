@@ -154,7 +154,7 @@ class Policy(BasePolicy[Setting]):
             released = Guarantee(self.rule.budget, Definition.INSTANTANEOUS, conditions=conditions)
         return self.stated(released)
 
-    def verify(self, arms: int = 2, horizon: int = 300, *, live: bool = False) -> Verification:
+    def verify(self, arms: int = 3, horizon: int = 300, *, live: bool = False) -> Verification:
         """The claim beside what the row's own kernels spend, computed by running them on symbols.
 
         `live`: with the whole-numbered noise of live trials. See `policies.verification`.

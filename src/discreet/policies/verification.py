@@ -113,7 +113,7 @@ class Walk:
 
 
 def verify(
-    policy: Policy, arms: int = 2, horizon: int = 300, *, live: bool = False, seed: int = SEED
+    policy: Policy, arms: int = 3, horizon: int = 300, *, live: bool = False, seed: int = SEED
 ) -> Verification:
     """What a row's kernels spend, beside what it claims.
 
