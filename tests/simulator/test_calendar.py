@@ -291,8 +291,9 @@ def test_a_row_by_its_own_rule_has_the_law_of_rehearsed_trials(
     assert (again.pulls == found.pulls[:60]).all()
     with pytest.raises(InvalidArgument, match="rehearse"):
         found.widths()
-    played = dict(options)
-    least = played.pop("share", 0.0)
+    played = {"default": "estimate", **options}
+    least = options.get("share", 0.0)
+    played.pop("share", None)
     pulls, means = [], []
     for seed in range(50):
         rehearsal = discreet.Rehearsal(

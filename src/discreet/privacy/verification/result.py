@@ -116,10 +116,9 @@ class Verification:
         if self.breach:
             return "broken"
         if self.holds is None:
-            known = (
-                f"known to hold for {self.holds_for:,} rounds" if self.holds_for else "not known"
-            )
-            return f"the claim is {known}; on the paths walked it holds"
+            if self.holds_for:
+                return f"the claim holds for {self.holds_for:,} rounds; later ones are not covered"
+            return "the claim holds on the paths walked; others are not covered"
         return "the claim holds" + (", exactly" if self.exact and self.unspent == 0.0 else "")
 
     def to_dict(self) -> dict[str, object]:
