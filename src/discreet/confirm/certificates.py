@@ -1,0 +1,213 @@
+"""Type I error at every common rate: exact on a grid, bounded in between.
+
+Let f(p) = P(reject) when all N outcomes are Bernoulli(p). The number K of ones is sufficient, so
+f = E g(K) with g(k) = P(reject | K = k) in [0, 1], free of p, whatever the noise and the stopping.
+
+**Lemma.** In θ with p = sin²θ, f'' >= -ω²f, where ω² = 4N + cot²2θ. Hence on [θ, θ+h] below π/4,
+with h < π/ω(θ): f <= max(f(θ), f(θ+h)) / cos(ω(θ)h/2). And f(p) <= f(0) + Np.
+
+Proof. f'' = E g(K)(ℓ'² + ℓ''), ℓ the log-likelihood. With x = K - Np, ℓ'² + ℓ'' = -4N +
+(4x² - 2x(1-2p))/(p(1-p)) >= -4N - (1-2p)²/(4p(1-p)) = -ω², at x = (1-2p)/4; and g >= 0. ω falls up
+to π/4, so f minus the solution of u'' = -ω(θ)²u with both ends at the larger one is <= 0 in between
+(Sturm's comparison). Last: P(K > 0) <= Np and g <= 1. ∎
+
+Exchanging ones and zeros turns Z into -Z, and exchanging arms of equal sizes does so too: f(p) =
+f(1-p) for two sides, or equal sizes. Else the grid's mirror image is reckoned as well.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import InvalidArgument
+from .lattice import Law, Sizes, two_arm_rule
+from .noises import Noise
+
+if TYPE_CHECKING:
+    from ..types import Floats
+
+SLACK = 0.004
+"""r: between points of the grid the error is at most 1 + r times that of its ends."""
+ROUNDING = 1e-9
+"""Allowance for floating-point arithmetic and for tails of the noise, added to every error."""
+PRECISION = 5e-4
+"""How closely the least factor is found."""
+LEAST_FACTOR, LARGEST_FACTOR = 0.8, 16.0
+
+
+@dataclass(frozen=True)
+class Question:
+    """A test whose factor is looked for."""
+
+    sizes: Sizes
+    noise: Noise
+    bounds: tuple[float, ...]
+    risk: float
+    sides: int
+
+    @property
+    def participants(self) -> int:
+        """N, all arms."""
+        return sum(self.sizes[-1])
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether f(p) = f(1-p)."""
+        return self.sides == 2 or all(n1 == n0 for n1, n0 in self.sizes)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What was computed: P(reject) at each of `rates`, and what follows for those in between.
+
+    `largest` is the largest error found, at `worst_rate`; `bound` is proved for every common rate.
+    """
+
+    participants: int
+    sides: int
+    risk: float
+    factor: float
+    boundaries: tuple[float, ...]
+    rates: tuple[float, ...]
+    errors: tuple[float, ...]
+    mirrored: bool
+    largest: float
+    worst_rate: float
+    allowance: float
+    bound: float
+
+    def to_dict(self) -> dict[str, object]:
+        """For JSON."""
+        return {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in asdict(self).items()
+        }
+
+    def __str__(self) -> str:
+        both = " and their mirror images" if self.mirrored else ""
+        return (
+            f"type I error at most {self.bound:.5f} at every common rate: computed at "
+            f"{len(self.rates)} rates{both}, the largest {self.largest:.5f} at "
+            f"{self.worst_rate:.4g}"
+        )
+
+
+def frequency(theta: float, participants: int) -> float:
+    """ω(θ)."""
+    return math.sqrt(4.0 * participants + 1.0 / math.tan(2.0 * theta) ** 2)
+
+
+def grid(participants: int, risk: float) -> Floats:
+    """Angles up to π/4 with 1/cos(ωh/2) <= 1 + r, from where Np = r·risk/2."""
+    theta, end = math.sqrt(0.5 * SLACK * risk / participants), math.pi / 4.0
+    angles = [theta]
+    while theta < end:
+        theta += 2.0 * math.acos(1.0 / (1.0 + SLACK)) / frequency(theta, participants)
+        angles.append(min(theta, end))
+    return np.array(angles)
+
+
+def bound_between(angles: Floats, errors: Floats, at_zero: float, participants: int) -> float:
+    """The lemma: a bound on f over all rates up to ½, from its values on a grid of angles."""
+    most = at_zero + participants * math.sin(angles[0]) ** 2
+    for (low, high), ends in zip(pairwise(angles), pairwise(errors), strict=True):
+        most = max(most, max(ends) / math.cos(0.5 * frequency(low, participants) * (high - low)))
+    return float(most)
+
+
+class Calibration:
+    """The errors of a test, with the laws of its sums made once per rate."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.angles = grid(question.participants, question.risk)
+        self.rates = [0.0, *(float(math.sin(angle) ** 2) for angle in self.angles)]
+        self.rates[-1] = 0.5
+        self.laws: dict[float, Law] = {}
+
+    def error(self, rate: float, factor: float) -> tuple[float, float]:
+        """f(p) or f(1-p), whichever is larger; and what the lattice lost."""
+        asked = self.question
+        rule = two_arm_rule(asked.bounds, factor, asked.sides)
+        found = []
+        for p in (rate,) if asked.is_symmetric else (rate, 1.0 - rate):
+            if p not in self.laws:
+                self.laws[p] = Law(asked.sizes, asked.noise, p, p)
+            found.append(self.laws[p].stops(rule))
+        return max(stops.rejected for stops in found), max(stops.lost for stops in found)
+
+    def certify(self, factor: float) -> Certificate:
+        """The certificate at a factor, whether its bound keeps the risk or not."""
+        asked = self.question
+        found = [self.error(rate, factor) for rate in self.rates]
+        errors = np.array([error for error, _ in found])
+        allowance = max(lost for _, lost in found) + ROUNDING
+        worst = int(np.argmax(errors))
+        # f(p) and f(1-p) obey the lemma each, and their larger ends bound both
+        between = bound_between(self.angles, errors[1:], float(errors[0]), asked.participants)
+        return Certificate(
+            asked.participants, asked.sides, asked.risk, factor,
+            tuple(factor * b for b in asked.bounds), tuple(self.rates),
+            tuple(float(error) for error in errors), not asked.is_symmetric,
+            float(errors[worst]), self.rates[worst], allowance,
+            between + (1.0 + SLACK) * allowance,
+        )  # fmt: skip
+
+    def least(self, rates: list[float], low: float, high: float) -> float:
+        """The least factor that keeps (1 + r) times the error at these rates below the risk."""
+        target = self.question.risk / (1.0 + SLACK) - 2.0 * ROUNDING
+
+        def holds(factor: float) -> bool:
+            return all(self.error(rate, factor)[0] <= target for rate in rates)
+
+        while not holds(high):
+            low, high = high, 1.25 * high
+            if high > LARGEST_FACTOR:
+                raise InvalidArgument(
+                    "risk", "be one that these sizes can keep under this noise",
+                    self.question.risk, "use more participants, fewer looks or a larger epsilon",
+                )  # fmt: skip
+        while high - low > PRECISION:
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if holds(middle) else (middle, high)
+        return high
+
+
+def _worst(work: Calibration) -> list[float]:
+    """A few rates that look worst at the textbook's boundaries."""
+    coarse = work.rates[::8]
+    at_one = [work.error(rate, 1.0)[0] for rate in coarse]
+    return [coarse[place] for place in np.argsort(at_one)[-4:]]
+
+
+def likely_factor(question: Question) -> float:
+    """About the factor that `calibrate` will find, from a few rates alone: no proof."""
+    work = Calibration(question)
+    return work.least(_worst(work), LEAST_FACTOR, 1.1)
+
+
+def calibrate(question: Question) -> Certificate:
+    """The least factor whose proved bound keeps the risk, to `PRECISION`, with its certificate.
+
+    P(reject) falls in the factor for each rate, so bisection serves. A few rates that look worst
+    come first; where the whole grid finds a worse one, it joins them.
+    """
+    work = Calibration(question)
+    rates, low = _worst(work), LEAST_FACTOR
+    while True:
+        factor = work.least(rates, low, max(1.0, low) + 0.1)
+        found = work.certify(factor)
+        if found.bound <= question.risk:
+            return found
+        low = factor
+        if found.worst_rate in rates:  # only the allowance is left: go on by the precision
+            low = factor + PRECISION
+            found = work.certify(low)
+            if found.bound <= question.risk:
+                return found
+        rates.append(found.worst_rate)
