@@ -56,30 +56,44 @@ def standard_errors(
         spreads.append(rate * (1.0 - rate))
     size = np.array(sizes[:look], float)
     known = np.arange(1, look + 1) * noise.variance
-    return np.sqrt((np.array(spreads) / size + known[:, None] / size**2).sum(1))
+    return np.asarray(np.sqrt((np.array(spreads) / size + known[:, None] / size**2).sum(1)))
 
 
-def stagewise(sizes: Sizes, rule: Rule, se: Floats, difference: float, risk: float) -> Estimate:
-    """After a stop at look len(se); `risk` is that of one side."""
-    look = len(se)
-    size = np.array(sizes[:look], float)
-    clock = (size.prod(1) / size.sum(1) * se) ** 2
-    z = difference / float(se[-1])
-    lower = [*rule.lower[: look - 1], -math.inf]
-    upper = [*rule.upper[: look - 1], z]
-    two_sided = math.isfinite(rule.lower[0])
+@dataclass(frozen=True)
+class Stop:
+    """A stop at look len(se), with difference D."""
 
-    def beyond(effect: float) -> float:
-        return float(crossing(lower, upper, clock.tolist(), (effect / se).tolist())[0].sum())
+    sizes: Sizes
+    rule: Rule
+    se: Floats
+    difference: float
 
-    def limit(level: float) -> float:
-        low, high = difference - REACH * se[-1], difference + REACH * se[-1]
-        if beyond(low) >= level:
+    def beyond(self, effect: float) -> float:
+        """P(δ): what lies at least as far above, if the effect is δ."""
+        look = len(self.se)
+        size = np.array(self.sizes[:look], float)
+        clock = (size.prod(1) / size.sum(1) * self.se) ** 2
+        lower = [*self.rule.lower[: look - 1], -math.inf]
+        upper = [*self.rule.upper[: look - 1], self.difference / float(self.se[-1])]
+        above, _ = crossing(lower, upper, clock.tolist(), (effect / self.se).tolist())
+        return float(above.sum())
+
+    def effect(self, level: float) -> float:
+        """The δ with P(δ) = level, within [-1, 1]."""
+        reach = REACH * float(self.se[-1])
+        low, high = self.difference - reach, self.difference + reach
+        if self.beyond(low) >= level:
             return -1.0
-        if beyond(high) <= level:
+        if self.beyond(high) <= level:
             return 1.0
-        return float(np.clip(brentq(lambda effect: beyond(effect) - level, low, high), -1.0, 1.0))
+        found = brentq(lambda effect: self.beyond(effect) - level, low, high, xtol=1e-9)
+        return float(np.clip(found, -1.0, 1.0))
 
-    tail = beyond(0.0)
-    p_value = 2.0 * min(tail, 1.0 - tail) if two_sided else tail
-    return Estimate(limit(0.5), (limit(risk), limit(1.0 - risk)), min(max(p_value, 0.0), 1.0))
+
+def stagewise(stop: Stop, risk: float) -> Estimate:
+    """Estimate, interval and p-value; `risk` is that of one side."""
+    tail = stop.beyond(0.0)
+    if math.isfinite(stop.rule.lower[0]):
+        tail = 2.0 * min(tail, 1.0 - tail)
+    interval = stop.effect(risk), stop.effect(1.0 - risk)
+    return Estimate(stop.effect(0.5), interval, min(max(tail, 0.0), 1.0))

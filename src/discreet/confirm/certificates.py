@@ -31,12 +31,15 @@ from .noises import Noise
 if TYPE_CHECKING:
     from ..types import Floats
 
-SLACK = 0.004
-"""r: between points of the grid the error is at most 1 + r times that of its ends."""
+FINE, COARSE, LARGE = 0.004, 0.02, 5000
+"""r, of small and of large trials: between points of the grid the error is at most 1 + r times that
+of its ends. Large trials have many points and each takes long, so they give a little power away."""
 ROUNDING = 1e-9
 """Allowance for floating-point arithmetic and for tails of the noise, added to every error."""
 PRECISION = 5e-4
 """How closely the least factor is found."""
+WIDEST = 4000
+"""Values of an arm's sum on the lattice, at most: a matrix of 128 MB."""
 LEAST_FACTOR, LARGEST_FACTOR = 0.8, 16.0
 
 
@@ -102,12 +105,18 @@ def frequency(theta: float, participants: int) -> float:
     return math.sqrt(4.0 * participants + 1.0 / math.tan(2.0 * theta) ** 2)
 
 
+def slack(participants: int) -> float:
+    """r."""
+    return FINE if participants <= LARGE else COARSE
+
+
 def grid(participants: int, risk: float) -> Floats:
     """Angles up to π/4 with 1/cos(ωh/2) <= 1 + r, from where Np = r·risk/2."""
-    theta, end = math.sqrt(0.5 * SLACK * risk / participants), math.pi / 4.0
+    r = slack(participants)
+    theta, end = math.sqrt(0.5 * r * risk / participants), math.pi / 4.0
     angles = [theta]
     while theta < end:
-        theta += 2.0 * math.acos(1.0 / (1.0 + SLACK)) / frequency(theta, participants)
+        theta += 2.0 * math.acos(1.0 / (1.0 + r)) / frequency(theta, participants)
         angles.append(min(theta, end))
     return np.array(angles)
 
@@ -128,7 +137,15 @@ class Calibration:
         self.angles = grid(question.participants, question.risk)
         self.rates = [0.0, *(float(math.sin(angle) ** 2) for angle in self.angles)]
         self.rates[-1] = 0.5
-        self.laws: dict[float, Law] = {}
+        half = Law(question.sizes, question.noise, 0.5, 0.5)  # where sums spread most
+        width = max(sum(len(step[arm][1]) for step in half.steps) for arm in (0, 1))
+        if width > WIDEST:
+            raise InvalidArgument(
+                "participants", f"spread sums over at most {WIDEST} values, noise included",
+                f"{width} values at {question.participants}",
+                "use fewer participants, fewer looks or a larger epsilon",
+            )  # fmt: skip
+        self.laws: dict[float, Law] = {0.5: half}
 
     def error(self, rate: float, factor: float) -> tuple[float, float]:
         """f(p) or f(1-p), whichever is larger; and what the lattice lost."""
@@ -155,12 +172,13 @@ class Calibration:
             tuple(factor * b for b in asked.bounds), tuple(self.rates),
             tuple(float(error) for error in errors), not asked.is_symmetric,
             float(errors[worst]), self.rates[worst], allowance,
-            between + (1.0 + SLACK) * allowance,
+            between + (1.0 + slack(asked.participants)) * allowance,
         )  # fmt: skip
 
     def least(self, rates: list[float], low: float, high: float) -> float:
         """The least factor that keeps (1 + r) times the error at these rates below the risk."""
-        target = self.question.risk / (1.0 + SLACK) - 2.0 * ROUNDING
+        r = slack(self.question.participants)
+        target = self.question.risk / (1.0 + r) - 2.0 * ROUNDING
 
         def holds(factor: float) -> bool:
             return all(self.error(rate, factor)[0] <= target for rate in rates)

@@ -14,7 +14,7 @@ import numpy as np
 from ..checks import Unshown, check_is, count, number, numbers, one_of, real, share
 from ..errors import InvalidArgument
 from ..privacy.budgets import Budget, budget_from
-from .after import Estimate, stagewise, standard_errors
+from .after import Estimate, Stop, stagewise, standard_errors
 from .certificates import Certificate, Question, calibrate
 from .lattice import Law, Rule, Sizes, statistic, two_arm_rule
 from .noises import Noise, noise_of
@@ -162,7 +162,7 @@ class Design:
 
     def _estimate(self, total: Floats, look: int) -> Estimate:
         difference, se = self._difference(total, look)
-        return stagewise(self.sizes, self.rule, se, difference, self.risk / self.sides)
+        return stagewise(Stop(self.sizes, self.rule, se, difference), self.risk / self.sides)
 
     def _repeated(self, total: Floats, look: int) -> tuple[float, float]:
         difference, se = self._difference(total, look)

@@ -146,7 +146,7 @@ def spread_columns(cells: Floats, step: Floats) -> Floats:
     padded = np.zeros(2 * width + reach - 2)
     padded[width - 1 : width - 1 + reach] = step
     band = np.lib.stride_tricks.sliding_window_view(padded, width)
-    return cells @ np.ascontiguousarray(band[:, ::-1].T)
+    return np.asarray(cells @ np.ascontiguousarray(band[:, ::-1].T))  # BLAS needs a copy
 
 
 def two_arm_rule(bounds: Sequence[float], factor: float, sides: int) -> Rule:

@@ -94,7 +94,8 @@ def boundaries(kind: str, clock: tuple[float, ...], risk: float, sides: int) -> 
         shape = [SHAPES[kind](t) for t in times]
         scale = _root(lambda c: error([c * b for b in shape], clock, sides) - risk)
         return tuple(scale * b for b in shape)
-    spent, bounds = 0.0, []
+    spent = 0.0
+    bounds: list[float] = []
     for look, t in enumerate(times, 1):
         target = sides * SPENDING[kind](risk / sides, t)
         bounds.append(_next_bound(bounds, clock[:look], sides, target, target - spent))

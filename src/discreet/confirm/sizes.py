@@ -1,8 +1,8 @@
 """How many participants a private test needs, and how many of them privacy asks for.
 
-J = I_max δ² is the squared drift that gives the power under the normal law (Jennison & Turnbull 2000, ch. 2). With
-rates p₁, p₀, s = p(1-p), shares w₁, w₀, q = looks, noise variance v and A = s₁/w₁ + s₀/w₀,
-B = qv(1/w₁² + 1/w₀²):  A/N + B/N² = δ²/J, so
+J = I_max δ² is the squared drift that gives the power under the normal law (Jennison & Turnbull
+2000, ch. 2). With rates p₁, p₀, s = p(1-p), shares w₁, w₀, q = looks, noise variance v and
+A = s₁/w₁ + s₀/w₀, B = qv(1/w₁² + 1/w₀²):  A/N + B/N² = δ²/J, so
 
     N = ½ N₀ (1 + sqrt(1 + 4BJ/(δ²N₀²))),  N₀ = AJ/δ² without noise.
 
