@@ -13,6 +13,11 @@ to π/4, so f minus the solution of u'' = -ω(θ)²u with both ends at the large
 
 Exchanging ones and zeros turns Z into -Z, and exchanging arms of equal sizes does so too: f(p) =
 f(1-p) for two sides, or equal sizes. Else the grid's mirror image is reckoned as well.
+
+One side, "the treatment is better": where Z > c·b_l stays true as S₁ grows and as S₀ falls, coupled
+outcomes show that P(reject) grows in the treatment's rate and falls in the control's. Then common
+rates are the worst, and the bound holds for all rates p₁ <= p₀. Z itself need not be monotone (at
+large ε noise can make p̂ tiny), so this is looked up on the lattice.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InvalidArgument
-from .lattice import Law, Sizes, two_arm_rule
+from .lattice import Law, Sizes, statistic, two_arm_rule
 from .noises import Noise
 
 if TYPE_CHECKING:
@@ -69,6 +74,8 @@ class Certificate:
     """What was computed: P(reject) at each of `rates`, and what follows for those in between.
 
     `largest` is the largest error found, at `worst_rate`; `bound` is proved for every common rate.
+    `composite`, of one side: whether it is for all treatment rates up to the control's, too; None
+    if that was not checked (two sides, or very many participants).
     """
 
     participants: int
@@ -83,6 +90,7 @@ class Certificate:
     worst_rate: float
     allowance: float
     bound: float
+    composite: bool | None
 
     def to_dict(self) -> dict[str, object]:
         """For JSON."""
@@ -129,6 +137,20 @@ def bound_between(angles: Floats, errors: Floats, at_zero: float, participants: 
     return float(most)
 
 
+def is_composite(question: Question, factor: float) -> bool | None:
+    """Whether rejecting is monotone in both sums, wherever noise within its table can take them."""
+    reach = len(question.noise.masses) // 2
+    wide = [n + 2 * len(question.sizes) * reach for n in question.sizes[-1]]
+    if question.sides == 2 or max(wide) > WIDEST:
+        return None
+    for look, (size, bound) in enumerate(zip(question.sizes, question.bounds, strict=True), 1):
+        s1, s0 = (np.arange(-look * reach, n + look * reach + 1.0) for n in size)
+        rejects = statistic(s1[:, None], s0[None, :], size, look, question.noise) > factor * bound
+        if (rejects[:-1] & ~rejects[1:]).any() or (rejects[:, 1:] & ~rejects[:, :-1]).any():
+            return False
+    return True
+
+
 class Calibration:
     """The errors of a test, with the laws of its sums made once per rate."""
 
@@ -172,7 +194,7 @@ class Calibration:
             tuple(factor * b for b in asked.bounds), tuple(self.rates),
             tuple(float(error) for error in errors), not asked.is_symmetric,
             float(errors[worst]), self.rates[worst], allowance,
-            between + (1.0 + slack(asked.participants)) * allowance,
+            between + (1.0 + slack(asked.participants)) * allowance, is_composite(asked, factor),
         )  # fmt: skip
 
     def least(self, rates: list[float], low: float, high: float) -> float:
