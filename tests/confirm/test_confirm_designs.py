@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from discreet.confirm import Design, design, size
 from discreet.confirm.after import Stop, standard_errors
@@ -75,9 +75,11 @@ def test_the_lemma_holds_for_the_worst_of_tests() -> None:
         assert exact <= bound <= 1.005 * exact
 
 
-def test_one_side_with_unequal_arms_is_certified_on_both_halves() -> None:
-    found = design(90, looks=2, treated=1 / 3, epsilon=2.0, sides=1, risk=0.05)
-    assert found.sizes == ((15, 30), (30, 60))
+@pytest.mark.parametrize("treated", [1 / 3, 2 / 3])
+def test_one_side_with_unequal_arms_is_certified_on_both_halves(treated: float) -> None:
+    """Of the two shares one is worst at small rates, the other at large ones."""
+    found = design(90, looks=2, treated=treated, epsilon=2.0, sides=1, risk=0.05)
+    assert found.sizes == (((15, 30), (30, 60)) if treated < 0.5 else ((30, 15), (60, 30)))
     assert found.certificate.mirrored
     rule = two_arm_rule(found.boundaries, 1.0, 1)
     errors = [
@@ -263,6 +265,19 @@ def test_no_arm_is_taken_to_be_sure() -> None:
     assert found.estimate is not None
     assert found.decision == "no difference shown"
     assert found.estimate.interval[1] - found.estimate.interval[0] > 0.05
+
+
+def test_ties_do_not_reject() -> None:
+    """On the lattice and in the verdict: Z at the boundary is inside."""
+    plan = design(40, looks=1, epsilon=math.inf)
+    z = plan.verdict([(12, 6)]).z[0]
+    tied = replace(plan, certificate=replace(plan.certificate, boundaries=(z,)))
+    assert tied.verdict([(12, 6)]).decision == "no difference shown"
+    below = math.nextafter(z, 0.0)
+    crossed = replace(plan, certificate=replace(plan.certificate, boundaries=(below,)))
+    assert crossed.verdict([(12, 6)]).decision == "better"
+    gained = crossed.power(0.5, 0.4) - tied.power(0.5, 0.4)
+    assert gained >= binom.pmf(12, 20, 0.5) * binom.pmf(6, 20, 0.4) - 1e-12
 
 
 # what is refused

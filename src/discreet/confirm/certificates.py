@@ -168,17 +168,26 @@ class Calibration:
                 "use fewer participants, fewer looks or a larger epsilon",
             )  # fmt: skip
         self.laws: dict[float, Law] = {0.5: half}
+        self.last: dict[float, tuple[float, float, float]] = {}
 
     def error(self, rate: float, factor: float) -> tuple[float, float]:
         """f(p) or f(1-p), whichever is larger; and what the lattice lost."""
-        asked = self.question
-        rule = two_arm_rule(asked.bounds, factor, asked.sides)
-        found = []
-        for p in (rate,) if asked.is_symmetric else (rate, 1.0 - rate):
-            if p not in self.laws:
-                self.laws[p] = Law(asked.sizes, asked.noise, p, p)
-            found.append(self.laws[p].stops(rule))
-        return max(stops.rejected for stops in found), max(stops.lost for stops in found)
+        if self.last.get(rate, (0.0,))[0] != factor:
+            asked = self.question
+            rule = two_arm_rule(asked.bounds, factor, asked.sides)
+            found = []
+            for p in (rate,) if asked.is_symmetric else (rate, 1.0 - rate):
+                if p not in self.laws:
+                    self.laws[p] = Law(asked.sizes, asked.noise, p, p)
+                found.append(self.laws[p].stops(rule))
+            worst = max(stops.rejected for stops in found), max(stops.lost for stops in found)
+            self.last[rate] = (factor, *worst)
+        return self.last[rate][1:]
+
+    def holds(self, rate: float, factor: float) -> bool:
+        """Whether (1 + r) times the error is below the risk."""
+        r = slack(self.question.participants)
+        return self.error(rate, factor)[0] <= self.question.risk / (1.0 + r) - 2.0 * ROUNDING
 
     def certify(self, factor: float) -> Certificate:
         """The certificate at a factor, whether its bound keeps the risk or not."""
@@ -197,16 +206,13 @@ class Calibration:
             between + (1.0 + slack(asked.participants)) * allowance, is_composite(asked, factor),
         )  # fmt: skip
 
-    def least(self, rates: list[float], low: float, high: float) -> float:
-        """The least factor that keeps (1 + r) times the error at these rates below the risk."""
-        r = slack(self.question.participants)
-        target = self.question.risk / (1.0 + r) - 2.0 * ROUNDING
-
-        def holds(factor: float) -> bool:
-            return all(self.error(rate, factor)[0] <= target for rate in rates)
-
-        while not holds(high):
-            low, high = high, 1.25 * high
+    def least(self, rate: float, low: float) -> float:
+        """The least factor from `low` on at which a rate holds, to `PRECISION`."""
+        if self.holds(rate, low):
+            return low
+        high = low + 0.01
+        while not self.holds(rate, high):
+            low, high = high, high + 2.0 * (high - low)
             if high > LARGEST_FACTOR:
                 raise InvalidArgument(
                     "risk", "be one that these sizes can keep under this noise",
@@ -214,40 +220,38 @@ class Calibration:
                 )  # fmt: skip
         while high - low > PRECISION:
             middle = 0.5 * (low + high)
-            low, high = (low, middle) if holds(middle) else (middle, high)
+            low, high = (low, middle) if self.holds(rate, middle) else (middle, high)
         return high
 
-
-def _worst(work: Calibration) -> list[float]:
-    """A few rates that look worst at the textbook's boundaries."""
-    coarse = work.rates[::8]
-    at_one = [work.error(rate, 1.0)[0] for rate in coarse]
-    return [coarse[place] for place in np.argsort(at_one)[-4:]]
+    def worst_first(self) -> list[float]:
+        """The grid, rates that look worst at the textbook's boundaries first."""
+        places = range(0, len(self.rates), 8)
+        seen = [self.error(self.rates[place], 1.0)[0] for place in places]
+        guess = np.interp(np.arange(len(self.rates)), places, seen)
+        return [self.rates[place] for place in np.argsort(-guess, kind="stable")]
 
 
 def likely_factor(question: Question) -> float:
     """About the factor that `calibrate` will find, from a few rates alone: no proof."""
     work = Calibration(question)
-    return work.least(_worst(work), LEAST_FACTOR, 1.1)
+    factor = LEAST_FACTOR
+    for rate in work.worst_first()[:20:5]:
+        factor = work.least(rate, factor)
+    return factor
 
 
 def calibrate(question: Question) -> Certificate:
     """The least factor whose proved bound keeps the risk, to `PRECISION`, with its certificate.
 
-    P(reject) falls in the factor for each rate, so bisection serves. A few rates that look worst
-    come first; where the whole grid finds a worse one, it joins them.
+    P(reject) falls in the factor at each rate, so a rate that holds goes on to hold while others
+    raise the factor: one walk over the grid finds it, a second one reckons all errors there.
     """
     work = Calibration(question)
-    rates, low = _worst(work), LEAST_FACTOR
-    while True:
-        factor = work.least(rates, low, max(1.0, low) + 0.1)
+    factor = LEAST_FACTOR
+    for rate in work.worst_first():
+        factor = work.least(rate, factor)
+    found = work.certify(factor)
+    while found.bound > question.risk:  # by what the lattice lost, if that is more than expected
+        factor += PRECISION
         found = work.certify(factor)
-        if found.bound <= question.risk:
-            return found
-        low = factor
-        if found.worst_rate in rates:  # only the allowance is left: go on by the precision
-            low = factor + PRECISION
-            found = work.certify(low)
-            if found.bound <= question.risk:
-                return found
-        rates.append(found.worst_rate)
+    return found
