@@ -289,7 +289,10 @@ def test_ties_do_not_reject() -> None:
         ("epsilon", {}), ("epsilon", {"epsilon": 1.0, "budget": Pure(1.0)}),
         ("participants", {"participants": 1, "epsilon": 1.0}),
         ("participants", {"epsilon": 0.001}),  # the lattice would not fit
-        ("looks", {"epsilon": 1.0, "looks": 0}), ("looks", {"epsilon": 1.0, "looks": (50, 90)}),
+        ("looks", {"epsilon": 1.0, "looks": 0}), ("looks", {"epsilon": 1.0, "looks": 2.5}),
+        ("looks", {"epsilon": 1.0, "looks": "3"}),
+        ("looks[0]", {"epsilon": 1.0, "looks": (9.5, 100)}),
+        ("risk", {"epsilon": 1.0, "risk": 1e-9}), ("looks", {"epsilon": 1.0, "looks": (50, 90)}),
         ("looks", {"epsilon": 1.0, "looks": (50, 50, 100)}),
         ("treated", {"epsilon": 1.0, "treated": 1.0}), ("risk", {"epsilon": 1.0, "risk": 0.6}),
         ("sides", {"epsilon": 1.0, "sides": 3}), ("boundary", {"epsilon": 1.0, "boundary": "obf"}),

@@ -165,7 +165,7 @@ class Calibration:
             raise InvalidArgument(
                 "participants", f"spread sums over at most {WIDEST} values, noise included",
                 f"{width} values at {question.participants}",
-                "use fewer participants, fewer looks or a larger epsilon",
+                "use a larger epsilon, fewer looks or participants; for a size, exact=False",
             )  # fmt: skip
         self.laws: dict[float, Law] = {0.5: half}
         self.last: dict[float, tuple[float, float, float]] = {}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 KINDS = (*SHAPES, *SPENDING)
 MOST_LOOKS = 50
-MOST_RISK = 0.5
+LEAST_RISK, MOST_RISK = 1e-4, 0.25
 
 
 @dataclass(frozen=True)
@@ -225,10 +225,15 @@ def design(
 def ask(sizes: Sizes, budget: Budget, boundary: str, risk: float, sides: int) -> Question:
     """The test to calibrate: the normal law's boundaries, with information t_l = N_l/N_L."""
     one_of("boundary", boundary, *KINDS)
-    risk, sides = share("risk", risk, below=MOST_RISK), count("sides", sides, most=2)
+    risk, sides = check_risk(risk), count("sides", sides, most=2)
     clock = tuple(float(sum(size)) for size in sizes)
     bounds = boundaries(boundary, clock, risk, sides)
     return Question(sizes, noise_of(budget), bounds, risk, sides)
+
+
+def check_risk(risk: float) -> float:
+    """A type I error."""
+    return number("risk", risk, low=LEAST_RISK, high=MOST_RISK, fix="use risk=0.05")
 
 
 def check_budget(
@@ -256,10 +261,11 @@ def sizes_of(participants: int, looks: int | Sequence[int], treated: float = 0.5
         ends = _floor(part * total), _floor((1.0 - part) * total)
         sizes = tuple((_floor(ends[0] * t), _floor(ends[1] * t)) for t in times)
     else:
-        planned = numbers("looks", looks, low=1.0, fix="use for example looks=3")
-        if planned[-1] != total or len(planned) > MOST_LOOKS:
+        planned = list(looks) if isinstance(looks, Sequence) and not isinstance(looks, str) else []
+        planned = [count(f"looks[{i}]", n, fix="use looks=3") for i, n in enumerate(planned)]
+        if not planned or planned[-1] != total or len(planned) > MOST_LOOKS:
             raise InvalidArgument(
-                "looks", f"be at most {MOST_LOOKS} and end with participants = {total}", looks,
+                "looks", f"be a number, or up to {MOST_LOOKS} numbers that end with {total}", looks,
                 "use for example looks=3",
             )  # fmt: skip
         sizes = tuple((_floor(part * n), _floor((1.0 - part) * n)) for n in planned)
@@ -305,9 +311,11 @@ def _check_sums(sums: Sequence[Sequence[float]], looks: int) -> Floats:
     fix = "pass the released sums, for example sums=[(70, 44), (69, 44)]"
     rows = list(sums) if isinstance(sums, Sequence | np.ndarray) else []
     if not 1 <= len(rows) <= looks:
-        raise InvalidArgument("sums", f"{rule}, of {looks}", f"{len(rows)} looks", fix)
+        raise InvalidArgument(
+            "sums", f"{rule}, 1 to {looks} in all", Unshown(type(sums).__name__), fix
+        )
     for row in rows:
         pair = list(row) if isinstance(row, Sequence | np.ndarray) else []
         if len(pair) != 2 or not all(real(x).is_integer() for x in pair):
-            raise InvalidArgument("sums", rule, Unshown(type(row).__name__, "sums"), fix)
+            raise InvalidArgument("sums", rule, Unshown(type(row).__name__), fix)
     return np.array([[real(x) for x in row] for row in rows])

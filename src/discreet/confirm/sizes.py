@@ -22,7 +22,7 @@ from ..checks import check_flag, count, number, one_of, share
 from ..errors import InvalidArgument
 from ..privacy.budgets import Budget, Pure
 from .certificates import calibrate, likely_factor
-from .designs import KINDS, Design, ask, check_budget, sizes_of
+from .designs import KINDS, MOST_LOOKS, Design, ask, check_budget, check_risk, sizes_of
 from .lattice import Law, two_arm_rule
 from .noises import noise_of
 from .normal import boundaries, crossing
@@ -174,10 +174,10 @@ def size(
         raise InvalidArgument("treatment", rule, treatment, "give the rates you hope to tell apart")
     one_of("boundary", boundary, *KINDS)
     check_flag("exact", exact)
-    risk = share("risk", risk, below=0.5)
+    risk = check_risk(risk)
     target = number("power", power, low=risk, high=1.0, strict=True, fix="use power=0.9")
     aim = _Aim(
-        (p1, p0), target, count("looks", looks, most=50, fix="use looks=3"),
+        (p1, p0), target, count("looks", looks, most=MOST_LOOKS, fix="use looks=3"),
         share("treated", treated, fix="use treated=0.5"), boundary, risk,
         count("sides", sides, most=2),
     )  # fmt: skip
