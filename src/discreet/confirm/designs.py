@@ -261,8 +261,8 @@ def sizes_of(participants: int, looks: int | Sequence[int], treated: float = 0.5
         ends = _floor(part * total), _floor((1.0 - part) * total)
         sizes = tuple((_floor(ends[0] * t), _floor(ends[1] * t)) for t in times)
     else:
-        planned = list(looks) if isinstance(looks, Sequence) and not isinstance(looks, str) else []
-        planned = [count(f"looks[{i}]", n, fix="use looks=3") for i, n in enumerate(planned)]
+        listed = list(looks) if isinstance(looks, list | tuple | range) else []
+        planned = [count(f"looks[{i}]", n, fix="use looks=3") for i, n in enumerate(listed)]
         if not planned or planned[-1] != total or len(planned) > MOST_LOOKS:
             raise InvalidArgument(
                 "looks", f"be a number, or up to {MOST_LOOKS} numbers that end with {total}", looks,
