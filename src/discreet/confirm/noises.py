@@ -1,7 +1,7 @@
 """The noise on a block's sum: whole numbers, discrete Laplace or discrete Gaussian.
 
     Laplace   P(Y = y) = (1-a)/(1+a) a^|y|, a = e^(-1/b):  variance 2a/(1-a)²
-    Gaussian  P(Y = y) ∝ exp(-y²/(2σ²)):  variance σ², to 10⁻⁸ for σ >= 1; here it is summed
+    Gaussian  P(Y = y) ∝ exp(-y²/(2σ²)):  variance at most σ², summed here
 
 One outcome is in one block and moves its sum by at most 1, so one scale serves all blocks, and all
 of them together cost the budget once (parallel composition). Ghosh, Roughgarden & Sundararajan
