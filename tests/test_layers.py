@@ -4,10 +4,11 @@ Imports for type checkers and imports inside functions count as well. From the t
 
     cli, demo, serve        the command line, the service
     front, testing, studies what is made of everything below
-    theory, inference       bounds and the planner draw their pages with report
+    theory                  bounds and the planner draw their pages with report
     report
     audit, membership       attacks, on policies and on live trials
     live
+    inference, confirm      intervals and tests from releases
     sweeps                  grids of rows, problems and settings, of any kind
     linear, identify        rows of other kinds, run by the machinery of the simulator
     simulator               the loop, runs in threads, results
@@ -35,7 +36,7 @@ LAYERS = [
     {"membership"},
     {"audit"},
     {"live"},
-    {"inference"},
+    {"inference", "confirm"},
     {"sweeps"},
     {"linear", "identify"},
     {"simulator"},

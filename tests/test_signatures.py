@@ -15,6 +15,8 @@ OPTIONS = {
     "audit/counts.py": {"from_errors"},
     "audit/search.py": {"audit"},
     "checks.py": {"number"},
+    "confirm/designs.py": {"design"},
+    "confirm/sizes.py": {"size"},
     "front.py": {"policy"},
     "identify/runs.py": {"identify"},
     "linear/catalogue.py": {

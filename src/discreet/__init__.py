@@ -129,8 +129,9 @@ __all__ = [
 
 
 PACKAGES = (
-    "arms", "audit", "errors", "identify", "inference", "linear", "live", "membership", "policies",
-    "privacy", "references", "report", "simulator", "studies", "sweeps", "testing", "theory",
+    "arms", "audit", "confirm", "errors", "identify", "inference", "linear", "live", "membership",
+    "policies", "privacy", "references", "report", "simulator", "studies", "sweeps", "testing",
+    "theory",
 )  # fmt: skip
 """What stands behind the names above, for `discreet.identify.identify` and its like."""
 

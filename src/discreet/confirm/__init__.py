@@ -1,0 +1,33 @@
+"""Private tests of two arms: planned with a certificate, sized, and read off their releases.
+
+>>> import discreet
+>>> plan = discreet.confirm.design(200, looks=2, epsilon=1.0)
+>>> print(plan)
+obrien-fleming at 100, 200 participants, ε = 1: reject beyond 2.828, 2.000
+>>> plan.certificate.bound <= 0.05  # at every common rate, proved
+True
+>>> round(plan.power(0.6, 0.35), 3)
+0.904
+>>> print(plan.verdict([(33, 14), (30, 18)]))  # noisy sums (treatment, control), look by look
+look 1: better; difference 0.380, 95 % interval 0.183 to 0.577, p = 0.00016
+>>> print(discreet.confirm.size(0.6, 0.35, power=0.8, looks=2, epsilon=1.0))
+152 participants for a power of 0.802 (exact), 22 of them for privacy
+"""
+
+from .after import Estimate
+from .certificates import Certificate
+from .designs import Design, Operating, Verdict, design
+from .noises import Noise
+from .sizes import Size, size
+
+__all__ = [
+    "Certificate",
+    "Design",
+    "Estimate",
+    "Noise",
+    "Operating",
+    "Size",
+    "Verdict",
+    "design",
+    "size",
+]
