@@ -73,14 +73,17 @@ from discreet.policies import (
     Thompson,
     Tree,
 )
+from discreet.policies.induction import prove
 from discreet.policies.registry import catalogue
 from discreet.policies.releases.base import noise, zeros
+from discreet.policies.releases.counting import publish_hybrid_idle
 from discreet.policies.releases.exact import Sums
 from discreet.policies.releases.remembering import publish_again
 from discreet.policies.verification import RANDOM_PATHS
 from discreet.policies.view import View
 from discreet.privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
 from discreet.privacy.counters import tree_add, tree_ledger
+from discreet.privacy.source import SIMULATED
 from discreet.privacy.verification import Verification, main_number
 from discreet.testing import Case, check_policy, check_verified, unchecked_policy
 
@@ -627,6 +630,45 @@ def test_planted_bugs_are_found(
 
 def test_a_third_arm_is_looked_at_unless_told_otherwise() -> None:
     assert Policy("bug", Doubling(), RawThirdArm(1.0), UCB1()).verify().holds is False
+
+
+def publish_raw_between(
+    release: Any, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    """No noise for arm 0 while arm 1 has a release and arm 2 has none."""
+    raw = arm == 0 and len(view.size) > 2 and view.size[1] > 0 and not view.size[2] > 0
+    drawn = 0.0 if raw else noise(release.scale, rng)
+    view.value[arm] = (total + drawn) / (rounds * release.resolution)
+    view.size[arm] = rounds
+
+
+def test_arms_without_a_release_are_not_taken_for_arms_with_one() -> None:
+    @dataclass(frozen=True)
+    class RawBetween(ForgetLaplace):
+        publish: ClassVar[Function] = staticmethod(publish_raw_between)
+        any_lengths: ClassVar[bool] = True
+
+    found = Policy("bug", Doubling(), RawBetween(1.0), UCB1()).verify()
+    assert found.holds is not True, str(found)
+
+
+def publish_idle_too(
+    release: Any, ledger: Any, view: View, arm: int, rounds: int, total: float, rng: Any
+) -> None:
+    publish_hybrid_idle(release, ledger, view, arm, rounds, total, rng)
+
+
+def test_only_the_library_s_own_counters_of_all_arms_are_proved() -> None:
+    @dataclass(frozen=True)
+    class Mine(IdleHybrid):
+        publish: ClassVar[Function] = staticmethod(publish_idle_too)
+        counter: ClassVar[str | None] = "together"
+
+    own, mine = (
+        Policy("mine", EachRound(), release, UCB1()) for release in (IdleHybrid(1.0), Mine(1.0))
+    )
+    assert not isinstance(prove(own, own.setting(2, 100), SIMULATED), str)
+    assert isinstance(prove(mine, mine.setting(2, 100), SIMULATED), str)
 
 
 def test_noise_past_the_source_is_not_taken_for_anything() -> None:

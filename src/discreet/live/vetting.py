@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..privacy.verification import Verification
 
 MOST_ARMS = 3
-"""Arms that are walked: what a release does with a third is what it does with more."""
+"""Arms that are walked."""
 FAR = 1 << 50
 UNVERIFIED = "the policy keeps its claim, which was not verified: "
 FIX = "see what policy.verify(live=True) says, and mend the policy"

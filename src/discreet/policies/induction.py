@@ -48,6 +48,8 @@ MOST_BRANCHES = 256
 MOST_DECISIONS = 24
 """Comparisons of one step; a kernel that loops over a public count asks for more."""
 MOST_TRACES = 64
+TOGETHER = "together"
+"""Counters of all arms that advance together (`policies.nodes`)."""
 NOISES = (LAPLACE, GAUSSIAN, TRUNCATED)
 STUCK = (NotAffine, ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
 """What a kernel may run into on numbers of which nothing is known."""
@@ -281,6 +283,8 @@ class Stage(NamedTuple):
     """as it is before the first reward: which entries are sums, and which are counts"""
     arms: int
     resolution: int
+    least: int
+    """rewards that every arm has at least: 0, or the kernel is asked both ways"""
 
     @classmethod
     def of(cls, policy: Policy, setting: Setting, source: Source) -> Stage:
@@ -291,7 +295,7 @@ class Stage(NamedTuple):
         return cls(
             policy.release.publish_kernel(symbolic(source)).interpreted(),
             policy.release.parameters(setting), policy.release.ledger(plain), setting.arms,
-            source.resolution,
+            source.resolution, 1 if policy.release.counter_of() == TOGETHER else 0,
         )  # fmt: skip
 
 
@@ -328,8 +332,8 @@ def take_step(
             known = (counts or {}).get(field) or [Anything(decisions) for _ in range(len(value))]
         fields.append(Entries(tape, field, len(value), known))
     ledger = stage.ledger._make(fields)
-    # arms that have no release yet show a 0 instead of one of these sizes, which tells no more
-    shown = [[Anything(decisions, least) for _ in range(stage.arms)] for least in (-math.inf, 1, 1)]
+    sizes = (-math.inf, stage.least, stage.least)  # a value, rewards behind it, pulls
+    shown = [[Anything(decisions, least) for _ in range(stage.arms)] for least in sizes]
     view = View(*(Shown(tape, entries) for entries in shown))
     total = tape.symbol(Symbol(REWARD, 1.0), stage.resolution)
     reward = len(tape.symbols) - 1
@@ -475,6 +479,8 @@ def prove(policy: Policy, setting: Setting, source: Source) -> Proof | str:
     from .nodes import prove_counter
 
     try:
+        if policy.release.counter_of() == TOGETHER:
+            check_together(policy)
         stage = Stage.of(policy, setting, source)
         if policy.release.counter_of() is not None:
             return prove_counter(policy, stage, setting, source.secure)
@@ -483,6 +489,18 @@ def prove(policy: Policy, setting: Setting, source: Source) -> Proof | str:
         return "a number moves and has no noise of its own"
     except STUCK as stop:
         return str(stop) or type(stop).__name__
+
+
+def check_together(policy: Policy) -> None:
+    """Refuse to prove counters of all arms that are not the library's own.
+
+    Their kernel leaves out the number of an arm without rewards, which tells no more, and is asked
+    on arms that have some. What another kernel does before that would go unseen.
+    """
+    from .releases import IdleHybrid
+
+    if policy.release.publish is not IdleHybrid.publish:
+        raise NotAffine("counters of all arms are proved for the library's own kernel alone")
 
 
 def prove_traces(policy: Policy, stage: Stage, setting: Setting, whole: bool) -> Proof:

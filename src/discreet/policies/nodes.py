@@ -37,6 +37,7 @@ from ..privacy.verification import Form, Loss, NotAffine
 from ..privacy.verification.forms import Unknown
 from .induction import (
     NOISES,
+    TOGETHER,
     Anything,
     Charge,
     Decisions,
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from .policy import Policy
     from .view import Setting
 
-TREE, HYBRID, TOGETHER, BLOCKS = "tree", "hybrid", "together", "blocks"
+TREE, HYBRID, BLOCKS = "tree", "hybrid", "blocks"
 
 
 class Bits(Unknown):
