@@ -1,7 +1,7 @@
 """Lives of trials of every kind, scripted: the same coins, noise, clock and outcomes, every time.
 
-What a trial shows in such a life is kept in `data/transcripts.json`. Coins are scripted by what they
-are for, not by their order: the order of a window is a function of the number of the participant,
+What a trial shows in such a life is kept in `data/transcripts.json`. Coins are scripted by what
+they are for, not by their order: the order of a window is a function of the participant's number,
 so a trial that asks for a coin more, or for one less, still lives the same life.
 
     python tests/live/golden.py    # writes the transcripts anew, after a change that is meant
@@ -219,7 +219,7 @@ def _happens(trial: GoldenTrial, what: str, to: Any) -> object:
         elif what == "discard":
             trial.finish(discard=True)
         else:
-            trial.stop(by="board", reason="harm")
+            trial.stop(by="board")
     except DiscreetError as error:
         return f"{what}: {type(error).__name__}"
     return what
