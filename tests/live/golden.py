@@ -139,11 +139,11 @@ LIVES = {
         "dp-se", people=1500, horizon=1e4, budget={"epsilon": 2.0}, events={1200: ("finish", None)}
     ),
     "looks, race that is won": life(
-        "race", people=2000, horizon=3000, gap=0.2, **IDENTIFY, budget={"epsilon": 5.0}
+        "race", 2, 900, horizon=1500, gap=0.5, **IDENTIFY, budget={"epsilon": 5.0}
     ),
     "top two, evidence that is enough": life("evidence-tt", people=2000, gap=0.2, **IDENTIFY),
     "top two, doubling, enough": life(
-        "adap-tt", people=6000, gap=0.3, **IDENTIFY, budget={"epsilon": 5.0}
+        "adap-tt", 2, 3000, gap=0.6, **IDENTIFY, budget={"epsilon": 5.0}
     ),
     "top two, evidence": life("evidence-tt", people=700, **IDENTIFY),
     "top two, evidence, dropped": life(
