@@ -12,6 +12,7 @@ Imports for type checkers and imports inside functions count as well. From the t
     sweeps                  grids of rows, problems and settings, of any kind
     linear, identify        rows of other kinds, run by the machinery of the simulator
     simulator               the loop, runs in threads, results
+    protocol                the steps of a trial: plans and worlds
     policies, arms, privacy
     compiled, checks, …     what knows nothing of bandits
 """
@@ -40,6 +41,7 @@ LAYERS = [
     {"sweeps"},
     {"linear", "identify"},
     {"simulator"},
+    {"protocol"},
     {"policies"},
     {"arms"},
     {"privacy"},

@@ -108,6 +108,7 @@ class PlainTopTwo(Rule):
 
     beta: float = 0.5
     name: ClassVar[str] = "top two by private cost"
+    compares: ClassVar[str] = "top two"
     choose: ClassVar[Function | Kernel] = staticmethod(choose_plain)
 
     def __post_init__(self) -> None:

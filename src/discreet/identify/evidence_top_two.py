@@ -228,6 +228,9 @@ class EvidenceTopTwo(Rule):
     xi: float = 0.0
     effects: int = EFFECTS
     name: ClassVar[str] = "top two by evidence"
+    compares: ClassVar[str] = "top two"
+    missing_growth: ClassVar[Function] = staticmethod(growth)
+    pass_over: ClassVar[Function] = staticmethod(pass_over)
     choose: ClassVar[Function | Kernel] = staticmethod(choose_by_evidence)
     sets_phases: ClassVar[bool] = True
     takes_any_schedule: ClassVar[bool] = True

@@ -98,6 +98,7 @@ class Halving(Rule):
     participants: int | None = None
     cut: float = 3.0
     power: float = 0.5
+    compares: ClassVar[str] = "looks"
     sets_phases: ClassVar[bool] = True
     eliminates: ClassVar[bool] = True
     name: ClassVar[str] = "halving"

@@ -22,12 +22,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from ..checks import takes_delta
+from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
-from ..policies import EachRound, Phases, Policy, SuccessiveElimination
-from ..policies.policy import check_size
+from ..policies import EachRound, Phases, Policy, Setting, SuccessiveElimination
+from ..policies.policy import ONE_BATCH, check_size
 from ..privacy.source import SIMULATED, Source
 from .halving import Halving
 from .recommendation import BestActive, BestMean, Recommendation
@@ -129,6 +130,33 @@ class Identifier(Policy):
     def _recipe(self, **changes: object) -> dict[str, object]:
         """The recipe of a row of the catalogue with a change; a composed row has none."""
         return {**self.recipe, **changes} if self.recipe else {}
+
+    def plan(self, setting: Setting) -> str:
+        """How arms are played side by side. A search of fixed size with several rounds plays one
+        batch: who arrives between two rounds would have to get arms that are about to be dropped,
+        and there would be more participants than planned."""
+        if not self.release.takes_any_block:
+            return ONE_BATCH
+        if self.rule.compares == "top two":
+            sized = "missing_growth" in self.kernels
+            return "top two" if sized or self.schedule.fixed_sizes else ONE_BATCH
+        several = self.fixed_size and len(self.rule.parameters(setting).length) > 1  # type: ignore[attr-defined]
+        looks = self.rule.compares == "looks" and super().plan(setting) == "looks"
+        return "looks" if looks and not several else ONE_BATCH
+
+    @property
+    def kernels(self) -> dict[str, Function | Kernel]:
+        names = ("pair", "note", "missing_growth", "pass_over")
+        own = {name: getattr(self.rule, name) for name in names if hasattr(self.rule, name)}
+        answer = {"enough": self.stopping.enough, "recommend": self.recommendation.recommend}
+        return {**super().kernels, **own, **answer}
+
+    def stopping_parameters(self, setting: Setting) -> NamedTuple:
+        return self.stopping.parameters(setting)
+
+    @property
+    def has_fixed_size(self) -> bool:
+        return self.fixed_size
 
     def batched(self) -> Identifier:
         """The row for a live trial, which decides between releases and not every round."""

@@ -97,6 +97,7 @@ def enough_raced(
 class Racing(Rule):
     """Arms side by side, as long as they keep up."""
 
+    compares: ClassVar[str] = "looks"
     sets_phases: ClassVar[bool] = True
     eliminates: ClassVar[bool] = True
     name: ClassVar[str] = "race"

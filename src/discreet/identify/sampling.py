@@ -173,6 +173,7 @@ class TopTwo(Rule):
     alpha: float = 1.2
     power: float = 1.2
     name: ClassVar[str] = "top two"
+    compares: ClassVar[str] = "top two"
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_top_two, exploration=explore_time, bonus=bonus_exact
     )

@@ -135,6 +135,7 @@ class SuccessiveElimination(Rule):
     """Drop arms whose private mean is clearly below the best; β = 1/T unless given."""
 
     beta: float | None = None
+    compares: ClassVar[str] = "looks"
     sets_phases: ClassVar[bool] = True
     name: ClassVar[str] = "elimination"
     choose: ClassVar[Function | Kernel] = staticmethod(choose_eliminating)
@@ -218,6 +219,7 @@ class LeadElimination(Rule):
     """Explore in phases until one arm leads by the phase's gap, then play it for ever."""
 
     asked: Budget
+    compares: ClassVar[str] = "looks"
     sets_phases: ClassVar[bool] = True
     name: ClassVar[str] = "exploit a clear leader"
     choose: ClassVar[Function | Kernel] = staticmethod(choose_leading)

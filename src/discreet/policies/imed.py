@@ -32,6 +32,7 @@ class IMED(Rule):
     """argmin N kl(mean, best mean) + log N."""
 
     name: ClassVar[str] = "IMED index"
+    still: ClassVar[bool] = True
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_smallest, prepare=best_mean, score=imed_score
     )

@@ -94,6 +94,7 @@ class NoisyIMED(Rule):
     caution: float = 0.0
     """c"""
     name: ClassVar[str] = "IMED index, noise counted"
+    still: ClassVar[bool] = True
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_above_floor, prepare=best_mean, floor=noisy_imed_floor, score=noisy_imed_score
     )

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Generic, Never, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Never, TypeVar
 
 from ..checks import check_is, count
-from ..compiled import Kernel
+from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
 from ..privacy.budgets import Budget
 from ..privacy.guarantees import Definition, Guarantee
@@ -23,12 +23,15 @@ from .registry import WORDS
 from .releases import Release
 from .rules import Rule
 from .schedules import Phases, Schedule
-from .view import Setting
+from .view import Empty, Setting
 
 if TYPE_CHECKING:
     from ..privacy.verification import Verification
 
 S = TypeVar("S", contravariant=True)
+
+ONE_BATCH = "one batch"
+"""The plan of policies whose arms cannot be played side by side."""
 
 
 @dataclass(frozen=True)
@@ -174,6 +177,34 @@ class Policy(BasePolicy[Setting]):
         for part in (self.schedule, self.release, self.rule):
             part.parameters(setting)
         return setting
+
+    def plan(self, setting: Setting) -> str:
+        """How arms are played side by side: a key of `discreet.protocol.PLANS`. "one batch" where
+        the release pays for batches of lengths that are fixed beforehand, or where the rule notes
+        every batch in its turn and decides after it."""
+        if not self.release.takes_any_block:
+            return ONE_BATCH
+        if self.rule.compares == "index":
+            alone = type(self.rule.memory(setting)) is Empty
+            return "index" if self.schedule.fixed_sizes and alone else ONE_BATCH
+        if self.rule.compares == "looks":
+            return "looks" if isinstance(self.schedule, Phases) else ONE_BATCH
+        return ONE_BATCH
+
+    @property
+    def kernels(self) -> dict[str, Function | Kernel]:
+        """What it fills in of the steps of a trial, but for the release, whose noise has a
+        source."""
+        return {"choose": self.choose_kernel, "length": self.length_kernel}
+
+    def stopping_parameters(self, setting: Setting) -> NamedTuple:
+        """Of the rule that ends a trial with an answer; nothing for policies that play on."""
+        return Empty()
+
+    @property
+    def has_fixed_size(self) -> bool:
+        """Whether it ends after a number of participants that is fixed beforehand."""
+        return False
 
     @property
     def choose_kernel(self) -> Kernel:

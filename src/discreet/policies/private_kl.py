@@ -77,6 +77,7 @@ class DPIMED(Calibrated):
     """argmin N d_ε(clip01(m), clip01(max m)) + log N."""
 
     name: ClassVar[str] = "private IMED index"
+    still: ClassVar[bool] = True
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_smallest, prepare=best_mean, score=dp_imed_score
     )

@@ -36,6 +36,12 @@ class Rule(RulePart[Setting]):
     """Whether it writes down the length of its phases, for the schedule Phases to read."""
     takes_any_schedule: ClassVar[bool] = False
     """Whether it goes with other schedules all the same."""
+    compares: ClassVar[str] = "index"
+    """How it compares arms, which is how they are played side by side: an "index" of each of them,
+    "looks" at all of them, or the "top two"."""
+    still: ClassVar[bool] = False
+    """Whether a score reads no t and what arms share reads means alone: an arm's score then stands
+    still while the arm is not played and nothing is released."""
 
     def first_view(self, setting: Setting) -> View:
         return fresh_view(setting.arms)

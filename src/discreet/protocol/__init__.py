@@ -1,0 +1,57 @@
+"""The protocol of a trial: one text, run compiled, interpreted and on symbols.
+
+    turn(design, head, most, rng) -> arm, many     who is next, and for how many arrivals at once
+    seat(design, head, arm, many, now) -> slot     they take their places; their block may close
+    answer(vault, slot, value)                     the one line that is handed an outcome
+    settle(design, head, vault, now, rng)          release what is due, in the order (due, arm)
+
+A *head* is public: all that an arrival reads or writes. A *vault* is secret: sums of outcomes that
+are not released, and the curator's ledger. `turn` and `seat` take no argument that holds an
+outcome, so whoever assigns needs no vault.
+
+A policy fills in `choose`, `length` and `publish`; its *plan* (one batch, index, looks, top two,
+epochs) says who gets which place, where blocks end, and when they are due; a *world* says who comes
+when, and what they answer. Simulations play all of it compiled (`play`); live trials step it
+interpreted, with a store between the calls.
+"""
+
+from __future__ import annotations
+
+from .begin import Started, Terms, as_lists, begin, grown, slots
+from .plans import PLANS
+from .play import FINISHED, GROW, STARVED, Track, play, play_kernel
+from .state import Design, Head, Vault
+from .steps import answer, close, end, follow, hasten, leave, release, seat, settle, turn
+from .worlds import WORLDS, Truth, World
+
+__all__ = [
+    "FINISHED",
+    "GROW",
+    "PLANS",
+    "STARVED",
+    "WORLDS",
+    "Design",
+    "Head",
+    "Started",
+    "Terms",
+    "Track",
+    "Truth",
+    "Vault",
+    "World",
+    "answer",
+    "as_lists",
+    "begin",
+    "close",
+    "end",
+    "follow",
+    "grown",
+    "hasten",
+    "leave",
+    "play",
+    "play_kernel",
+    "release",
+    "seat",
+    "settle",
+    "slots",
+    "turn",
+]

@@ -1,0 +1,250 @@
+"""A trial that has not begun: its design, its head and its vault; and what fills the steps in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from ..compiled import Function, Kernel
+from ..policies.ceilings import takes_notes
+from ..policies.epochs import Cells, EpochPlan
+from ..policies.epochs import Room as CellRoom
+from ..policies.releases.entries import says_itself
+from ..policies.releases.pairs import Pairs, pair_scale_of, publish_pair
+from ..policies.schedules import LONGEST
+from ..policies.step import collecting, fresh_state, parts_of
+from ..policies.streams import evidence_in
+from ..policies.view import Empty, Setting, View
+from ..privacy.source import Source
+from .missing import everybody, release_pair, release_sum, release_whole, share_of_pairs
+from .plans import PLANS
+from .plans.epochs import EpochRoom, Epochs
+from .plans.index import Room, ask_scores, least_shares
+from .plans.looks import Looks
+from .plans.top_two import SIZED, Covered, TopTwo
+from .play import released_means
+from .state import EVIDENCE, NEVER, Design, Head, Vault
+from .verdicts import no_verdict, verdict_of
+from .worlds import WORLDS
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from ..policies.policy import Policy
+    from ..types import Floats, Ints
+
+T = TypeVar("T")
+
+DEPTH = 8
+"""Blocks of an arm for which there is room in the beginning."""
+
+
+class Terms(NamedTuple):
+    """How a policy is played: what a trial fixes beside it."""
+
+    plan: str = "one batch"
+    window: int = 1
+    shares: Sequence[float] = ()
+    """the least of every arm; none by default"""
+    deadline: float = 0.0
+    default: float = 0.0
+    """what a missing outcome counts as ..."""
+    estimate: bool = False
+    """... unless means are estimated from those who answer"""
+    longest: int = 0
+    """epochs: the most places of one"""
+    cuts: bool = False
+    """whether what the horizon cuts off is never released"""
+
+
+class Started(NamedTuple):
+    """A trial that has not begun."""
+
+    design: Design
+    head: Head
+    vault: Vault
+
+
+def whole(entries: int, value: int = 0) -> Ints:
+    import numpy as np
+
+    return np.full(entries, value, np.int64)
+
+
+def real(entries: int, value: float = 0.0) -> Floats:
+    import numpy as np
+
+    return np.full(entries, value)
+
+
+def begin(policy: Policy, setting: Setting, terms: Terms, depth: int = DEPTH) -> Started:
+    """All of it in arrays; `as_lists` makes lists of them, for what is interpreted."""
+    arms, plan = setting.arms, terms.plan
+    horizon = LONGEST if setting.horizon is None else setting.horizon
+    parts, state = parts_of(policy, setting), fresh_state(policy, setting)
+    memory, public = state.memory, state.public
+    if plan == "one batch" and takes_notes(policy) and not setting.source.secure:
+        memory = policy.rule.notes(arms)
+    pair: Any = Empty()
+    pairs: Any = Empty()
+    if terms.estimate:
+        pair = pair_scale_of(policy.release, setting.source)
+        pairs = Pairs(real(arms), real(arms), whole(arms))
+    share = real(arms)
+    share[: len(terms.shares)] = terms.shares
+    resolution = setting.source.resolution
+    evidence = EVIDENCE.index(evidence_in(policy)) if plan == "index" else 0
+    own, room, notes = _plan_parts(policy, setting, terms, parts.rule, horizon)
+    design = Design(
+        parts.schedule, parts.release, parts.rule, policy.stopping_parameters(setting), own, room,
+        share, terms.window, horizon, terms.deadline, terms.default,
+        0.5 if resolution == 1 else resolution // 2, pair, evidence, depth, int(terms.cuts),
+    )  # fmt: skip
+    assert isinstance(public, View)
+    head = Head(
+        *(whole(arms) for _ in range(8)), whole(arms, 1), whole(arms), real(arms), *public,
+        real(arms * depth), whole(arms * depth), whole(6), real(2, NEVER), memory, pairs, notes,
+    )  # fmt: skip
+    head.at[4], head.when[1] = -1, 0.0
+    _first_marks(policy, design, head, plan)
+    return Started(
+        design, head, Vault(real(arms * depth), whole(arms * depth), state.ledger, Empty())
+    )
+
+
+def _plan_parts(
+    policy: Policy, setting: Setting, terms: Terms, rule: Any, horizon: int
+) -> tuple[Any, Any, Any]:
+    """Parameters, scratch and notes of a plan."""
+    arms, plan = setting.arms, terms.plan
+    if plan == "index":
+        return Empty(), _window_room(arms), Empty()
+    if plan == "top two":
+        return (
+            TopTwo(float(getattr(policy.rule, "beta", 0.5))),
+            _window_room(arms),
+            Covered(whole(1, 1)),
+        )
+    if plan == "looks":
+        import numpy as np
+
+        lengths = getattr(rule, "length", None)
+        marks = whole(0) if lengths is None else np.cumsum(np.array(lengths, np.int64))
+        return Looks(marks, int(policy.has_fixed_size)), Empty(), Empty()
+    if plan == "epochs":
+        growth = policy.schedule.parameters(setting)
+        first, ratio = growth.first, growth.ratio  # type: ignore[attr-defined]
+        own = EpochPlan(setting.pure_epsilon("epochs"), first, ratio, terms.longest)
+        most = min(horizon // (arms * first) + 2, MOST_EPOCHS) * arms
+        room = CellRoom(whole(arms), whole(arms), real(arms), real(arms))
+        cells = Cells(whole(most), real(most), whole(most))
+        return own, EpochRoom(room, real(arms), whole(arms)), Epochs(cells, whole(1), whole(1))
+    return Empty(), Empty(), Empty()
+
+
+MOST_EPOCHS = 1 << 20
+"""There is room for so many at most in the beginning."""
+
+
+def _window_room(arms: int) -> Room:
+    return Room(
+        whole(arms), real(arms), real(arms), whole(arms), real(arms), real(1),
+        *(whole(arms) for _ in range(5)),
+    )  # fmt: skip
+
+
+def _first_marks(policy: Policy, design: Design, head: Head, plan: str) -> None:
+    """Where the first block of every arm ends; a rule with looks is asked for its first phase."""
+    linked = {**PLANS[plan], **policy.kernels, **_sized(policy, plan)}
+    if plan == "looks":
+        from .plans.looks import ask_all, next_mark, phase
+
+        Kernel(ask_all, **linked).interpreted()(design, head, None)
+        first = phase(design, head) if len(design.plan.marks) == 0 else next_mark(design, 0)
+        head.mark[:] = first
+    else:
+        mark = Kernel(linked["mark"], **linked).interpreted()
+        for arm in range(len(head.places)):
+            head.mark[arm] = mark(design, head, arm)
+
+
+def _sized(policy: Policy, plan: str) -> Mapping[str, Function]:
+    return SIZED if plan == "top two" and not policy.schedule.fixed_sizes else {}
+
+
+def below(rng: Generator, number: int) -> int:
+    """By a fraction: for simulations."""
+    return int(rng.random() * number)
+
+
+def slots(
+    policy: Policy, terms: Terms, source: Source, world: str = "at once",
+    draw: Function | None = None,
+) -> dict[str, Function | Kernel]:  # fmt: skip
+    """What fills the steps in, and `play`: of the policy, of its plan and of a world."""
+    release, respond = policy.release, policy.release.respond_kernel(source)
+    filled: dict[str, Function | Kernel] = {
+        **PLANS[terms.plan], **_sized(policy, terms.plan), **WORLDS[world], **policy.kernels,
+        "publish": release.publish_kernel(source), "below": below,
+        "answered_share": everybody, "release_block": release_sum,
+    }  # fmt: skip
+    filled.setdefault("verdict", no_verdict)
+    filled.setdefault("conclude", released_means)
+    if "enough" in filled:
+        filled["verdict"] = verdict_of
+    if world == "at once" or respond is not None:
+        filled["release_block"] = release_whole
+    if "release_block" in WORLDS[world]:
+        filled["release_block"] = WORLDS[world]["release_block"]
+    if terms.estimate:
+        filled |= {
+            "release_block": Kernel(
+                release_pair, publish_pair=release.kernel(publish_pair, source)
+            ),
+            "answered_share": share_of_pairs,
+        }
+    if any(terms.shares) and "keep_shares" in filled:
+        filled["keep_shares"] = least_shares
+    if terms.plan == "one batch" and takes_notes(policy) and not source.secure:
+        filled["choose"] = Kernel(policy.rule.noted)  # type: ignore[arg-type]
+    if terms.plan == "index" and _is_still(policy):
+        filled |= {**policy.choose_kernel.parts, "ask": ask_scores}
+    if respond is not None:
+        filled["respond"] = respond
+    if draw is not None:
+        filled |= {"draw": draw, "gather": collecting(policy, draw, source)}
+    return filled
+
+
+def _is_still(policy: Policy) -> bool:
+    """Whether scores stand still while an arm is not played, so that few need to be worked out."""
+    parts = policy.choose_kernel.parts
+    return (
+        policy.rule.still and says_itself(policy.rule, "still", "choose")
+        and {"prepare", "score"} <= set(parts)
+    )  # fmt: skip
+
+
+def grown(started: Started, depth: int) -> Started:
+    """The same with room for more blocks of every arm."""
+    design, head, vault = started
+    arms, before = len(head.places), design.depth
+    due, many = real(arms * depth), whole(arms * depth)
+    total, answers = real(arms * depth), whole(arms * depth)
+    for arm in range(arms):
+        open_too = head.block[arm] - head.released[arm] < before  # else it has nobody and no slot
+        for number in range(head.released[arm], head.block[arm] + open_too):
+            old, new = arm * before + number % before, arm * depth + number % depth
+            due[new], many[new] = head.due[old], head.many[old]
+            total[new], answers[new] = vault.total[old], vault.answers[old]
+    return Started(
+        design._replace(depth=depth), head._replace(due=due, many=many),
+        vault._replace(total=total, answers=answers),
+    )  # fmt: skip
+
+
+def as_lists(state: T) -> T:
+    """Arrays as lists, for what is interpreted and stored."""
+    if isinstance(state, tuple):
+        return type(state)(*map(as_lists, state))
+    return state.tolist() if hasattr(state, "tolist") else state

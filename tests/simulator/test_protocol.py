@@ -1,0 +1,75 @@
+"""The protocol beside the loop of the simulator, which is an exact shortcut of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet.compiled import compile_for
+from discreet.draws import Draws
+from discreet.policies import CATALOGUE
+from discreet.privacy.source import SIMULATED
+from discreet.protocol import (
+    FINISHED,
+    Terms,
+    Track,
+    Truth,
+    World,
+    as_lists,
+    begin,
+    play,
+    play_kernel,
+    slots,
+)
+
+ARMS, HORIZON, RUNS = 3, 600, 6
+LAW = discreet.Bernoulli([0.5, 0.4, 0.3])
+
+
+def at_once(arms: int) -> World:
+    none = np.full(1, -1)
+    return World(
+        1.0, np.ones(arms), 0, 0.0, 0.0, 0, 0.0, 1.0, 1.0, np.zeros(2), none, np.full(3, -1)
+    )
+
+
+def coins(seed: int, run: int) -> Draws:
+    return Draws(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(run,))))
+
+
+def fresh_track(grid: np.ndarray) -> Track:
+    points = len(grid)
+    return Track(
+        grid, np.zeros(points), np.zeros((points, ARMS), np.int64), LAW.standard(HORIZON),
+        np.zeros(1), np.zeros(2, np.int64), np.array([-1.0, 0.0]), np.zeros(ARMS),
+    )  # fmt: skip
+
+
+COMPILED = ("dp-imed", "adap-klucb", "ldp-ucb-b", "dp-se")
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_at_once_it_is_the_loop_bit_by_bit(name: str) -> None:
+    """Every finite policy of the catalogue: interpreted, and some compiled as well."""
+    policy = CATALOGUE[name].example()
+    if policy.kind != "finite":
+        pytest.skip("played by the machinery of its own kind")
+    today = discreet.simulate(policy, LAW, horizon=HORIZON, runs=RUNS, seed=1, points=20)
+    terms = Terms(cuts=True)
+    filled = slots(policy, terms, SIMULATED, "at once", LAW.draw)
+    for run in range(RUNS if name in COMPILED else 1):
+        started = begin(policy, policy.setting(ARMS, HORIZON, SIMULATED), terms)
+        vault = started.vault._replace(law=Truth(LAW.start(np.random.default_rng(0)), np.ones(3)))
+        track = fresh_track(today.t)
+        arguments = (at_once(ARMS), started.design, started.head, vault, track, coins(1, run))
+        if name in COMPILED:
+            kernel = play_kernel(filled)
+            loop = compile_for(name, lambda k=kernel, a=arguments: k.cached(*a), arguments)
+        else:
+            loop = play_kernel(filled).interpreted()
+        assert loop(*arguments) == FINISHED
+        assert (track.pulls == today.pulls[run]).all()
+        assert np.allclose(track.regret, today.regret[run], rtol=1e-12)
+    assert play.__name__ == "play"
+    assert as_lists(started.head).places == track.pulls[-1].tolist()
