@@ -120,7 +120,7 @@ def regret(asked: Asked) -> Iterator[Line]:
         for number, (means, horizon) in enumerate(places):
             found = trials(asked, means, horizon, **way)
             label = f"{name}, {len(means)} arms, T = {horizon:,}"
-            yield mean(f"regret, {label}", said[name][number], found.regret)
+            yield mean(f"regret, {label}", said[name][number], found.final_regret)
             if not name.startswith("not private"):
                 share_used = used.get(name, (1.0, 1.0, 1.0))[number]
                 yield mean(f"share used, {label}", share_used, found.used, 2, higher=True)
@@ -136,24 +136,26 @@ def delays(asked: Asked) -> Iterator[Line]:
         batches = trials(
             asked, (0.5, 0.3), 5000, policy=row(ratio=2.0), flow="one batch", delay=days_late
         )
-        yield mean(f"single batches, L = {days_late}", today, batches.regret)
+        yield mean(f"single batches, L = {days_late}", today, batches.final_regret)
         yield mean(
             f"default, L = {days_late}", default,
-            trials(asked, (0.5, 0.3), 5000, delay=days_late).regret,
+            trials(asked, (0.5, 0.3), 5000, delay=days_late).final_regret,
         )  # fmt: skip
         openly = trials(asked, (0.5, 0.3), 5000, policy=discreet.policy("imed"), delay=days_late)
-        yield mean(f"not private, L = {days_late}", seen, openly.regret)
+        yield mean(f"not private, L = {days_late}", seen, openly.final_regret)
 
 
 def price(asked: Asked) -> Iterator[Line]:
     """Section 4: the price by ε; T = 10,000, .5/.3. And the scan of the deadline."""
     for epsilon, said in ((0.1, 72), (0.25, 41), (0.5, 30), (1.0, 26), (math.inf, 25)):
         found = trials(asked, (0.5, 0.3), 10_000, policy=row(epsilon))
-        yield mean(f"regret, ε = {epsilon:g}", said, found.regret)
+        yield mean(f"regret, ε = {epsilon:g}", said, found.final_regret)
     for deadline, said in ((3, 52), (7, 33), (14, 27), (21, 28), (35, 35)):
         late = Delay(deadline, "exponential", 5)
         found = trials(asked, (0.5, 0.4), 3000, delay=late, missing=0.05)
-        yield mean(f".5/.4, exponential 5 d, 5 % never, deadline {deadline}", said, found.regret)
+        yield mean(
+            f".5/.4, exponential 5 d, 5 % never, deadline {deadline}", said, found.final_regret
+        )
 
 
 def races(asked: Asked) -> Iterator[Line]:
@@ -208,7 +210,7 @@ def trend(asked: Asked) -> Iterator[Line]:
     for (name, figures), drift in zip(said.items(), drifts, strict=True):
         for (way, options), (lost, bias) in zip(ways.items(), figures, strict=True):
             found = trials(asked, (0.5, 0.4), 5000, drift=drift, **options)
-            yield mean(f"regret, drift {name}, {way}", lost, found.regret)
+            yield mean(f"regret, drift {name}, {way}", lost, found.final_regret)
             ahead = found.estimates[:, 0] - found.estimates[:, 1] - 0.09
             yield mean(f"bias, drift {name}, {way}", bias, ahead, 3)
 
@@ -224,7 +226,7 @@ def missing(asked: Asked) -> Iterator[Line]:
         for default, (lost, named) in zip((0.0, 0.5, "estimate"), figures, strict=True):
             found = trials(asked, (0.5, 0.4), 5000, missing=shares, default=default)
             label = f"missing {shares[0]:g} and {shares[1]:g}, {default}"
-            yield mean(f"regret, {label}", lost, found.regret)
+            yield mean(f"regret, {label}", lost, found.final_regret)
             yield share(f"best named, {label}", named, found.best_named, asked.runs)
 
 

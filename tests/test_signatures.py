@@ -30,7 +30,6 @@ OPTIONS = {
     "membership/gradients/epochs.py": {"play_epochs"},
     "membership/leakage.py": {"leakage"},
     "report/pictures.py": {"regret_picture"},
-    "simulator/calendar/runs.py": {"simulate_trials", "simulate_races"},
     "simulator/calendar/setting.py": {"calendar"},
     "simulator/runs.py": {"simulate", "compare"},
     "sweeps/sweep.py": {"sweep"},
@@ -58,7 +57,6 @@ KERNELS = {
     "identify/filling.py": {"fill_whole", "fill_mixed", "fill_ahead", "stride"},
     "identify/loop.py": {"run"},
     "linear/loop.py": {"run"},
-    "simulator/calendar/runs.py": {"many_trials", "many_races", "_play"},
     "simulator/late.py": {"run_late"},
     "simulator/loop.py": {"run"},
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,16 +17,8 @@ from naive_calendar import ks_distance, ks_limit, naive_epochs, naive_trial
 import discreet
 from discreet.errors import InvalidArgument
 from discreet.policies.epochs import EpochPlan
-from discreet.simulator.calendar import (
-    Delay,
-    Drift,
-    TrialResult,
-    calendar,
-    simulate_races,
-    simulate_trials,
-)
-from discreet.simulator.calendar.blocks import marks_of
-from discreet.simulator.calendar.races import half_width, race_marks, threshold
+from discreet.policies.races import half_width, race_marks, threshold
+from discreet.simulator.calendar import Delay, Drift, TrialResult
 
 TWO = discreet.Bernoulli([0.5, 0.3])
 ROW = discreet.policy("dp-imed", epsilon=1.0, ratio=1.5)
@@ -33,8 +26,8 @@ ROW = discreet.policy("dp-imed", epsilon=1.0, ratio=1.5)
 
 def late(default: float | str = 0.0, runs: int = 2000, horizon: float = 600, **more: object):  # type: ignore[no-untyped-def]
     given: dict[str, object] = {"arrivals": 12, "delay": 14, "missing": 0.1, "default": default}
-    law = more.pop("law", TWO)
-    return discreet.simulate(ROW, law, horizon=horizon, runs=runs, seed=1, **(given | more))  # type: ignore[call-overload]
+    law, row = more.pop("law", TWO), more.pop("policy", ROW)
+    return discreet.simulate(row, law, horizon=horizon, runs=runs, seed=1, **(given | more))  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("default", [0.0, None])
@@ -54,7 +47,7 @@ def test_strides_and_units_have_the_law_of_the_naive_loop(default: float | None)
             default=said, drift=drift,
         )  # fmt: skip
         limit = ks_limit(500, 4000)
-        assert ks_distance([places[0] for places, _, _ in naive], own.pulls[:, 0]) < limit
+        assert ks_distance([places[0] for places, _, _ in naive], own.pulls[:, -1, 0]) < limit
         assert ks_distance([day + 5.0 for _, day, _ in naive], own.days) < limit
         assert ks_distance([named for _, _, named in naive], own.named) < limit
 
@@ -72,11 +65,11 @@ def test_epochs_have_the_law_of_the_naive_loop(share: float) -> None:
     )  # fmt: skip
     limit = ks_limit(150, 4000)
     assert limit < 0.3
-    assert ks_distance([places[0] for places, _, _ in naive], own.pulls[:, 0]) < limit
+    assert ks_distance([places[0] for places, _, _ in naive], own.pulls[:, -1, 0]) < limit
     assert ks_distance([day + 5.0 for _, day, _ in naive], own.days) < limit
     ahead = own.estimates[:, 0] - own.estimates[:, 1]
     assert ks_distance([gap for _, _, gap in naive], ahead) < limit
-    assert (own.pulls.sum(axis=1) == 70).all()
+    assert (own.participants == 70).all()
 
 
 @pytest.mark.parametrize(
@@ -93,7 +86,7 @@ def test_epochs_do_not_follow_a_trend(
     two digits."""
     law = discreet.Bernoulli([0.5, 0.4])
     own = late(law=law, horizon=5000, runs=250, drift=drift, trend=True, share=share)
-    assert abs(own.regret.mean() - regret) < 5.0 * math.hypot(error, 2.0 * error)
+    assert abs(own.final_regret.mean() - regret) < 5.0 * math.hypot(error, 2.0 * error)
     ahead = own.estimates[:, 0] - own.estimates[:, 1] - 0.09
     assert abs(ahead.mean() - bias) < 0.005 + 5.0 * ahead.std() / math.sqrt(250)
     pooled = late(law=law, horizon=5000, runs=250, drift=drift, window=24)
@@ -106,15 +99,15 @@ def test_least_shares_are_kept_in_windows() -> None:
     """A third of 20: 6 or 7 places, so that the share is a third on average, once the first few
     hundred have come, who are shared out equally."""
     own = late(runs=30, horizon=20_000, window=20, share=[0.0, 1 / 3])
-    assert own.pulls[:, 1].min() >= 20_000 * 6 / 20
-    assert 0.0 <= own.pulls[:, 1].mean() / 20_000 - 1 / 3 < 0.01
+    assert own.pulls[:, -1, 1].min() >= 20_000 * 6 / 20
+    assert 0.0 <= own.pulls[:, -1, 1].mean() / 20_000 - 1 / 3 < 0.01
 
 
 def test_strides_and_units_agree_on_four_arms() -> None:
     law = discreet.Bernoulli([0.6, 0.5, 0.5, 0.45])
     strides = late(law=law, horizon=2000)
     units = late(law=law, horizon=2000, runs=400, drift=Drift("linear", 1e-12))
-    for a, b in ((strides.regret, units.regret), (strides.days, units.days)):
+    for a, b in ((strides.final_regret, units.final_regret), (strides.days, units.days)):
         assert ks_distance(a, b) < ks_limit(len(a), len(b))
 
 
@@ -131,17 +124,9 @@ def test_regret_of_streams(
 ) -> None:
     """Measured beforehand with 2,000 trials: both means have that standard error."""
     own = late(law=discreet.Bernoulli(means), horizon=horizon)
-    assert abs(own.regret.mean() - regret) < 5.0 * math.sqrt(2.0) * error
+    assert abs(own.final_regret.mean() - regret) < 5.0 * math.sqrt(2.0) * error
     assert own.used.mean() == 1.0
     assert own.best_named > 0.98
-
-
-def test_one_batch_at_a_time_throws_participants_away() -> None:
-    row = discreet.policy("dp-imed", epsilon=1.0, ratio=2.0)
-    asked = calendar(2, arrivals=12, delay=14, missing=0.1, default=0)
-    own = simulate_trials(row, TWO, asked, horizon=600, runs=2000, seed=1, flow="one batch")
-    assert abs(own.regret.mean() - 45.8) < 5.0 * math.sqrt(2.0) * 0.31
-    assert abs(own.used.mean() - 0.13) < 0.01
 
 
 @pytest.mark.parametrize(
@@ -157,35 +142,37 @@ def test_missing_outcomes(
 ) -> None:
     law = discreet.Bernoulli([0.5, 0.4])
     own = late(law=law, horizon=5000, missing=missing, default=default)
-    assert abs(own.regret.mean() - regret) < 5.0 * math.sqrt(2.0) * error
+    assert abs(own.final_regret.mean() - regret) < 5.0 * math.sqrt(2.0) * error
     assert (own.best_named > 0.99) == (default == "estimate")
 
 
 def test_a_trial_without_answers_names_no_arm() -> None:
     """Not even the last one, which is best."""
-    law, asked = discreet.Bernoulli([0.3, 0.6]), calendar(2, arrivals=12, delay=14, missing=0.999)
-    found = simulate_trials(discreet.policy("imed"), law, asked, horizon=20, runs=5, seed=1)
+    law, row = discreet.Bernoulli([0.3, 0.6]), discreet.policy("imed")
+    found = discreet.simulate(
+        row, law, horizon=20, runs=5, seed=1, arrivals=12, delay=14, missing=0.999
+    )
     assert set(found.named.tolist()) == {-1}
     assert found.best_named == 0.0
 
 
 def test_places_add_up_and_seeds_fix_everything() -> None:
-    asked = calendar(2, arrivals=12, delay=14, missing=0.1)
-    one, two = (
-        simulate_trials(ROW, TWO, asked, horizon=300, runs=120, seed=3, threads=n) for n in (1, 2)
-    )
+    asked = {"arrivals": 12, "delay": 14, "missing": 0.1, "horizon": 300, "seed": 3}
+    one, two = (discreet.simulate(ROW, TWO, runs=120, threads=n, **asked) for n in (1, 2))  # type: ignore[call-overload]
     assert isinstance(one, TrialResult)
-    assert (one.pulls.sum(axis=1) == 300).all()
+    assert (one.participants == 300).all()
     assert (one.pulls == two.pulls).all()
     assert (one.days == two.days).all()
     assert one.summary()["regret"] == two.summary()["regret"]
-    shorter = simulate_trials(ROW, TWO, asked, horizon=300, runs=50, seed=3)
+    shorter = discreet.simulate(ROW, TWO, runs=50, **asked)  # type: ignore[call-overload]
     assert (one.pulls[:50] == shorter.pulls).all()
 
 
+RACE = discreet.identify.identifier("race", epsilon=1.0).at(0.05)
+
+
 def test_race_declares_the_better_arm() -> None:
-    asked = calendar(2, arrivals=12, delay=14, missing=0.1, default=0)
-    own = simulate_races(TWO, asked, horizon=6000, epsilon=1.0, runs=1000, seed=1)
+    own = late(policy=RACE, horizon=6000, runs=1000)
     assert own.declared > 0.995
     assert own.false_winners == 0.0
     assert abs(own.participants.mean() - 892) < 5.0 * math.sqrt(2.0) * 11.0
@@ -194,10 +181,55 @@ def test_race_declares_the_better_arm() -> None:
 @pytest.mark.parametrize("drift", [None, Drift("linear", 0.3), Drift("season", 0.15)])
 def test_races_of_equal_arms_seldom_have_a_winner(drift: Drift | None) -> None:
     """At most α = .05: more than 55 of 500 has a probability below 1e-7 then."""
-    asked = calendar(2, arrivals=12, delay=14, missing=0.1, default=0, drift=drift)
     level = discreet.Bernoulli([0.4, 0.4])
-    own = simulate_races(level, asked, horizon=5000, epsilon=1.0, runs=500, seed=1)
+    own = late(policy=RACE, law=level, horizon=5000, runs=500, drift=drift)
     assert own.false_winners * 500 <= 55
+
+
+@pytest.mark.parametrize(
+    ("name", "horizon", "given"),
+    [
+        ("evidence-tt", 3000, {"epsilon": 1.0}),
+        ("dp-se", 3000, {"epsilon": 8.0}),
+        ("ucb1", 200, {}),
+        ("private-thompson", 400, {"epsilon": 1.0}),
+        ("dp-ucb", 100, {"epsilon": 1.0}),
+    ],
+)
+def test_policies_of_every_plan_meet_late_outcomes(
+    name: str, horizon: int, given: dict[str, float]
+) -> None:
+    """Rewards of any distribution, outcomes 14 days late: everybody has a place, and seeds fix
+    everything."""
+    policy: discreet.Policy = discreet.policy(name, **given)  # type: ignore[call-overload]
+    if isinstance(policy, discreet.identify.Identifier):
+        policy = policy.at(0.05)
+    law = discreet.Beta.of_means([0.8, 0.2])
+    own = late(policy=policy, law=law, horizon=horizon, runs=10)
+    again = late(policy=policy, law=law, horizon=horizon, runs=4)
+    assert (own.pulls[:4] == again.pulls).all()
+    stops = policy.kind == "identify"
+    assert (own.participants <= horizon).all() if stops else (own.participants == horizon).all()
+    assert (own.participants < horizon).all() == stops
+    assert (own.answer >= 0).all() == stops
+    assert np.isfinite(own.final_regret).all()
+    if stops:
+        assert (own.answer == 0).all()
+        assert (own.days > 14.0).all()
+
+
+def test_results_of_trials_are_saved_and_loaded(tmp_path: Path) -> None:
+    found = discreet.compare(
+        [ROW, discreet.policy("imed")], TWO, horizon=200, runs=12, seed=1, arrivals=12, delay=14,
+        missing=0.1, drift=Drift("linear", 0.1), default=0,
+    )  # fmt: skip
+    again = discreet.load(found.save(tmp_path / "trials.parquet"))
+    for before, after in zip(found, again, strict=True):
+        assert isinstance(after, TrialResult)
+        assert after.calendar == before.calendar
+        assert after.summary() == before.summary()
+        for name in ("estimates", "looks", "days", "named", "used", "answer", "pulls", "regret"):
+            assert np.array_equal(getattr(before, name), getattr(after, name), equal_nan=True)
 
 
 def test_thresholds_are_minima() -> None:
@@ -213,7 +245,6 @@ def test_thresholds_are_minima() -> None:
 
 
 def test_marks() -> None:
-    assert marks_of(20, 1.5, 100).tolist() == [20, 30, 45, 68, 102]
     marks = race_marks(4, 6000, 20)
     assert 1500 in marks
     assert marks[0] >= 20
@@ -233,7 +264,7 @@ def test_answers_that_come_sooner_help_those_who_see_them() -> None:
     soon = discreet.simulate(
         row, TWO, horizon=600, runs=500, seed=1, arrivals=12, delay=Delay(14, "exponential", 2)
     )
-    assert soon.regret.mean() < 0.6 * slow.regret.mean()
+    assert soon.final_regret.mean() < 0.6 * slow.final_regret.mean()
 
 
 @pytest.mark.parametrize(
@@ -253,8 +284,9 @@ def test_answers_that_come_sooner_help_those_who_see_them() -> None:
         ({"shuffle": True}, "shuffle"),
         ({"delay": Delay(5, "fixed", mean=6)}, "delay"),
         ({"law": discreet.Gaussian([0.5, 0.3])}, "law"),
-        ({"policy": discreet.policy("ucb1")}, "policy"),
-        ({"policy": discreet.policy("dp-se", epsilon=1.0)}, "policy"),
+        ({"policy": discreet.policy("oful")}, "policy"),
+        ({"policy": discreet.policy("dp-se", epsilon=1.0), "share": 0.1}, "share"),
+        ({"policy": discreet.policy("private-thompson", epsilon=1.0), "window": 4}, "window"),
     ],
 )
 def test_refusals(wrong: dict[str, object], argument: str) -> None:
@@ -286,7 +318,7 @@ def test_a_row_by_its_own_rule_has_the_law_of_rehearsed_trials(
     trial, 1,000 simulated."""
     law, days = discreet.Bernoulli([0.7, 0.2]), {"arrivals": 12, "delay": 7, "missing": [0.1, 0.2]}
     found = discreet.simulate(row, law, horizon=200, runs=1000, seed=5, **days, **options)  # type: ignore[call-overload]
-    assert (found.pulls.sum(axis=1) == 200).all()
+    assert (found.participants == 200).all()
     again = discreet.simulate(row, law, horizon=200, runs=60, seed=5, threads=1, **days, **options)  # type: ignore[call-overload]
     assert (again.pulls == found.pulls[:60]).all()
     with pytest.raises(InvalidArgument, match="rehearse"):
@@ -303,7 +335,7 @@ def test_a_row_by_its_own_rule_has_the_law_of_rehearsed_trials(
         pulls.append(report["arms"][0]["used"])
         means.append([arm["mean"] for arm in report["arms"]])
     for ours, theirs in (
-        (found.pulls[:, 0], np.array(pulls)),
+        (found.pulls[:, -1, 0], np.array(pulls)),
         *zip(found.estimates.T, np.array(means, float).T, strict=True),
     ):
         error = math.hypot(ours.std() / math.sqrt(1000), theirs.std(ddof=1) / math.sqrt(50))

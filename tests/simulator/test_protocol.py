@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -28,10 +30,10 @@ LAW = discreet.Bernoulli([0.5, 0.4, 0.3])
 
 
 def at_once(arms: int) -> World:
-    none = np.full(1, -1)
     return World(
-        1.0, np.ones(arms), 0, 0.0, 0.0, 0, 0.0, 1.0, 1.0, np.zeros(2), none, np.full(3, -1)
-    )
+        1.0, np.ones(arms), 0, 0.0, 0.0, 0, 0.0, 1.0, 1.0, np.zeros(2), np.full(1, -1),
+        np.full(3, -1),
+    )  # fmt: skip
 
 
 def coins(seed: int, run: int) -> Draws:
@@ -65,7 +67,7 @@ def test_at_once_it_is_the_loop_bit_by_bit(name: str) -> None:
         arguments = (at_once(ARMS), started.design, started.head, vault, track, coins(1, run))
         if name in COMPILED:
             kernel = play_kernel(filled)
-            loop = compile_for(name, lambda k=kernel, a=arguments: k.cached(*a), arguments)
+            loop = compile_for(name, partial(kernel.cached, *arguments), arguments)
         else:
             loop = play_kernel(filled).interpreted()
         assert loop(*arguments) == FINISHED

@@ -185,8 +185,6 @@ class Rehearsal:
         self, environment: Bernoulli | Callable[[Visit], float | None]
     ) -> Callable[[Visit], float | None]:
         from ..arms import Bernoulli
-        from ..simulator.calendar.blocks import rate_at
-        from ..simulator.calendar.runs import world_of
 
         calendar, trial, rng = self._calendar, self.trial, self._rng
         assert calendar is not None
@@ -207,10 +205,12 @@ class Rehearsal:
             raise InvalidArgument(
                 "horizon", "be given where rates drift", None, "say how many participants come"
             )
-        world, length = world_of(environment.means, calendar), (horizon or 1) / calendar.arrivals
+        drift, length = calendar.drift, (horizon or 1) / calendar.arrivals
 
         def outcome(visit: Visit) -> float:
-            rate = rate_at(world, trial.arms.index(visit.arm), visit.day, length)
+            rate = environment.means[trial.arms.index(visit.arm)]
+            if drift is not None:
+                rate = drift.moved(rate, visit.day, length)
             return float(rng.random() < rate)
 
         return outcome

@@ -21,6 +21,7 @@ from ..privacy.source import SIMULATED, Source
 from .parts import ReleasePart, RulePart, SchedulePart
 from .registry import WORDS
 from .releases import Release
+from .releases.entries import says_itself
 from .rules import Rule
 from .schedules import Phases, Schedule
 from .view import Empty, Setting
@@ -200,6 +201,12 @@ class Policy(BasePolicy[Setting]):
     def stopping_parameters(self, setting: Setting) -> NamedTuple:
         """Of the rule that ends a trial with an answer; nothing for policies that play on."""
         return Empty()
+
+    @property
+    def has_epochs(self) -> bool:
+        """Whether there is an index for differences within epochs: DP-IMED's."""
+        sums = self.release.has_cells and says_itself(self.release, "has_cells", "publish")
+        return self.rule.within_epochs and self.schedule.grows and sums
 
     @property
     def has_fixed_size(self) -> bool:

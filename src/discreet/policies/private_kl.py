@@ -78,6 +78,7 @@ class DPIMED(Calibrated):
 
     name: ClassVar[str] = "private IMED index"
     still: ClassVar[bool] = True
+    within_epochs: ClassVar[bool] = True
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_smallest, prepare=best_mean, score=dp_imed_score
     )

@@ -39,6 +39,8 @@ class Rule(RulePart[Setting]):
     compares: ClassVar[str] = "index"
     """How it compares arms, which is how they are played side by side: an "index" of each of them,
     "looks" at all of them, or the "top two"."""
+    within_epochs: ClassVar[bool] = False
+    """Whether `policies.epochs` has its index for differences within epochs."""
     still: ClassVar[bool] = False
     """Whether a score reads no t and what arms share reads means alone: an arm's score then stands
     still while the arm is not played and nothing is released."""

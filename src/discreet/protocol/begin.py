@@ -23,9 +23,10 @@ from .plans.index import Room, ask_scores, least_shares
 from .plans.looks import Looks
 from .plans.top_two import SIZED, Covered, TopTwo
 from .play import released_means
-from .state import EVIDENCE, NEVER, Design, Head, Vault
+from .state import ANSWER, EVIDENCE, LATEST, NEVER, Design, Head, Vault
 from .verdicts import no_verdict, verdict_of
 from .worlds import WORLDS
+from .worlds.calendar import reply_by_device
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -83,6 +84,7 @@ def begin(policy: Policy, setting: Setting, terms: Terms, depth: int = DEPTH) ->
     horizon = LONGEST if setting.horizon is None else setting.horizon
     parts, state = parts_of(policy, setting), fresh_state(policy, setting)
     memory, public = state.memory, state.public
+    assert isinstance(public, View)
     if plan == "one batch" and takes_notes(policy) and not setting.source.secure:
         memory = policy.rule.notes(arms)
     pair: Any = Empty()
@@ -100,12 +102,14 @@ def begin(policy: Policy, setting: Setting, terms: Terms, depth: int = DEPTH) ->
         share, terms.window, horizon, terms.deadline, terms.default,
         0.5 if resolution == 1 else resolution // 2, pair, evidence, depth, int(terms.cuts),
     )  # fmt: skip
-    assert isinstance(public, View)
     head = Head(
-        *(whole(arms) for _ in range(8)), whole(arms, 1), whole(arms), real(arms), *public,
-        real(arms * depth), whole(arms * depth), whole(6), real(2, NEVER), memory, pairs, notes,
+        places=whole(arms), closed=whole(arms), mark=whole(arms), newest=whole(arms),
+        block=whole(arms), released=whole(arms), full=whole(arms), left=whole(arms),
+        active=whole(arms, 1), erased=whole(arms), last=real(arms), value=public.value,
+        size=public.size, pulls=public.pulls, due=real(arms * depth), many=whole(arms * depth),
+        at=whole(6), when=real(2, NEVER), memory=memory, pairs=pairs, notes=notes,
     )  # fmt: skip
-    head.at[4], head.when[1] = -1, 0.0
+    head.at[ANSWER], head.when[LATEST] = -1, 0.0
     _first_marks(policy, design, head, plan)
     return Started(
         design, head, Vault(real(arms * depth), whole(arms * depth), state.ledger, Empty())
@@ -161,7 +165,8 @@ def _first_marks(policy: Policy, design: Design, head: Head, plan: str) -> None:
 
         Kernel(ask_all, **linked).interpreted()(design, head, None)
         first = phase(design, head) if len(design.plan.marks) == 0 else next_mark(design, 0)
-        head.mark[:] = first
+        for arm in range(len(head.places)):
+            head.mark[arm] = first
     else:
         mark = Kernel(linked["mark"], **linked).interpreted()
         for arm in range(len(head.places)):
@@ -211,6 +216,8 @@ def slots(
         filled |= {**policy.choose_kernel.parts, "ask": ask_scores}
     if respond is not None:
         filled["respond"] = respond
+        if world != "at once":
+            filled["reply"] = reply_by_device
     if draw is not None:
         filled |= {"draw": draw, "gather": collecting(policy, draw, source)}
     return filled

@@ -23,35 +23,35 @@ from ..policies.step import publish
 from ..policies.view import View
 from .state import Design, Head, Vault
 
+Found = tuple[float, int]
+"""The sum of a block's outcomes, and how many answered."""
+
 answered_share: Callable[[Design, Head, int], float] = open_slot("answered_share")
 
 
 def release_sum(
-    design: Design, head: Head, vault: Vault, arm: int, size: int, total: float, answers: int,
-    rng: Any,
-) -> None:  # fmt: skip
+    design: Design, head: Head, vault: Vault, arm: int, size: int, found: Found, rng: Any
+) -> None:
     """As the policy releases a batch; who is missing counts as declared."""
     seen = View(head.value, head.size, head.pulls)
+    total, answers = found
     counted = total + design.default * (size - answers)
     publish(design.release, vault.ledger, seen, arm, size, counted, rng)
 
 
 def release_whole(
-    design: Design, head: Head, vault: Vault, arm: int, size: int, total: float, answers: int,
-    rng: Any,
-) -> None:  # fmt: skip
+    design: Design, head: Head, vault: Vault, arm: int, size: int, found: Found, rng: Any
+) -> None:
     """The same where nobody is missing, or who is was counted already."""
-    publish(
-        design.release, vault.ledger, View(head.value, head.size, head.pulls), arm, size, total, rng
-    )
+    seen = View(head.value, head.size, head.pulls)
+    publish(design.release, vault.ledger, seen, arm, size, found[0], rng)
 
 
 def release_pair(
-    design: Design, head: Head, vault: Vault, arm: int, size: int, total: float, answers: int,
-    rng: Any,
-) -> None:  # fmt: skip
+    design: Design, head: Head, vault: Vault, arm: int, size: int, found: Found, rng: Any
+) -> None:
     """S and R, added to those before unless forgotten; the mean of those who seem to answer."""
-    pair, pairs = design.pair, head.pairs
+    pair, pairs, (total, answers) = design.pair, head.pairs, found
     publish_pair(pair, pairs, arm, total - design.half * answers, answers, rng)
     pairs.places[arm] = pair.kept * pairs.places[arm] + size
     head.size[arm] = pairs.places[arm]
@@ -61,14 +61,13 @@ def release_pair(
 def answering(design: Design, head: Head, arm: int) -> float:
     """clip(R, 1, n): how many seem to have answered."""
     pairs = head.pairs
-    return min(
-        max(pairs.count[arm] / design.pair.resolution, 1.0), float(max(1, pairs.places[arm]))
-    )
+    seem = max(pairs.count[arm] / design.pair.resolution, 1.0)
+    return float(min(seem, float(max(1, pairs.places[arm]))))
 
 
 def share_of_pairs(design: Design, head: Head, arm: int) -> float:
     """R/n: what a place is worth as evidence."""
-    return answering(design, head, arm) / max(1, head.pairs.places[arm])
+    return float(answering(design, head, arm) / max(1, head.pairs.places[arm]))
 
 
 def everybody(design: Design, head: Head, arm: int) -> float:

@@ -39,7 +39,7 @@ class Track(NamedTuple):
     """what an arm is held against: `Law.standard`"""
     lost: Floats
     """pseudo-regret so far"""
-    count: Integers
+    at: Integers
     """points of the grid that are over, and the arm of the latest participant"""
     when: Floats
     """when the answer was given, or -1; when the last block was released"""
@@ -58,7 +58,7 @@ def play(
         if head.at[OVER] == 0:
             most = coming(world, design, head, rng)
         if head.at[TAKEN] > before:  # participants who have no place in a block
-            arm = track.count[1]
+            arm = track.at[1]
             track.lost[0] += lost(track.standard, arm, before, head.at[TAKEN] - before)
             note_places(head, track, arm)
         if most == 0:
@@ -75,7 +75,7 @@ def play(
         now = passed(world, head, many, closes, rng)
         slot = seat(design, head, arm, many, now)
         asked(world, head, slot, arm, now)
-        track.count[1] = arm
+        track.at[1] = arm
         note_places(head, track, arm)
         if head.block[arm] - head.released[arm] == design.depth:
             return GROW
@@ -85,7 +85,7 @@ def play(
 
 def note_places(head: Head, track: Track, arm: int) -> None:
     """Regret and places of every arm when so many were taken; the last of them were of one arm."""
-    point = track.count[0]
+    point = track.at[0]
     while point < len(track.grid) and track.grid[point] <= head.at[TAKEN]:
         beyond = head.at[TAKEN] - track.grid[point]
         track.regret[point] = track.lost[0] - lost(track.standard, arm, track.grid[point], beyond)
@@ -93,7 +93,7 @@ def note_places(head: Head, track: Track, arm: int) -> None:
             track.pulls[point, other] = head.places[other]
         track.pulls[point, arm] -= beyond
         point += 1
-    track.count[0] = point
+    track.at[0] = point
 
 
 def note_release(head: Head, track: Track, moment: float) -> None:

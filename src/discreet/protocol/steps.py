@@ -155,10 +155,10 @@ def release(design: Design, head: Head, vault: Vault, arm: int, rng: Any) -> Non
     size = head.many[slot]
     fully = whole(design, head, arm, size)
     value, before = head.value[arm], head.size[arm]
-    total, answers = collect(design, vault, slot, arm, size, head.at[TAKEN] - size, rng)
+    found = collect(design, vault, slot, arm, size, head.at[TAKEN] - size, rng)
     vault.total[slot], vault.answers[slot] = 0, 0
     head.pulls[arm] += size
-    release_block(design, head, vault, arm, size, total, answers, rng)
+    release_block(design, head, vault, arm, size, found, rng)
     head.released[arm] += 1
     if fully:
         head.full[arm] += 1

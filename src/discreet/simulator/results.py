@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -81,6 +81,15 @@ class Result(Record):
     def _repr_html_(self) -> str:
         """A table of one line, for notebooks."""
         return html_table((self,))
+
+    def more(self) -> dict[str, object]:
+        """Further settings, for files."""
+        return {}
+
+    @property
+    def trial(self) -> dict[str, Floats | Ints]:
+        """Further columns of every run: of trials."""
+        return {}
 
     @property
     def outcome(self) -> tuple[str, Floats]:
@@ -176,13 +185,14 @@ class Comparison(Collection[Result]):
             "t": np.concatenate([np.tile(r.t, r.runs) for r in results]),
             "regret": np.concatenate([r.regret.ravel() for r in results]),
         }
+        columns |= trial_columns(results)
         pulls = pulls_columns(results)
         settings = settings_arrays(results, [r.regret.size for r in results], [*columns, *pulls])
         entry: dict[str, object] = {
             "format": FORMAT,
             "version": __version__,
             "results": [
-                r.settings("horizon", "shuffle") | {"runs": r.runs, "points": len(r.t)}
+                r.settings("horizon", "shuffle") | {"runs": r.runs, "points": len(r.t)} | r.more()
                 for r in results
             ],
         }
@@ -212,9 +222,52 @@ class Comparison(Collection[Result]):
         return plot_regret(self, **options)
 
 
+def trial_columns(results: Sequence[Result]) -> dict[str, object]:
+    """What only trials have, the same at every point of a run; NaN for other results."""
+    import numpy as np
+
+    names = dict.fromkeys(name for result in results for name in result.trial)
+    return {
+        name: np.concatenate(
+            [
+                np.repeat(r.trial.get(name, np.full(r.runs, np.nan)).astype(float), len(r.t))
+                for r in results
+            ]
+        )
+        for name in names
+    }
+
+
+def trial_parts(
+    entry: dict[str, Any], columns: dict[str, Array], rows: slice, shape: tuple[int, int], arms: int
+) -> tuple[type[Result], dict[str, Any]]:
+    """The class of a trial's result, and what it has beside others."""
+    import numpy as np
+
+    from .calendar import TrialResult
+    from .calendar.setting import calendar_from_dict
+
+    def column(name: str, kind: type) -> Array:
+        found: Array = columns[name][rows].reshape(shape)[:, 0].astype(kind)
+        return found
+
+    def each(name: str, kind: type) -> Array:
+        return np.stack([column(f"{name}_{arm}", kind) for arm in range(arms)], axis=1)
+
+    trial = {
+        "calendar": calendar_from_dict(entry.pop("calendar")), "plan": entry.pop("plan"),
+        "estimates": each("estimate", float), "looks": each("looks", np.int64),
+        "days": column("days", float), "named": column("named", np.int64),
+        "used": column("used", float), "answer": column("answer", np.int64),
+    }  # fmt: skip
+    return TrialResult, trial
+
+
 def _tidy(table: pa.Table) -> list[str]:
     """The columns of numbers that a result is made of."""
-    return [n for n in table.column_names if n in TIDY or n.startswith("pulls_")]
+    known = (*TIDY, "days", "named", "used", "answer")
+    starts = ("pulls_", "estimate_", "looks_")
+    return [n for n in table.column_names if n in known or n.startswith(starts)]
 
 
 def from_table(table: pa.Table) -> Comparison:
@@ -245,8 +298,13 @@ def _unpacked(
         if start > length:
             raise ValueError("too few rows")
         means = tuple(entry.pop("means"))
-        yield Result(
+        kind: type[Result] = Result
+        trial: dict[str, Any] = {}
+        if "calendar" in entry:
+            kind, trial = trial_parts(entry, columns, rows, (runs, points), len(means))
+        yield kind(
             **entry,
+            **trial,
             means=means,
             run=columns["run"][rows].reshape(runs, points)[:, 0],
             t=columns["t"][rows].reshape(runs, points)[0] if runs else columns["t"][rows],

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from ..arms.base import Law
 from ..arms.delayed import Delayed
@@ -43,10 +43,9 @@ from .work import (
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from ..arms.bernoulli import Bernoulli
     from ..types import Ints
-    from .calendar import TrialResult
-    from .calendar.setting import Late, OnCalendar
+    from .calendar import Calendar, TrialResult
+    from .calendar.setting import Late
 
 DECISIONS = 100_000
 """Decisions between two looks at the stop sign: at most some tenths of a second."""
@@ -134,49 +133,42 @@ def simulate(
     that code is being compiled. Ctrl-C ends the work early and returns the runs that were finished:
     `result.complete` is then False.
     """
-    if arrivals is not None:
-        if check_flag("shuffle", shuffle):
-            raise InvalidArgument(
-                "shuffle", "be False with arrivals", shuffle, "arms run side by side: leave it out"
-            )
-        trials = _on_calendar(policy, law, {"arrivals": arrivals, **late})
-        return trials(horizon=horizon, runs=runs, seed=seed, threads=threads)
-    if late:
-        _known(late)
+    if arrivals is not None and check_flag("shuffle", shuffle):
         raise InvalidArgument(
-            "arrivals", f"be given with {', '.join(late)}", None, "use for example arrivals=12"
+            "shuffle", "be False with arrivals", shuffle, "arms run side by side: leave it out"
         )
     return compare(
         [policy], law, horizon=horizon, runs=runs, seed=seed, threads=threads, points=points,
-        shuffle=shuffle, progress=progress,
+        shuffle=shuffle, progress=progress, arrivals=arrivals, **late,
     )[0]  # fmt: skip
 
 
 LATE = ("delay", "missing", "default", "drift", "window", "share", "trend")
 
 
-def _on_calendar(policy: Row, law: Place, late: OnCalendar) -> Callable[..., TrialResult]:
-    """The trials, but for their size."""
-    from .calendar import calendar, simulate_trials
+def _known(late: Iterable[str]) -> None:
+    for name in late:
+        if name not in ("arrivals", *LATE):
+            raise TypeError(f"got an unexpected keyword argument {name!r}")
+
+
+def _calendar(law: Law, arrivals: float | None, late: Late) -> Calendar | None:
+    """The calendar that was asked for."""
+    from .calendar import calendar
 
     _known(late)
-    if isinstance(law, Law) and law.late:
+    if arrivals is None:
+        if late:
+            raise InvalidArgument(
+                "arrivals", f"be given with {', '.join(late)}", None, "use for example arrivals=12"
+            )
+        return None
+    if law.late:
         raise InvalidArgument(
             "law", "give rewards at once with arrivals", type(law).__name__,
             "say with delay= how late outcomes are, in days",
         )  # fmt: skip
-    row = served(
-        policy, "outcomes that come late", Policy, "finite",
-        fix="use for example discreet.policy(\"dp-imed\", epsilon=1.0)",
-    )  # fmt: skip
-    coins = cast("Bernoulli", law)  # others are refused
-    return partial(simulate_trials, row, coins, calendar(getattr(law, "arms", 1), **late))
-
-
-def _known(late: Iterable[str]) -> None:
-    for name in late:
-        if name not in ("arrivals", *LATE):
-            raise TypeError(f"simulate() got an unexpected keyword argument {name!r}")
+    return calendar(law.arms, arrivals=arrivals, **late)
 
 
 def compare(
@@ -188,17 +180,33 @@ def compare(
     seed: int | None = None,
     threads: int | None = None,
     points: int = 100,
-    shuffle: bool = True,
+    shuffle: bool | None = None,
     progress: bool | Bar | None = None,
+    arrivals: float | None = None,
+    **late: Unpack[Late],
 ) -> Comparison:
     """Run several policies of one kind on the same law with the same seeds.
+
+    With `arrivals` their outcomes come late, as in `simulate`: policies that identify are then
+    played until they stop, beside the others.
 
     Beside rows it takes policies of your own: objects with `select()` and `update(arm, reward)`,
     copied for every run, or a class or function that makes one of a generator. They are slow.
 
-    Unless `shuffle` is False, every run has a random order of the arms, the same for all policies.
+    Unless `shuffle` is False, every run has a random order of the arms, the same for all policies;
+    with `arrivals` there is none, for arms run side by side.
     """
     rows = listed(policies)
+    if arrivals is not None or late:
+        law = check_is_law(law)
+        asked_for = _calendar(law, arrivals, late)
+        assert asked_for is not None
+        if shuffle:
+            raise InvalidArgument(
+                "shuffle", "be left out with arrivals", shuffle, "arms run side by side"
+            )
+        size = Asked(horizon, runs, seed, threads, points, progress)
+        return _on_calendar(rows, law, asked_for, size)
     for row in rows:
         if isinstance(row, BasePolicy) and row.kind != "finite":
             other = row.compared(
@@ -210,9 +218,23 @@ def compare(
     fix = 'build it: discreet.policy("ucb1"), or give an object with select() and update()'
     finite = [own(row) or served(row, "simulate", Policy, "finite", fix=fix) for row in rows]
     law = check_is_law(law)
-    work = partial(_work, shuffle=check_flag("shuffle", shuffle))
+    work = partial(_work, shuffle=True if shuffle is None else check_flag("shuffle", shuffle))
     asked = Asked(horizon, runs, seed, threads, points, progress)
     return compared(finite, law, check_law, work, asked)
+
+
+def _on_calendar(rows: list[Row], law: Law, asked_for: Calendar, size: Asked) -> Comparison:
+    """Trials whose outcomes come late."""
+    from .calendar.runs import TrialWork, checked_size
+
+    fix = 'use for example discreet.policy("dp-imed", epsilon=1.0)'
+    finite = [
+        served(row, "outcomes that come late", Policy, "finite", "identify", fix=fix)
+        for row in rows
+    ]
+    checked_size(size.horizon, law.arms)
+    work = partial(TrialWork, calendar=asked_for)
+    return compared(finite, law, check_law, work, size)
 
 
 def _work(

@@ -63,6 +63,8 @@ class Release(ReleasePart[Setting]):
     any_lengths: ClassVar[bool] = False
     """Whether batches of any length, in any order of arms, cost what the guarantee says. A trial
     then ends, drops arms and closes blocks where it likes. Ask by `takes_any_block`."""
+    has_cells: ClassVar[bool] = False
+    """Whether the mean grows by the noisy sum of every block, with Laplace noise 1/ε in each."""
     evidence: ClassVar[str] = CLOSED
     """Which rewards stand behind a released mean; `view.size` is their number."""
     counter: ClassVar[str | None] = None

@@ -52,6 +52,7 @@ class RunningLaplace(PureRelease):
     name: ClassVar[str] = "running sum + Laplace"
     publish: ClassVar[Function] = staticmethod(publish_running)
     any_lengths: ClassVar[bool] = True
+    has_cells: ClassVar[bool] = True
 
     def pair_scale(self, source: Source) -> PairScale | None:
         return laplace_pair(self.epsilon, source, kept=1)

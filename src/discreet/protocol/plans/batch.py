@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...compiled import Function
 from ...policies.schedules import LONGEST
 from ...policies.step import choose, length
 from ...policies.view import View, shown
@@ -59,7 +60,7 @@ def never_filled(design: Design, head: Head) -> bool:
     return False
 
 
-BATCH = {
+BATCH: dict[str, Function] = {
     "plan": plan_batch, "mark": open_end, "due_of": own_due, "whole": any_size,
     "entered": nothing_entered, "owes": owes_nothing, "follow": nothing_follows,
     "filled": never_filled,

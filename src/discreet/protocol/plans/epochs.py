@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...compiled import Floats, Integers
+from ...compiled import Floats, Function, Integers
 from ...policies.epochs import (
     Cells,
     EpochPlan,
@@ -44,7 +44,7 @@ class Epochs(NamedTuple):
     released whole."""
 
     cells: Cells
-    count: Integers
+    many: Integers
     oldest: Integers
 
 
@@ -57,7 +57,7 @@ def plan_cells(design: Design, head: Head, most: int, rng: Generator) -> None:
     for arm in range(arms):
         own.share[arm] = size * design.share[arm] * head.active[arm]
     spread(1.0, own.share, own.least, rng.random())
-    epoch = notes.count[0]
+    epoch = notes.many[0]
     plan_epoch(design.plan, notes.cells, epoch, head.active, own.least, size, own.room)
     for arm in range(arms):
         cell = epoch * arms + arm
@@ -65,7 +65,7 @@ def plan_cells(design: Design, head: Head, most: int, rng: Generator) -> None:
         notes.cells.total[cell], notes.cells.released[cell] = 0.0, 0
         head.mark[arm] = head.closed[arm] + head.left[arm]
         head.at[LEFT] += head.left[arm]
-    notes.count[0] = epoch + 1
+    notes.many[0] = epoch + 1
 
 
 def by_its_epoch(design: Design, head: Head, arm: int) -> int:
@@ -76,15 +76,15 @@ def by_its_epoch(design: Design, head: Head, arm: int) -> int:
 def waits(head: Head, arm: int, epoch: int) -> bool:
     """Whether the cell of an arm in an epoch has places, and is not released."""
     cell = epoch * len(head.places) + arm
-    return head.notes.cells.places[cell] > 0 and head.notes.cells.released[cell] == 0
+    return bool(head.notes.cells.places[cell] > 0 and head.notes.cells.released[cell] == 0)
 
 
 def epoch_due(design: Design, head: Head, arm: int) -> float:
     """The cells of an epoch are due together, and epochs in their order."""
     oldest, latest = head.notes.oldest[0], -NEVER
-    if oldest == head.notes.count[0] or not waits(head, arm, oldest):
+    if oldest == head.notes.many[0] or not waits(head, arm, oldest):
         return NEVER
-    if oldest == head.notes.count[0] - 1 and head.at[LEFT] > 0:
+    if oldest == head.notes.many[0] - 1 and head.at[LEFT] > 0:
         return NEVER  # the epoch is still open
     for other in range(len(head.places)):
         if waits(head, other, oldest):
@@ -106,7 +106,7 @@ def enter_cell(
 def pass_released(head: Head) -> None:
     """Find the first epoch that is not released whole."""
     notes = head.notes
-    while notes.oldest[0] < notes.count[0]:
+    while notes.oldest[0] < notes.many[0]:
         for arm in range(len(head.places)):
             if waits(head, arm, notes.oldest[0]):
                 return
@@ -115,12 +115,13 @@ def pass_released(head: Head) -> None:
 
 def is_cell(design: Design, head: Head, arm: int, size: int) -> bool:
     """A cell that was not cut short."""
-    return size == head.notes.cells.places[head.notes.oldest[0] * len(head.places) + arm]
+    cell = head.notes.oldest[0] * len(head.places) + arm
+    return bool(size == head.notes.cells.places[cell])
 
 
 def compared(design: Design, head: Head, means: Floats) -> None:
     """The means at the end, as if all arms had been compared in one epoch: m_B, and m_B - Δ_Ba."""
-    cells, epochs, arms = head.notes.cells, head.notes.count[0], len(head.places)
+    cells, epochs, arms = head.notes.cells, head.notes.many[0], len(head.places)
     leader = epoch_leader(design.plan, cells, epochs, arms, head.active)
     for arm in range(arms):
         ahead, weights = 0.0, 1.0
@@ -129,7 +130,7 @@ def compared(design: Design, head: Head, means: Floats) -> None:
         means[arm] = pooled_mean(cells, epochs, arms, leader) - ahead if weights > 0.0 else math.nan
 
 
-EPOCHS = {
+EPOCHS: dict[str, Function] = {
     **BATCH, "plan": plan_cells, "mark": by_its_epoch, "due_of": epoch_due, "whole": is_cell,
     "entered": enter_cell, "conclude": compared,
 }  # fmt: skip

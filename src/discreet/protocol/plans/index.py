@@ -13,9 +13,9 @@ then given out in a random order; no arm has less than its least share. What the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...compiled import Floats, Integers, open_slot
+from ...compiled import Floats, Function, Integers, open_slot
 from ...policies.epochs import keep_least
 from ...policies.rules import prepare, score
 from ...policies.schedules import LONGEST
@@ -39,9 +39,10 @@ class Room(NamedTuple):
 
     arm: Integers
     """the arms that have a release, in their order"""
-    value: Floats
-    size: Floats
-    pulls: Integers
+    value: Any
+    size: Any
+    """the evidence of each: whole but for pairs"""
+    pulls: Any
     score: Floats
     shared: Floats
     planned: Integers
@@ -93,13 +94,14 @@ def ask_for(
     design: Design, head: Head, room: Room, many: int, left: int, most: int, rng: Generator
 ) -> None:
     """The rule names who gets so many places, among the arms that have a release."""
-    view = View(room.value[:many], room.size[:many], room.pulls[:many])
+    evidence = room.size[:many]
+    view = View(room.value[:many], evidence, room.pulls[:many])
     for number in range(many):
         arm = room.arm[number]
         room.planned[arm], room.mark[arm] = head.places[arm], head.mark[arm]
         room.ends[arm], room.newest[arm] = head.closed[arm], head.newest[arm]
         view.value[number], view.pulls[number] = head.value[arm], head.places[arm]
-        view.size[number] = behind(design, head, room, arm)
+        evidence[number] = behind(design, head, room, arm)
     last, t = -1, head.at[TAKEN] + design.window - left
     while left > 0:
         last, stay = ask(design, head, view, t, last, most if design.window == 1 else 1, rng)
@@ -114,7 +116,7 @@ def ask_for(
             room.ends[arm] = room.planned[arm]
             seen = shown(View(room.value, head.size, room.planned))
             room.mark[arm] += min(length(design.schedule, head.memory, seen, arm), LONGEST)
-        view.pulls[last], view.size[last] = room.planned[arm], behind(design, head, room, arm)
+        view.pulls[last], evidence[last] = room.planned[arm], behind(design, head, room, arm)
         left, t = left - min(stay, left), t + stay
 
 
@@ -177,7 +179,7 @@ def ask_rule(
     return choose(design.rule, head.memory, shown(view), t, rng), 1
 
 
-# --- exact shortcuts, for scores that read no t: `Rule.still` --------------------------------------
+# --- exact shortcuts, for scores that read no t: `Rule.still`
 
 
 def ask_scores(
@@ -220,7 +222,7 @@ def stay_smallest(design: Design, view: View, t: int, best: int, most: int) -> i
     return low
 
 
-INDEX = {
+INDEX: dict[str, Function] = {
     **BATCH, "plan": plan_index, "mark": as_scheduled, "due_of": own_due, "whole": is_scheduled,
     "ask": ask_rule, "keep_shares": no_shares,
 }  # fmt: skip

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...compiled import Integers
+from ...compiled import Function, Integers
 from ...policies.schedules import LONGEST
 from ...policies.step import choose
 from ...policies.view import View, shown
@@ -52,7 +52,7 @@ def room_for(design: Design, head: Head, arm: int) -> int:
     looks = design.plan
     if looks.fixed_size == 0:
         return LONGEST
-    return looks.marks[len(looks.marks) - 1] - head.places[arm]
+    return int(looks.marks[len(looks.marks) - 1] - head.places[arm])
 
 
 def all_taken(design: Design, head: Head) -> bool:
@@ -194,7 +194,7 @@ def remark(design: Design, head: Head, arm: int) -> None:
         close(design, head, arm)
 
 
-LOOKS = {
+LOOKS: dict[str, Function] = {
     **BATCH, "plan": plan_looks, "mark": of_look, "due_of": look_due, "whole": is_of_look,
     "owes": is_complete, "follow": look, "filled": all_taken,
 }  # fmt: skip

@@ -32,7 +32,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...compiled import Integers, open_slot
+from ...compiled import Function, Integers, open_slot
 from ...policies.schedules import LONGEST
 from ...policies.view import View, shown
 from ..state import ANSWER, LEFT, OVER, TAKEN, Design, Head
@@ -110,9 +110,9 @@ def most_played(head: Head, but: int) -> int:
     """The arm that is in and has most places, of all but one."""
     best = -1
     for arm in range(len(head.places)):
-        if head.active[arm] == 1 and arm != but:
-            if best < 0 or head.places[arm] > head.places[best]:
-                best = arm
+        more = best < 0 or head.places[arm] > head.places[best]
+        if head.active[arm] == 1 and arm != but and more:
+            best = arm
     return best
 
 
@@ -168,7 +168,7 @@ def as_it_was(design: Design, head: Head) -> None:
     """Blocks stay as long as they were planned."""
 
 
-# --- sized by the missing evidence -----------------------------------------------------------------
+# --- sized by the missing evidence
 
 
 def as_missing(design: Design, head: Head, arm: int) -> int:
@@ -180,7 +180,8 @@ def as_missing(design: Design, head: Head, arm: int) -> int:
     if head.memory.known[0] == 1:
         grown = missing_growth(design.rule, head.memory)
     wanted = math.ceil((1.0 + grown) * released) - places
-    return min(max(wanted, math.ceil(design.rule.least * places), 1), LONGEST)
+    least: int = math.ceil(design.rule.least * places)
+    return min(max(wanted, least, 1), LONGEST)
 
 
 def is_evidence(design: Design, head: Head, arm: int, size: int) -> bool:
@@ -203,12 +204,12 @@ def as_needed(design: Design, head: Head) -> None:
                 close(design, head, arm)
 
 
-TOP_TWO = {
+TOP_TWO: dict[str, Function] = {
     **BATCH, "plan": plan_top_two, "mark": as_scheduled, "due_of": own_due, "whole": is_scheduled,
     "entered": enter_scheduled, "owes": always, "follow": say, "keep_shares": no_shares,
     "note": nothing_noted, "set_apart": as_evidence, "resize": as_it_was,
 }  # fmt: skip
-SIZED = {
+SIZED: dict[str, Function] = {
     "mark": as_missing, "whole": is_evidence, "entered": BATCH["entered"],
     "set_apart": unless_by_hand, "resize": as_needed,
 }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ...compiled import open_slot
+from ...compiled import Function, open_slot
 from ..state import SOON, TAKEN, Design, Head, Vault
 from .base import World
 
@@ -43,7 +43,7 @@ def drawn_at_once(
     return gather(vault.law.law, design.release, arm, size, t, rng)
 
 
-AT_ONCE = {
+AT_ONCE: dict[str, Function] = {
     "coming": all_at_once, "passed": no_time, "asked": nothing_asked, "reply": nothing_owed,
     "collect": drawn_at_once,
 }  # fmt: skip

@@ -45,7 +45,7 @@ class World(NamedTuple):
     """days from the first participant to the last, about"""
     now: Floats
     """the present moment, and that of the next arrival"""
-    count: Integers
+    drawn: Integers
     """arrivals that are drawn already; -1 if none are"""
     owed: Integers
     """the slot of the outcome that is owed, -1 for none; the arm and the number of the latest

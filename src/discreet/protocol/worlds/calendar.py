@@ -14,10 +14,11 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ...compiled import open_slot
+from ...compiled import Function, open_slot
 from ...policies.rules import clip01
 from ...policies.step import draw, publish, respond
 from ...policies.view import View
+from ..missing import Found
 from ..state import OVER, SOON, TAKEN, WAITING, Design, Head, Vault
 from ..steps import answer
 from .at_once import nothing_asked, nothing_owed
@@ -32,15 +33,15 @@ earn: Callable[..., tuple[float, int]] = open_slot("earn")
 
 def one_by_one(world: World, design: Design, head: Head, rng: Generator) -> int:
     """The next arrival, unless a release is due before."""
-    if world.count[0] < 1:
+    if world.drawn[0] < 1:
         world.now[1] = world.now[0] + rng.standard_exponential() / world.arrivals
-        world.count[0] = 1
+        world.drawn[0] = 1
     return 0 if head.when[SOON] <= world.now[1] else 1
 
 
 def to_the_next(world: World, head: Head, many: int, closes: bool, rng: Generator) -> float:
     """The moment of that arrival."""
-    world.now[0], world.count[0] = world.now[1], 0
+    world.now[0], world.drawn[0] = world.now[1], 0
     return world.now[0]
 
 
@@ -100,7 +101,7 @@ def tossed_in_drift(
     world: World, law: object, arm: int, t: int, rng: Generator
 ) -> tuple[float, int]:
     """A reward of 0 or 1 whose rate has moved with the others'."""
-    rate = clip01(law.means[arm] + shift(world))  # type: ignore[attr-defined]
+    rate = clip01(law.p[arm] + shift(world))  # type: ignore[attr-defined]
     return (1.0 if rng.random() < rate else 0.0), 1
 
 
@@ -123,7 +124,7 @@ def drawn(
     return draw(vault.law.law, arm, answers, t, rng)[0], answers
 
 
-# --- one batch at a time: who comes while it waits is treated like it, and thrown away -------------
+# --- one batch at a time: who comes while it waits is treated like it, and thrown away
 
 
 def unless_one_waits(world: World, design: Design, head: Head, rng: Generator) -> int:
@@ -132,7 +133,7 @@ def unless_one_waits(world: World, design: Design, head: Head, rng: Generator) -
         if one_by_one(world, design, head, rng) == 0:
             return 0
         arm = world.owed[1]
-        world.now[0], world.count[0] = world.now[1], 0
+        world.now[0], world.drawn[0] = world.now[1], 0
         head.places[arm] += 1
         head.closed[arm] += 1
         head.at[TAKEN] += 1
@@ -142,7 +143,7 @@ def unless_one_waits(world: World, design: Design, head: Head, rng: Generator) -
     return one_by_one(world, design, head, rng)
 
 
-# --- outcomes on their own days, where nothing is private ------------------------------------------
+# --- outcomes on their own days, where nothing is private
 
 
 def late(world: World, rng: Generator) -> float:
@@ -157,7 +158,7 @@ def late(world: World, rng: Generator) -> float:
 
 def to_the_answer(world: World, head: Head, many: int, closes: bool, rng: Generator) -> float:
     """When the next to arrive will answer."""
-    world.now[0], world.count[0] = world.now[1], 0
+    world.now[0], world.drawn[0] = world.now[1], 0
     return world.now[0] + late(world, rng)
 
 
@@ -200,24 +201,27 @@ def in_order(design: Design, head: Head, arm: int) -> int:
 
 
 def release_answered(
-    design: Design, head: Head, vault: Vault, arm: int, size: int, total: float, answers: int,
-    rng: Generator,
-) -> None:  # fmt: skip
+    design: Design, head: Head, vault: Vault, arm: int, size: int, found: Found, rng: Generator
+) -> None:
     """An outcome that came; of one that is missing nothing is ever known."""
+    total, answers = found
     if answers > 0:
-        publish(
-            design.release, vault.ledger, View(head.value, head.size, head.pulls), arm, answers,
-            total, rng,
-        )  # fmt: skip
+        seen = View(head.value, head.size, head.pulls)
+        publish(design.release, vault.ledger, seen, arm, answers, total, rng)
 
 
-CALENDAR = {
+CALENDAR: dict[str, Function] = {
     "coming": one_by_one, "passed": to_the_next, "asked": note_owed, "reply": reply_each,
     "collect": held, "earn": earned,
 }  # fmt: skip
-ONE_BATCH = {**CALENDAR, "coming": unless_one_waits}
-BLOCKS = {**CALENDAR, "asked": nothing_asked, "reply": nothing_owed, "collect": drawn}
-ANSWERS = {
+ONE_BATCH: dict[str, Function] = {**CALENDAR, "coming": unless_one_waits}
+BLOCKS: dict[str, Function] = {
+    **CALENDAR,
+    "asked": nothing_asked,
+    "reply": nothing_owed,
+    "collect": drawn,
+}
+ANSWERS: dict[str, Function] = {
     **CALENDAR, "passed": to_the_answer, "reply": reply_in_order, "mark": in_order,
     "release_block": release_answered,
 }  # fmt: skip

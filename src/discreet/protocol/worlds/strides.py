@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...compiled import Function
 from ...policies.schedules import LONGEST
 from ..state import NEVER, SOON, Design, Head
 from .base import World
@@ -23,25 +24,25 @@ def in_strides(world: World, design: Design, head: Head, rng: Generator) -> int:
     """Those who arrive before the next release."""
     if head.when[SOON] == NEVER:
         return LONGEST
-    if world.count[0] < 0:
-        world.count[0] = poisson(world.arrivals * (head.when[SOON] - world.now[0]), rng)
-    if world.count[0] == 0:
-        world.now[0], world.now[1], world.count[0] = head.when[SOON], 0.0, -1
+    if world.drawn[0] < 0:
+        world.drawn[0] = poisson(world.arrivals * (head.when[SOON] - world.now[0]), rng)
+    if world.drawn[0] == 0:
+        world.now[0], world.now[1], world.drawn[0] = head.when[SOON], 0.0, -1
         return 0
-    return world.count[0]
+    return world.drawn[0]
 
 
 def by_strides(world: World, head: Head, many: int, closes: bool, rng: Generator) -> float:
     """The moment of the last of them, if a block closes."""
     world.now[1] += many
-    if world.count[0] >= 0:
-        world.count[0] -= many
+    if world.drawn[0] >= 0:
+        world.drawn[0] -= many
     if closes:
         before, since = rng.standard_gamma(world.now[1]), world.now[0]
-        if world.count[0] < 0:
+        if world.drawn[0] < 0:
             world.now[0] += before / world.arrivals
         else:
-            after = rng.standard_gamma(world.count[0] + 1.0)
+            after = rng.standard_gamma(world.drawn[0] + 1.0)
             world.now[0] += (head.when[SOON] - since) * before / (before + after)
         world.now[1] = 0.0
     return world.now[0]
@@ -64,4 +65,4 @@ def poisson(mean: float, rng: Generator) -> int:
     return count
 
 
-STRIDES = {**BLOCKS, "coming": in_strides, "passed": by_strides}
+STRIDES: dict[str, Function] = {**BLOCKS, "coming": in_strides, "passed": by_strides}

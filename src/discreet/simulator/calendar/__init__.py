@@ -1,16 +1,7 @@
-"""Trials on a calendar: arrivals, late and missing outcomes, drift; races in permuted blocks."""
+"""Trials on a calendar: arrivals, late and missing outcomes, drift."""
 
-from .results import RaceResult, TrialResult
-from .runs import simulate_races, simulate_trials
+from .results import TrialResult
+from .runs import TrialWork
 from .setting import Calendar, Delay, Drift, calendar
 
-__all__ = [
-    "Calendar",
-    "Delay",
-    "Drift",
-    "RaceResult",
-    "TrialResult",
-    "calendar",
-    "simulate_races",
-    "simulate_trials",
-]
+__all__ = ["Calendar", "Delay", "Drift", "TrialResult", "TrialWork", "calendar"]

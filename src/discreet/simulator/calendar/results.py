@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...errors import InvalidArgument
-from .races import half_width
+from ...policies.races import half_width
+from ..results import Result
 from .setting import Calendar
 
 if TYPE_CHECKING:
@@ -58,41 +59,45 @@ def figure(values: Floats | Ints) -> Figure:
     return Figure(float(values.mean()), error, float(low), float(high))
 
 
-@dataclass(frozen=True, eq=False)
-class TrialResult:
-    """Trials with late outcomes. Arrays are indexed trial, then arm."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TrialResult(Result):
+    """Trials with late outcomes: a `Result`, and what only a trial has. Arrays are indexed trial,
+    then arm."""
 
-    policy: dict[str, object]
-    law: dict[str, object]
-    means: tuple[float, ...]
     calendar: Calendar
-    horizon: int
-    seed: int
-    seconds: float
-    flow: str
-    epsilon: float
-    marks: tuple[int, ...]
-    pulls: Ints
+    plan: str
+    """How arms were played: a key of `discreet.protocol.PLANS`."""
     estimates: Floats
     """Released means at the end."""
     looks: Ints
     """Full blocks released."""
     days: Floats
-    """From the first day to the last release."""
+    """From the first day to the answer, or to the last release."""
     named: Ints
     """The arm with the largest released mean at the end; -1 if nothing was released or seen."""
     used: Floats
     """Share of participants whose outcomes entered a release."""
+    answer: Ints
+    """The arm that was recommended; -1 if the trial ended before."""
+
+    def more(self) -> dict[str, object]:
+        return {"calendar": self.calendar.to_dict(), "plan": self.plan}
 
     @property
-    def name(self) -> str:
-        """The row's name."""
-        return str(self.policy["name"])
+    def trial(self) -> dict[str, Floats | Ints]:
+        arms = range(len(self.means))
+        return {
+            "days": self.days, "named": self.named, "used": self.used, "answer": self.answer,
+            **{f"estimate_{arm}": self.estimates[:, arm] for arm in arms},
+            **{f"looks_{arm}": self.looks[:, arm] for arm in arms},
+        }  # fmt: skip
 
     @property
-    def runs(self) -> int:
-        """Trials."""
-        return len(self.days)
+    def participants(self) -> Ints:
+        """Participants of every trial."""
+        import numpy as np
+
+        return np.asarray(self.pulls[:, -1].sum(axis=1))
 
     @property
     def gaps(self) -> Floats:
@@ -102,24 +107,31 @@ class TrialResult:
         return max(self.means) - np.array(self.means)
 
     @property
-    def regret(self) -> Floats:
-        """Expected outcomes lost in every trial."""
-        import numpy as np
-
-        return np.asarray(self.pulls @ self.gaps)
-
-    @property
     def worse(self) -> Ints:
         """Participants on arms that are not best."""
         import numpy as np
 
-        return np.asarray(self.pulls[:, self.gaps > 0.0].sum(axis=1))
+        return np.asarray(self.pulls[:, -1, self.gaps > 0.0].sum(axis=1))
 
     @property
     def best_named(self) -> Probability:
         """Share of trials that end with a best arm on top."""
         best = (self.named >= 0) & (self.gaps[self.named] == 0.0)
         return Probability.of(int(best.sum()), self.runs)
+
+    @property
+    def declared(self) -> Probability:
+        """Share of trials with an answer."""
+        return Probability.of(int((self.answer >= 0).sum()), self.runs)
+
+    @property
+    def false_winners(self) -> Probability:
+        """Share of trials that recommend an arm which is not the only best: with equal arms, every
+        answer."""
+        best = self.gaps == 0.0
+        if best.sum() > 1:
+            best[:] = False
+        return Probability.of(int(((self.answer >= 0) & ~best[self.answer]).sum()), self.runs)
 
     def widths(self, risk: float = 0.05) -> tuple[float, ...]:
         """Mean widths of intervals that hold for all arms and looks together with 1 - risk, for a
@@ -128,94 +140,45 @@ class TrialResult:
 
     def width_figures(self, risk: float = 0.05) -> tuple[Figure, ...]:
         """The same, each with its error and what nine of ten trials see."""
-        if not self.marks:
+        import numpy as np
+
+        from ...policies import Geometric, RunningLaplace
+        from ...policies.registry import row_from_recipe
+
+        row: Any = row_from_recipe(self.policy["recipe"]) if self.policy["recipe"] else None
+        schedule, release = getattr(row, "schedule", None), getattr(row, "release", None)
+        if not isinstance(schedule, Geometric) or type(release) is not RunningLaplace:
             raise InvalidArgument(
                 "policy", "release running sums with Laplace noise for widths by formula",
                 self.name, "rehearse it: the report of discreet.Rehearsal(...) has intervals",
             )  # fmt: skip
         arms = len(self.means)
-        by_look = [1.0]
-        for look, mark in enumerate(self.marks, start=1):
-            by_look.append(min(1.0, 2.0 * half_width(mark, look, arms, self.epsilon, risk)))
-        import numpy as np
-
+        first, ratio = schedule.parameters(row.setting(arms, self.horizon))
+        by_look, mark = [1.0], first
+        while mark <= self.horizon:
+            wide = 2.0 * half_width(mark, len(by_look), arms, release.epsilon, risk)
+            by_look.append(min(1.0, wide))
+            mark += max(1, math.ceil((ratio - 1.0) * mark))
         widths = np.array(by_look)[np.minimum(self.looks, len(by_look) - 1)]
         return tuple(figure(widths[:, arm]) for arm in range(arms))
 
     def summary(self) -> dict[str, object]:
         """Figures for JSON."""
-        return {
-            "policy": self.name,
-            "horizon": self.horizon,
-            "runs": self.runs,
+        return super().summary() | {
             "calendar": self.calendar.to_dict(),
-            "flow": self.flow,
+            "plan": self.plan,
             "worse": figure(self.worse).to_dict(),
-            "regret": figure(self.regret).to_dict(),
             "days": figure(self.days).to_dict(),
+            "participants": figure(self.participants).to_dict(),
             "best_named": self.best_named,
+            "declared": self.declared,
             "used": float(self.used.mean()),
-            "pulls": self.pulls.mean(axis=0).tolist(),
-            "seconds": self.seconds,
-            "seed": self.seed,
         }
 
     def __repr__(self) -> str:
         """One line."""
         return (
-            f"TrialResult({self.name}: regret {self.regret.mean():.4g} of {self.horizon:,} "
+            f"TrialResult({self.label}: regret {self.final_regret.mean():.4g} of {self.horizon:,} "
             f"participants in {self.days.mean():.4g} days, best arm named {self.best_named:.3g}, "
             f"used {self.used.mean():.2g}, {self.runs} trials, seed {self.seed})"
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class RaceResult:
-    """Races: `winner` is the arm that was left, -1 if the trial ended before."""
-
-    means: tuple[float, ...]
-    calendar: Calendar
-    horizon: int
-    epsilon: float
-    risk: float
-    seed: int
-    seconds: float
-    pulls: Ints
-    days: Floats
-    winner: Ints
-    looks: Ints
-
-    @property
-    def runs(self) -> int:
-        """Races."""
-        return len(self.days)
-
-    @property
-    def participants(self) -> Ints:
-        """Participants of every race."""
-        import numpy as np
-
-        return np.asarray(self.pulls.sum(axis=1))
-
-    @property
-    def declared(self) -> Probability:
-        """Share of races with a winner."""
-        return Probability.of(int((self.winner >= 0).sum()), self.runs)
-
-    @property
-    def false_winners(self) -> Probability:
-        """Share of races won by an arm that is not the only best: with equal arms every winner."""
-        import numpy as np
-
-        best = np.array(self.means) == max(self.means)
-        if best.sum() > 1:
-            best[:] = False
-        return Probability.of(int(((self.winner >= 0) & ~best[self.winner]).sum()), self.runs)
-
-    def __repr__(self) -> str:
-        """One line."""
-        return (
-            f"RaceResult(declared {self.declared:.3g}, {self.participants.mean():.4g} "
-            f"participants, {self.days.mean():.4g} days, false winners {self.false_winners:.3g}, "
-            f"{self.runs} races, seed {self.seed})"
         )

@@ -1,216 +1,47 @@
-"""Many trials on a calendar: which loop serves, seeds, threads.
-
-Trials are played fifty at a time, each fifty from a child of one SeedSequence, so a seed fixes
-every number, whatever the number of threads.
+"""Many trials on a calendar: the steps of `discreet.protocol`, compiled, in a world of late
+outcomes. Which plan a policy has, and which world is the quickest that is exact, is found here.
 """
 
 from __future__ import annotations
 
 import math
-import threading
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from copy import copy
-from functools import lru_cache
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from ...arms.base import Law
 from ...arms.bernoulli import Bernoulli
-from ...checks import MOST_RUNS, count, horizon_of, one_of, positive, share
-from ...compiled import Function, Kernel, compile_for, open_slot
+from ...checks import horizon_of
+from ...compiled import Function, Kernel, kinds_of, machine_code
 from ...errors import InvalidArgument
-from ...policies import Policy, imed
-from ...policies.epochs import EpochPlan
-from ...policies.private_kl import DPIMED
-from ...policies.releases import RunningLaplace
-from ...policies.schedules import Geometric
-from ...policies.view import Empty
-from ..work import check_threads, entropy_of
-from .blocks import Book, Design, World, fresh_book, marks_of, named
-from .epochs import fresh_epochs, in_epochs
-from .events import Answers, Windows, not_private, unit_by_unit
-from .races import race, race_marks, threshold
-from .results import RaceResult, TrialResult
-from .rows import Row, estimated_means, row_kernel, row_parts
+from ...policies import Policy
+from ...policies.policy import ONE_BATCH
+from ...policies.releases.pairs import pair_scale_of
+from ...policies.schedules import EachRound
+from ...privacy.source import SIMULATED
+from ...protocol import (
+    FINISHED,
+    GROW,
+    Started,
+    Terms,
+    Track,
+    Truth,
+    World,
+    grown,
+    play_kernel,
+    slots,
+)
+from ...protocol import begin as begin_trial
+from ...protocol.state import ANSWER, LOOKED
+from ...protocol.worlds.calendar import earned_in_drift, tossed_in_drift
+from ..work import Player, RegretWork
+from .results import TrialResult
 from .setting import DRIFTS, LAWS, Calendar
-from .strides import in_strides, one_batch
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
-
     from ...types import Floats, Ints
 
-CHUNK = 50
-"""Trials from one generator."""
-T = TypeVar("T")
-
-COUNTED = ("closed", "released", "all")
-FLOWS = ("streams", "one batch")
 MOST_PARTICIPANTS = 10**9
-FIRST_LOOK = 20.0
-"""Places per arm at the first look of a race, times ε."""
-
-
-class Trials(NamedTuple):
-    """What is recorded of every trial."""
-
-    pulls: Ints
-    estimates: Floats
-    looks: Ints
-    days: Floats
-    named: Ints
-    used: Floats
-
-
-trial: Callable[..., tuple[float, float]] = open_slot("trial")
-
-
-def many_trials(
-    world: World, design: Design, book: Book, extra: NamedTuple, record: Trials, first: int,
-    last: int, rng: Generator,
-) -> None:  # fmt: skip
-    """Trials `first` to `last`."""
-    for number in range(first, last):
-        day, used = trial(world, design, book, extra, rng)
-        record.days[number] = day + world.deadline
-        record.used[number] = used
-        record.named[number] = named(book)
-        for arm in range(len(book.places)):
-            record.pulls[number, arm] = book.places[arm]
-            record.estimates[number, arm] = book.mean[arm]
-            record.looks[number, arm] = book.published[arm]
-
-
-class Races(NamedTuple):
-    """What is recorded of every race."""
-
-    pulls: Ints
-    days: Floats
-    winner: Ints
-    looks: Ints
-
-
-class Looks(NamedTuple):
-    """How far an arm may be behind at every look, and room for the sums of looks to come."""
-
-    thresholds: Floats
-    sums: Floats
-
-
-def many_races(
-    world: World, design: Design, book: Book, extra: Looks, record: Races, first: int, last: int,
-    rng: Generator,
-) -> None:  # fmt: skip
-    """Races `first` to `last`."""
-    for number in range(first, last):
-        day, _, looks, winner = race(world, design, book, extra.thresholds, extra.sums, rng)
-        record.days[number] = day
-        record.winner[number] = winner
-        record.looks[number] = looks
-        for arm in range(len(book.places)):
-            record.pulls[number, arm] = book.places[arm]
-
-
-@lru_cache(maxsize=64)
-def _trial_kernel(loop: Function | Kernel) -> Kernel:
-    part = Kernel(loop)
-    # every participant is a step: calls that hand on the book would cost as much as the step
-    by_steps = isinstance(loop, Kernel) or loop in (unit_by_unit, in_epochs)
-    return Kernel(many_trials, trial=part.inlined() if by_steps else part)
-
-
-@lru_cache(maxsize=1)
-def _race_kernel() -> Kernel:
-    return Kernel(many_races)
-
-
-def simulate_trials(
-    policy: Policy,
-    law: Bernoulli,
-    calendar: Calendar,
-    *,
-    horizon: float,
-    runs: int = 1000,
-    seed: int | None = None,
-    threads: int | None = None,
-    counted: str = "closed",
-    flow: str = "streams",
-) -> TrialResult:
-    """Trials whose outcomes come late. In strides where that is exact, else unit by unit.
-
-    `flow`: "streams", or "one batch" at a time, who arrives meanwhile being thrown away.
-    """
-    import numpy as np
-
-    if not isinstance(policy, Policy):
-        raise InvalidArgument("policy", "be a Policy", policy, 'discreet.policy("dp-imed", ...)')
-    if not isinstance(law, Bernoulli):
-        raise InvalidArgument(
-            "law", "be Bernoulli on a calendar", law, "build it: discreet.Bernoulli([0.5, 0.3])"
-        )
-    size = checked_size(horizon, law.arms)
-    runs = count("runs", runs, most=MOST_RUNS)
-    evidence = COUNTED.index(one_of("counted", counted, *COUNTED))
-    one_of("flow", flow, *FLOWS)
-    policy.setting(law.arms, size)
-    world = world_of(law.means, calendar)
-    loop, extra, design = _loop_of(policy, law.arms, calendar, size, evidence, flow)
-    record = Trials(
-        np.zeros((runs, law.arms), np.int64), np.zeros((runs, law.arms)),
-        np.zeros((runs, law.arms), np.int64), np.zeros(runs), np.zeros(runs, np.int64),
-        np.zeros(runs),
-    )  # fmt: skip
-    entropy, workers = entropy_of(seed), check_threads(threads)
-    seconds = _play(
-        _trial_kernel(loop), policy.name, world, design, extra, record, entropy, workers
-    )
-    marks = tuple(int(mark) for mark in design.marks)
-    if isinstance(extra, Row):  # whose releases may be of another kind than widths are known for
-        marks = ()
-        record.estimates[:] = estimated_means(policy, record.estimates)
-    return TrialResult(
-        policy.to_dict(), law.to_dict(), law.means, calendar, size, entropy, seconds, flow,
-        _epsilon(design), marks, *record,
-    )  # fmt: skip
-
-
-def simulate_races(
-    law: Bernoulli,
-    calendar: Calendar,
-    *,
-    horizon: float,
-    epsilon: float = math.inf,
-    risk: float = 0.05,
-    runs: int = 1000,
-    seed: int | None = None,
-    threads: int | None = None,
-) -> RaceResult:
-    """Races in permuted blocks until one arm is left: see `races`.
-
-    A missing outcome counts as the declared default, or as ½ where means are estimated: sums of
-    answers alone do not compare.
-    """
-    import numpy as np
-
-    budget = positive("epsilon", epsilon, infinite=True)
-    wrong = share("risk", risk)
-    size = checked_size(horizon, law.arms)
-    runs = count("runs", runs, most=MOST_RUNS)
-    first = math.ceil(FIRST_LOOK / min(budget, 1.0))
-    marks = race_marks(law.arms, size, max(1, min(first, size // (10 * law.arms))))
-    limits = [threshold(mark, look + 1, law.arms, budget, wrong) for look, mark in enumerate(marks)]
-    default = 0.5 if calendar.default is None else calendar.default
-    scale = 0.0 if math.isinf(budget) else 1.0 / budget
-    design = Design(np.array(marks, np.int64), scale, budget, default, 0, size)
-    looks = Looks(np.array(limits), np.zeros((len(marks), law.arms)))
-    record = Races(
-        np.zeros((runs, law.arms), np.int64), np.zeros(runs), np.zeros(runs, np.int64),
-        np.zeros(runs, np.int64),
-    )  # fmt: skip
-    entropy, workers = entropy_of(seed), check_threads(threads)
-    world = world_of(law.means, calendar)
-    seconds = _play(_race_kernel(), "race", world, design, looks, record, entropy, workers)
-    return RaceResult(law.means, calendar, size, budget, wrong, entropy, seconds, *record)
+T = TypeVar("T")
 
 
 def checked_size(horizon: object, arms: int) -> int:
@@ -221,143 +52,232 @@ def checked_size(horizon: object, arms: int) -> int:
     return size
 
 
-def world_of(means: tuple[float, ...], calendar: Calendar) -> World:
-    """What is true of the trial, for the loops."""
-    import numpy as np
-
-    drift = calendar.drift
-    kind, size, period = (
-        (0, 0.0, 1.0) if drift is None else (DRIFTS.index(drift.kind), drift.size, drift.period)
-    )
-    return World(
-        np.array(means), np.array(calendar.answered), calendar.arrivals, calendar.delay.deadline,
-        kind, size, period,
+def terms_of(policy: Policy, calendar: Calendar, arms: int, size: int) -> Terms:
+    """How a policy is played on a calendar: its plan, and what is fixed beside it."""
+    plan = policy.plan(policy.setting(arms, size))
+    shares, deadline = calendar.share or (0.0,) * arms, float(calendar.delay.deadline)
+    if calendar.trend:
+        if not policy.has_epochs:
+            raise InvalidArgument(
+                "trend", f"be left out for {policy.name}: differences within epochs have an index "
+                "for dp-imed alone", True, "take dp-imed, or leave it out",
+            )  # fmt: skip
+        longest = calendar.window
+        if longest == 1:
+            longest = math.ceil(calendar.arrivals * deadline)
+        counts = calendar.counts
+        return Terms(
+            "epochs", 1, shares, deadline, 0.0 if counts is None else counts, longest=longest
+        )
+    for name, value in (("share", any(shares)), ("window", calendar.window > 1)):
+        if value and (plan == ONE_BATCH or (plan == "looks" and name == "share")):
+            raise InvalidArgument(
+                name, f"be left out for {policy.name}, which compares arms in equal shares"
+                if plan == "looks" else f"be left out for {policy.name}, whose plan is one batch",
+                calendar.share if name == "share" else calendar.window, "leave it out",
+            )  # fmt: skip
+    pair = pair_scale_of(policy.release, SIMULATED) if plan == "index" else None
+    estimate = calendar.default is None and pair is not None and policy.is_private
+    window = calendar.window
+    if plan == "looks" and window == 1:
+        window = 2 * arms  # permuted blocks of two places per arm
+    default = calendar.default
+    if default is None:  # sums of equally many outcomes compare if who is missing counts the same
+        default = 0.0 if plan in ("index", ONE_BATCH) else 0.5
+    return Terms(
+        plan, window, shares, deadline, default, estimate, cuts=plan == ONE_BATCH
     )  # fmt: skip
 
 
-def _loop_of(
-    policy: Policy, arms: int, calendar: Calendar, size: int, evidence: int, flow: str
-) -> tuple[Function | Kernel, NamedTuple, Design]:
-    """The loop that serves a row, what it needs beside, and the design."""
+def has_own_days(policy: Policy, plan: str) -> bool:
+    """Whether outcomes are used on the day they come: where nothing is private, and every one is a
+    batch of its own."""
+    return not policy.is_private and plan == "index" and isinstance(policy.schedule, EachRound)
+
+
+class Played(NamedTuple):
+    """What is compiled for one trial."""
+
+    started: Started
+    filled: dict[str, Function | Kernel]
+    world: World
+
+
+def prepared(policy: Policy, law: Law, calendar: Calendar, size: int) -> tuple[Terms, str]:
+    """How a policy is played, and in which world: the quickest that is exact."""
+    terms = terms_of(policy, calendar, law.arms, size)
+    endless = law.limit is None and type(law).refill is Law.refill
+    steady = calendar.drift is None and law.steady and endless
+    if has_own_days(policy, terms.plan):
+        return terms._replace(deadline=0.0), "answers"
+    if terms.plan == ONE_BATCH:
+        return terms, "one batch"
+    if policy.release.respond_kernel(SIMULATED) is not None or not steady:
+        return terms, "calendar"
+    still = terms.plan == "index" and policy.rule.still
+    return terms, "strides" if still and terms.window == 1 and not any(terms.shares) else "blocks"
+
+
+def world_of(calendar: Calendar, size: int, arms: int) -> World:
+    """What is true of the trial, on its first day."""
     import numpy as np
 
-    shares = calendar.share or (0.0,) * arms
-    windows = Windows(calendar.window, np.array(shares), np.zeros(arms, np.int64))
-    if isinstance(policy.rule, imed.IMED) and not policy.is_private:
-        if calendar.trend:
-            raise InvalidArgument(
-                "trend", f"be left out for {policy.name}", True,
-                'take discreet.policy("dp-imed", epsilon=math.inf, first=20): epochs without noise',
-            )  # fmt: skip
-        mean = calendar.delay.mean
-        late = Answers(
-            LAWS.index(calendar.delay.law), 0.0 if mean is None else mean, np.zeros(size),
-            np.zeros(size, np.int64), windows,
+    drift, delay = calendar.drift, calendar.delay
+    kind, moved, period = (
+        (0, 0.0, 1.0) if drift is None else (DRIFTS.index(drift.kind), drift.size, drift.period)
+    )
+    return World(
+        calendar.arrivals, np.array(calendar.answered), LAWS.index(delay.law),
+        0.0 if delay.mean is None else float(delay.mean), float(delay.deadline), kind, moved,
+        float(period), size / calendar.arrivals, np.zeros(2), np.full(1, -1), np.full(3, -1),
+    )  # fmt: skip
+
+
+class TrialWork(RegretWork[Policy, Law]):
+    """All trials of one policy on one calendar."""
+
+    def __init__(
+        self, policy: Policy, law: Law, horizon: int, runs: int, entropy: int, grid: Ints, *,
+        calendar: Calendar,
+    ) -> None:  # fmt: skip
+        import numpy as np
+
+        super().__init__(policy, law, horizon, runs, entropy, grid)
+        self.law, self.calendar = law, calendar
+        self.terms, self.world = prepared(policy, law, calendar, horizon)
+        filled = slots(policy, self.terms, SIMULATED, self.world, law.draw)
+        if calendar.drift is not None:
+            filled["earn"] = tossed_in_drift if isinstance(law, Bernoulli) else earned_in_drift
+        self.filled = filled | {"lost": law.lost}
+        arms = law.arms
+        self.estimates = np.full((runs, arms), np.nan)
+        self.sizes, self.looks = (np.zeros((runs, arms), np.int64) for _ in range(2))
+        self.days, self.used = np.zeros(runs), np.zeros(runs)
+        self.answer, self.looked = np.full(runs, -1), np.zeros(runs, np.int64)
+
+    def player(self) -> Player:
+        return TrialPlayer(self)
+
+    def result(self) -> TrialResult:
+        done = slice(None) if self.complete else self.done
+        known = self.sizes > 0
+        means = estimated_means(self.policy, self.estimates)
+        ranked = [
+            max((m, -arm) for arm, m in enumerate(line) if known[run, arm] and m == m)
+            if any(known[run, arm] and m == m for arm, m in enumerate(line)) else None
+            for run, line in enumerate(means.tolist())
+        ]  # fmt: skip
+        import numpy as np
+
+        named = np.array([-1 if best is None else -best[1] for best in ranked], np.int64)
+        base = super().result()
+        return TrialResult(
+            **{name: getattr(base, name) for name in base.__dataclass_fields__},
+            calendar=self.calendar, plan=self.terms.plan, estimates=means[done],
+            looks=self.looks[done], days=self.days[done], named=named[done],
+            used=self.used[done], answer=self.answer[done],
         )  # fmt: skip
-        marks = np.array([size], np.int64)
-        return not_private, late, Design(marks, 0.0, math.inf, 0.0, evidence, size)
-    release, schedule = policy.release, policy.schedule
-    if not (
-        isinstance(policy.rule, DPIMED)
-        and isinstance(release, RunningLaplace)
-        and isinstance(schedule, Geometric)
-    ):
-        for name, value, usual in (
-            ("trend", calendar.trend, False), ("flow", flow, FLOWS[0]), ("counted", evidence, 0),
-        ):  # fmt: skip
-            if value != usual:
-                raise InvalidArgument(
-                    name, f"be left out for {policy.name}", value, "take dp-imed, or leave it out"
-                )
-        setting = policy.setting(arms, size)
-        row, design, estimated = row_parts(policy, setting, calendar, size)
-        return row_kernel(policy, estimated), row, design
-    growth = schedule.parameters(policy.setting(arms, size))
-    epsilon = release.epsilon
-    default = math.nan if calendar.default is None else calendar.default
-    scale = 0.0 if math.isinf(epsilon) else 1.0 / epsilon
-    marks = marks_of(growth.first, growth.ratio, size)
-    design = Design(marks, scale, epsilon, default, evidence, size)
-    if calendar.trend:
-        if flow != "streams":
-            raise InvalidArgument(
-                "trend", "be left out for one batch at a time", True, "use streams"
-            )
-        most = calendar.window
-        if most == 1:
-            most = math.ceil(calendar.arrivals * calendar.delay.deadline)
-        plan = EpochPlan(epsilon, growth.first, growth.ratio, most)
-        assert calendar.counts is not None
-        design = design._replace(default=calendar.counts)
-        return in_epochs, fresh_epochs(plan, shares, size), design
-    if flow == "one batch":
-        if calendar.drift is not None or calendar.window > 1 or any(shares):
-            raise InvalidArgument(
-                "flow", "be streams for drift and windows", flow, 'use flow="streams"'
-            )
-        return one_batch, Empty(), design
-    if calendar.drift is not None or calendar.window > 1 or any(shares):
-        return unit_by_unit, windows, design
-    return in_strides, Empty(), design
 
 
-def _own(extra: T) -> T:
-    """The same with arrays of its own: every thread writes into them."""
-    if isinstance(extra, tuple):
-        return type(extra)(*(_own(entry) for entry in extra))
-    return copy(extra) if hasattr(extra, "copy") else extra
-
-
-def _epsilon(design: Design) -> float:
-    return math.inf if design.scale == 0.0 else design.epsilon
-
-
-def _play(
-    kernel: Kernel, name: str, world: World, design: Design, extra: NamedTuple,
-    record: Trials | Races, entropy: int, workers: int,
-) -> float:  # fmt: skip
-    """All trials, fifty at a time; the seconds they took, without compiling."""
+def estimated_means(policy: Policy, values: Floats) -> Floats:
+    """The means behind released values: a device's answer may lean to one side."""
     import numpy as np
 
-    from ...draws import draws
+    mean_of = policy.release.estimated_mean
+    if policy.release.respond_kernel(SIMULATED) is None:
+        return values
+    found = [[mean_of(float(value)) for value in line] for line in values]
+    return np.array([[np.nan if x is None else x for x in line] for line in found])
 
-    runs = len(record.days)
-    arms, blocks = len(world.rates), len(design.marks) + 1
 
-    def arguments(chunk: int) -> tuple[Any, ...]:
-        child = np.random.SeedSequence(entropy, spawn_key=(chunk,))
-        rng = draws(child)
-        own = _own(extra)
-        first = chunk * CHUNK
-        last = min(first + CHUNK, runs)
-        return world, design, fresh_book(arms, blocks), own, record, first, last, rng
+class TrialPlayer(Player):
+    """The arrays of one trial, for one thread."""
 
-    given = arguments(0)
-    function = compile_for(name, lambda: kernel.cached(*given), given)
-    started = time.perf_counter()
-    stop = threading.Event()
+    def __init__(self, work: TrialWork) -> None:
+        self.work, self.stream = work, work.stream()
+        self.loops: dict[object, Function] = {}
+        arms, size = work.law.arms, work.horizon
+        each = isinstance(work.policy.schedule, EachRound)
+        waiting = work.calendar.arrivals * float(work.calendar.delay.deadline)
+        depth = 16 + (math.ceil(min(1.5 * waiting, size)) if each else 0)
+        setting = work.policy.setting(arms, size)
+        self._take(begin_trial(work.policy, setting, work.terms, depth))
 
-    def play(chunk: int) -> None:
-        if stop.is_set():
-            return
-        *given, first, last, rng = arguments(chunk)
-        if not isinstance(extra, Row):
-            function(*given, first, last, rng)
-            return
-        for number in range(first, last):  # every trial begins with the row's own empty ledger
-            given[3] = _own(extra)
-            function(*given, number, number + 1, rng)
+    def _take(self, started: Started) -> None:
+        import numpy as np
 
-    chunks = range(-(-runs // CHUNK))
-    if workers == 1 or len(chunks) == 1:
-        for chunk in chunks:
-            play(chunk)
-    else:
-        with ThreadPoolExecutor(min(workers, len(chunks))) as pool:
-            try:
-                for _ in pool.map(play, chunks):
-                    pass
-            except BaseException:
-                stop.set()
-                raise
-    return time.perf_counter() - started
+        work, arms = self.work, self.work.law.arms
+        self.started = started
+        self.world = world_of(work.calendar, work.horizon, arms)
+        self.own = (np.zeros(1), np.zeros(2, np.int64), np.array([-1.0, 0.0]), np.zeros(arms))
+        flat = [*_arrays((started.design.room, started.head, started.vault, self.world)), *self.own]
+        super().__init__(flat)
+
+    def play(self, number: int) -> bool:
+        work = self.work
+        self.reset()
+        rng = self.stream.at(number)
+        law = work.law.start(rng)
+        gaps = work.law.standard(work.horizon)
+        track = Track(work.grid, work.regret[number], work.pulls[number], gaps, *self.own)
+        while not work.stop.is_set():
+            design, head, vault = self.started
+            truth = Truth(law, self.world.answered)
+            arguments = (self.world, design, head, vault._replace(law=truth), track, rng)
+            kinds = kinds_of(arguments)
+            loop = self.loops.get(kinds)
+            if loop is None:
+                linked = play_kernel(work.filled)
+                ready = work.ready(partial(linked.cached, *arguments), arguments)
+                loop = self.loops[kinds] = machine_code(ready, arguments)
+            status = loop(*arguments)
+            if status == GROW:
+                track = self._grow(track)
+            elif status == FINISHED or not work.law.refill(law, rng):
+                self._end(number, track)
+                return True
+        return False
+
+    def _grow(self, track: Track) -> Track:
+        """Room for more blocks in flight; the trial goes on where it was."""
+        owed, before = self.world.owed, self.started.design.depth
+        more = grown(self.started, 2 * before)
+        if owed[0] >= 0:
+            arm = int(owed[1])
+            number = int(more.head.block[arm])
+            number -= number - int(more.head.released[arm]) == before
+            owed[0] = arm * 2 * before + number % (2 * before)
+        world, own = self.world, self.own
+        values = [
+            array.copy() for array in _arrays((more.design.room, more.head, more.vault, world))
+        ]
+        values += [array.copy() for array in own]
+        setting = self.work.policy.setting(self.work.law.arms, self.work.horizon)
+        self._take(begin_trial(self.work.policy, setting, self.work.terms, 2 * before))
+        for (array, _), kept in zip(self.initial, values, strict=True):
+            array[:] = kept
+        lost, at, when, means = self.own
+        return track._replace(lost=lost, at=at, when=when, means=means)
+
+    def _end(self, number: int, track: Track) -> None:
+        work = self.work
+        head: Any = self.started.head
+        work.estimates[number] = track.means
+        work.sizes[number], work.looks[number] = head.size, head.full
+        work.answer[number], work.looked[number] = head.at[ANSWER], head.at[LOOKED]
+        end = track.when[0] if head.at[ANSWER] >= 0 else max(track.when[1], self.world.now[0])
+        work.days[number] = end
+        reached, points = int(track.at[0]), len(work.grid)
+        if reached < points:  # it stopped before: nobody was assigned any more
+            work.regret[number, reached:] = track.lost[0]
+            work.pulls[number, reached:] = head.places
+        places = int(head.places.sum())
+        seen = head.size if self.work.world == "answers" else head.pulls
+        work.used[number] = int(seen.sum()) / places if places else 0.0
+
+
+def _arrays(state: Any) -> list[Any]:
+    """All arrays of a state, in their order."""
+    if isinstance(state, tuple):
+        return [array for part in state for array in _arrays(part)]
+    return [state] if hasattr(state, "dtype") and state.ndim else []

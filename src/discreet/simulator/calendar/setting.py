@@ -9,7 +9,7 @@ True
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -81,6 +81,13 @@ class Drift:
         object.__setattr__(self, "size", size)
         object.__setattr__(self, "period", positive("period", days("period", self.period)))
 
+    def moved(self, rate: float, day: float, length: float) -> float:
+        """A rate on a day of a trial that lasts about `length` days."""
+        period = float(self.period)
+        linear = self.size * min(day / length, 1.0)
+        season = self.size * math.sin(2.0 * math.pi * day / period)
+        return min(max(rate + (linear if self.kind == "linear" else season), 0.0), 1.0)
+
 
 @dataclass(frozen=True)
 class Calendar:
@@ -132,6 +139,17 @@ class Calendar:
         }
 
 
+def calendar_from_dict(data: Mapping[str, Any]) -> Calendar:
+    """The inverse of `Calendar.to_dict`."""
+    drift = data["drift"]
+    return Calendar(
+        data["arrivals"], Delay(data["deadline"], data["delay"], data["mean_delay"]),
+        tuple(data["missing"]), None if data["default"] == ESTIMATE else data["default"],
+        None if drift is None else Drift(drift, data["drift_size"], data["drift_period"]),
+        data["window"], tuple(data["share"]), data["trend"],
+    )  # fmt: skip
+
+
 class Late(TypedDict, total=False):
     """How outcomes come late: the arguments of `calendar` beside the arrivals."""
 
@@ -142,12 +160,6 @@ class Late(TypedDict, total=False):
     window: int
     share: float | Sequence[float]
     trend: bool
-
-
-class OnCalendar(Late):
-    """The same with the arrivals."""
-
-    arrivals: float
 
 
 def calendar(

@@ -25,18 +25,11 @@ from ...checks import MOST_RUNS, amount, count, means_of, positive
 from ...checks import share as probability
 from ...durations import days
 from ...errors import InvalidArgument
+from ...identify import identifier
 from ...policies import Policy, policy
 from ...policies.private_kl import first_batch
-from ...simulator.calendar import (
-    Calendar,
-    Delay,
-    Drift,
-    RaceResult,
-    TrialResult,
-    calendar,
-    simulate_races,
-    simulate_trials,
-)
+from ...simulator import compare
+from ...simulator.calendar import Calendar, Delay, Drift, TrialResult, calendar
 from ...simulator.calendar.results import Figure, Probability, figure
 from ...simulator.calendar.runs import checked_size
 from .plan import number
@@ -286,21 +279,40 @@ def plan_trial(
     equal = Bernoulli([math.fsum(clean) / len(clean)] * len(clean))
     lines = []
     for budget in (*wanted, math.inf):
-        silent = simulate_trials(_row(budget, wanted[0]), law, asked, **given)
-        races = simulate_races(law, asked, epsilon=budget, risk=wrong, **given)
-        level = simulate_races(equal, asked, epsilon=budget, risk=wrong, **given)
+        silent = _trials(_row(budget, wanted[0]), law, asked, given)
+        race, raced = _race(budget, wrong), replace(asked, share=(), trend=False, window=1)
+        races = _trials(race, law, raced, given)
+        level = _trials(race, equal, raced, given)
         label = f"ε = {budget:g}" if math.isfinite(budget) else "no noise"
         lines.append(_line(label, budget, silent, wrong, races, level))
     # the last of them has no noise: in epochs that is the trial without privacy
-    seen = silent if asked.trend else simulate_trials(policy("imed"), law, asked, **given)
+    seen = silent if asked.trend else _trials(policy("imed"), law, asked, given)
     lines.append(_line("not private", math.inf, seen, wrong))
     scan = tuple(
         _deadline(trials, answered)
         for late in _scan(asked.delay, delay, deadlines)
         for answered in [replace(asked, delay=late)]
-        for trials in [simulate_trials(_row(wanted[0], wanted[0]), law, answered, **given)]
+        for trials in [_trials(_row(wanted[0], wanted[0]), law, answered, given)]
     )
     return TrialPlan(clean, size, asked, wanted[0], wrong, many, seed, tuple(lines), scan)
+
+
+def _trials(row: Policy, law: Bernoulli, asked: Calendar, given: dict[str, Any]) -> TrialResult:
+    """Trials on a calendar that was checked."""
+    late: dict[str, Any] = {
+        "delay": asked.delay, "missing": asked.missing, "drift": asked.drift,
+        "default": "estimate" if asked.default is None else asked.default,
+        "window": asked.window, "share": asked.share or 0.0, "trend": asked.trend,
+    }  # fmt: skip
+    size: dict[str, Any] = {**given, "points": 2, "progress": False}
+    (found,) = compare([row], law, arrivals=asked.arrivals, **size, **late)
+    assert isinstance(found, TrialResult)
+    return found
+
+
+def _race(epsilon: float, risk: float) -> Policy:
+    """The race at a budget, or without noise."""
+    return identifier("race", epsilon=epsilon).at(risk)
 
 
 def _size(horizon: float | None, days: float | None, arrivals: float) -> float:
@@ -332,15 +344,16 @@ def _scan(
 
 def _deadline(trials: TrialResult, asked: Calendar) -> Deadline:
     answered = math.fsum(asked.answered) / len(asked.answered)
-    return Deadline(asked.delay.deadline, answered, figure(trials.regret), figure(trials.days))
+    regret = figure(trials.final_regret)
+    return Deadline(asked.delay.deadline, answered, regret, figure(trials.days))
 
 
 def _line(
     label: str, epsilon: float, trials: TrialResult, risk: float,
-    races: RaceResult | None = None, level: RaceResult | None = None,
+    races: TrialResult | None = None, level: TrialResult | None = None,
 ) -> TrialLine:  # fmt: skip
     line = TrialLine(
-        label, epsilon, figure(trials.worse), figure(trials.regret), figure(trials.days),
+        label, epsilon, figure(trials.worse), figure(trials.final_regret), figure(trials.days),
         trials.best_named, float(trials.used.mean()), None,
     )  # fmt: skip
     if races is None or level is None:
