@@ -309,6 +309,22 @@ def test_a_function_sees_one_participant_at_a_time() -> None:
     assert seen == [1] * 20
 
 
+def test_a_score_that_is_no_number_raises_nothing() -> None:
+    """An exception, or a warning, would tell of whoever it belongs to."""
+    log, _ = drawn(20, np.random.default_rng(11))
+    for scores in (np.full(20, np.nan), np.full(20, np.inf), np.full(20, -np.inf)):
+        found = released(scores, log, 1e6, 2.0, SIMULATED, np.random.default_rng(1))
+        assert abs(found.value - 0.5) <= 1.0 + 1e-3
+    huge = discreet.evaluate(
+        0, log, epsilon=1.0, model=lambda context: np.full((len(context), 3), 1e308)
+    )
+    assert math.isfinite(huge.value)
+    with pytest.raises(InvalidArgument, match="propensity must"):
+        discreet.logged(
+            {"a": [0, 1], "r": [0, 1], "p": [1e-300, 1.0]}, action="a", reward="r", propensity="p"
+        )
+
+
 def test_what_cannot_be_released() -> None:
     log, _ = drawn(20, np.random.default_rng(10))
     for method, argument in (("snips", "method"), ("dm", "model")):

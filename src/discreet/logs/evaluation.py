@@ -46,7 +46,8 @@ MEAN_SHARE = 0.75
 """The part of ε that the estimate gets; the rest is for its standard error."""
 CONDITIONS = (
     "how many participants are in the log is public",
-    "policy, model, clip and bounds were not chosen by looking at the log",
+    "policy, model, clip and bounds were not chosen by looking at the log, and policy and model "
+    "have an answer for everybody who could be in it",
     "a participant is in one row of the log",
 )
 
@@ -146,6 +147,13 @@ def _own_scores(method: str, log: Log, given: Terms, model: Model | None, tau: f
     """Scores that depend on one participant each."""
     import numpy as np
 
+    with np.errstate(all="ignore"):  # a warning would tell of somebody
+        return _each_score(method, log, given, model, tau)
+
+
+def _each_score(method: str, log: Log, given: Terms, model: Model | None, tau: float) -> Floats:
+    import numpy as np
+
     if method == "snips":
         raise InvalidArgument(
             "method", "be 'dr', 'ipw', 'dm' or 'switch' with epsilon", method,
@@ -177,6 +185,8 @@ def released(
 
     low, high = log.bounds
     middle, half = 0.5 * (low + high), 0.5 * clip * (high - low)
+    # a score that is no number must not become an exception, which would tell of its participant
+    scores = np.where(np.isnan(scores), middle, scores)
     size, width = len(scores), 2.0 * half
     inside = np.clip((np.clip(scores, middle - half, middle + half) - middle) / width + 0.5, 0, 1)
     squares = (2.0 * inside - 1.0) ** 2

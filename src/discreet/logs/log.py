@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from ..types import Floats, Ints
 
 
+LEAST = 1e-12
+"""Of propensities: weights stay numbers that can be counted with."""
+
+
 @dataclass(frozen=True, eq=False)
 class Log:
     """One row per participant. Its repr says how many they are and nothing of what came of it."""
@@ -82,9 +86,9 @@ def logged(
         shares = finite("propensity", picked(columns, "propensity", propensity))[:, 0]
     else:
         shares = np.full(len(rewards), number("propensity", propensity))
-    if ((shares <= 0.0) | (shares > 1.0)).any():
+    if ((shares < LEAST) | (shares > 1.0)).any():
         raise InvalidArgument(
-            "propensity", "lie in (0, 1]", "a value beyond",
+            "propensity", f"lie in [{LEAST:g}, 1]", "a value beyond",
             "pass the probability with which the action was taken",
         )  # fmt: skip
     wanted = [context] if isinstance(context, str) else list(context)
