@@ -1,8 +1,7 @@
 """Off-policy estimators, one participant after the other, from the papers' formulas.
 
-IPW: Horvitz & Thompson (1952). SNIPS: Swaminathan & Joachims (2015), eq. 6. DM and DR: Dudík,
-Langford & Li (2011), section 2. Switch-DR: Wang, Agarwal & Dudík (2017), eq. 7 with DR for the
-actions of small weight.
+IPW: Horvitz & Thompson (1952). SNIPS: Swaminathan & Joachims (2015). DM and DR: Dudík, Langford
+& Li (2011). Switch-DR: Wang, Agarwal & Dudík (2017), with DR for the actions of small weight.
 """
 
 from __future__ import annotations
