@@ -178,6 +178,15 @@ def growth() -> None:
         print(f"  d = {d:2d}  " + "".join(f"{speed:14,.0f}" for speed in speeds))
 
 
+def wide() -> None:
+    """Microseconds a round in many dimensions, where releases are most frequent: at the start."""
+    print("us a round, T = 2000, K = 10:   rs-oful   adac-oful   ratio")
+    for d in (20, 50, 70):
+        plain = 1e6 / ours("rs-oful", d, 10, 2000)
+        private = 1e6 / ours("adac-oful", d, 10, 2000, rho=RHO)
+        print(f"  d = {d:2d}{plain:31.1f}{private:12.1f}{private / plain:8.2f}")
+
+
 def episodes() -> None:
     """Milliseconds of a run on fixed actions, d = 5, K = 10, against its horizon."""
     print("ms a run, fixed actions, sign rewards:   rs-oful   adac-oful")
@@ -206,6 +215,7 @@ def designs() -> None:
 def main() -> int:
     good = [compare_naive(), compare_pymab()]
     growth()
+    wide()
     episodes()
     designs()
     print("wanted ratios reached" if all(good) else "a wanted ratio was missed")

@@ -10,6 +10,7 @@ Imports for type checkers and imports inside functions count as well. From the t
     live
     inference, confirm      intervals and tests from releases
     sweeps                  grids of rows, problems and settings, of any kind
+    logs                    data of one's own, off-policy evaluation
     linear, identify        rows of other kinds, run by the machinery of the simulator
     simulator               the loop, runs in threads, results
     protocol                the steps of a trial: plans and worlds
@@ -39,6 +40,7 @@ LAYERS = [
     {"live"},
     {"inference", "confirm"},
     {"sweeps"},
+    {"logs"},
     {"linear", "identify"},
     {"simulator"},
     {"protocol"},

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .errors import DiscreetError, InvalidArgument
     from .front import policy
     from .live import Rehearsal, Strata, Trial
+    from .logs import evaluate, logged, problem
     from .policies import CATALOGUE, Policy
     from .privacy import (
         ZCDP,
@@ -66,6 +67,7 @@ _HOMES = {
     "errors": ("DiscreetError", "InvalidArgument"),
     "live": ("Rehearsal", "Strata", "Trial"),
     "front": ("policy",),
+    "logs": ("evaluate", "logged", "problem"),
     "policies": ("CATALOGUE", "Policy"),
     "privacy": (
         "ZCDP", "Approximate", "Budget", "Definition", "GaussianDP", "Guarantee", "Pure", "Renyi",
@@ -116,12 +118,15 @@ __all__ = [
     "actg175",
     "compare",
     "compose",
+    "evaluate",
     "law",
     "load",
+    "logged",
     "parallel",
     "plan",
     "plan_trial",
     "policy",
+    "problem",
     "simulate",
     "simulate_strata",
     "sweep",
@@ -129,9 +134,9 @@ __all__ = [
 
 
 PACKAGES = (
-    "arms", "audit", "confirm", "errors", "identify", "inference", "linear", "live", "membership",
-    "policies", "privacy", "references", "report", "simulator", "studies", "sweeps", "testing",
-    "theory",
+    "arms", "audit", "confirm", "errors", "identify", "inference", "linear", "live", "logs",
+    "membership", "policies", "privacy", "references", "report", "simulator", "studies", "sweeps",
+    "testing", "theory",
 )  # fmt: skip
 """What stands behind the names above, for `discreet.identify.identify` and its like."""
 

@@ -33,7 +33,18 @@ if TYPE_CHECKING:
     from .linear import LinearPolicy
     from .policies import Policy
 
-IdentifyName = Literal["ttucb", "adap-tt", "adap-tt-star", "dp-tt", "ctb-tt"]
+FiniteName = Literal[
+    "ucb1", "kl-ucb", "imed", "thompson", "episodic-ucb", "adap-ucb", "adap-klucb", "adac-ucb",
+    "dp-klucb", "dp-imed", "laplace-imed", "gauss-imed", "dp-ucb", "dp-ucb-td", "dp-ucb-bound",
+    "dp-ucb-int", "private-ucb", "ldp-ucb-b", "ldp-ucb-l", "ldp-ucb-bs", "ldp-ucb-ls",
+    "lazy-dp-ts", "dp-ts", "private-thompson", "dp-se", "gdp-elim-new", "dp-ftpl-gauss",
+    "dp-ftpl-beta", "dp-ftpl-new", "dp-tsallis",
+]  # fmt: skip
+"""Names that editors complete."""
+IdentifyName = Literal[
+    "ttucb", "adap-tt", "adap-tt-star", "dp-tt", "ctb-tt", "evidence-tt", "local-evidence-tt",
+    "chernoff-tt", "race", "halving", "classical-halving", "uniform",
+]  # fmt: skip
 LinearName = Literal[
     "gope", "adac-gope", "oful", "rs-oful", "adac-oful", "private-linucb", "private-lints",
     "jdp-linucb", "adac-ts", "jdp-ts", "blocks-ts", "jdp-blocks-ts",
@@ -53,6 +64,13 @@ def policy(
     name: IdentifyName, *, epsilon: float | None = ..., budget: Budget | None = ...,
     goal: Literal["identify"] | None = ..., label: str | None = ..., **options: Any,
 ) -> Identifier: ...  # fmt: skip
+@overload
+def policy(
+    name: FiniteName, *, epsilon: float | None = ..., delta: float | None = ...,
+    rho: float | None = ..., renyi_alpha: float | None = ..., mu: float | None = ...,
+    budget: Budget | None = ..., goal: Literal["regret"] | None = ..., label: str | None = ...,
+    **options: Any,
+) -> Policy: ...  # fmt: skip
 @overload
 def policy(
     name: str, *, epsilon: float | None = ..., budget: Budget | None = ...,

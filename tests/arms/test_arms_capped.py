@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
 import discreet
-from discreet.arms import Bernoulli, Capped, clipping_bias, law_from_dict, pareto
-from discreet.errors import DiscreetError
+from discreet.arms import (
+    Bernoulli,
+    Beta,
+    Capped,
+    Clipped,
+    Delayed,
+    FunctionLaw,
+    Gaussian,
+    Law,
+    RewardList,
+    RewardTable,
+    Sampler,
+    Switching,
+    clipping_bias,
+    law_from_dict,
+    pareto,
+)
+from discreet.arms.sampler import Buffer
+from discreet.compiled import Kernel
+from discreet.errors import DiscreetError, InvalidArgument
 
 S1 = [0.9, 0.7, 0.5, 0.3, 0.1]
 
@@ -21,6 +41,8 @@ def test_what_a_row_sees() -> None:
     assert law.bounds == (0.0, 1.0)
     rng = np.random.default_rng(1)
     buffer = law.start(rng)
+    assert isinstance(buffer, Buffer)
+    assert isinstance(law.law, Sampler)
     assert buffer.values.min() >= 0.0
     assert buffer.values.max() == 1.0
     kept = buffer.values[1].copy()
@@ -56,7 +78,9 @@ def test_settings_round_trip_and_bad_input() -> None:
     bad = (
         lambda: pareto(S1, 1.0),
         lambda: Capped(pareto(S1, 2.0), 0.0),
-        lambda: Capped(Bernoulli([0.1, 0.2]), 1.0),  # type: ignore[arg-type]
+        lambda: Capped(Delayed(Bernoulli([0.1, 0.2]), rounds=3), 1.0),
+        lambda: Capped(Gaussian([0.1, 0.2]), -1.0),
+        lambda: Capped([0.1, 0.2], 1.0),  # type: ignore[arg-type]
         lambda: pareto([0.0, 1.0], 2.0),
     )
     for wrong in bad:
@@ -73,3 +97,87 @@ def test_dp_imed_plays_unbounded_rewards() -> None:
     assert result.final_regret.mean() < 1000.0
     assert math.isclose(max(result.means), 0.9)
     assert result.guarantee.short() == "ε = 0.5 (interactive)"
+
+
+# any law: every reward is moved into the range by itself, before anything is summed
+
+
+def exponential(arm: int, t: int, rng: np.random.Generator) -> float:
+    return rng.exponential(1.0 + arm)
+
+
+FREE = FunctionLaw(exponential, means=[1.0, 2.0], bounds=None)
+
+
+def one_by_one(law: Law, arm: int, rounds: int, t: int, seed: int) -> list[float]:
+    """Rewards of single draws, interpreted."""
+    rng = np.random.Generator(np.random.SFC64(seed))
+    state, draw = law.start(rng), kernel_of(law)
+    return [draw(state, arm, 1, t + played, rng)[0] for played in range(rounds)]
+
+
+def kernel_of(law: Law) -> Any:
+    return Kernel(law.draw).interpreted()  # type: ignore[arg-type]  # kernels are functions
+
+
+@pytest.mark.parametrize(
+    "law",
+    [FREE, Gaussian([0.3, 0.9], 0.5), Beta([2, 3], [2, 1]), Switching([[0.9, 0.1]], at=[0])],
+    ids=lambda law: law.name,
+)
+def test_capped_on_any_law_is_the_sum_of_capped_rewards(law: Law) -> None:
+    at = 0.7
+    capped = Capped(law, at)
+    assert capped.means == law.means
+    assert capped.bounds == (0.0, 1.0)
+    for arm in (0, 1):
+        single = one_by_one(law, arm, 50, 3, seed=arm)
+        rng = np.random.Generator(np.random.SFC64(arm))
+        state = capped.start(rng)
+        total, served = kernel_of(capped)(state, arm, 50, 3, rng)
+        assert served == 50
+        assert total == pytest.approx(sum(min(max(x, 0.0), at) / at for x in single), rel=1e-12)
+    swapped = capped.arranged([1, 0])
+    assert swapped.means == tuple(reversed(law.means))
+    assert swapped.bounds == (0.0, 1.0)
+
+
+def test_clipped_on_any_law() -> None:
+    table = [[2.0, -1.0], [0.5, 0.25], [3.0, 0.0]]
+    law = Clipped(RewardTable(table, bounds=None), 0.0, 1.0)
+    assert law.means == pytest.approx((2.5 / 3, 0.25 / 3))
+    assert one_by_one(law, 0, 3, 0, seed=1) == [1.0, 0.5, 1.0]
+    assert law.limit == 3
+    assert law.standard(3).best.tolist() == [1.0, 0.5, 1.0]  # type: ignore[union-attr]
+    assert law.arranged([1, 0]).means == pytest.approx((0.25 / 3, 2.5 / 3))
+    listed = Clipped(RewardList([2.0, 0.5, -3.0], arms=2, bounds=None))
+    assert listed.means == pytest.approx((0.5, 0.5))
+    moving = Switching([[0.9, 0.1], [0.1, 0.9]], at=[0, 10])
+    assert Clipped(moving).ahead(np.array([20]), 20) == moving.ahead(np.array([20]), 20)
+    # E min(X, 1) of an exponential variable of mean m is m (1 - e^(-1/m))
+    means = [1 - math.exp(-1.0), 2 * (1 - math.exp(-0.5))]
+    free = Clipped(FREE, means=means)
+    drawn = [x for seed in range(4) for x in one_by_one(free, 1, 500, 0, seed)]
+    assert min(drawn) >= 0.0
+    assert max(drawn) == 1.0
+    # Hoeffding: off by .062 with probability 2 e^(-2 · 2000 · .062²) = 4.2e-7 at most
+    assert abs(np.mean(drawn) - means[1]) < 0.062
+    assert free.arranged([1, 0]).means == tuple(reversed(means))
+    assert Clipped(Gaussian([0.5, 0.7])).to_dict().keys() == {"law", "of", "low", "high"}
+    assert free.to_dict()["means"] == means
+
+
+def test_what_cannot_be_clipped() -> None:
+    moving = Switching([[0.9, 0.1], [0.1, 0.9]], at=[0, 10])
+    cases: list[tuple[Callable[[], object], str]] = [
+        (lambda: Clipped(FREE), "means"),
+        (lambda: Clipped(FREE, means=[0.5]), "means"),
+        (lambda: Clipped(FREE, means=[0.5, 1.5]), "means[1]"),
+        (lambda: Clipped(Gaussian([0.5, 0.7]), means=[0.5, 0.6]), "means"),
+        (lambda: Clipped(moving, 0.2, 0.8), "law"),
+        (lambda: Clipped(Delayed(Bernoulli([0.1, 0.2]), rounds=3)), "law"),
+    ]
+    for wrong, argument in cases:
+        with pytest.raises(InvalidArgument) as refused:
+            wrong()
+        assert refused.value.argument == argument

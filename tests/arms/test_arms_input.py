@@ -78,7 +78,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: Mixed([Bernoulli(0.5), 0.5]), "laws[1] must be a parametric law, got 0.5"),
     (lambda: Clipped(Gaussian(0), 1, 1), "low must be below high = 1.0, got 1.0"),
     (lambda: Clipped(Gaussian(0), NAN), "low must be a finite number, got nan"),
-    (lambda: Clipped(RewardList([1], 2)), "law must be a parametric law or a Sampler"),
+    (lambda: Clipped(3), "law must be a law whose rewards are not late"),  # type: ignore[arg-type]
     (lambda: Clipped(returns(0)), "samplers[0] must be a frozen distribution if it is to be clip"),
     (lambda: Sampler([]), "samplers must hold at least one sampler"),
     (lambda: Sampler(7), "samplers must be a sequence of samplers, got 7"),

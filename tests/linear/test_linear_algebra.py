@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,3 +57,50 @@ def test_cholesky_refuses_nan() -> None:
 def test_eigenvalue_of_a_diagonal_and_of_an_indefinite_matrix() -> None:
     assert algebra.smallest_eigenvalue([3.0, 0.0, 0.0, 2.0], [0.0] * 4, 2) == 2.0
     assert algebra.smallest_eigenvalue([0.0, 1.0, 1.0, 0.0], [0.0] * 4, 2) == pytest.approx(-1.0)
+
+
+def design(kind: str, d: int, rng: np.random.Generator) -> Any:
+    """V as runs make it: early, late, along axes, along few directions, badly conditioned."""
+    if kind == "axes":
+        return np.diag(0.1 + rng.integers(0, 4, d).astype(float))
+    if kind == "graded":
+        basis = np.linalg.qr(rng.standard_normal((d, d)))[0]
+        return (basis * np.geomspace(0.1, 1e6, d)) @ basis.T
+    rounds = {"first": 1, "early": d // 2, "square": d, "late": 100 * d, "few": 3}[kind]
+    played = rng.standard_normal((rounds, d)) / math.sqrt(d) + 1.0 / math.sqrt(d)
+    times = 1000.0 if kind == "few" else 1.0
+    return 0.1 * np.eye(d) + times * played.T @ played
+
+
+@pytest.mark.parametrize("d", [algebra.FEW, algebra.FEW + 1, 30])
+@pytest.mark.parametrize("kind", ["first", "early", "square", "late", "few", "axes", "graded"])
+def test_least_eigenvalue_in_many_dimensions(kind: str, d: int) -> None:
+    """Up to FEW dimensions the same number as Jacobi's method; above, to one part in 1e9."""
+    matrix = design(kind, d, np.random.default_rng(d))
+    flat, inverse = matrix.ravel().tolist(), np.linalg.inv(matrix).ravel().tolist()
+    found = algebra.least_eigenvalue(flat, inverse, [0.0] * (d * d), d)
+    if d <= algebra.FEW:
+        assert found == algebra.smallest_eigenvalue(flat, [0.0] * (d * d), d)
+    assert found == pytest.approx(np.linalg.eigvalsh(matrix)[0], rel=1e-9)
+
+
+def test_least_eigenvalue_without_convergence_is_jacobis(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Lanczos' method does not end, the answer is that of the method that always does."""
+    monkeypatch.setattr(algebra, "largest_root", lambda work, a, b, size, low: 2.0 * low + 1.0)
+    d = algebra.FEW + 1
+    matrix = design("late", d, np.random.default_rng(1))
+    flat, inverse = matrix.ravel().tolist(), np.linalg.inv(matrix).ravel().tolist()
+    found = algebra.least_eigenvalue(flat, inverse, [0.0] * (d * d), d)
+    assert found == algebra.smallest_eigenvalue(flat, [0.0] * (d * d), d)
+
+
+@pytest.mark.parametrize("copies", [1, 2, 7])
+def test_largest_root_of_a_tridiagonal_matrix(copies: int) -> None:
+    """Single or several times over, which is where Laguerre's method is slow."""
+    rng = np.random.default_rng(copies)
+    diagonal, beside = rng.uniform(1.0, 2.0, 6), rng.uniform(0.1, 1.0, 6)
+    beside[-1] = 1e-13
+    work = [*np.tile(diagonal, copies).tolist(), *np.tile(beside, copies).tolist()]
+    found = algebra.largest_root(work, 0, 6 * copies, 6 * copies, 0.0)
+    block = np.diag(diagonal) + np.diag(beside[:-1], 1) + np.diag(beside[:-1], -1)
+    assert found == pytest.approx(np.linalg.eigvalsh(block)[-1], rel=1e-12)

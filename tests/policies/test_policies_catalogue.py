@@ -164,11 +164,35 @@ def test_near_misses_are_looked_for_in_all_kinds() -> None:
 def test_names_that_a_type_checker_knows_are_those_of_the_catalogues() -> None:
     from typing import get_args
 
-    from discreet.front import IdentifyName, LinearName
+    from discreet.front import FiniteName, IdentifyName, LinearName
 
     assert set(get_args(LinearName)) == set(catalogue("linear"))
+    assert set(get_args(FiniteName)) == set(catalogue("finite"))
     # a name in a variable is typed as a finite row, which an identifier is as well
-    assert set(get_args(IdentifyName)) <= set(catalogue("identify")) - set(catalogue("finite"))
+    assert set(get_args(IdentifyName)) == set(catalogue("identify")) - set(catalogue("finite"))
+
+
+def test_all_policies_are_listed_by_a_call_of_the_package() -> None:
+    import discreet.policies as package
+    from discreet.policies.listing import listed
+
+    every = package()  # type: ignore[operator]  # to a type checker a module is no function
+    assert every == listed()
+    assert len(every) == sum(len(catalogue(kind)) for kind in KINDS)
+    assert set(every.names) == set(every_entry())
+    assert listed("linear").names == tuple(catalogue("linear"))
+    private, without = listed(private=True), listed(private=False)
+    assert all(line in private or line in without for line in every)
+    both = [line.name for line in private if line in without]
+    assert both == [line.name for line in every if line.optional]
+    for line in without:
+        line.policy(None)
+    assert "dp-imed" in repr(private)
+    assert "dp-imed" not in repr(without)
+    assert [row["name"] for row in every.to_dicts()] == list(every.names)
+    for wrong in ({"kind": "clinical"}, {"private": 1}):
+        with pytest.raises(InvalidArgument):
+            listed(**wrong)  # type: ignore[arg-type]
 
 
 def test_what_cannot_serve_a_kind_refuses_it_by_name() -> None:

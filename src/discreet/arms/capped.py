@@ -20,12 +20,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.arms.base import Law, taken
+from discreet.arms.clipped import Clipped
 from discreet.arms.sampler import Buffer, Sampler, draw_buffer
+from discreet.arms.seen import Seen, fresh_seen, seen_by
 from discreet.checks import number, numbers, positive
 from discreet.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ..types import Floats, Ints
 
 
 def pareto(means: Sequence[float], shape: float) -> Sampler:
@@ -56,25 +60,40 @@ class Capped(Law):
     """What a row sees of rewards from 0 on: min(x, B)/B; the means are those of the rewards."""
 
     name = "capped"
-    draw = staticmethod(draw_buffer)
-    law: Sampler
+    law: Law
     at: float
 
-    def __init__(self, law: Sampler, at: float) -> None:
-        if not isinstance(law, Sampler):
-            raise InvalidArgument("law", "be a Sampler", law, "use pareto(...) or Sampler([...])")
+    def __init__(self, law: Law, at: float) -> None:
+        if not isinstance(law, Law) or law.late:
+            raise InvalidArgument(
+                "law", "be a law whose rewards are not late", law,
+                "use pareto(...); Delayed goes round Capped",
+            )  # fmt: skip
         if law.bounds is not None and law.bounds[0] < 0.0:
             raise InvalidArgument("law", "have rewards from 0 on", law.bounds, "shift them")
         at = positive("at", at, "give the B that rewards are clipped at")
-        self._set(law=law, at=at, means=law.means, bounds=(0.0, 1.0))
+        draw = draw_buffer if isinstance(law, Sampler) else seen_by(law.draw)
+        self._set(
+            law=law, at=at, means=law.means, bounds=(0.0, 1.0), draw=draw, limit=law.limit,
+            steady=law.steady, lost=law.lost,
+        )  # fmt: skip
 
     @property
     def clipped_means(self) -> tuple[float, ...]:
         """What the row ranks: E min(X, B)/B."""
-        return tuple(mean / self.at for mean in self.law.clipped_means(0.0, self.at))
+        return tuple(mean / self.at for mean in Clipped(self.law, 0.0, self.at).means)
 
-    def start(self, rng: Generator) -> Buffer:
-        """A buffer of rewards as the row sees them."""
+    def standard(self, horizon: int) -> Floats | NamedTuple:
+        """That of the rewards themselves."""
+        return self.law.standard(horizon)
+
+    def ahead(self, t: Ints, horizon: int) -> Floats:
+        return self.law.ahead(t, horizon)
+
+    def start(self, rng: Generator) -> Buffer | Seen:
+        """A buffer of rewards as the row sees them, or the law's own state."""
+        if not isinstance(self.law, Sampler):
+            return fresh_seen(self.law.start(rng), 0.0, self.at, 1.0 / self.at)
         buffer = self.law.start(rng)
         for arm in range(self.arms):
             self._see(buffer, arm)
@@ -82,7 +101,10 @@ class Capped(Law):
 
     def refill(self, state: NamedTuple, rng: Generator) -> bool:
         """More of them."""
+        if isinstance(state, Seen):
+            return self.law.refill(state.inside, rng)
         assert isinstance(state, Buffer)
+        assert isinstance(self.law, Sampler)
         used = [arm for arm in range(self.arms) if state.used[arm] == self.law.buffer]
         more = self.law.refill(state, rng)
         for arm in used:  # the others are as the row sees them already
@@ -94,4 +116,7 @@ class Capped(Law):
 
     def arranged(self, order: Sequence[int]) -> Capped:
         """The law inside, rearranged."""
-        return self._changed(law=self.law.arranged(order), means=taken(self.means, order))
+        law = self.law.arranged(order)
+        if isinstance(law, Sampler):
+            return self._changed(law=law, means=taken(self.means, order))
+        return Capped(law, self.at)

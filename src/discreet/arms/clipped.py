@@ -8,18 +8,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from discreet.arms.base import BETA, GAUSSIAN, TWO_POINT, Law, Parametric, Part, taken
 from discreet.arms.mixed import table_of
 from discreet.arms.sampler import Buffer, Sampler, draw_buffer
-from discreet.checks import number
+from discreet.arms.seen import Seen, fresh_seen, seen_by
+from discreet.arms.tables import RewardList, RewardTable
+from discreet.checks import number, numbers
 from discreet.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from numpy import float64, int64
     from numpy.random import Generator
     from numpy.typing import NDArray
+
+    from ..types import Floats, Ints
 
 
 class ClippedState(NamedTuple):
@@ -62,42 +66,92 @@ class Clipped(Law):
     low: float
     high: float
 
-    def __init__(self, law: Law, low: float = 0.0, high: float = 1.0) -> None:
+    def __init__(
+        self, law: Law, low: float = 0.0, high: float = 1.0, means: Sequence[float] | None = None
+    ) -> None:
         low, high = number("low", low), number("high", high)
         if not low < high:
             raise InvalidArgument("low", f"be below high = {high!r}", low, "swap low and high")
-        if isinstance(law, Parametric):
-            means = tuple(clipped_mean(part, low, high) for part in law.parts())
-        elif isinstance(law, Sampler):
-            means = law.clipped_means(low, high)
-        else:
+        if not isinstance(law, Law) or law.late:
             raise InvalidArgument(
-                "law", "be a parametric law or a Sampler", law, "clip its rewards beforehand"
+                "law", "be a law whose rewards are not late", law, "Delayed goes round Clipped"
             )
-        draw = draw_buffer if isinstance(law, Sampler) else draw_clipped
-        self._set(law=law, low=low, high=high, means=means, bounds=(low, high), draw=draw)
+        known: tuple[float, ...] | None = None
+        inner, draw = law, cast("Any", law.draw)
+        if isinstance(law, Parametric):
+            known, draw = tuple(clipped_mean(part, low, high) for part in law.parts()), draw_clipped
+        elif isinstance(law, Sampler):
+            known, draw = law.clipped_means(low, high), draw_buffer
+        elif law.bounds is not None and low <= law.bounds[0] and law.bounds[1] <= high:
+            known = law.means  # nothing is beyond the range
+        elif isinstance(law, RewardList | RewardTable):
+            inner = law.clipped(low, high)
+            known, draw = inner.means, inner.draw
+        else:
+            draw = seen_by(law.draw)
+        if known is None and not law.steady:
+            raise InvalidArgument(
+                "law", "have means that stay, for clipping to change them", law,
+                "widen the range, or clip its rewards beforehand",
+            )  # fmt: skip
+        if known is None and means is None:
+            raise InvalidArgument(
+                "means", "be given: nobody knows those of this law after clipping", None,
+                "pass means=[...], one per arm",
+            )  # fmt: skip
+        if known is not None and means is not None:
+            raise InvalidArgument("means", "be left out: they are known", means, "leave them out")
+        given = () if means is None else numbers("means", means, low=low, high=high)
+        if means is not None and len(given) != law.arms:
+            raise InvalidArgument("means", f"have {law.arms} entries", given, "one per arm")
+        self._set(
+            law=law, low=low, high=high, means=known or given, bounds=(low, high), draw=draw,
+            limit=law.limit, steady=law.steady, lost=law.lost, given=given, inner=inner,
+        )  # fmt: skip
 
-    def start(self, rng: Generator) -> ClippedState | Buffer:
-        """The parameters, or a buffer of clipped rewards."""
+    given: ClassVar[tuple[float, ...]]
+    """means that had to be said"""
+    inner: ClassVar[Law]
+    """the law that is drawn from"""
+
+    def standard(self, horizon: int) -> Floats | NamedTuple:
+        """Of the clipped rewards."""
+        return super().standard(horizon) if self.steady else self.inner.standard(horizon)
+
+    def ahead(self, t: Ints, horizon: int) -> Floats:
+        return self.inner.ahead(t, horizon)
+
+    def to_dict(self) -> dict[str, object]:
+        """The settings; means only where they had to be said."""
+        return super().to_dict() | ({"means": list(self.given)} if self.given else {})
+
+    def start(self, rng: Generator) -> NamedTuple:
+        """The parameters, a buffer of clipped rewards, or the law's own state."""
         if isinstance(self.law, Parametric):
             parts = (_clip_points(part, self.low, self.high) for part in self.law.parts())
             return ClippedState(*table_of(parts), self.low, self.high)
-        assert isinstance(self.law, Sampler)
+        if not isinstance(self.law, Sampler):
+            inside = self.inner.start(rng)
+            return fresh_seen(inside, self.low, self.high) if self.given else inside
         buffer = self.law.start(rng)
         buffer.values.clip(self.low, self.high, out=buffer.values)
         return buffer
 
     def refill(self, state: NamedTuple, rng: Generator) -> bool:
         """More clipped rewards."""
-        more = self.law.refill(state, rng)
-        if more:
-            assert isinstance(state, Buffer)
+        if isinstance(state, Seen):
+            return self.law.refill(state.inside, rng)
+        more = self.inner.refill(state, rng)
+        if more and isinstance(state, Buffer):
             state.values.clip(self.low, self.high, out=state.values)
         return more
 
     def arranged(self, order: Sequence[int]) -> Clipped:
         """The law inside, rearranged."""
-        return self._changed(law=self.law.arranged(order), means=taken(self.means, order))
+        law = self.law.arranged(order)
+        if isinstance(law, Parametric | Sampler):  # whose means would be computed again
+            return self._changed(law=law, inner=law, means=taken(self.means, order))
+        return Clipped(law, self.low, self.high, taken(self.given, order) if self.given else None)
 
 
 def clipped_mean(part: Part, low: float, high: float) -> float:

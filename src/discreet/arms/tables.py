@@ -99,6 +99,10 @@ class RewardList(Law):
         """The list; runs share it, and none writes to it."""
         return ListState(self._array)
 
+    def clipped(self, low: float, high: float) -> RewardList:
+        """The same with every reward moved into a range."""
+        return RewardList(self._array.clip(low, high), self.arms, (low, high))
+
     def arranged(self, order: Sequence[int]) -> RewardList:
         """Itself: all arms are alike."""
         return self
@@ -158,6 +162,10 @@ class RewardTable(Law):
         gain = self._array.max(axis=1) - self._array[:, self.best_fixed(horizon)]
         summed: NDArray[float64] = np.concatenate([[0.0], np.cumsum(gain)])[np.asarray(t)]
         return summed
+
+    def clipped(self, low: float, high: float) -> RewardTable:
+        """The same with every reward moved into a range."""
+        return RewardTable(self._array.clip(low, high), (low, high))
 
     def arranged(self, order: Sequence[int]) -> RewardTable:
         """The columns in another order."""

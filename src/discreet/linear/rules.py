@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from ..checks import positive, share
 from ..compiled import Floats, Function
 from ..policies.parts import RulePart
-from .algebra import dot, smallest_eigenvalue, squared_norm
+from .algebra import dot, least_eigenvalue, squared_norm
 from .view import LinearSetting, LinearView, fresh_view, refresh, restore, take
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def update_public(rule: Confidence, view: LinearView, dimension: int) -> None:
     take(view, dimension)
     radius = rule.bias + rule.sd * math.sqrt(max(rule.log_terms + view.log_used[0], 0.0))
     if view.variance[0] > 0.0:
-        least = smallest_eigenvalue(view.matrix, view.work, dimension)
+        least = least_eigenvalue(view.matrix, view.inverse, view.work, dimension)
         radius += math.sqrt(view.variance[0] * rule.noise_bound / least)
     view.width[0] = radius
 

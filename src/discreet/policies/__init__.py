@@ -1,4 +1,11 @@
-"""The table of policies: schedules, releases, rules, and the catalogue of published rows."""
+"""The table of policies: schedules, releases, rules, and the catalogue of published rows.
+
+The package can be called, as a user would look for it: `discreet.policies(kind="linear")` lists
+the published policies (`listing.listed`).
+"""
+
+import sys
+from types import ModuleType
 
 from .adac import AdaCUCB
 from .adap import AdaPKLUCB, AdaPUCB
@@ -6,6 +13,7 @@ from .catalogue import CATALOGUE, Row, policy, policy_from_recipe
 from .elimination import LeadElimination, SuccessiveElimination
 from .imed import IMED
 from .klucb import KLUCB
+from .listing import Kind, Listing, listed
 from .local import LDPUCBL
 from .noisy_imed import NoisyIMED
 from .perturbed import BetaLeader, ExactBits, GaussianLeader, PerturbedLeader
@@ -78,6 +86,7 @@ __all__ = [
     "IntervalUCB",
     "LazyThompson",
     "LeadElimination",
+    "Listing",
     "LocalBernoulli",
     "LocalLaplace",
     "NoisyIMED",
@@ -108,3 +117,13 @@ __all__ = [
     "policy",
     "policy_from_recipe",
 ]
+
+
+class _Package(ModuleType):
+    """This package, which lists its policies when it is called."""
+
+    def __call__(self, kind: Kind | None = None, private: bool | None = None) -> Listing:
+        return listed(kind, private)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -17,6 +17,7 @@ from ..compiled import Function, Kernel
 from ..errors import InvalidArgument
 from ..privacy.source import SIMULATED
 from .exploration import Exploring
+from .ranks import ranked_indices
 from .releases import ForgetGaussian
 from .rules import choose_largest
 from .view import Setting, View
@@ -42,6 +43,7 @@ class AdaCUCB(Exploring):
 
     name: ClassVar[str] = "UCB index + Gaussian width"
     choose: ClassVar[Function | Kernel] = Kernel(choose_largest, index=adac_ucb_index)
+    ranked: ClassVar[Kernel | None] = ranked_indices(adac_ucb_index)
 
     def parameters(self, setting: Setting) -> Spread:
         release = setting.release

@@ -17,6 +17,7 @@ from typing import ClassVar, NamedTuple
 from ..compiled import Function, Kernel
 from .divergences import kl, kl_upper
 from .exploration import Exploring
+from .ranks import ranked_indices
 from .rules import choose_exceeding, choose_largest, clip01
 from .view import Setting, View
 
@@ -41,6 +42,7 @@ class AdaPUCB(Exploring):
 
     name: ClassVar[str] = "UCB index + Laplace width"
     choose: ClassVar[Function | Kernel] = Kernel(choose_largest, index=adap_ucb_index)
+    ranked: ClassVar[Kernel | None] = ranked_indices(adap_ucb_index)
 
     def parameters(self, setting: Setting) -> Optimism:
         return Optimism(self.alpha, setting.pure_epsilon(self.name))
@@ -66,6 +68,16 @@ def adap_klucb_exceeds(rule: Optimism, view: View, arm: int, t: int, level: floa
     return bool(mean > level or view.size[arm] * kl(mean, level) < L)
 
 
+def adap_klucb_hopeless(
+    rule: Optimism, view: View, arm: int, t: int, shared: float, least: float
+) -> bool:
+    """Whether that index is below -least: by more than rounding, and below 1 if that is 1."""
+    level = min(-least, 1.0 - 1e-12)
+    L = rule.alpha * math.log(t + 1.0)
+    mean = lifted_mean(rule, view, arm, L)
+    return bool(mean < level and view.size[arm] * kl(mean, level) > L * (1.0 + 1e-9) + 1e-9)
+
+
 @dataclass(frozen=True)
 class AdaPKLUCB(Exploring):
     """max{q : kl(clip01(m + L/(εn)), q) <= L/n}, L = α log t."""
@@ -74,6 +86,7 @@ class AdaPKLUCB(Exploring):
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_exceeding, index=adap_klucb_index, exceeds=adap_klucb_exceeds
     )
+    ranked: ClassVar[Kernel | None] = ranked_indices(adap_klucb_index, adap_klucb_hopeless)
 
     def parameters(self, setting: Setting) -> Optimism:
         return Optimism(self.alpha, setting.pure_epsilon(self.name))

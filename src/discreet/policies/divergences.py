@@ -59,7 +59,8 @@ def solve_upper(p: float, reach: float, q: float) -> float:
 
     Halley's method: with f the excess of the left side, f' = (q-p)/(q(1-q)) and
     f'' = p/q² + (1-p)/(1-q)², the step 2ff'/(2f'² - ff'') converges cubically. A step that would
-    leave (p, 1) goes half the way instead.
+    leave (p, 1) goes half the way instead. Close to 1 floats are 1e-16 apart, and a step that is
+    shorter leads nowhere.
     """
     for _ in range(STEPS):
         if q >= 1.0:
@@ -75,7 +76,7 @@ def solve_upper(p: float, reach: float, q: float) -> float:
         elif step <= -rest:
             step = -0.5 * rest
         q -= step
-        if abs(step) <= 1e-5 * min(q - p, rest):
+        if abs(step) <= 1e-5 * min(q - p, rest) or (rest < 1e-9 and abs(step) <= 1e-16):
             break
     return q
 

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from ..compiled import Function, Kernel
 from .divergences import kl
+from .ranks import ranked_scores
 from .rules import Rule, choose_smallest, clip01, largest_value
 from .view import View
 
@@ -36,3 +37,4 @@ class IMED(Rule):
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_smallest, prepare=best_mean, score=imed_score
     )
+    ranked: ClassVar[Kernel | None] = ranked_scores(imed_score, clip01)

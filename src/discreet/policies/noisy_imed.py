@@ -34,6 +34,7 @@ from ..privacy.budgets import Budget
 from ..privacy.source import SIMULATED
 from .divergences import noisy_divergence, noisy_floor
 from .imed import best_mean
+from .ranks import ranked_scores
 from .releases import Release, RunningGaussian, RunningLaplace, SecureSum, SkellamSum
 from .rules import Rule, choose_above_floor, clip01
 from .schedules import LONGEST, Geometric
@@ -98,6 +99,7 @@ class NoisyIMED(Rule):
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_above_floor, prepare=best_mean, floor=noisy_imed_floor, score=noisy_imed_score
     )
+    ranked: ClassVar[Kernel | None] = ranked_scores(noisy_imed_score, clip01, noisy_imed_floor)
 
     def __post_init__(self) -> None:
         amount("caution", self.caution, infinite=False, fix="use caution=0.5")

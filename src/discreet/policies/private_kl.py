@@ -19,6 +19,7 @@ from typing import ClassVar, NamedTuple
 from ..compiled import Function, Kernel
 from .divergences import private_divergence, private_upper
 from .imed import best_mean
+from .ranks import ranked_indices, ranked_scores
 from .rules import Rule, choose_exceeding, choose_smallest, clip01
 from .schedules import LONGEST
 from .view import Setting, View
@@ -55,6 +56,15 @@ def dp_klucb_exceeds(rule: Epsilon, view: View, arm: int, t: int, level: float) 
     return bool(mean > level or cost < math.log(t + 1.0))
 
 
+def dp_klucb_hopeless(
+    rule: Epsilon, view: View, arm: int, t: int, shared: float, least: float
+) -> bool:
+    """Whether that index is below -least: by more than rounding, and below 1 if that is 1."""
+    mean, level = clip01(view.value[arm]), min(-least, 1.0 - 1e-12)
+    cost = view.size[arm] * private_divergence(mean, level, rule.epsilon)
+    return bool(mean < level and cost > math.log(t + 1.0) * (1.0 + 1e-9) + 1e-9)
+
+
 @dataclass(frozen=True)
 class DPKLUCB(Calibrated):
     """max{q : d_ε(clip01(m), q) <= log t / N}."""
@@ -63,6 +73,7 @@ class DPKLUCB(Calibrated):
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_exceeding, index=dp_klucb_index, exceeds=dp_klucb_exceeds
     )
+    ranked: ClassVar[Kernel | None] = ranked_indices(dp_klucb_index, dp_klucb_hopeless)
 
 
 def dp_imed_score(rule: Epsilon, view: View, arm: int, t: int, best: float) -> float:
@@ -82,6 +93,7 @@ class DPIMED(Calibrated):
     choose: ClassVar[Function | Kernel] = Kernel(
         choose_smallest, prepare=best_mean, score=dp_imed_score
     )
+    ranked: ClassVar[Kernel | None] = ranked_scores(dp_imed_score, clip01)
 
 
 def first_batch(epsilon: float) -> int:

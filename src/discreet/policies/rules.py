@@ -30,6 +30,8 @@ class Rule(RulePart[Setting]):
     choose: ClassVar[Function | Kernel]
     noted: ClassVar[Kernel | None] = None
     """The same choice with `notes` of earlier rounds, for simulations: see `ceilings.py`."""
+    ranked: ClassVar[Kernel | None] = None
+    """The same choice among very many arms, for simulations in batches: see `ranks.py`."""
     bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     """The range of rewards that the formula is meant for; None for any."""
     sets_phases: ClassVar[bool] = False

@@ -17,6 +17,7 @@ from ..arms.base import lost_steadily
 from ..compiled import Floats, Function, Integers, Kernel
 from ..policies import Policy
 from ..policies.ceilings import takes_notes
+from ..policies.ranks import fresh_ranks, is_ranked
 from ..policies.step import (
     FINISHED,
     PAUSED,
@@ -134,15 +135,20 @@ def fresh_course() -> Course:
 def simulated_state(policy: Policy, setting: Setting) -> State:
     """A run that has not begun, for `loop_kernel`."""
     state = fresh_state(policy, setting)
+    if is_ranked(policy, setting):
+        return state._replace(memory=fresh_ranks(setting))
     return state._replace(memory=policy.rule.notes(setting.arms)) if takes_notes(policy) else state
 
 
 @lru_cache(maxsize=256)
-def loop_kernel(policy: Policy, draw: Function, lost: Function = lost_steadily) -> Kernel:
+def loop_kernel(
+    policy: Policy, draw: Function, lost: Function = lost_steadily, ranked: bool = False
+) -> Kernel:
     """The loop with a policy and a law filled in, all in one: called functions that take the
-    generator count a reference to it in every round."""
+    generator count a reference to it in every round. `ranked`: see `policies.ranks.is_ranked`."""
     gather = collecting(policy, draw, SIMULATED)
     slots = {name: part.inlined() for name, part in slots_of(policy, SIMULATED).items()}
-    if takes_notes(policy):
-        slots["choose"] = Kernel(policy.rule.noted).inlined()  # type: ignore[arg-type]
+    noted = policy.rule.ranked if ranked else policy.rule.noted
+    if noted is not None and (ranked or takes_notes(policy)):
+        slots["choose"] = Kernel(noted).inlined()
     return Kernel(run, collect=gather.inlined(), lost=lost, **slots)

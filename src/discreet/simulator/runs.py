@@ -25,6 +25,7 @@ from ..compiled import kinds_of, machine_code
 from ..errors import InvalidArgument
 from ..policies import CATALOGUE, Policy
 from ..policies.policy import BasePolicy, served
+from ..policies.ranks import is_ranked
 from ..policies.step import FINISHED, STARVED, fresh_state, parts_of
 from ..progress import Bar
 from .late import check_late, empty_post, late_kernel
@@ -388,8 +389,11 @@ class FinitePlayer(Player):
         return Begun(loop, arguments, rng, lambda: law.refill(state, rng), order)
 
     def _loop(self, law: Law, every: tuple[object, ...]) -> Callable[..., int]:
-        kernel = late_kernel if law.late else loop_kernel
-        linked = kernel(self.work.policy, law.draw, law.lost)
+        policy, ranked = self.work.policy, is_ranked(self.work.policy, self.work.setting)
+        if law.late:
+            linked = late_kernel(policy, law.draw, law.lost)
+        else:
+            linked = loop_kernel(policy, law.draw, law.lost, ranked)
         return machine_code(self.work.ready(lambda: linked.cached(*every), every), every)
 
     def end(self, begun: Begun, number: int = 0) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..policies.policy import Policy
+from ..policies.ranks import is_ranked
 from ..policies.step import FINISHED, STARVED, parts_of
 from ..policies.view import View
 from ..simulator.loop import Curve, Study, fresh_course, loop_kernel, simulated_state
@@ -28,7 +29,7 @@ class Walk:
         import numpy as np
 
         setting = row.setting(law.arms, horizon)
-        kernel = loop_kernel(row, law.draw)
+        kernel = loop_kernel(row, law.draw, ranked=is_ranked(row, setting))
         self.loop = kernel.compiled() if compiled else kernel.interpreted()
         self.law, self.horizon, self.arms = law, horizon, law.arms
         self.rng = generator(seed, number)

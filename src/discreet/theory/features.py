@@ -137,6 +137,8 @@ def problem_with_gain(
     """
     import numpy as np
 
+    from ..linear.lines import problem_of_lines
+
     rates, gain = means_of(means), amount("gain", gain, infinite=False, fix="use gain=0.02")
     size = count("features", features, fix="say how many features there are", most=100)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2**20 + 2,)))
@@ -146,7 +148,7 @@ def problem_with_gain(
     effects -= effects.mean(axis=1, keepdims=True)  # what helps under all arms alike gains nothing
     deviation = points @ effects
     scale = _scale_for(gain, lambda c: _gain(np.array(rates), deviation, c))
-    return _blocks(points, np.array(rates), scale * effects)
+    return problem_of_lines(points, np.array(rates), scale * effects)
 
 
 def past_problem(features: ArrayLike, assigned: ArrayLike, outcomes: ArrayLike) -> LinearProblem:
@@ -161,6 +163,8 @@ def past_problem(features: ArrayLike, assigned: ArrayLike, outcomes: ArrayLike) 
     it does not.
     """
     import numpy as np
+
+    from ..linear.lines import problem_of_lines
 
     points = np.atleast_2d(np.asarray(features, float))
     arms_of, results = np.asarray(assigned).astype(int), np.asarray(outcomes, float)
@@ -195,7 +199,7 @@ def past_problem(features: ArrayLike, assigned: ArrayLike, outcomes: ArrayLike) 
     fitted = _gain(rates, deviation, 1.0)
     wanted = min(max(honest, 0.0), fitted)
     scale = _scale_for(wanted, lambda c: _gain(rates, deviation, c)) if wanted > 0.0 else 0.0
-    return _blocks(points, rates, scale * whole[1:])
+    return problem_of_lines(points, rates, scale * whole[1:])
 
 
 def _fitted(points: Floats, arms_of: Ints, results: Floats, who: Flags, arms: int) -> Floats:
@@ -237,20 +241,11 @@ def _gain(rates: Floats, deviation: Floats, scale: float) -> float:
     """With deviations from the rates so many times as large, as far as rates stay in [0, 1]."""
     import numpy as np
 
+    from ..linear.lines import room
+
     wide = scale * deviation
-    means = rates + _room(rates, wide)[:, None] * wide
+    means = rates + room(rates, wide)[:, None] * wide
     return max(0.0, float(np.mean(means.max(axis=1)) - means.mean(axis=0).max()))
-
-
-def _room(rates: Floats, deviation: Floats) -> Floats:
-    """For each participant the share of the way from the rates along the deviation that stays in
-    [0, 1], at most 1."""
-    import numpy as np
-
-    room = np.where(deviation > 0.0, 1.0 - rates, rates)
-    beyond = np.abs(deviation) > room
-    shares = np.divide(room, np.abs(deviation), out=np.ones_like(deviation), where=beyond)
-    return np.asarray(shares.min(axis=1))
 
 
 def _scale_for(gain: float, gained: Callable[[float], float]) -> float:
@@ -268,18 +263,3 @@ def _scale_for(gain: float, gained: Callable[[float], float]) -> float:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if gained(middle) < gain else (low, middle)
     return high
-
-
-def _blocks(points: Floats, rates: Floats, effects: Floats) -> LinearProblem:
-    """Everybody's features and a 1 in a block per arm, in the unit ball; means in [0, 1]."""
-    import numpy as np
-
-    from ..linear import BitRewards, IIDContexts, LinearProblem
-
-    inside = points * _room(rates, points @ effects)[:, None]
-    rows = np.column_stack([np.ones(len(points)), inside])
-    length = float(np.linalg.norm(rows, axis=1).max())
-    theta = length * np.vstack([rates, effects])
-    arms = len(rates)
-    sets = np.einsum("kl,pi->pkli", np.eye(arms), rows / length).reshape(len(rows), arms, -1)
-    return LinearProblem(IIDContexts(sets), theta.T.ravel(), BitRewards())

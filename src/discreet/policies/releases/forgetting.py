@@ -63,6 +63,7 @@ class ForgetLaplace(PureRelease):
     name: ClassVar[str] = "forget + Laplace"
     publish: ClassVar[Function] = staticmethod(publish_forget)
     any_lengths: ClassVar[bool] = True
+    settles: ClassVar[bool] = True
     evidence: ClassVar[str] = NEWEST
     noise_after = noise_of_last
 
@@ -83,6 +84,7 @@ class ForgetGaussian(Release):
     name: ClassVar[str] = "forget + Gaussian"
     publish: ClassVar[Function] = staticmethod(publish_forget)
     any_lengths: ClassVar[bool] = True
+    settles: ClassVar[bool] = True
     noise: ClassVar[str] = "gaussian"
     evidence: ClassVar[str] = NEWEST
     noise_after = noise_of_last
@@ -142,6 +144,7 @@ class ForgetExact(Noiseless):
     name: ClassVar[str] = "forget, exact"
     publish: ClassVar[Function] = staticmethod(publish_last)
     any_lengths: ClassVar[bool] = True
+    settles: ClassVar[bool] = True
     evidence: ClassVar[str] = NEWEST
     noise_after = noise_of_last
 
@@ -176,6 +179,7 @@ class ForgetTruncated(Release):
     name: ClassVar[str] = "forget + truncated Laplace"
     publish: ClassVar[Function] = staticmethod(publish_truncated)
     any_lengths: ClassVar[bool] = True
+    settles: ClassVar[bool] = True
     secure_noise: ClassVar[bool] = False
     evidence: ClassVar[str] = NEWEST
     noise_after = noise_of_last

@@ -53,6 +53,7 @@ class RunningLaplace(PureRelease):
     publish: ClassVar[Function] = staticmethod(publish_running)
     any_lengths: ClassVar[bool] = True
     has_cells: ClassVar[bool] = True
+    settles: ClassVar[bool] = True
 
     def pair_scale(self, source: Source) -> PairScale | None:
         return laplace_pair(self.epsilon, source, kept=1)
@@ -77,6 +78,7 @@ class RunningGaussian(ForgetGaussian):
     name: ClassVar[str] = "running sum + Gaussian"
     publish: ClassVar[Function] = staticmethod(publish_running)
     any_lengths: ClassVar[bool] = True
+    settles: ClassVar[bool] = True
     evidence: ClassVar[str] = CLOSED
 
     def pair_scale(self, source: Source) -> PairScale | None:
@@ -118,6 +120,7 @@ class RememberLaplace(PureRelease):
 
     name: ClassVar[str] = "remember + Laplace"
     publish: ClassVar[Function] = staticmethod(publish_again)
+    settles: ClassVar[bool] = True
 
     def touches(self, schedule: Schedule, horizon: int) -> int:
         return schedule.releases(horizon)

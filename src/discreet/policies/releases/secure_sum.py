@@ -177,6 +177,7 @@ class SecureSum(DistributedRelease, PureRelease):
     forget: bool = False
     name: ClassVar[str] = "secure sum + discrete Laplace"
     any_lengths: ClassVar[bool] = True
+    settles: ClassVar[bool] = True
     whole_noise: ClassVar[Function] = staticmethod(discrete_laplace)
     spare_noise: ClassVar[Function] = staticmethod(spare_laplace)
 
@@ -218,6 +219,7 @@ class SkellamSum(DistributedRelease):
     symbolic: ClassVar[dict[str, Function]] = {"noise": unknown_cost}
     publish: ClassVar[Function] = staticmethod(publish_shares)
     any_lengths: ClassVar[bool] = True
+    settles: ClassVar[bool] = True
     whole_noise: ClassVar[Function] = staticmethod(skellam)
     spare_noise: ClassVar[Function] = staticmethod(spare_skellam)
 
