@@ -1,8 +1,8 @@
 """A second reading of the sources: formulas from print, by somebody who had not seen the library.
 
-MT15: Mishra & Thakurta (2015), appendix; R20: Ren et al. (2020); AB22: Azize & Basu (2022); A24:
-Azize (2024). Nothing here imports the library. Where print contradicts itself, the reading that its
-own proof supports is taken, and the docstring says so.
+MT15: Mishra & Thakurta (2015), appendix; R20: Ren et al. (2020); AB22: Azize & Basu (2022); WZ24:
+Wang & Zhu (2024); A24: Azize (2024). Nothing here imports the library. Where print contradicts
+itself, the reading that its own proof supports is taken, and the docstring says so.
 """
 
 from __future__ import annotations
@@ -90,6 +90,26 @@ def _klucb_pulls(low: float, best: float, horizon: float, epsilon: float, alpha:
     raise AssertionError
 
 
+def adap_klucb_last_line(means: Means, horizon: float, epsilon: float, alpha: float) -> float:
+    """The same with the line after it, added when the two were compared: 4n + 3α/(α-3) pulls, n the
+    least number, whole or not, that meets (34) and (35) in the place of 2^ℓ."""
+    log, total = math.log(horizon), 0.0
+    for mean in means:
+        if mean == max(means):
+            continue
+        d = kl(mean, max(means))
+
+        def slack(n: float, low: float = mean, d: float = d) -> float:
+            best = max(means)
+            c = halved(lambda x: alpha * log / n - kl(low + x, best), 0.0, best - low)
+            gamma = halved(lambda x: kl(low + x, low) - log / n, 0.0, 1.0 - low)
+            return (c - gamma) * epsilon * n - (1 + alpha) * log if alpha * log / n < d else -1.0
+
+        least = halved(slack, 1.0, 1e9)
+        total += (max(means) - mean) * (4 * least + 3 * alpha / (alpha - 3))
+    return total
+
+
 def chi_square_radius(dimension: int, delta: float) -> float:
     """f(d, δ) of A24, C.3: with log(2/δ)."""
     log = math.log(2 / delta)
@@ -105,14 +125,18 @@ def gope_length(dimension: int, arms: int, level: int, rho: float, delta: float)
 
 
 def adac_gope(dimension: int, arms: int, horizon: float, rho: float, delta: float) -> float:
-    """A24, C.3.2, steps 3 to 5: Σ 4 β_(ℓ-1) T_ℓ + TΔ with ℓ_Δ = ceil(log_2(4/Δ)), for the best Δ.
+    """A24, C.3.2, steps 3 to 5: Σ 4 β_(ℓ-1) T_ℓ + TΔ, ℓ_Δ = ceil(log_2(4/Δ)), for the best Δ.
 
-    With ℓ_Δ = L the best Δ is the smallest one, 4/2^L.
+    With ℓ_Δ = L the best Δ is the smallest one, 4/2^L. The sum ends with the last phase that begins
+    before T, phases having c_ℓ rounds at least; this ∧ ℓ(T) was left out at the first reading.
     """
-    best, spent = math.inf, 0.0
-    for level in range(1, 60):
-        spent += 4 * 2.0 ** (1 - level) * gope_length(dimension, arms, level, rho, delta)
-        best = min(best, spent + horizon * 4 / 2.0**level)
+    best, spent, begun, level = math.inf, 0.0, 0.0, 0
+    rounding = dimension * (dimension + 1) / 2
+    while begun < horizon:
+        level += 1
+        length = gope_length(dimension, arms, level, rho, delta)
+        spent, begun = spent + 4 * 2.0 ** (1 - level) * length, begun + length - rounding
+        best = min(best, spent + (horizon * 4 / 2.0**level if begun < horizon else 0.0))
     return best
 
 
@@ -133,34 +157,35 @@ def least_eigenvalue(t: float, dimension: int, delta: float, lambda0: float) -> 
     return lambda0 * t / 4 - 8 * log - 2 * math.sqrt(t * log)
 
 
-def oful_gamma(
-    t: float, dimension: int, delta: float, ridge: float, growth: float, rho: float, lambda0: float
-) -> float:
-    """A24, C.4.1, step 4, by event E_3: δ/T in both logarithms (the display has it in one)."""
-    log = math.log(t / delta)
-    noise = dimension + 2 * math.sqrt(dimension * log) + 2 * log
-    variance = 2 * oful_episodes(t, dimension, ridge, growth) / rho
-    return math.sqrt(
-        t * variance * noise / (ridge + least_eigenvalue(t, dimension, delta, lambda0))
-    )
+def oful_noise(t: float, dimension: int, delta: float, tail: float = 1.0) -> float:
+    """A24, C.4.1, event E_3: f(d, δ/T), with log(1/δ); `tail` = 2 has log(2/δ) as AdaC-GOPE has."""
+    log = math.log(tail * t / delta)
+    return dimension + 2 * math.sqrt(dimension * log) + 2 * log
+
+
+def oful_ratio(horizon: float, dimension: int, delta: float, lambda0: float) -> float:
+    """t/(1 + λ_min(t)) at t = T, as step 4 of C.4.1 has it with λ = 1."""
+    return horizon / (1 + least_eigenvalue(horizon, dimension, delta, lambda0))
+
+
+def largest_oful_ratio(horizon: float, dimension: int, delta: float, lambda0: float) -> float:
+    """The same at its largest up to T, where λ_min is 0; step 2 of C.4.2 needs γ_τ <= γ_T."""
+    start = halved(lambda t: least_eigenvalue(t, dimension, delta, lambda0), 1.0, horizon)
+    tried = (start * 1.1**k for k in range(1000) if start * 1.1**k <= horizon)
+    others = max(oful_ratio(t, dimension, delta, lambda0) for t in tried)
+    return max(start, others)
 
 
 def adac_oful(
-    horizon: float,
-    dimension: int,
-    delta: float,
-    ridge: float,
-    growth: float,
-    rho: float,
-    lambda0: float,
+    horizon: float, dimension: int, delta: float, rho: float, ratio: float, tail: float = 1.0
 ) -> float:
-    """A24, C.4.2, step 6."""
-    episodes = oful_episodes(horizon, dimension, ridge, growth)
-    potential = math.sqrt(2 * dimension * math.log(1 + horizon / (ridge * dimension)))
-    gamma = oful_gamma(horizon, dimension, delta, ridge, growth, rho, lambda0)
-    private = gamma * math.sqrt((1 + growth) * (1 + ridge) * episodes)
-    public = oful_beta(horizon, dimension, delta, ridge) * math.sqrt(horizon)
-    return 2 * math.sqrt(1 + growth) * potential * (public + private)
+    """A24, C.4.2, step 6, with λ = C = 1; γ_T² = `ratio` · 2ℓ(T)/ρ · f."""
+    episodes = oful_episodes(horizon, dimension, 1.0, 1.0)
+    potential = math.sqrt(2 * dimension * math.log(1 + horizon / dimension))
+    noise = oful_noise(horizon, dimension, delta, tail)
+    gamma = math.sqrt(ratio * 2 * episodes / rho * noise)
+    public = oful_beta(horizon, dimension, delta, 1.0) * math.sqrt(horizon)
+    return 2 * math.sqrt(2) * potential * (public + gamma * math.sqrt(2 * 2 * episodes))
 
 
 def local_distribution_free(arms: int, horizon: float, factor: float, constant: float) -> float:
@@ -226,14 +251,17 @@ def mahalanobis(point: Vector, mean: Vector, covariance: Vector) -> float:
     return float((point - mean) @ np.linalg.inv(covariance) @ (point - mean))
 
 
-def glir(batch: Vector, target: Vector, mean: Vector, covariance: Vector, size: int) -> float:
+def glir(
+    batch: Vector, target: Vector, known: tuple[Vector, Vector], size: int, less: int
+) -> float:
     """7.1.2: the log of the noncentral chi-square distribution function, as a Poisson mixture.
 
     Print has the inverse of that function, whose argument would be a probability and not Ŝ; and K̂
-    without a square, where the noncentrality of (7.3) and (7.4) has the squared distance.
+    without a square, where the noncentrality of (7.3) and (7.4) has the squared distance. Ŝ has
+    |B| - `less`, 1 in print; by (7.3), the law of a non-member, it is 0. `known`: μ̂ and Ĉ.
     """
-    inverse = np.linalg.inv(covariance)
-    s = (size - 1) * float((batch - target) @ inverse @ (batch - target))
+    mean, inverse = known[0], np.linalg.inv(known[1])
+    s = (size - less) * float((batch - target) @ inverse @ (batch - target))
     half = size * float((mean - target) @ inverse @ (mean - target)) / 2
     terms = np.arange(int(half + 60 * math.sqrt(half) + 500))
     logs = stats.poisson.logpmf(terms, half) + stats.chi2.logcdf(s, len(mean) + 2 * terms)
@@ -282,6 +310,19 @@ def linear_minimax_zcdp(dimension: int, horizon: float, rho: float) -> float:
     """A24, theorem 4.21, for any ρ."""
     public = math.exp(-2) / 8 * dimension * math.sqrt(horizon)
     return max(public, math.exp(-2.25) / 4 * dimension / math.sqrt(rho))
+
+
+def evidence_against(horizon: float, epsilon: float, delta: float, c: float, power: float) -> float:
+    """WZ24, (4) with Δ = 1/4: p = 2Δ/(1/2 + Δ) and c' = 2c/Δ; N_0, the pulls that an arm needs."""
+    p, root, grown = 0.5 / 0.75, horizon ** (1 - power), math.exp(epsilon) - 1
+    inside = (grown * root + 5 * delta * root) / (5 * 8 * c * grown + 5 * delta * root)
+    return math.log(inside) / (epsilon * p)
+
+
+def global_lower_bound(arms: int, pulls: float) -> float:
+    """WZ24, theorem 4 and remark 6: each of the arms that are not best is played N_0/4 times, and
+    Δ = 1/4. The last line of the proof bounds 1/2 + Δ by 1/2, by which 3/32 becomes 1/16."""
+    return (arms - 1) * pulls / 4 * 0.25 * (0.5 / 0.75)
 
 
 # --- small mechanisms: A24, chapter 2

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from ..checks import count, horizon_of, means_of, positive, probability
+from ..checks import count, horizon_of, means_of, one_of, positive, probability
 from ..errors import InvalidArgument
 from ..policies.divergences import kl
 from .bound import LOG, ROUNDS, bound
@@ -162,20 +162,34 @@ def ldp_ucb_b_minimax(arms: int, horizon: float, epsilon: float) -> float:
     return wide + (1.0 + math.pi**2 / 3.0) * arms
 
 
-def sigmoid_slope(sd: float = 1.0) -> float:
-    """c_s = E[s'(1 + sd Z)], s(x) = 1/(1+e^-x), Z normal: sigmoids of rewards N(μ, sd²) with means
-    in [0, 1] differ by at least c_s times what the means do.
+def sigmoid_slope(sd: float = 1.0, noise: str = "normal") -> float:
+    """c_s: sigmoids of rewards with means in [0, 1] differ by at least c_s times what means do.
 
-    d/dμ E s(μ + sd Z) = E s'(μ + sd Z) falls in |μ|, so the least slope on [0, 1] is at 1. The
-    bounds of LDP-UCB-LS and LDP-UCB-BS are those of LDP-UCB-L and LDP-UCB-B over c_s².
-    Ren et al. (2020), Lemma 7 and Corollaries 10 and 11, where the constant is not computed.
+    "normal", rewards N(μ, sd²): c_s = E[s'(1 + sd Z)], s(x) = 1/(1+e^-x). The slope E s'(μ + sd Z)
+    falls in |μ|, so the least one on [0, 1] is at 1. (The print stops at E[s'(Z)]/e = 0.2066/e.)
+    "subgaussian", rewards μ + Z with P(|Z| > x) <= 2 exp(-x²/(2sd²)): the largest
+    s'(v)(1 - 2 exp(-v²/(2sd²)))/e over v, which is 0.0765/e at sd = 1.
+
+    The bounds of LDP-UCB-LS and LDP-UCB-BS are those of LDP-UCB-L and LDP-UCB-B over c_s². Ren et
+    al. (2020), Lemma 7, its proof A.5, and Corollaries 10 and 11.
     """
     import numpy as np
 
     sd = positive("sd", sd)
-    nodes, weights = np.polynomial.hermite_e.hermegauss(128)
-    slope = 0.25 / np.cosh(0.5 * (1.0 + sd * nodes)) ** 2
-    return float(weights @ slope / weights.sum())
+    if one_of("noise", noise, "normal", "subgaussian") == "normal":
+        nodes, weights = np.polynomial.hermite_e.hermegauss(128)
+        slope = 0.25 / np.cosh(0.5 * (1.0 + sd * nodes)) ** 2
+        return float(weights @ slope / weights.sum())
+    # below v = sd sqrt(2 log 2) the bound on tails says nothing; far above it s' falls as e^-v
+    start = sd * math.sqrt(2.0 * math.log(2.0))
+    low, high = start, start + 10.0 * max(sd, 1.0)
+    for _ in range(6):
+        places = np.linspace(low, high, 1001)
+        inside = -np.expm1(math.log(2.0) - 0.5 * (places / sd) ** 2)
+        values = np.exp(-places) / (1.0 + np.exp(-places)) ** 2 * inside
+        best = int(values.argmax())
+        low, high = places[max(best - 1, 0)], places[min(best + 1, 1000)]
+    return max(0.0, float(values[best]) / math.e)
 
 
 @bound(

@@ -87,7 +87,10 @@ def bounds(
         add("private_bernoulli", lambda: regret_lower.private_bernoulli(clean, e))
         add("local_private", lambda: regret_lower.local_private(clean, e))
         add("minimax_pure", lambda: regret_lower.minimax_pure(arms, rounds, e))
-        add("minimax_global", lambda: regret_lower.minimax_global(rounds, e, delta))
+        add(
+            "minimax_global",
+            lambda: regret_lower.minimax_global(rounds, e, delta, arms=arms),
+        )
         _add_upper(add, clean, rounds, {"epsilon": e, "delta": delta})
     if rho is not None:
         r = positive("rho", rho)
