@@ -403,6 +403,20 @@ def characteristic_time(means: Means, beta: float, cap: float = math.inf) -> flo
     return halved(lambda x: -left(x), low, 1e12)
 
 
+def adap_tt(means: Means, epsilon: float, beta: float) -> float:
+    """Theorem 5.20, σ = 1/2."""
+    inside = 1 + 8 * max(gaps(means)) ** 2 / epsilon**2
+    return 4 * characteristic_time(means, beta) * (1 + math.sqrt(inside))
+
+
+def condition_1(means: Means, epsilon: float) -> float:
+    """5.4.2, the end: c = 45.26 times the larger of T*_(KL, 1/2), that of Gaussian arms with σ = 1
+    (as its H is), and C/ε times T*_TV, C the ratio of the largest gap to the least."""
+    ratio, least = max(gaps(means)) / min(gaps(means)), min(gaps(means))
+    variation = 1 / least + sum(1 / gap for gap in gaps(means))
+    return 45.26 * max(4 * characteristic_time(means, 0.5), ratio / epsilon * variation)
+
+
 def adap_tt_star(means: Means, epsilon: float, beta: float) -> float:
     """Theorem 5.23, as printed, σ = 1/2."""
     widest = max(gaps(means))

@@ -15,6 +15,7 @@ import discreet
 from discreet import membership, theory
 from discreet.membership.gradients import References, dirac, glir_steps, rank
 from discreet.privacy import ZCDP, Approximate, Pure
+from discreet.privacy.counters import tree_levels
 from discreet.privacy.mechanisms import Gaussian, Laplace
 
 C2 = (0.75, 0.625, 0.5, 0.375, 0.25)
@@ -38,6 +39,18 @@ def test_private_thompson_estimates_the_gap_as_long_as_printed() -> None:
             bound = theory.gap_estimation_rounds(3 * 2.0**-batches, arms, T, epsilon, "paper")
             whole = arms * twin.pulls_in_batches(arms, T, epsilon, batches)
             same(bound - whole, arms * first / 3)  # (4/3) 4^i for (4^(i+1) - 1)/3
+
+
+@pytest.mark.parametrize("horizon", [64, 1025, 10**6, 10**12])
+def test_the_noise_of_a_tree_stays_below_its_width(horizon: int) -> None:
+    """MT15, lemma 5, natural logarithms in Γ: P(|noise| > Γ), summed over all arms and rounds, is
+    below γ = 0.1, by Chernoff's bound on h draws of Lap(h/ε), h the levels of the tree."""
+    levels, row = tree_levels(horizon), discreet.policy("private-ucb", epsilon=1.0)
+    for arms in (2, 30):
+        width = row.rule.parameters(row.setting(arms, horizon)).noise / levels
+        tries = (k / 100 for k in range(1, 100))
+        tail = min(2 * math.exp(-s * width) * (1 - s * s) ** -levels for s in tries)
+        assert arms * horizon * tail <= 0.1
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
@@ -242,6 +255,16 @@ def test_adap_tt_star_as_printed(epsilon: float) -> None:
     means = (0.9, 0.8, 0.6)
     found = theory.adap_tt_star_samples(means, epsilon, version="thesis")
     same(found, twin.adap_tt_star(means, epsilon, 0.5))
+
+
+@pytest.mark.parametrize("epsilon", [0.001, 0.05, 1.0, 50.0])
+def test_adap_tt_and_its_condition_1(epsilon: float) -> None:
+    """Print derives c with Δ²/(2ε²) where Theorem 5.20 has Δ²/(2σ⁴ε²): as its T* is four times that
+    for σ = 1/2, the inequality holds all the same."""
+    for means in ((0.9, 0.8, 0.6), (0.5, 0.4), (0.8, 0.1, 0.1, 0.79)):
+        found = theory.adap_tt_samples(means, epsilon)
+        same(found, twin.adap_tt(means, epsilon, 0.5))
+        assert found <= twin.condition_1(means, epsilon)
 
 
 def test_rounds_of_adaptivity() -> None:

@@ -26,6 +26,8 @@ from collections.abc import Callable, Sequence
 from ..checks import count, horizon_of, means_of, one_of, positive, probability
 from ..errors import InvalidArgument
 from ..policies.divergences import kl
+from ..policies.starts import gauss_start
+from ..privacy.budgets import Approximate
 from .bound import LOG, ROUNDS, bound
 
 REWARDS = "rewards in [0, 1]"
@@ -209,6 +211,46 @@ def dp_ucb(means: Sequence[float], horizon: float, epsilon: float, power: float 
     noise = math.sqrt(8.0) * log**1.5 * level / epsilon
     # 4: one pull for rounding up, and at most 3 rounds in which an index is on the wrong side
     return math.fsum(gap * (_pulls(gap, 2.0 * level, noise) + 4.0) for gap in gaps)
+
+
+@bound(
+    "upper", "regret", ROUNDS, domain=f"DP-FTPL-Gauss; {REWARDS}; ε >= 0, δ > 0",
+    reference="wang2024", statement="Theorem 11, with constants that hold for its draws",
+    row="dp-ftpl-gauss",
+)  # fmt: skip
+def dp_ftpl_gauss(
+    means: Sequence[float],
+    horizon: float,
+    epsilon: float,
+    delta: float,
+    calibration: str = "exact",
+) -> float:
+    """Σ Δ(max{4 log T/(Δ-2λ)², N} + 1 + A + C), N the start phase, λ the best below Δ/2.
+
+    A = Σ_{n >= N} e^(-2nλ²) for means that are too high, and C, for draws of the best arm that are
+    too low, Σ_{n >= N} e^(-nλ²/16) + e^(-nλ²/2) + 4.23 e^(-2nλ²): with the mean of n rewards x
+    below its arm's, a draw N(·, 2/n) is less than λ below with probability 1/2 or more for x <= λ,
+    and by Birnbaum's inequality with 1/(sqrt(2π)(z+1)e^(z²/2)) or more, z = (x-λ)sqrt(n/2), beyond;
+    P(x > u) <= e^(-2nu²). The print has 2 log T, from a tail (its Fact 6) that draws of variance
+    1/n have and draws of variance 2/n have not; its O(1/λ⁴) is O(1/λ²) here.
+    """
+    gaps, log = _gaps(means, horizon)
+    start = gauss_start(Approximate(epsilon, delta), calibration)
+
+    def tail(rate: float) -> float:
+        """Σ_{n >= N} e^(-n rate)."""
+        return math.exp(-start * rate) / -math.expm1(-rate)
+
+    def pulls(gap: float, lam: float) -> float:
+        early = max(4.0 * log / (gap - 2.0 * lam) ** 2, start)
+        late = tail(lam**2 / 16.0) + tail(lam**2 / 2.0) + 5.23 * tail(2.0 * lam**2)
+        return early + 1.0 + late
+
+    shares = [step / 1000.0 for step in range(1, 500)]
+    most = float(horizon_of(horizon))
+    return math.fsum(
+        gap * min(most, min(pulls(gap, gap * share) for share in shares)) for gap in gaps
+    )
 
 
 @bound(

@@ -115,7 +115,7 @@ def _add_upper(
 ) -> None:
     """The theorem about every row whose budget is stated by these numbers."""
     for entry in BOUNDS.values():
-        if entry.row and entry.budget in budget:
+        if entry.row and entry.budget in budget and (budget.get("delta") or not entry.needs_delta):
             given, arms = entry.given(budget), len(means) if entry.gap_free else means
             add(entry.name, partial(entry.formula, arms, rounds, **given), entry.row)
 
