@@ -261,7 +261,7 @@ def test_adap_tt_star_as_printed(epsilon: float) -> None:
 def test_adap_tt_and_its_condition_1(epsilon: float) -> None:
     """Print derives c with Δ²/(2ε²) where Theorem 5.20 has Δ²/(2σ⁴ε²): as its T* is four times that
     for σ = 1/2, the inequality holds all the same."""
-    for means in ((0.9, 0.8, 0.6), (0.5, 0.4), (0.8, 0.1, 0.1, 0.79)):
+    for means in ((0.9, 0.8, 0.6), (0.5, 0.4), (0.8, 0.1, 0.2, 0.79)):
         found = theory.adap_tt_samples(means, epsilon)
         same(found, twin.adap_tt(means, epsilon, 0.5))
         assert found <= twin.condition_1(means, epsilon)
