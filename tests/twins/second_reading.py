@@ -234,6 +234,14 @@ def misspecified(target: Vector, true: Vector, mean: Vector, variance: Vector, n
     return gaussian_advantage(abs(scalar) / math.sqrt(own))
 
 
+def linear_score(
+    mean_of_data: Vector, target: Vector, mean: Vector, inverse: Vector, n: int
+) -> float:
+    """(6.4), and (6.5) where mean and covariance are those of references."""
+    far = target - mean
+    return float(far @ inverse @ (mean_of_data - mean) - far @ inverse @ far / (2 * n))
+
+
 def advantage_bounds(epsilon: float, delta: float) -> tuple[float, float, float]:
     """2.3.6: [YGFJ18] (for δ = 0), [EMRS19], [HOT+23]."""
     e = math.exp(epsilon)
@@ -304,6 +312,32 @@ def transport(distance: float, epsilon: float, risk: float) -> float:
 def generic_pulls(level: int, failure: float, horizon: float, alpha: float) -> float:
     """AB22, theorem 11."""
     return 2.0 ** (level + 1) + failure * horizon + alpha / (alpha - 3)
+
+
+def linear_minimax_pure(dimension: int, horizon: float, epsilon: float) -> float:
+    """A24, theorem 4.17."""
+    public = math.exp(-2) / 8 * dimension * math.sqrt(horizon)
+    return max(public, math.exp(-1) / 4 * dimension / epsilon)
+
+
+def linear_minimax_2022(dimension: int, horizon: float, epsilon: float) -> float:
+    """AB22, theorem 4."""
+    root = math.sqrt(horizon)
+    return max(math.exp(-2), math.exp(-6 * epsilon * dimension * root)) * dimension / 8 * root
+
+
+def linear_lower_by_pinsker(divergence: Callable[[float], float], budget: float) -> float:
+    """The private term of 4.17 (ε) or 4.21 (√ρ), per dimension, by another way than print's.
+
+    There, step 1 says P where Markov's inequality gives P/2. With θ = ±y/(Tb), b the budget, the
+    distances of rewards add up to s/b at most, s = y√(2/π), as TV(N(0, 1), N(x, 1)) <= x/√(2π);
+    p_θ + p_θ' >= 1 - √(KL/2), and the regret is at least y/(2b) times the mean of the two.
+    """
+    tried = (k / 1000 for k in range(1, 3000))
+    return max(
+        s / math.sqrt(2 / math.pi) / (4 * budget) * (1 - math.sqrt(divergence(s) / 2))
+        for s in tried
+    )
 
 
 def linear_minimax_zcdp(dimension: int, horizon: float, rho: float) -> float:

@@ -120,6 +120,23 @@ def test_the_advantage_of_a_mistaken_attacker() -> None:
         same(found, twin.misspecified(guess, true, mean, sd**2, 20))
 
 
+def test_the_score_of_remark_d1_and_with_references() -> None:
+    """(6.4) with what is known and (6.5), covariance about 0, with what references say."""
+    rng = np.random.default_rng(8)
+    sd, mean = rng.uniform(0.5, 2.0, 5), rng.normal(size=5)
+    points = mean + sd * rng.normal(size=(60, 5))
+    outputs, targets = rng.normal(size=(2, 4, 5))
+    released = membership.Mean(membership.Gaussian(mean, sd=sd), 20)
+    about = twin.second_moment(points)
+    for attack, centre, inverse in (
+        (membership.LinearRatio(), mean, np.diag(sd**-2)),
+        (membership.EmpiricalRatio(points, centred=False), about[0], np.linalg.inv(about[1])),
+    ):
+        found = attack.against(released)(outputs, targets, rng)
+        for score, output, target in zip(found, outputs, targets, strict=True):
+            same(score, twin.linear_score(output, target, centre, inverse, 20))
+
+
 def test_what_privacy_leaves_of_the_advantage() -> None:
     for epsilon, delta in ((0.1, 0.0), (1.0, 1e-3), (4.0, 0.2)):
         loose, looser, tight = twin.advantage_bounds(epsilon, delta)
@@ -215,6 +232,20 @@ def test_the_linear_lower_bound_under_zcdp(rho: float) -> None:
     first is the larger."""
     for d, horizon in ((2, 3), (5, 1000)):
         same(theory.linear_minimax_zcdp(d, horizon, rho), twin.linear_minimax_zcdp(d, horizon, rho))
+
+
+def test_linear_lower_bounds_hold_although_a_step_of_their_proofs_fails() -> None:
+    """Theorems 4.17 and 4.21: by Markov's inequality their step 1 gives half of what it says. Both
+    hold as printed all the same, by Pinsker's inequality and by Theorem 4.14 without a variance."""
+    for d, horizon, epsilon in ((3, 100, 1e-4), (3, 10**6, 1.0)):
+        found = theory.linear_minimax_pure(d, horizon, epsilon)
+        same(found, twin.linear_minimax_pure(d, horizon, epsilon))
+        older = theory.linear_minimax_pure(d, horizon, epsilon, "2022")
+        same(older, twin.linear_minimax_2022(d, horizon, epsilon))
+    assert twin.linear_lower_by_pinsker(lambda s: s, 1.0) >= math.exp(-1) / 4
+    for root in (1e-3, 0.3, 1.0):  # sqrt ρ; the KL divergence is at most s² + s sqrt ρ
+        shown = twin.linear_lower_by_pinsker(lambda s: s * s + s * root, root)  # noqa: B023
+        assert shown >= math.exp(-2.25) / (4 * root)
 
 
 def test_small_mechanisms() -> None:
