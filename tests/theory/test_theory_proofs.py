@@ -136,6 +136,56 @@ def test_adac_gope_by_its_proof(d: int, k: int, horizon: float, rho: float) -> N
     assert found <= theory.adac_gope(d, k, horizon, rho / 10, 0.01)
 
 
+def too_low(n: int, mean: float, lam: float) -> float:
+    """E[1/p - 1], p = P(draw > mean - λ) for N(S/n, 2/n), S binomial: summed up."""
+    from scipy.stats import binom, norm
+
+    successes = np.arange(n + 1)
+    logs = binom.logpmf(successes, n, mean)
+    z = (mean - lam - successes / n) * math.sqrt(n / 2)
+    return float((np.exp(logs - norm.logsf(z)) - np.exp(logs)).sum())
+
+
+@pytest.mark.parametrize("mean", [0.5, 0.9])
+@pytest.mark.parametrize("lam", [0.05, 0.2, 0.4])
+def test_draws_of_the_best_gaussian_leader_are_seldom_too_low(mean: float, lam: float) -> None:
+    """What the bound on DP-FTPL-Gauss rests on: Theorem 11 of Wang & Zhu (2024), third term."""
+    for n in (1, 2, 5, 20, 100, 400):
+        square = n * lam**2
+        allowed = math.exp(-square / 16) + math.exp(-square / 2) + 4.23 * math.exp(-2 * square)
+        assert too_low(n, mean, lam) <= allowed
+
+
+def test_dp_ftpl_gauss_by_its_proof() -> None:
+    """Against the sums themselves, for λ of a coarse grid; and the tail of Fact 6, which is 1/T
+    only for draws of variance 1/n: with 2/n it is more than 1/T at the printed distance."""
+    from scipy.stats import norm
+
+    from discreet.policies.starts import gauss_start
+    from discreet.privacy import Approximate
+
+    means, horizon, epsilon, delta = [0.9, 0.7, 0.5], 10**6, 1.0, 0.01
+    for calibration in ("exact", "paper"):
+        start = gauss_start(Approximate(epsilon, delta), calibration)
+        whole = 0.0
+        for gap in (0.2, 0.4):
+            n = np.arange(start, 200_000)
+            best = math.inf
+            for share in np.arange(0.14, 0.3, 0.02):
+                square = n * (share * gap) ** 2
+                late = np.exp(-square / 16) + np.exp(-square / 2) + 5.23 * np.exp(-2 * square)
+                early = max(4 * math.log(horizon) / (gap * (1 - 2 * share)) ** 2, start)
+                best = min(best, early + 1 + float(late.sum()))
+            whole += gap * best
+        found = theory.dp_ftpl_gauss(means, horizon, epsilon, delta, calibration)
+        assert found <= whole <= 1.01 * found
+    log = math.log(horizon)
+    assert norm.sf(math.sqrt(4 * log) / math.sqrt(2)) <= 1 / horizon < norm.sf(math.sqrt(log))
+    table = {line.name for line in theory.bounds(means, horizon=horizon, epsilon=1.0, delta=0.01)}
+    assert "dp_ftpl_gauss" in table
+    assert "dp_ftpl_gauss" not in {x.name for x in theory.bounds(means, horizon=1e6, epsilon=1.0)}
+
+
 def oful_as_printed(d: int, horizon: int, rho: float, risk: float, least: float) -> float:
     """C.4.1 and C.4.2 with λ = C = 1 and |θ| = 1; γ the largest γ_t, all t up to T tried."""
     delta = risk / 3

@@ -226,6 +226,9 @@ OUTSIDE: list[tuple[Callable[[], object], str]] = [
     (lambda: theory.minimax_global(100, 1.0), "horizon"),
     (lambda: theory.minimax_global(T, 1.0, 1.5), "delta"),
     (lambda: theory.minimax_global(T, 1.0, a=1.0), "a"),
+    (lambda: theory.minimax_global(T, 1.0, arms=1), "arms"),
+    (lambda: theory.sigmoid_slope(noise="cauchy"), "noise"),
+    (lambda: theory.adaptivity_rounds(3, 10.5), "samples"),
     (lambda: theory.dp_ftpl_new(MEANS, T, 0.0), "epsilon"),
     (lambda: theory.linear_minimax_zcdp(3, T, 0.0), "rho"),
     (lambda: theory.adap_klucb(MEANS, T, 1.0, alpha=3.0), "alpha"),
@@ -383,7 +386,7 @@ def test_bounds_of_wang_and_zhu_at_epsilon_zero() -> None:
     with pytest.raises(InvalidArgument, match="epsilon"):
         theory.minimax_global(rounds, 0.0, 0.0)
     lines = {x.name: x for x in theory.bounds(means, horizon=rounds, epsilon=0.0, delta=delta)}
-    assert lines["minimax_global"].value == pytest.approx(limit, rel=1e-12)
+    assert lines["minimax_global"].value == pytest.approx(2.0 * limit, rel=1e-12)  # three arms
     assert "above 0" in lines["adap_ucb"].silent
     with pytest.raises(InvalidArgument, match="epsilon must be a finite number above 0"):
         theory.bounds(means, horizon=rounds, epsilon=0.0)

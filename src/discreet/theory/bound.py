@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any, TypeVar
 
 from ..references import REFERENCES
@@ -65,6 +65,12 @@ class Bound:
         """The parameter that its budget is stated by: "rho", "epsilon" or none."""
         names = signature(self.formula).parameters
         return next((name for name in ("rho", "epsilon") if name in names), "")
+
+    @property
+    def needs_delta(self) -> bool:
+        """Whether it is about budgets with a δ > 0 only."""
+        delta = signature(self.formula).parameters.get("delta")
+        return delta is not None and delta.default is Parameter.empty
 
     @property
     def summary(self) -> str:

@@ -23,9 +23,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from ..checks import count, horizon_of, means_of, positive, probability
+from ..checks import count, horizon_of, means_of, one_of, positive, probability
 from ..errors import InvalidArgument
 from ..policies.divergences import kl
+from ..policies.starts import gauss_start
+from ..privacy.budgets import Approximate
 from .bound import LOG, ROUNDS, bound
 
 REWARDS = "rewards in [0, 1]"
@@ -162,20 +164,34 @@ def ldp_ucb_b_minimax(arms: int, horizon: float, epsilon: float) -> float:
     return wide + (1.0 + math.pi**2 / 3.0) * arms
 
 
-def sigmoid_slope(sd: float = 1.0) -> float:
-    """c_s = E[s'(1 + sd Z)], s(x) = 1/(1+e^-x), Z normal: sigmoids of rewards N(μ, sd²) with means
-    in [0, 1] differ by at least c_s times what the means do.
+def sigmoid_slope(sd: float = 1.0, noise: str = "normal") -> float:
+    """c_s: sigmoids of rewards with means in [0, 1] differ by at least c_s times what means do.
 
-    d/dμ E s(μ + sd Z) = E s'(μ + sd Z) falls in |μ|, so the least slope on [0, 1] is at 1. The
-    bounds of LDP-UCB-LS and LDP-UCB-BS are those of LDP-UCB-L and LDP-UCB-B over c_s².
-    Ren et al. (2020), Lemma 7 and Corollaries 10 and 11, where the constant is not computed.
+    "normal", rewards N(μ, sd²): c_s = E[s'(1 + sd Z)], s(x) = 1/(1+e^-x). The slope E s'(μ + sd Z)
+    falls in |μ|, so the least one on [0, 1] is at 1. (The print stops at E[s'(Z)]/e = 0.2066/e.)
+    "subgaussian", rewards μ + Z with P(|Z| > x) <= 2 exp(-x²/(2sd²)): the largest
+    s'(v)(1 - 2 exp(-v²/(2sd²)))/e over v, which is 0.0765/e at sd = 1.
+
+    The bounds of LDP-UCB-LS and LDP-UCB-BS are those of LDP-UCB-L and LDP-UCB-B over c_s². Ren et
+    al. (2020), Lemma 7, its proof A.5, and Corollaries 10 and 11.
     """
     import numpy as np
 
     sd = positive("sd", sd)
-    nodes, weights = np.polynomial.hermite_e.hermegauss(128)
-    slope = 0.25 / np.cosh(0.5 * (1.0 + sd * nodes)) ** 2
-    return float(weights @ slope / weights.sum())
+    if one_of("noise", noise, "normal", "subgaussian") == "normal":
+        nodes, weights = np.polynomial.hermite_e.hermegauss(128)
+        slope = 0.25 / np.cosh(0.5 * (1.0 + sd * nodes)) ** 2
+        return float(weights @ slope / weights.sum())
+    # below v = sd sqrt(2 log 2) the bound on tails says nothing; far above it s' falls as e^-v
+    start = sd * math.sqrt(2.0 * math.log(2.0))
+    low, high = start, start + 10.0 * max(sd, 1.0)
+    for _ in range(6):
+        places = np.linspace(low, high, 1001)
+        inside = -np.expm1(math.log(2.0) - 0.5 * (places / sd) ** 2)
+        values = np.exp(-places) / (1.0 + np.exp(-places)) ** 2 * inside
+        best = int(values.argmax())
+        low, high = places[max(best - 1, 0)], places[min(best + 1, 1000)]
+    return max(0.0, float(values[best]) / math.e)
 
 
 @bound(
@@ -195,6 +211,46 @@ def dp_ucb(means: Sequence[float], horizon: float, epsilon: float, power: float 
     noise = math.sqrt(8.0) * log**1.5 * level / epsilon
     # 4: one pull for rounding up, and at most 3 rounds in which an index is on the wrong side
     return math.fsum(gap * (_pulls(gap, 2.0 * level, noise) + 4.0) for gap in gaps)
+
+
+@bound(
+    "upper", "regret", ROUNDS, domain=f"DP-FTPL-Gauss; {REWARDS}; ε >= 0, δ > 0",
+    reference="wang2024", statement="Theorem 11, with constants that hold for its draws",
+    row="dp-ftpl-gauss",
+)  # fmt: skip
+def dp_ftpl_gauss(
+    means: Sequence[float],
+    horizon: float,
+    epsilon: float,
+    delta: float,
+    calibration: str = "exact",
+) -> float:
+    """Σ Δ(max{4 log T/(Δ-2λ)², N} + 1 + A + C), N the start phase, λ the best below Δ/2.
+
+    A = Σ_{n >= N} e^(-2nλ²) for means that are too high, and C, for draws of the best arm that are
+    too low, Σ_{n >= N} e^(-nλ²/16) + e^(-nλ²/2) + 4.23 e^(-2nλ²): with the mean of n rewards x
+    below its arm's, a draw N(·, 2/n) is less than λ below with probability 1/2 or more for x <= λ,
+    and by Birnbaum's inequality with 1/(sqrt(2π)(z+1)e^(z²/2)) or more, z = (x-λ)sqrt(n/2), beyond;
+    P(x > u) <= e^(-2nu²). The print has 2 log T, from a tail (its Fact 6) that draws of variance
+    1/n have and draws of variance 2/n have not; its O(1/λ⁴) is O(1/λ²) here.
+    """
+    gaps, log = _gaps(means, horizon)
+    start = gauss_start(Approximate(epsilon, delta), calibration)
+
+    def tail(rate: float) -> float:
+        """Σ_{n >= N} e^(-n rate)."""
+        return math.exp(-start * rate) / -math.expm1(-rate)
+
+    def pulls(gap: float, lam: float) -> float:
+        early = max(4.0 * log / (gap - 2.0 * lam) ** 2, start)
+        late = tail(lam**2 / 16.0) + tail(lam**2 / 2.0) + 5.23 * tail(2.0 * lam**2)
+        return early + 1.0 + late
+
+    shares = [step / 1000.0 for step in range(1, 500)]
+    most = float(horizon_of(horizon))
+    return math.fsum(
+        gap * min(most, min(pulls(gap, gap * share) for share in shares)) for gap in gaps
+    )
 
 
 @bound(

@@ -87,7 +87,10 @@ def bounds(
         add("private_bernoulli", lambda: regret_lower.private_bernoulli(clean, e))
         add("local_private", lambda: regret_lower.local_private(clean, e))
         add("minimax_pure", lambda: regret_lower.minimax_pure(arms, rounds, e))
-        add("minimax_global", lambda: regret_lower.minimax_global(rounds, e, delta))
+        add(
+            "minimax_global",
+            lambda: regret_lower.minimax_global(rounds, e, delta, arms=arms),
+        )
         _add_upper(add, clean, rounds, {"epsilon": e, "delta": delta})
     if rho is not None:
         r = positive("rho", rho)
@@ -112,7 +115,7 @@ def _add_upper(
 ) -> None:
     """The theorem about every row whose budget is stated by these numbers."""
     for entry in BOUNDS.values():
-        if entry.row and entry.budget in budget:
+        if entry.row and entry.budget in budget and (budget.get("delta") or not entry.needs_delta):
             given, arms = entry.given(budget), len(means) if entry.gap_free else means
             add(entry.name, partial(entry.formula, arms, rounds, **given), entry.row)
 

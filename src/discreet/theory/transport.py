@@ -112,7 +112,7 @@ def adaptivity_rounds(arms: int, samples: float) -> float:
     largest where all N are equal. Thesis, Remark 5.24, which prints O(K log2 n).
     """
     arms = count("arms", arms, fix="a choice needs two arms", least=2)
-    rounds = horizon_of(samples, arms)
+    rounds = horizon_of(samples, arms, "samples")
     return arms * (1.0 + math.log2(rounds / arms))
 
 
