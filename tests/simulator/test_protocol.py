@@ -111,7 +111,7 @@ def test_compiled_and_interpreted_lives_are_the_same(
             kernel = play_kernel(filled)
             loop = compile_for(name, partial(kernel.cached, *state, rng), (*state, rng))
         else:
-            state = tuple(map(as_lists, state[:4])) + (track,)  # type: ignore[assignment]
+            state = (*map(as_lists, state[:4]), track)  # type: ignore[assignment]
             loop = play_kernel(filled).interpreted()
         assert loop(*state, rng) == FINISHED
         heads.append(as_lists(state[2]))
