@@ -36,9 +36,14 @@ from .noises import Noise
 if TYPE_CHECKING:
     from ..types import Floats
 
-FINE, COARSE, LARGE = 0.004, 0.02, 5000
-"""r, of small and of large trials: between points of the grid the error is at most 1 + r times that
-of its ends. Large trials have many points and each takes long, so they give a little power away."""
+FINE, COARSE, LARGE, WIDE = 0.004, 0.02, 5000, 500
+"""r, of small and of large trials, by participants or by values of a sum: between points of the
+grid the error is at most 1 + r times that of its ends. Large trials have many points and each takes
+long, so they give a little power away."""
+TRIMMED = 1e-6
+"""Mass of a tail that the lattice leaves out, as a share of the risk. It is counted as rejected."""
+SCOUTS = 24
+"""Rates at which the textbook's boundaries are tried first."""
 ROUNDING = 1e-9
 """Allowance for floating-point arithmetic and for tails of the noise, added to every error."""
 PRECISION = 5e-4
@@ -73,7 +78,8 @@ class Question:
 class Certificate:
     """What was computed: P(reject) at each of `rates`, and what follows for those in between.
 
-    `largest` is the largest error found, at `worst_rate`; `bound` is proved for every common rate.
+    `largest` is the largest error found, at `worst_rate`. Each error may be off by `allowance`,
+    what the lattice left out; `bound` has it inside and is proved for every common rate.
     `composite`, of one side: whether it is for all treatment rates up to the control's, too; None
     if that was not checked (two sides, or very many participants).
     """
@@ -113,14 +119,8 @@ def frequency(theta: float, participants: int) -> float:
     return math.sqrt(4.0 * participants + 1.0 / math.tan(2.0 * theta) ** 2)
 
 
-def slack(participants: int) -> float:
-    """r."""
-    return FINE if participants <= LARGE else COARSE
-
-
-def grid(participants: int, risk: float) -> Floats:
+def grid(participants: int, risk: float, r: float = FINE) -> Floats:
     """Angles up to π/4 with 1/cos(ωh/2) <= 1 + r, from where Np = r·risk/2."""
-    r = slack(participants)
     theta, end = math.sqrt(0.5 * r * risk / participants), math.pi / 4.0
     angles = [theta]
     while theta < end:
@@ -156,10 +156,8 @@ class Calibration:
 
     def __init__(self, question: Question) -> None:
         self.question = question
-        self.angles = grid(question.participants, question.risk)
-        self.rates = [0.0, *(float(math.sin(angle) ** 2) for angle in self.angles)]
-        self.rates[-1] = 0.5
-        half = Law(question.sizes, question.noise, 0.5, 0.5)  # where sums spread most
+        self.trim = TRIMMED * question.risk
+        half = self.law(0.5)  # where sums spread most
         width = max(sum(len(step[arm][1]) for step in half.steps) for arm in (0, 1))
         if width > WIDEST:
             raise InvalidArgument(
@@ -167,8 +165,17 @@ class Calibration:
                 f"{width} values at {question.participants}",
                 "use a larger epsilon, fewer looks or participants; for a size, exact=False",
             )  # fmt: skip
+        large = question.participants > LARGE or width > WIDE
+        self.slack = COARSE if large else FINE
+        self.angles = grid(question.participants, question.risk, self.slack)
+        self.rates = [0.0, *(float(math.sin(angle) ** 2) for angle in self.angles)]
+        self.rates[-1] = 0.5
         self.laws: dict[float, Law] = {0.5: half}
         self.last: dict[float, tuple[float, float, float]] = {}
+
+    def law(self, rate: float) -> Law:
+        """Of the sums, at a common rate."""
+        return Law(self.question.sizes, self.question.noise, rate, rate, self.trim)
 
     def error(self, rate: float, factor: float) -> tuple[float, float]:
         """f(p) or f(1-p), whichever is larger; and what the lattice lost."""
@@ -178,7 +185,7 @@ class Calibration:
             found = []
             for p in (rate,) if asked.is_symmetric else (rate, 1.0 - rate):
                 if p not in self.laws:
-                    self.laws[p] = Law(asked.sizes, asked.noise, p, p)
+                    self.laws[p] = self.law(p)
                 found.append(self.laws[p].stops(rule))
             worst = max(stops.rejected for stops in found), max(stops.lost for stops in found)
             self.last[rate] = (factor, *worst)
@@ -186,8 +193,8 @@ class Calibration:
 
     def holds(self, rate: float, factor: float) -> bool:
         """Whether (1 + r) times the error is below the risk."""
-        r = slack(self.question.participants)
-        return self.error(rate, factor)[0] <= self.question.risk / (1.0 + r) - 2.0 * ROUNDING
+        error, lost = self.error(rate, factor)
+        return (1.0 + self.slack) * (error + lost + ROUNDING) <= self.question.risk
 
     def certify(self, factor: float) -> Certificate:
         """The certificate at a factor, whether its bound keeps the risk or not."""
@@ -197,13 +204,14 @@ class Calibration:
         allowance = max(lost for _, lost in found) + ROUNDING
         worst = int(np.argmax(errors))
         # f(p) and f(1-p) obey the lemma each, and their larger ends bound both
-        between = bound_between(self.angles, errors[1:], float(errors[0]), asked.participants)
+        most = errors + allowance
+        bound = bound_between(self.angles, most[1:], float(most[0]), asked.participants)
         return Certificate(
             asked.participants, asked.sides, asked.risk, factor,
             tuple(factor * b for b in asked.bounds), tuple(self.rates),
             tuple(float(error) for error in errors), not asked.is_symmetric,
             float(errors[worst]), self.rates[worst], allowance,
-            between + (1.0 + slack(asked.participants)) * allowance, is_composite(asked, factor),
+            bound, is_composite(asked, factor),
         )  # fmt: skip
 
     def least(self, rate: float, low: float) -> float:
@@ -223,21 +231,24 @@ class Calibration:
             low, high = (low, middle) if self.holds(rate, middle) else (middle, high)
         return high
 
-    def worst_first(self) -> list[float]:
-        """The grid, rates that look worst at the textbook's boundaries first."""
-        places = range(0, len(self.rates), 8)
-        seen = [self.error(self.rates[place], 1.0)[0] for place in places]
+    def worst_first(self, factor: float = 1.0) -> list[float]:
+        """The grid, rates that look worst at a factor first."""
+        places = range(0, len(self.rates), max(8, len(self.rates) // SCOUTS))
+        seen = [self.error(self.rates[place], factor)[0] for place in places]
         guess = np.interp(np.arange(len(self.rates)), places, seen)
         return [self.rates[place] for place in np.argsort(-guess, kind="stable")]
+
+    def likely(self) -> float:
+        """About the least factor for all rates, from a few of them alone: no proof."""
+        factor = self.least(self.worst_first()[0], LEAST_FACTOR)
+        for rate in self.worst_first(factor)[:12:4]:
+            factor = self.least(rate, factor)
+        return factor
 
 
 def likely_factor(question: Question) -> float:
     """About the factor that `calibrate` will find, from a few rates alone: no proof."""
-    work = Calibration(question)
-    factor = LEAST_FACTOR
-    for rate in work.worst_first()[:20:5]:
-        factor = work.least(rate, factor)
-    return factor
+    return Calibration(question).likely()
 
 
 def calibrate(question: Question) -> Certificate:
@@ -247,8 +258,8 @@ def calibrate(question: Question) -> Certificate:
     raise the factor: one walk over the grid finds it, a second one reckons all errors there.
     """
     work = Calibration(question)
-    factor = LEAST_FACTOR
-    for rate in work.worst_first():
+    factor = work.likely()
+    for rate in work.worst_first(factor):
         factor = work.least(rate, factor)
     found = work.certify(factor)
     while found.bound > question.risk:  # by what the lattice lost, if that is more than expected

@@ -90,7 +90,7 @@ class _Aim:
         sizes = sizes_of(participants, self.looks, self.treated)
         asked = ask(sizes, budget, self.boundary, self.risk, self.sides)
         rule = two_arm_rule(asked.bounds, factor, self.sides)
-        found = Law(sizes, asked.noise, *self.rates).stops(rule)
+        found = Law(sizes, asked.noise, *self.rates, trim=1e-9).stops(rule)
         return float((found.above if self.rates[0] > self.rates[1] else found.below).sum())
 
     def exact(self, budget: Budget) -> Design:
