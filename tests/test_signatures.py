@@ -16,6 +16,7 @@ OPTIONS = {
     "audit/search.py": {"audit"},
     "checks.py": {"number"},
     "confirm/designs.py": {"design"},
+    "confirm/several.py": {"several"},
     "confirm/sizes.py": {"size"},
     "front.py": {"policy"},
     "identify/runs.py": {"identify"},

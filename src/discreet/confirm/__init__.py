@@ -18,16 +18,21 @@ from .after import Estimate
 from .certificates import Certificate
 from .designs import Design, Operating, Verdict, design
 from .noises import Noise
+from .several import Comparison, SeveralDesign, SeveralVerdict, several
 from .sizes import Size, size
 
 __all__ = [
     "Certificate",
+    "Comparison",
     "Design",
     "Estimate",
     "Noise",
     "Operating",
+    "SeveralDesign",
+    "SeveralVerdict",
     "Size",
     "Verdict",
     "design",
+    "several",
     "size",
 ]

@@ -11,8 +11,8 @@ Proof. f'' = E g(K)(ℓ'² + ℓ''), ℓ the log-likelihood. With x = K - Np, �
 to π/4, so f minus the solution of u'' = -ω(θ)²u with both ends at the larger one is <= 0 in between
 (Sturm's comparison). Last: P(K > 0) <= Np and g <= 1. ∎
 
-Exchanging ones and zeros turns Z into -Z, and exchanging arms of equal sizes does so too: f(p) =
-f(1-p) for two sides, or equal sizes. Else the grid's mirror image is reckoned as well.
+Exchanging ones and zeros turns Z into -Z, and exchanging two arms of equal sizes does so too: f(p)
+= f(1-p) for two sides, or equal sizes. Else the grid's mirror image is reckoned as well.
 
 One side, "the treatment is better": where Z > c·b_l stays true as S₁ grows and as S₀ falls, coupled
 outcomes show that P(reject) grows in the treatment's rate and falls in the control's. Then common
@@ -23,14 +23,16 @@ large ε noise can make p̂ tiny), so this is looked up on the lattice.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InvalidArgument
-from .lattice import Law, Sizes, statistic, two_arm_rule
+from .families import Crossings, Family
+from .lattice import Law, Sizes, Stops, statistic, two_arm_rule
 from .noises import Noise
 
 if TYPE_CHECKING:
@@ -55,23 +57,25 @@ LEAST_FACTOR, LARGEST_FACTOR = 0.8, 16.0
 
 @dataclass(frozen=True)
 class Question:
-    """A test whose factor is looked for."""
+    """A test whose factor is looked for; of one treatment, or of several against one control."""
 
     sizes: Sizes
     noise: Noise
     bounds: tuple[float, ...]
     risk: float
     sides: int
+    treatments: int = 1
 
     @property
     def participants(self) -> int:
         """N, all arms."""
-        return sum(self.sizes[-1])
+        return self.treatments * self.sizes[-1][0] + self.sizes[-1][1]
 
     @property
     def is_symmetric(self) -> bool:
         """Whether f(p) = f(1-p)."""
-        return self.sides == 2 or all(n1 == n0 for n1, n0 in self.sizes)
+        equal = all(n1 == n0 for n1, n0 in self.sizes)
+        return self.sides == 2 or (equal and self.treatments == 1)
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,26 @@ class Certificate:
             for key, value in asdict(self).items()
         }
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Certificate:
+        """The inverse of `to_dict`. The lemma is applied once more: what does not follow from the
+        errors that are given is refused."""
+        if not isinstance(data, Mapping) or set(data) != {field.name for field in fields(cls)}:
+            raise InvalidArgument(
+                "certificate", "be what to_dict made", type(data).__name__, "pass it as it was made"
+            )
+        made: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+        found = cls(**made)
+        angles = np.arcsin(np.sqrt(np.array(found.rates[1:])))
+        errors = np.array(found.errors) + found.allowance
+        bound = bound_between(angles, errors[1:], float(errors[0]), found.participants)
+        if not math.isclose(bound, found.bound, rel_tol=1e-9) or found.rates[-1] != 0.5:
+            raise InvalidArgument(
+                "certificate", "have the bound that follows from its errors", found.bound,
+                "pass it as it was made, or plan the test anew",
+            )  # fmt: skip
+        return found
+
     def __str__(self) -> str:
         both = " and their mirror images" if self.mirrored else ""
         return (
@@ -133,7 +157,8 @@ def bound_between(angles: Floats, errors: Floats, at_zero: float, participants: 
     """The lemma: a bound on f over all rates up to ½, from its values on a grid of angles."""
     most = at_zero + participants * math.sin(angles[0]) ** 2
     for (low, high), ends in zip(pairwise(angles), pairwise(errors), strict=True):
-        most = max(most, max(ends) / math.cos(0.5 * frequency(low, participants) * (high - low)))
+        turn = 0.5 * frequency(low, participants) * (high - low)
+        most = max(most, max(ends) / math.cos(turn)) if 0.0 < turn < 0.5 * math.pi else math.inf
     return float(most)
 
 
@@ -170,24 +195,28 @@ class Calibration:
         self.angles = grid(question.participants, question.risk, self.slack)
         self.rates = [0.0, *(float(math.sin(angle) ** 2) for angle in self.angles)]
         self.rates[-1] = 0.5
-        self.laws: dict[float, Law] = {0.5: half}
+        self.laws: dict[float, Law | Family] = {0.5: half}
         self.last: dict[float, tuple[float, float, float]] = {}
 
-    def law(self, rate: float) -> Law:
+    def law(self, rate: float) -> Law | Family:
         """Of the sums, at a common rate."""
-        return Law(self.question.sizes, self.question.noise, rate, rate, self.trim)
+        asked = self.question
+        if asked.treatments == 1:
+            return Law(asked.sizes, asked.noise, rate, rate, self.trim)
+        rates = (rate,) * asked.treatments
+        return Family(asked.sizes, asked.noise, rates, rate, self.trim)
 
     def error(self, rate: float, factor: float) -> tuple[float, float]:
         """f(p) or f(1-p), whichever is larger; and what the lattice lost."""
         if self.last.get(rate, (0.0,))[0] != factor:
             asked = self.question
             rule = two_arm_rule(asked.bounds, factor, asked.sides)
-            found = []
+            found: list[Stops | Crossings] = []
             for p in (rate,) if asked.is_symmetric else (rate, 1.0 - rate):
                 if p not in self.laws:
                     self.laws[p] = self.law(p)
                 found.append(self.laws[p].stops(rule))
-            worst = max(stops.rejected for stops in found), max(stops.lost for stops in found)
+            worst = max(each.rejected for each in found), max(each.lost for each in found)
             self.last[rate] = (factor, *worst)
         return self.last[rate][1:]
 

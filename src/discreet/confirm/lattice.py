@@ -195,12 +195,12 @@ class Law:
                 break
             cells, low0 = spread_columns(cells, second[1]), low0 + second[0]
             rows = np.arange(low1, low1 + cells.shape[0], dtype=np.int32)[:, None]
-            by_total = partial(_by_total, cut.first, low1 + low0, cells.shape)
-            up, down = rows >= by_total(cut.up), rows < by_total(cut.down)
+            at = partial(by_total, cut.first, low1 + low0, cells.shape)
+            up, down = rows >= at(cut.up), rows < at(cut.down)
             above[look], below[look] = cells[up].sum(), cells[down].sum()
             out = up | down
             if cut.idle is not None and cut.end is not None:
-                idle = (rows >= by_total(cut.idle)) & (rows < by_total(cut.end)) & ~out
+                idle = (rows >= at(cut.idle)) & (rows < at(cut.end)) & ~out
                 futile[look] = cells[idle].sum()
                 out |= idle
             if look + 1 < looks:
@@ -247,7 +247,7 @@ class _Rows:
         return float(np.vdot(self.cells, shifted[high - places]))
 
 
-def _by_total(first: int, low: int, shape: tuple[int, ...], cut: Array) -> Array:
+def by_total(first: int, low: int, shape: tuple[int, ...], cut: Array) -> Array:
     """A cut for each cell of a matrix whose corner has the total `low`; nothing is copied."""
     start = low - first
     return np.lib.stride_tricks.sliding_window_view(
