@@ -15,6 +15,7 @@ OPTIONS = {
     "audit/counts.py": {"from_errors"},
     "audit/search.py": {"audit"},
     "checks.py": {"number"},
+    "confirm/adaptive.py": {"epochs"},
     "confirm/designs.py": {"design"},
     "confirm/several.py": {"several"},
     "confirm/sizes.py": {"size"},

@@ -14,9 +14,11 @@ look 1: better; difference 0.380, 95 % interval 0.183 to 0.577, p = 0.00016
 152 participants for a power of 0.802 (exact), 22 of them for privacy
 """
 
+from .adaptive import Course, EpochDesign, EpochVerdict, Simulated, epochs
 from .after import Estimate
 from .certificates import Certificate
 from .designs import Design, Operating, Verdict, design
+from .final import Final
 from .noises import Noise
 from .several import Comparison, SeveralDesign, SeveralVerdict, several
 from .sizes import Size, size
@@ -24,15 +26,21 @@ from .sizes import Size, size
 __all__ = [
     "Certificate",
     "Comparison",
+    "Course",
     "Design",
+    "EpochDesign",
+    "EpochVerdict",
     "Estimate",
+    "Final",
     "Noise",
     "Operating",
     "SeveralDesign",
     "SeveralVerdict",
+    "Simulated",
     "Size",
     "Verdict",
     "design",
+    "epochs",
     "several",
     "size",
 ]
