@@ -14,13 +14,14 @@ look 1: better; difference 0.380, 95 % interval 0.183 to 0.577, p = 0.00016
 152 participants for a power of 0.802 (exact), 22 of them for privacy
 """
 
-from .adaptive import Course, EpochDesign, EpochVerdict, Simulated, epochs
+from .adaptive import Course, EpochDesign, EpochVerdict, epochs
 from .after import Estimate
 from .certificates import Certificate
 from .designs import Design, Operating, Verdict, design
 from .final import Final
 from .noises import Noise
 from .several import Comparison, SeveralDesign, SeveralVerdict, several
+from .simulated import Simulated
 from .sizes import Size, size
 
 __all__ = [

@@ -5,32 +5,22 @@ that was ahead when it was planned (by Z so far) gets all but the least share. T
 `final`: B after every epoch, boundaries by spending (Lan & DeMets 1983) with the clock ΣN, or W
 once at the end. All boundaries are multiplied by one factor c.
 
-**The certificate.** P(reject) has no lattice here, so it is simulated, on a grid of common rates
-between which the lemma of `certificates` bounds it: that holds for any test, adaptive shares and
-noise included. With M = max_l |Z_l|/b_l a test rejects where M > c. At each rate, of n simulated
-trials the k-th smallest M is at least the (1-α')-quantile but for probability
-P(Bin(n, 1-α') >= k); k is the least with that at most (1-confidence)/rates, and c the largest of
-these over the grid. So P(reject) <= α' = α/(1+r) at all rates of the grid at once, and <= α in
-between, with that confidence; nothing was tried and chosen from. (Order statistics as tolerance
-limits: Wilks 1941.)
+P(reject) has no lattice here, so c is certified by simulation: see `simulated`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import binom
 
 from ..checks import Unshown, check_seed, count, number, one_of, real, share
 from ..errors import InvalidArgument
 from ..privacy.budgets import Budget, budget_from_dict
-from .certificates import frequency, grid
 from .designs import check_budget, check_risk
 from .final import (
     Cells,
@@ -42,9 +32,9 @@ from .final import (
     weighted_z,
     weights,
 )
-from .lattice import block_law
 from .noises import Noise, noise_of
 from .normal import boundaries
+from .simulated import Simulated, Sums, Trials, certify
 
 if TYPE_CHECKING:
     from ..types import Array, Floats
@@ -54,61 +44,6 @@ LEAST_SHARE = {"B": 0.1, "W": 0.2}
 """Below it the statistic is not near normal, or a null without a best arm is not covered."""
 LEAST_CELL, LEAST_NOISE = 10, 4.0
 """Places of a cell: so many at least, and so many scales of the noise."""
-SLACK = 0.01
-"""r of the grid."""
-CONFIDENCE = 0.999
-
-
-@dataclass(frozen=True)
-class Simulated:
-    """What was simulated: `quantiles` are the upper limits on M's quantile at each of `rates`, from
-    `runs` trials each; the factor is their largest. `bound` holds for every common rate, with
-    probability `confidence` over the simulation."""
-
-    participants: int
-    risk: float
-    factor: float
-    boundaries: tuple[float, ...]
-    rates: tuple[float, ...]
-    quantiles: tuple[float, ...]
-    errors: tuple[float, ...]
-    slack: float
-    runs: int
-    seed: int | None
-    confidence: float
-    bound: float
-
-    def to_dict(self) -> dict[str, object]:
-        """For JSON."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Simulated:
-        """The inverse of `to_dict`; a grid too wide or a factor too small is refused."""
-        if not isinstance(data, Mapping) or set(data) != {field.name for field in fields(cls)}:
-            raise InvalidArgument(
-                "certificate", "be what to_dict made", type(data).__name__, "pass it as it was made"
-            )
-        made: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
-        found = cls(**made)
-        angles = np.arcsin(np.sqrt(np.array(found.rates[1:])))
-        turns = [
-            0.5 * frequency(low, found.participants) * (high - low)
-            for low, high in pairwise(angles)
-        ]
-        fine = max(turns) <= math.acos(1.0 / (1.0 + found.slack)) + 1e-9
-        if not fine or found.rates[-1] != 0.5 or found.factor < max(found.quantiles):
-            raise InvalidArgument(
-                "certificate", "have a factor and a grid that its bound follows from", found.factor,
-                "pass it as it was made, or plan the test anew",
-            )  # fmt: skip
-        return found
-
-    def __str__(self) -> str:
-        return (
-            f"type I error at most {self.bound:.4g} at every common rate, with confidence "
-            f"{self.confidence:g}: {self.runs} trials at each of {len(self.rates)} rates"
-        )
 
 
 @dataclass(frozen=True)
@@ -308,23 +243,16 @@ class EpochDesign:
             "risk": self.risk,
             "sides": self.sides,
             "lag": self.lag,
-            "certificate": {
-                k: [None if isinstance(x, float) and math.isinf(x) else x for x in v]
-                if k == "boundaries" and isinstance(v, list)
-                else v
-                for k, v in self.certificate.to_dict().items()
-            },
+            "certificate": self.certificate.to_dict(),
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> EpochDesign:
         """The inverse of `to_dict`."""
-        said = dict(data["certificate"])
-        said["boundaries"] = [math.inf if b is None else b for b in said["boundaries"]]
         return cls(
             tuple(data["sizes"]), data["least"], budget_from_dict(data["budget"]),
             data["statistic"], data["risk"], data["sides"], data["lag"],
-            Simulated.from_dict(said),
+            Simulated.from_dict(data["certificate"]),
         )  # fmt: skip
 
     def __str__(self) -> str:
@@ -373,9 +301,9 @@ class Plan:
     ) -> tuple[Cells, Floats]:
         """Trials to their last epoch: their cells, and Z after each epoch.
 
-        A cell's noisy sum is one draw from the exact law of Bin(n, p) + noise, by inversion.
+        A cell's noisy sum is one draw from the exact law of Bin(n, p) + noise.
         """
-        made: dict[tuple[int, float], tuple[int, Floats]] = {}
+        sums_of = Sums(self.noise)
         shape = len(self.sizes), runs
         cells = Cells(*(np.zeros(shape) for _ in range(4)))
         lead, leads = np.zeros(runs), [np.zeros(runs)] * (self.lag + 1)
@@ -386,50 +314,20 @@ class Plan:
                 (cells.n1[epoch], cells.x1[epoch], rates[0]),
                 (cells.n0[epoch], cells.x0[epoch], rates[1]),
             ):
-                uniform = rng.random(runs)
                 for n in np.unique(places):
-                    key = int(n), rate
-                    if key not in made:
-                        low, masses = block_law(*key, self.noise)
-                        made[key] = low, np.cumsum(masses)[:-1]
-                    low, steps = made[key]
                     here = places == n
-                    sums[here] = low + np.searchsorted(steps, uniform[here], side="right")
+                    sums[here] = sums_of.draw(int(n), rate, int(here.sum()), rng)
             leads.append(batched_z(cells.until(epoch + 1), self.noise))
         return cells, self.statistics(cells)
 
 
-def certify(plan: Plan, risk: float, runs: int, seed: int | None) -> Simulated:
-    """The factor, with what it rests on."""
-    total = sum(plan.sizes)
+def bounds_of(plan: Plan, risk: float) -> tuple[float, ...]:
+    """The normal law's, after each epoch; infinite where no look is planned."""
     if plan.statistic == "B":
         clock = tuple(float(n) for n in np.cumsum(plan.sizes))
-        bounds = boundaries("lan-demets", clock, risk, plan.sides)
-    else:
-        last = boundaries("obrien-fleming", (1.0,), risk, plan.sides)
-        bounds = (*(math.inf,) * (len(plan.sizes) - 1), *last)
-    angles = grid(total, risk, SLACK)
-    rates = [0.0, *(float(math.sin(angle) ** 2) for angle in angles)]
-    rates[-1] = 0.5
-    keep = 1.0 - risk / (1.0 + SLACK)
-    k = int(binom.isf((1.0 - CONFIDENCE) / len(rates), runs, keep)) + 1
-    if k > runs:
-        raise InvalidArgument(
-            "runs", f"be enough for a limit on a quantile at risk {risk:g}", runs,
-            "use for example runs=100_000",
-        )  # fmt: skip
-    limits = np.array(bounds)[:, None]
-    worst = []
-    for rate, stream in zip(rates, np.random.SeedSequence(seed).spawn(len(rates)), strict=True):
-        z = plan.play((rate, rate), runs, np.random.default_rng(stream))[1]
-        worst.append(((np.abs(z) if plan.sides == 2 else z) / limits).max(0))
-    quantiles = tuple(float(np.partition(m, k - 1)[k - 1]) for m in worst)
-    factor = max(quantiles) * (1.0 + 1e-9)  # Z/b > c is Z > cb but for rounding
-    errors = tuple(float((m > factor).mean()) for m in worst)
-    return Simulated(
-        total, risk, factor, bounds, tuple(rates), quantiles, errors, SLACK, runs, seed,
-        CONFIDENCE, risk,
-    )  # fmt: skip
+        return boundaries("lan-demets", clock, risk, plan.sides)
+    last = boundaries("obrien-fleming", (1.0,), risk, plan.sides)
+    return (*(math.inf,) * (len(plan.sizes) - 1), *last)
 
 
 def epochs(
@@ -482,5 +380,10 @@ def epochs(
         )  # fmt: skip
     plan = Plan(sizes, few, noise, which, sides, late)
     runs = count("runs", runs, fix="use runs=100_000")
-    found = certify(plan, risk, runs, check_seed(seed))
+
+    def play(rate: float, rng: np.random.Generator) -> Floats:
+        return plan.play((rate, rate), runs, rng)[1]
+
+    trials = Trials(play, sum(sizes), bounds_of(plan, risk), sides, runs)
+    found = certify(trials, risk, check_seed(seed))
     return EpochDesign(sizes, few, asked, which, risk, sides, late, found)
