@@ -16,9 +16,12 @@ OPTIONS = {
     "audit/search.py": {"audit"},
     "checks.py": {"number"},
     "confirm/adaptive.py": {"epochs"},
+    "confirm/alarm.py": {"alarm"},
     "confirm/designs.py": {"design"},
     "confirm/several.py": {"several"},
     "confirm/sizes.py": {"size"},
+    "confirm/strata.py": {"strata"},
+    "confirm/unplanned.py": {"unplanned"},
     "front.py": {"policy"},
     "identify/runs.py": {"identify"},
     "linear/catalogue.py": {

@@ -16,6 +16,7 @@ look 1: better; difference 0.380, 95 % interval 0.183 to 0.577, p = 0.00016
 
 from .adaptive import Course, EpochDesign, EpochVerdict, epochs
 from .after import Estimate
+from .alarm import Alarm, alarm
 from .certificates import Certificate
 from .designs import Design, Operating, Verdict, design
 from .final import Final
@@ -23,25 +24,36 @@ from .noises import Noise
 from .several import Comparison, SeveralDesign, SeveralVerdict, several
 from .simulated import Simulated
 from .sizes import Size, size
+from .strata import Effect, Forest, StrataDesign, StrataVerdict, strata
+from .unplanned import Unplanned, unplanned
 
 __all__ = [
+    "Alarm",
     "Certificate",
     "Comparison",
     "Course",
     "Design",
+    "Effect",
     "EpochDesign",
     "EpochVerdict",
     "Estimate",
     "Final",
+    "Forest",
     "Noise",
     "Operating",
     "SeveralDesign",
     "SeveralVerdict",
     "Simulated",
     "Size",
+    "StrataDesign",
+    "StrataVerdict",
+    "Unplanned",
     "Verdict",
+    "alarm",
     "design",
     "epochs",
     "several",
     "size",
+    "strata",
+    "unplanned",
 ]

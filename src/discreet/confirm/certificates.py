@@ -65,6 +65,13 @@ class Question:
     risk: float
     sides: int
     treatments: int = 1
+    fixed: int = 0
+    """so many first boundaries are not multiplied"""
+
+    def bounds_at(self, factor: float) -> tuple[float, ...]:
+        """The boundaries, with a factor."""
+        moved = tuple(factor * b for b in self.bounds[self.fixed :])
+        return (*self.bounds[: self.fixed], *moved)
 
     @property
     def participants(self) -> int:
@@ -168,9 +175,10 @@ def is_composite(question: Question, factor: float) -> bool | None:
     wide = [n + 2 * len(question.sizes) * reach for n in question.sizes[-1]]
     if question.sides == 2 or max(wide) > WIDEST:
         return None
-    for look, (size, bound) in enumerate(zip(question.sizes, question.bounds, strict=True), 1):
+    bounds = question.bounds_at(factor)
+    for look, (size, bound) in enumerate(zip(question.sizes, bounds, strict=True), 1):
         s1, s0 = (np.arange(-look * reach, n + look * reach + 1.0) for n in size)
-        rejects = statistic(s1[:, None], s0[None, :], size, look, question.noise) > factor * bound
+        rejects = statistic(s1[:, None], s0[None, :], size, look, question.noise) > bound
         if (rejects[:-1] & ~rejects[1:]).any() or (rejects[:, 1:] & ~rejects[:, :-1]).any():
             return False
     return True
@@ -210,7 +218,7 @@ class Calibration:
         """f(p) or f(1-p), whichever is larger; and what the lattice lost."""
         if self.last.get(rate, (0.0,))[0] != factor:
             asked = self.question
-            rule = two_arm_rule(asked.bounds, factor, asked.sides)
+            rule = two_arm_rule(asked.bounds_at(factor), 1.0, asked.sides)
             found: list[Stops | Crossings] = []
             for p in (rate,) if asked.is_symmetric else (rate, 1.0 - rate):
                 if p not in self.laws:
@@ -237,7 +245,7 @@ class Calibration:
         bound = bound_between(self.angles, most[1:], float(most[0]), asked.participants)
         return Certificate(
             asked.participants, asked.sides, asked.risk, factor,
-            tuple(factor * b for b in asked.bounds), tuple(self.rates),
+            asked.bounds_at(factor), tuple(self.rates),
             tuple(float(error) for error in errors), not asked.is_symmetric,
             float(errors[worst]), self.rates[worst], allowance,
             bound, is_composite(asked, factor),
