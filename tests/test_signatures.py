@@ -19,7 +19,7 @@ OPTIONS = {
     "confirm/alarm.py": {"alarm"},
     "confirm/designs.py": {"design"},
     "confirm/several.py": {"several"},
-    "confirm/sizes.py": {"size"},
+    "confirm/sizes.py": {"size", "power_at"},
     "confirm/strata.py": {"strata"},
     "confirm/unplanned.py": {"unplanned"},
     "front.py": {"policy"},

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         actg175,
         law,
     )
+    from .confirm import operating, size
     from .errors import DiscreetError, InvalidArgument
     from .front import policy
     from .live import Rehearsal, Strata, Trial
@@ -63,6 +64,7 @@ _HOMES = {
         "Law", "Mixed", "RewardList", "RewardTable", "Sampler", "Switching", "TwoPoint", "Uniform",
         "actg175", "law",
     ),
+    "confirm": ("operating", "size"),
     "errors": ("DiscreetError", "InvalidArgument"),
     "live": ("Rehearsal", "Strata", "Trial"),
     "front": ("policy",),
@@ -118,12 +120,14 @@ __all__ = [
     "compose",
     "law",
     "load",
+    "operating",
     "parallel",
     "plan",
     "plan_trial",
     "policy",
     "simulate",
     "simulate_strata",
+    "size",
     "sweep",
 ]
 

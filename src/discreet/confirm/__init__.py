@@ -18,18 +18,20 @@ from .adaptive import Course, EpochDesign, EpochVerdict, epochs
 from .after import Estimate
 from .alarm import Alarm, alarm
 from .certificates import Certificate
+from .characteristics import Characteristics, Scenario, operating
 from .designs import Design, Operating, Verdict, design
 from .final import Final
 from .noises import Noise
 from .several import Comparison, SeveralDesign, SeveralVerdict, several
 from .simulated import Simulated
-from .sizes import Size, size
+from .sizes import Power, Size, power_at, size
 from .strata import Effect, Forest, StrataDesign, StrataVerdict, strata
 from .unplanned import Unplanned, unplanned
 
 __all__ = [
     "Alarm",
     "Certificate",
+    "Characteristics",
     "Comparison",
     "Course",
     "Design",
@@ -41,6 +43,8 @@ __all__ = [
     "Forest",
     "Noise",
     "Operating",
+    "Power",
+    "Scenario",
     "SeveralDesign",
     "SeveralVerdict",
     "Simulated",
@@ -52,6 +56,8 @@ __all__ = [
     "alarm",
     "design",
     "epochs",
+    "operating",
+    "power_at",
     "several",
     "size",
     "strata",

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from .characteristics import Characteristics
     from .strata import Forest
 
 INK, MUTED = "#333c46", "#6b7683"
@@ -53,3 +54,29 @@ def plain(axes: Axes) -> None:
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.tick_params(axis="y", length=0)
+
+
+def plot_characteristics(found: Characteristics, path: str | Path | None = None) -> Figure:
+    """P(shown) over the effect, and the mean number of participants."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.2, 3.4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for place, name in enumerate(found.designs):
+        rows, hue = found.of(name), COLOURS[place % len(COLOURS)]
+        gaps = [each.treatment - each.control for each in rows]
+        shown = [each.rejected if each.is_null else each.right for each in rows]
+        left.plot(gaps, shown, "o-", color=hue, label=name, markersize=4)
+        right.plot(gaps, [each.participants for each in rows], "o-", color=hue, markersize=4)
+    left.set_ylim(0.0, 1.02)
+    left.set_ylabel("P(a difference is shown)")
+    right.set_ylabel("mean participants")
+    right.set_ylim(bottom=0.0)
+    for axes in (left, right):
+        axes.set_xlabel("treatment - control")
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+    left.legend(loc="lower right", frameon=False)
+    if path is not None:
+        figure.savefig(path)
+    return figure

@@ -1,9 +1,9 @@
 """Tests of two arms whose looks have sizes that nobody planned: spent as they come.
 
 At a look that has n of N planned participants, t = n/N, the boundary is the least b, to a
-precision, with *certified* P(cross by this look) <= α*(t), those before it being fixed (Lan & DeMets
-1983; the certificate: `certificates`, with all participants so far). At the last look t is 1. So
-the risk is kept whatever the sizes were, as long as the moment of a look does not depend on
+precision, with *certified* P(cross by this look) <= α*(t), those before it being fixed (Lan &
+DeMets 1983; the certificate: `certificates`, with all participants so far). At the last look t is
+1. So the risk is kept whatever the sizes were, as long as the moment of a look does not depend on
 outcomes or releases.
 """
 
