@@ -53,6 +53,21 @@ def test_the_bound_follows_from_what_the_certificate_says(plan: Design) -> None:
     assert said["allowance"] < 1e-5
 
 
+def test_designs_come_back_from_json_and_are_checked(plan: Design) -> None:
+    said = json.loads(json.dumps(plan.to_dict(), allow_nan=False))
+    again = Design.from_dict(said)
+    assert again == plan
+    assert again.verdict([(70, 44)]) == plan.verdict([(70, 44)])
+    for key, value in (("bound", 0.04), ("rates", said["certificate"]["rates"][:-1])):
+        wrong = {**said, "certificate": {**said["certificate"], key: value}}
+        if key == "rates":
+            wrong["certificate"]["errors"] = said["certificate"]["errors"][:-1]
+        with pytest.raises(InvalidArgument, match="follows from its errors"):
+            Design.from_dict(wrong)
+    with pytest.raises(InvalidArgument, match="be what to_dict made"):
+        Design.from_dict({**said, "certificate": {"bound": 0.05}})
+
+
 def test_rates_between_the_points_keep_the_bound(plan: Design) -> None:
     rule = two_arm_rule(plan.boundaries, 1.0, 2)
     rates = np.random.default_rng(3).random(40) ** 2
