@@ -151,6 +151,13 @@ def test_play_is_the_trial_that_is_told(plan: EpochDesign) -> None:
     assert z.shape == (3, 30)
 
 
+@pytest.mark.parametrize("participants", [300, 301, 302, 303])
+def test_no_more_participants_than_were_given(participants: int) -> None:
+    found = epochs(participants, epsilon=1.0, runs=600)
+    assert participants - 1 <= found.participants <= participants
+    assert all(size % 2 == 0 for size in found.sizes)
+
+
 def test_shares_follow_the_leader() -> None:
     n1, n0 = split(100, 0.3, np.array([2.0, -0.1, 0.0]))
     assert (n1.tolist(), n0.tolist()) == ([70, 30, 50], [30, 70, 50])

@@ -179,6 +179,12 @@ def test_a_rejection_makes_the_other_boundary_smaller(plan: SeveralDesign) -> No
     assert low < 12 / 20 < high
 
 
+@pytest.mark.parametrize(("participants", "control"), [(63, None), (62, None), (67, 0.4)])
+def test_no_more_participants_than_were_given(participants: int, control: float | None) -> None:
+    found = several(participants, 3, looks=1, epsilon=1.0, control=control, method="sidak")
+    assert participants - 6 <= found.participants <= participants
+
+
 @pytest.mark.parametrize(
     ("argument", "options"),
     [

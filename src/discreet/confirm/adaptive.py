@@ -369,7 +369,7 @@ def epochs(
     asked = check_budget(epsilon, delta, rho, budget)
     risk, sides = check_risk(risk), count("sides", sides, most=2)
     late = count("lag", lag, least=0, most=number_of - 1, fix="use lag=0")
-    pairs = [round(total * (e + 1) / (2 * number_of)) for e in range(number_of)]
+    pairs = [round((total // 2) * (e + 1) / number_of) for e in range(number_of)]
     sizes = tuple(2 * (b - a) for a, b in zip([0, *pairs], pairs, strict=False))
     noise = noise_of(asked)
     need = max(LEAST_CELL, math.ceil(LEAST_NOISE * noise.scale))

@@ -12,6 +12,7 @@ c_j by Dunnett's law, exact, at one look or two; else by Šidák's bound: see `f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -240,12 +241,12 @@ def several(
     if control is not None:
         part = share("control", control, fix="use control=0.25")
     each = (1.0 - part) / arms
-    pair = round((each + part) * total)  # of one treatment and the control
+    pair = math.floor((each + part) * total + 1e-9)  # of one treatment and the control
     planned = looks
     if isinstance(looks, list | tuple | range):
         if not looks or looks[-1] != total:
             raise InvalidArgument("looks", f"end with {total}", looks, "use for example looks=2")
-        planned = tuple(round((each + part) * n) for n in looks)
+        planned = tuple(math.floor((each + part) * n + 1e-9) for n in looks)
     sizes = sizes_of(pair, planned, each / (each + part))
     how = one_of("method", method or METHODS[len(sizes) > MOST_LOOKS], *METHODS)
     if how == "dunnett" and len(sizes) > MOST_LOOKS:
