@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         actg175,
         law,
     )
+    from .confirm import operating, size
     from .errors import DiscreetError, InvalidArgument
     from .front import policy
     from .live import Rehearsal, Strata, Trial
@@ -64,6 +65,7 @@ _HOMES = {
         "Law", "Mixed", "RewardList", "RewardTable", "Sampler", "Switching", "TwoPoint", "Uniform",
         "actg175", "law",
     ),
+    "confirm": ("operating", "size"),
     "errors": ("DiscreetError", "InvalidArgument"),
     "live": ("Rehearsal", "Strata", "Trial"),
     "front": ("policy",),
@@ -122,6 +124,7 @@ __all__ = [
     "law",
     "load",
     "logged",
+    "operating",
     "parallel",
     "plan",
     "plan_trial",
@@ -129,6 +132,7 @@ __all__ = [
     "problem",
     "simulate",
     "simulate_strata",
+    "size",
     "sweep",
 ]
 

@@ -40,15 +40,32 @@ def test_the_certified_factor_and_power_are_the_known_ones(plan: Design) -> None
 def test_the_bound_follows_from_what_the_certificate_says(plan: Design) -> None:
     """The lemma once more, from the JSON alone."""
     said = json.loads(json.dumps(plan.certificate.to_dict(), allow_nan=False))
-    n, bound = said["participants"], said["errors"][0] + said["participants"] * said["rates"][1]
-    points = list(zip(said["rates"][1:], said["errors"][1:], strict=True))
+    n, errors = said["participants"], [error + said["allowance"] for error in said["errors"]]
+    bound = errors[0] + n * said["rates"][1]
+    points = list(zip(said["rates"][1:], errors[1:], strict=True))
     assert points[-1][0] == 0.5
     for (p, f), (q, g) in pairwise(points):
         low, high = math.asin(math.sqrt(p)), math.asin(math.sqrt(q))
         omega = math.sqrt(4 * n + (1 - 2 * p) ** 2 / (4 * p * (1 - p)))
         assert omega * (high - low) < math.pi
         bound = max(bound, max(f, g) / math.cos(omega * (high - low) / 2))
-    assert said["bound"] == pytest.approx(bound, abs=1e-8)
+    assert said["bound"] == pytest.approx(bound, abs=1e-12)
+    assert said["allowance"] < 1e-5
+
+
+def test_designs_come_back_from_json_and_are_checked(plan: Design) -> None:
+    said = json.loads(json.dumps(plan.to_dict(), allow_nan=False))
+    again = Design.from_dict(said)
+    assert again == plan
+    assert again.verdict([(70, 44)]) == plan.verdict([(70, 44)])
+    for key, value in (("bound", 0.04), ("rates", said["certificate"]["rates"][:-1])):
+        wrong = {**said, "certificate": {**said["certificate"], key: value}}
+        if key == "rates":
+            wrong["certificate"]["errors"] = said["certificate"]["errors"][:-1]
+        with pytest.raises(InvalidArgument, match="follows from its errors"):
+            Design.from_dict(wrong)
+    with pytest.raises(InvalidArgument, match="be what to_dict made"):
+        Design.from_dict({**said, "certificate": {"bound": 0.05}})
 
 
 def test_rates_between_the_points_keep_the_bound(plan: Design) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from discreet.confirm import lattice
 from discreet.confirm.lattice import Law, Rule, Sizes, statistic, two_arm_rule
 from discreet.confirm.noises import Noise, noise_of
 from discreet.privacy import ZCDP, Pure
@@ -166,3 +167,49 @@ def test_the_noise_is_a_law_with_its_variance(budget: Pure | ZCDP) -> None:
     if isinstance(budget, Pure):
         ratios = np.abs(np.diff(np.log(noise.masses)))
         assert ratios.max() <= budget.epsilon + 1e-9
+
+
+def test_what_is_trimmed_is_counted() -> None:
+    """A coarse trim rejects less, by no more than what it says it lost."""
+    rule = Rule((-2.2, -2.0), (2.2, 2.0), ((-0.5, 0.1),))
+    sizes, noise = ((60, 40), (150, 100)), noise_of(Pure(0.3))
+    fine = Law(sizes, noise, 0.3, 0.2).stops(rule)
+    rough = Law(sizes, noise, 0.3, 0.2, trim=1e-5).stops(rule)
+    assert 1e-6 < rough.lost < 1e-3
+    assert fine.rejected - rough.lost - 1e-12 <= rough.rejected <= fine.rejected
+
+
+def test_transforms_and_products_convolve_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule, law = two_arm_rule(OBF, 1.0, 2), Law(EQUAL, noise_of(Pure(0.5)), 0.4, 0.35)
+    found = []
+    for large in (0, 10**9):
+        monkeypatch.setattr(lattice, "LARGE", large)
+        found.append(law.stops(rule))
+    np.testing.assert_allclose(found[0].above, found[1].above, atol=1e-13)
+    np.testing.assert_allclose(found[0].below, found[1].below, atol=1e-13)
+
+
+@pytest.mark.parametrize("sizes", [((7, 7),), ((9, 4),)], ids=str)
+def test_cuts_are_those_of_the_statistic(sizes: Sizes) -> None:
+    """At every pair of sums, with boundaries that some pairs hit exactly."""
+    noise = Noise("laplace", 0.5)
+    reach = len(noise.masses) // 2
+    s1, s0 = (np.arange(-reach, n + reach + 1) for n in sizes[0])
+    z = statistic(s1[:, None].astype(float), s0[None, :].astype(float), sizes[0], 1, noise)
+    for bound in (z[reach + 5, reach + 2], z[reach + 4, reach + 1], 1.3):
+        rule = Rule((-bound,), (bound,))
+        cut = lattice.cuts_of(sizes, noise, rule, 0)
+        total = s1[:, None] + s0[None, :] - cut.first
+        np.testing.assert_array_equal(s1[:, None] >= cut.up[total], z > bound)
+        np.testing.assert_array_equal(s1[:, None] < cut.down[total], z < -bound)
+
+
+def test_the_last_look_needs_no_ordered_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where cuts do not grow with the total every cell is looked at."""
+    noise, sizes = Noise("laplace", 0.4), ((4, 2), (7, 3))
+    rule = Rule((-1.8, -1.45), (1.7, 1.35))
+    quick = Law(sizes, noise, 0.6, 0.3).stops(rule)
+    monkeypatch.setattr(lattice.Cuts, "ordered", False)
+    slow = Law(sizes, noise, 0.6, 0.3).stops(rule)
+    np.testing.assert_allclose(quick.above, slow.above, atol=1e-15)
+    np.testing.assert_allclose(quick.below, slow.below, atol=1e-15)

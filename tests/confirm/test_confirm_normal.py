@@ -55,6 +55,12 @@ def test_spending_gives_the_published_boundaries(
     np.testing.assert_allclose(one, expected, atol=2e-4)
 
 
+def test_one_sided_spending_gives_published_boundaries() -> None:
+    """Printed by SeqBounds.jl (PharmCat), README: α = .05 one-sided, like O'Brien-Fleming."""
+    found = boundaries("lan-demets", (0.25, 0.5, 0.75, 1.0), 0.05, 1)
+    np.testing.assert_allclose(found, (3.74955, 2.53993, 2.01604, 1.72014), atol=3e-4)
+
+
 def test_spending_like_pocock_spends_what_it_says() -> None:
     clock = (0.2, 0.5, 0.6, 1.0)
     bounds = boundaries("lan-demets-pocock", clock, 0.05, 2)

@@ -30,11 +30,13 @@ from . import (
     gradients,
     identify,
     membership,
+    operating,
     plan,
     policies,
     reproduce,
     show,
     simulate,
+    size,
     sweep,
     trial,
     verify,
@@ -165,8 +167,8 @@ def discreet(
 
 
 COMMANDS: tuple[ModuleType, ...] = (
-    policies, show, simulate, compare, cite, reproduce, identify, bounds, choose, plan, audit,
-    verify, explain, sweep,
+    policies, show, simulate, compare, cite, reproduce, identify, bounds, choose, plan, size,
+    operating, audit, verify, explain, sweep,
 )  # fmt: skip
 
 for _command in COMMANDS:

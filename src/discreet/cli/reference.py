@@ -111,6 +111,16 @@ and without privacy: `worse`, `regret`, `days`, `best_named`, `used`, `widths`, 
 `declared`, `race_participants`, `race_days`, `false_winners`, each with its uncertainty),
 `deadlines`, `prices` and `recommendation`.
 """,
+    "size": """\
+The JSON is an object: `participants`, `without_privacy`, `for_privacy`, `closed_form`, `power` and
+`design` (sizes, boundaries, certificate; null with `--closed-form`). With `--participants` it has
+`participants`, `power`, `power_without_privacy` and `design`.
+""",
+    "operating": """\
+The JSON is an object with `scenarios`, a list of objects: `design`, `treatment`, `control`,
+`rejected` (where the rates are equal: the type I error), `right`, `wrong`, `participants` (their
+mean number), `on_worse` (of them, on the worse arm) and `exact` (or simulated).
+""",
     "audit": """\
 The JSON is an object: `policy`, `claimed` (`budget`, `definition`, `unit`, `conditions`,
 `sentence`, `epsilon_at_delta`), `epsilon_lower` (proved, at `delta`), `confidence`, `delta`,

@@ -14,20 +14,52 @@ look 1: better; difference 0.380, 95 % interval 0.183 to 0.577, p = 0.00016
 152 participants for a power of 0.802 (exact), 22 of them for privacy
 """
 
+from .adaptive import Course, EpochDesign, EpochVerdict, epochs
 from .after import Estimate
+from .alarm import Alarm, alarm
 from .certificates import Certificate
+from .characteristics import Characteristics, Scenario, operating
 from .designs import Design, Operating, Verdict, design
+from .final import Final
 from .noises import Noise
-from .sizes import Size, size
+from .several import Comparison, SeveralDesign, SeveralVerdict, several
+from .simulated import Simulated
+from .sizes import Power, Size, power_at, size
+from .strata import Effect, Forest, StrataDesign, StrataVerdict, strata
+from .unplanned import Unplanned, unplanned
 
 __all__ = [
+    "Alarm",
     "Certificate",
+    "Characteristics",
+    "Comparison",
+    "Course",
     "Design",
+    "Effect",
+    "EpochDesign",
+    "EpochVerdict",
     "Estimate",
+    "Final",
+    "Forest",
     "Noise",
     "Operating",
+    "Power",
+    "Scenario",
+    "SeveralDesign",
+    "SeveralVerdict",
+    "Simulated",
     "Size",
+    "StrataDesign",
+    "StrataVerdict",
+    "Unplanned",
     "Verdict",
+    "alarm",
     "design",
+    "epochs",
+    "operating",
+    "power_at",
+    "several",
     "size",
+    "strata",
+    "unplanned",
 ]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..checks import Unshown, check_is, count, number, numbers, one_of, real, share
 from ..errors import InvalidArgument
-from ..privacy.budgets import Budget, budget_from
+from ..privacy.budgets import Budget, budget_from, budget_from_dict
 from .after import Estimate, Stop, stagewise, standard_errors
 from .certificates import Certificate, Question, calibrate
 from .lattice import Law, Rule, Sizes, statistic, two_arm_rule
@@ -134,7 +134,7 @@ class Design:
         The first look beyond a boundary decides. Later sums, of participants who were under way,
         narrow `repeated` alone. Futility decides only where no later sums are given.
         """
-        totals = np.cumsum(_check_sums(sums, len(self.sizes)), axis=0)
+        totals = np.cumsum(check_sums(sums, len(self.sizes)), axis=0)
         z = tuple(
             float(statistic(one, two, self.sizes[look], look + 1, self.noise))
             for look, (one, two) in enumerate(totals)
@@ -181,6 +181,17 @@ class Design:
             "futility": None if self.futility is None else list(self.futility),
             "certificate": self.certificate.to_dict(),
         }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Design:
+        """The inverse of `to_dict`; the certificate is checked against its own numbers."""
+        futility = data["futility"]
+        return cls(
+            tuple((int(n1), int(n0)) for n1, n0 in data["sizes"]), budget_from_dict(data["budget"]),
+            data["boundary"], data["risk"], data["sides"],
+            None if futility is None else tuple(futility),
+            Certificate.from_dict(data["certificate"]),
+        )  # fmt: skip
 
     def __str__(self) -> str:
         looks = ", ".join(str(sum(size)) for size in self.sizes)
@@ -305,17 +316,21 @@ def futility_of(given: tuple[float, ...], sides: int) -> tuple[tuple[float, floa
     return tuple((-math.inf if sides == 1 else -z, z) for z in given)
 
 
-def _check_sums(sums: Sequence[Sequence[float]], looks: int) -> Floats:
-    """Whole numbers, a pair a look. None is shown: somebody may have passed outcomes."""
-    rule = "hold a pair of whole numbers (treatment, control) for each look so far"
-    fix = "pass the released sums, for example sums=[(70, 44), (69, 44)]"
+def check_sums(sums: Sequence[Sequence[float]], looks: int, arms: int = 2) -> Floats:
+    """Whole numbers, one an arm at each look. None is shown: somebody may have passed outcomes."""
+    who = "a pair of whole numbers (treatment, control)"
+    if arms > 2:
+        who = f"{arms} whole numbers (treatments, control)"
+    rule = f"hold {who} for each look so far"
+    given = (70, *(44,) * (arms - 1))
+    fix = f"pass the released sums, for example sums=[{given}]"
     rows = list(sums) if isinstance(sums, Sequence | np.ndarray) else []
     if not 1 <= len(rows) <= looks:
         raise InvalidArgument(
             "sums", f"{rule}, 1 to {looks} in all", Unshown(type(sums).__name__), fix
         )
     for row in rows:
-        pair = list(row) if isinstance(row, Sequence | np.ndarray) else []
-        if len(pair) != 2 or not all(real(x).is_integer() for x in pair):
+        one = list(row) if isinstance(row, Sequence | np.ndarray) else []
+        if len(one) != arms or not all(real(x).is_integer() for x in one):
             raise InvalidArgument("sums", rule, Unshown(type(row).__name__), fix)
     return np.array([[real(x) for x in row] for row in rows])

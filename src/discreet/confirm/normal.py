@@ -98,14 +98,15 @@ def boundaries(kind: str, clock: tuple[float, ...], risk: float, sides: int) -> 
     bounds: list[float] = []
     for look, t in enumerate(times, 1):
         target = sides * SPENDING[kind](risk / sides, t)
-        bounds.append(_next_bound(bounds, clock[:look], sides, target, target - spent))
+        bounds.append(next_bound(bounds, clock[:look], sides, target, target - spent))
         spent = error(bounds, clock[:look], sides)
     return tuple(bounds)
 
 
-def _next_bound(
+def next_bound(
     bounds: list[float], clock: tuple[float, ...], sides: int, target: float, rest: float
 ) -> float:
+    """The least next boundary at which P(cross) is the target, `rest` of it unspent."""
     if rest < 1e-15:
         return FAR
     return _root(lambda b: error([*bounds, b], clock, sides) - target)

@@ -23,6 +23,7 @@ from ..errors import InvalidArgument
 from ..privacy.budgets import Budget, Pure
 from .certificates import calibrate, likely_factor
 from .designs import KINDS, MOST_LOOKS, Design, ask, check_budget, check_risk, sizes_of
+from .designs import design as make_design
 from .lattice import Law, two_arm_rule
 from .noises import noise_of
 from .normal import boundaries, crossing
@@ -90,7 +91,7 @@ class _Aim:
         sizes = sizes_of(participants, self.looks, self.treated)
         asked = ask(sizes, budget, self.boundary, self.risk, self.sides)
         rule = two_arm_rule(asked.bounds, factor, self.sides)
-        found = Law(sizes, asked.noise, *self.rates).stops(rule)
+        found = Law(sizes, asked.noise, *self.rates, trim=1e-9).stops(rule)
         return float((found.above if self.rates[0] > self.rates[1] else found.below).sum())
 
     def exact(self, budget: Budget) -> Design:
@@ -189,3 +190,51 @@ def size(
     without = found if not asked.is_finite else aim.exact(none)
     reached = found.power(p1, p0)
     return Size(found.participants, without.participants, closed, closed_none, reached, found)
+
+
+@dataclass(frozen=True)
+class Power:
+    """The power of a certified design of so many participants, with the noise and without."""
+
+    participants: int
+    power: float
+    without_privacy: float
+    design: Design
+
+    @property
+    def for_privacy(self) -> float:
+        """What the noise takes."""
+        return self.without_privacy - self.power
+
+    def __str__(self) -> str:
+        return (
+            f"{self.participants} participants have a power of {self.power:.3f} (exact); it would "
+            f"be {self.without_privacy:.3f} without privacy"
+        )
+
+
+def power_at(
+    treatment: float,
+    control: float,
+    participants: int,
+    *,
+    looks: int = 3,
+    treated: float = 0.5,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    budget: Budget | None = None,
+    boundary: str = "obrien-fleming",
+    risk: float = 0.05,
+    sides: int = 2,
+) -> Power:
+    """The other way: the exact power that `participants` have at a pair of rates, and what of it
+    privacy takes; options as in `design`."""
+    asked = check_budget(epsilon, delta, rho, budget)
+    given = {"looks": looks, "treated": treated, "boundary": boundary, "risk": risk, "sides": sides}
+    found = make_design(participants, budget=asked, **given)  # type: ignore[arg-type]
+    bare = found
+    if asked.is_finite:
+        bare = make_design(participants, epsilon=math.inf, **given)  # type: ignore[arg-type]
+    reached = found.power(treatment, control)
+    return Power(found.participants, reached, bare.power(treatment, control), found)

@@ -1,0 +1,118 @@
+"""Power and error of private tests, design by design: the table of docs/confirm.md.
+
+    python benchmarks/conclusions.py            # some minutes on one core
+    python benchmarks/conclusions.py --runs 2000 --epsilons 1
+
+Every cell has the power of a *certified* design. Designs at planned looks are computed exactly and
+simulated as well, `--runs` trials each; epochs and strata are simulated. `error` is the largest
+share of simulated trials that reject over common rates .02, .1, .35, .5.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+
+import numpy as np
+
+from discreet.confirm import Design, SeveralDesign, design, epochs, several, strata
+from discreet.confirm.lattice import statistic
+from discreet.confirm.simulated import Sums
+
+NULLS = (0.02, 0.1, 0.35, 0.5)
+
+
+def rejected(plan: Design | SeveralDesign, rates: tuple[float, ...], runs: int) -> float:
+    """Share of simulated trials that reject for the first treatment; of equal rates: for any."""
+    rng, sums_of = np.random.default_rng(20), Sums(plan.noise)
+    single = isinstance(plan, Design)
+    bounds = plan.boundaries if isinstance(plan, Design) else plan.boundaries()
+    total, crossed, before = np.zeros((len(rates), runs)), np.zeros(runs, bool), (0, 0)
+    null = len(set(rates)) == 1
+    for look, (size, bound) in enumerate(zip(plan.sizes, bounds, strict=True), 1):
+        for arm, rate in enumerate(rates):
+            side = int(arm == len(rates) - 1)
+            total[arm] += sums_of.draw(size[side] - before[side], rate, runs, rng)
+        for arm in range(len(rates) - 1 if null or single else 1):
+            z = statistic(total[arm], total[-1], size, look, plan.noise)
+            crossed |= (np.abs(z) > bound) if plan.sides == 2 else (z > bound)
+        before = size
+    return float(crossed.mean())
+
+
+def row(case: str, kind: str, epsilon: float, cells: tuple[str, str, str], since: float) -> None:
+    """One line: exact power, simulated power, largest simulated error, seconds."""
+    shown = "∞" if math.isinf(epsilon) else f"{epsilon:g}"
+    used = time.process_time() - since
+    print(f"| {case} | {kind} | {shown} | {' | '.join(cells)} | {used:.1f} |", flush=True)
+
+
+def two_arms(case: str, rates: tuple[float, float], n: int, epsilon: float, runs: int) -> None:
+    since = time.process_time()
+    plan = design(n, epsilon=epsilon)
+    error = max(rejected(plan, (p, p), runs) for p in NULLS)
+    cells = f"{plan.power(*rates):.4f}", f"{rejected(plan, rates, runs):.4f}", f"{error:.4f}"
+    row(case, "O'Brien-Fleming, 3 looks", epsilon, cells, since)
+
+
+def family(epsilon: float, runs: int) -> None:
+    since = time.process_time()
+    plan = several(800, 3, looks=2, epsilon=epsilon, sides=1, risk=0.025)
+    error = max(rejected(plan, (p,) * 4, runs) for p in (*NULLS, 0.9, 0.99))
+    cells = (
+        f"{plan.power(0.5, 0.35):.4f}", f"{rejected(plan, (0.5, 0.35, 0.35, 0.35), runs):.4f}",
+        f"{error:.4f}",
+    )  # fmt: skip
+    row("0.5/0.35, 4 arms, 800, one-sided 0.025", "Dunnett, 2 looks", epsilon, cells, since)
+
+
+def adaptive(case: str, rates: tuple[float, float], n: int, epsilon: float, runs: int) -> None:
+    since = time.process_time()
+    plan = epochs(n, epsilon=epsilon)
+    error = max(plan.operating(p, p, runs=runs, seed=20).power for p in NULLS)
+    found = plan.operating(*rates, runs=runs, seed=20)
+    kind = f"3 epochs, least share 0.3, B ({found.in_trial:.0%} on the better arm)"
+    row(case, kind, epsilon, ("", f"{found.power:.4f}", f"{error:.4f}"), since)
+
+
+def over_strata(epsilon: float, runs: int) -> None:
+    since = time.process_time()
+    plan = strata([400, 240, 160], epsilon=epsilon)
+    error = max(sum(plan.operating((p,) * 3, (p,) * 3, runs=runs, seed=20)) for p in NULLS)
+    power = plan.operating((0.5,) * 3, (0.35,) * 3, runs=runs, seed=20)[0]
+    row(
+        "0.5/0.35, 800",
+        "by stratum, 3 of them",
+        epsilon,
+        ("", f"{power:.4f}", f"{error:.4f}"),
+        since,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=20_000)
+    parser.add_argument("--epsilons", default="inf,1,.5,.25")
+    given = parser.parse_args()
+    epsilons, runs = [float(each) for each in given.epsilons.split(",")], given.runs
+    print("| case | design | ε | power, exact | simulated | error, simulated | seconds |")
+    print("|---|---|---|---|---|---|---|")
+    for epsilon in epsilons:
+        two_arms("0.5/0.35, 800", (0.5, 0.35), 800, epsilon, runs)
+    for epsilon in epsilons:
+        adaptive("0.5/0.35, 800", (0.5, 0.35), 800, epsilon, runs)
+    for epsilon in epsilons:
+        over_strata(epsilon, runs)
+    for epsilon in epsilons:
+        family(epsilon, runs)
+    for epsilon in epsilons:
+        two_arms("0.02/0.01, 6,000", (0.02, 0.01), 6000, epsilon, runs)
+    for epsilon in epsilons[:2]:
+        adaptive("0.02/0.01, 6,000", (0.02, 0.01), 6000, epsilon, runs)
+    for epsilon in epsilons[:2]:
+        two_arms("0.05/0.04, 50,000", (0.05, 0.04), 50_000, epsilon, runs)
+
+
+if __name__ == "__main__":
+    main()
