@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..errors import DamagedFile
 from ..inference.within import EpochRecord
-from ..policies import DPIMED, Geometric, Policy, RunningLaplace
+from ..policies import Geometric, Policy
 from ..policies.epochs import (
     Cells,
     EpochPlan,
@@ -43,15 +43,6 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 4
 """Default: an epoch has at most so many times its least size."""
-
-
-def serves_epochs(policy: Policy) -> bool:
-    """Whether there is an index for differences within epochs: DP-IMED's."""
-    return (
-        isinstance(policy.rule, DPIMED)
-        and type(policy.release) is RunningLaplace
-        and isinstance(policy.schedule, Geometric)
-    )
 
 
 def longest_epoch(policy: Policy, setting: Setting) -> int:

@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from ..identify import Identifier
 from ..policies import Policy
-from ..policies.elimination import Race
-from ..policies.schedules import LONGEST, Phases
+from ..policies.schedules import LONGEST
 from ..policies.view import Setting, shown
 from .lists import count_in
 from .rules import Terms
@@ -38,18 +37,6 @@ from .streams import Streams
 if TYPE_CHECKING:
     from ..types import Json
     from .randomness import Draws, Randomness
-
-
-def serves_looks(policy: Policy, setting: Setting) -> bool:
-    """Whether a rule plays the arms of a phase without looking, and then at all of them. A search
-    of fixed size with several rounds does not serve: who arrives between two rounds would have to
-    get arms that are about to be dropped, and there would be more participants than planned."""
-    if not isinstance(policy.schedule, Phases) or not policy.release.takes_any_block:
-        return False
-    fixed = isinstance(policy, Identifier) and policy.fixed_size
-    if fixed and len(policy.rule.parameters(setting).length) > 1:  # type: ignore[attr-defined]
-        return False
-    return isinstance(policy.rule.memory(setting), Race)
 
 
 class LookRun(StreamRun):

@@ -16,16 +16,16 @@ from ..policies.releases.pairs import pair_scale_of
 from ..policies.view import Setting
 from ..privacy.guarantees import Guarantee
 from ..privacy.source import RESOLUTION, SECURE, Source
-from .epochs import EpochRun, longest_epoch, serves_epochs
+from .epochs import EpochRun, longest_epoch
 from .finite_run import FiniteRun
-from .looks import LookRun, serves_looks
+from .looks import LookRun
 from .pairs import PairRun
 from .randomness import SystemRandomness
 from .rows import protects_whole_run, rows_for_trials
 from .run import Run
-from .stream_run import StreamRun, serves_streams
+from .stream_run import StreamRun
 from .streams import check_window
-from .top_two import TopTwoRun, serves_top_two
+from .top_two import TopTwoRun
 from .vetting import vetted
 
 if TYPE_CHECKING:
@@ -239,19 +239,19 @@ def check_noise(row: Policy, scale: float) -> None:
         )  # fmt: skip
 
 
+SIDE_BY_SIDE: dict[str, type[StreamRun]] = {
+    "index": StreamRun, "looks": LookRun, "top two": TopTwoRun,
+}  # fmt: skip
+"""How plans that play arms side by side are stepped."""
+
+
 def kind_of_streams(
     streams: bool | None, row: Policy, setting: Setting, window: int | None,
     shares: Sequence[float], trend: bool,
 ) -> type[StreamRun] | None:  # fmt: skip
     """How a trial is played in streams: if the row can, unless told otherwise; None for single
     batches."""
-    kind: type[StreamRun] | None = None
-    if serves_streams(row, setting):
-        kind = StreamRun
-    elif serves_looks(row, setting):
-        kind = LookRun
-    elif serves_top_two(row, setting):
-        kind = TopTwoRun
+    kind = SIDE_BY_SIDE.get(row.plan(setting))
     if streams and kind is None:
         raise InvalidArgument(
             "streams", f"be left out: {row.name} {why_not(row)}", streams,
@@ -260,7 +260,7 @@ def kind_of_streams(
     if streams is False:
         kind = None
     if trend:
-        if kind is None or not serves_epochs(row):
+        if kind is None or not row.has_epochs:
             raise InvalidArgument(
                 "trend", f"be left out for {row.name}: differences within epochs have an index "
                 "for dp-imed alone, in streams", trend, "take dp-imed; races compare arms side by "

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..checks import Name
 from ..errors import DamagedFile, TrialError
-from ..identify import Identifier
 from ..inference.record import recording
 from ..policies import Policy
 from ..policies.schedules import LONGEST
-from ..policies.streams import ALL, FILLED, NEWEST, evidence_in, fits_streams
+from ..policies.streams import ALL, FILLED, NEWEST, evidence_in
 from ..policies.view import Setting, View, shown
 from . import rules
 from .course import longer
@@ -31,11 +30,6 @@ if TYPE_CHECKING:
     from .documents import BlockReport
     from .randomness import Draws, Randomness
     from .run import Context, Outcomes
-
-
-def serves_streams(policy: Policy, setting: Setting) -> bool:
-    """Whether a row with an index can be played in streams."""
-    return not isinstance(policy, Identifier) and fits_streams(policy, setting)
 
 
 class RuleFailed(Exception):

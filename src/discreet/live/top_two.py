@@ -34,8 +34,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..compiled import Function
 from ..errors import DamagedFile, TrialError
-from ..identify import Identifier
-from ..identify.evidence_top_two import EvidenceTopTwo, growth, pass_over
+from ..identify.evidence_top_two import growth, pass_over
 from ..policies import EachRound, Geometric, Policy
 from ..policies.schedules import LONGEST
 from ..policies.view import Setting, View, shown
@@ -45,17 +44,6 @@ from .streams import Streams
 if TYPE_CHECKING:
     from ..types import Json
     from .randomness import Draws, Randomness
-
-
-def serves_top_two(policy: Policy, setting: Setting) -> bool:
-    """Whether a row names a leader and a challenger, and its blocks may have any order."""
-    sized = isinstance(policy.rule, EvidenceTopTwo)
-    return (
-        isinstance(policy, Identifier)
-        and hasattr(policy.rule, "pair")
-        and (sized or isinstance(policy.schedule, EachRound | Geometric))
-        and policy.release.takes_any_block
-    )
 
 
 class TopTwoRun(StreamRun):
