@@ -14,7 +14,7 @@ from discreet.policies import CATALOGUE
 from discreet.privacy.source import SIMULATED
 from discreet.protocol import (
     FINISHED,
-    Terms,
+    Playing,
     Track,
     Truth,
     World,
@@ -58,7 +58,7 @@ def test_at_once_it_is_the_loop_bit_by_bit(name: str) -> None:
     if policy.kind != "finite":
         pytest.skip("played by the machinery of its own kind")
     today = discreet.simulate(policy, LAW, horizon=HORIZON, runs=RUNS, seed=1, points=20)
-    terms = Terms(cuts=True)
+    terms = Playing(cuts=True)
     filled = slots(policy, terms, SIMULATED, "at once", LAW.draw)
     for run in range(RUNS if name in COMPILED else 1):
         started = begin(policy, policy.setting(ARMS, HORIZON, SIMULATED), terms)
@@ -93,7 +93,7 @@ def test_compiled_and_interpreted_lives_are_the_same(
     """On arrays and on lists, bit by bit: what a participant gets, what is released, and what is
     left in the vault, which is nothing."""
     policy = CATALOGUE[name].example()
-    terms = Terms(plan, deadline=3.0, default=0.25)._replace(**how)  # type: ignore[arg-type]
+    terms = Playing(plan, deadline=3.0, default=0.25)._replace(**how)  # type: ignore[arg-type]
     filled = slots(policy, terms, SIMULATED, world, LAW.draw)
     heads = []
     for compiled in (True, False):

@@ -22,19 +22,17 @@ from ..policies import Geometric, Policy
 from ..policies.epochs import (
     Cells,
     EpochPlan,
-    Room,
     difference,
     epoch_leader,
-    epoch_size,
-    plan_epoch,
 )
 from ..policies.releases.entries import Noise, Silence
 from ..policies.schedules import Growth
 from ..policies.view import Setting
+from ..protocol.plans.epochs import Epochs
 from .rules import Terms
 from .run import Blocks, Run
 from .stream_run import StreamRun
-from .streams import put, spread
+from .streams import put
 
 if TYPE_CHECKING:
     from ..checks import Name
@@ -58,6 +56,7 @@ def _growth(policy: Policy, setting: Setting) -> Growth:
 class EpochRun(StreamRun):
     """A run of DP-IMED in epochs; `window` is the largest of them."""
 
+    PLAN: ClassVar[str] = "epochs"
     NO_ESTIMATE: ClassVar[str] = (
         "differences within epochs are of sums over all places of a cell; who answers may drift "
         "differently from arm to arm, and then no shared trend cancels in means over them"
@@ -149,18 +148,10 @@ class EpochRun(StreamRun):
         other.cells = (*self.cells, tuple((places, None) for places in left))
         return other
 
-    def planned(self, random: Randomness | None = None) -> tuple[int, ...]:
-        random = self.random if random is None else random
-        streams, arms = self.streams, len(self.releases)
-        size = epoch_size(self.epoch_plan, streams.total, sum(streams.active))
-        if self.horizon is not None:
-            size = min(size, self.horizon - streams.total)
-        shares = [size * share * on for share, on in zip(self.shares, streams.active, strict=True)]
-        room = Room([0] * arms, [0] * arms, [0.0] * arms, [0.0] * arms)
-        active = [int(on) for on in streams.active]
-        least = spread(shares, random.random())
-        plan_epoch(self.epoch_plan, self._flat(), len(self.cells), active, least, size, room)
-        return tuple(room.wanted)
+    def noted_cells(self) -> object:
+        flat, arms = self._flat(), len(self.releases)
+        room = Cells(*([*column, *[0] * arms] for column in flat))
+        return Epochs(room, [len(self.cells)], [self._oldest()])
 
     def _flat(self) -> Cells:
         cells = list(chain.from_iterable(self.cells))

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 class LookRun(StreamRun):
     """A run of a row with phases, its arms in permuted blocks."""
 
+    PLAN: ClassVar[str] = "looks"
     NO_NEWCOMERS: ClassVar[str] = (
         "add() is for policies with an index; here arms are compared over the same participants"
     )
@@ -176,14 +177,6 @@ class LookRun(StreamRun):
             return max(1, places)
         begun = places == streams.closed[arm] and streams.block[arm] == self.looked + 1
         return self._phase() if begun else LONGEST
-
-    def planned(self, random: Randomness | None = None) -> tuple[int, ...]:
-        """A permuted block: the same for every arm that is still in and has places to come."""
-        each = max(1, self.window // len(self.releases))
-        return tuple(
-            min(each, self._room(self.streams, arm)) if on else 0
-            for arm, on in enumerate(self.streams.active)
-        )
 
     def _room(self, streams: Streams, arm: int) -> int:
         return self.marks[-1] - streams.places[arm] if self.fixed_size else LONGEST

@@ -25,7 +25,6 @@ from ..policies.releases.pairs import Pairs, PairScale, pair_scale_of, publish_p
 from .lists import as_lists
 from .rules import Action
 from .stream_run import StreamRun
-from .streams import Streams
 
 if TYPE_CHECKING:
     from .lists import Lists
@@ -39,6 +38,7 @@ class PairRun(StreamRun):
 
     PARTS: ClassVar[tuple[str, ...]] = (*StreamRun.PARTS, "pairs")
     NUMBERS: ClassVar[int] = 2
+    ESTIMATES: ClassVar[bool] = True
 
     pair: PairScale
     pairs: Lists
@@ -96,15 +96,13 @@ class PairRun(StreamRun):
             self.history[arm].append([places, *(value / self.pair.resolution for value in block)])
         self.streams = self.streams.released_one(arm)
 
+    def paired(self) -> object:
+        return self.pairs
+
     def answered(self, arm: int) -> float:
         """clip(R, 1, n): how many seem to have answered."""
         count = self.pairs.count[arm] / self.pair.resolution
         return float(min(max(count, 1.0), max(1, self.pairs.places[arm])))
-
-    def evidence_of(self, streams: Streams, arm: int) -> float:
-        """C R/n."""
-        share = self.answered(arm) / max(1, self.pairs.places[arm])
-        return float(max(1.0, super().evidence_of(streams, arm) * share))
 
     def mean_with(self, arm: int, value: float) -> float:
         """The mean with that value, in [0, 1], in place of missing outcomes."""

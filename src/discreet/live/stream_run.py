@@ -7,24 +7,28 @@ within epochs (`epochs`) plan otherwise, and share everything else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from math import inf
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from ..checks import Name
+from ..compiled import Function, Kernel
 from ..errors import DamagedFile, TrialError
 from ..inference.record import recording
 from ..policies import Policy
 from ..policies.schedules import LONGEST
-from ..policies.streams import ALL, FILLED, NEWEST, evidence_in
 from ..policies.view import Setting, View, shown
+from ..protocol import Design, Head, Playing, as_lists, begin, slots
 from . import rules
 from .course import longer
 from .finite_run import FiniteRun
 from .rules import Action, Admission, Effect, Member, Place, Terms
 from .run import Blocks, Due, Run, Standing
-from .streams import Streams, arm_of, key_of, spread
+from .streams import Streams, arm_of, key_of
 
 if TYPE_CHECKING:
+    from ..privacy.source import Source
     from ..types import Json
     from .course import Course
     from .documents import BlockReport
@@ -36,8 +40,20 @@ class RuleFailed(Exception):
     """The rule of the policy fails on what was released."""
 
 
+@lru_cache(maxsize=256)
+def plan_kernel(policy: Policy, terms: Playing, source: Source) -> Function:
+    """A plan with the functions of a policy, interpreted."""
+    filled = slots(policy, terms, source)
+    return Kernel(filled["plan"], **filled).interpreted()
+
+
 class StreamRun(FiniteRun):
     """A run of a finite-armed row whose blocks fill and wait side by side."""
+
+    PLAN: ClassVar[str] = "index"
+    """who gets which place: a key of `discreet.protocol.PLANS`"""
+    ESTIMATES: ClassVar[bool] = False
+    """whether missing outcomes are estimated"""
 
     BEGUN: ClassVar[tuple[str, ...]] = ()
     FIRST: ClassVar[str | None] = None
@@ -54,6 +70,9 @@ class StreamRun(FiniteRun):
     """places that are planned at once, and drawn in a random order"""
     shares: tuple[float, ...]
     """the least share of every arm"""
+    setting: Setting
+    design: Design
+    plan: Function
 
     def __init__(
         self, policy: Policy, setting: Setting, random: Randomness, noise: Draws | None,
@@ -61,7 +80,7 @@ class StreamRun(FiniteRun):
     ) -> None:  # fmt: skip
         super().__init__(policy, setting, random, noise)
         self.window, self.shares = window, tuple(shares)
-        self.evidence = evidence_in(policy)
+        self._design(policy, setting, setting)
         self.streams = Streams.fresh([self.length_after(arm, 0) for arm in range(setting.arms)])
 
     def plan_as(self, policy: Policy, first: Setting) -> None:
@@ -69,8 +88,45 @@ class StreamRun(FiniteRun):
         self.schedule = policy.schedule.parameters(first)
         self.rule = policy.rule.parameters(first)
         self.recorded = recording(policy, first)
+        self._design(policy, self.setting, first)
         lengths = [self.length_after(arm, 0) for arm in range(len(self.releases))]
         self.streams = Streams.fresh(lengths)
+
+    def _design(self, policy: Policy, setting: Setting, first: Setting) -> None:
+        """The design of the protocol's plan: who gets which place is decided there."""
+        self.setting = setting
+        terms = Playing(
+            self.PLAN, self.window, self.shares, estimate=self.ESTIMATES, longest=self.window
+        )
+        design = begin(policy, setting, terms, depth=1).design
+        if first is not setting:
+            design = begin(policy, first, terms._replace(shares=()), depth=1).design._replace(
+                share=design.share, room=design.room
+            )
+        self.design = as_lists(design)
+        self.plan = plan_kernel(policy, terms, setting.source)
+
+    def head(self) -> Head:
+        """Where the streams stand, as the protocol has it: public, and a copy."""
+        streams, view, arms = self.streams, self.view, len(self.releases)
+        return Head(
+            places=list(streams.places), closed=list(streams.closed), mark=list(streams.marks),
+            newest=list(streams.newest), block=[number - 1 for number in streams.block],
+            released=list(streams.released), full=[0] * arms, left=[0] * arms,
+            active=[int(on) for on in streams.active], erased=[int(on) for on in streams.erased],
+            last=[0.0] * arms, value=list(view.value), size=list(view.size),
+            pulls=list(view.pulls), due=[0.0] * arms, many=[0] * arms,
+            at=[streams.total, 0, 0, 0, -1, int(streams.over)], when=[inf, streams.latest],
+            memory=self.memory.copy(), pairs=self.paired(), notes=self.noted_cells(),
+        )  # fmt: skip
+
+    def paired(self) -> object:
+        """Sums and counts of those who answered, where they are released."""
+        return None
+
+    def noted_cells(self) -> object:
+        """Of a plan that keeps notes."""
+        return None
 
     def begin(self) -> None:
         """An index is asked when somebody comes, not when something was released."""
@@ -216,75 +272,11 @@ class StreamRun(FiniteRun):
             return after.ended()
         return after
 
-    def evidence_of(self, streams: Streams, arm: int) -> float:
-        """C: how many outcomes stand behind m, those that wait included."""
-        if self.evidence == ALL:
-            return streams.places[arm]
-        if self.evidence == NEWEST:
-            return streams.newest[arm]
-        if self.evidence == FILLED:  # doubling batches of single places: 1, 2, 4, ...
-            return 1 << ((streams.closed[arm] + 1).bit_length() - 2)
-        return streams.closed[arm]
-
     def planned(self, random: Randomness | None = None) -> tuple[int, ...]:
-        """How many places of the next window every arm gets.
-
-        By the rule, place by place; an arm without a release gets one in K of the places (before
-        any has one, all get the same), and no arm less than its share.
-        """
-        random = self.random if random is None else random
-        streams, arms = self.streams, range(len(self.releases))
-        left = [0] * len(self.releases)
-        active = [arm for arm in arms if streams.active[arm]]
-        blind = [arm for arm in active if self.view.size[arm] == 0]
-        seen = [arm for arm in active if self.view.size[arm] > 0]
-        if not seen:
-            for _ in range(self.window):
-                arm = min(blind, key=lambda arm: (streams.places[arm] + left[arm], arm))
-                left[arm] += 1
-            self._keep_shares(left, active, random)
-            return tuple(left)
-        for arm, places in zip(
-            blind, spread([self.window / len(active)] * len(blind), random.random()), strict=True
-        ):
-            left[arm] = places
-        rest, total = self.window - sum(left), streams.total + sum(left)
-        if len(seen) == 1:
-            left[seen[0]] += rest
-        else:
-            self._choose(left, seen, range(total, total + rest))
-        self._keep_shares(left, active, random)
-        return tuple(left)
-
-    def _choose(self, left: list[int], seen: list[int], rounds: Iterable[int]) -> None:
-        """By the rule, among the arms that have a release: who gets the places of those rounds."""
-        streams, choose, rule, memory = self.streams, self.kernels.choose, self.rule, self.memory
-        evidence: Any = [self.evidence_of(streams, arm) for arm in seen]  # whole but for pairs
-        places = [streams.places[arm] for arm in seen]
-        view = View([self.view.value[arm] for arm in seen], evidence, places)
-        for t in rounds:
-            choice = choose(rule, memory, shown(view), t, self.random)
-            arm = seen[choice]
-            left[arm] += 1
-            places[choice] += 1
-            if places[choice] >= streams.marks[arm]:  # a block closes, and counts as evidence
-                streams = streams.reached(arm, places[choice], self.length_after)
-                evidence[choice] = self.evidence_of(streams, arm)
-
-    def _keep_shares(self, left: list[int], active: list[int], random: Randomness) -> None:
-        """Move places to arms that have less than their share, from those with most to spare."""
-        start = random.random()
-        if not any(self.shares):
-            return
-        wanted = spread([self.window * self.shares[arm] for arm in active], start)
-        least = dict(zip(active, wanted, strict=True))
-        for arm in active:
-            while left[arm] < least[arm]:
-                giver = max(active, key=lambda other: left[other] - least[other])
-                if left[giver] <= least[giver]:
-                    return  # shares that sum to more than 1 by rounding
-                left[giver] -= 1
-                left[arm] += 1
+        """How many places of the next window every arm gets: by the protocol's plan."""
+        head = self.head()
+        self.plan(self.design, head, 1, self.random if random is None else random)
+        return tuple(head.left)
 
     # --- the life of a trial ----------------------------------------------------------------------
 

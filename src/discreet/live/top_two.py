@@ -37,9 +37,8 @@ from ..errors import DamagedFile, TrialError
 from ..identify.evidence_top_two import growth, pass_over
 from ..policies import EachRound, Geometric, Policy
 from ..policies.schedules import LONGEST
-from ..policies.view import Setting, View, shown
+from ..policies.view import Setting, shown
 from .stream_run import RuleFailed, StreamRun
-from .streams import Streams
 
 if TYPE_CHECKING:
     from ..types import Json
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
 class TopTwoRun(StreamRun):
     """A run of a row that identifies by leader and challenger."""
 
+    PLAN: ClassVar[str] = "top two"
     NO_NEWCOMERS: ClassVar[str] = (
         "add() is for policies with an index; the risk of an answer counts the arms beforehand"
     )
@@ -58,7 +58,6 @@ class TopTwoRun(StreamRun):
         "those who answered it says nothing"
     )
 
-    pair: Function
     note: Function | None
     """enters a release in the books"""
     sized: bool
@@ -73,8 +72,6 @@ class TopTwoRun(StreamRun):
         rule: Any = policy.rule
         self.sized = not isinstance(policy.schedule, EachRound | Geometric)
         self.covered = True
-        self.beta = float(getattr(rule, "beta", 0.5))
-        self.pair = rule.pair.interpreted()
         note = getattr(rule, "note", None)
         self.note = None if note is None else note.interpreted()
         super().__init__(policy, setting, random, noise, window, shares)
@@ -136,34 +133,6 @@ class TopTwoRun(StreamRun):
         wanted = math.ceil((1.0 + grown) * released) - places
         least: int = math.ceil(self.rule.least * places)
         return min(max(wanted, least, 1), LONGEST)
-
-    def planned(self, random: Randomness | None = None) -> tuple[int, ...]:
-        random = self.random if random is None else random
-        streams, left = self.streams, [0] * len(self.releases)
-        active = [arm for arm, on in enumerate(streams.active) if on]
-        if any(self.view.size[arm] == 0 for arm in active):
-            for _ in range(self.window):
-                arm = min(active, key=lambda arm: (streams.places[arm] + left[arm], arm))
-                left[arm] += 1
-        else:
-            leader, challenger = self._pair(streams, active)
-            for _ in range(self.window):
-                ahead = streams.places[leader] + left[leader]
-                behind = streams.places[challenger] + left[challenger]
-                lead = (1.0 - self.beta) * ahead <= self.beta * behind
-                left[leader if lead else challenger] += 1
-        self._keep_shares(left, active, random)
-        return tuple(left)
-
-    def _pair(self, streams: Streams, active: list[int]) -> tuple[int, int]:
-        """Leader and challenger; of arms that were dropped, the two others with most places."""
-        view = shown(View(self.view.value, self.view.size, list(streams.places)))
-        pair = self.pair(self.rule, self.memory.copy(), view, streams.total)
-        found = [arm for arm in pair if streams.active[arm]]
-        others = [arm for arm in active if arm not in found]
-        others.sort(key=lambda arm: -streams.places[arm])
-        leader, challenger = [*found, *others][:2]
-        return leader, challenger
 
     def dropped(self, arm: int) -> Self:
         if not self.sized:

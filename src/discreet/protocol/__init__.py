@@ -17,7 +17,7 @@ interpreted, with a store between the calls.
 
 from __future__ import annotations
 
-from .begin import Started, Terms, as_lists, begin, grown, slots
+from .begin import Playing, Started, as_lists, begin, grown, slots
 from .plans import PLANS
 from .play import FINISHED, GROW, STARVED, Track, play, play_kernel
 from .state import Design, Head, Vault
@@ -32,8 +32,8 @@ __all__ = [
     "WORLDS",
     "Design",
     "Head",
+    "Playing",
     "Started",
-    "Terms",
     "Track",
     "Truth",
     "Vault",

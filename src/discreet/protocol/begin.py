@@ -40,7 +40,7 @@ DEPTH = 8
 """Blocks of an arm for which there is room in the beginning."""
 
 
-class Terms(NamedTuple):
+class Playing(NamedTuple):
     """How a policy is played: what a trial fixes beside it."""
 
     plan: str = "one batch"
@@ -78,7 +78,7 @@ def real(entries: int, value: float = 0.0) -> Floats:
     return np.full(entries, value)
 
 
-def begin(policy: Policy, setting: Setting, terms: Terms, depth: int = DEPTH) -> Started:
+def begin(policy: Policy, setting: Setting, terms: Playing, depth: int = DEPTH) -> Started:
     """All of it in arrays; `as_lists` makes lists of them, for what is interpreted."""
     arms, plan = setting.arms, terms.plan
     horizon = LONGEST if setting.horizon is None else setting.horizon
@@ -117,7 +117,7 @@ def begin(policy: Policy, setting: Setting, terms: Terms, depth: int = DEPTH) ->
 
 
 def _plan_parts(
-    policy: Policy, setting: Setting, terms: Terms, rule: Any, horizon: int
+    policy: Policy, setting: Setting, terms: Playing, rule: Any, horizon: int
 ) -> tuple[Any, Any, Any]:
     """Parameters, scratch and notes of a plan."""
     arms, plan = setting.arms, terms.plan
@@ -183,7 +183,7 @@ def below(rng: Generator, number: int) -> int:
 
 
 def slots(
-    policy: Policy, terms: Terms, source: Source, world: str = "at once",
+    policy: Policy, terms: Playing, source: Source, world: str = "at once",
     draw: Function | None = None,
 ) -> dict[str, Function | Kernel]:  # fmt: skip
     """What fills the steps in, and `play`: of the policy, of its plan and of a world."""

@@ -21,8 +21,8 @@ from ...privacy.source import SIMULATED
 from ...protocol import (
     FINISHED,
     GROW,
+    Playing,
     Started,
-    Terms,
     Track,
     Truth,
     World,
@@ -52,7 +52,7 @@ def checked_size(horizon: object, arms: int) -> int:
     return size
 
 
-def terms_of(policy: Policy, calendar: Calendar, arms: int, size: int) -> Terms:
+def terms_of(policy: Policy, calendar: Calendar, arms: int, size: int) -> Playing:
     """How a policy is played on a calendar: its plan, and what is fixed beside it."""
     plan = policy.plan(policy.setting(arms, size))
     shares, deadline = calendar.share or (0.0,) * arms, float(calendar.delay.deadline)
@@ -66,7 +66,7 @@ def terms_of(policy: Policy, calendar: Calendar, arms: int, size: int) -> Terms:
         if longest == 1:
             longest = math.ceil(calendar.arrivals * deadline)
         counts = calendar.counts
-        return Terms(
+        return Playing(
             "epochs", 1, shares, deadline, 0.0 if counts is None else counts, longest=longest
         )
     for name, value in (("share", any(shares)), ("window", calendar.window > 1)):
@@ -84,7 +84,7 @@ def terms_of(policy: Policy, calendar: Calendar, arms: int, size: int) -> Terms:
     default = calendar.default
     if default is None:  # sums of equally many outcomes compare if who is missing counts the same
         default = 0.0 if plan in ("index", ONE_BATCH) else 0.5
-    return Terms(
+    return Playing(
         plan, window, shares, deadline, default, estimate, cuts=plan == ONE_BATCH
     )  # fmt: skip
 
@@ -103,7 +103,7 @@ class Played(NamedTuple):
     world: World
 
 
-def prepared(policy: Policy, law: Law, calendar: Calendar, size: int) -> tuple[Terms, str]:
+def prepared(policy: Policy, law: Law, calendar: Calendar, size: int) -> tuple[Playing, str]:
     """How a policy is played, and in which world: the quickest that is exact."""
     terms = terms_of(policy, calendar, law.arms, size)
     endless = law.limit is None and type(law).refill is Law.refill
