@@ -52,8 +52,6 @@ class LookRun(StreamRun):
         "means over those who answered have denominators of their own, and no such limit"
     )
 
-    looked: int
-    """looks that the rule has had"""
     marks: tuple[int, ...]
     """places of an arm at every look, where they are fixed beforehand; else empty"""
     fixed_size: bool
@@ -141,18 +139,7 @@ class LookRun(StreamRun):
 
     def begin(self) -> None:
         """Look: drop who is behind, and open the next phase."""
-        self.looked += 1
-        if self.verdict is not None:
-            self.answer = self.verdict(self.rule, self.memory, shown(self.view), self.t)
-        if self.answer is None and len(self._active()) > 1:
-            self._ask()
-        streams = self.streams
-        for arm in self._active():
-            if not self.memory.active[arm]:
-                streams = streams.without_arm(arm)
-            elif not self.marks and not streams.over:
-                streams = streams.marked(arm, self.length_after)
-        self.streams = streams if self.answer is None else streams.ended()
+        self.think()
         self.begun = not self._is_complete()
 
     def _ask(self) -> None:

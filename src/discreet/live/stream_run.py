@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import inf
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 from ..checks import Name
 from ..compiled import Function, Kernel
@@ -20,6 +20,7 @@ from ..policies import Policy
 from ..policies.schedules import LONGEST
 from ..policies.view import Setting, View, shown
 from ..protocol import Design, Head, Playing, as_lists, begin, slots
+from ..protocol.state import ANSWER, LEFT, LOOKED, OVER
 from . import rules
 from .course import longer
 from .finite_run import FiniteRun
@@ -40,11 +41,18 @@ class RuleFailed(Exception):
     """The rule of the policy fails on what was released."""
 
 
+class Steps(NamedTuple):
+    """Steps of the protocol with the functions of a policy, interpreted."""
+
+    plan: Function
+    follow: Function
+
+
 @lru_cache(maxsize=256)
-def plan_kernel(policy: Policy, terms: Playing, source: Source) -> Function:
-    """A plan with the functions of a policy, interpreted."""
+def steps_of(policy: Policy, terms: Playing, source: Source) -> Steps:
+    """Who gets which place, and what comes of a release."""
     filled = slots(policy, terms, source)
-    return Kernel(filled["plan"], **filled).interpreted()
+    return Steps(*(Kernel(filled[name], **filled).interpreted() for name in Steps._fields))
 
 
 class StreamRun(FiniteRun):
@@ -54,6 +62,8 @@ class StreamRun(FiniteRun):
     """who gets which place: a key of `discreet.protocol.PLANS`"""
     ESTIMATES: ClassVar[bool] = False
     """whether missing outcomes are estimated"""
+    looked: int = 0
+    """looks that the rule has had"""
 
     BEGUN: ClassVar[tuple[str, ...]] = ()
     FIRST: ClassVar[str | None] = None
@@ -72,7 +82,7 @@ class StreamRun(FiniteRun):
     """the least share of every arm"""
     setting: Setting
     design: Design
-    plan: Function
+    steps: Steps
 
     def __init__(
         self, policy: Policy, setting: Setting, random: Randomness, noise: Draws | None,
@@ -104,7 +114,7 @@ class StreamRun(FiniteRun):
                 share=design.share, room=design.room
             )
         self.design = as_lists(design)
-        self.plan = plan_kernel(policy, terms, setting.source)
+        self.steps = steps_of(policy, terms, setting.source)
 
     def head(self) -> Head:
         """Where the streams stand, as the protocol has it: public, and a copy."""
@@ -116,8 +126,23 @@ class StreamRun(FiniteRun):
             active=[int(on) for on in streams.active], erased=[int(on) for on in streams.erased],
             last=[0.0] * arms, value=list(view.value), size=list(view.size),
             pulls=list(view.pulls), due=[0.0] * arms, many=[0] * arms,
-            at=[streams.total, 0, 0, 0, -1, int(streams.over)], when=[inf, streams.latest],
+            at=[streams.total, 0, 0, self.looked, -1 if self.answer is None else self.answer,
+                int(streams.over)],
+            when=[inf, streams.latest],
             memory=self.memory.copy(), pairs=self.paired(), notes=self.noted_cells(),
+        )  # fmt: skip
+
+    def think(self) -> None:
+        """What comes of the last release: dropped arms, the verdict, the length of open blocks."""
+        head = self.head()._replace(left=list(self.streams.left))
+        head.at[LEFT] = sum(head.left)
+        self.steps.follow(self.design, head, self.arm, self.latest, self.random)
+        self.memory, self.looked = head.memory, head.at[LOOKED]
+        self.answer = None if head.at[ANSWER] < 0 else head.at[ANSWER]
+        self.streams = self.streams._replace(
+            closed=tuple(head.closed), marks=tuple(head.mark), newest=tuple(head.newest),
+            block=tuple(number + 1 for number in head.block), left=tuple(head.left),
+            active=tuple(map(bool, head.active)), over=bool(head.at[OVER]),
         )  # fmt: skip
 
     def paired(self) -> object:
@@ -275,7 +300,7 @@ class StreamRun(FiniteRun):
     def planned(self, random: Randomness | None = None) -> tuple[int, ...]:
         """How many places of the next window every arm gets: by the protocol's plan."""
         head = self.head()
-        self.plan(self.design, head, 1, self.random if random is None else random)
+        self.steps.plan(self.design, head, 1, self.random if random is None else random)
         return tuple(head.left)
 
     # --- the life of a trial ----------------------------------------------------------------------

@@ -34,11 +34,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..compiled import Function
 from ..errors import DamagedFile, TrialError
-from ..identify.evidence_top_two import growth, pass_over
+from ..identify.evidence_top_two import growth
 from ..policies import EachRound, Geometric, Policy
 from ..policies.schedules import LONGEST
-from ..policies.view import Setting, shown
-from .stream_run import RuleFailed, StreamRun
+from ..policies.view import Setting
+from ..protocol.plans.top_two import Covered
+from .stream_run import StreamRun
 
 if TYPE_CHECKING:
     from ..types import Json
@@ -100,25 +101,11 @@ class TopTwoRun(StreamRun):
     def begin(self) -> None:
         """Enter the release; the verdict; and what the blocks that are open still need."""
         self.begun = True
-        if self.answer is not None or self.verdict is None:
-            return
-        if not self.covered:
-            if self.streams.over:
-                return  # a block that was cut off: there is no verdict on it
-            raise RuleFailed("a release came before the one before it was entered")
-        if self.sized and self.is_by_hand(self.arm, self.streams.released[self.arm]):
-            pass_over(self.memory, self.view, self.arm)
-        if self.note is not None:
-            self.note(self.rule, self.memory, shown(self.view))
-        self.answer = self.verdict(self.rule, self.memory, shown(self.view), self.t)
-        streams = self.streams
-        if self.answer is not None:
-            self.streams = streams.ended()
-        elif self.sized and not streams.over:
-            for arm in range(len(self.releases)):
-                if streams.active[arm]:
-                    streams = streams.marked(arm, self.length_after)
-            self.streams = streams
+        if self.verdict is not None:
+            self.think()
+
+    def noted_cells(self) -> object:
+        return Covered([int(self.covered)])
 
     # --- what comes next: made of counts and releases ---------------------------------------------
 
