@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 UV := build/uv/bin/uv
 EXPORT := --all-extras --no-emit-project
 
-.PHONY: demo test check studies audits boundscheck timing crashes mutants storm-sweeps benchmark lock lowest package sbom clean
+.PHONY: demo test check studies audits boundscheck timing crashes mutants storm-sweeps benchmark lock locked lowest package sbom clean
 
 demo: $(READY)
 	$(BIN)/python -m discreet.demo
@@ -59,7 +59,14 @@ lock: $(UV)
 	$(UV) lock --upgrade --quiet
 	$(UV) export --quiet --frozen $(EXPORT) --no-hashes --no-annotate --no-header --output-file constraints.txt
 
-# five minutes: the command line with the lowest versions that pyproject.toml declares
+# fails if uv.lock or constraints.txt is older than pyproject.toml
+locked: $(UV)
+	$(UV) lock --check --quiet
+	$(UV) export --quiet --frozen $(EXPORT) --no-hashes --no-annotate --no-header \
+		--output-file build/constraints.txt
+	cmp build/constraints.txt constraints.txt
+
+# a few minutes: the command line with the lowest versions that pyproject.toml declares
 lowest: $(UV)
 	$(UV) pip compile --quiet --python $(PYTHON) --resolution lowest-direct --extra dev pyproject.toml \
 		--output-file build/lowest.txt
