@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+UV := build/uv/bin/uv
+EXPORT := --all-extras --no-emit-project
 
-.PHONY: demo test check studies audits boundscheck timing crashes mutants storm-sweeps benchmark clean
+.PHONY: demo test check studies audits boundscheck timing crashes mutants storm-sweeps benchmark lock locked lowest package sbom clean
 
 demo: $(READY)
 	$(BIN)/python -m discreet.demo
@@ -49,13 +51,55 @@ storm-sweeps: $(READY)
 	DISCREET_KILLS=10 $(BIN)/python -m pytest tests/sweeps -k killed
 
 benchmark: $(READY)
-	$(BIN)/python -m pip install --quiet -e ".[benchmark]"
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[benchmark]"
 	$(BIN)/python benchmarks/run.py
 
-$(READY): pyproject.toml
+# renews the pinned versions; the other targets install what constraints.txt says
+lock: $(UV)
+	$(UV) lock --upgrade --quiet
+	$(UV) export --quiet --frozen $(EXPORT) --no-hashes --no-annotate --no-header --output-file constraints.txt
+
+# fails if uv.lock or constraints.txt is older than pyproject.toml
+locked: $(UV)
+	$(UV) lock --check --quiet
+	$(UV) export --quiet --frozen $(EXPORT) --no-hashes --no-annotate --no-header \
+		--output-file build/constraints.txt
+	cmp build/constraints.txt constraints.txt
+
+# a few minutes: the command line with the lowest versions that pyproject.toml declares
+lowest: $(UV)
+	$(UV) pip compile --quiet --python $(PYTHON) --resolution lowest-direct --extra dev pyproject.toml \
+		--output-file build/lowest.txt
+	$(PYTHON) -m venv --clear build/lowest
+	$(UV) pip install --quiet --python build/lowest/bin/python -r build/lowest.txt
+	$(UV) pip install --quiet --python build/lowest/bin/python --no-deps -e .
+	build/lowest/bin/python -m pytest -p no:cacheprovider tests/cli
+
+# the wheel and the source archive, each installed into an empty environment and run
+package: $(UV)
+	rm -rf dist
+	$(UV) build --quiet --python $(PYTHON)
+	for built in dist/*.whl dist/*.tar.gz; do \
+		$(PYTHON) -m venv --clear build/package && \
+		build/package/bin/python -m pip install --quiet --disable-pip-version-check \
+			-c constraints.txt "$$built" && \
+		build/package/bin/discreet compare imed dp-imed --means .75,.5 --epsilon 1 --horizon 1e4 \
+			|| exit 1; \
+	done
+
+# what the pinned versions are made of, in CycloneDX's format
+sbom: $(UV)
+	mkdir -p dist
+	$(UV) export --quiet --frozen $(EXPORT) --format cyclonedx1.5 --output-file dist/sbom.json
+
+$(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	touch $(READY)
+
+$(UV):
+	$(PYTHON) -m venv build/uv
+	build/uv/bin/python -m pip install --quiet --disable-pip-version-check "uv>=0.9,<1"
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
