@@ -252,6 +252,6 @@ def grown(started: Started, depth: int) -> Started:
 
 def as_lists(state: T) -> T:
     """Arrays as lists, for what is interpreted and stored."""
-    if isinstance(state, tuple):
-        return type(state)(*map(as_lists, state))
+    if hasattr(state, "_fields"):
+        return type(state)(*map(as_lists, state))  # type: ignore[call-overload]
     return state.tolist() if hasattr(state, "tolist") else state
