@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import pytest
 from live_cases import Clock, CountedNoise, batch_trial, klucb_trial
 
-from discreet.compiled import Function
+from discreet.compiled import Function, Kernel
 from discreet.errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
 from discreet.identify import identifier
 from discreet.live import Trial
@@ -30,6 +30,8 @@ from discreet.live.tables import TABLES
 from discreet.policies import CATALOGUE, DividedTree, EachRound, ForgetLaplace, Policy, policy
 from discreet.policies.rules import Rule
 from discreet.privacy import secure
+from discreet.protocol.missing import everybody
+from discreet.protocol.plans import index
 
 
 def stream_run(trial: Trial) -> Any:
@@ -208,14 +210,15 @@ def test_evidence_of_batches_that_fill_is_the_newest_full_one() -> None:
     """Batches of 1, 2, 4, ... single places, filled one after the other."""
     trial = Trial(policy("lazy-dp-ts", epsilon=1.0), 2, horizon=100)
     run = stream_run(trial)
+    behind = Kernel(index.behind, worth=everybody).interpreted()
     size, filled = 1, 0
     newest = 0
     for closed in range(1, 100):
         filled += 1
         if filled == size:
             newest, size, filled = size, 2 * size, 0
-        streams = run.streams._replace(closed=(closed, 0))
-        assert run.evidence_of(streams, 0) == newest
+        room = run.design.room._replace(ends=[closed, 0], planned=[closed, 0])
+        assert behind(run.design, run.head(), room, 0) == newest
 
 
 def choose_nothing(rule: Any, memory: Any, view: Any, t: int, rng: Any) -> int:

@@ -14,13 +14,15 @@ from live_cases import Clock, CountedNoise
 from test_live_interruptions import Injector
 
 import discreet
+from discreet.compiled import Kernel
 from discreet.errors import ConflictingOutcome, DamagedFile, InvalidArgument, TrialError
 from discreet.live import Trial
 from discreet.live.stream_run import StreamRun
 from discreet.live.streams import Streams, key_of, spread
-from discreet.policies import CATALOGUE, policy
+from discreet.policies import CATALOGUE, Policy, policy
 from discreet.privacy import secure
 from discreet.privacy.source import SECURE
+from discreet.protocol import Playing, slots
 
 DAY = 86_400.0
 IN_STREAMS = {
@@ -163,20 +165,23 @@ def test_the_rule_sees_closed_places_all_places_and_released_means(clock: Clock)
         trial.assign(unit)
         unit += 1
     run, seen = run_of(trial), []
-    kernels = run.kernels
 
-    def choose(rule: Any, memory: Any, view: Any, t: int, random: Any) -> int:
+    def ask(design: Any, head: Any, view: Any, t: int, *more: Any) -> tuple[int, int]:
         seen.append((deepcopy(view), t))
-        return 0
+        return 0, 1
 
-    run.kernels = kernels._replace(choose=choose)
-    run.planned()
+    assert isinstance(trial.policy, Policy)
+    filled = slots(trial.policy, Playing("index"), SECURE)
+    plan = Kernel(filled["plan"], **filled).interpreted()
+    ask_for = plan.__globals__["ask_for"]
+    ask_for.__globals__["ask"] = ask
+    plan(run.design, run.head(), 1, run.random)
     view, t = seen[0]
     streams = run.streams
     assert t == unit
-    assert view.size == tuple(streams.closed)
-    assert view.pulls == tuple(streams.places)
-    assert view.value == tuple(run.view.value)
+    assert view.size == list(streams.closed)
+    assert view.pulls == list(streams.places)
+    assert view.value == list(run.view.value)
     assert sum(view.size) < sum(view.pulls)
 
 

@@ -48,6 +48,7 @@ from ..privacy.verification.choices import Choices
 from ..privacy.verification.shifts import UNHIDDEN, loss_between
 from .lists import Lists
 from .setup import Plan, Sources, finite_plan
+from .stream_run import StreamRun
 from .trial import Trial
 
 if TYPE_CHECKING:
@@ -152,8 +153,18 @@ class Life(NamedTuple):
     at_the_end: Callable[[Trial], object] | None = None
 
 
+def open_arms(trial: Trial) -> list[int]:
+    """Arms that have somebody in their open block: what is changed then cuts a block."""
+    run = trial._run
+    if not isinstance(run, StreamRun):
+        return [0]
+    streams = run.streams
+    return [a for a, places in enumerate(streams.places) if places > streams.closed[a]]
+
+
 def _drop(trial: Trial) -> None:
-    trial.drop(trial.arms[-1])
+    """The last arm that has somebody in its open block, if there is one."""
+    trial.drop(trial.arms[max(open_arms(trial), default=-1)])
 
 
 def _add(trial: Trial) -> None:
@@ -223,10 +234,13 @@ def lead(
             options["risk"] = RISK if policy.risk is None else policy.risk
     now, public = [0.0], list[object]()
     trial = make(policy, arms, horizon=len(outcomes), clock=lambda: now[0], **options)
+    change = life.in_the_middle
     for number, outcome in enumerate(outcomes):
         now[0] += 0.5
-        if number == len(outcomes) // 2 and life.in_the_middle is not None:
-            _told(public, life.in_the_middle, trial)
+        late = number >= len(outcomes) // 2 and (open_arms(trial) or number == len(outcomes) - 1)
+        if change is not None and late:
+            _told(public, change, trial)
+            change = None
             public.append(look(trial))
         if _told(public, trial.assign, number) and outcome is not None:
             trial.record(number, outcome)

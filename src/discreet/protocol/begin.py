@@ -16,7 +16,7 @@ from ..policies.step import collecting, fresh_state, parts_of
 from ..policies.streams import evidence_in
 from ..policies.view import Empty, Setting, View
 from ..privacy.source import Source
-from .missing import everybody, release_pair, release_sum, release_whole, share_of_pairs
+from .missing import everybody, release_pair, release_sum, release_whole, those_who_answer
 from .plans import PLANS
 from .plans.epochs import EpochRoom, Epochs
 from .plans.index import Room, ask_scores, least_shares
@@ -122,7 +122,7 @@ def _plan_parts(
     """Parameters, scratch and notes of a plan."""
     arms, plan = setting.arms, terms.plan
     if plan == "index":
-        return Empty(), _window_room(arms), Empty()
+        return Empty(), _window_room(arms, terms.estimate), Empty()
     if plan == "top two":
         return (
             TopTwo(float(getattr(policy.rule, "beta", 0.5))),
@@ -150,9 +150,10 @@ MOST_EPOCHS = 1 << 20
 """There is room for so many at most in the beginning."""
 
 
-def _window_room(arms: int) -> Room:
+def _window_room(arms: int, estimate: bool = False) -> Room:
+    evidence = real(arms) if estimate else whole(arms)
     return Room(
-        whole(arms), real(arms), real(arms), whole(arms), real(arms), real(1),
+        whole(arms), real(arms), evidence, whole(arms), real(arms), real(1),
         *(whole(arms) for _ in range(5)),
     )  # fmt: skip
 
@@ -191,7 +192,7 @@ def slots(
     filled: dict[str, Function | Kernel] = {
         **PLANS[terms.plan], **_sized(policy, terms.plan), **WORLDS[world], **policy.kernels,
         "publish": release.publish_kernel(source), "below": below,
-        "answered_share": everybody, "release_block": release_sum,
+        "worth": everybody, "release_block": release_sum,
     }  # fmt: skip
     filled.setdefault("verdict", no_verdict)
     filled.setdefault("conclude", released_means)
@@ -206,7 +207,7 @@ def slots(
             "release_block": Kernel(
                 release_pair, publish_pair=release.kernel(publish_pair, source)
             ),
-            "answered_share": share_of_pairs,
+            "worth": those_who_answer,
         }
     if any(terms.shares) and "keep_shares" in filled:
         filled["keep_shares"] = least_shares

@@ -26,7 +26,8 @@ from .state import Design, Head, Vault
 Found = tuple[float, int]
 """The sum of a block's outcomes, and how many answered."""
 
-answered_share: Callable[[Design, Head, int], float] = open_slot("answered_share")
+worth: Callable[[Design, Head, int, int], float] = open_slot("worth")
+"""How much evidence so many places are."""
 
 
 def release_sum(
@@ -65,11 +66,12 @@ def answering(design: Design, head: Head, arm: int) -> float:
     return float(min(seem, float(max(1, pairs.places[arm]))))
 
 
-def share_of_pairs(design: Design, head: Head, arm: int) -> float:
-    """R/n: what a place is worth as evidence."""
-    return float(answering(design, head, arm) / max(1, head.pairs.places[arm]))
+def those_who_answer(design: Design, head: Head, arm: int, places: int) -> float:
+    """R/n of them."""
+    share = answering(design, head, arm) / max(1, head.pairs.places[arm])
+    return float(max(1.0, places * share))
 
 
-def everybody(design: Design, head: Head, arm: int) -> float:
+def everybody(design: Design, head: Head, arm: int, places: int) -> int:
     """A place is a place."""
-    return 1.0
+    return places

@@ -21,7 +21,7 @@ from ...policies.rules import prepare, score
 from ...policies.schedules import LONGEST
 from ...policies.step import choose, length
 from ...policies.view import View, shown
-from ..missing import answered_share
+from ..missing import worth
 from ..state import LEFT, TAKEN, Design, Head
 from ..steps import own_due
 from .batch import BATCH
@@ -132,7 +132,7 @@ def behind(design: Design, head: Head, room: Room, arm: int) -> float:
         found = 1
         while 4 * found <= room.ends[arm] + 1:
             found *= 2
-    return max(1.0, found * answered_share(design, head, arm))
+    return worth(design, head, arm, max(1, found))
 
 
 def spread(times: float, share: Floats, least: Integers, start: float) -> int:
