@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 UV := build/uv/bin/uv
 EXPORT := --all-extras --no-emit-project
 
-.PHONY: demo test check studies audits boundscheck timing crashes mutants storm-sweeps benchmark lock locked lowest package sbom clean
+.PHONY: demo test check studies audits boundscheck timing crashes mutants storm-sweeps benchmark lock lowest package clean
 
 demo: $(READY)
 	$(BIN)/python -m discreet.demo
@@ -59,13 +59,6 @@ lock: $(UV)
 	$(UV) lock --upgrade --quiet
 	$(UV) export --quiet --frozen $(EXPORT) --no-hashes --no-annotate --no-header --output-file constraints.txt
 
-# fails if uv.lock or constraints.txt is older than pyproject.toml
-locked: $(UV)
-	$(UV) lock --check --quiet
-	$(UV) export --quiet --frozen $(EXPORT) --no-hashes --no-annotate --no-header \
-		--output-file build/constraints.txt
-	cmp build/constraints.txt constraints.txt
-
 # a few minutes: the command line with the lowest versions that pyproject.toml declares
 lowest: $(UV)
 	$(UV) pip compile --quiet --python $(PYTHON) --resolution lowest-direct --extra dev pyproject.toml \
@@ -86,11 +79,6 @@ package: $(UV)
 		build/package/bin/discreet compare imed dp-imed --means .75,.5 --epsilon 1 --horizon 1e4 \
 			|| exit 1; \
 	done
-
-# what the pinned versions are made of, in CycloneDX's format
-sbom: $(UV)
-	mkdir -p dist
-	$(UV) export --quiet --frozen $(EXPORT) --format cyclonedx1.5 --output-file dist/sbom.json
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -83,24 +83,6 @@ def test_every_line_pins_one_version() -> None:
         assert pin.url is None, pin
 
 
-def test_the_lock_holds_the_pins_and_one_public_source() -> None:
-    """A lock that was renewed beside a mirror or from local files would name them."""
-    lock = tomllib.loads((ROOT / "uv.lock").read_text())
-    others = [package for package in lock["package"] if package["name"] != PROJECT["name"]]
-    locked = {(package["name"], package["version"]) for package in others}
-    assert locked == {
-        (canonicalize_name(pin.name), str(pin.specifier).removeprefix("==")) for pin in PINS
-    }
-    assert all(set(package["source"]) == {"registry"} for package in others)
-    sources = {package["source"]["registry"] for package in others}
-    assert len(sources) == 1, sources
-    files = [file for package in others for file in package.get("wheels", [])]
-    files += [package["sdist"] for package in others if "sdist" in package]
-    hosts = {re.match(r"https://[^/@:]+/", file.get("url", "")) is not None for file in files}
-    assert hosts == {True}, "a file of the lock has no public address"
-    assert len({file["url"].split("/")[2] for file in files}) == 1
-
-
 def test_the_environment_is_made_from_the_pins() -> None:
     recipe = (ROOT / "Makefile").read_text().partition("$(READY): ")[2].partition("\n\n")[0]
     assert "constraints.txt" in recipe.splitlines()[0]
