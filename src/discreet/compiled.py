@@ -128,7 +128,10 @@ class Kernel:
     def _link(self, compiled: bool, classes: str | None) -> Function:
         key = (compiled, classes, _counts())
         if key not in self._linked:
-            with _lock:
+            if compiled:
+                with _lock:
+                    self._linked[key] = _link(self, {}, compiled, classes, inner=False)
+            else:  # shares nothing with other threads: no interrupt can leave a lock behind
                 self._linked[key] = _link(self, {}, compiled, classes, inner=False)
         return self._linked[key]
 

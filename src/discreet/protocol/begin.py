@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..compiled import Function, Kernel
@@ -169,9 +170,15 @@ def _first_marks(policy: Policy, design: Design, head: Head, plan: str) -> None:
         for arm in range(len(head.places)):
             head.mark[arm] = first
     else:
-        mark = Kernel(linked["mark"], **linked).interpreted()
+        mark = _mark_kernel(policy, plan)
         for arm in range(len(head.places)):
             head.mark[arm] = mark(design, head, arm)
+
+
+@lru_cache(maxsize=256)
+def _mark_kernel(policy: Policy, plan: str) -> Function:
+    linked = {**PLANS[plan], **policy.kernels, **_sized(policy, plan)}
+    return Kernel(linked["mark"], **linked).interpreted()
 
 
 def _sized(policy: Policy, plan: str) -> Mapping[str, Function]:
