@@ -55,6 +55,11 @@ def checked_size(horizon: object, arms: int) -> int:
 def terms_of(policy: Policy, calendar: Calendar, arms: int, size: int) -> Playing:
     """How a policy is played on a calendar: its plan, and what is fixed beside it."""
     plan = policy.plan(policy.setting(arms, size))
+    if plan == ONE_BATCH and policy.kind == "identify":
+        raise InvalidArgument(
+            "policy", "give its answer while arms run side by side", policy.name,
+            "use discreet.identify.identify, or take race or evidence-tt",
+        )  # fmt: skip
     shares, deadline = calendar.share or (0.0,) * arms, float(calendar.delay.deadline)
     if calendar.trend:
         if not policy.has_epochs:
