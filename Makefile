@@ -23,11 +23,11 @@ check: $(READY)
 # an hour or more on two cores; what runs in threads of ours needs none of NumPy's
 studies: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/discreet reproduce all --scale full --seed 1 --output out/studies
-	$(BIN)/python -m discreet.studies.gallery out/studies --docs docs
+	$(BIN)/python -m discreet.studies._gallery out/studies --docs docs
 
 # half an hour on two cores: every private row for a minute, live noise and linear rows too
 audits: $(READY)
-	$(BIN)/python -m discreet.audit.table --seconds 60 --workers 2 --output docs/audits.md
+	$(BIN)/python -m discreet.audit._table --seconds 60 --workers 2 --output docs/audits.md
 
 # every row and composition with indices checked in compiled code, whose cache is its own
 boundscheck: $(READY)

@@ -21,7 +21,7 @@ import numpy as np
 
 import discreet
 from discreet.audit import Plain, Runs, attack, audit, lists
-from discreet.audit.transcripts import ABSENT
+from discreet.audit._transcripts import ABSENT
 
 EPSILON, ALPHA, ROUNDS, ARMS = 1.0, 3.1, 8, 2
 SIDES = ([0.0] + [1.0] * (ROUNDS - 1), [1.0] * ROUNDS)

@@ -41,7 +41,7 @@ def ucb1(means: Sequence[float], horizon: int, seed: int, compiled_draws: bool =
     """
     child = np.random.SeedSequence(seed, spawn_key=(0,))
     if compiled_draws:
-        from discreet.draws import draws
+        from discreet._draws import draws
     rng = draws(child) if compiled_draws else np.random.Generator(np.random.SFC64(child))
     return float(_ucb1(np.array(means), horizon, rng))
 
@@ -75,7 +75,7 @@ LAWS: dict[str, Any] = {"uniform": _uniforms, "normal": _normals, "exponential":
 
 def draw(law: str, many: int) -> float:
     """So many draws, summed, and nothing else."""
-    from discreet.draws import draws
+    from discreet._draws import draws
 
     return float(LAWS[law](draws(np.random.SeedSequence(1)), many))
 

@@ -17,8 +17,8 @@ import time
 import numpy as np
 
 from discreet.confirm import Design, SeveralDesign, design, epochs, several, strata
-from discreet.confirm.lattice import statistic
-from discreet.confirm.simulated import Sums
+from discreet.confirm._lattice import statistic
+from discreet.confirm._simulated import Sums
 
 NULLS = (0.02, 0.1, 0.35, 0.5)
 

@@ -33,8 +33,8 @@ import discreet
 import discreet.linear as linear
 from discreet.privacy.budgets import Approximate, Budget, Pure
 from discreet.theory import choose, gain_of, past_problem
-from discreet.theory.choosing import ADVISED
-from discreet.theory.features import DOUBT
+from discreet.theory._choosing import ADVISED
+from discreet.theory._features import DOUBT
 
 SEED = 20_262
 SIZES = (2_000, 20_000)

@@ -30,8 +30,8 @@ import numpy as np
 
 import discreet
 import discreet.linear as linear
-from discreet.linear import trees
-from discreet.linear.contexts import sphere
+from discreet.linear import _trees as trees
+from discreet.linear._contexts import sphere
 
 C2 = [0.75, 0.625, 0.5, 0.375, 0.25]
 SEED = 20_261

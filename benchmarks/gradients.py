@@ -32,7 +32,7 @@ from discreet.membership.gradients import (
     fashion_mnist_sample,
     sample_experiment,
 )
-from discreet.membership.gradients.epochs import attacker, scores_of
+from discreet.membership.gradients._epochs import attacker, scores_of
 
 BATCH = 512
 LEAST_SHARE = 0.8
@@ -69,7 +69,7 @@ def against_jax() -> None:
     net.gradients(theta, x, y)
     ours = best(lambda: net.gradients(theta, x, y))
     try:
-        from discreet.membership.gradients.models.jax_model import conv_loss, per_sample_gradients
+        from discreet.membership.gradients.models._jax_model import conv_loss, per_sample_gradients
 
         gradients = per_sample_gradients(conv_loss(net), BATCH)
     except Exception as error:

@@ -38,11 +38,11 @@ from scipy.stats import beta, norm
 import discreet
 from discreet.identify import identifier, identify
 from discreet.inference import Record, intervals, record_of
-from discreet.inference.record import Recording
-from discreet.inference.tails import exact_limits
-from discreet.inference.within import EpochRecord, Within, limits_within
-from discreet.policies.epochs import Cells, EpochPlan, Room, difference, epoch_size, plan_epoch
-from discreet.policies.releases.entries import Noise
+from discreet.inference._record import Recording
+from discreet.inference._tails import exact_limits
+from discreet.inference._within import EpochRecord, Within, limits_within
+from discreet.policies._epochs import Cells, EpochPlan, Room, difference, epoch_size, plan_epoch
+from discreet.policies.releases._entries import Noise
 
 A = [0.95, 0.9, 0.9, 0.9, 0.5]
 NEAR = [0.55, 0.5, 0.5, 0.45]

@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 import discreet
-from discreet.logs.estimators import terms
-from discreet.logs.evaluation import METHODS, _own_scores, released
-from discreet.privacy.source import SIMULATED
+from discreet.logs._estimators import terms
+from discreet.logs._evaluation import METHODS, _own_scores, released
+from discreet.privacy._source import SIMULATED
 
 SLOPES = np.array([[0.5, 0.1], [0.4, -0.2], [0.3, 0.25]])
 REPEATS = 2000

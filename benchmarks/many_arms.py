@@ -14,7 +14,8 @@ from unittest import mock
 import numpy as np
 
 import discreet
-from discreet.simulator import loop, runs
+from discreet.simulator import _loop as loop
+from discreet.simulator import _runs as runs
 
 POLICIES = (
     discreet.policy("adap-ucb", epsilon=1.0),

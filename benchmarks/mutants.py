@@ -41,7 +41,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from discreet import compiled
+from discreet import _compiled as compiled
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "discreet"

@@ -31,7 +31,7 @@ import numpy as np
 
 from discreet import Bernoulli, simulate
 from discreet.theory.planning import Candidate, Prediction, candidates, plan
-from discreet.theory.planning.question import Question, question
+from discreet.theory.planning._question import Question, question
 
 LEAST_GAP = 0.02
 SHARE = 0.95

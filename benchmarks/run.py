@@ -125,7 +125,7 @@ def contextual() -> None:
 
 def share_of_draws() -> None:
     """Words of 64 random bits a round, counted, and what they cost by themselves."""
-    from discreet.simulator.runs import DECISIONS, Simulation, log_grid
+    from discreet.simulator._runs import DECISIONS, Simulation, log_grid
 
     cost = {law: seconds(partial(bare.draw, law, 5_000_000)) / 5_000_000 for law in bare.LAWS}
     print("ns a draw, bare: " + ", ".join(f"{law} {1e9 * s:.2f}" for law, s in cost.items()))

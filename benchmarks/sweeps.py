@@ -28,9 +28,9 @@ from pathlib import Path
 from typing import Any
 
 import discreet
-from discreet.progress import Bar
-from discreet.simulator.runs import Simulation, log_grid
-from discreet.simulator.work import available_cores
+from discreet._progress import Bar
+from discreet.simulator._runs import Simulation, log_grid
+from discreet.simulator._work import available_cores
 
 ROWS = ("dp-imed", "adap-klucb", "dp-ucb")
 EPSILON = (0.1, 0.3, 1.0, 3.0)

@@ -48,8 +48,9 @@ from timing_streams import Sampler
 
 from discreet.policies import ForgetGaussian, ForgetLaplace, Release
 from discreet.policies.releases import LocalBernoulli, LocalLaplace
-from discreet.privacy import Approximate, secure
-from discreet.privacy.source import SECURE
+from discreet.privacy import Approximate
+from discreet.privacy import _secure as secure
+from discreet.privacy._source import SECURE
 
 CONFIDENCE = 0.999
 WARM = 300

@@ -22,7 +22,7 @@ settings.load_profile("discreet")
 @pytest.fixture(autouse=True, scope="session")
 def no_padding() -> Iterator[None]:
     """Skip the waiting for windows of live noise to end; tests of time take `unpadded.padded`."""
-    from discreet.privacy import secure
+    from discreet.privacy import _secure as secure
 
     def unpadded(law: str, draw: Callable[[int], list[int]], number: int) -> list[int]:
         return draw(number)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.checks import check_seed, rounds
+from discreet._checks import check_seed, rounds
 from discreet.errors import InvalidArgument
 
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import discreet
-from discreet import compiled
-from discreet.compiled import Kernel
+from discreet import _compiled as compiled
+from discreet._compiled import Kernel
 
 # --- functions to link ------------------------------------------------------------------------
 
@@ -220,7 +220,7 @@ def test_kernels_of_different_code_do_not_share_machine_code() -> None:
 PROBE = """
 import json
 import discreet
-from discreet import compiled
+from discreet import _compiled as compiled
 
 row = discreet.policy("dp-klucb", epsilon=1.0)
 law = discreet.Bernoulli([0.7, 0.5, 0.4])
@@ -279,7 +279,7 @@ def test_an_edited_formula_is_never_answered_from_the_cache(
 ) -> None:
     """The nasty case: another file than the loop's, of the same size and modification time."""
     source, cache, first = copy
-    edited = source / "discreet" / "policies" / "divergences.py"
+    edited = source / "discreet" / "policies" / "_divergences.py"
     old, new = "math.expm1(-(tilt + c))", "math.expm1(-(tilt - c))"
     was, text = edited.stat(), edited.read_text(encoding="utf-8")
     assert text.count(old) == 1, "the formula moved: choose another place to break"
@@ -347,7 +347,7 @@ def test_another_checkout_and_other_lines_of_a_file_compile_nothing_again(
     code = "def tripled(x):\n    return 3.0 * x\n"
     run = (
         "from formula import tripled\n"
-        "from discreet.compiled import Kernel\n"
+        "from discreet._compiled import Kernel\n"
         "print(Kernel(tripled).cached(1.0)(2.0))\n"
     )
     for folder, text in (("one", code), ("two", f"'Another file.'\n\n{code}")):

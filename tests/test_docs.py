@@ -16,7 +16,7 @@ import pytest
 
 import discreet
 from discreet.identify import IDENTIFIERS
-from discreet.linear.catalogue import CATALOGUE as LINEAR
+from discreet.linear._catalogue import CATALOGUE as LINEAR
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -72,4 +72,4 @@ def test_docstring_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.M
 
 def test_there_are_pages_and_examples() -> None:
     assert len(PAGES) >= 4
-    assert any(doctest.DocTestFinder().find(importlib.import_module("discreet.compiled")))
+    assert any(doctest.DocTestFinder().find(importlib.import_module("discreet._compiled")))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet import draws
-from discreet.compiled import Kernel
+from discreet import _draws as draws
+from discreet._compiled import Kernel
 
 EACH = 30_000
 """Draws of each law. The rare branches (one in 100 for the rims of strips, one in 3,700 for the

@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 import discreet
+from discreet._durations import in_words, seconds
 from discreet.cli import app
-from discreet.durations import in_words, seconds
 from discreet.errors import InvalidArgument
 from discreet.simulator.calendar import Delay, Drift, calendar
 

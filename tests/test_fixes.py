@@ -18,8 +18,8 @@ SOURCE = Path(discreet.__file__).parent
 NAME = re.compile(r"\bdiscreet(?:\.[a-zA-Z_]\w*)+")
 
 
-INSIDE = {"discreet.draws.Bits", "discreet.draws.Draws"} | {
-    f"discreet.{package}.catalogue" for package in ("policies", "identify", "linear")
+INSIDE = {"discreet._draws.Bits", "discreet._draws.Draws"} | {
+    f"discreet.{package}._catalogue" for package in ("policies", "identify", "linear")
 }
 """What numba calls its types, and where rows are entered: nobody is told to write these."""
 GIVEN = {

@@ -17,8 +17,8 @@ from discreet.cli import app
 from discreet.errors import InvalidArgument
 from discreet.identify import Identifier, identify
 from discreet.linear import LinearProblem
-from discreet.policies.fingerprints import fingerprint
-from discreet.policies.registry import GOALS, KINDS, Entry, catalogue, row_from_recipe
+from discreet.policies._fingerprints import fingerprint
+from discreet.policies._registry import GOALS, KINDS, Entry, catalogue, row_from_recipe
 
 LINES = [line for kind in KINDS for line in catalogue(kind).values()]
 LAW = discreet.Bernoulli([0.7, 0.5])

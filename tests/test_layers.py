@@ -32,7 +32,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "discreet"
 LAYERS = [
     {"__main__"},
     {"cli", "demo", "serve"},
-    {"front", "testing", "studies"},
+    {"_front", "extend", "testing", "studies"},
     {"theory"},
     {"report"},
     {"membership"},
@@ -47,11 +47,11 @@ LAYERS = [
     {"policies"},
     {"arms"},
     {"privacy"},
-    {"compiled", "durations", "references"},
-    {"checks"},
-    {"draws"},
-    {"progress"},
-    {"errors", "lazy", "plain", "types", "version"},
+    {"_compiled", "_durations", "references"},
+    {"_checks"},
+    {"_draws"},
+    {"_progress"},
+    {"errors", "_lazy", "_plain", "_types", "_version"},
 ]
 RANK = {name: len(LAYERS) - rank for rank, names in enumerate(LAYERS) for name in names}
 EXCEPTIONS = {
@@ -121,7 +121,7 @@ def test_upward_arrows_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     for text in (
         "from ..policies import Policy",
         "def f():\n    from ..live.trial import Trial",
-        "import discreet.simulator.runs",
+        "import discreet.simulator._runs",
         "from discreet import theory",
         "from .. import live",
     ):
@@ -143,7 +143,7 @@ def loaded(code: str) -> set[str]:
 
 def test_importing_the_package_loads_next_to_nothing() -> None:
     assert loaded("import discreet") <= {
-        "__future__", "discreet", "discreet.lazy", "discreet.version",
+        "__future__", "discreet", "discreet._lazy", "discreet._version",
     }  # fmt: skip
 
 

@@ -115,7 +115,7 @@ def test_contributors_learn_of_the_tests_that_will_ask() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     for paper in ("SECURITY.md", "GOVERNANCE.md", "CHANGELOG.md", "docs/extending.md"):
         assert paper in text
-    for name in ("front.py", "references.py", "policies/catalogue.py", "cli/app.py"):
+    for name in ("_front.py", "references.py", "policies/_catalogue.py", "cli/_app.py"):
         assert f"`{name}`" in text
 
 

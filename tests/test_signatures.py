@@ -10,60 +10,60 @@ SOURCE = Path(__file__).parent.parent / "src" / "discreet"
 MOST = 7
 
 OPTIONS = {
-    "arms/trial.py": {"__init__"},
-    "audit/attack.py": {"attack"},
-    "audit/counts.py": {"from_errors"},
-    "audit/search.py": {"audit"},
-    "checks.py": {"number"},
-    "confirm/adaptive.py": {"epochs"},
-    "confirm/alarm.py": {"alarm"},
-    "confirm/designs.py": {"design"},
-    "confirm/several.py": {"several"},
-    "confirm/sizes.py": {"size", "power_at"},
-    "confirm/strata.py": {"strata"},
-    "confirm/unplanned.py": {"unplanned"},
-    "front.py": {"policy"},
-    "identify/runs.py": {"identify"},
-    "linear/catalogue.py": {
+    "arms/_trial.py": {"__init__"},
+    "audit/_attack.py": {"attack"},
+    "audit/_counts.py": {"from_errors"},
+    "audit/_search.py": {"audit"},
+    "_checks.py": {"number"},
+    "confirm/_adaptive.py": {"epochs"},
+    "confirm/_alarm.py": {"alarm"},
+    "confirm/_designs.py": {"design"},
+    "confirm/_several.py": {"several"},
+    "confirm/_sizes.py": {"size", "power_at"},
+    "confirm/_strata.py": {"strata"},
+    "confirm/_unplanned.py": {"unplanned"},
+    "_front.py": {"policy"},
+    "identify/_runs.py": {"identify"},
+    "linear/_catalogue.py": {
         "_adac_gope", "_adac_oful", "_jdp_ts", "_blocks_ts", "_jdp_blocks_ts",
     },
-    "linear/runs.py": {"compare"},
-    "live/rehearsal.py": {"__init__"},
-    "live/trial.py": {"__init__"},
-    "membership/gradients/audits.py": {"audit_dpsgd"},
-    "membership/gradients/canaries.py": {"canife"},
-    "membership/gradients/epochs.py": {"play_epochs"},
-    "membership/leakage.py": {"leakage"},
-    "report/pictures.py": {"regret_picture"},
-    "simulator/calendar/setting.py": {"calendar"},
-    "simulator/runs.py": {"simulate", "compare"},
-    "sweeps/sweep.py": {"sweep"},
-    "theory/bound.py": {"bound"},
-    "theory/choosing.py": {"choose"},
-    "theory/planning/calendar.py": {"plan_trial"},
-    "theory/planning/plan.py": {"plan"},
-    "theory/planning/widths.py": {"interval_widths"},
+    "linear/_runs.py": {"compare"},
+    "live/_rehearsal.py": {"__init__"},
+    "live/_trial.py": {"__init__"},
+    "membership/gradients/_audits.py": {"audit_dpsgd"},
+    "membership/gradients/_canaries.py": {"canife"},
+    "membership/gradients/_epochs.py": {"play_epochs"},
+    "membership/_leakage.py": {"leakage"},
+    "report/_pictures.py": {"regret_picture"},
+    "simulator/calendar/_setting.py": {"calendar"},
+    "simulator/_runs.py": {"simulate", "compare"},
+    "sweeps/_sweep.py": {"sweep"},
+    "theory/_bound.py": {"bound"},
+    "theory/_choosing.py": {"choose"},
+    "theory/planning/_calendar.py": {"plan_trial"},
+    "theory/planning/_plan.py": {"plan"},
+    "theory/planning/_widths.py": {"interval_widths"},
 }  # fmt: skip
 """What users call, each parameter a choice of theirs; `cli` is made of such."""
 
 HANDED_ON = {
-    "live/setup.py": {"finite_plan", "context_plan"},
-    "theory/planning/question.py": {"question"},
+    "live/_setup.py": {"finite_plan", "context_plan"},
+    "theory/planning/_question.py": {"question"},
 }
 """The same options, checked in one place for what users call."""
 
-RESULTS = {"audit/counts.py": {"audited"}, "audit/result.py": {"of"}}
+RESULTS = {"audit/_counts.py": {"audited"}, "audit/_result.py": {"of"}}
 """Make a result, with a parameter per field."""
 
 KERNELS = {
-    "audit/contexts.py": {"play_stream"},
-    "audit/identification.py": {"identify_often"},
-    "audit/transcripts.py": {"play"},
-    "identify/filling.py": {"fill_whole", "fill_mixed", "fill_ahead", "stride"},
-    "identify/loop.py": {"run"},
-    "linear/loop.py": {"run"},
-    "simulator/late.py": {"run_late"},
-    "simulator/loop.py": {"run"},
+    "audit/_contexts.py": {"play_stream"},
+    "audit/_identification.py": {"identify_often"},
+    "audit/_transcripts.py": {"play"},
+    "identify/_filling.py": {"fill_whole", "fill_mixed", "fill_ahead", "stride"},
+    "identify/_loop.py": {"run"},
+    "linear/_loop.py": {"run"},
+    "simulator/_late.py": {"run_late"},
+    "simulator/_loop.py": {"run"},
 }
 """Compiled loops: a policy and a run are plain tuples of arrays there, one per part."""
 

@@ -11,12 +11,13 @@ Names are loaded when they are first used, so importing the package is cheap.
 
 from __future__ import annotations
 
-from .lazy import lazily
-from .version import __version__
+from ._lazy import lazily
+from ._version import __version__
 
 TYPE_CHECKING = False  # type checkers take it for True; typing itself would be most of the import
 
 if TYPE_CHECKING:
+    from ._front import policy
     from .arms import (
         Bernoulli,
         Beta,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     )
     from .confirm import operating, size
     from .errors import DiscreetError, InvalidArgument
-    from .front import policy
     from .live import Rehearsal, Strata, Trial
     from .logs import evaluate, logged, problem
     from .policies import CATALOGUE, Policy
@@ -68,7 +68,7 @@ _HOMES = {
     "confirm": ("operating", "size"),
     "errors": ("DiscreetError", "InvalidArgument"),
     "live": ("Rehearsal", "Strata", "Trial"),
-    "front": ("policy",),
+    "_front": ("policy",),
     "logs": ("evaluate", "logged", "problem"),
     "policies": ("CATALOGUE", "Policy"),
     "privacy": (

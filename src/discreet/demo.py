@@ -23,18 +23,18 @@ from rich.markup import escape
 from .arms import Bernoulli, actg175
 from .errors import ConflictingOutcome, InvalidArgument
 from .policies import Policy, policy
-from .report.live_page import LiveStory
-from .report.page import check_path
-from .report.pictures import regret_picture, save_picture, title, twin
-from .report.trial_page import Findings, lost, price, price_in_words, trial_page, worse
+from .report._live_page import LiveStory
+from .report._page import check_path
+from .report._pictures import regret_picture, save_picture, title, twin
+from .report._trial_page import Findings, lost, price, price_in_words, trial_page, worse
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from .arms.base import Law
-    from .arms.trial import TrialData
+    from .arms._base import Law
+    from .arms._trial import TrialData
     from .live import Trial
-    from .report.pictures import Price
+    from .report._pictures import Price
     from .simulator import Result
 
 OUTPUT = "demo-report.html"
@@ -130,7 +130,7 @@ def find(settings: Settings, console: Console) -> Findings:
             prices.append(price(result, at[twin(name)], epsilon))
     _show_comparison(console, results[settings.main], settings.main)
     _show_price(console, prices, settings.main)
-    from .membership.gradients.demonstration import training_audit
+    from .membership.gradients._demonstration import training_audit
 
     console.print(training_audit(settings.seed), markup=False)
     console.print(

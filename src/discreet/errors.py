@@ -22,6 +22,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+__all__ = [
+    "AlreadyOpen",
+    "ClockJumped",
+    "ConflictingOutcome",
+    "DamagedFile",
+    "DiscreetError",
+    "InvalidArgument",
+    "NoConversion",
+    "NoData",
+    "TrialError",
+    "UnknownPolicy",
+    "UnknownUnit",
+    "UnsupportedBudget",
+]
+
 OWN = ("builtins", "discreet", "numpy", "pathlib", "datetime", "fractions", "decimal")
 """Packages whose objects are shown as they show themselves."""
 CONTAINERS = (list, tuple, set, frozenset, dict)

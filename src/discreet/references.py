@@ -14,7 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from .version import __version__
+from ._version import __version__
+
+__all__ = ["REFERENCES", "Reference"]
 
 _VENUE = {
     "article": "journal",

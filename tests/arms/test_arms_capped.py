@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import discreet
+from discreet._compiled import Kernel
 from discreet.arms import (
     Bernoulli,
     Beta,
@@ -28,8 +29,7 @@ from discreet.arms import (
     law_from_dict,
     pareto,
 )
-from discreet.arms.sampler import Buffer
-from discreet.compiled import Kernel
+from discreet.arms._sampler import Buffer
 from discreet.errors import DiscreetError, InvalidArgument
 
 S1 = [0.9, 0.7, 0.5, 0.3, 0.1]

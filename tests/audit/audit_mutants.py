@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 import discreet
-from discreet.compiled import Kernel
+from discreet._compiled import Kernel
 from discreet.identify import Identifier, Stopping, identifier
 from discreet.live import Trial
 from discreet.live.stores import MemoryStore
@@ -28,17 +28,17 @@ from discreet.policies import (
     SquashedLaplace,
     Tree,
 )
-from discreet.policies.releases.base import Scale, noise, zeros
-from discreet.policies.releases.counting import TreeScale
-from discreet.policies.releases.exact import Sums
-from discreet.policies.releases.local import respond_laplace
-from discreet.policies.releases.remembering import publish_again
-from discreet.policies.rules import Rule
-from discreet.policies.thompson import Start
-from discreet.policies.view import Setting, View
+from discreet.policies._rules import Rule
+from discreet.policies._thompson import Start
+from discreet.policies._view import Setting, View
+from discreet.policies.releases._base import Scale, noise, zeros
+from discreet.policies.releases._counting import TreeScale
+from discreet.policies.releases._exact import Sums
+from discreet.policies.releases._local import respond_laplace
+from discreet.policies.releases._remembering import publish_again
+from discreet.privacy._counters import TreeLedger, tree_add
+from discreet.privacy._source import Source
 from discreet.privacy.budgets import Approximate, Budget
-from discreet.privacy.counters import TreeLedger, tree_add
-from discreet.privacy.source import Source
 
 
 @dataclass(frozen=True)

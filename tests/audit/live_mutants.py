@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from discreet.live import Trial, report
-from discreet.live.pairs import PairRun
-from discreet.live.stream_run import StreamRun
+from discreet.live import Trial
+from discreet.live import _report as report
+from discreet.live._pairs import PairRun
+from discreet.live._stream_run import StreamRun
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from discreet.audit import Plain, attack, limits
+from discreet.audit import Plain, attack
+from discreet.audit import _limits as limits
 from discreet.privacy import (
     ZCDP,
     Approximate,

@@ -11,8 +11,8 @@ import pytest
 
 import discreet
 from discreet.audit import Runs, Steady, candidates, lists
-from discreet.audit.adversaries import IN_TURN, OWN_CHOICE, Tables
-from discreet.audit.transcripts import ABSENT
+from discreet.audit._adversaries import IN_TURN, OWN_CHOICE, Tables
+from discreet.audit._transcripts import ABSENT
 from discreet.errors import InvalidArgument
 
 

@@ -17,14 +17,14 @@ from typer.testing import CliRunner
 import discreet
 import discreet.linear as linear
 from discreet.audit import Identifications, TrialRuns, attack, audit, candidates
-from discreet.audit.candidates import short_horizon
-from discreet.audit.contexts import streams
-from discreet.audit.identification import responses
-from discreet.audit.table import main, page, rows
-from discreet.audit.transcripts import ABSENT
+from discreet.audit._candidates import short_horizon
+from discreet.audit._contexts import streams
+from discreet.audit._identification import responses
+from discreet.audit._table import main, page, rows
+from discreet.audit._transcripts import ABSENT
 from discreet.identify import identifier
 from discreet.policies import CATALOGUE
-from discreet.privacy.guarantees import Definition
+from discreet.privacy._guarantees import Definition
 
 SURE = 1.0 - 1e-6
 PRIVATE = {name: row.example() for name, row in CATALOGUE.items() if row.example().is_private}

@@ -83,7 +83,7 @@ def test_refusals_name_the_argument(
     arguments: tuple[str, ...], said: str, mine: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And come before anything is compiled."""
-    monkeypatch.setattr("discreet.compiled._njit", None)
+    monkeypatch.setattr("discreet._compiled._njit", None)
     result = call(*arguments)
     assert result.exit_code == 2
     assert result.stderr.startswith("error: ")

@@ -16,12 +16,12 @@ from typer.testing import CliRunner
 
 import discreet
 from discreet.audit import LifeRuns, attack, audit, life_runs
-from discreet.audit.lives import PLANNED, Seen
-from discreet.audit.transcripts import ABSENT
+from discreet.audit._lives import PLANNED, Seen
+from discreet.audit._transcripts import ABSENT
 from discreet.cli import app
 from discreet.errors import InvalidArgument
 from discreet.live import Trial
-from discreet.live.lives import LIVES, verify_lives
+from discreet.live._lives import LIVES, verify_lives
 
 SURE = 1.0 - 1e-6
 EPSILON = 0.25
@@ -160,7 +160,7 @@ def call(*arguments: str) -> Any:
 
 
 def test_the_command_attacks_live_trials(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.audit.lives.LIVES", LIVES[:1])
+    monkeypatch.setattr("discreet.audit._lives.LIVES", LIVES[:1])
     asked = ("adap-klucb", "--epsilon", "0.25", "--live", "--horizon", "6", "--seed", "1")
     limits = ("--transcripts", "400", "--confidence", "0.999999", "--fail")
     intact = call(*asked, *limits, "--json")

@@ -18,7 +18,7 @@ import pytest
 
 import discreet
 from discreet.audit import Identifications, Runs, TrialRuns, attack, audit, candidates, lists
-from discreet.audit.candidates import short_horizon
+from discreet.audit._candidates import short_horizon
 from discreet.live import Trial
 from discreet.policies import AdaPKLUCB, AdaPUCB, ForgetLaplace, Policy
 from discreet.privacy import ZCDP, GaussianDP, Pure, Renyi

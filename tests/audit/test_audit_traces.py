@@ -10,8 +10,8 @@ import pytest
 
 import discreet
 from discreet.audit import attack, grid_traces, release_timing
-from discreet.audit.traces import lowest_bit, releaser
-from discreet.privacy.source import SECURE, SIMULATED
+from discreet.audit._traces import lowest_bit, releaser
+from discreet.privacy._source import SECURE, SIMULATED
 
 SURE = 1.0 - 1e-6
 ROW = discreet.policy("adap-ucb", epsilon=1.0)

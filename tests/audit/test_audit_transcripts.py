@@ -13,9 +13,9 @@ import pytest
 
 import discreet
 from discreet.audit import Adversary, Choices, Echo, Plain, Runs, Tables, attack, audit, lists
-from discreet.audit.events import Partition
-from discreet.audit.result import VIOLATION
-from discreet.audit.transcripts import ABSENT, Transcripts
+from discreet.audit._events import Partition
+from discreet.audit._result import VIOLATION
+from discreet.audit._transcripts import ABSENT, Transcripts
 from discreet.live import Rehearsal
 from discreet.privacy import ZCDP, Pure
 

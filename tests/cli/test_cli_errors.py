@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from discreet.cli.output import one_line
+from discreet.cli._output import one_line
 
 MEANS = ("--means", ".7,.5")
 

@@ -18,10 +18,10 @@ import pytest
 import typer
 
 import discreet
-from discreet import compiled
+from discreet import _compiled as compiled
 from discreet.cli import app
-from discreet.simulator import work
-from discreet.studies import base as studies
+from discreet.simulator import _work as work
+from discreet.studies import _base as studies
 
 GROUP: Any = typer.main.get_command(app)
 VALUES = (

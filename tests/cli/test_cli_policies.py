@@ -10,7 +10,7 @@ import pytest
 
 import discreet
 from discreet.policies import CATALOGUE
-from discreet.policies.registry import every_entry
+from discreet.policies._registry import every_entry
 from discreet.references import REFERENCES
 
 

@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.cli import gradients, membership
-from discreet.cli.reference import reference
+from discreet.cli import _gradients as gradients
+from discreet.cli import _membership as membership
+from discreet.cli._reference import reference
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 EXAMPLES = re.findall(r"Example:\n\n    discreet (.+)\n", PAGE.read_text(encoding="utf-8"))
 
 
 def test_the_page_is_up_to_date() -> None:
-    fix = "run python -m discreet.cli.reference > docs/cli.md"
+    fix = "run python -m discreet.cli._reference > docs/cli.md"
     assert PAGE.read_text(encoding="utf-8") == reference(), fix
 
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import discreet
-from discreet.cli import compare, simulate
-from discreet.cli.options import Study, numbers, pairs, value_of, whole
+from discreet.cli import _compare as compare
+from discreet.cli import _simulate as simulate
+from discreet.cli._options import Study, numbers, pairs, value_of, whole
 from discreet.errors import InvalidArgument
 
 SMALL = ("--means", ".7,.5", "--horizon", "1e3", "--runs", "8", "--seed", "1")
@@ -180,7 +181,7 @@ def test_an_interrupted_study_is_reported(
     call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from discreet import simulator
-    from discreet.simulator import runs
+    from discreet.simulator import _runs as runs
 
     def interrupted(*arguments: Any, **options: Any) -> Any:
         start = discreet.Bernoulli.start

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import discreet
-from discreet.cli.app import app
+from discreet.cli._app import app
 from discreet.errors import InvalidArgument
 
 FILE = """

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from discreet import plain
+from discreet import _plain as plain
 from discreet.policies import CATALOGUE
 
 
@@ -52,7 +52,7 @@ def test_columns_and_records() -> None:
 
 def test_a_plan_in_forty_columns() -> None:
     from discreet.theory.planning import plan
-    from discreet.theory.planning.text import text
+    from discreet.theory.planning._text import text
 
     found = plan([0.7, 0.5], horizon=200, trust="none", epsilons=[1.0], progress=False)
     assert max(len(line) for line in text(found, 40).splitlines()) <= 60  # a call is not broken

@@ -12,10 +12,10 @@ import pytest
 from scipy.stats import binom
 
 from discreet.confirm import EpochDesign, epochs
-from discreet.confirm.adaptive import Plan, split
-from discreet.confirm.final import Cells, anytime, batched, mixing, weighted, weights
-from discreet.confirm.noises import Noise, noise_of
-from discreet.confirm.simulated import Simulated
+from discreet.confirm._adaptive import Plan, split
+from discreet.confirm._final import Cells, anytime, batched, mixing, weighted, weights
+from discreet.confirm._noises import Noise, noise_of
+from discreet.confirm._simulated import Simulated
 from discreet.errors import InvalidArgument
 from discreet.privacy import Pure
 

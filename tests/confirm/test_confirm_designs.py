@@ -13,10 +13,10 @@ import pytest
 from scipy.stats import binom, norm
 
 from discreet.confirm import Design, design, size
-from discreet.confirm.after import Stop, standard_errors
-from discreet.confirm.certificates import Calibration, Question, bound_between, grid, is_composite
-from discreet.confirm.designs import ask, sizes_of
-from discreet.confirm.lattice import Law, statistic, two_arm_rule
+from discreet.confirm._after import Stop, standard_errors
+from discreet.confirm._certificates import Calibration, Question, bound_between, grid, is_composite
+from discreet.confirm._designs import ask, sizes_of
+from discreet.confirm._lattice import Law, statistic, two_arm_rule
 from discreet.errors import InvalidArgument
 from discreet.privacy import ZCDP, Pure
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from discreet.confirm import lattice
-from discreet.confirm.lattice import Law, Rule, Sizes, statistic, two_arm_rule
-from discreet.confirm.noises import Noise, noise_of
+from discreet.confirm import _lattice as lattice
+from discreet.confirm._lattice import Law, Rule, Sizes, statistic, two_arm_rule
+from discreet.confirm._noises import Noise, noise_of
 from discreet.privacy import ZCDP, Pure
 
 EQUAL: Sizes = ((133, 133), (266, 266), (400, 400))

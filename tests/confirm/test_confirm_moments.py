@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from discreet.confirm.lattice import statistic
-from discreet.confirm.moments import (
+from discreet.confirm._lattice import statistic
+from discreet.confirm._moments import (
     Arm,
     Spread,
     answered_z,
@@ -18,10 +18,10 @@ from discreet.confirm.moments import (
     fractional_z,
     tipping,
 )
-from discreet.confirm.noises import noise_of
+from discreet.confirm._noises import noise_of
 from discreet.errors import InvalidArgument, UnsupportedBudget
 from discreet.privacy import ZCDP, Approximate, Pure
-from discreet.privacy.moments import FACTORS, GOLDEN, JointSums, changes
+from discreet.privacy._moments import FACTORS, GOLDEN, JointSums, changes
 
 LAWS = [(kind, law) for kind, laws in FACTORS.items() for law in laws]
 

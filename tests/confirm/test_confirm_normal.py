@@ -9,8 +9,8 @@ import pytest
 from scipy.integrate import dblquad
 from scipy.stats import multivariate_normal, norm
 
-from discreet.confirm.normal import FAR, boundaries, crossing, error
-from discreet.confirm.sizes import drift_for
+from discreet.confirm._normal import FAR, boundaries, crossing, error
+from discreet.confirm._sizes import drift_for
 
 
 def equal(looks: int) -> tuple[float, ...]:

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from discreet.confirm import alarm, design
-from discreet.confirm.families import Family
-from discreet.confirm.final import Cells, batched, weighted
-from discreet.confirm.lattice import Law, Rule, two_arm_rule
-from discreet.confirm.noises import Noise, noise_of
-from discreet.confirm.normal import boundaries
+from discreet.confirm._families import Family
+from discreet.confirm._final import Cells, batched, weighted
+from discreet.confirm._lattice import Law, Rule, two_arm_rule
+from discreet.confirm._noises import Noise, noise_of
+from discreet.confirm._normal import boundaries
 from discreet.privacy import Pure
 
 EQUAL, TEXTBOOK = ((133, 133), (266, 266), (400, 400)), (3.471, 2.454, 2.004)

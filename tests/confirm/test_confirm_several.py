@@ -16,9 +16,9 @@ from scipy.stats import binom, norm
 from test_confirm_lattice import draws_of, z_of
 
 from discreet.confirm import SeveralDesign, several
-from discreet.confirm.families import Family
-from discreet.confirm.lattice import Rule, Sizes, two_arm_rule
-from discreet.confirm.noises import Noise, noise_of
+from discreet.confirm._families import Family
+from discreet.confirm._lattice import Rule, Sizes, two_arm_rule
+from discreet.confirm._noises import Noise, noise_of
 from discreet.errors import InvalidArgument
 from discreet.privacy import Pure
 

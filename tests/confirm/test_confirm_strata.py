@@ -13,9 +13,9 @@ import pytest
 from scipy.stats import binom, chi2
 
 from discreet.confirm import StrataDesign, strata
-from discreet.confirm.lattice import Law, two_arm_rule
-from discreet.confirm.noises import Noise, noise_of
-from discreet.confirm.strata import totals_law
+from discreet.confirm._lattice import Law, two_arm_rule
+from discreet.confirm._noises import Noise, noise_of
+from discreet.confirm._strata import totals_law
 from discreet.errors import InvalidArgument
 from discreet.privacy import Pure
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.confirm import Unplanned, unplanned
-from discreet.confirm.lattice import Law, two_arm_rule
+from discreet.confirm._lattice import Law, two_arm_rule
 from discreet.errors import InvalidArgument
 
 

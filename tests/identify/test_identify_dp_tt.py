@@ -10,7 +10,7 @@ import pytest
 import discreet
 from discreet.errors import DiscreetError
 from discreet.identify import identifier, identify
-from discreet.identify.dp_tt import log_tail
+from discreet.identify._dp_tt import log_tail
 
 
 @pytest.mark.parametrize(("x", "k", "other"), [(20.0, 3, 4), (60.0, 10, 2), (200.0, 12, 12)])
@@ -24,7 +24,7 @@ def test_the_threshold_is_the_formula(x: float, k: int, other: int) -> None:
 def test_the_tail_of_one_arm_holds() -> None:
     """P(n d⁺(m, μ) >= x) <= (1-s²)^-k e^-sx for sums of k noisy batches: 40,000 draws, with 6
     standard errors to spare, so a false alarm is below 1e-8."""
-    from discreet.policies.divergences import private_divergence
+    from discreet.policies._divergences import private_divergence
 
     rng = np.random.default_rng(8)
     draws, n, k, mu, epsilon = 40_000, 64, 7, 0.5, 0.5

@@ -25,7 +25,7 @@ from scipy.stats import binom
 from typer.testing import CliRunner
 
 import discreet
-from discreet.cli.app import app
+from discreet.cli._app import app
 from discreet.errors import InvalidArgument
 from discreet.identify import (
     EnoughEvidence,
@@ -39,8 +39,8 @@ from discreet.identify import (
     identifier_from_recipe,
     identify,
 )
-from discreet.identify.chernoff import deviation, gamma_level, law_of
-from discreet.identify.evidence import (
+from discreet.identify._chernoff import deviation, gamma_level, law_of
+from discreet.identify._evidence import (
     enter,
     fresh_books,
     least_pair,
@@ -48,9 +48,9 @@ from discreet.identify.evidence import (
     log_single,
     tilts_for,
 )
-from discreet.identify.halving import rounds_of
+from discreet.identify._halving import rounds_of
 from discreet.policies import ForgetLaplace, RunningLaplace
-from discreet.policies.releases.entries import NOISELESS, Noise
+from discreet.policies.releases._entries import NOISELESS, Noise
 from discreet.privacy import Approximate
 
 A = [0.95, 0.9, 0.9, 0.9, 0.5]

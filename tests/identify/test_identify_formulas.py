@@ -27,10 +27,10 @@ from discreet.identify import (
     StarredThreshold,
     UnitCost,
 )
-from discreet.identify.costs import evidence, gain, resistance
-from discreet.identify.special import calibration, lambert_bar, log_zeta
+from discreet.identify._costs import evidence, gain, resistance
+from discreet.identify._special import calibration, lambert_bar, log_zeta
 from discreet.policies import Doubling, EachRound, Exact, ForgetLaplace, Geometric, LocalBernoulli
-from discreet.privacy.source import SIMULATED
+from discreet.privacy._source import SIMULATED
 
 WEIGHTS = [(1, 1), (1, 2), (64, 8), (4096, 4096), (2**20, 2**13)]
 

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import discreet
-from discreet.cli.app import app
+from discreet.cli._app import app
 from discreet.errors import DamagedFile, InvalidArgument, UnknownPolicy, UnsupportedBudget
 from discreet.identify import (
     BatchedTopTwo,
@@ -28,7 +28,7 @@ from discreet.identify import (
     load,
     load_all,
 )
-from discreet.identify.results import COLUMNS
+from discreet.identify._results import COLUMNS
 from discreet.policies import Doubling, ForgetLaplace, Phases
 
 LAW = discreet.Bernoulli([0.9, 0.5, 0.4])
@@ -48,7 +48,7 @@ def test_a_seed_fixes_everything_whatever_the_threads() -> None:
 
 def test_pauses_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = identify(ROW, LAW, delta=0.1, runs=6, seed=3)
-    monkeypatch.setattr("discreet.identify.runs.PATIENCE", 97)
+    monkeypatch.setattr("discreet.identify._runs.PATIENCE", 97)
     paused = identify(ROW, LAW, delta=0.1, runs=6, seed=3)
     assert (whole.pulls == paused.pulls).all()
     assert (whole.recommendation == paused.recommendation).all()

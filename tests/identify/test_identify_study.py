@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.studies import figure
-from discreet.studies.base import Size
-from discreet.studies.files import DATA, PNG, save
+from discreet.studies._base import Size
+from discreet.studies._files import DATA, PNG, save
 
 
 @pytest.mark.parametrize(("number", "claims"), [("5.7", 6), ("5.7-local", 2)])

@@ -11,7 +11,7 @@ import pytest
 import discreet
 from discreet.errors import InvalidArgument, TrialError, UnsupportedBudget
 from discreet.identify import identifier
-from discreet.policies.races import race_marks
+from discreet.policies._races import race_marks
 
 CHANCES = {"A": 0.95, "B": 0.05}
 
@@ -80,8 +80,8 @@ def test_a_trial_outlives_its_process(tmp_path: Path) -> None:
 
 
 def test_a_damaged_answer_is_refused(tmp_path: Path) -> None:
-    from discreet.live.finite_run import FiniteRun
-    from discreet.privacy.source import SECURE
+    from discreet.live._finite_run import FiniteRun
+    from discreet.privacy._source import SECURE
 
     row = identifier("adap-tt", epsilon=3.0).at(0.05).batched()
     protocol = FiniteRun(row, row.setting(2, None, SECURE), None, None)

@@ -11,10 +11,11 @@ import pytest
 from scipy.stats import binom
 
 import discreet
-from discreet.compiled import Function
+from discreet._compiled import Function
 from discreet.errors import InvalidArgument
-from discreet.inference import Recording, differences, evidence, intervals, recording, sigmoids
-from discreet.inference.record import LONGEST, History, Record, check_kind, note
+from discreet.inference import Recording, differences, evidence, intervals, recording
+from discreet.inference import _sigmoids as sigmoids
+from discreet.inference._record import LONGEST, History, Record, check_kind, note
 from discreet.policies import (
     CATALOGUE,
     UCB1,
@@ -25,9 +26,9 @@ from discreet.policies import (
     RunningLaplace,
     SecureSum,
 )
-from discreet.policies.releases.entries import AGAIN, FRESH, TOGETHER, Noise, Silence, entries_of
-from discreet.policies.releases.exact import publish_exact
-from discreet.policies.view import View
+from discreet.policies._view import View
+from discreet.policies.releases._entries import AGAIN, FRESH, TOGETHER, Noise, Silence, entries_of
+from discreet.policies.releases._exact import publish_exact
 
 FALSE_ALARM = 1e-7
 MEANS = [0.6, 0.5, 0.3]

@@ -16,7 +16,7 @@ from scipy.stats import beta, binom, laplace
 import discreet
 from discreet.errors import DamagedFile, InvalidArgument
 from discreet.identify import identifier
-from discreet.identify.evidence import log_single
+from discreet.identify._evidence import log_single
 from discreet.inference import (
     Record,
     differences,
@@ -25,10 +25,10 @@ from discreet.inference import (
     probability_of_best,
     recording,
 )
-from discreet.inference.best import log_likelihood
-from discreet.inference.intervals import books_of, single_log
-from discreet.inference.record import Batch
-from discreet.inference.tails import (
+from discreet.inference._best import log_likelihood
+from discreet.inference._intervals import books_of, single_log
+from discreet.inference._record import Batch
+from discreet.inference._tails import (
     chernoff_limits,
     exact_limits,
     laplace_tail,
@@ -45,7 +45,7 @@ from discreet.policies import (
     RememberLaplace,
     Tree,
 )
-from discreet.policies.releases.entries import NOISELESS, Noise, Silence
+from discreet.policies.releases._entries import NOISELESS, Noise, Silence
 
 MEANS = [0.6, 0.5, 0.3]
 FALSE_ALARM = 1e-7
@@ -450,7 +450,7 @@ def test_a_trial_shows_its_intervals(tmp_path: Path) -> None:
 def test_a_saved_report_can_be_shown(tmp_path: Path) -> None:
     from typer.testing import CliRunner
 
-    from discreet.cli.app import app
+    from discreet.cli._app import app
 
     with discreet.Trial(discreet.policy("dp-imed", epsilon=1.0), ["A", "B"], horizon=200) as trial:
         for unit in range(60):
@@ -471,7 +471,7 @@ def test_a_saved_report_can_be_shown(tmp_path: Path) -> None:
 
 
 def test_the_planner_says_how_wide_they_will_be() -> None:
-    from discreet.theory.planning.widths import interval_widths
+    from discreet.theory.planning._widths import interval_widths
 
     row = discreet.policy("dp-imed", epsilon=1.0)
     short, long = (interval_widths(row, [0.6, 0.4], n, trials=4) for n in (400, 4000))

@@ -13,14 +13,14 @@ from scipy.stats import binom
 from typer.testing import CliRunner
 
 import discreet
-from discreet.cli.app import app
+from discreet.cli._app import app
 from discreet.errors import InvalidArgument
-from discreet.identify.evidence import tilts_for
+from discreet.identify._evidence import tilts_for
 from discreet.inference import Record, differences, evidence, intervals, probability_of_best
-from discreet.inference.best import pair_logs
-from discreet.inference.missing import PairOfArms, Side, responder_limits
-from discreet.inference.record import pair_recording
-from discreet.policies.releases.entries import Noise
+from discreet.inference._best import pair_logs
+from discreet.inference._missing import PairOfArms, Side, responder_limits
+from discreet.inference._record import pair_recording
+from discreet.policies.releases._entries import Noise
 
 FALSE_ALARM = 1e-7
 SIZES = (6, 9, 14, 21, 31, 47, 70)

@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 import discreet
 from discreet.inference import Record, differences, intervals, record_of
-from discreet.inference.record import (
+from discreet.inference._record import (
     Recording,
     check_kind,
     kept_from,
@@ -21,8 +21,8 @@ from discreet.inference.record import (
     reckoned_width,
     recording,
 )
-from discreet.inference.tails import upper_tail
-from discreet.policies.releases.entries import Noise
+from discreet.inference._tails import upper_tail
+from discreet.policies.releases._entries import Noise
 
 FALSE_ALARM = 1e-6
 

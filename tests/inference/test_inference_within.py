@@ -14,11 +14,11 @@ from scipy.stats import binom
 from typer.testing import CliRunner
 
 import discreet
-from discreet.cli.app import app
+from discreet.cli._app import app
 from discreet.errors import InvalidArgument
 from discreet.inference import EpochRecord, differences, evidence, intervals
-from discreet.inference.within import EFFECTS, Within, ahead_within, limits_within
-from discreet.policies.releases.entries import NOISELESS, Noise
+from discreet.inference._within import EFFECTS, Within, ahead_within, limits_within
+from discreet.policies.releases._entries import NOISELESS, Noise
 
 FALSE_ALARM = 1e-7
 TRIALS = 150

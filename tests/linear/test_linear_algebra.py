@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.linear import algebra
+from discreet.linear import _algebra as algebra
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 12])

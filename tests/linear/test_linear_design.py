@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import InvalidArgument
 from discreet.linear import NoDesign, optimal_design
-from discreet.linear import design as module
+from discreet.linear import _design as module
 
 
 def second_moment(points: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -115,7 +115,7 @@ def test_thinning_keeps_the_second_moment() -> None:
 
 LARGE = """
 import time, numpy as np
-from discreet.linear.design import optimal_design
+from discreet.linear._design import optimal_design
 points = np.random.default_rng(7).standard_normal((1000, 20))
 points /= np.linalg.norm(points, axis=1, keepdims=True)
 started = time.process_time()

@@ -10,15 +10,15 @@ import pytest
 from scipy.stats import ks_2samp
 
 import discreet.linear as linear
-from discreet.linear import episodes
-from discreet.linear.episodes import EpisodePlayer, episode_kernel, in_episodes
-from discreet.linear.phased import clipped_law
-from discreet.linear.releases import ExactSum, collect_sum, collect_total
-from discreet.linear.rules import Optimism
-from discreet.linear.runs import LinearWork, RoundPlayer
-from discreet.linear.schedules import ENDLESS, Determinant, length_determinant
-from discreet.linear.view import LinearSetting, fresh_view
-from discreet.simulator.runs import log_grid
+from discreet.linear import _episodes as episodes
+from discreet.linear._episodes import EpisodePlayer, episode_kernel, in_episodes
+from discreet.linear._phased import clipped_law
+from discreet.linear._releases import ExactSum, collect_sum, collect_total
+from discreet.linear._rules import Optimism
+from discreet.linear._runs import LinearWork, RoundPlayer
+from discreet.linear._schedules import ENDLESS, Determinant, length_determinant
+from discreet.linear._view import LinearSetting, fresh_view
+from discreet.simulator._runs import log_grid
 
 ACTIONS = np.random.default_rng(3).standard_normal((6, 3)) * [[0.3], [1], [0.7], [1.5], [1], [0.9]]
 THETA = [0.4, -0.3, 0.2]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import discreet.linear as linear
-from discreet.linear.trees import joint_sensitivity
-from discreet.privacy import secure
-from discreet.privacy.counters import tree_levels
+from discreet.linear._trees import joint_sensitivity
+from discreet.privacy import _secure as secure
+from discreet.privacy._counters import tree_levels
 
 
 def trial_of(name: str, budget: dict[str, float], **options: Any) -> linear.Trial:

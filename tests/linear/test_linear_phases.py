@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import discreet.linear as linear
-from discreet.linear.phases import Elimination, NoisyEstimate, NoisySums, interleaved
+from discreet.linear._phases import Elimination, NoisyEstimate, NoisySums, interleaved
 from discreet.privacy.budgets import ZCDP
 
 RHO = 0.5

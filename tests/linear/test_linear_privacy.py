@@ -11,15 +11,15 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import discreet.linear as linear
-from discreet.compiled import Kernel
+from discreet._compiled import Kernel
 from discreet.errors import InvalidArgument, UnsupportedBudget
-from discreet.linear import trees
-from discreet.linear.grid import Grid
-from discreet.linear.releases import ExactSum, NoisySum, collect_sum, publish_noisy
-from discreet.linear.view import LinearSetting, fresh_view
+from discreet.linear import _trees as trees
+from discreet.linear._grid import Grid
+from discreet.linear._releases import ExactSum, NoisySum, collect_sum, publish_noisy
+from discreet.linear._view import LinearSetting, fresh_view
 from discreet.privacy import ZCDP, Approximate, Definition, GaussianDP, Pure
-from discreet.privacy.noise import gaussian, zero
-from discreet.privacy.source import RESOLUTION
+from discreet.privacy._noise import gaussian, zero
+from discreet.privacy._source import RESOLUTION
 
 D = 3
 SETTING = LinearSetting(arms=4, dimension=D, horizon=1000)
@@ -346,8 +346,8 @@ def test_private_contexts_stay_with_the_curator() -> None:
     from dataclasses import replace
 
     from discreet.errors import InvalidArgument
-    from discreet.linear.rules import Optimism, TreeOptimism
-    from discreet.linear.schedules import Determinant, EachRoundPrivately, EachRoundPublicly
+    from discreet.linear._rules import Optimism, TreeOptimism
+    from discreet.linear._schedules import Determinant, EachRoundPrivately, EachRoundPublicly
 
     private = linear.policy("private-linucb", epsilon=1.0)
     public = linear.policy("adac-oful", rho=1.0)

@@ -10,7 +10,7 @@ import pytest
 
 import discreet.linear as linear
 from discreet.errors import InvalidArgument
-from discreet.linear.trial import covariates
+from discreet.linear._trial import covariates
 
 PLANE = linear.FixedActions(np.eye(2))
 

@@ -14,8 +14,8 @@ from naive_thompson import ends, posterior, weighted
 import discreet
 import discreet.linear as linear
 from discreet.errors import DiscreetError, InvalidArgument
-from discreet.linear.algebra import eigen
-from discreet.linear.batches import (
+from discreet.linear._algebra import eigen
+from discreet.linear._batches import (
     BatchMatrices,
     LaplaceBlocks,
     PrivateBatches,
@@ -23,8 +23,8 @@ from discreet.linear.batches import (
     block_of,
     into_unit_ball,
 )
-from discreet.linear.runs import fitted
-from discreet.linear.view import LinearSetting
+from discreet.linear._runs import fitted
+from discreet.linear._view import LinearSetting
 from discreet.privacy.budgets import ZCDP, Approximate, GaussianDP
 from discreet.privacy.verification import within
 from discreet.theory import problem_with_gain

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import discreet.linear as linear
-from discreet.linear.trees import joint_sensitivity
+from discreet.linear._trees import joint_sensitivity
+from discreet.privacy._mechanisms import Gaussian
 from discreet.privacy.budgets import Approximate
-from discreet.privacy.mechanisms import Gaussian
 
 D, K, T = 3, 5, 400
 LEVELS = 1 + math.floor(math.log2(T))
@@ -148,10 +148,10 @@ def test_small_noise_is_linucb() -> None:
 def test_drift_of_rank_one_updates_stays_small() -> None:
     """In 300 000 rounds of one episode det V is found to 1e-9, so that a release comes in time; the
     release itself is made from V afresh."""
-    from discreet.compiled import Kernel
-    from discreet.linear.rules import update_public
-    from discreet.linear.schedules import Determinant, follow_determinant
-    from discreet.linear.view import LinearSetting
+    from discreet._compiled import Kernel
+    from discreet.linear._rules import update_public
+    from discreet.linear._schedules import Determinant, follow_determinant
+    from discreet.linear._view import LinearSetting
 
     rng = np.random.default_rng(1)
     rule = linear.policy("rs-oful").rule

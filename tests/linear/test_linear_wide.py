@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.compiled import Kernel
-from discreet.draws import draws
-from discreet.linear.algebra import grow, of_known_length
-from discreet.linear.contexts import GaussianContexts, offer_normal
-from discreet.linear.rules import choose_optimistic
-from discreet.linear.view import LinearView, fresh_view
-from discreet.linear.wide import choose_wide, grow_wide, offer_normal_wide
+from discreet._compiled import Kernel
+from discreet._draws import draws
+from discreet.linear._algebra import grow, of_known_length
+from discreet.linear._contexts import GaussianContexts, offer_normal
+from discreet.linear._rules import choose_optimistic
+from discreet.linear._view import LinearView, fresh_view
+from discreet.linear._wide import choose_wide, grow_wide, offer_normal_wide
 
 
 def with_known_dimension(view: Any, actions: Any, arms: Any, theta: Any) -> Any:

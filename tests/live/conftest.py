@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from live_cases import Clock, CountedNoise
 
-from discreet.live.contexts import secure_kernels
-from discreet.live.finite_run import linked_kernels
-from discreet.privacy import noise as simulated_noise
+from discreet.live._contexts import secure_kernels
+from discreet.live._finite_run import linked_kernels
+from discreet.privacy import _noise as simulated_noise
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def clock() -> Clock:
 def noise(monkeypatch: pytest.MonkeyPatch) -> CountedNoise:
     """Noise that is known to the test."""
     counted = CountedNoise()
-    monkeypatch.setattr("discreet.privacy.secure.laplace", counted)
+    monkeypatch.setattr("discreet.privacy._secure.laplace", counted)
     return counted
 
 

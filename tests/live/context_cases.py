@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import discreet.linear as linear
-from discreet.privacy.source import RESOLUTION
+from discreet.privacy._source import RESOLUTION
 
 BUDGETS: dict[str, dict[str, float]] = {
     "adac-oful": {"rho": 0.5},

@@ -21,9 +21,9 @@ import numpy as np
 
 import discreet
 from discreet.errors import DiscreetError
-from discreet.live.setup import Sources
-from discreet.live.visits import RehearsedTrial
-from discreet.privacy.source import REHEARSED
+from discreet.live._setup import Sources
+from discreet.live._visits import RehearsedTrial
+from discreet.privacy._source import REHEARSED
 
 TRANSCRIPTS = Path(__file__).parent / "data" / "transcripts.json"
 SPREAD = 0.37

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from discreet.live import Trial
-from discreet.live.rows import protects_whole_run, serves_trials
+from discreet.live._rows import protects_whole_run, serves_trials
 from discreet.live.stores import Block
 from discreet.policies import CATALOGUE, Policy, policy
-from discreet.privacy.source import SECURE
+from discreet.privacy._source import SECURE
 
 ROWS = [name for name, row in CATALOGUE.items() if serves_trials(row.example())]
 """Every row that a trial accepts."""

@@ -13,9 +13,9 @@ import pytest
 
 import discreet
 from discreet.errors import InvalidArgument, TrialError, UnknownUnit
-from discreet.live.setup import Sources, finite_plan
-from discreet.live.visits import CAVEAT, RehearsedTrial, SeededRandomness, Visit
-from discreet.privacy.source import REHEARSED, SECURE
+from discreet.live._setup import Sources, finite_plan
+from discreet.live._visits import CAVEAT, RehearsedTrial, SeededRandomness, Visit
+from discreet.privacy._source import REHEARSED, SECURE
 from discreet.simulator.calendar import Delay, Drift
 
 ROW = discreet.policy("dp-imed", epsilon=1.0, ratio=1.5)
@@ -57,10 +57,10 @@ def test_a_live_trial_with_the_same_draws_does_the_same(monkeypatch: pytest.Monk
     assert visits is not None
     rng = visits._rng
     monkeypatch.setattr(
-        "discreet.privacy.secure.laplace",
+        "discreet.privacy._secure.laplace",
         lambda scale, none: scale * (rng.standard_exponential() - rng.standard_exponential()),
     )
-    monkeypatch.setattr("discreet.live.setup.SystemRandomness", lambda: SeededRandomness(rng))
+    monkeypatch.setattr("discreet.live._setup.SystemRandomness", lambda: SeededRandomness(rng))
     live = discreet.Trial(
         ROW, horizon=300, deadline=14, missing="estimate", clock=lambda: visits.day, **options
     )
@@ -78,7 +78,7 @@ def test_rehearsals_simulation_and_live_trials_agree(monkeypatch: pytest.MonkeyP
     """60 live trials, 60 rehearsals and 4,000 simulated trials of 300. Single batches would regret
     about 14 more, and the limit is about 3. Live noise is drawn without its windows of
     time: they are slow on a busy machine, and do not change its law."""
-    monkeypatch.setattr("discreet.privacy.secure.padded", lambda law, draw, number: draw(number))
+    monkeypatch.setattr("discreet.privacy._secure.padded", lambda law, draw, number: draw(number))
     law, days = discreet.Bernoulli([0.7, 0.3]), CALENDAR | {"delay": 5}
     options = {"window": 1, "default": 0.0, **days}
     simulated = discreet.simulate(ROW, law, horizon=300, runs=4000, seed=3, **options)
@@ -250,7 +250,7 @@ def test_the_course_of_a_trial_is_in_the_order_of_time() -> None:
 
 
 def test_a_course_stays_short() -> None:
-    from discreet.live.course import MOST, longer
+    from discreet.live._course import MOST, longer
 
     course: Any = None
     for number in range(5 * MOST):
@@ -262,7 +262,7 @@ def test_a_course_stays_short() -> None:
 
 
 def test_a_page_of_a_rehearsal_says_so_and_shows_trends() -> None:
-    from discreet.report.live_page import trial_report
+    from discreet.report._live_page import trial_report
 
     world = rehearsal(arms=["A", "B"], trend=True, default=0.0, drift=Drift("linear", 0.2))
     report = world.play(LAW)

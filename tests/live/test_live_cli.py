@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from discreet.cli.app import app
+from discreet.cli._app import app
 from discreet.live import Trial
 
 SETTINGS = {"policy": "dp-imed", "epsilon": 1.0, "arms": ["A", "B"], "deadline": "1 h",
@@ -240,7 +240,7 @@ def test_arms_join_and_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     alike = {**SETTINGS, "arms": [1, "1"]}
     assert "read differently" in call("new", "alike.json", given=alike, code=2).output
     with monkeypatch.context() as patch:  # a file from when they were taken
-        patch.setattr("discreet.live.trial.check_legible", lambda argument, names: None)
+        patch.setattr("discreet.live._trial.check_legible", lambda argument, names: None)
         told("new", "alike.json", given=alike)
     assert "look alike" in call("drop", "alike.json", "1", code=2).output
     told("new", "s", given={**SETTINGS, "strata": ["men", "women"]})
@@ -254,10 +254,10 @@ def test_arms_join_and_leave(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_commands_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     told("new", "t.json", given=SETTINGS)
-    monkeypatch.setattr("discreet.cli.trial.PATIENCE", 0.2)
+    monkeypatch.setattr("discreet.cli._trial.PATIENCE", 0.2)
     held = Trial.load("t.json")
     assert "already open" in call("assign", "t.json", "p1", code=2).output
-    monkeypatch.setattr("discreet.cli.trial.PATIENCE", 60.0)
+    monkeypatch.setattr("discreet.cli._trial.PATIENCE", 60.0)
     closing = threading.Timer(0.2, held.close)
     closing.start()
     assert told("assign", "t.json", "p1")["unit"] == "p1"

@@ -17,19 +17,19 @@ from test_live_interruptions import Injector
 from discreet.errors import DamagedFile, InvalidArgument, TrialError
 from discreet.identify import IDENTIFIERS, identifier
 from discreet.live import Trial
-from discreet.live.epochs import EpochRun
-from discreet.live.looks import LookRun
-from discreet.live.randomness import SystemRandomness
-from discreet.live.stores import disk as disk_module
-from discreet.live.stream_run import StreamRun
-from discreet.live.streams import key_of
-from discreet.live.top_two import TopTwoRun
+from discreet.live._epochs import EpochRun
+from discreet.live._looks import LookRun
+from discreet.live._randomness import SystemRandomness
+from discreet.live._stream_run import StreamRun
+from discreet.live._streams import key_of
+from discreet.live._top_two import TopTwoRun
+from discreet.live.stores import _disk as disk_module
 from discreet.policies import policy
-from discreet.policies.races import race_marks, threshold
-from discreet.policies.schedules import LONGEST
-from discreet.privacy import secure
-from discreet.privacy.source import SECURE
-from discreet.protocol.plans.top_two import still_in
+from discreet.policies._races import race_marks, threshold
+from discreet.policies._schedules import LONGEST
+from discreet.privacy import _secure as secure
+from discreet.privacy._source import SECURE
+from discreet.protocol.plans._top_two import still_in
 
 IDENTIFY = {"goal": "identify", "risk": 0.1}
 KINDS: dict[str, tuple[Any, dict[str, Any]]] = {

@@ -23,8 +23,8 @@ from discreet.errors import (
     UnknownUnit,
     UnsupportedBudget,
 )
-from discreet.live.contexts import serves
-from discreet.live.stores import disk as disk_module
+from discreet.live._contexts import serves
+from discreet.live.stores import _disk as disk_module
 from discreet.privacy import ZCDP, GaussianDP
 
 
@@ -240,7 +240,7 @@ def test_there_is_one_trial_for_finite_arms_and_contexts() -> None:
 def test_a_composed_row_must_be_passed_again(tmp_path: Path) -> None:
     from dataclasses import replace
 
-    from discreet.linear.schedules import Determinant
+    from discreet.linear._schedules import Determinant
 
     row = replace(linear.policy("adac-oful", rho=0.5), schedule=Determinant(3.0))
     path = tmp_path / "t.json"

@@ -13,8 +13,8 @@ import pytest
 
 import discreet.linear as linear
 from discreet.audit import Audit, Plain, attack
-from discreet.linear.trees import joint_sensitivity
-from discreet.privacy import secure
+from discreet.linear._trees import joint_sensitivity
+from discreet.privacy import _secure as secure
 
 CONFIDENCE = 1 - 1e-6
 TRANSCRIPTS = 24_000

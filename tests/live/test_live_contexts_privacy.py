@@ -19,20 +19,21 @@ from discreet.errors import (
     InvalidArgument,
     TrialError,
 )
-from discreet.linear.grid import Grid
-from discreet.linear.trees import (
+from discreet.linear._grid import Grid
+from discreet.linear._trees import (
     ENTRY,
     GaussianTrees,
     LaplaceTrees,
     into_whole_ball,
     joint_sensitivity,
 )
-from discreet.linear.view import Setting
-from discreet.live.contexts import secure_kernels
-from discreet.live.rules import Member
-from discreet.privacy import ZCDP, Approximate, Renyi, secure
-from discreet.privacy import noise as simulated_noise
-from discreet.privacy.source import RESOLUTION
+from discreet.linear._view import Setting
+from discreet.live._contexts import secure_kernels
+from discreet.live._rules import Member
+from discreet.privacy import ZCDP, Approximate, Renyi
+from discreet.privacy import _noise as simulated_noise
+from discreet.privacy import _secure as secure
+from discreet.privacy._source import RESOLUTION
 
 # --- the noise hides one participant --------------------------------------------------------------
 
@@ -163,7 +164,7 @@ def test_the_linked_noise_of_linear_rows_is_the_secure_one(name: str) -> None:
     inside = functions_in(kernels.publish, {})
     modules = {function.__module__ for function in inside.values()}
     assert simulated_noise.__name__ not in modules
-    assert "discreet.privacy.source" in modules
+    assert "discreet.privacy._source" in modules
     assert not any(f.__name__ == "into_ball" for f in functions_in(kernels.collect, {}).values())
 
 

@@ -21,9 +21,9 @@ from live_disk import THOROUGH, WORLDS, Crash, Disk
 from discreet.errors import ConflictingOutcome
 from discreet.live import Trial
 from discreet.live.stores import FileStore, MemoryStore
-from discreet.live.stores import disk as disk_module
+from discreet.live.stores import _disk as disk_module
 from discreet.policies import policy
-from discreet.privacy.source import SECURE
+from discreet.privacy._source import SECURE
 
 
 class Witness:
@@ -216,7 +216,7 @@ def test_sabotage_is_noticed(
 def test_a_second_draw_would_be_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The harness can fail: a release that is shown before it is stored is drawn again."""
     noise = CountedNoise()
-    monkeypatch.setattr("discreet.privacy.secure.laplace", noise)
+    monkeypatch.setattr("discreet.privacy._secure.laplace", noise)
     monkeypatch.setattr(FileStore, "release", MemoryStore.release)
     monkeypatch.setattr(FileStore, "begin", MemoryStore.begin)
     monkeypatch.setattr(FileStore, "record", MemoryStore.record)

@@ -21,11 +21,11 @@ from live_cases import Clock, run_of
 from live_disk import THOROUGH, WORLDS, Crash, Disk
 
 from discreet.live import Trial
-from discreet.live.run import Run
-from discreet.live.stores import disk as disk_module
+from discreet.live._run import Run
+from discreet.live.stores import _disk as disk_module
 from discreet.policies import policy
-from discreet.privacy import secure
-from discreet.privacy.source import SECURE
+from discreet.privacy import _secure as secure
+from discreet.privacy._source import SECURE
 
 DEADLINE = 14.0
 STEP = 1 << 40

@@ -1,4 +1,4 @@
-"""What trials show is of the types that `discreet.live.documents` states."""
+"""What trials show is of the types that `discreet.live._documents` states."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddic
 import pytest
 
 import discreet
-from discreet.live.documents import ArmReport, Estimate, Report
+from discreet.live._documents import ArmReport, Estimate, Report
 
 
 def fits(value: object, kind: Any) -> bool:

@@ -15,23 +15,24 @@ from typing import Any, ClassVar
 import pytest
 from live_cases import Clock, CountedNoise, batch_trial, klucb_trial
 
-from discreet.compiled import Function, Kernel
+from discreet._compiled import Function, Kernel
 from discreet.errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
 from discreet.identify import identifier
 from discreet.live import Trial
-from discreet.live.lists import history_in
-from discreet.live.rows import rows_for_trials, serves_trials
-from discreet.live.stores import MemoryStore, disk
-from discreet.live.stores.files import FileStore
-from discreet.live.stores.format import BODY, VERSION, digest_of
-from discreet.live.stream_run import StreamRun
-from discreet.live.streams import Streams
-from discreet.live.tables import TABLES
+from discreet.live._lists import history_in
+from discreet.live._rows import rows_for_trials, serves_trials
+from discreet.live._stream_run import StreamRun
+from discreet.live._streams import Streams
+from discreet.live._tables import TABLES
+from discreet.live.stores import MemoryStore
+from discreet.live.stores import _disk as disk
+from discreet.live.stores._files import FileStore
+from discreet.live.stores._format import BODY, VERSION, digest_of
 from discreet.policies import CATALOGUE, DividedTree, EachRound, ForgetLaplace, Policy, policy
-from discreet.policies.rules import Rule
-from discreet.privacy import secure
-from discreet.protocol.missing import everybody
-from discreet.protocol.plans import index
+from discreet.policies._rules import Rule
+from discreet.privacy import _secure as secure
+from discreet.protocol._missing import everybody
+from discreet.protocol.plans import _index as index
 
 
 def stream_run(trial: Trial) -> Any:
@@ -159,7 +160,7 @@ def test_after_a_write_that_failed_nothing_is_done_until_it_is_loaded(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.live.stores.disk.append", full)
+        patch.setattr("discreet.live.stores._disk.append", full)
         with pytest.raises(OSError, match="No space"):
             calls[call]()
     for refused in calls.values():

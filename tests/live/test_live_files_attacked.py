@@ -23,7 +23,8 @@ from discreet.errors import (
     UnknownUnit,
 )
 from discreet.live import Trial
-from discreet.live.stores import disk, files
+from discreet.live.stores import _disk as disk
+from discreet.live.stores import _files as files
 
 pytestmark = pytest.mark.usefixtures("no_sync")
 DATA = Path(__file__).parent / "data" / "version1"

@@ -23,7 +23,7 @@ import discreet
 import discreet.linear as linear
 from discreet.live import Strata, Trial
 from discreet.policies import policy
-from discreet.privacy import secure
+from discreet.privacy import _secure as secure
 
 SECRET = 0.123456
 STEPS = round(SECRET * 2**20)

@@ -11,8 +11,8 @@ import pytest
 
 import discreet
 from discreet.errors import InvalidArgument, shown
-from discreet.live.tables import as_csv
-from discreet.report.live_page import trial_report
+from discreet.live._tables import as_csv
+from discreet.report._live_page import trial_report
 
 
 def row() -> discreet.Policy:

@@ -18,14 +18,15 @@ from live_cases import Clock, CountedNoise, batch_trial, klucb_trial, open_block
 
 import discreet
 import discreet.linear as linear
-from discreet.compiled import Function
+from discreet._compiled import Function
 from discreet.errors import TrialError
 from discreet.identify import identifier
 from discreet.live import Trial
 from discreet.live.stores import Block, FileStore, MemoryStore
 from discreet.policies import BetaLeader, Doubling, ForgetLaplace, Policy, policy
-from discreet.policies.rules import Rule
-from discreet.privacy import Approximate, secure
+from discreet.policies._rules import Rule
+from discreet.privacy import Approximate
+from discreet.privacy import _secure as secure
 from discreet.testing import unchecked_policy
 
 PACKAGE = str(Path(discreet.__file__).parent)
@@ -271,7 +272,7 @@ def test_a_trial_that_cannot_be_saved_has_lost_nothing(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("discreet.live.stores.disk.Folder.replace", full)
+        patched.setattr("discreet.live.stores._disk.Folder.replace", full)
         with pytest.raises(OSError, match="No space"):
             trial.save(tmp_path / "t.json")
     assert [path.name for path in tmp_path.iterdir()] == ["taken.json"]

@@ -11,14 +11,14 @@ from typing import Any, ClassVar
 import pytest
 
 import discreet
-from discreet.compiled import Function
+from discreet._compiled import Function
 from discreet.errors import InvalidArgument
-from discreet.live import lives
-from discreet.live.finite_run import FiniteRun
-from discreet.live.lives import LIVES, Life, play, verify_lives
-from discreet.live.pairs import PairRun
-from discreet.live.stream_run import StreamRun
-from discreet.live.streams import Streams
+from discreet.live import _lives as lives
+from discreet.live._finite_run import FiniteRun
+from discreet.live._lives import LIVES, Life, play, verify_lives
+from discreet.live._pairs import PairRun
+from discreet.live._stream_run import StreamRun
+from discreet.live._streams import Streams
 from discreet.policies import (
     UCB1,
     Doubling,
@@ -28,10 +28,10 @@ from discreet.policies import (
     Policy,
     RememberLaplace,
 )
-from discreet.policies.private_kl import DPIMED
-from discreet.policies.releases import pairs
-from discreet.policies.releases.base import noise
-from discreet.policies.view import View
+from discreet.policies._private_kl import DPIMED
+from discreet.policies._view import View
+from discreet.policies.releases import _pairs as pairs
+from discreet.policies.releases._base import noise
 from discreet.privacy.verification import main_number
 
 ROWS: list[tuple[str, dict[str, Any], float | None]] = [
@@ -110,7 +110,7 @@ def test_noise_of_a_count_that_is_too_small(monkeypatch: pytest.MonkeyPatch) -> 
         scale = real(*arguments, **options)
         return scale._replace(answers=scale.answers / 2.0)
 
-    monkeypatch.setattr("discreet.policies.releases.remembering.laplace_pair", quiet)
+    monkeypatch.setattr("discreet.policies.releases._remembering.laplace_pair", quiet)
     found = found_in("dp-imed", "estimated")
     assert not found.holds
     assert main_number(found.computed) == pytest.approx(1.5)

@@ -31,12 +31,12 @@ from discreet.errors import (
     UnsupportedBudget,
 )
 from discreet.live import Trial
-from discreet.live.finite_run import FiniteRun
-from discreet.live.terms import CHECKED, EVERYBODY_RESPONDS
+from discreet.live._finite_run import FiniteRun
+from discreet.live._terms import CHECKED, EVERYBODY_RESPONDS
 from discreet.policies import CATALOGUE, Doubling, Exact, Policy, policy
-from discreet.policies.ucb import UCB1
+from discreet.policies._ucb import UCB1
 from discreet.privacy import ZCDP, Approximate, Pure
-from discreet.privacy.source import SECURE
+from discreet.privacy._source import SECURE
 
 
 def released_sum(trial: Trial, arm: str) -> float:

@@ -17,14 +17,14 @@ from live_cases import Clock, CountedNoise
 import discreet
 from discreet.errors import InvalidArgument
 from discreet.live import Rehearsal, Strata, Trial
-from discreet.live.pairs import PairRun
+from discreet.live._pairs import PairRun
 from discreet.policies import CATALOGUE, ForgetLaplace, Policy, Release, policy
-from discreet.policies.releases.pairs import Pairs, PairScale, pair_scale_of, publish_pair
-from discreet.privacy import secure
-from discreet.privacy.source import SECURE, SIMULATED, Source
+from discreet.policies.releases._pairs import Pairs, PairScale, pair_scale_of, publish_pair
+from discreet.privacy import _secure as secure
+from discreet.privacy._source import SECURE, SIMULATED, Source
 from discreet.privacy.verification import Tape, cells, losses, spent, symbolic
-from discreet.privacy.verification.forms import PublicCells
-from discreet.report.live_page import trial_report
+from discreet.privacy.verification._forms import PublicCells
+from discreet.report._live_page import trial_report
 
 ROWS = ["dp-imed", "dp-klucb", "adap-ucb", "adap-klucb", "adac-ucb", "laplace-imed", "gauss-imed"]
 MOVES = [(1.0, 0.0), (0.5, 1.0), (-0.5, 1.0), (0.25, 1.0)]
@@ -278,7 +278,7 @@ def test_an_attack_on_the_pair_finds_no_more_than_epsilon(answers: Any) -> None:
 def test_the_attack_finds_a_pair_that_costs_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sum with too little noise; means show it. (The count is clipped to the block there.)"""
     from discreet.audit import TrialRuns, attack
-    from discreet.live import pairs
+    from discreet.live import _pairs as pairs
 
     def too_little(release: Release, source: Source) -> PairScale | None:
         scale = pair_scale_of(release, source)

@@ -19,7 +19,7 @@ import discreet
 from discreet.errors import DamagedFile, InvalidArgument, TrialError
 from discreet.live import Strata, Trial
 from discreet.live.stores import MemoryStore
-from discreet.privacy import secure
+from discreet.privacy import _secure as secure
 
 ROW = discreet.policy("adap-klucb", epsilon=1.0)
 

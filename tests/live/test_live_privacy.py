@@ -29,15 +29,16 @@ from live_cases import (
 
 import discreet.live
 from discreet.errors import DiscreetError, InvalidArgument
-from discreet.linear import grid
+from discreet.linear import _grid as grid
 from discreet.live import Rehearsal, Trial
-from discreet.live.finite_run import FiniteRun, linked_kernels
-from discreet.live.randomness import SystemRandomness
+from discreet.live._finite_run import FiniteRun, linked_kernels
+from discreet.live._randomness import SystemRandomness
 from discreet.policies import CATALOGUE, ForgetLaplace, Geometric, Policy, policy
-from discreet.policies.thompson import Thompson
-from discreet.privacy import noise as simulated_noise
-from discreet.privacy import secure, source
-from discreet.privacy.source import SECURE, SIMULATED
+from discreet.policies._thompson import Thompson
+from discreet.privacy import _noise as simulated_noise
+from discreet.privacy import _secure as secure
+from discreet.privacy import _source as source
+from discreet.privacy._source import SECURE, SIMULATED
 
 # --- only secure noise ---------------------------------------------------------------------------
 
@@ -136,7 +137,7 @@ def test_the_linked_noise_is_the_secure_one(name: str) -> None:
 def trial_modules() -> list[Path]:
     """The modules of discreet.live that a trial is made of, by following imports."""
     folder = Path(discreet.live.__file__).parent
-    todo, found = [folder / "trial.py"], {folder / "trial.py"}
+    todo, found = [folder / "_trial.py"], {folder / "_trial.py"}
     while todo:
         for node in ast.walk(ast.parse(todo.pop().read_text())):
             if isinstance(node, ast.ImportFrom) and node.level == 1:
@@ -169,16 +170,16 @@ def seedable_names(text: str) -> set[str]:
 def test_the_code_of_trials_names_no_seedable_randomness() -> None:
     folder = Path(discreet.live.__file__).parent
     modules = [*trial_modules(), *(folder / "stores").glob("*.py")]
-    assert {"trial.py", "run.py", "rules.py", "setup.py", "randomness.py", "contexts.py"} <= {
+    assert {"_trial.py", "_run.py", "_rules.py", "_setup.py", "_randomness.py", "_contexts.py"} <= {
         p.name for p in modules
     }
-    assert "rehearsal.py" not in {p.name for p in modules}
+    assert "_rehearsal.py" not in {p.name for p in modules}
     assert {p.name: seedable_names(p.read_text()) for p in modules} == {
         p.name: set() for p in modules
     }
     # arrays, and nothing that draws
     assert seedable_names(Path(grid.__file__ or "").read_text()) <= {"numpy"}
-    assert seedable_names((folder / "rehearsal.py").read_text()), "the search finds nothing"
+    assert seedable_names((folder / "_rehearsal.py").read_text()), "the search finds nothing"
     assert seedable_names("from random import Random") == {"Random"}
 
 

@@ -14,8 +14,8 @@ from discreet import policy
 from discreet.errors import ConflictingOutcome, InvalidArgument, UnknownUnit
 from discreet.identify import identifier
 from discreet.live import Trial
-from discreet.live.stores import disk
-from discreet.privacy import secure
+from discreet.live.stores import _disk as disk
+from discreet.privacy import _secure as secure
 
 READERS: dict[str, Callable[[Trial], Any]] = {
     "str": str,

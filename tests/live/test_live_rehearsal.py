@@ -17,7 +17,7 @@ import discreet.linear
 from discreet.errors import DamagedFile, InvalidArgument, TrialError
 from discreet.live import Rehearsal
 from discreet.policies import CATALOGUE, ForgetLaplace, Geometric, Policy, policy
-from discreet.policies.thompson import Thompson
+from discreet.policies._thompson import Thompson
 
 MEANS = (0.3, 0.7, 0.5)
 

@@ -15,15 +15,15 @@ from typing import Any, ClassVar
 import pytest
 from live_cases import ROWS, Clock, CountedNoise, batch_trial, klucb_trial, short_row
 
-from discreet.compiled import Function
+from discreet._compiled import Function
 from discreet.errors import DamagedFile, InvalidArgument, TrialError
 from discreet.live import Strata, Trial
-from discreet.live.randomness import SystemRandomness
-from discreet.live.stores.format import BODY, VERSION, digest_of
-from discreet.live.terms import Stored
+from discreet.live._randomness import SystemRandomness
+from discreet.live._terms import Stored
+from discreet.live.stores._format import BODY, VERSION, digest_of
 from discreet.policies import AdaPKLUCB, ForgetLaplace, Geometric, Policy, policy
-from discreet.policies.rules import Rule
-from discreet.policies.view import View
+from discreet.policies._rules import Rule
+from discreet.policies._view import View
 
 pytestmark = pytest.mark.usefixtures("no_sync")
 

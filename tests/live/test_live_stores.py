@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from discreet.live.stores import FileStore, MemoryStore, Store
-from discreet.testing import stores as contract
-from discreet.testing.stores import check_store
+from discreet.testing import _stores as contract
+from discreet.testing._stores import check_store
 
 pytestmark = pytest.mark.usefixtures("no_sync")
 

@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 import discreet
 from discreet.cli import app
 from discreet.errors import DamagedFile, InvalidArgument, TrialError, UnknownUnit
-from discreet.live import strata as module
-from discreet.live.stores import disk
-from discreet.live.terms import BOARD
+from discreet.live import _strata as module
+from discreet.live._terms import BOARD
+from discreet.live.stores import _disk as disk
 
 NAMES = ["men", "women"]
 

@@ -14,14 +14,14 @@ from live_cases import Clock, CountedNoise
 from test_live_interruptions import Injector
 
 import discreet
-from discreet.compiled import Kernel
+from discreet._compiled import Kernel
 from discreet.errors import ConflictingOutcome, DamagedFile, InvalidArgument, TrialError
 from discreet.live import Trial
-from discreet.live.stream_run import StreamRun
-from discreet.live.streams import Streams, key_of, spread
+from discreet.live._stream_run import StreamRun
+from discreet.live._streams import Streams, key_of, spread
 from discreet.policies import CATALOGUE, Policy, policy
-from discreet.privacy import secure
-from discreet.privacy.source import SECURE
+from discreet.privacy import _secure as secure
+from discreet.privacy._source import SECURE
 from discreet.protocol import Playing, slots
 
 DAY = 86_400.0
@@ -187,8 +187,8 @@ def test_the_rule_sees_closed_places_all_places_and_released_means(clock: Clock)
 
 def test_what_dp_imed_minimises(clock: Clock) -> None:
     """C d(m, m*) + log N, on numbers where N and C disagree on the choice."""
-    from discreet.policies.private_kl import Epsilon, dp_imed_score
-    from discreet.policies.view import View
+    from discreet.policies._private_kl import Epsilon, dp_imed_score
+    from discreet.policies._view import View
 
     view = View([0.5, 0.5], [4, 4], [5, 4])
     scores = [dp_imed_score(Epsilon(1.0), view, arm, 9, 0.5) for arm in range(2)]
@@ -306,7 +306,7 @@ def test_further_places_wait_for_the_units_own_deadline(clock: Clock) -> None:
 def test_neighbours_with_the_same_releases_look_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two trials differ in one outcome, whose block has noise that makes up for it; coins are
     fixed. Arms, blocks, due moments and reports are the same at every step."""
-    from discreet.live.randomness import SystemRandomness
+    from discreet.live._randomness import SystemRandomness
 
     def story(private: float | None) -> list[Any]:
         clock, shown = Clock(), []
@@ -389,7 +389,7 @@ def test_trials_that_were_saved_before_finish_under_the_old_rule(tmp_path: Path)
     path = tmp_path / "t.json"
     Trial(policy("dp-imed", epsilon=1.0), 2, path=path, streams=False).close()
     data = json.loads(path.read_text())
-    from discreet.live.stores import format as files
+    from discreet.live.stores import _format as files
 
     body = {key: data[key] for key in files.BODY[2]}
     assert "streams" not in body["state"]

@@ -23,8 +23,8 @@ from timing_cases import RELEASES, First, trial_of
 
 from discreet import Trial, policy
 from discreet.policies import Policy
-from discreet.policies.schedules import EachRound
-from discreet.privacy import secure
+from discreet.policies._schedules import EachRound
+from discreet.privacy import _secure as secure
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ from timing_looks import LOOKS, timed_looks
 from timing_streams import BLOCKS, Sampler, timed_blocks
 
 from discreet.policies.releases import Tree
-from discreet.privacy import secure
+from discreet.privacy import _secure as secure
 
 SURE = 1.0 - 1e-6
 TRIALS, OF_BLOCKS, OF_LOOKS = 1500, 600, 400

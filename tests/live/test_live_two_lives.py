@@ -20,14 +20,15 @@ from live_cases import Clock
 import discreet
 import discreet.linear as linear
 from discreet.errors import DiscreetError
-from discreet.live import Trial, stream_run
-from discreet.live.contexts import ContextRun
-from discreet.live.curator import Curator
-from discreet.live.pairs import PairRun
-from discreet.live.randomness import SystemRandomness
-from discreet.live.run import Run
-from discreet.live.stores import format as formats
-from discreet.privacy import secure
+from discreet.live import Trial
+from discreet.live import _stream_run as stream_run
+from discreet.live._contexts import ContextRun
+from discreet.live._curator import Curator
+from discreet.live._pairs import PairRun
+from discreet.live._randomness import SystemRandomness
+from discreet.live._run import Run
+from discreet.live.stores import _format as formats
+from discreet.privacy import _secure as secure
 
 pytestmark = pytest.mark.usefixtures("no_sync")
 ARMS = 11

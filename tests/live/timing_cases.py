@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 from live_cases import batch_trial
 from timing_attack import begin_anew
 
-from discreet.compiled import Function
+from discreet._compiled import Function
 from discreet.live import Trial
 from discreet.policies import ForgetGaussian, ForgetLaplace, Policy, Release
+from discreet.policies._rules import Rule
+from discreet.policies._schedules import EachRound
 from discreet.policies.releases import LocalBernoulli, LocalLaplace, Tree
-from discreet.policies.rules import Rule
-from discreet.policies.schedules import EachRound
 from discreet.privacy import Approximate
 
 

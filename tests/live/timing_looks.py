@@ -22,7 +22,7 @@ from timing_streams import Sampler
 from discreet.identify import identifier
 from discreet.live import Trial
 from discreet.policies import policy
-from discreet.privacy.source import SECURE
+from discreet.privacy._source import SECURE
 
 DEADLINE = 1.0
 KNOWN = 0.5

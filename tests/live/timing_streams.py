@@ -21,9 +21,9 @@ from timing_cases import First
 
 from discreet.live import Trial
 from discreet.policies import Policy
+from discreet.policies._schedules import EachRound
 from discreet.policies.releases import RunningLaplace
-from discreet.policies.schedules import EachRound
-from discreet.privacy.source import SECURE
+from discreet.privacy._source import SECURE
 
 DEADLINE = 1.0
 BEFORE = 100

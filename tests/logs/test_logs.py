@@ -15,13 +15,13 @@ import discreet
 from discreet.audit import Each, attack
 from discreet.errors import InvalidArgument
 from discreet.logs import Log
-from discreet.logs.estimators import terms
-from discreet.logs.evaluation import MEAN_SHARE, METHODS, _own_scores, released
-from discreet.logs.tables import columns_of
+from discreet.logs._estimators import terms
+from discreet.logs._evaluation import MEAN_SHARE, METHODS, _own_scores, released
+from discreet.logs._tables import columns_of
 from discreet.policies import ForgetLaplace, Policy, Regular
-from discreet.policies.ucb import UCB1
+from discreet.policies._ucb import UCB1
 from discreet.privacy import Pure
-from discreet.privacy.source import SIMULATED
+from discreet.privacy._source import SIMULATED
 
 COLUMNS = {
     "arm": ["a", "b", "c", "a"],

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from discreet.audit.counts import bayesian, from_errors, from_hits
-from discreet.audit.one_run import one_run, one_run_gaussian, rejected, tail
-from discreet.audit.result import Audit
-from discreet.audit.wagers import Wager, wagers
+from discreet.audit._counts import bayesian, from_errors, from_hits
+from discreet.audit._one_run import one_run, one_run_gaussian, rejected, tail
+from discreet.audit._result import Audit
+from discreet.audit._wagers import Wager, wagers
 from discreet.errors import InvalidArgument
 from discreet.membership import Scores
 from discreet.privacy import ZCDP, Approximate, GaussianDP, Pure

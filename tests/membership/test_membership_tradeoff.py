@@ -14,7 +14,7 @@ from scipy.stats import norm
 import discreet
 from discreet.errors import InvalidArgument
 from discreet.privacy import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
-from discreet.privacy.tradeoff import Tradeoff, in_words
+from discreet.privacy._tradeoff import Tradeoff, in_words
 
 LEVELS = (0.001, 0.01, 0.05, 0.2, 0.5, 0.9)
 BUDGETS: tuple[Budget, ...] = (

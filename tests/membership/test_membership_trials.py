@@ -14,7 +14,7 @@ import discreet
 from discreet.errors import InvalidArgument
 from discreet.membership import Game, Learned, Participant
 from discreet.studies import Size, Verdict, figure
-from discreet.studies.files import save
+from discreet.studies._files import save
 
 SURE = 1.0 - 1e-6
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import pytest
 
 import discreet
-from discreet.compiled import Function, Kernel
+from discreet._compiled import Function, Kernel
 from discreet.policies import (
     CATALOGUE,
     IMED,
@@ -37,9 +37,9 @@ from discreet.policies import (
     Schedule,
     Tree,
 )
-from discreet.policies.view import View
+from discreet.policies._view import View
+from discreet.privacy._guarantees import Definition, Guarantee
 from discreet.privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
-from discreet.privacy.guarantees import Definition, Guarantee
 from discreet.testing import CHECKS, Case, at_huge_budget, check_policy
 
 BUDGETS: dict[str, list[tuple[Budget, dict[str, Any]]]] = {

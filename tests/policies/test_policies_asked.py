@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import pytest
 
 import discreet
-from discreet.compiled import Function, Kernel
+from discreet._compiled import Function, Kernel
 from discreet.errors import InvalidArgument
 from discreet.policies import (
     CATALOGUE,
@@ -47,10 +47,10 @@ from discreet.policies import (
     SuccessiveElimination,
     Tree,
 )
-from discreet.policies.releases.base import noise
-from discreet.policies.releases.noise_of_mean import MeanNoise, Part
+from discreet.policies.releases._base import noise
+from discreet.policies.releases._noise_of_mean import MeanNoise, Part
+from discreet.privacy._source import SECURE
 from discreet.privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
-from discreet.privacy.source import SECURE
 from discreet.testing import CHECKS, Case, check_policy
 
 CASE = Case(3, 300)
@@ -294,7 +294,7 @@ except IndexError:
 
 
 def test_checked_code_has_a_digest_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet import compiled
+    from discreet import _compiled as compiled
 
     monkeypatch.delenv("NUMBA_BOUNDSCHECK", raising=False)  # as `make boundscheck` sets it
     assert compiled._bounds() == ""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.policies.betas import beta_beyond, beta_tail, beta_upper_quantile, tail_bound
+from discreet.policies._betas import beta_beyond, beta_tail, beta_upper_quantile, tail_bound
 
 SHAPES = [
     (a, b)

@@ -11,10 +11,10 @@ import discreet
 from discreet import linear
 from discreet.errors import InvalidArgument, UnknownPolicy, UnsupportedBudget
 from discreet.identify import IDENTIFIERS, identifier, identifier_from_recipe
-from discreet.policies import registry
-from discreet.policies.catalogue import CATALOGUE, Row, policy
-from discreet.policies.policy import BasePolicy
-from discreet.policies.registry import (
+from discreet.policies import _registry as registry
+from discreet.policies._catalogue import CATALOGUE, Row, policy
+from discreet.policies._policy import BasePolicy
+from discreet.policies._registry import (
     ARGUMENTS,
     KINDS,
     Entry,
@@ -164,7 +164,7 @@ def test_near_misses_are_looked_for_in_all_kinds() -> None:
 def test_names_that_a_type_checker_knows_are_those_of_the_catalogues() -> None:
     from typing import get_args
 
-    from discreet.front import FiniteName, IdentifyName, LinearName
+    from discreet._front import FiniteName, IdentifyName, LinearName
 
     assert set(get_args(LinearName)) == set(catalogue("linear"))
     assert set(get_args(FiniteName)) == set(catalogue("finite"))
@@ -174,7 +174,7 @@ def test_names_that_a_type_checker_knows_are_those_of_the_catalogues() -> None:
 
 def test_all_policies_are_listed_by_a_call_of_the_package() -> None:
     import discreet.policies as package
-    from discreet.policies.listing import listed
+    from discreet.policies._listing import listed
 
     every = package()  # type: ignore[operator]  # to a type checker a module is no function
     assert every == listed()

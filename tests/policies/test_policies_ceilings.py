@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 import discreet
-from discreet.compiled import Kernel
-from discreet.policies.ceilings import AHEAD, takes_notes
-from discreet.policies.policy import Policy
-from discreet.policies.step import fresh_state, interpreted_steps, parts_of
-from discreet.policies.ucb import UCB1
-from discreet.privacy.source import SIMULATED
-from discreet.testing.case import generator
+from discreet._compiled import Kernel
+from discreet.policies._ceilings import AHEAD, takes_notes
+from discreet.policies._policy import Policy
+from discreet.policies._step import fresh_state, interpreted_steps, parts_of
+from discreet.policies._ucb import UCB1
+from discreet.privacy._source import SIMULATED
+from discreet.testing._case import generator
 
 ROUNDS = 40 * AHEAD
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from discreet.policies.epochs import (
+from discreet.policies._epochs import (
     Cells,
     EpochPlan,
     Room,

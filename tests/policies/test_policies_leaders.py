@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.policies.elimination import noise_reach
-from discreet.policies.perturbed import Leader, choose_perturbed, leader_shift, noise_at
-from discreet.policies.view import View
+from discreet.policies._elimination import noise_reach
+from discreet.policies._perturbed import Leader, choose_perturbed, leader_shift, noise_at
+from discreet.policies._view import View
 from discreet.privacy.budgets import Approximate, Pure
 
 BUDGETS = [(1.0, 0.01), (1.0, math.exp(-10)), (1.0, 0.0), (0.1, 0.0), (0.0, 0.1), (0.0, 0.002)]

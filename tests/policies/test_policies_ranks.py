@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.compiled import Kernel
+from discreet._compiled import Kernel
 from discreet.policies import AdaPUCB, ForgetExact, ForgetLaplace, Geometric, RememberLaplace
-from discreet.policies.imed import IMED
-from discreet.policies.policy import Policy
-from discreet.policies.ranks import MANY, fresh_ranks, is_ranked
-from discreet.policies.step import fresh_state, interpreted_steps, parts_of
-from discreet.policies.view import View
-from discreet.privacy.source import SIMULATED
-from discreet.testing.case import generator
+from discreet.policies._imed import IMED
+from discreet.policies._policy import Policy
+from discreet.policies._ranks import MANY, fresh_ranks, is_ranked
+from discreet.policies._step import fresh_state, interpreted_steps, parts_of
+from discreet.policies._view import View
+from discreet.privacy._source import SIMULATED
+from discreet.testing._case import generator
 
 ARMS, HORIZON = 53, 3000
 

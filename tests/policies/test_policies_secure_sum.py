@@ -16,15 +16,15 @@ from scipy.stats import chisquare, skellam
 import discreet
 from discreet.audit import Runs, Steady
 from discreet.errors import DiscreetError, InvalidArgument
-from discreet.live.rows import serves_trials
+from discreet.live._rows import serves_trials
 from discreet.policies import UCB1, Geometric, Policy, SecureSum, SkellamSum
-from discreet.policies.noisy_imed import noise_of_batch
-from discreet.policies.private_kl import DPIMED
-from discreet.policies.releases import secure_sum
-from discreet.privacy import shares
+from discreet.policies._noisy_imed import noise_of_batch
+from discreet.policies._private_kl import DPIMED
+from discreet.policies.releases import _secure_sum as secure_sum
+from discreet.privacy import _shares as shares
+from discreet.privacy._shares import SecureBatch, skellam_variance
+from discreet.privacy._source import SECURE
 from discreet.privacy.budgets import Pure, Renyi
-from discreet.privacy.shares import SecureBatch, skellam_variance
-from discreet.privacy.source import SECURE
 
 ALARM = 6.0
 """Standard errors: a false alarm has a probability of 2e-9."""

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 import discreet
 from discreet import linear
-from discreet.cli.app import app
-from discreet.compiled import Function
+from discreet._compiled import Function
+from discreet.cli._app import app
 from discreet.errors import InvalidArgument
 from discreet.identify import IDENTIFIERS
 from discreet.policies import (
@@ -73,17 +73,17 @@ from discreet.policies import (
     Thompson,
     Tree,
 )
-from discreet.policies.induction import prove
-from discreet.policies.registry import catalogue
-from discreet.policies.releases.base import noise, zeros
-from discreet.policies.releases.counting import publish_hybrid_idle
-from discreet.policies.releases.exact import Sums
-from discreet.policies.releases.remembering import publish_again
-from discreet.policies.verification import RANDOM_PATHS
-from discreet.policies.view import View
+from discreet.policies._induction import prove
+from discreet.policies._registry import catalogue
+from discreet.policies._verification import RANDOM_PATHS
+from discreet.policies._view import View
+from discreet.policies.releases._base import noise, zeros
+from discreet.policies.releases._counting import publish_hybrid_idle
+from discreet.policies.releases._exact import Sums
+from discreet.policies.releases._remembering import publish_again
+from discreet.privacy._counters import tree_add, tree_ledger
+from discreet.privacy._source import SIMULATED
 from discreet.privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
-from discreet.privacy.counters import tree_add, tree_ledger
-from discreet.privacy.source import SIMULATED
 from discreet.privacy.verification import Verification, main_number
 from discreet.testing import Case, check_policy, check_verified, unchecked_policy
 
@@ -205,7 +205,7 @@ def test_every_linear_row(name: str, options: dict[str, Any]) -> None:
 def test_linear_bugs_are_found() -> None:
     row = linear.policy("adac-oful", rho=0.5)
 
-    class Quiet(linear.releases.NoisySum):
+    class Quiet(linear._releases.NoisySum):
         def parameters(self, setting: Any) -> Any:
             whole = super().parameters(setting)
             return whole._replace(scale=whole.scale / math.sqrt(2.0))
@@ -215,7 +215,7 @@ def test_linear_bugs_are_found() -> None:
 
     assert computed(replace(row, release=Quiet(ZCDP(0.5)))) == pytest.approx(1.0)
 
-    class Wide(linear.releases.NoisySum):
+    class Wide(linear._releases.NoisySum):
         """Clips to a range that its noise was not made for."""
 
         def parameters(self, setting: Any) -> Any:
@@ -225,7 +225,7 @@ def test_linear_bugs_are_found() -> None:
     assert found.holds is None
     assert "wider than declared" in found.reason
 
-    class Unscaled(linear.trees.LaplaceTrees):
+    class Unscaled(linear._trees.LaplaceTrees):
         """Noise for one level of the tree."""
 
         def parameters(self, setting: Any) -> Any:
@@ -238,10 +238,10 @@ def test_linear_bugs_are_found() -> None:
     trees = linear.policy("private-linucb", epsilon=1.0)
     assert computed(replace(trees, release=Unscaled(1.0)), horizon=64) == pytest.approx(7.0)
 
-    class Loose(linear.phases.NoisySums):
+    class Loose(linear._phases.NoisySums):
         def estimate(self, points: Any, plays: Any, totals: Any, c: float, rng: Any) -> Any:
             noisy = totals + 0.5 * self.unit_scale() * rng.standard_normal(len(totals))
-            return linear.phases.least_squares(points, plays, noisy)[0]
+            return linear._phases.least_squares(points, plays, noisy)[0]
 
     phased = linear.policy("adac-gope", rho=0.5, noise="sums")
     assert computed(replace(phased, release=Loose(ZCDP(0.5)))) > 1.2
@@ -691,8 +691,8 @@ def test_one_arm_alone_is_the_worst_of_separate_arms() -> None:
     import itertools
     from functools import partial
 
-    from discreet.policies.verification import Kernels, Path, walk
-    from discreet.privacy.source import SIMULATED
+    from discreet.policies._verification import Kernels, Path, walk
+    from discreet.privacy._source import SIMULATED
     from discreet.privacy.verification import losses
 
     for name in ("dp-ucb", "dp-ucb-bound", "lazy-dp-ts"):
@@ -751,7 +751,7 @@ def test_nothing_is_certified_beyond_what_was_walked(monkeypatch: pytest.MonkeyP
     whole = row.verify(horizon=90)
     assert whole.holds is True
     assert whole.holds_for == 90
-    monkeypatch.setattr("discreet.policies.verification.MOST_NUMBERS", 100)
+    monkeypatch.setattr("discreet.policies._verification.MOST_NUMBERS", 100)
     for live in (False, True):
         found = row.verify(horizon=100_000, live=live)
         assert found.holds is None
@@ -831,7 +831,7 @@ def test_trees_that_go_wrong_late_are_not_proved(kernel: Any, monkeypatch: Any) 
         publish: ClassVar[Function] = staticmethod(kernel)
         counter: ClassVar[str | None] = "tree"
 
-    monkeypatch.setattr("discreet.policies.verification.MOST_NUMBERS", 200)
+    monkeypatch.setattr("discreet.policies._verification.MOST_NUMBERS", 200)
     found = Policy("bug", EachRound(), Deep(1.0), UCB1()).verify(horizon=1 << 14)
     assert found.holds is None
     assert found.holds_for == 200
@@ -914,8 +914,8 @@ def test_rules_that_write_are_not_compiled_and_not_played() -> None:
 
 def test_a_tree_refuses_a_leaf_more_compiled_too() -> None:
     """It wrote into the next arm's nodes, or beyond the ledger."""
-    from discreet.compiled import Kernel
-    from discreet.privacy import noise as simulated
+    from discreet._compiled import Kernel
+    from discreet.privacy import _noise as simulated
 
     kernel = Kernel(tree_add, noise=simulated.laplace)
     for add in (kernel.interpreted(), kernel.compiled()):
@@ -1034,7 +1034,7 @@ def test_the_command() -> None:
 
 
 def test_the_command_fails_on_a_claim_that_is_exceeded(monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.cli import verify as command
+    from discreet.cli import _verify as command
 
     row = Policy("bug", Doubling(), Twice(1.0), UCB1())
     monkeypatch.setattr(command, "policies_of", lambda names, study: [row])

@@ -21,7 +21,7 @@ from discreet.privacy import (
     Renyi,
     TruncatedLaplace,
 )
-from discreet.privacy.accounting import composed_delta, composed_epsilon, curve, loss_distribution
+from discreet.privacy._accounting import composed_delta, composed_epsilon, curve, loss_distribution
 
 
 def optimal(epsilon: float, delta: float, k: int, at: float) -> float:

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.compiled import Kernel
+from discreet._compiled import Kernel
 from discreet.errors import InvalidArgument
-from discreet.privacy import Pure, counters
-from discreet.privacy import noise as noises
-from discreet.privacy.counters import (
+from discreet.privacy import Pure
+from discreet.privacy import _counters as counters
+from discreet.privacy import _noise as noises
+from discreet.privacy._counters import (
     BinaryCounter,
     HybridCounter,
     HybridLedger,

@@ -10,7 +10,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from discreet.privacy import ZCDP, Approximate, Gaussian, GaussianDP, Renyi, curves
+from discreet.privacy import ZCDP, Approximate, Gaussian, GaussianDP, Renyi
+from discreet.privacy import _curves as curves
 
 RHOS = [1e-6, 1e-3, 0.1, 1.0, 30.0]
 DELTAS = [1e-12, 1e-6, 1e-2, 0.3]

@@ -23,14 +23,20 @@ from discreet.privacy import (
     Laplace,
     Pure,
     Renyi,
-    curves,
-    noise,
-    secure,
 )
-from discreet.privacy.mechanisms import TruncatedLaplace
-from discreet.privacy.shares import check_shares
-from discreet.privacy.source import REHEARSED, SECURE, SIMULATED, Source
-from discreet.privacy.verification.forms import Form
+from discreet.privacy import (
+    _curves as curves,
+)
+from discreet.privacy import (
+    _noise as noise,
+)
+from discreet.privacy import (
+    _secure as secure,
+)
+from discreet.privacy._mechanisms import TruncatedLaplace
+from discreet.privacy._shares import check_shares
+from discreet.privacy._source import REHEARSED, SECURE, SIMULATED, Source
+from discreet.privacy.verification._forms import Form
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 0.5, 2.0])

@@ -24,7 +24,7 @@ from discreet.privacy import (
     Renyi,
     TruncatedLaplace,
 )
-from discreet.privacy.counters import tree_levels
+from discreet.privacy._counters import tree_levels
 
 fixed = settings(derandomize=True, deadline=None, max_examples=60)
 size = st.floats(1e-3, 50.0)

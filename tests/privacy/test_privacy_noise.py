@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.privacy import noise
+from discreet.privacy import _noise as noise
 
 # Kolmogorov-Smirnov and binomial tests below: fixed seeds, fail under p = 1e-6.
 ALARM = 1e-6

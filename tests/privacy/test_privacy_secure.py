@@ -21,9 +21,15 @@ from discreet.privacy import (
     GaussianDP,
     Pure,
     Renyi,
-    curves,
-    noise,
-    secure,
+)
+from discreet.privacy import (
+    _curves as curves,
+)
+from discreet.privacy import (
+    _noise as noise,
+)
+from discreet.privacy import (
+    _secure as secure,
 )
 
 ALARM = 1e-6

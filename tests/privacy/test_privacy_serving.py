@@ -12,10 +12,10 @@ from scipy.stats import norm
 
 import discreet
 from discreet.errors import InvalidArgument, UnsupportedBudget
-from discreet.policies.registry import row_from_recipe
+from discreet.policies._registry import row_from_recipe
+from discreet.privacy._guarantees import Definition, Guarantee, guarantee_from_dict
 from discreet.privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
-from discreet.privacy.budgets.serving import equivalent_pure
-from discreet.privacy.guarantees import Definition, Guarantee, guarantee_from_dict
+from discreet.privacy.budgets._serving import equivalent_pure
 
 
 @pytest.mark.parametrize(("mu", "epsilon"), [(1.0, 0.807), (2.0, 1.668), (5.0, 5.075)])

@@ -17,8 +17,8 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.privacy import secure
-from discreet.privacy.source import REHEARSED, RESOLUTION, SECURE, SIMULATED, Source
+from discreet.privacy import _secure as secure
+from discreet.privacy._source import REHEARSED, RESOLUTION, SECURE, SIMULATED, Source
 
 ALARM = 1e-6
 DRAWS = 6_000

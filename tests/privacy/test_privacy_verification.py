@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.privacy._curves import lattice_delta
+from discreet.privacy._guarantees import Definition
+from discreet.privacy._mechanisms import TruncatedLaplace
+from discreet.privacy._source import SECURE, SIMULATED
 from discreet.privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
-from discreet.privacy.curves import lattice_delta
-from discreet.privacy.guarantees import Definition
-from discreet.privacy.mechanisms import TruncatedLaplace
-from discreet.privacy.source import SECURE, SIMULATED
 from discreet.privacy.verification import (
     Cells,
     Form,
@@ -30,10 +30,10 @@ from discreet.privacy.verification import (
     undominated,
     within,
 )
-from discreet.privacy.verification.forms import GAUSSIAN, LAPLACE, REWARD, TRUNCATED
-from discreet.privacy.verification.result import is_tight
-from discreet.privacy.verification.shifts import UNHIDDEN, truncated_delta
-from discreet.privacy.verification.source import response_epsilon
+from discreet.privacy.verification._forms import GAUSSIAN, LAPLACE, REWARD, TRUNCATED
+from discreet.privacy.verification._result import is_tight
+from discreet.privacy.verification._shifts import UNHIDDEN, truncated_delta
+from discreet.privacy.verification._source import response_epsilon
 
 
 def reward(tape: Tape) -> Form:

@@ -16,11 +16,11 @@ from test_report_page import Outline
 
 import discreet
 from discreet import demo
-from discreet.report.live_page import LiveStory, add_live
-from discreet.report.numbers import Estimate
-from discreet.report.page import Page
-from discreet.report.pictures import Price, _apart, price_picture, regret_picture, save_picture
-from discreet.report.trial_page import Findings, price, price_in_words, trial_page, worse
+from discreet.report._live_page import LiveStory, add_live
+from discreet.report._numbers import Estimate
+from discreet.report._page import Page
+from discreet.report._pictures import Price, _apart, price_picture, regret_picture, save_picture
+from discreet.report._trial_page import Findings, price, price_in_words, trial_page, worse
 
 SMALL = demo.Settings(
     seed=3, runs=((60, 6), (200, 6)), main=200, epsilons=(0.5, 1.0), live_patients=150

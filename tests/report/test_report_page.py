@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 
 from discreet.errors import InvalidArgument
 from discreet.report import Estimate, Html, Page, check_path, count, decimal, element, percent
-from discreet.report.html import VOID
-from discreet.report.page import svg
+from discreet.report._html import VOID
+from discreet.report._page import svg
 
 NASTY = "<script>alert('x')</script> & \"quotes\" $title"
 
@@ -252,7 +252,7 @@ def test_pictures_are_drawn_again_for_phones() -> None:
 
 def test_no_row_is_named_in_the_pictures() -> None:
     import discreet
-    from discreet.report import pictures
+    from discreet.report import _pictures as pictures
 
     source = Path(pictures.__file__).read_text(encoding="utf-8")
     assert not [name for name in discreet.CATALOGUE if f'"{name}"' in source]

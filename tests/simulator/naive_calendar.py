@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.policies.epochs import Cells, EpochPlan, Room, difference, plan_epoch
+from discreet.policies._epochs import Cells, EpochPlan, Room, difference, plan_epoch
 
 
 def bernoulli_kl(p: float, q: float) -> float:

@@ -16,8 +16,8 @@ from naive_calendar import ks_distance, ks_limit, naive_epochs, naive_trial
 
 import discreet
 from discreet.errors import InvalidArgument
-from discreet.policies.epochs import EpochPlan
-from discreet.policies.races import half_width, race_marks, threshold
+from discreet.policies._epochs import EpochPlan
+from discreet.policies._races import half_width, race_marks, threshold
 from discreet.simulator.calendar import Delay, Drift, TrialResult
 
 TWO = discreet.Bernoulli([0.5, 0.3])

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.compiled import compile_for
-from discreet.draws import Draws
+from discreet._compiled import compile_for
+from discreet._draws import Draws
 from discreet.policies import CATALOGUE
-from discreet.privacy.source import SIMULATED
+from discreet.privacy._source import SIMULATED
 from discreet.protocol import (
     FINISHED,
     Playing,

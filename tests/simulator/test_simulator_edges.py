@@ -10,7 +10,7 @@ import pytest
 import discreet
 from discreet.errors import InvalidArgument
 from discreet.policies import AdaPUCB, Doubling, ForgetLaplace, Policy
-from discreet.simulator import work
+from discreet.simulator import _work as work
 
 LAW = discreet.Bernoulli([0.7, 0.5])
 ROW = discreet.policy("adap-ucb", epsilon=1.0)

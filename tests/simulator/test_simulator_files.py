@@ -13,7 +13,7 @@ import pytest
 
 import discreet
 from discreet.errors import DamagedFile, InvalidArgument
-from discreet.simulator import results
+from discreet.simulator import _results as results
 
 LAW = discreet.Bernoulli([0.75, 0.5])
 

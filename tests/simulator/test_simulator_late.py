@@ -11,10 +11,10 @@ import pytest
 import discreet
 from discreet.arms import law_from_dict
 from discreet.errors import InvalidArgument
-from discreet.policies.step import fresh_state, parts_of
-from discreet.simulator.late import bears_delay, empty_post, late_kernel, late_rows
-from discreet.simulator.loop import Curve, Study, fresh_course, loop_kernel, simulated_state
-from discreet.testing.case import generator
+from discreet.policies._step import fresh_state, parts_of
+from discreet.simulator._late import bears_delay, empty_post, late_kernel, late_rows
+from discreet.simulator._loop import Curve, Study, fresh_course, loop_kernel, simulated_state
+from discreet.testing._case import generator
 
 MEANS = [0.3, 0.8, 0.5]
 

@@ -12,7 +12,7 @@ from scipy import stats
 import discreet
 from discreet.arms import Beta, Law, TwoPoint, Uniform
 from discreet.errors import InvalidArgument
-from discreet.simulator import runs as running
+from discreet.simulator import _runs as running
 
 MEANS = [0.7, 0.5]
 STAYS = discreet.policy("private-thompson", epsilon=1.0)
@@ -149,7 +149,7 @@ def test_what_is_saved_says_whether_it_was_shuffled(tmp_path: Any) -> None:
 
 def test_published_studies_keep_the_order_of_their_papers(monkeypatch: pytest.MonkeyPatch) -> None:
     from discreet import simulator
-    from discreet.studies.base import Lab, Size
+    from discreet.studies._base import Lab, Size
 
     seen: list[Any] = []
 

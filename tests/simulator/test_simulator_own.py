@@ -12,7 +12,7 @@ import pytest
 import discreet
 from discreet.arms import law_from_dict
 from discreet.errors import InvalidArgument
-from discreet.simulator.own import OwnWork
+from discreet.simulator._own import OwnWork
 
 LAW = discreet.Bernoulli([0.7, 0.5, 0.3])
 
@@ -104,7 +104,7 @@ def test_what_makes_no_agent_is_refused() -> None:
 def test_slowness_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     work = OwnWork.__new__(OwnWork)
     work.name, work.runs, work.horizon, work.said = "Always", 10, 10**6, False
-    from discreet.progress import Bar
+    from discreet._progress import Bar
 
     for wanted, says in ((None, True), (False, False)):
         work.bar, work.said = Bar(wanted), False

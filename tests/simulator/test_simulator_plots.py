@@ -10,7 +10,7 @@ import pytest
 
 import discreet
 from discreet.errors import InvalidArgument
-from discreet.simulator.plots import BANDS, COLOURS
+from discreet.simulator._plots import BANDS, COLOURS
 
 LAW = discreet.Bernoulli([0.75, 0.5])
 

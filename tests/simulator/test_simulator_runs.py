@@ -21,8 +21,8 @@ from scipy import stats
 import discreet
 from discreet.errors import InvalidArgument
 from discreet.policies import Policy
-from discreet.simulator import runs as runs_module
-from discreet.simulator.runs import log_grid
+from discreet.simulator import _runs as runs_module
+from discreet.simulator._runs import log_grid
 from discreet.testing import Walk
 
 LAW = discreet.Bernoulli([0.75, 0.625, 0.5])

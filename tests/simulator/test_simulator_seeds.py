@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.arms.bernoulli import BernoulliState
-from discreet.compiled import kinds_of
-from discreet.draws import Draws
-from discreet.simulator import seeds
-from discreet.simulator.seeds import FEW, LARGEST, TOGETHER, Stream
-from discreet.simulator.work import Work
+from discreet._compiled import kinds_of
+from discreet._draws import Draws
+from discreet.arms._bernoulli import BernoulliState
+from discreet.simulator import _seeds as seeds
+from discreet.simulator._seeds import FEW, LARGEST, TOGETHER, Stream
+from discreet.simulator._work import Work
 
 ENTROPIES = [0, 1, 2**32 - 1, 2**32, 2**96 + 5, 2**128 - 1, 2**128, 2**200 + 7]
 """From no word to seven; the pool of a SeedSequence has four."""

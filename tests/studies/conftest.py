@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from discreet.cli import app
 from discreet.studies import Reproduction, Size, figure
-from discreet.studies.cache import CACHE
-from discreet.studies.files import save
+from discreet.studies._cache import CACHE
+from discreet.studies._files import save
 
 TINY = Size(horizon=20_000, runs=6, points=30)
 

@@ -12,7 +12,7 @@ import pytest
 import discreet
 from discreet.policies import EachRound
 from discreet.studies import Lab, Panel, Size, all_figures, figure
-from discreet.studies.cache import CACHE, Cache, bytes_of
+from discreet.studies._cache import CACHE, Cache, bytes_of
 
 TINY = Size(2_000, 2, 10)
 
@@ -107,7 +107,7 @@ def test_pieces_are_the_same_runs_and_are_played_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A restart plays only what is missing, and every number is the one without pieces."""
-    from discreet.sweeps import pool
+    from discreet.sweeps import _pool as pool
 
     whole = pool.play
     played: list[str] = []

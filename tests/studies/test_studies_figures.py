@@ -12,7 +12,7 @@ import pytest
 
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.references import REFERENCES
-from discreet.simulator.results import METADATA
+from discreet.simulator._results import METADATA
 from discreet.studies import (
     STUDIES,
     Figure,
@@ -25,9 +25,9 @@ from discreet.studies import (
     figure,
     study,
 )  # fmt: skip
-from discreet.studies.azize2022.instances import EPSILONS, INSTANCES, bernoulli, published_curves
-from discreet.studies.cache import CACHE
-from discreet.studies.files import check_folder, load_findings, save
+from discreet.studies._cache import CACHE
+from discreet.studies._files import check_folder, load_findings, save
+from discreet.studies.azize2022._instances import EPSILONS, INSTANCES, bernoulli, published_curves
 
 TINY = Size(horizon=20_000, runs=6, points=30)
 FILES = ["data.parquet", "figure.png", "figure.svg", "findings.json"]

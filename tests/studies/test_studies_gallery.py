@@ -11,7 +11,7 @@ import pytest
 
 from discreet.errors import DamagedFile, InvalidArgument
 from discreet.studies import Reproduction
-from discreet.studies.gallery import (
+from discreet.studies._gallery import (
     MOST_BYTES,
     gallery_page,
     main,

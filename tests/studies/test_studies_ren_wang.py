@@ -13,17 +13,17 @@ import pytest
 
 import discreet
 from discreet.policies import Policy
-from discreet.privacy.source import SIMULATED
+from discreet.privacy._source import SIMULATED
 from discreet.simulator import Comparison, Result
 from discreet.studies import Finding, Lab, Panel, Size, Verdict, figure, study
-from discreet.studies.cache import CACHE
-from discreet.studies.excerpts import by_label, excerpt, in_how_many, nearest_round, regret_near
-from discreet.studies.files import save
-from discreet.studies.measures import Measure
-from discreet.studies.ren2020 import setting as ren
-from discreet.studies.wang2024 import setting as wang
-from discreet.studies.wang2024.figure4 import start_rounds
-from discreet.studies.wang2024.sweep import SYMBOLS, Part, extra
+from discreet.studies._cache import CACHE
+from discreet.studies._excerpts import by_label, excerpt, in_how_many, nearest_round, regret_near
+from discreet.studies._files import save
+from discreet.studies._measures import Measure
+from discreet.studies.ren2020 import _setting as ren
+from discreet.studies.wang2024 import _setting as wang
+from discreet.studies.wang2024._figure4 import start_rounds
+from discreet.studies.wang2024._sweep import SYMBOLS, Part, extra
 
 YES, PARTLY, NO = Verdict.REPRODUCED, Verdict.DIFFERS, Verdict.NOT_REPRODUCED
 CANNOT = Verdict.CANNOT_TELL

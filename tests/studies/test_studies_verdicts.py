@@ -9,9 +9,7 @@ import pytest
 from made_up_panels import curve, panel
 
 from discreet.studies import Panel, Verdict, figure
-from discreet.studies.azize2022 import figure3
-from discreet.studies.azize2022.instances import EPSILONS
-from discreet.studies.measures import (
+from discreet.studies._measures import (
     Measure,
     ascending,
     clearly_above,
@@ -22,7 +20,10 @@ from discreet.studies.measures import (
     regret_at,
     smallest_seen,
 )
-from discreet.studies.thesis2024 import figure5_4, figure5_7
+from discreet.studies.azize2022 import _figure3 as figure3
+from discreet.studies.azize2022._instances import EPSILONS
+from discreet.studies.thesis2024 import _figure5_4 as figure5_4
+from discreet.studies.thesis2024 import _figure5_7 as figure5_7
 
 YES, PARTLY, NO = Verdict.REPRODUCED, Verdict.DIFFERS, Verdict.NOT_REPRODUCED
 FINE = {
@@ -269,9 +270,9 @@ def test_the_smallest_effect_that_would_be_seen() -> None:
 
 
 def test_what_was_fitted_is_marked() -> None:
-    from discreet.studies.base import Mark
-    from discreet.studies.ren2020 import figure1
-    from discreet.studies.ren2020.setting import BERNOULLI, UCB, at
+    from discreet.studies._base import Mark
+    from discreet.studies.ren2020 import _figure1 as figure1
+    from discreet.studies.ren2020._setting import BERNOULLI, UCB, at
 
     made = {UCB: curve(UCB, 100.0), at(BERNOULLI, 2.0): curve("B", 160.0)}
     finding = figure1._ratio(made, BERNOULLI)

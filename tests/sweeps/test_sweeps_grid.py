@@ -10,7 +10,7 @@ import pytest
 import discreet
 from discreet.errors import InvalidArgument, UnsupportedBudget
 from discreet.linear import LinearProblem
-from discreet.sweeps.grid import built, cells_of, labelled, values_of
+from discreet.sweeps._grid import built, cells_of, labelled, values_of
 
 EASY, HARD = discreet.Bernoulli([0.7, 0.3]), discreet.Bernoulli([0.7, 0.6])
 

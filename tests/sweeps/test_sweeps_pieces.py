@@ -22,12 +22,14 @@ import pytest
 
 import discreet
 import discreet.linear as linear
+from discreet._progress import Bar
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.identify import Identifications, identifier, identify
-from discreet.policies.registry import KINDS, catalogue
-from discreet.progress import Bar
-from discreet.sweeps import WorkerLost, pieces, pool
-from discreet.sweeps.grid import Cell
+from discreet.policies._registry import KINDS, catalogue
+from discreet.sweeps import WorkerLost
+from discreet.sweeps import _pieces as pieces
+from discreet.sweeps import _pool as pool
+from discreet.sweeps._grid import Cell
 
 LAWS = {"two": discreet.Bernoulli([0.7, 0.5]), "three": discreet.Bernoulli([0.7, 0.5, 0.3])}
 STUDY: dict[str, Any] = {
@@ -357,7 +359,7 @@ def test_digests_name_everything_that_numbers_depend_on(monkeypatch: pytest.Monk
 
 def test_an_edited_rule_of_ones_own_has_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its file is none of ours, so no digest of ours knows of the edit."""
-    from discreet.policies.ucb import UCB1
+    from discreet.policies._ucb import UCB1
 
     def chosen(rule: Any, memory: Any, view: Any, t: int, rng: Any) -> int:
         return 0

@@ -14,10 +14,10 @@ import pytest
 import discreet
 from discreet.errors import InvalidArgument
 from discreet.linear import actg175
-from discreet.privacy import curves
+from discreet.privacy import _curves as curves
 from discreet.privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
 from discreet.theory import choose, gain_of, past_problem, plan, problem_with_gain
-from discreet.theory.choosing import ADVISED, LOST, noise_sd, turning_delta
+from discreet.theory._choosing import ADVISED, LOST, noise_sd, turning_delta
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet.errors import InvalidArgument
 from discreet.theory import FiniteLaw, d_epsilon, gaussian_klinf, gaussian_tvinf, klinf, tvinf
-from discreet.theory.distances import compared
+from discreet.theory._distances import compared
 
 LAWS = [
     ([0.0, 1.0], [0.6, 0.4], 0.7),

@@ -11,7 +11,7 @@ import pytest
 
 from discreet.errors import InvalidArgument
 from discreet.theory import lai_robbins, linear_private, linear_programme
-from discreet.theory.linear_lower import CERTIFIED
+from discreet.theory._linear_lower import CERTIFIED
 
 
 def limits(actions: Any, theta: Any, epsilon: float) -> tuple[Any, Any]:

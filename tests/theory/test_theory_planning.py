@@ -16,11 +16,11 @@ import discreet
 from discreet import theory
 from discreet.errors import InvalidArgument
 from discreet.theory.planning import Candidate, Plan, Prediction, candidates, plan, question
-from discreet.theory.planning import race as racing
-from discreet.theory.planning.plan import _free, _why, is_safe
-from discreet.theory.planning.progress import Steps
-from discreet.theory.planning.race import Runs, finalists, selected, still_possible
-from discreet.theory.planning.regret import binding, lower_bound
+from discreet.theory.planning import _race as racing
+from discreet.theory.planning._plan import _free, _why, is_safe
+from discreet.theory.planning._progress import Steps
+from discreet.theory.planning._race import Runs, finalists, selected, still_possible
+from discreet.theory.planning._regret import binding, lower_bound
 
 MEANS = [0.7, 0.5, 0.4]
 
@@ -491,7 +491,7 @@ def test_the_former_name_of_the_goal() -> None:
 
 
 def test_identification_is_simulated_in_several_orders() -> None:
-    from discreet.theory.planning.samples import orders
+    from discreet.theory.planning._samples import orders
 
     asked = question([0.9, 0.5, 0.4], goal="identify", seed=3)
     found = orders(asked)

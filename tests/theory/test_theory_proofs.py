@@ -161,7 +161,7 @@ def test_dp_ftpl_gauss_by_its_proof() -> None:
     only for draws of variance 1/n: with 2/n it is more than 1/T at the printed distance."""
     from scipy.stats import norm
 
-    from discreet.policies.starts import gauss_start
+    from discreet.policies._starts import gauss_start
     from discreet.privacy import Approximate
 
     means, horizon, epsilon, delta = [0.9, 0.7, 0.5], 10**6, 1.0, 0.01

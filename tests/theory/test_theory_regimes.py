@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet import theory
 from discreet.errors import InvalidArgument
-from discreet.theory.regimes import BETWEEN, HIGH, LOW
+from discreet.theory._regimes import BETWEEN, HIGH, LOW
 
 rates = st.floats(0.02, 0.98)
 

@@ -324,8 +324,8 @@ def test_one_budget_and_one_word_for_risk() -> None:
 
 def test_a_theorem_names_its_row_and_nothing_else_does() -> None:
     """A new row with a theorem of its own needs no edit of the table."""
-    from discreet.theory import summary
-    from discreet.theory.bound import bound
+    from discreet.theory import _summary as summary
+    from discreet.theory._bound import bound
 
     named = {entry.row for entry in theory.BOUNDS.values() if entry.row}
     assert named <= set(discreet.CATALOGUE)

@@ -17,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import discreet
-from discreet.compiled import Kernel
+from discreet._compiled import Kernel
 from discreet.policies import (
     DPIMED,
     KLUCB,
@@ -29,11 +29,14 @@ from discreet.policies import (
     Geometric,
     RememberLaplace,
     Tree,
-    divergences,
 )
-from discreet.policies.policy import Policy
-from discreet.policies.view import View
-from discreet.privacy import counters, noise
+from discreet.policies import (
+    _divergences as divergences,
+)
+from discreet.policies._policy import Policy
+from discreet.policies._view import View
+from discreet.privacy import _counters as counters
+from discreet.privacy import _noise as noise
 from discreet.privacy.budgets import ZCDP, Approximate, Pure, Renyi
 
 COMPILED = {

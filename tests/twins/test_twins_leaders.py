@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import discreet
-from discreet.compiled import Kernel
-from discreet.policies.perturbed import Leader, leader_shift, noise_at
-from discreet.policies.policy import Policy
-from discreet.policies.view import View
-from discreet.privacy import noise
+from discreet._compiled import Kernel
+from discreet.policies._perturbed import Leader, leader_shift, noise_at
+from discreet.policies._policy import Policy
+from discreet.policies._view import View
+from discreet.privacy import _noise as noise
 from discreet.privacy.budgets import Approximate
 
 T = 5000

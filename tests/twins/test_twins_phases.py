@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.policies.policy import Policy
-from discreet.policies.view import View, fresh_view
+from discreet.policies._policy import Policy
+from discreet.policies._view import View, fresh_view
 from discreet.privacy.budgets import Approximate, Pure
 
 

@@ -26,7 +26,7 @@ from naive_twin import Mismatch, Twin, replay
 
 import discreet
 from discreet.policies import CATALOGUE, AsymptoticUCB, EachRound, Exact
-from discreet.policies.policy import Policy
+from discreet.policies._policy import Policy
 from discreet.privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
 from discreet.testing import Walk
 

@@ -15,8 +15,8 @@ import discreet
 from discreet import membership, theory
 from discreet.membership.gradients import References, dirac, glir_steps, rank
 from discreet.privacy import ZCDP, Approximate, Pure
-from discreet.privacy.counters import tree_levels
-from discreet.privacy.mechanisms import Gaussian, Laplace
+from discreet.privacy._counters import tree_levels
+from discreet.privacy._mechanisms import Gaussian, Laplace
 
 C2 = (0.75, 0.625, 0.5, 0.375, 0.25)
 T = 10**6

@@ -7,7 +7,7 @@ import pytest
 from naive_formulas import beta_spent, gauss_start, gaussian_spent
 from scipy.special import betaln
 
-from discreet.policies import starts
+from discreet.policies import _starts as starts
 from discreet.privacy.budgets import Approximate, Renyi
 
 BUDGETS = [(1.0, 0.01), (0.5, 0.05), (2.0, 1e-3), (3.0, 1e-5), (1.0, 0.1), (0.3, 0.2), (0.0, 0.2)]

@@ -1,22 +1,22 @@
 """Reward laws and environments."""
 
-from discreet.arms.base import Kernel, Law, Parametric, Part
-from discreet.arms.bernoulli import Bernoulli
-from discreet.arms.beta import Beta
-from discreet.arms.capped import Capped, clipping_bias, pareto
-from discreet.arms.catalogue import LAWS, law, law_from_dict
-from discreet.arms.clipped import Clipped
-from discreet.arms.delayed import Delayed
-from discreet.arms.embedded import actg175
-from discreet.arms.function import FunctionLaw
-from discreet.arms.gaussian import Gaussian
-from discreet.arms.mixed import Mixed
-from discreet.arms.moving import Drifting, Switching
-from discreet.arms.sampler import Sampler
-from discreet.arms.tables import RewardList, RewardTable
-from discreet.arms.trial import Replay, TrialData, replay, resample
-from discreet.arms.two_point import TwoPoint
-from discreet.arms.uniform import Uniform
+from discreet.arms._base import Kernel, Law, Parametric, Part
+from discreet.arms._bernoulli import Bernoulli
+from discreet.arms._beta import Beta
+from discreet.arms._capped import Capped, clipping_bias, pareto
+from discreet.arms._catalogue import LAWS, law, law_from_dict
+from discreet.arms._clipped import Clipped
+from discreet.arms._delayed import Delayed
+from discreet.arms._embedded import actg175
+from discreet.arms._function import FunctionLaw
+from discreet.arms._gaussian import Gaussian
+from discreet.arms._mixed import Mixed
+from discreet.arms._moving import Drifting, Switching
+from discreet.arms._sampler import Sampler
+from discreet.arms._tables import RewardList, RewardTable
+from discreet.arms._trial import Replay, TrialData, replay, resample
+from discreet.arms._two_point import TwoPoint
+from discreet.arms._uniform import Uniform
 
 __all__ = [
     "LAWS",

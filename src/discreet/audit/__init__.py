@@ -1,19 +1,19 @@
 """Attacks on our own claims: lower bounds on the budget that a policy really spends."""
 
-from .adversaries import Adversary, Echo, Steady, Tables, lists
-from .attack import attack
-from .candidates import candidates
-from .choices import Choices
-from .contexts import LinearRuns
-from .identification import Identifications
-from .lives import LifeRuns, life_runs
-from .own import Each, agents, played
-from .plain import Plain
-from .result import Audit, Proof
-from .search import audit
-from .traces import Timing, grid_traces, release_timing
-from .transcripts import Runs, Subject, Transcripts
-from .trials import TrialRuns
+from ._adversaries import Adversary, Echo, Steady, Tables, lists
+from ._attack import attack
+from ._candidates import candidates
+from ._choices import Choices
+from ._contexts import LinearRuns
+from ._identification import Identifications
+from ._lives import LifeRuns, life_runs
+from ._own import Each, agents, played
+from ._plain import Plain
+from ._result import Audit, Proof
+from ._search import audit
+from ._traces import Timing, grid_traces, release_timing
+from ._transcripts import Runs, Subject, Transcripts
+from ._trials import TrialRuns
 
 __all__ = [
     "Adversary",

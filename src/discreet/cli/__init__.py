@@ -4,6 +4,6 @@ Every command builds the same objects as the Python calls of the same names and 
 return, for people or, with --json, for programs.
 """
 
-from .app import app, main
+from ._app import app, main
 
 __all__ = ["app", "main"]

@@ -14,22 +14,24 @@ look 1: better; difference 0.380, 95 % interval 0.183 to 0.577, p = 0.00016
 152 participants for a power of 0.802 (exact), 22 of them for privacy
 """
 
-from .adaptive import Course, EpochDesign, EpochVerdict, epochs
-from .after import Estimate
-from .alarm import Alarm, alarm
-from .certificates import Certificate
-from .characteristics import Characteristics, Scenario, operating
-from .designs import Design, Operating, Verdict, design
-from .final import Final
-from .noises import Noise
-from .several import Comparison, SeveralDesign, SeveralVerdict, several
-from .simulated import Simulated
-from .sizes import Power, Size, power_at, size
-from .strata import Effect, Forest, StrataDesign, StrataVerdict, strata
-from .unplanned import Unplanned, unplanned
+from ._adaptive import Course, EpochDesign, EpochVerdict, epochs
+from ._after import Estimate
+from ._alarm import Alarm, alarm
+from ._certificates import Certificate
+from ._characteristics import Characteristics, Scenario, operating
+from ._designs import Design, Operating, Verdict, design
+from ._final import Final
+from ._moments import Arm, Spread, answered_z, difference_bounds, fractional_z, tipping
+from ._noises import Noise
+from ._several import Comparison, SeveralDesign, SeveralVerdict, several
+from ._simulated import Simulated
+from ._sizes import Power, Size, power_at, size
+from ._strata import Effect, Forest, StrataDesign, StrataVerdict, strata
+from ._unplanned import Unplanned, unplanned
 
 __all__ = [
     "Alarm",
+    "Arm",
     "Certificate",
     "Characteristics",
     "Comparison",
@@ -49,17 +51,22 @@ __all__ = [
     "SeveralVerdict",
     "Simulated",
     "Size",
+    "Spread",
     "StrataDesign",
     "StrataVerdict",
     "Unplanned",
     "Verdict",
     "alarm",
+    "answered_z",
     "design",
+    "difference_bounds",
     "epochs",
+    "fractional_z",
     "operating",
     "power_at",
     "several",
     "size",
     "strata",
+    "tipping",
     "unplanned",
 ]

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..lazy import lazily
-from .catalogue import IDENTIFIERS, IdentifierRow, identifier, identifier_from_recipe
-from .chernoff import ChernoffTopTwo, EnoughChernoff, FixedBatches
-from .costs import GaussianCost, PrivateCost, UnitCost
-from .evidence_top_two import EnoughEvidence, EvidenceTopTwo, MissingEvidence
-from .halving import Halved, Halving, HalvingRounds, error_bound
-from .identifier import Identifier
-from .recommendation import BestActive, BestMean, MostPulled, Recommendation
-from .sampling import (
+from .._lazy import lazily
+from ._catalogue import IDENTIFIERS, IdentifierRow, identifier, identifier_from_recipe
+from ._chernoff import ChernoffTopTwo, EnoughChernoff, FixedBatches
+from ._costs import GaussianCost, PrivateCost, UnitCost
+from ._evidence_top_two import EnoughEvidence, EvidenceTopTwo, MissingEvidence
+from ._halving import Halved, Halving, HalvingRounds, error_bound
+from ._identifier import Identifier
+from ._recommendation import BestActive, BestMean, MostPulled, Recommendation
+from ._sampling import (
     BatchedTopTwo,
     Elimination,
     PrivateTopTwo,
@@ -23,9 +23,9 @@ from .sampling import (
     SharedTopTwo,
     TopTwo,
 )
-from .setting import RiskSetting
-from .stopping import Likelihood, OneLeft, Stopping
-from .thresholds import (
+from ._setting import RiskSetting
+from ._stopping import Likelihood, OneLeft, Stopping
+from ._thresholds import (
     GaussianThreshold,
     HeuristicThreshold,
     NoisyHeuristicThreshold,
@@ -36,8 +36,8 @@ from .thresholds import (
 )
 
 if TYPE_CHECKING:
-    from .results import Identifications, IdentifyResult, load, load_all
-    from .runs import EqualBestArms, identify
+    from ._results import Identifications, IdentifyResult, load, load_all
+    from ._runs import EqualBestArms, identify
 
 __all__ = [
     "IDENTIFIERS",
@@ -90,8 +90,8 @@ __all__ = [
 __getattr__, __dir__ = lazily(
     __name__,
     {
-        "results": ("Identifications", "IdentifyResult", "load", "load_all"),
-        "runs": ("EqualBestArms", "identify"),
+        "_results": ("Identifications", "IdentifyResult", "load", "load_all"),
+        "_runs": ("EqualBestArms", "identify"),
     },
     *__all__,
 )

@@ -15,16 +15,16 @@
 
 from typing import TYPE_CHECKING
 
-from ..lazy import lazily
-from .best import probability_of_best
-from .comparisons import Evidence, differences, evidence
-from .ellipsoids import Ellipsoid, ellipsoid
-from .intervals import Interval, Intervals, intervals
-from .record import Record, Recording, record_of, recording
-from .within import EpochRecord, limits_within
+from .._lazy import lazily
+from ._best import probability_of_best
+from ._comparisons import Evidence, differences, evidence
+from ._ellipsoids import Ellipsoid, ellipsoid
+from ._intervals import Interval, Intervals, intervals
+from ._record import Record, Recording, record_of, recording
+from ._within import EpochRecord, limits_within
 
 if TYPE_CHECKING:
-    from .replay import replayed
+    from ._replay import replayed
 
 __all__ = [
     "Ellipsoid",
@@ -45,4 +45,4 @@ __all__ = [
     "replayed",
 ]
 
-__getattr__, __dir__ = lazily(__name__, {"replay": ("replayed",)}, *__all__)
+__getattr__, __dir__ = lazily(__name__, {"_replay": ("replayed",)}, *__all__)

@@ -13,35 +13,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..lazy import lazily
+from .._lazy import lazily
 
 if TYPE_CHECKING:
-    from ..live.contexts import blocks
-    from ..live.trial import Trial
-    from .catalogue import CATALOGUE, LinearRow, policy
-    from .contexts import (
+    from ..live._contexts import blocks
+    from ..live._trial import Trial
+    from ._catalogue import CATALOGUE, LinearRow, policy
+    from ._contexts import (
         Contexts,
         ContextSource,
         FixedActions,
         GaussianContexts,
         IIDContexts,
     )
-    from .design import Design, NoDesign, optimal_design
-    from .problem import BitRewards, GaussianRewards, LinearProblem, Rewards, SignRewards
-    from .row import LinearPolicy
-    from .runs import compare, simulate
-    from .trial import actg175
+    from ._design import Design, NoDesign, optimal_design
+    from ._problem import BitRewards, GaussianRewards, LinearProblem, Rewards, SignRewards
+    from ._row import LinearPolicy
+    from ._runs import compare, simulate
+    from ._trial import actg175
 
 _HOMES = {
-    "catalogue": ("CATALOGUE", "LinearRow", "policy"),
-    "contexts": ("ContextSource", "Contexts", "FixedActions", "GaussianContexts", "IIDContexts"),
-    "design": ("Design", "NoDesign", "optimal_design"),
-    ".live.contexts": ("blocks",),
-    ".live.trial": ("Trial",),
-    "problem": ("BitRewards", "GaussianRewards", "LinearProblem", "Rewards", "SignRewards"),
-    "row": ("LinearPolicy",),
-    "runs": ("compare", "simulate"),
-    "trial": ("actg175",),
+    "_catalogue": ("CATALOGUE", "LinearRow", "policy"),
+    "_contexts": ("ContextSource", "Contexts", "FixedActions", "GaussianContexts", "IIDContexts"),
+    "_design": ("Design", "NoDesign", "optimal_design"),
+    ".live._contexts": ("blocks",),
+    ".live._trial": ("Trial",),
+    "_problem": ("BitRewards", "GaussianRewards", "LinearProblem", "Rewards", "SignRewards"),
+    "_row": ("LinearPolicy",),
+    "_runs": ("compare", "simulate"),
+    "_trial": ("actg175",),
 }
 
 __all__ = [

@@ -1,7 +1,15 @@
 """Live trials, which protect real people, and rehearsals, which protect nobody."""
 
-from .rehearsal import Rehearsal
-from .strata import Strata
-from .trial import Trial
+from typing import TYPE_CHECKING
 
-__all__ = ["Rehearsal", "Strata", "Trial"]
+from .._lazy import lazily
+from ._rehearsal import Rehearsal
+from ._strata import Strata
+from ._tables import as_csv
+from ._trial import Trial
+
+if TYPE_CHECKING:
+    from ._lives import verify_lives
+
+__all__ = ["Rehearsal", "Strata", "Trial", "as_csv", "verify_lives"]
+__getattr__, __dir__ = lazily(__name__, {"_lives": ("verify_lives",)}, *__all__)

@@ -14,21 +14,21 @@ have earned, and with `epsilon` keeps everybody in the log private.
 
 from __future__ import annotations
 
-from ..lazy import lazily
+from .._lazy import lazily
 
 TYPE_CHECKING = False  # type checkers take it for True
 
 if TYPE_CHECKING:
-    from .evaluation import METHODS, Estimate, evaluate
-    from .log import Log, logged
-    from .problems import problem
+    from ._evaluation import METHODS, Estimate, evaluate
+    from ._log import Log, logged
+    from ._problems import problem
 
 __all__ = ["METHODS", "Estimate", "Log", "evaluate", "logged", "problem"]
 
 _HOMES = {
-    "evaluation": ("METHODS", "Estimate", "evaluate"),
-    "log": ("Log", "logged"),
-    "problems": ("problem",),
+    "_evaluation": ("METHODS", "Estimate", "evaluate"),
+    "_log": ("Log", "logged"),
+    "_problems": ("problem",),
 }
 
 __getattr__, __dir__ = lazily(__name__, _HOMES)

@@ -9,10 +9,10 @@
 True
 """
 
-from ..audit.counts import bayesian, from_errors, from_hits
-from ..audit.one_run import one_run, one_run_gaussian
-from ..audit.wagers import Wager, wagers
-from .attacks import (
+from ..audit._counts import bayesian, from_errors, from_hits
+from ..audit._one_run import one_run, one_run_gaussian
+from ..audit._wagers import Wager, wagers
+from ._attacks import (
     EmpiricalRatio,
     LikelihoodRatio,
     LinearRatio,
@@ -21,10 +21,10 @@ from .attacks import (
     ScalarProduct,
     score_targets,
 )
-from .curve import Curve
-from .games import Adversary, Game
-from .laws import Bernoulli, Gaussian, Independent, Law
-from .leakage import (
+from ._curve import Curve
+from ._games import Adversary, Game
+from ._laws import Bernoulli, Gaussian, Independent, Law
+from ._leakage import (
     Leakage,
     Ranking,
     fitted,
@@ -33,9 +33,9 @@ from .leakage import (
     plain_advantage,
     printed_subsampling,
 )
-from .mechanisms import Mean, Mechanism, Release
-from .result import Scores, load
-from .trials import Learned, Participant
+from ._mechanisms import Mean, Mechanism, Release
+from ._result import Scores, load
+from ._trials import Learned, Participant
 
 __all__ = [
     "Adversary",

@@ -1,25 +1,32 @@
 """The table of policies: schedules, releases, rules, and the catalogue of published rows.
 
 The package can be called, as a user would look for it: `discreet.policies(kind="linear")` lists
-the published policies (`listing.listed`).
+the published policies (`_listing.listed`).
 """
 
 import sys
 from types import ModuleType
 
-from .adac import AdaCUCB
-from .adap import AdaPKLUCB, AdaPUCB
-from .catalogue import CATALOGUE, Row, policy, policy_from_recipe
-from .elimination import LeadElimination, SuccessiveElimination
-from .imed import IMED
-from .klucb import KLUCB
-from .listing import Kind, Listing, listed
-from .local import LDPUCBL
-from .noisy_imed import NoisyIMED
-from .perturbed import BetaLeader, ExactBits, GaussianLeader, PerturbedLeader
-from .policy import Policy
-from .private_kl import DPIMED, DPKLUCB
-from .private_thompson import GapThenTree, PrivateThompson
+from ._adac import AdaCUCB
+from ._adap import AdaPKLUCB, AdaPUCB
+from ._catalogue import CATALOGUE, Row, policy, policy_from_recipe
+from ._elimination import LeadElimination, SuccessiveElimination
+from ._imed import IMED
+from ._klucb import KLUCB
+from ._listing import Kind, Listing
+from ._listing import listed as _listed
+from ._local import LDPUCBL
+from ._noisy_imed import NoisyIMED
+from ._perturbed import BetaLeader, ExactBits, GaussianLeader, PerturbedLeader
+from ._policy import Policy
+from ._private_kl import DPIMED, DPKLUCB, first_batch
+from ._private_thompson import GapThenTree, PrivateThompson
+from ._rules import Rule
+from ._schedules import Doubling, EachRound, Geometric, Phases, Regular, Schedule
+from ._thompson import HybridThompson, LazyThompson, Thompson
+from ._tree_ucb import DPUCB, DPUCBBound, ExperimentalUCB, IntervalUCB, PrivateUCB
+from ._ucb import UCB1, AsymptoticUCB
+from ._view import Setting, View
 from .releases import (
     DividedTree,
     Exact,
@@ -44,12 +51,6 @@ from .releases import (
     SquashedLaplace,
     Tree,
 )
-from .rules import Rule
-from .schedules import Doubling, EachRound, Geometric, Phases, Regular, Schedule
-from .thompson import HybridThompson, LazyThompson, Thompson
-from .tree_ucb import DPUCB, DPUCBBound, ExperimentalUCB, IntervalUCB, PrivateUCB
-from .ucb import UCB1, AsymptoticUCB
-from .view import Setting, View
 
 __all__ = [
     "CATALOGUE",
@@ -114,6 +115,7 @@ __all__ = [
     "Thompson",
     "Tree",
     "View",
+    "first_batch",
     "policy",
     "policy_from_recipe",
 ]
@@ -123,7 +125,7 @@ class _Package(ModuleType):
     """This package, which lists its policies when it is called."""
 
     def __call__(self, kind: Kind | None = None, private: bool | None = None) -> Listing:
-        return listed(kind, private)
+        return _listed(kind, private)
 
 
 sys.modules[__name__].__class__ = _Package

@@ -1,5 +1,9 @@
 """Privacy: budgets, guarantees, mechanisms, counters, and noise for simulation and for real."""
 
+from ._guarantees import Definition, Guarantee, guarantee_from_dict
+from ._mechanisms import Gaussian, Laplace, Mechanism, RandomisedResponse, TruncatedLaplace
+from ._moments import JointSums
+from ._shares import SecureBatch
 from .budgets import (
     ZCDP,
     Approximate,
@@ -12,8 +16,6 @@ from .budgets import (
     compose,
     parallel,
 )
-from .guarantees import Definition, Guarantee, guarantee_from_dict
-from .mechanisms import Gaussian, Laplace, Mechanism, RandomisedResponse, TruncatedLaplace
 
 __all__ = [
     "ZCDP",
@@ -23,11 +25,13 @@ __all__ = [
     "Gaussian",
     "GaussianDP",
     "Guarantee",
+    "JointSums",
     "Laplace",
     "Mechanism",
     "Pure",
     "RandomisedResponse",
     "Renyi",
+    "SecureBatch",
     "TruncatedLaplace",
     "budget_from",
     "budget_from_dict",

@@ -17,11 +17,11 @@ interpreted, with a store between the calls.
 
 from __future__ import annotations
 
-from .begin import Playing, Started, as_lists, begin, grown, slots
+from ._begin import Playing, Started, as_lists, begin, grown, slots
+from ._play import FINISHED, GROW, STARVED, Track, play, play_kernel
+from ._state import Design, Head, Vault
+from ._steps import answer, close, end, follow, hasten, leave, release, seat, settle, turn
 from .plans import PLANS
-from .play import FINISHED, GROW, STARVED, Track, play, play_kernel
-from .state import Design, Head, Vault
-from .steps import answer, close, end, follow, hasten, leave, release, seat, settle, turn
 from .worlds import WORLDS, Truth, World
 
 __all__ = [

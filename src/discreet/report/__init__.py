@@ -10,9 +10,10 @@ Everything is escaped, nothing is fetched, no script is needed. `page.write(path
 whole or not at all.
 """
 
-from .html import Html, element, strong
-from .numbers import Estimate, count, decimal, percent
-from .page import Page, check_path
+from ._html import Html, element, strong
+from ._live_page import trial_report
+from ._numbers import Estimate, count, decimal, percent
+from ._page import Page, check_path
 
 __all__ = [
     "Estimate",
@@ -24,4 +25,5 @@ __all__ = [
     "element",
     "percent",
     "strong",
+    "trial_report",
 ]

@@ -5,8 +5,8 @@
 'The choice of α'
 """
 
-from .base import Figure, Finding, Lab, Panel, Reproduction, Size, Statement, Verdict
-from .registry import STUDIES, Study, all_figures, figure, study
+from ._base import Figure, Finding, Lab, Panel, Reproduction, Size, Statement, Verdict
+from ._registry import STUDIES, Study, all_figures, figure, study
 
 __all__ = [
     "STUDIES",

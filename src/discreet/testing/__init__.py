@@ -30,17 +30,18 @@ Seeds are fixed. "worth its budget" fails a sound row with probability below 1e-
 1e-8.
 """
 
-from .case import SEED, Case, Check
-from .claims import HORIZONS, check_documented, check_guarantee
-from .leaks import DRAWS, FALSE_ALARM, check_noisy_first, check_worth
-from .means import check_means
-from .repeats import check_compiled, check_saved_state, check_seeded, check_threads
-from .steps import check_steps
-from .suite import CHECKS, check_policy
-from .twins import HUGE, at_huge_budget, check_twin
-from .unchecked import unchecked_policy
-from .verified import check_verified
-from .walk import Walk
+from ._case import SEED, Case, Check
+from ._claims import HORIZONS, check_documented, check_guarantee
+from ._leaks import DRAWS, FALSE_ALARM, check_noisy_first, check_worth
+from ._means import check_means
+from ._repeats import check_compiled, check_saved_state, check_seeded, check_threads
+from ._steps import check_steps
+from ._stores import check_store
+from ._suite import CHECKS, check_policy
+from ._twins import HUGE, at_huge_budget, check_twin
+from ._unchecked import unchecked_policy
+from ._verified import check_verified
+from ._walk import Walk
 
 __all__ = [
     "CHECKS",
@@ -62,6 +63,7 @@ __all__ = [
     "check_saved_state",
     "check_seeded",
     "check_steps",
+    "check_store",
     "check_threads",
     "check_twin",
     "check_verified",

@@ -4,11 +4,11 @@ Distances (`klinf`, `tvinf`, `d_epsilon`), lower and upper bounds (listed in `BO
 and reference), regimes (`free_epsilon`), the strength of a budget, and the planner (`plan`).
 """
 
-from .bound import BOUNDS, Bound
-from .choosing import Choice, choose
-from .distances import FiniteLaw, d_epsilon, gaussian_klinf, gaussian_tvinf, klinf, tvinf
-from .features import Worth, gain_of, past_problem, problem_with_gain, worth_of
-from .identification import (
+from ._bound import BOUNDS, Bound
+from ._choosing import Choice, choose
+from ._distances import FiniteLaw, d_epsilon, gaussian_klinf, gaussian_tvinf, klinf, tvinf
+from ._features import Worth, gain_of, past_problem, problem_with_gain, worth_of
+from ._identification import (
     Allocation,
     adap_tt_samples,
     adap_tt_star_samples,
@@ -17,17 +17,16 @@ from .identification import (
     private_characteristic_time,
     total_variation_time,
 )
-from .linear_lower import (
+from ._linear_lower import (
     LinearProgramme,
     linear_minimax_pure,
     linear_minimax_zcdp,
     linear_private,
     linear_programme,
 )
-from .linear_upper import adac_gope, adac_oful, least_eigenvalue
-from .pictures import price_picture, regime_picture
-from .planning import Plan, TrialPlan, plan, plan_trial
-from .regimes import (
+from ._linear_upper import adac_gope, adac_oful, least_eigenvalue
+from ._pictures import price_picture, regime_picture
+from ._regimes import (
     Regime,
     free_epsilon,
     free_epsilon_identification,
@@ -35,7 +34,7 @@ from .regimes import (
     regime,
     turning_epsilon,
 )
-from .regret_lower import (
+from ._regret_lower import (
     lai_robbins,
     local_private,
     minimax_global,
@@ -44,7 +43,7 @@ from .regret_lower import (
     private_bernoulli,
     view_private,
 )
-from .regret_upper import (
+from ._regret_upper import (
     adac_ucb,
     adac_ucb_minimax,
     adap_klucb,
@@ -64,9 +63,9 @@ from .regret_upper import (
     ucb_asymptotic,
     ucb_minimax,
 )
-from .strength import Strength, strength
-from .summary import Line, best_lower, bounds, bounds_of, linear_bounds, overlay
-from .transport import (
+from ._strength import Strength, strength
+from ._summary import Line, best_lower, bounds, bounds_of, linear_bounds, overlay
+from ._transport import (
     adaptivity_rounds,
     doubling_pulls,
     evidence_needed,
@@ -74,6 +73,7 @@ from .transport import (
     output_budget,
     run_divergence,
 )
+from .planning import Plan, TrialPlan, plan, plan_trial
 
 __all__ = [
     "BOUNDS",

@@ -25,8 +25,8 @@ from discreet.membership.gradients import (
     references_at,
     scalar_steps,
 )
-from discreet.membership.gradients.attacks import log_noncentral_chi2
-from discreet.membership.gradients.references import contrasts
+from discreet.membership.gradients._attacks import log_noncentral_chi2
+from discreet.membership.gradients._references import contrasts
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from discreet.membership.gradients import (
     random_direction,
     rank,
 )
-from discreet.membership.gradients.canaries import _canife_loss
+from discreet.membership.gradients._canaries import _canife_loss
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,8 @@ from discreet.membership.gradients import (
     fashion_mnist,
     fashion_mnist_sample,
 )
-from discreet.membership.gradients.data.fashion_mnist import SAMPLE
-from discreet.membership.gradients.data.idx import UNSIGNED_BYTES, read_idx
+from discreet.membership.gradients.data._fashion_mnist import SAMPLE
+from discreet.membership.gradients.data._idx import UNSIGNED_BYTES, read_idx
 
 
 def idx_bytes(array: NDArray[np.uint8]) -> bytes:
@@ -202,7 +202,7 @@ def test_a_data_folder_without_the_set_says_so(
     that is for machines where nobody named a folder."""
     from discreet.errors import NoData
     from discreet.studies import figure
-    from discreet.studies.base import Lab, Size
+    from discreet.studies._base import Lab, Size
 
     full = Lab(Size(29_952, 2))
     write_fashion(tmp_path / "fashion-mnist", 3)

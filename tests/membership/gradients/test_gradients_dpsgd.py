@@ -22,8 +22,8 @@ from discreet.membership.gradients import (
     curve_audit,
     fashion_mnist_sample,
 )
-from discreet.membership.gradients.audits import METHODS, play
-from discreet.membership.gradients.dpsgd import totals
+from discreet.membership.gradients._audits import METHODS, play
+from discreet.membership.gradients._dpsgd import totals
 
 ALARM = 4.9  # normal quantile of 1e-6 / 2
 

@@ -18,11 +18,11 @@ from typer.testing import CliRunner
 from discreet.cli import app
 from discreet.errors import InvalidArgument
 from discreet.membership.gradients import Epoch, SoftmaxRegression, sample_experiment
-from discreet.membership.gradients.epochs import EMPIRICAL, LOG_MEAN_EXP, PRINTED, SCALAR, SUM
-from discreet.membership.gradients.experiments import SAMPLE
+from discreet.membership.gradients._epochs import EMPIRICAL, LOG_MEAN_EXP, PRINTED, SCALAR, SUM
+from discreet.membership.gradients._experiments import SAMPLE
 from discreet.studies import Size, Verdict, figure
-from discreet.studies.files import save
-from discreet.studies.thesis2024.epochs import scores_in
+from discreet.studies._files import save
+from discreet.studies.thesis2024._epochs import scores_in
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def _dense(references: Any) -> Any:
 
 def test_games_are_sized_by_what_they_must_tell_apart() -> None:
     """Four standard errors by Hanley & McNeil: the simulated error of two AUCs is that or less."""
-    from discreet.membership.gradients.prediction import games_needed
+    from discreet.membership.gradients._prediction import games_needed
 
     games = games_needed(0.75, 0.55)
     rng = np.random.default_rng(6)
@@ -114,8 +114,8 @@ def test_games_are_sized_by_what_they_must_tell_apart() -> None:
 
 
 def test_what_two_standard_errors_do_not_tell_is_undecided() -> None:
-    from discreet.studies.excerpts import above, as_far_as_told
-    from discreet.studies.measures import Measure
+    from discreet.studies._excerpts import above, as_far_as_told
+    from discreet.studies._measures import Measure
 
     low, high, near = Measure(0.5, 0.03), Measure(0.9, 0.03), Measure(0.55, 0.03)
     assert [above(high, low), above(low, high), above(near, low)] == [True, False, None]

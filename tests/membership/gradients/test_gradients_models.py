@@ -10,7 +10,7 @@ import pytest
 
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.membership.gradients import ConvNet, SoftmaxRegression, per_sample_gradients
-from discreet.membership.gradients.models.base import losses
+from discreet.membership.gradients.models._base import losses
 
 NETS = [
     (SoftmaxRegression(6, 4), (6,)),
@@ -83,7 +83,7 @@ def test_the_stand_in_has_the_stated_sizes() -> None:
 
 def test_jax_agrees() -> None:
     pytest.importorskip("jax", reason='jax is an extra: pip install "discreet[jax]"')
-    from discreet.membership.gradients.models.jax_model import conv_loss
+    from discreet.membership.gradients.models._jax_model import conv_loss
 
     net = ConvNet((8, 8, 3), (4, 5), 10)
     rng = np.random.default_rng(2)

@@ -10,8 +10,8 @@ import pytest
 from naive_gradients import assignment_variance
 
 from discreet.membership.gradients import Epoch, predicted_sum, sample_experiment
-from discreet.membership.gradients.epochs import HeadTarget, attacker
-from discreet.membership.gradients.experiments import SAMPLE
+from discreet.membership.gradients._epochs import HeadTarget, attacker
+from discreet.membership.gradients._experiments import SAMPLE
 
 
 def test_the_variance_is_that_of_a_random_assignment() -> None:

@@ -22,7 +22,7 @@ from discreet.membership.gradients import (
     last_iterate_epsilon,
     shuffled_claim,
 )
-from discreet.membership.gradients.accounting import most_power
+from discreet.membership.gradients._accounting import most_power
 from discreet.privacy.budgets import Approximate, GaussianDP
 
 MODEL = SoftmaxRegression(5, 3)

@@ -1,7 +1,7 @@
 """Where trials are stored: in memory, in files, or in a store of your own (`Store`)."""
 
-from .base import Block, Store
-from .files import FileStore
-from .memory import MemoryStore
+from ._base import Block, Store
+from ._files import FileStore
+from ._memory import MemoryStore
 
 __all__ = ["Block", "FileStore", "MemoryStore", "Store"]

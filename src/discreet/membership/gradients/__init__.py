@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...lazy import lazily
+from ..._lazy import lazily
 
 if TYPE_CHECKING:
-    from .accounting import claim, last_iterate_delta, last_iterate_epsilon, shuffled_claim
-    from .attacks import SoftmaxTarget, Steps, covariance_steps, glir_steps, scalar_steps
-    from .audits import AuditTable, Line, audit_dpsgd, curve_audit
-    from .canaries import (
+    from ._accounting import claim, last_iterate_delta, last_iterate_epsilon, shuffled_claim
+    from ._attacks import SoftmaxTarget, Steps, covariance_steps, glir_steps, scalar_steps
+    from ._audits import AuditTable, Line, audit_dpsgd, curve_audit
+    from ._canaries import (
         Ranking,
         best_gradient,
         blank,
@@ -24,33 +24,33 @@ if TYPE_CHECKING:
         random_direction,
         rank,
     )
+    from ._dpsgd import DPSGD, GradientCanaries, PointCanary
+    from ._epochs import Epoch, play_epochs
+    from ._experiments import cifar_experiment, fashion_experiment, sample_experiment
+    from ._prediction import Prediction, predicted_sum
+    from ._references import References, references_at
+    from ._trainers import FullBatch, Poisson, Shuffled, Single, Trace, Trainer
     from .data import Images, cifar10, fashion_mnist, fashion_mnist_sample
-    from .dpsgd import DPSGD, GradientCanaries, PointCanary
-    from .epochs import Epoch, play_epochs
-    from .experiments import cifar_experiment, fashion_experiment, sample_experiment
     from .models import ConvNet, Factors, SoftmaxRegression
-    from .models.jax_model import per_sample_gradients
-    from .prediction import Prediction, predicted_sum
-    from .references import References, references_at
-    from .trainers import FullBatch, Poisson, Shuffled, Single, Trace, Trainer
+    from .models._jax_model import per_sample_gradients
 
 _HOMES = {
-    "accounting": ("claim", "last_iterate_delta", "last_iterate_epsilon", "shuffled_claim"),
-    "attacks": ("SoftmaxTarget", "Steps", "covariance_steps", "glir_steps", "scalar_steps"),
-    "audits": ("AuditTable", "Line", "audit_dpsgd", "curve_audit"),
-    "canaries": (
+    "_accounting": ("claim", "last_iterate_delta", "last_iterate_epsilon", "shuffled_claim"),
+    "_attacks": ("SoftmaxTarget", "Steps", "covariance_steps", "glir_steps", "scalar_steps"),
+    "_audits": ("AuditTable", "Line", "audit_dpsgd", "curve_audit"),
+    "_canaries": (
         "Ranking", "best_gradient", "blank", "canife", "dirac", "mislabelled", "random_direction",
         "rank",
     ),
     "data": ("Images", "cifar10", "fashion_mnist", "fashion_mnist_sample"),
-    "dpsgd": ("DPSGD", "GradientCanaries", "PointCanary"),
-    "epochs": ("Epoch", "play_epochs"),
-    "experiments": ("cifar_experiment", "fashion_experiment", "sample_experiment"),
+    "_dpsgd": ("DPSGD", "GradientCanaries", "PointCanary"),
+    "_epochs": ("Epoch", "play_epochs"),
+    "_experiments": ("cifar_experiment", "fashion_experiment", "sample_experiment"),
     "models": ("ConvNet", "Factors", "SoftmaxRegression"),
-    "models.jax_model": ("per_sample_gradients",),
-    "prediction": ("Prediction", "predicted_sum"),
-    "references": ("References", "references_at"),
-    "trainers": ("FullBatch", "Poisson", "Shuffled", "Single", "Trace", "Trainer"),
+    "models._jax_model": ("per_sample_gradients",),
+    "_prediction": ("Prediction", "predicted_sum"),
+    "_references": ("References", "references_at"),
+    "_trainers": ("FullBatch", "Poisson", "Shuffled", "Single", "Trace", "Trainer"),
 }  # fmt: skip
 
 __all__ = [

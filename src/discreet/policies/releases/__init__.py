@@ -1,18 +1,18 @@
 """Releases: how a batch of rewards becomes a public number."""
 
-from .base import PureRelease, Release
-from .counting import DividedTree, Hybrid, IdleHybrid, Tree
-from .exact import Exact
-from .forgetting import (
+from ._base import PureRelease, Release
+from ._counting import DividedTree, Hybrid, IdleHybrid, Tree
+from ._exact import Exact
+from ._forgetting import (
     FillingLaplace,
     ForgetExact,
     ForgetGaussian,
     ForgetLaplace,
     ForgetTruncated,
 )
-from .local import LocalBernoulli, LocalLaplace, SquashedBernoulli, SquashedLaplace
-from .remembering import RememberLaplace, RunningGaussian, RunningLaplace, ShrinkingLaplace
-from .secure_sum import SecureSum, SkellamSum
+from ._local import LocalBernoulli, LocalLaplace, SquashedBernoulli, SquashedLaplace
+from ._remembering import RememberLaplace, RunningGaussian, RunningLaplace, ShrinkingLaplace
+from ._secure_sum import SecureSum, SkellamSum
 
 __all__ = [
     "DividedTree",

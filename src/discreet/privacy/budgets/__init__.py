@@ -16,10 +16,11 @@ References: Dwork & Roth 2014; Bun & Steinke 2016; Mironov 2017; Kairouz, Oh & V
 Canonne, Kamath & Steinke 2020; Dong, Roth & Su 2022.
 """
 
-from .composition import compose, parallel
-from .gaussian import GaussianDP
-from .kinds import ZCDP, Approximate, Budget, Pure, Renyi
-from .requests import budget_from, budget_from_dict
+from ._composition import compose, parallel
+from ._gaussian import GaussianDP
+from ._kinds import ZCDP, Approximate, Budget, Pure, Renyi
+from ._requests import budget_from, budget_from_dict
+from ._serving import equivalent_pure
 
 __all__ = [
     "ZCDP",
@@ -31,5 +32,6 @@ __all__ = [
     "budget_from",
     "budget_from_dict",
     "compose",
+    "equivalent_pure",
     "parallel",
 ]

@@ -1,9 +1,9 @@
 """Guarantees verified by execution: release kernels run on symbols, and losses by algebra."""
 
-from .forms import Cells, Form, NotAffine, PublicCells, RewardForm, Symbol, Tape, Values, cells
-from .result import Verification, Worst, is_tight, main_number, spent, within
-from .shifts import UNHIDDEN, Candidate, Loss, System, losses, sharpened, undominated
-from .source import symbolic
+from ._forms import Cells, Form, NotAffine, PublicCells, RewardForm, Symbol, Tape, Values, cells
+from ._result import Verification, Worst, is_tight, main_number, spent, within
+from ._shifts import UNHIDDEN, Candidate, Loss, System, losses, sharpened, undominated
+from ._source import symbolic
 
 __all__ = [
     "UNHIDDEN",

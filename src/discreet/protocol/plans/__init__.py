@@ -11,12 +11,12 @@ The fourth column of the table. A policy names its own (`Policy.plan`):
 
 from __future__ import annotations
 
-from ...compiled import Function
-from .batch import BATCH
-from .epochs import EPOCHS
-from .index import INDEX
-from .looks import LOOKS
-from .top_two import TOP_TWO
+from ..._compiled import Function
+from ._batch import BATCH
+from ._epochs import EPOCHS
+from ._index import INDEX
+from ._looks import LOOKS
+from ._top_two import TOP_TWO
 
 PLANS: dict[str, dict[str, Function]] = {
     "one batch": BATCH, "index": INDEX, "looks": LOOKS, "top two": TOP_TWO,

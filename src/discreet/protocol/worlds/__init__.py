@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .at_once import AT_ONCE
-from .base import Truth, World
-from .calendar import ANSWERS, BLOCKS, CALENDAR, ONE_BATCH
-from .strides import STRIDES
+from ._at_once import AT_ONCE
+from ._base import Truth, World
+from ._calendar import ANSWERS, BLOCKS, CALENDAR, ONE_BATCH
+from ._strides import STRIDES
 
 WORLDS = {
     "at once": AT_ONCE, "calendar": CALENDAR, "blocks": BLOCKS, "answers": ANSWERS,

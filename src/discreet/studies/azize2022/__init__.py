@@ -1,8 +1,10 @@
 """Azize & Basu (2022): regret of ε-private policies that double and forget."""
 
-from ..registry import collected
+from .._registry import collected as _collected
 
-STUDY = collected(
+STUDY = _collected(
     __name__, "Azize & Basu (2022), When Privacy Meets Partial Information",
     "figure2", "figure3", "figure4", "figure5", "figure6", "figure7", "figure8",
 )  # fmt: skip
+
+__all__ = ["STUDY"]

@@ -1,9 +1,9 @@
 """The planner: which row, at which price, before the trial starts."""
 
-from .calendar import TrialPlan, plan_trial
-from .candidates import Candidate, candidates
-from .plan import Free, Plan, Prediction, plan
-from .question import Question, question
+from ._calendar import TrialPlan, plan_trial
+from ._candidates import Candidate, candidates
+from ._plan import Free, Plan, Prediction, plan
+from ._question import Question, question
 
 __all__ = [
     "Candidate",

@@ -1,7 +1,7 @@
 """Models whose gradients are computed without a framework."""
 
-from .base import Factors, Model
-from .convolution import ConvNet
-from .softmax import SoftmaxRegression
+from ._base import Factors, Model
+from ._convolution import ConvNet
+from ._softmax import SoftmaxRegression
 
 __all__ = ["ConvNet", "Factors", "Model", "SoftmaxRegression"]

@@ -1,0 +1,123 @@
+"""The front door: a published row of any kind, by name.
+
+>>> import discreet
+>>> print(discreet.policy("adac-oful", rho=0.5).guarantee.short())
+ρ = 0.5 (interactive)
+>>> print(discreet.policy("adap-tt", epsilon=1.0).guarantee.short())
+ε = 1 (interactive)
+
+Where two kinds have a row of one name (dp-se), the goal tells them apart: "regret", which comes
+first, or "identify". A row serves every budget that it can be proved to keep, and says so:
+
+>>> print(discreet.policy("dp-imed", mu=1.0).guarantee.short())
+ε = 0.806965 (interactive; keeps μ = 1)
+
+Without a name, the row with the least noise for the budget: `row.why` and `theory.choose`.
+
+>>> discreet.policy(epsilon=1.0, delta=1e-6).name, discreet.policy(mu=1.0).name
+('laplace-imed', 'gauss-imed')
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Never, overload
+
+from .errors import InvalidArgument
+from .policies._policy import BasePolicy
+from .policies._registry import entry
+from .privacy.budgets import Budget, budget_from
+
+if TYPE_CHECKING:
+    from .identify import Identifier
+    from .linear import LinearPolicy
+    from .policies import Policy
+
+FiniteName = Literal[
+    "ucb1", "kl-ucb", "imed", "thompson", "episodic-ucb", "adap-ucb", "adap-klucb", "adac-ucb",
+    "dp-klucb", "dp-imed", "laplace-imed", "gauss-imed", "dp-ucb", "dp-ucb-td", "dp-ucb-bound",
+    "dp-ucb-int", "private-ucb", "ldp-ucb-b", "ldp-ucb-l", "ldp-ucb-bs", "ldp-ucb-ls",
+    "lazy-dp-ts", "dp-ts", "private-thompson", "dp-se", "gdp-elim-new", "dp-ftpl-gauss",
+    "dp-ftpl-beta", "dp-ftpl-new", "dp-tsallis",
+]  # fmt: skip
+"""Names that editors complete."""
+IdentifyName = Literal[
+    "ttucb", "adap-tt", "adap-tt-star", "dp-tt", "ctb-tt", "evidence-tt", "local-evidence-tt",
+    "chernoff-tt", "race", "halving", "classical-halving", "uniform",
+]  # fmt: skip
+LinearName = Literal[
+    "gope", "adac-gope", "oful", "rs-oful", "adac-oful", "private-linucb", "private-lints",
+    "jdp-linucb", "adac-ts", "jdp-ts", "blocks-ts", "jdp-blocks-ts",
+]  # fmt: skip
+"""Names whose rows a type checker knows to be of another kind than most."""
+
+
+@overload
+def policy(
+    name: LinearName, *, epsilon: float | None = ..., delta: float | None = ...,
+    rho: float | None = ..., renyi_alpha: float | None = ..., mu: float | None = ...,
+    budget: Budget | None = ..., goal: Literal["regret"] | None = ..., label: str | None = ...,
+    **options: Any,
+) -> LinearPolicy: ...  # fmt: skip
+@overload
+def policy(
+    name: IdentifyName, *, epsilon: float | None = ..., budget: Budget | None = ...,
+    goal: Literal["identify"] | None = ..., label: str | None = ..., **options: Any,
+) -> Identifier: ...  # fmt: skip
+@overload
+def policy(
+    name: FiniteName, *, epsilon: float | None = ..., delta: float | None = ...,
+    rho: float | None = ..., renyi_alpha: float | None = ..., mu: float | None = ...,
+    budget: Budget | None = ..., goal: Literal["regret"] | None = ..., label: str | None = ...,
+    **options: Any,
+) -> Policy: ...  # fmt: skip
+@overload
+def policy(
+    name: str, *, epsilon: float | None = ..., budget: Budget | None = ...,
+    goal: Literal["identify"], label: str | None = ..., **options: Any,
+) -> Identifier: ...  # fmt: skip
+@overload
+def policy(
+    name: str | None = ..., *,
+    epsilon: float | None = ..., delta: float | None = ..., rho: float | None = ...,
+    renyi_alpha: float | None = ..., mu: float | None = ..., budget: Budget | None = ...,
+    goal: str | None = ..., label: str | None = ..., **options: Any,
+) -> Policy: ...  # fmt: skip
+def policy(
+    name: str | None = None,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    renyi_alpha: float | None = None,
+    mu: float | None = None,
+    budget: Budget | None = None,
+    goal: str | None = None,
+    label: str | None = None,
+    **options: object,
+) -> BasePolicy[Never]:
+    """A published policy by name, whatever its kind; `label` is what results call it.
+
+    Without a name: the one to take for the budget (and the goal), with the reasons in `why`.
+
+    >>> policy("adac-ucb", rho=0.1, alpha=1.0).guarantee.budget
+    ZCDP(rho=0.1)
+    >>> policy("dp-se", epsilon=1.0, goal="identify").stopping.name
+    'one arm left'
+    """
+    why: tuple[str, ...] = ()
+    if name is None:
+        from .theory._choosing import choose
+
+        asked = budget_from(epsilon, delta, rho, renyi_alpha, mu) if budget is None else budget
+        if asked is None:
+            raise InvalidArgument(
+                "name", "be given without a budget", name, "give a name, or for example epsilon=1.0"
+            )
+        choice = choose(asked, goal=goal or "regret")
+        name, why, options = choice.name, choice.why, {**choice.options, **options}
+    made = entry(name, goal).asked(
+        budget=budget, epsilon=epsilon, delta=delta, rho=rho, renyi_alpha=renyi_alpha, mu=mu,
+        label=label, **options,
+    )  # fmt: skip
+    return replace(made, why=why) if why else made

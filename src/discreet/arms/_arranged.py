@@ -1,0 +1,69 @@
+"""A law with its arms under other numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from discreet._compiled import Function, Kernel
+from discreet.arms._base import Law, taken
+
+if TYPE_CHECKING:
+    from numpy import int64
+    from numpy.random import Generator
+    from numpy.typing import NDArray
+
+
+class ArrangedState(NamedTuple):
+    """The law's own number of every arm, and its state."""
+
+    order: NDArray[int64]
+    inside: NamedTuple
+
+
+def draw_inside(
+    state: NamedTuple, arm: int, rounds: int, t: int, rng: Generator
+) -> tuple[float, int]:
+    """Filled in by the law inside."""
+    raise RuntimeError("no law was filled in")
+
+
+def draw_arranged(
+    state: ArrangedState, arm: int, rounds: int, t: int, rng: Generator
+) -> tuple[float, int]:
+    """What arm order[arm] of the law inside gives."""
+    return draw_inside(state.inside, state.order[arm], rounds, t, rng)
+
+
+@lru_cache(maxsize=64)
+def _kernel(draw: Function) -> Kernel:
+    """One kernel for one law's draw, so that its loop is linked once."""
+    return Kernel(draw_arranged, draw_inside=draw)
+
+
+@dataclass(frozen=True, init=False)
+class Arranged(Law):
+    """Arm a is arm order[a] of another law."""
+
+    name = "arranged"
+    law: Law
+    order: tuple[int, ...]
+
+    def __init__(self, law: Law, order: Sequence[int]) -> None:
+        self._set(
+            law=law, order=tuple(int(arm) for arm in order), means=taken(law.means, order),
+            bounds=law.bounds, limit=law.limit, draw=_kernel(law.draw),
+        )  # fmt: skip
+
+    def start(self, rng: Generator) -> ArrangedState:
+        """The law's own state beside the order."""
+        import numpy as np
+
+        return ArrangedState(np.array(self.order, np.int64), self.law.start(rng))
+
+    def refill(self, state: NamedTuple, rng: Generator) -> bool:
+        """The law's own."""
+        assert isinstance(state, ArrangedState)
+        return self.law.refill(state.inside, rng)

@@ -1,0 +1,122 @@
+"""Rewards without a bound, made fit for a row that needs [0, 1]: min(x, B)/B.
+
+The guarantee is the row's, whatever the rewards are: each is moved into [0, 1] before anything is
+summed. What it costs is accuracy: **the row ranks clipped means.** If E|X|^(1+v) <= u, clipping at
+B lowers a mean by at most (u/B^v) v^v/(1+v)^(1+v), so arms whose means lie further apart than that
+keep their order, and an arm whose mean sits in rare large values may lose its place. B is declared
+beforehand, from what is known without the data. Regret is measured on the true means.
+
+>>> law = Capped(pareto([0.9, 0.5], shape=1.55), at=1.0)
+>>> law.means, law.bounds
+((0.9, 0.5), (0.0, 1.0))
+
+Reference: Tao et al. 2022, whose arms with a known moment these are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from discreet._checks import number, numbers, positive
+from discreet.arms._base import Law, taken
+from discreet.arms._clipped import Clipped
+from discreet.arms._sampler import Buffer, Sampler, draw_buffer
+from discreet.arms._seen import Seen, fresh_seen, seen_by
+from discreet.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from .._types import Floats, Ints
+
+
+def pareto(means: Sequence[float], shape: float) -> Sampler:
+    """Pareto arms with these means: P(X > x) = (c/x)^shape from c = mean (shape - 1)/shape on."""
+    from scipy import stats
+
+    shape = number("shape", shape)
+    if not shape > 1.0:
+        raise InvalidArgument("shape", "be above 1, for a mean to exist", shape, "use shape=1.55")
+    lows = [positive("means", mean, "give means above 0") for mean in numbers("means", means)]
+    arms = [stats.pareto(shape, scale=mean * (shape - 1.0) / shape) for mean in lows]
+    return Sampler(arms, lows)
+
+
+def clipping_bias(moment: float, order: float, at: float) -> float:
+    """(u/B^v) v^v/(1+v)^(1+v): the most that clipping at B lowers a mean, if E|X|^(1+v) <= u.
+
+    E (X - B)^+ <= E[X^(1+v)] max over x > B of (x - B)/x^(1+v), which is at x = B(1+v)/v.
+    """
+    v = positive("order", order, "give v > 0 with E|X|^(1+v) <= u")
+    u = positive("moment", moment, "give a bound on E|X|^(1+v)")
+    bound = positive("at", at, "give the B that rewards are clipped at")
+    return float(u / bound**v * v**v / (1.0 + v) ** (1.0 + v))
+
+
+@dataclass(frozen=True, init=False)
+class Capped(Law):
+    """What a row sees of rewards from 0 on: min(x, B)/B; the means are those of the rewards."""
+
+    name = "capped"
+    law: Law
+    at: float
+
+    def __init__(self, law: Law, at: float) -> None:
+        if not isinstance(law, Law) or law.late:
+            raise InvalidArgument(
+                "law", "be a law whose rewards are not late", law,
+                "use pareto(...); Delayed goes round Capped",
+            )  # fmt: skip
+        if law.bounds is not None and law.bounds[0] < 0.0:
+            raise InvalidArgument("law", "have rewards from 0 on", law.bounds, "shift them")
+        at = positive("at", at, "give the B that rewards are clipped at")
+        draw = draw_buffer if isinstance(law, Sampler) else seen_by(law.draw)
+        self._set(
+            law=law, at=at, means=law.means, bounds=(0.0, 1.0), draw=draw, limit=law.limit,
+            steady=law.steady, lost=law.lost,
+        )  # fmt: skip
+
+    @property
+    def clipped_means(self) -> tuple[float, ...]:
+        """What the row ranks: E min(X, B)/B."""
+        return tuple(mean / self.at for mean in Clipped(self.law, 0.0, self.at).means)
+
+    def standard(self, horizon: int) -> Floats | NamedTuple:
+        """That of the rewards themselves."""
+        return self.law.standard(horizon)
+
+    def ahead(self, t: Ints, horizon: int) -> Floats:
+        return self.law.ahead(t, horizon)
+
+    def start(self, rng: Generator) -> Buffer | Seen:
+        """A buffer of rewards as the row sees them, or the law's own state."""
+        if not isinstance(self.law, Sampler):
+            return fresh_seen(self.law.start(rng), 0.0, self.at, 1.0 / self.at)
+        buffer = self.law.start(rng)
+        for arm in range(self.arms):
+            self._see(buffer, arm)
+        return buffer
+
+    def refill(self, state: NamedTuple, rng: Generator) -> bool:
+        """More of them."""
+        if isinstance(state, Seen):
+            return self.law.refill(state.inside, rng)
+        assert isinstance(state, Buffer)
+        assert isinstance(self.law, Sampler)
+        used = [arm for arm in range(self.arms) if state.used[arm] == self.law.buffer]
+        more = self.law.refill(state, rng)
+        for arm in used:  # the others are as the row sees them already
+            self._see(state, arm)
+        return more
+
+    def _see(self, buffer: Buffer, arm: int) -> None:
+        buffer.values[arm] = buffer.values[arm].clip(0.0, self.at) / self.at
+
+    def arranged(self, order: Sequence[int]) -> Capped:
+        """The law inside, rearranged."""
+        law = self.law.arranged(order)
+        if isinstance(law, Sampler):
+            return self._changed(law=law, means=taken(self.means, order))
+        return Capped(law, self.at)

@@ -1,0 +1,97 @@
+"""Laws by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+
+from discreet._checks import numbers
+from discreet.arms._arranged import Arranged
+from discreet.arms._base import Law
+from discreet.arms._bernoulli import Bernoulli
+from discreet.arms._beta import Beta
+from discreet.arms._capped import Capped
+from discreet.arms._clipped import Clipped
+from discreet.arms._delayed import Delayed
+from discreet.arms._gaussian import Gaussian
+from discreet.arms._mixed import Mixed
+from discreet.arms._moving import Drifting, Switching
+from discreet.arms._sampler import Sampler
+from discreet.arms._tables import RewardList, RewardTable
+from discreet.arms._trial import Replay
+from discreet.arms._two_point import TwoPoint
+from discreet.arms._uniform import Uniform
+from discreet.errors import InvalidArgument
+
+_BY_MEANS: dict[str, tuple[Callable[..., Law], tuple[str, ...]]] = {
+    "bernoulli": (Bernoulli, ()),
+    "gaussian": (Gaussian, ("sd",)),
+    "beta": (Beta.of_means, ("concentration",)),
+    "two-point": (TwoPoint.of_means, ()),
+    "uniform": (Uniform.of_means, ("half_width",)),
+}
+LAWS = tuple(_BY_MEANS)
+"""The names that `law` knows."""
+
+_ALL: dict[str, type[Law]] = {
+    kind.name: kind
+    for kind in (
+        Bernoulli,
+        Gaussian,
+        Beta,
+        TwoPoint,
+        Uniform,
+        Mixed,
+        Arranged,
+        Clipped,
+        Capped,
+        Sampler,
+        RewardList,
+        RewardTable,
+        Replay,
+        Drifting,
+        Switching,
+        Delayed,
+    )
+}
+
+
+def law(name: str, means: Sequence[float], **options: object) -> Law:
+    """A law from its name and the means of at least two arms.
+
+    bernoulli; gaussian (sd = 1); beta (concentration = 2: a = 2m, b = 2 - 2m); two-point (even
+    odds of max(0, 2m - 1) and min(1, 2m)); uniform (half_width = 0.5: the widest interval around
+    m inside [0, 1] up to that half width).
+    """
+    make, known = _BY_MEANS[_named("name", name, LAWS)]
+    for option in options:
+        if option not in known:
+            fix = f"drop it; {name} knows {', '.join(known) or 'no option'}"
+            raise InvalidArgument("option", f"be one of the {name} law's", option, fix)
+    values = numbers("means", means)
+    if len(values) < 2:
+        raise InvalidArgument("means", "name at least two arms", means, "pass one mean per arm")
+    return make(values, **options)
+
+
+def law_from_dict(settings: object) -> Law:
+    """The law whose `to_dict` gave these settings."""
+    fix = "pass what Law.to_dict returned"
+    if not isinstance(settings, Mapping) or "law" not in settings:
+        raise InvalidArgument("settings", "be a mapping with a key 'law'", settings, fix)
+    kind = _ALL[_named("law", settings["law"], tuple(_ALL))]
+    rest = {key: value for key, value in settings.items() if key != "law"}
+    try:
+        return kind.from_settings(rest)
+    except (AttributeError, KeyError, TypeError) as error:
+        rule = f"hold the settings of {kind.__name__} ({type(error).__name__}: {error})"
+        raise InvalidArgument("settings", rule, dict(settings), fix) from error
+
+
+def _named(argument: str, name: object, known: tuple[str, ...]) -> str:
+    spelled = str(name).lower().replace("_", "-")
+    if spelled in known:
+        return spelled
+    close = get_close_matches(spelled, known, n=1, cutoff=0.4)
+    hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
+    raise InvalidArgument(argument, "be the name of a law", name, hint)

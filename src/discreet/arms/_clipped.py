@@ -1,0 +1,208 @@
+"""A law made bounded: each reward is clipped to [low, high].
+
+Means, and so regret, are those after clipping; `Capped` keeps those of the rewards themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+
+from discreet._checks import number, numbers
+from discreet.arms._base import BETA, GAUSSIAN, TWO_POINT, Law, Parametric, Part, taken
+from discreet.arms._mixed import table_of
+from discreet.arms._sampler import Buffer, Sampler, draw_buffer
+from discreet.arms._seen import Seen, fresh_seen, seen_by
+from discreet.arms._tables import RewardList, RewardTable
+from discreet.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from numpy import float64, int64
+    from numpy.random import Generator
+    from numpy.typing import NDArray
+
+    from .._types import Floats, Ints
+
+
+class ClippedState(NamedTuple):
+    """Family and parameters of every arm, as in `Part`, and the range."""
+
+    family: NDArray[int64]
+    x: NDArray[float64]
+    y: NDArray[float64]
+    z: NDArray[float64]
+    low: float
+    high: float
+
+
+def draw_clipped(
+    state: ClippedState, arm: int, rounds: int, t: int, rng: Generator
+) -> tuple[float, int]:
+    """Sum of min(max(reward, low), high) over n rewards."""
+    family, x, y = state.family[arm], state.x[arm], state.y[arm]
+    total = 0.0
+    if family == TWO_POINT:  # both points are clipped by `start`
+        hits = rng.binomial(rounds, state.z[arm])
+        return x * (rounds - hits) + y * hits, rounds
+    for _ in range(rounds):
+        if family == GAUSSIAN:
+            reward = rng.normal(x, y)
+        elif family == BETA:
+            reward = rng.beta(x, y)
+        else:
+            reward = x + (y - x) * rng.random()
+        total += min(max(reward, state.low), state.high)
+    return total, rounds
+
+
+@dataclass(frozen=True, init=False)
+class Clipped(Law):
+    """reward = min(max(X, low), high), X of another law; the means are those after clipping."""
+
+    name = "clipped"
+    law: Law
+    low: float
+    high: float
+
+    def __init__(
+        self, law: Law, low: float = 0.0, high: float = 1.0, means: Sequence[float] | None = None
+    ) -> None:
+        low, high = number("low", low), number("high", high)
+        if not low < high:
+            raise InvalidArgument("low", f"be below high = {high!r}", low, "swap low and high")
+        if not isinstance(law, Law) or law.late:
+            raise InvalidArgument(
+                "law", "be a law whose rewards are not late", law, "Delayed goes round Clipped"
+            )
+        known: tuple[float, ...] | None = None
+        inner, draw = law, cast("Any", law.draw)
+        if isinstance(law, Parametric):
+            known, draw = tuple(clipped_mean(part, low, high) for part in law.parts()), draw_clipped
+        elif isinstance(law, Sampler):
+            known, draw = law.clipped_means(low, high), draw_buffer
+        elif law.bounds is not None and low <= law.bounds[0] and law.bounds[1] <= high:
+            known = law.means  # nothing is beyond the range
+        elif isinstance(law, RewardList | RewardTable):
+            inner = law.clipped(low, high)
+            known, draw = inner.means, inner.draw
+        else:
+            draw = seen_by(law.draw)
+        if known is None and not law.steady:
+            raise InvalidArgument(
+                "law", "have means that stay, for clipping to change them", law,
+                "widen the range, or clip its rewards beforehand",
+            )  # fmt: skip
+        if known is None and means is None:
+            raise InvalidArgument(
+                "means", "be given: nobody knows those of this law after clipping", None,
+                "pass means=[...], one per arm",
+            )  # fmt: skip
+        if known is not None and means is not None:
+            raise InvalidArgument("means", "be left out: they are known", means, "leave them out")
+        given = () if means is None else numbers("means", means, low=low, high=high)
+        if means is not None and len(given) != law.arms:
+            raise InvalidArgument("means", f"have {law.arms} entries", given, "one per arm")
+        self._set(
+            law=law, low=low, high=high, means=known or given, bounds=(low, high), draw=draw,
+            limit=law.limit, steady=law.steady, lost=law.lost, given=given, inner=inner,
+        )  # fmt: skip
+
+    given: ClassVar[tuple[float, ...]]
+    """means that had to be said"""
+    inner: ClassVar[Law]
+    """the law that is drawn from"""
+
+    def standard(self, horizon: int) -> Floats | NamedTuple:
+        """Of the clipped rewards."""
+        return super().standard(horizon) if self.steady else self.inner.standard(horizon)
+
+    def ahead(self, t: Ints, horizon: int) -> Floats:
+        return self.inner.ahead(t, horizon)
+
+    def to_dict(self) -> dict[str, object]:
+        """The settings; means only where they had to be said."""
+        return super().to_dict() | ({"means": list(self.given)} if self.given else {})
+
+    def start(self, rng: Generator) -> NamedTuple:
+        """The parameters, a buffer of clipped rewards, or the law's own state."""
+        if isinstance(self.law, Parametric):
+            parts = (_clip_points(part, self.low, self.high) for part in self.law.parts())
+            return ClippedState(*table_of(parts), self.low, self.high)
+        if not isinstance(self.law, Sampler):
+            inside = self.inner.start(rng)
+            return fresh_seen(inside, self.low, self.high) if self.given else inside
+        buffer = self.law.start(rng)
+        buffer.values.clip(self.low, self.high, out=buffer.values)
+        return buffer
+
+    def refill(self, state: NamedTuple, rng: Generator) -> bool:
+        """More clipped rewards."""
+        if isinstance(state, Seen):
+            return self.law.refill(state.inside, rng)
+        more = self.inner.refill(state, rng)
+        if more and isinstance(state, Buffer):
+            state.values.clip(self.low, self.high, out=state.values)
+        return more
+
+    def arranged(self, order: Sequence[int]) -> Clipped:
+        """The law inside, rearranged."""
+        law = self.law.arranged(order)
+        if isinstance(law, Parametric | Sampler):  # whose means would be computed again
+            return self._changed(law=law, inner=law, means=taken(self.means, order))
+        return Clipped(law, self.low, self.high, taken(self.given, order) if self.given else None)
+
+
+def clipped_mean(part: Part, low: float, high: float) -> float:
+    """E min(max(X, low), high) = low P(X < low) + E[X; low <= X <= high] + high P(X > high)."""
+    family, x, y, z = part
+    if family == TWO_POINT:
+        _, x, y, _ = _clip_points(part, low, high)
+        return x * (1.0 - z) + y * z
+    if family == GAUSSIAN:
+        mean = _gaussian(x, y, low, high)
+    elif family == BETA:
+        mean = _beta(x, y, low, high)
+    else:
+        mean = _uniform(x, y, low, high)
+    return min(max(mean, low), high)  # rounding must not leave the range
+
+
+def _clip_points(part: Part, low: float, high: float) -> Part:
+    if part.family != TWO_POINT:
+        return part
+    return part._replace(x=min(max(part.x, low), high), y=min(max(part.y, low), high))
+
+
+def _gaussian(mean: float, sd: float, low: float, high: float) -> float:
+    """With α = (low - μ)/σ, β = (high - μ)/σ: E = low + σ (I(β) - I(α)), I(x) = ∫ up to x of 1 - Φ.
+
+    I(x) = x (1 - Φ(x)) - φ(x) up to a constant.
+    """
+
+    def primitive(x: float) -> float:
+        tail = 0.5 * math.erfc(x / math.sqrt(2.0))
+        return x * tail - math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
+
+    return low + sd * (primitive((high - mean) / sd) - primitive((low - mean) / sd))
+
+
+def _beta(a: float, b: float, low: float, high: float) -> float:
+    """E[X; X <= x] = a/(a+b) Iₓ(a + 1, b), with I the regularised incomplete beta function."""
+    if low <= 0.0 and high >= 1.0:
+        return a / (a + b)
+    from scipy.special import betainc
+
+    below, above = min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)
+    inside = float(betainc(a + 1.0, b, above) - betainc(a + 1.0, b, below)) * a / (a + b)
+    return float(low * betainc(a, b, below) + inside + high * (1.0 - betainc(a, b, above)))
+
+
+def _uniform(x: float, y: float, low: float, high: float) -> float:
+    """A constant if x = y; else the pieces below, inside and above, by their lengths."""
+    if x == y:
+        return x
+    left, right = min(max(low, x), y), min(max(high, x), y)
+    inside = 0.5 * (right - left) * (right + left)
+    return (low * (left - x) + inside + high * (y - right)) / (y - x)

@@ -1,0 +1,90 @@
+"""Rewards that arrive later: after a number of rounds, fixed or random, or at the end of a block.
+
+>>> from discreet.arms._bernoulli import Bernoulli
+>>> law = Delayed(Bernoulli([0.7, 0.5]), rounds=100)
+>>> law.means, law.rounds, law.every
+((0.7, 0.5), (100, 100), 1)
+
+A reward of round t with delay d is known before round t + 1 + d is decided: d = 0 is no delay.
+With `every` = B rewards are handed over together, in rounds B, 2B, …: batched feedback. Outcomes
+that are still on their way at the horizon are never released. Which arm was played is known at
+once. Delays are in rounds and have nothing to do with the reward or the arm; for days, deadlines,
+missing outcomes and arms that run side by side see `discreet.simulator.calendar`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from discreet._checks import count
+from discreet.arms._base import Law, taken
+from discreet.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from .._types import Floats, Ints
+
+LONGEST = 10**7
+"""Rounds that a reward can be on its way: so many are remembered."""
+
+
+@dataclass(frozen=True, init=False)
+class Delayed(Law):
+    """A law whose rewards arrive `rounds` later: a number, or (least, most) of a uniform delay."""
+
+    name = "delayed"
+    late = True
+    law: Law
+    rounds: tuple[int, int]
+    every: int
+
+    def __init__(self, law: Law, rounds: int | Sequence[int] = 0, every: int = 1) -> None:
+        if not isinstance(law, Law) or law.late:
+            raise InvalidArgument(
+                "law", "be a law whose rewards are not late already", law,
+                "for example discreet.Bernoulli([0.7, 0.5])",
+            )  # fmt: skip
+        fix = "use for example rounds=100, or rounds=(50, 150)"
+        both = rounds if isinstance(rounds, Sequence) else (rounds, rounds)
+        if len(both) != 2:
+            raise InvalidArgument("rounds", "be a number or (least, most)", rounds, fix)
+        least, most = (count("rounds", value, least=0, most=LONGEST, fix=fix) for value in both)
+        if least > most:
+            raise InvalidArgument("rounds", "be given as (least, most)", rounds, fix)
+        self._set(
+            law=law, rounds=(least, most), means=law.means, bounds=law.bounds, limit=law.limit,
+            draw=law.draw, steady=law.steady, lost=law.lost,
+            every=count("every", every, most=LONGEST, fix="use for example every=100"),
+        )  # fmt: skip
+
+    def due(self, t: int, rng: Generator) -> int:
+        """After how many rounds the reward of the t-th round is known."""
+        least, most = self.rounds
+        due = t + least
+        if most > least:
+            due += int(rng.random() * (most - least + 1))
+        return -(-due // self.every) * self.every
+
+    def start(self, rng: Generator) -> NamedTuple:
+        """The law's own."""
+        return self.law.start(rng)
+
+    def refill(self, state: NamedTuple, rng: Generator) -> bool:
+        """The law's own."""
+        return self.law.refill(state, rng)
+
+    def standard(self, horizon: int) -> Floats | NamedTuple:
+        """The law's own."""
+        return self.law.standard(horizon)
+
+    def ahead(self, t: Ints, horizon: int) -> Floats:
+        """The law's own."""
+        return self.law.ahead(t, horizon)
+
+    def arranged(self, order: Sequence[int]) -> Delayed:
+        """The law inside, rearranged."""
+        inside = self.law.arranged(order)
+        return self._changed(law=inside, draw=inside.draw, means=taken(self.means, order))

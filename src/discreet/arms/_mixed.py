@@ -1,0 +1,105 @@
+"""Arms from different families side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from discreet.arms._base import BETA, GAUSSIAN, TWO_POINT, Parametric, Part, taken
+from discreet.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from numpy import float64, int64
+    from numpy.random import Generator
+    from numpy.typing import NDArray
+
+    from .._types import Json
+
+
+class MixedState(NamedTuple):
+    """Family and parameters of every arm, as in `Part`."""
+
+    family: NDArray[int64]
+    x: NDArray[float64]
+    y: NDArray[float64]
+    z: NDArray[float64]
+
+
+def draw_mixed(
+    state: MixedState, arm: int, rounds: int, t: int, rng: Generator
+) -> tuple[float, int]:
+    """Sum of n rewards by the rule of the arm's family."""
+    family, x, y = state.family[arm], state.x[arm], state.y[arm]
+    if family == TWO_POINT:
+        hits = rng.binomial(rounds, state.z[arm])
+        return x * (rounds - hits) + y * hits, rounds
+    if family == GAUSSIAN:
+        return rng.normal(rounds * x, y * math.sqrt(rounds)), rounds
+    total = 0.0
+    if family == BETA:
+        for _ in range(rounds):
+            total += rng.beta(x, y)
+        return total, rounds
+    for _ in range(rounds):
+        total += rng.random()
+    return rounds * x + (y - x) * total, rounds
+
+
+@dataclass(frozen=True, init=False)
+class Mixed(Parametric):
+    """The arms of several laws side by side: the first law's arms, then the second's, …"""
+
+    name = "mixed"
+    draw = staticmethod(draw_mixed)
+    laws: tuple[Parametric, ...]
+
+    def __init__(self, laws: Iterable[Parametric]) -> None:
+        rule = "be a sequence of parametric laws"
+        fix = "pass for instance [Bernoulli(0.9), Beta(4, 1), Uniform(0, 1)]"
+        if not isinstance(laws, Iterable):
+            raise InvalidArgument("laws", rule, laws, fix)
+        laws = tuple(laws)
+        if not laws:
+            raise InvalidArgument("laws", "hold at least one law", laws, fix)
+        for i, law in enumerate(laws):
+            if not isinstance(law, Parametric):
+                raise InvalidArgument(f"laws[{i}]", "be a parametric law", law, fix)
+        bounds = [law.bounds for law in laws if law.bounds is not None]
+        self._set(
+            laws=laws,
+            means=tuple(mean for law in laws for mean in law.means),
+            bounds=(min(b[0] for b in bounds), max(b[1] for b in bounds))
+            if len(bounds) == len(laws)
+            else None,
+        )
+
+    def start(self, rng: Generator) -> MixedState:
+        """The parameters; nothing changes during a run."""
+        return table_of(self.parts())
+
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of all laws."""
+        return tuple(part for law in self.laws for part in law.parts())
+
+    def arranged(self, order: Sequence[int]) -> Mixed:
+        """Every arm as a law of its own."""
+        single = [law.arranged([arm]) for law in self.laws for arm in range(law.arms)]
+        return self._changed(laws=taken(single, order), means=taken(self.means, order))
+
+    @classmethod
+    def from_settings(cls, settings: Json) -> Mixed:
+        """The law with these settings."""
+        from discreet.arms._catalogue import law_from_dict
+
+        laws = [law_from_dict(law) for law in cast("Sequence[Json]", settings["laws"])]
+        return cls(laws)  # type: ignore[arg-type]  # the constructor refuses what is not parametric
+
+
+def table_of(parts: Iterable[Part]) -> MixedState:
+    """The parts as columns."""
+    import numpy as np
+
+    family, x, y, z = zip(*parts, strict=True)
+    return MixedState(np.array(family, dtype=np.int64), np.array(x), np.array(y), np.array(z))

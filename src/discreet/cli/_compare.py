@@ -1,0 +1,27 @@
+"""`discreet compare`: several policies on the same rewards."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ._options import Study, argument, spread
+from ._study import run
+
+NAME = "compare"
+EXAMPLE = (
+    "discreet compare ucb1 adap-ucb adap-klucb --means .75,.5 --epsilon 1 --horizon 1e5 "
+    "--runs 20 --seed 1"
+)
+
+
+@spread
+def command(
+    names: Annotated[list[str], argument("Policies of `discreet policies`.", "NAME...")],
+    study: Study,
+) -> None:
+    """Run several policies on the same law with the same seeds.
+
+    The budget goes to the private ones and every option to those that take it. The regret of a
+    private policy is also shown relative to the same policy without privacy, if that is named too.
+    """
+    run(names, study)

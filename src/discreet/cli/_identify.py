@@ -1,0 +1,152 @@
+"""`discreet identify`: which arm is best, and how many samples does it take?"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import InvalidArgument
+from ._options import (
+    Epsilon,
+    Json,
+    Output,
+    Rewards,
+    Rho,
+    Runs,
+    Seed,
+    Threads,
+    argument,
+    flag,
+    pairs,
+    spread,
+    whole,
+)
+from ._output import check_path, or_refused, print_json, print_table, print_text
+from ._study import law_of
+
+if TYPE_CHECKING:
+    from ..identify import Identifier, IdentifyResult
+
+NAME = "identify"
+DEFAULT_RISK = 0.05
+EXAMPLE = (
+    "discreet identify evidence-tt --means .95,.9,.9,.9,.5 --epsilon 1 --risk .01 --runs 200 --json"
+)
+
+
+@spread
+def command(
+    name: Annotated[
+        str,
+        argument(
+            "evidence-tt, local-evidence-tt, chernoff-tt, ttucb, adap-tt, adap-tt-star, "
+            "dp-tt, ctb-tt, dp-se or race; of a fixed size: halving, classical-halving or uniform.",
+            "NAME",
+        ),
+    ],
+    rewards: Rewards,
+    epsilon: Epsilon = None,
+    risk: Annotated[float | None, flag("Risk of a wrong answer; default: 0.05.", "NUMBER")] = None,
+    delta: Annotated[
+        float | None,
+        flag("With --risk and --epsilon: an (ε, δ) budget; without --risk: the risk.", "NUMBER"),
+    ] = None,
+    rho: Rho = None,
+    participants: Annotated[
+        str | None,
+        flag(
+            "A fixed number of participants instead of a risk, for the policies of that kind.",
+            "COUNT",
+        ),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        flag(
+            "An option of the policy: xi, version, threshold, sampling, beta; repeatable.",
+            "NAME=VALUE",
+        ),
+    ] = None,
+    runs: Runs = "100",
+    max_samples: Annotated[str, flag("Samples after which a run gives up.", "COUNT")] = "1e8",
+    seed: Seed = None,
+    threads: Threads = None,
+    json: Json = False,
+    output: Output = None,
+) -> None:
+    """Find the best arm with a small risk of error, and report how many samples that takes.
+
+    The stopping time and the recommendation are covered by the guarantee, like every assignment.
+    """
+    from ..identify import EqualBestArms, identifier, identify
+
+    check_path("output", output, (".parquet",))
+    budget_delta = None
+    if risk is None and participants is None:
+        risk = DEFAULT_RISK if delta is None else delta
+    else:
+        budget_delta = delta
+    name, options = name.lower(), pairs("option", option)
+    row = identifier(name, epsilon=epsilon, delta=budget_delta, rho=rho, **options)
+    size = None if participants is None else whole("participants", participants)
+    if row.fixed_size and size is None:
+        raise InvalidArgument(
+            "participants", f"be given for {name}", None, "write for example --participants 2000"
+        )
+    law = law_of(rewards)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", EqualBestArms)
+        result = identify(
+            row, law, risk=risk, participants=size, runs=whole("runs", runs), seed=seed,
+            threads=threads, max_samples=whole("max-samples", max_samples),
+        )  # fmt: skip
+    for warning in caught:
+        typer.echo(f"warning: {warning.message}", err=True)
+    if not result.complete:
+        typer.echo(f"interrupted: finished {result.runs} of {runs} runs", err=True)
+    bound = None if size is None else loose_bound(row.among(size), result)
+    if json:
+        print_json(result.summary() | ({} if size is None else {"error_bound": bound}))
+    else:
+        print_identification(str(row), result, bound)
+    if output is not None and result.runs:
+        with or_refused("the results could not be saved"):
+            result.save(output)
+    if not result.complete:
+        raise typer.Exit(130)
+
+
+def loose_bound(row: Identifier, result: IdentifyResult) -> float:
+    """Chernoff's bound on the error of a fixed size."""
+    from ..identify import Halving, error_bound
+    from ..identify._noises import batches_of
+
+    assert isinstance(row.rule, Halving)
+    return error_bound(result.means, row.rule, batches_of(row.setting(len(result.means))).noise)
+
+
+def print_identification(row: str, result: IdentifyResult, bound: float | None) -> None:
+    """Stopping time, errors, answers, guarantee and speed."""
+    means = ", ".join(f"{mean:.4g}" for mean in result.means)
+    print_text(f"{result.law['law']} rewards with means {means}; seed {result.seed}")
+    print_text(row)
+    summary: dict[str, Any] = result.summary()
+    promise = "nothing proved"
+    if result.risk is not None:
+        proved = "at most that is proved" if result.delta_correct else promise
+        promise = f"risk {result.risk:g}: {proved}"
+    rate = f"{result.wrong} of {result.runs}, {result.error_rate:.3g}"
+    rows = [
+        ("runs", f"{result.runs:,}"),
+        ("stopping time", f"{result.mean:,.0f}, standard deviation {result.sd:,.0f}"),
+        ("wrong answers", f"{rate} ({promise})"),
+        ("answers per arm", "  ".join(f"{count:,}" for count in result.recommendations)),
+        ("pulls per arm", "  ".join(f"{pulls:,.0f}" for pulls in summary["pulls"])),
+        ("gave up", f"{result.unfinished} runs, at {result.max_samples:,} samples"),
+        ("speed", f"{result.seconds:.2f} s, {summary['samples_per_second']:.3g} samples/s"),
+    ]
+    if bound is not None:
+        rows.insert(3, ("Chernoff's bound on errors", f"{bound:.3g}, loose: rely on the runs"))
+    print_table(("", ""), rows)
+    print_text(f"{result.name}: {result.guarantee}")

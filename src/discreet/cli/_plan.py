@@ -1,0 +1,245 @@
+"""`discreet plan`: what privacy will cost, and which policy to take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .._checks import positive
+from .._durations import days
+from ..errors import InvalidArgument
+from ._options import Json, Threads, flag, numbers, switch, whole
+from ._output import (
+    check_path,
+    deferred_errors,
+    or_refused,
+    print_json,
+    print_text,
+    width_of_output,
+)
+
+if TYPE_CHECKING:
+    from ..simulator.calendar import Drift
+    from ..theory.planning._calendar import TrialPlan
+    from ..theory.planning._plan import Plan
+
+NAME = "plan"
+EXAMPLE = "discreet plan --means .6,.5,.5 --horizon 1e4 --epsilon 1 --epsilons .5,2"
+
+
+def command(
+    means: Annotated[str | None, flag("Expected rate of every arm.", "M,M,...")] = None,
+    arms: Annotated[str | None, flag("Number of arms, with --rates or --gap.", "COUNT")] = None,
+    rates: Annotated[str | None, flag("Lowest and highest rate to expect.", "LOW,HIGH")] = None,
+    gap: Annotated[float | None, flag("Smallest gap that matters.", "NUMBER")] = None,
+    horizon: Annotated[str | None, flag("Number of participants, such as 1e5.", "COUNT")] = None,
+    goal: Annotated[str, flag("regret, or identify: find the best arm.", "NAME")] = "regret",
+    risk: Annotated[
+        float, flag("Goal identify: the probability of a wrong answer.", "NUMBER")
+    ] = 0.05,
+    trust: Annotated[
+        str, flag("server (it sees true outcomes) or none (local noise).", "NAME")
+    ] = "server",
+    epsilon: Annotated[float, flag("The ε to recommend a policy for.", "NUMBER")] = 1.0,
+    epsilons: Annotated[
+        str | None, flag("Further ε to show. Default: .1,.25,.5,1,2,4.", "NUMBER,...")
+    ] = None,
+    delta: Annotated[float, flag("The δ of an (ε, δ) budget.", "NUMBER")] = 0.0,
+    contexts: Annotated[
+        str,
+        flag(
+            "Features of participants: none, public or private. With --gain and --features the "
+            "plan says whether they pay.",
+            "NAME",
+        ),
+    ] = "none",
+    features: Annotated[
+        int | None, flag("With --contexts: how many features there are.", "COUNT")
+    ] = None,
+    gain: Annotated[
+        float | None,
+        flag(
+            "With --contexts: by how much the best arm for each participant beats the best for "
+            "all, in mean outcomes.",
+            "NUMBER",
+        ),
+    ] = None,
+    arrivals: Annotated[
+        float | None, flag("Participants a day: plan a trial whose outcomes come late.", "NUMBER")
+    ] = None,
+    delay: Annotated[
+        str | None, flag('With --arrivals: the deadline for outcomes, "14 days".', "TIME")
+    ] = None,
+    delay_law: Annotated[
+        str | None, flag("With --arrivals: fixed (default), uniform or exponential.", "NAME")
+    ] = None,
+    delay_mean: Annotated[
+        str | None, flag('With --delay-law: mean delay of outcomes, "5 days".', "TIME")
+    ] = None,
+    missing: Annotated[
+        str | None, flag("With --arrivals: the share that never answers, or one per arm.", "P,...")
+    ] = None,
+    default: Annotated[
+        str | None,
+        flag(
+            "With --arrivals: what a missing outcome counts as. Default: estimate, from those "
+            "who answered.",
+            "VALUE",
+        ),
+    ] = None,
+    drift: Annotated[
+        str | None, flag('With --arrivals: linear:SIZE, or "season:SIZE:180 days".', "KIND:SIZE")
+    ] = None,
+    days: Annotated[
+        float | None, flag("With --arrivals, instead of --horizon: days of recruitment.", "DAYS")
+    ] = None,
+    share: Annotated[
+        str | None, flag("With --arrivals: the least share of every arm, or one per arm.", "P,...")
+    ] = None,
+    trend: Annotated[
+        bool,
+        switch("--trend", "With --arrivals: compare arms within epochs alone, against trends."),
+    ] = False,
+    deadlines: Annotated[
+        str | None, flag('With --arrivals: other deadlines to show, "7 days,P21D".', "TIME,...")
+    ] = None,
+    seed: Annotated[int, flag("Random seed, for reproducible results.", "COUNT")] = 1,
+    threads: Threads = None,
+    json: Json = False,
+    html: Annotated[
+        Path | None, flag("Also write the plan as a page.", "FILE.html", readable=False)
+    ] = None,
+) -> None:
+    """Say what privacy will cost before a trial starts, and recommend a policy.
+
+    Give the expected rates, or the number of arms with a range of rates or with the smallest gap
+    that matters. Every policy that you can use is simulated, with the arms in random order.
+
+    With --arrivals the plan is for a trial on a calendar: participants on worse arms, regret, days,
+    a race for a winner, the width of intervals, and other deadlines.
+    """
+    check_path("html", html, (".html", ".htm"))
+    given = None if means is None else numbers("means", means)
+    span = None if rates is None else numbers("rates", rates)
+    others = None if epsilons is None else numbers("epsilons", epsilons)
+    count = None if arms is None else whole("arms", arms)
+    rounds = None if horizon is None else whole("horizon", horizon)
+
+    late = {
+        "delay": delay, "delay_law": delay_law, "delay_mean": delay_mean, "missing": missing,
+        "default": default, "drift": drift, "deadlines": deadlines, "days": days, "share": share,
+        "trend": trend or None,
+    }  # fmt: skip
+    for name, value in late.items():
+        if value is not None and arrivals is None:
+            raise InvalidArgument(name, "come with arrivals", value, "add --arrivals")
+
+    from ..theory import plan
+
+    found: Plan | TrialPlan
+    try:
+        if arrivals is not None:
+            for name, value, usual in (
+                ("goal", goal, "regret"), ("trust", trust, "server"), ("delta", delta, 0.0),
+                ("rates", rates, None), ("contexts", contexts, "none"),
+            ):  # fmt: skip
+                if value != usual:
+                    raise InvalidArgument(name, "be left out with arrivals", value, "leave it out")
+            found = _with_calendar(
+                given, count, gap, rounds, arrivals, late, epsilon=epsilon,
+                epsilons=others or (), risk=risk, seed=seed, threads=threads,
+            )  # fmt: skip
+        else:
+            found = plan(
+                given, arms=count, rates=span, gap=gap, horizon=rounds, goal=goal, risk=risk,
+                trust=trust, epsilon=epsilon, epsilons=others, delta=delta, seed=seed,
+                threads=threads, contexts=contexts, features=features, gain=gain,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        typer.echo("interrupted: nothing was finished", err=True)
+        raise typer.Exit(130) from None
+    complete = getattr(found, "complete", True)
+    if not complete:
+        typer.echo("interrupted: only what was finished is shown", err=True)
+    with deferred_errors() as saving:
+        if html is not None:
+            with or_refused("the plan could not be written"):
+                found.write(html)
+    if json:
+        print_json(found.to_dict())
+    else:
+        print_text(found.text(width_of_output(100)))
+    saving.raise_now()
+    if not complete:
+        raise typer.Exit(130)
+
+
+def _with_calendar(
+    means: list[float] | None,
+    arms: int | None,
+    gap: float | None,
+    horizon: int | None,
+    arrivals: float,
+    late: dict[str, Any],
+    **rest: Any,
+) -> TrialPlan:
+    """The plan of a trial whose outcomes come late."""
+    from ..simulator.calendar import Delay
+    from ..theory.planning._calendar import plan_trial
+    from ..theory.planning._question import question
+
+    if horizon is not None and late["days"] is not None:
+        raise InvalidArgument("days", "be left out with horizon", late["days"], "give one of them")
+    if late["days"] is not None:
+        length = positive("days", late["days"], "use for example --days 100")
+        horizon = max(2, round(positive("arrivals", arrivals) * length))
+    asked = question(means, arms=arms, gap=gap, horizon=horizon)
+    deadline = 0.0 if late["delay"] is None else _days("delay", late["delay"])
+    delay: float | Delay = deadline
+    if late["delay_law"] is not None or late["delay_mean"] is not None:
+        mean = None if late["delay_mean"] is None else _days("delay-mean", late["delay_mean"])
+        delay = Delay(deadline, late["delay_law"] or "exponential", mean)
+    others = None
+    if late["deadlines"] is not None:
+        others = [_days("deadlines", each) for each in late["deadlines"].split(",")]
+    default = late["default"]
+    if default is not None and default != "estimate":
+        default = numbers("default", default)[0]
+    assert asked.horizon is not None
+    return plan_trial(
+        asked.scenarios[0], horizon=asked.horizon, arrivals=arrivals, delay=delay,
+        missing=0.0 if late["missing"] is None else numbers("missing", late["missing"]),
+        default="estimate" if default is None else default, drift=_drift(late["drift"]),
+        deadlines=others,
+        share=0.0 if late["share"] is None else numbers("share", late["share"]),
+        trend=bool(late["trend"]),
+        **rest,
+    )  # fmt: skip
+
+
+def _days(option: str, text: str, before: str = "") -> float:
+    """A length of time in days; a fix is written as the option is."""
+    try:
+        return float(days(option, text))
+    except InvalidArgument as error:
+        fix = f'use for example --{option} "{before}14 days"'
+        raise InvalidArgument(error.argument, error.rule, error.value, fix) from None
+
+
+def _drift(text: str | None) -> Drift | None:
+    from ..simulator.calendar import Drift
+
+    if text is None:
+        return None
+    kind, *sizes = text.split(":")
+    if len(sizes) not in (1, 2):
+        raise InvalidArgument(
+            "drift", "be linear:SIZE or season:SIZE:TIME", text,
+            'use for example linear:.1, or "season:.1:180 days"',
+        )  # fmt: skip
+    size, *period = sizes
+    return Drift(
+        kind, numbers("drift", size)[0], *(_days("drift", each, "season:.1:") for each in period)
+    )

@@ -1,0 +1,27 @@
+"""`discreet simulate`: many runs of one policy."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ._options import Study, argument, spread
+from ._study import run
+
+NAME = "simulate"
+EXAMPLE = (
+    "discreet simulate adap-klucb --means .75,.625,.5,.375,.25 --epsilon 1 --alpha 3.1 "
+    "--horizon 1e7 --runs 200 --seed 1 --json"
+)
+
+
+@spread
+def command(
+    name: Annotated[str, argument("A policy of `discreet policies`.", "NAME")],
+    study: Study,
+) -> None:
+    """Run one policy and report its regret.
+
+    Rewards come from a law with the given means, or from the data of a real trial. No real
+    person takes part, so the noise is fast and can be seeded.
+    """
+    run([name], study, one=True)

@@ -1,0 +1,186 @@
+"""An identifier is a row of the same table, with two more columns: when to stop, and what to say.
+
+    schedule × release × sampling × stopping × recommendation
+
+>>> from discreet.identify import *
+>>> from discreet.policies import Doubling, ForgetLaplace
+>>> cost = GaussianCost()
+>>> mine = Identifier(
+...     "mine", Doubling(), ForgetLaplace(epsilon=0.5), BatchedTopTwo(cost),
+...     stopping=Likelihood(cost, PrivateThreshold()), recommendation=BestMean(),
+... )
+>>> mine.guarantee.short(), mine.delta_correct
+('ε = 0.5 (interactive)', True)
+
+Sampling, stopping and recommendation see releases and counts alone, so the stopping time and the
+recommendation are covered by what the release guarantees, like every assignment. `mixed` lets the
+batches of several arms fill side by side, with a decision every round; otherwise a chosen arm is
+played until its batch is full.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, NamedTuple
+
+from .._checks import takes_delta
+from .._compiled import Function, Kernel
+from ..errors import InvalidArgument
+from ..policies import EachRound, Phases, Policy, Setting, SuccessiveElimination
+from ..policies._policy import ONE_BATCH, check_size
+from ..privacy._source import SIMULATED, Source
+from ._halving import Halving
+from ._recommendation import BestActive, BestMean, Recommendation
+from ._sampling import BatchedTopTwo, PrivateTopTwo
+from ._setting import RiskSetting, check_risk
+from ._stopping import OneLeft, Stopping
+
+
+@takes_delta
+@dataclass(frozen=True, kw_only=True)
+class Identifier(Policy):
+    """One row; `rule` is the sampling rule, any rule of `discreet.policies` included."""
+
+    stopping: Stopping
+    recommendation: Recommendation = field(default_factory=BestMean)
+    kind: ClassVar[str] = "identify"
+    made_of: ClassVar[dict[str, type]] = {
+        **Policy.made_of, "stopping": Stopping, "recommendation": Recommendation,
+    }  # fmt: skip
+    mixed: bool = False
+    risk: float | None = None
+    """The probability of a wrong answer; `identify` and a trial set it."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.stopping.check(self.rule)
+        counts_arms = isinstance(self.stopping, OneLeft) or isinstance(
+            self.recommendation, BestActive
+        )
+        eliminates = getattr(self.rule, "eliminates", False)
+        if counts_arms and not (eliminates or isinstance(self.rule, SuccessiveElimination)):
+            raise InvalidArgument(
+                "rule", "eliminate arms if the row asks which are left", str(self.rule),
+                "use Elimination(), or the stopping rule Likelihood and BestMean()",
+            )  # fmt: skip
+        if self.mixed and isinstance(self.schedule, Phases):
+            raise InvalidArgument(
+                "mixed", "be False where the rule sets the phases", True, "leave it out"
+            )
+        if self.risk is not None:
+            check_risk(self.risk)
+
+    @property
+    def delta(self) -> float | None:
+        """The older name of `risk`."""
+        return self.risk
+
+    @property
+    def fixed_size(self) -> bool:
+        """Whether it stops after a number of participants, and not at a risk."""
+        return isinstance(self.rule, Halving)
+
+    @property
+    def xi(self) -> float:
+        """By how much an answer may be worse than the best arm; 0 for most rows."""
+        return float(getattr(self.rule, "xi", 0.0))
+
+    @property
+    def delta_correct(self) -> bool:
+        """Whether the answer is proved wrong with at most the probability `risk`, whatever the
+        means."""
+        return self.stopping.covers(self.schedule, self.release)
+
+    def setting(
+        self, arms: int, horizon: int | None = None, source: Source = SIMULATED
+    ) -> RiskSetting:
+        """The row put to work; checks that every part can be."""
+        if self.risk is None and not self.fixed_size:
+            raise InvalidArgument(
+                "risk", f"be set for {self.name}, which stops with an answer", None,
+                "policy.at(0.05) is the same policy for a risk of 0.05",
+            )  # fmt: skip
+        risk = math.nan if self.risk is None else self.risk
+        arms = check_size(arms, horizon)
+        setting = RiskSetting(arms, horizon, source, self.schedule, self.release, risk)
+        for part in (self.schedule, self.release, self.rule, self.stopping):
+            part.parameters(setting)
+        return setting
+
+    def at(self, risk: float) -> Identifier:
+        """The row for a risk."""
+        if self.fixed_size:
+            raise InvalidArgument(
+                "risk", f"be left out for {self.name}, which has a fixed size", risk,
+                "give participants instead, or take evidence-tt",
+            )  # fmt: skip
+        return replace(self, risk=check_risk(risk), recipe=self._recipe(risk=risk))
+
+    def among(self, participants: int) -> Identifier:
+        """The row for a fixed number of participants."""
+        if not isinstance(self.rule, Halving):
+            raise InvalidArgument(
+                "participants", f"be left out for {self.name}, which stops at a risk", participants,
+                "give risk instead, or take halving",
+            )  # fmt: skip
+        rule = replace(self.rule, participants=participants)
+        return replace(self, rule=rule, recipe=self._recipe(participants=participants))
+
+    def _recipe(self, **changes: object) -> dict[str, object]:
+        """The recipe of a row of the catalogue with a change; a composed row has none."""
+        return {**self.recipe, **changes} if self.recipe else {}
+
+    def plan(self, setting: Setting) -> str:
+        """How arms are played side by side. A search of fixed size with several rounds plays one
+        batch: who arrives between two rounds would have to get arms that are about to be dropped,
+        and there would be more participants than planned."""
+        if not self.release.takes_any_block:
+            return ONE_BATCH
+        if self.rule.compares == "top two":
+            sized = "missing_growth" in self.kernels
+            return "top two" if sized or self.schedule.fixed_sizes else ONE_BATCH
+        several = self.fixed_size and len(self.rule.parameters(setting).length) > 1  # type: ignore[attr-defined]
+        looks = self.rule.compares == "looks" and super().plan(setting) == "looks"
+        return "looks" if looks and not several else ONE_BATCH
+
+    @property
+    def kernels(self) -> dict[str, Function | Kernel]:
+        names = ("pair", "note", "missing_growth", "pass_over")
+        own = {name: getattr(self.rule, name) for name in names if hasattr(self.rule, name)}
+        answer = {"enough": self.stopping.enough, "recommend": self.recommendation.recommend}
+        return {**super().kernels, **own, **answer}
+
+    def stopping_parameters(self, setting: Setting) -> NamedTuple:
+        return self.stopping.parameters(setting)
+
+    @property
+    def has_fixed_size(self) -> bool:
+        return self.fixed_size
+
+    def batched(self) -> Identifier:
+        """The row for a live trial, which decides between releases and not every round."""
+        if not self.mixed:
+            return self
+        if isinstance(self.rule, PrivateTopTwo) and not isinstance(self.schedule, EachRound):
+            rule, recipe = BatchedTopTwo(self.rule.cost, self.rule.beta), self._recipe
+            return replace(self, rule=rule, mixed=False, recipe=recipe(sampling="batched"))
+        return replace(self, mixed=False, recipe=self._recipe(mixed=False))
+
+    def to_dict(self) -> dict[str, object]:
+        return super().to_dict() | {
+            "stopping": str(self.stopping),
+            "recommendation": str(self.recommendation),
+            "mixed": self.mixed,
+            "risk": self.risk,
+            "delta": self.risk,
+            "delta_correct": self.delta_correct,
+            **({"xi": self.xi} if self.xi else {}),
+        }
+
+    def __str__(self) -> str:
+        schedule = f"{self.schedule}, mixed" if self.mixed else f"{self.schedule}"
+        return (
+            f"{self.name} = {schedule} × {self.release} × {self.rule} × {self.stopping} × "
+            f"{self.recommendation}"
+        )

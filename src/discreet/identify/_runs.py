@@ -1,0 +1,226 @@
+"""Many identifications: seeds, threads, progress, Ctrl-C, as in the simulator.
+
+>>> import discreet
+>>> from discreet.identify import identifier, identify
+>>> row = identifier("adap-tt", epsilon=1.0)
+>>> result = identify(row, discreet.Bernoulli([0.9, 0.5]), risk=0.05, runs=20, seed=1)
+>>> result.recommendations
+[20, 0]
+
+Run i draws from the i-th child of one SeedSequence: a seed fixes every number, whatever the number
+of threads.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from .._checks import MOST_RUNS, count, one_risk, rounds
+from .._progress import Bar
+from ..arms._base import Law
+from ..errors import InvalidArgument
+from ..policies._step import FINISHED, STARVED
+from ..policies._view import fresh_view
+from ..simulator._runs import MOST_ROUNDS, Begun, check_is_law, check_law
+from ..simulator._work import Player, Work, check_threads, entropy_of
+from ._filling import Batches, Ease
+from ._halving import Halving
+from ._identifier import Identifier
+from ._loop import compiled_loop, fresh_course
+from ._results import IdentifyResult
+from ._setting import check_risk
+
+MAX_SAMPLES = 10**8
+PATIENCE = 5_000_000
+"""Rounds between two looks at the stop sign: some tenths of a second at most."""
+
+
+class EqualBestArms(UserWarning):
+    """Two arms are equally good: a δ-correct rule may never stop."""
+
+
+def identify(
+    row: Identifier,
+    law: Law,
+    *,
+    risk: float | None = None,
+    delta: float | None = None,
+    participants: int | None = None,
+    runs: int = 100,
+    seed: int | None = None,
+    threads: int | None = None,
+    max_samples: float = MAX_SAMPLES,
+    progress: bool | Bar | None = None,
+) -> IdentifyResult:
+    """Find the best arm many times over: at a risk of a wrong answer, or with a fixed number of
+    participants. `delta` is an older name of `risk`.
+
+    A run ends when its evidence is enough, or after `max_samples` without an answer. Ctrl-C
+    returns the runs that were done: `result.complete` is then False.
+    """
+    row, limit = prepared(row, law, one_risk(risk, delta), participants, max_samples)
+    runs = count("runs", runs, most=MOST_RUNS)
+    workers, entropy = check_threads(threads), entropy_of(seed)
+    work = Identification(row, law, limit, runs, entropy)
+    with Bar.of(progress) as bar:
+        work.do(workers, bar)
+    return work.result()
+
+
+def prepared(
+    row: Identifier, law: Law, risk: float | None, participants: int | None, max_samples: float
+) -> tuple[Identifier, int]:
+    """The row for a risk or a number of participants, and its most samples, all checked."""
+    if not isinstance(row, Identifier):
+        raise InvalidArgument(
+            "row", "be an Identifier", row, 'use for example identifier("adap-tt", epsilon=1.0)'
+        )
+    if row.fixed_size:
+        row = row if participants is None else row.among(participants)
+        if risk is not None:
+            row = row.at(risk)  # refused, with the fix
+    else:
+        row = row.at(check_risk(risk))
+        if participants is not None:
+            row = row.among(participants)  # likewise
+    law = check_is_law(law)
+    if law.arms < 2:
+        raise InvalidArgument("law", "have at least 2 arms", law.arms, "a choice needs two arms")
+    if law.late:
+        raise InvalidArgument(
+            "law", f"give rewards at once for {row.name}, which stops by itself",
+            type(law).__name__, "take the law inside it",
+        )  # fmt: skip
+    limit = check_samples(max_samples, law)
+    check_law(row, law)
+    check_endless(law)
+    row.setting(law.arms)
+    if isinstance(row.rule, Halving):
+        limit = max(limit, row.rule.participants or 0)
+    elif row.xi == 0.0:
+        warn_of_equals(law)
+    return row, limit
+
+
+def check_samples(max_samples: object, law: Law) -> int:
+    """A whole number of samples, floats like 1e7 included, at least one per arm."""
+    whole = rounds(max_samples, argument="max_samples", least=law.arms)
+    return count("max_samples", whole, most=MOST_ROUNDS, fix="use for example max_samples=1e8")
+
+
+def check_endless(law: Law) -> None:
+    """Batches of several arms fill side by side, so rewards must not depend on the round."""
+    if law.limit is not None or not law.steady:
+        raise InvalidArgument(
+            "law", "serve any number of independent rewards", f"the {law.name} law",
+            "resample instead of replaying",
+        )  # fmt: skip
+
+
+def warn_of_equals(law: Law) -> None:
+    """Say so if no answer can be expected."""
+    best = max(law.means)
+    equals = [arm for arm, mean in enumerate(law.means) if mean == best]
+    if len(equals) > 1:
+        warnings.warn(
+            f"arms {', '.join(map(str, equals))} are equally good ({best:g}): the evidence for one "
+            "of them may never be enough, and a run then ends at max_samples without an answer",
+            EqualBestArms,
+            stacklevel=4,
+        )
+
+
+class IdentifyPlayer(Player):
+    """The arrays of one identification."""
+
+    def __init__(self, work: Identification) -> None:
+        row, setting = work.row, work.setting
+        self.work, self.stream = work, work.stream()
+        self.loop: Callable[..., int] | None = None
+        self.course = fresh_course()
+        self.view = fresh_view(setting.arms)
+        self.memory = row.rule.memory(setting)
+        self.state = (
+            row.release.ledger(setting),
+            self.memory,
+            self.view,
+            Batches(np.zeros(setting.arms, np.int64), np.zeros(setting.arms, np.int64)),
+            Ease(np.zeros(setting.arms), np.zeros(setting.arms)),
+            self.course,
+        )
+        super().__init__(*self.state)
+
+    def begin(self, number: int) -> Begun:
+        """Set up a run from its own seed."""
+        work = self.work
+        self.reset()
+        rng = self.stream.at(number)
+        state = work.law.start(rng)
+        arguments = (state, *work.parameters, *self.state, work.limit)
+        every = (*arguments, PATIENCE, rng)
+        loop = self.loop = self.loop or work.ready(
+            lambda: compiled_loop(work.row, work.law, every), every
+        )
+        return Begun(loop, arguments, rng, lambda: work.law.refill(state, rng))
+
+    def end(self, number: int) -> None:
+        """Enter what came out."""
+        work, course = self.work, self.course
+        work.stopping_time[number] = course.t[0]
+        work.stopped[number] = course.stopped[0] == 1
+        work.recommendation[number] = course.answer[0]
+        work.pulls[number] = list(self.view.pulls)
+
+    def play(self, number: int) -> bool:
+        begun = self.begin(number)
+        while not self.work.stop.is_set():
+            status = begun.loop(*begun.arguments, PATIENCE, begun.rng)
+            if status == STARVED:
+                begun.refill()
+            elif status == FINISHED:
+                self.end(number)
+                return True
+        return False
+
+
+class Identification(Work):
+    """All runs of one row."""
+
+    def __init__(self, row: Identifier, law: Law, limit: int, runs: int, entropy: int) -> None:
+        super().__init__(row.name, runs, entropy)
+        self.row, self.law, self.limit = row, law, limit
+        self.setting = row.setting(law.arms)
+        self.parameters = tuple(
+            part.parameters(self.setting)
+            for part in (row.schedule, row.release, row.rule, row.stopping)
+        )
+        self.stopping_time = np.zeros(runs, np.int64)
+        self.stopped = np.zeros(runs, bool)
+        self.recommendation = np.zeros(runs, np.int64)
+        self.pulls = np.zeros((runs, law.arms), np.int64)
+
+    def player(self) -> Player:
+        return IdentifyPlayer(self)
+
+    def result(self) -> IdentifyResult:
+        """The runs that were finished."""
+        done, row = self.done, self.row
+        return IdentifyResult(
+            policy=row.to_dict(),
+            law=self.law.to_dict(),
+            means=tuple(float(mean) for mean in self.law.means),
+            delta=math.nan if row.risk is None else row.risk,
+            max_samples=self.limit,
+            seed=self.entropy,
+            complete=self.complete,
+            seconds=self.seconds,
+            run=self.finished,
+            stopping_time=self.stopping_time[done],
+            stopped=self.stopped[done],
+            recommendation=self.recommendation[done],
+            pulls=self.pulls[done],
+        )

@@ -1,0 +1,124 @@
+"""Runs of phased elimination: a batch is one draw of its sum, a run a handful of phases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from .._compiled import Function, Kernel
+from ..arms import Clipped, Law
+from ..simulator._work import Player
+from ._design import Design, optimal_design
+from ._phases import interleaved
+from ._problem import LinearProblem
+from ._row import LinearPolicy, PhasedPolicy
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from .._types import Floats, Ints
+    from ._runs import LinearWork
+
+
+class PhasedPlayer(Player):
+    """Plays runs of a phased policy."""
+
+    def __init__(self, work: LinearWork, policy: PhasedPolicy) -> None:
+        super().__init__()
+        self.work, self.designs = work, work.designs
+        self.rule, self.release = policy.rule, policy.release
+        self.points = np.asarray(work.problem.contexts.average)
+        self.law = clipped_law(policy, work.problem)
+        self.means = np.array(work.problem.means)
+        self.draw: Function | None = None
+
+    def play(self, number: int) -> bool:
+        work = self.work
+        rng = work.generator(number)
+        state = self.law.start(rng)
+        ledger = Ledger(self.means, work.grid, work.regret[number], work.pulls[number])
+        active = np.arange(len(self.means), dtype=np.int64)
+        phase = 0
+        while ledger.t < work.horizon:
+            if work.stop.is_set():
+                return False
+            phase += 1
+            if len(active) == 1:
+                ledger.play(active, np.array([work.horizon - ledger.t]), work.horizon)
+                break
+            design = self.design(active)
+            c = self.rule.rounds(phase, len(self.means), design.rank, self.release.reward_variance)
+            played, plays = active[design.support], rounded(c, design)
+            cut = int(plays.sum()) > work.horizon - ledger.t
+            ledger.play(played, plays, work.horizon)
+            if cut:  # a phase that the horizon cuts off is never released
+                break
+            totals = np.array(
+                [
+                    self.total(state, int(arm), int(n), rng)
+                    for arm, n in zip(played, plays, strict=True)
+                ]
+            )
+            inside = self.points[active] @ design.basis
+            support = inside[design.support]
+            theta = self.release.estimate(support, plays.astype(float), totals, c, rng)
+            values = inside @ theta
+            active = active[values >= values.max() - 2.0 * 2.0**-phase]
+        return True
+
+    def design(self, active: Ints) -> Design:
+        """The design on the active actions; most runs go through the same ones."""
+        key = active.tobytes()
+        if key not in self.designs:
+            self.designs[key] = optimal_design(self.points[active], self.rule.tolerance)
+        return self.designs[key]
+
+    def total(self, state: NamedTuple, arm: int, rounds: int, rng: Generator) -> float:
+        """The curator's sum of a batch, rewards clipped one by one if the release clips."""
+        arguments = (state, arm, rounds, 0, rng)
+        if self.draw is None:
+            self.draw = Kernel(self.law.draw).cached(*arguments)
+        return float(self.draw(*arguments)[0])
+
+
+class Ledger:
+    """Regret and pulls of a run, recorded on the grid, inside phases too."""
+
+    def __init__(self, means: Floats, grid: Ints, regret: Floats, pulls: Ints) -> None:
+        self.gaps = means.max() - means
+        self.grid, self.regret, self.pulls = grid, regret, pulls
+        self.before = 0.0
+        self.counts = pulls[0] * 0
+        self.t = 0
+        self.recorded = 0
+
+    def play(self, played: Ints, plays: Ints, horizon: int) -> None:
+        """A phase, or as much of it as the horizon leaves."""
+        rounds = min(int(plays.sum()), horizon - self.t)
+        while self.recorded < len(self.grid) and self.grid[self.recorded] <= self.t + rounds:
+            inside = interleaved(plays, int(self.grid[self.recorded]) - self.t)
+            self.regret[self.recorded] = self.before + float(inside @ self.gaps[played])
+            self.pulls[self.recorded] = self.counts
+            self.pulls[self.recorded][played] += inside
+            self.recorded += 1
+        done = interleaved(plays, rounds)
+        self.counts[played] += done
+        self.before += float(done @ self.gaps[played])
+        self.t += rounds
+
+
+def rounded(c: float, design: Design) -> Ints:
+    """ceil(c π(a)) for the actions of the support."""
+    return np.asarray(np.ceil(c * design.weights[design.support]), np.int64)
+
+
+def clipped_law(policy: LinearPolicy, problem: LinearProblem) -> Law:
+    """The rewards of the actions as finite arms, as the curator of a policy takes them."""
+    law = problem.rewards.law(list(problem.means))
+    clip = policy.release.clip
+    if clip is None or (
+        law.bounds is not None and clip[0] <= law.bounds[0] <= law.bounds[1] <= clip[1]
+    ):
+        return law
+    return Clipped(law, *clip)

@@ -1,0 +1,491 @@
+"""The curator of a trial: it alone holds outcomes, and only until their block is released.
+
+All that it shows is made of releases and of public counts. A *run* says what is to be done, by the
+`rules`; a `Store` holds everything; this class has the order of things, from top to bottom: a unit
+is assigned, its outcome recorded; when a block is due its release is **drawn, stored** and its
+outcomes **erased**; the rule thinks; and only then is anything **shown**. A block in flight or
+several, index, race or contexts: this is the one path from an outcome to the noise.
+
+With a deadline it is private who responds, and when. So `record` only stores: a release happens in
+the first other call after its moment, and neither its duration nor what `settle` answers depends on
+who has called `record` meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
+from math import inf
+from typing import TYPE_CHECKING, NoReturn
+from weakref import WeakValueDictionary
+
+from .._checks import Name, Unshown, check_clock, check_unit, read_clock
+from .._durations import DAY, in_words
+from ..errors import ClockJumped, ConflictingOutcome, InvalidArgument, TrialError, UnknownUnit
+from ..privacy._guarantees import Guarantee
+from ._course import public_moment
+from ._report import Shown
+from ._rows import row_to_dict
+from ._rules import Terms
+from ._setup import Plan
+from ._stream_run import RuleFailed, StreamRun
+from ._terms import CONFLICTS, settings_in_words, stopped_by_a_board
+from .stores import FileStore, Store
+from .stores._base import Json, bare, unheld
+
+if TYPE_CHECKING:
+    from ._contexts import Features
+    from ._documents import BlockReport
+    from ._run import Run
+
+
+def turn_of(lock: threading.RLock) -> AbstractContextManager[bool]:
+    """The lock, unless this thread holds it already: a call from within a call, by a signal
+    handler, a clock or a store, would find the trial between two steps."""
+    if is_inside(lock):
+        raise TrialError(
+            "the trial is in the middle of another call, from which this one comes; call it "
+            "when that one has returned, for example by a flag that a signal handler sets"
+        )
+    return lock
+
+
+def is_inside(lock: threading.RLock) -> bool:
+    """Whether this thread holds a lock; as `threading.Condition` asks."""
+    return bool(lock._is_owned())  # type: ignore[attr-defined]
+
+
+_owners: WeakValueDictionary[int, Curator] = WeakValueDictionary()
+"""Who goes on with a store, by its `id`: of two, each could release the same block."""
+
+
+class Curator:
+    """Assigns, records, releases; see `Trial` for the class to use."""
+
+    def __init__(
+        self, arms: Sequence[Name], plan: Plan, terms: Terms, default: float,
+        guarantee: Guarantee, store: Store, clock: Callable[[], float],
+    ) -> None:  # fmt: skip
+        self._arms = tuple(arms)
+        self._plan, self.policy, self._terms = plan, plan.policy, terms
+        self._run: Run = plan.run
+        self.guarantee = guarantee
+        self._default, self._missing = default, plan.steps(default) or 0
+        self._clock = check_clock(clock)
+        self._lock = threading.RLock()
+        self._process = os.getpid()
+        self._closed, self._failure = False, ""
+        self._ended: dict[str, str] = {}
+        self._stale = False
+        """whether the run must be brought to where the store is"""
+        self._drawing: tuple[str, int | None] | None = None
+        """the block, or the place of a local release, whose noise is being drawn"""
+        self._saving: FileStore | None = None
+        """files that are to take the place of the store"""
+        self._owns = True
+        """whether no other object has taken the store over"""
+        self._fixed = self._settings()
+        self._seen = -inf
+        """the latest time that a call has gone by; `record` leaves it, for that is private"""
+        self._note_seen()
+        self._store = store
+        store.create(self._document(self._run), len(self._arms), self._run.FIRST)
+        self._own(store)
+
+    # --- the two calls of every day ---------------------------------------------------------------
+
+    @unheld
+    def assign(self, unit: Name, actions: Features = None) -> Name:
+        """The arm of a unit; asking again gives the same one.
+
+        With contexts, given the features of every arm for this unit; whoever asks again need not
+        give them.
+        """
+        with self._turn():
+            now = self._settle()
+            unit = check_unit(unit)
+            member, run, blocks = self._store.member(unit), self._run, self._store.blocks
+            admission = run.admit(member, blocks, self._terms, now)
+            if member is not None and admission == "same":
+                return self._arms[member.arm]
+            if admission == "over" or not run.begun or run.answer is not None:
+                self._refuse_newcomers()
+            context = self._plan.context(actions)
+            try:
+                entry, place, run = run.seated(unit, member, context, blocks, self._terms, now)
+            except RuleFailed as failure:
+                self._failure = str(failure)
+                self._refuse_newcomers()
+            self._failure = ""
+            self._stale = True  # until the store and the run agree again
+            self._store.assign(unit, entry, place)
+            self._run = run
+            if run.cut and run.gives_up(place):
+                self._abandon(entry.block)
+            else:
+                self._stale = False
+            return self._arms[entry.arm]
+
+    @unheld
+    def record(self, unit: Name, outcome: float) -> None:
+        """The outcome of a unit.
+
+        Held until its block is released. With a deadline this call releases nothing: it is private
+        that it came, and when, so it moves nothing that others see. A late one is dropped, and so
+        is one that is not used. The same outcome again changes nothing, another one is refused (or
+        ignored, if the trial was planned so); of a policy in the local model the first stands, for
+        it was randomised at once and cannot be compared.
+        """
+        with self._turn():
+            now = self._ready()
+            unit = check_unit(unit)
+            member = self._store.member(unit)
+            if member is None:
+                # record(outcome, unit), the wrong way round, must not show the outcome
+                shown = (
+                    unit if self._plan.steps(outcome) is not None else Unshown(type(unit).__name__)
+                )
+                raise UnknownUnit(
+                    f"unit must have been assigned before an outcome is recorded, got {shown!r}; "
+                    "call assign(unit) first, and note that 1 and '1' are different participants"
+                )
+            value = self._plan.steps(outcome)
+            if value is None:
+                self._refuse_outcome(type(outcome).__name__)
+            effect = self._run.accept(member, value, self._store.blocks, self._terms, now)
+            if effect == "conflict":
+                raise ConflictingOutcome(
+                    "outcome must stay the same once it is recorded, got another one for unit "
+                    f"{unit!r} (neither is shown: outcomes are private); the first one stands"
+                )
+            if effect != "kept":
+                return
+            if self._terms.local:
+                self._drawing = member.block, member.slot
+                value = self._run.respond(value)
+            self._store.record(member.block, member.slot, value)
+            self._drawing = None
+            if self._terms.deadline is None:
+                self._release(now)
+
+    def settle(self) -> bool:
+        """Release what is due, as every other call does first (but for `record`, where there is a
+        deadline); whether there was anything."""
+        with self._turn():
+            before = set(self._store.blocks)
+            self._settle()
+            return before != set(self._store.blocks)
+
+    # --- a release: draw, store, erase, and only then think ---------------------------------------
+
+    def _turn(self) -> AbstractContextManager[bool]:
+        """The lock. Other threads wait for their turn; a call from within a call is refused: it
+        could have a block drawn that is being drawn."""
+        return turn_of(self._lock)
+
+    @property
+    def _is_inside(self) -> bool:
+        """Whether this thread is in a call already."""
+        return is_inside(self._lock)
+
+    def _own(self, store: Store) -> None:
+        """Take a store over, in between two calls of whoever had it."""
+        other = _owners.get(id(store))
+        with nullcontext() if other is None else other._turn():
+            if other is not None and other._store is store:
+                other._owns = False
+            _owners.pop(id(self._store), None)  # another object may get that number
+            _owners[id(store)] = self
+            self._owns = True
+
+    def _ready(self) -> float:
+        """Stand where the store is; the time, which never goes back."""
+        self._usable()
+        while self._stale:
+            self._rebuild()
+        if self._terms.deadline is None:
+            return 0.0  # nothing is decided by the time
+        now = max(read_clock(self._clock), self._run.latest)
+        jump, limit = now - self._last_seen(), self._longest_jump()
+        if jump > limit:
+            self._refuse_jump(now, jump, limit)
+        return now
+
+    def _settle(self) -> float:
+        """Stand where the store is, and release what is due; the time."""
+        now = self._ready()
+        if self._terms.deadline is not None:
+            self._seen = max(self._seen, now)
+        self._release(now)
+        return now
+
+    # --- a clock that jumps: a wrong reading would release what nobody has answered yet -----------
+
+    def confirm_clock(self) -> str:
+        """Go on although the clock has jumped, because it is right; says how far it went."""
+        with self._turn():
+            self._usable()
+            while self._stale:
+                self._rebuild()
+            if self._terms.deadline is None:
+                return "this trial has no deadline, and goes by no clock"
+            before = self._last_seen()
+            self._note_seen()
+            self._stale = True
+            self._store.release(None, {**self._store.state, "seen": self._seen}, None)
+            self._stale = False
+            went = "for the first time" if before == -inf else self._lapse(self._seen - before)
+            return f"the clock is taken to be right: {self._moment(self._seen)}, {went}"
+
+    def _note_seen(self) -> None:
+        """The present time is seen, and is stored with whatever is stored next. A clock of one's
+        own is taken at its word, so of that nothing is kept."""
+        if self._terms.deadline is not None and self._clock is time.time:
+            self._seen = max(read_clock(self._clock), self._run.latest)
+            self._fixed = {**self._fixed, "seen": self._seen}
+
+    def _last_seen(self) -> float:
+        """The latest moment that is known: of a call, of a release, or of an assignment."""
+        deadline = self._terms.deadline or 0.0
+        dues = [block.due - deadline for block in self._store.blocks.values() if block.due]
+        latest = self._run.latest
+        return max([self._seen, latest if latest > 0.0 else -inf, *dues])
+
+    def _longest_jump(self) -> float:
+        """How far the system's clock may go between two calls before somebody must say that it is
+        right: the deadline, and a day at least. If the trial was planned with a clock of its own,
+        in a unit that nobody knows, the deadline alone."""
+        if self._clock is not time.time or self._last_seen() == -inf:
+            return inf
+        deadline = self._terms.deadline or 0.0
+        return deadline if self._terms.own_clock else max(deadline, DAY)
+
+    def _refuse_jump(self, now: float, jump: float, limit: float) -> NoReturn:
+        raise ClockJumped(
+            f"the clock reads {self._moment(now)}, {self._lapse(jump)} the last moment that the "
+            f"trial saw, and more than {in_words(limit)}: blocks would be released before anybody "
+            "could answer. Nothing was released, and nothing changed. If the clock is wrong, set "
+            "it right; if it is right, call confirm_clock(), or run: discreet trial confirm-clock "
+            "FILE"
+        )
+
+    @staticmethod
+    def _moment(moment: float) -> str:
+        try:
+            return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
+        except (OverflowError, ValueError, OSError):
+            return f"{moment:g}"
+
+    @staticmethod
+    def _lapse(lapse: float) -> str:
+        return f"{in_words(round(lapse))} after"
+
+    def _release(self, now: float) -> None:
+        """Release what is due, one block after the other, and hand each release to the rule before
+        the next.
+
+        The release of a block is drawn on a copy of the run; storing it and erasing the outcomes
+        are one step of the store. If anything goes wrong before that step is done, this object
+        refuses to go on: it never draws a block a second time.
+        """
+        while True:
+            if not self._run.begun:
+                self._begin()
+            due = self._run.next_due(self._store.blocks, self._terms, now)
+            if due is None:
+                return
+            missing = None if self._terms.deadline is None else self._missing
+            self._drawing = due.key, None
+            block, run = self._store.blocks[due.key], self._run.copy()
+            run.turn_to(due.key, now)
+            try:
+                run.publish(  # the noise is drawn here, on a copy of the run
+                    [place.action for place in block.places], run.completed(block, missing)
+                )
+                run.forget()
+                seen = due._replace(at=public_moment(due.at, self._store.blocks))
+                course, fixed = run.course_after(self._fixed.get("course"), seen), self._fixed
+                if course is not None:
+                    fixed = {**fixed, "course": course}
+                if "seen" in fixed:
+                    fixed = {**fixed, "seen": now}
+                self._stale = True
+                self._store.release(
+                    due.key, {**fixed, "protocol": run.to_dict()}, run.next_block(due.key)
+                )
+                self._run, self._fixed = run, fixed
+                self._stale, self._drawing = False, None
+            except BaseException as error:
+                del run, block
+                raise bare(error)  # noqa: B904 - the same error
+
+    def _begin(self) -> None:
+        """Hand what was released to the rule; what it makes of it is stored before it is shown.
+
+        A rule that fails leaves a trial that says so: the release stands, and nobody gets an arm.
+        """
+        run = self._run.copy()
+        try:
+            run.begin()
+        except Exception as error:
+            self._failure = f"{type(error).__name__}: {error}"
+            return
+        run.forget()
+        self._stale = True
+        key = run.noted_in(self._store.blocks)
+        if key is None:
+            self._store.release(None, self._document(run), None)
+        else:
+            self._store.begin(key, run.opening())
+        self._run, self._failure, self._stale = run, "", False
+
+    def _abandon(self, key: str) -> None:
+        """Erase what is known of a block of which it turns out that the horizon cuts it off."""
+        run = self._run.copy()
+        run.abandon(len(self._store.blocks[key].places))
+        run.forget()
+        self._stale = True
+        self._store.release(key, self._document(run), run.next_block(key))
+
+    # --- decisions of others, stored like releases ------------------------------------------------
+
+    def _change(
+        self, run: StreamRun, ended: dict[str, str] | None = None, block: str | None = None
+    ) -> None:
+        """Store where the streams stand now, that they have ended, and erase a block."""
+        run.forget()
+        self._stale = True
+        if ended is not None:
+            self._fixed = {**self._fixed, "ended": ended}
+        self._store.release(block, self._document(run), None)
+        self._run = run
+        self._note_end(self._fixed.get("ended"))
+        self._stale = False
+
+    def _note_end(self, ended: dict[str, str] | None) -> None:
+        self._ended = ended or {}
+        if self._ended.get("by") == "board":
+            self.guarantee = stopped_by_a_board(self.guarantee)
+
+    # --- what is shown: whatever is due is released first -----------------------------------------
+
+    def _shown(self) -> Shown:
+        self._settle()
+        standing = self._run.standing(self._store.blocks, self._terms, self._failure)
+        if standing.blocks is not None:
+            named: list[BlockReport] = [
+                {**block, "arm": self._arms[int(block["arm"])]} for block in standing.blocks
+            ]
+            standing = standing._replace(blocks=named)
+        return Shown(
+            self.policy, self.guarantee, self._arms, self._plan.outcome_range, standing,
+            list(self._store.assigned), self._failure, ended=self._ended,
+            course=self._fixed.get("course"),
+            settings=settings_in_words(self._plan, self._terms, self._default, self._arms),
+        )  # fmt: skip
+
+    # --- where it stands --------------------------------------------------------------------------
+
+    def _rebuild(self) -> None:
+        """Bring this object to where the store is."""
+        state = self._store.state
+        arms = tuple(state.get("arms", self._arms))
+        if arms != self._arms:  # of one that was added, nothing more is known here
+            self._plan, self._arms = self._plan.with_arms(len(arms)), arms
+        run = self._plan.run.copy()
+        run.restore(state["protocol"])
+        self._run = run = run.replayed(self._store.blocks)
+        if "policy" in state:
+            self._fixed = {k: v for k, v in state.items() if k not in ("protocol", "assigned")}
+        self._note_end(state.get("ended"))
+        self._seen = max(self._seen, state.get("seen", -inf))
+        self._stale = False
+        for key, block in dict(self._store.blocks).items():
+            if block.places and run.gives_up(block.places[-1]):
+                self._abandon(key)  # whatever came in between when it should have been
+
+    def _usable(self) -> None:
+        if self._closed:
+            self._let_go()
+            raise TrialError("the trial is closed; go on with Trial.load(path)")
+        if self._process != os.getpid():
+            raise TrialError(
+                "the trial belongs to the process that opened it, and this is a fork of it: both "
+                "could release the same block; open the trial after the fork, in one process"
+            )
+        if self._saving is not None and self._saving is not self._store and self._saving.is_whole:
+            raise TrialError(
+                f"the trial was interrupted when it had been saved in {self._saving.place}; close "
+                "this object and load that one: of two copies each could release the same block"
+            )
+        if not self._owns:
+            raise TrialError(
+                "another object goes on with the store of this trial, and of two each could "
+                "release the same block; use the one that Trial.load(store) gave"
+            )
+        self._store.ready()
+        if self._drawing is not None:
+            key, slot = self._drawing
+            block = self._store.blocks.get(key)
+            if block is not None and (slot is None or slot not in block.outcomes):
+                raise TrialError(
+                    "the trial was interrupted between drawing noise and storing what it hides, "
+                    "and noise is never drawn twice; a trial that has a path can be closed and "
+                    "loaded again, where nothing of that draw is known"
+                )
+            self._drawing = None
+
+    def _let_go(self) -> None:
+        """Of the store; never in the middle of a call, whose files must not be another's."""
+        self._run = self._plan.run  # as before the first outcome
+        if self._owns:
+            self._store.close()
+        if self._saving is not None:
+            self._saving.close()
+
+    def _settings(self) -> Json:
+        return {
+            "policy": row_to_dict(self.policy),
+            "guarantee": str(self.guarantee),
+            "arms": list(self._arms),
+            "horizon": self._terms.horizon,
+            "deadline": self._terms.deadline,
+            "default": self._default,
+            **({"clock": "own"} if self._terms.own_clock else {}),
+            "contributions": self._terms.contributions,
+            "conflicts": CONFLICTS[not self._terms.refuses_conflicts],
+            **self._plan.settings,
+        }
+
+    def _document(self, run: Run) -> Json:
+        return {**self._fixed, "protocol": run.to_dict()}
+
+    # --- refusals ---------------------------------------------------------------------------------
+
+    def _refuse_newcomers(self) -> NoReturn:
+        decide = "decide for further units by what report() shows"
+        if self._run.answer is not None:
+            raise TrialError(
+                f"the trial has stopped and recommends {self._arms[self._run.answer]!r}; "
+                "give further units that arm"
+            )
+        if self._failure:
+            raise TrialError(
+                f"the rule of the policy fails on what was released ({self._failure}), so there is "
+                "no arm for further units; what was released stands, see report(), and nothing is "
+                "drawn again"
+            )
+        horizon = self._terms.horizon
+        standing = self._run.standing(self._store.blocks, self._terms, "")
+        if horizon is not None and standing.rounds >= horizon:
+            raise TrialError(f"the horizon of {horizon} assignments is reached; {decide}")
+        raise TrialError(f"the trial has ended; {decide}")
+
+    def _refuse_outcome(self, kind: str) -> NoReturn:
+        raise InvalidArgument(
+            "outcome", f"be {self._plan.outcomes}", Unshown(kind), self._plan.range_fix
+        )

@@ -1,0 +1,139 @@
+"""What a trial shows and stores, as a type checker sees it; imported for annotations alone."""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict
+
+from .._checks import Name
+
+
+class ArmReport(TypedDict, total=False):
+    """One arm in a report; which entries it has depends on the kind of trial."""
+
+    arm: Name
+    assigned: int
+    used: int
+    releases: int
+    size: int
+    mean: float | None
+    interval: list[float]
+    interval_of_all: list[float]
+    waiting: int
+    active: bool
+    answered: float | None
+    bounds: list[float] | None
+
+
+class BlockReport(TypedDict, total=False):
+    """A block that is open or waits."""
+
+    arm: Name
+    block: int
+    size: int | None
+    filled: int
+    due: float | None
+
+
+class CourseEntry(TypedDict):
+    """What was public at one release."""
+
+    time: float
+    arm: Name
+    size: int
+    mean: float | None
+    assigned: dict[str, int]
+
+
+class Recommendation(TypedDict):
+    """The answer of a trial that identifies."""
+
+    arm: Name
+    confidence: float | None
+    within: NotRequired[float]
+    """by how much it may be worse than the best, where that was allowed"""
+
+
+class IntervalsReport(TypedDict, total=False):
+    """Which intervals a report shows."""
+
+    kind: str
+    level: float
+    estimand: str
+
+
+class Behind(TypedDict):
+    """How far an arm is behind the leader, within epochs."""
+
+    arm: Name
+    mean: float
+    error: float
+    interval: list[float]
+
+
+class TrendReport(TypedDict):
+    """Differences within epochs."""
+
+    leader: Name
+    level: float
+    behind: list[Behind]
+    record: dict[str, object]
+
+
+class Ellipsoid(TypedDict):
+    """Where the parameter of a linear row lies."""
+
+    centre: list[float]
+    inverse: list[float]
+    radius: float
+    level: float
+
+
+class Estimate(TypedDict):
+    """The mean outcome of an arm for given features, and how far the truth may be from it."""
+
+    arm: Name
+    mean: float
+    width: float
+
+
+class Report(TypedDict, total=False):
+    """The report of a trial, or of a part of it; which entries there are depends on its kind."""
+
+    policy: str
+    settings: dict[str, object]
+    """what was planned, in words"""
+    warnings: list[str]
+    guarantee: str
+    meaning: str
+    budget: dict[str, object]
+    status: str
+    failure: str
+    rounds: int
+    horizon: int | None
+    assigned: int
+    releases: int
+    next_release: float | None
+    most_played: Name
+    recommendation: Recommendation | None
+    arms: list[ArmReport] | None
+    """None where counts of arms are private"""
+    intervals: IntervalsReport | None
+    silence: str
+    record: dict[str, object] | None
+    batch: BlockReport
+    looks: int
+    trend: TrendReport | None
+    blocks: list[BlockReport] | None
+    ended: dict[str, str] | None
+    course: list[CourseEntry]
+    estimate: list[float] | None
+    radius: float | None
+    ellipsoid: Ellipsoid | None
+    stratum: Name
+    """in one of a trial by stratum"""
+    strata: list[Report]
+    """in that of the whole, with the level of their intervals"""
+    level: float
+    protects: str
+    """in a rehearsal"""
+    day: float

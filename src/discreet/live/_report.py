@@ -1,0 +1,345 @@
+"""What a trial shows: releases and public counts, nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from .._checks import Name
+from ..identify import Identifier
+from ..inference import Intervals, Record, intervals
+from ..inference._intervals import LEVEL
+from ..inference._within import ahead_within
+from ..linear._rules import Optimism
+from ..policies import Policy
+from ..privacy._guarantees import Definition, Guarantee
+from . import _course as course
+from ._epochs import EpochRun
+from ._finite_run import FiniteRun
+from ._looks import LookRun
+from ._pairs import PairRun
+from ._stream_run import StreamRun
+
+if TYPE_CHECKING:
+    from ..linear._row import LinearPolicy
+    from ..policies.releases import Release
+    from ._contexts import ContextRun
+    from ._documents import (
+        ArmReport,
+        Ellipsoid,
+        IntervalsReport,
+        Recommendation,
+        Report,
+        TrendReport,
+    )
+    from ._lists import Lists
+    from ._run import Standing
+
+
+FEW, NEAR, NOISY = 0.5, 0.1, 0.1
+"""Shares: who answers, how far from an end of the range, and the noise in who answers."""
+ONE_SIDED = (
+    "few answered, and all released means lie near one end of the outcome range. If only one kind "
+    "of outcome is recorded (clicks, but not that nobody clicked), silence means the other one: "
+    'plan the trial with that value for missing, not with "estimate"'
+)
+
+
+class Shown(NamedTuple):
+    """What reports are made of."""
+
+    policy: Policy | LinearPolicy
+    guarantee: Guarantee
+    arms: tuple[Name, ...]
+    outcome_range: tuple[float, float]
+    standing: Standing
+    assigned: list[int]
+    failure: str
+    """what went wrong in the rule of the policy, if anything"""
+    record: Record | None = None
+    """what was released, for intervals"""
+    ended: dict[str, str] | None = None
+    """how the trial was ended, if by hand"""
+    course: course.Course | None = None
+    """in streams: what was public at every release"""
+    settings: dict[str, object] | None = None
+    """what was planned, in words"""
+
+
+def report_of(shown: Shown, run: FiniteRun | ContextRun) -> Report:
+    """The state of a trial, ready for JSON; means in the units of the outcomes."""
+    if isinstance(run, StreamRun):
+        special = stream_entries(shown, run)
+    elif isinstance(run, FiniteRun):
+        special = finite_entries(shown, run)
+    else:
+        special = linear_entries(shown, run)
+    return {
+        "policy": str(shown.policy),
+        "settings": shown.settings or {},
+        "guarantee": str(shown.guarantee),
+        "meaning": shown.guarantee.tradeoff().in_words(outcomes=True),
+        "budget": shown.guarantee.to_dict(),
+        "status": shown.standing.status,
+        **({"failure": shown.failure} if shown.failure else {}),
+        "rounds": shown.standing.rounds,
+        "horizon": run.horizon,
+        "assigned": sum(shown.assigned),
+        "releases": sum(run.releases),
+        "next_release": shown.standing.due,
+        **special,
+    }
+
+
+def finite_entries(shown: Shown, run: FiniteRun) -> Report:
+    """What is known of every arm."""
+    standing = shown.standing
+    played = list(run.view.pulls)
+    played[run.arm] += standing.filled
+    return {
+        **arm_entries(shown, run, played),
+        "batch": {
+            "arm": shown.arms[run.arm],
+            "size": None if run.cut else run.rounds,
+            "filled": standing.filled,
+            "due": standing.due,
+        },
+    }
+
+
+def arm_entries(shown: Shown, run: FiniteRun, played: list[int]) -> Report:
+    """Counts, means and intervals; `played` are the places of every arm."""
+    view, arms, record = run.view, shown.arms, shown.record
+    found = None if record is None else intervals(record)
+    rows: list[ArmReport] = [
+        {
+            "arm": name,
+            "assigned": shown.assigned[arm],
+            "used": played[arm],
+            "releases": run.releases[arm],
+            "size": max(view.size[arm], 0),
+            "mean": mean_outcome(shown, view.value[arm]) if view.size[arm] > 0 else None,
+        }
+        for arm, name in enumerate(arms)
+    ]
+    if found is not None:
+        for row, interval in zip(rows, found, strict=True):
+            row["interval"] = [interval.low, interval.high]
+    if record is not None and record.estimand == "responders":
+        for row, interval in zip(rows, intervals(record, over="all"), strict=True):
+            row["interval_of_all"] = [interval.low, interval.high]
+    return {
+        "most_played": arms[max(range(len(arms)), key=played.__getitem__)],
+        "recommendation": recommended(shown, run.answer),
+        "arms": rows,
+        "intervals": None if found is None else summary_of(found),
+        **({"silence": run.silence} if record is None else {}),
+        "record": None if record is None else record.to_dict(),
+    }
+
+
+def summary_of(found: Intervals) -> IntervalsReport:
+    """Which intervals these are."""
+    kind: IntervalsReport = {"kind": found.kind, "level": found.level}
+    return kind if found.estimand == "mean" else {**kind, "estimand": found.estimand}
+
+
+def stream_entries(shown: Shown, run: StreamRun) -> Report:
+    """The same, and where the blocks of all arms stand. What is left of a window is not shown:
+    it tells more of who comes next than counts do."""
+    streams = run.streams
+    entries = arm_entries(shown, run, list(streams.used))
+    for arm, row in enumerate(entries["arms"] or ()):
+        row["waiting"] = streams.used[arm] - int(run.view.pulls[arm])
+        row["active"] = streams.active[arm] and not streams.over
+        if isinstance(run, PairRun):
+            row |= missing_entries(shown, run, arm)
+    special: Report = {}
+    if isinstance(run, LookRun):
+        special["looks"] = run.looked
+    if isinstance(run, EpochRun):
+        special["trend"] = trend_entries(shown, run)
+    if isinstance(run, PairRun) and is_one_sided(shown, run):
+        special["warnings"] = [ONE_SIDED]
+    low, high = shown.outcome_range
+    mean_of = _release_of(shown).estimated_mean
+    return {
+        **entries,
+        **special,
+        "blocks": shown.standing.blocks,
+        "ended": dict(shown.ended) if shown.ended else None,  # the trial's own is not to be changed
+        "course": course.entries(shown.course, shown.arms, low, high, mean_of),
+    }
+
+
+def trend_entries(shown: Shown, run: EpochRun) -> TrendReport | None:
+    """The leader, and how far the others are behind it within epochs, in units of the outcomes; the
+    intervals hold at all times for all pairs of arms at once."""
+    found = run.differences()
+    if found is None:
+        return None
+    leader, behind = found
+    record = run.public_epochs(shown.arms, shown.outcome_range)
+    ends = ahead_within(record, leader, LEVEL)
+    return {
+        "leader": shown.arms[leader],
+        "level": LEVEL,
+        "behind": [
+            {
+                "arm": shown.arms[arm],
+                "mean": record.width * gap[0],
+                "error": record.width * gap[1],
+                "interval": list(ends[arm]),
+            }
+            for arm, gap in enumerate(behind)
+            if gap is not None
+        ],
+        "record": record.to_dict(),
+    }
+
+
+def missing_entries(shown: Shown, run: PairRun, arm: int) -> ArmReport:
+    """How many seem to have answered, and the mean if all others had the worst or best outcome."""
+    if run.releases[arm] == 0:
+        return {"answered": None, "bounds": None}
+    low, high = shown.outcome_range
+    worst, best = (low + (high - low) * run.mean_with(arm, value) for value in (0.0, 1.0))
+    share = run.answered(arm) / run.pairs.places[arm]
+    return {"answered": share, "bounds": [worst, best]}
+
+
+def is_one_sided(shown: Shown, run: PairRun) -> bool:
+    """Whether few seem to have answered, and all means lie near one end of the range: as if one
+    outcome were recorded and the other were not. Made of released counts and means alone, and of as
+    many places that their noise does not decide."""
+    arms = [arm for arm, number in enumerate(run.releases) if number]
+    places = sum(run.pairs.places[arm] for arm in arms)
+    noise = run.pair.answers / run.pair.resolution * (2 * sum(run.releases)) ** 0.5
+    if places == 0 or noise > NOISY * places:
+        return False
+    low, high = shown.outcome_range
+    means = [(mean_outcome(shown, run.view.value[arm]) or low) - low for arm in arms]
+    near = [NEAR * (high - low), (1.0 - NEAR) * (high - low)]
+    one_end = all(mean <= near[0] for mean in means) or all(mean >= near[1] for mean in means)
+    return one_end and sum(run.answered(arm) for arm in arms) < FEW * places
+
+
+def linear_entries(shown: Shown, run: ContextRun) -> Report:
+    """The estimate, and counts of the arms unless they are private: joint privacy covers what all
+    others see of a participant, and a count would show the participant's own arm."""
+    released = run.releases[0] > 0
+    arms: list[ArmReport] | None = None
+    if shown.guarantee.definition is not Definition.JOINT:
+        arms = [
+            {"arm": arm, "assigned": count}
+            for arm, count in zip(shown.arms, shown.assigned, strict=True)
+        ]
+    return {
+        "estimate": run.view.estimate.copy() if released else None,
+        "radius": run.view.width[0] if released else None,
+        "ellipsoid": ellipsoid(shown.policy.rule, run.view) if released else None,
+        "arms": arms,
+        "batch": {"filled": shown.standing.filled, "due": shown.standing.due},
+    }
+
+
+def ellipsoid(rule: object, view: Lists) -> Ellipsoid | None:
+    """Where the parameter lies, for rows with a radius that is proved (`inference`)."""
+    if type(rule) is not Optimism:
+        return None
+    return {
+        "centre": list(view.estimate),
+        "inverse": list(view.inverse),
+        "radius": view.width[0],
+        "level": 1.0 - 1.5 * rule.failure,
+    }
+
+
+def recommended(shown: Shown, answer: int | None) -> Recommendation | None:
+    """The answer of a trial that identifies; it is wrong with probability 1 - confidence, which is
+    not known of one of a fixed size. `within`: by how much it may be worse than the best all the
+    same, where that was allowed (`xi`), in the units of the outcomes."""
+    if answer is None or not isinstance(shown.policy, Identifier):
+        return None
+    risk, xi = shown.policy.risk, shown.policy.xi
+    low, high = shown.outcome_range
+    sure = None if risk is None else 1.0 - risk
+    found: Recommendation = {"arm": shown.arms[answer], "confidence": sure}
+    if xi:
+        found["within"] = (high - low) * xi
+    return found
+
+
+def mean_outcome(shown: Shown, value: float) -> float | None:
+    """The mean outcome behind a released value, as the release estimates it."""
+    mean = _release_of(shown).estimated_mean(value)
+    low, high = shown.outcome_range
+    return None if mean is None else low + (high - low) * mean
+
+
+def _release_of(shown: Shown) -> Release:
+    assert isinstance(shown.policy, Policy)  # others have no mean of an arm
+    return shown.policy.release
+
+
+def as_text(report: Report) -> str:
+    """The report as a small table."""
+    lines = [
+        f"Trial of {report['policy']}",
+        f"{report['status']}: {report['assigned']} assigned, {report['rounds']} used, "
+        f"{report['releases']} releases",
+    ]
+    lines += [f"warning: {text}" for text in report.get("warnings", ())]
+    if "failure" in report:
+        lines.append(f"the rule of the policy fails on what was released: {report['failure']}")
+    if "estimate" in report:
+        estimate = report["estimate"]
+        shown = "none yet" if estimate is None else ", ".join(f"{x:.4g}" for x in estimate)
+        lines.append(f"estimate: {shown}")
+        lines += [
+            f"{row['arm']!s:<16}{row['assigned']:>10} assigned" for row in report["arms"] or ()
+        ]
+        return "\n".join([*lines, *_planned(report)])
+    held = report["intervals"]
+    head = "" if held is None else f"   {100.0 * held['level']:g} % interval"
+    lines.append(f"{'arm':<16}{'assigned':>10}{'releases':>10}{'size':>10}{'mean':>12}{head}")
+    for row in report["arms"] or ():
+        mean = "-" if row["mean"] is None else f"{row['mean']:.4g}"
+        lines.append(
+            f"{row['arm']!s:<16}{row['assigned']:>10}{row['releases']:>10}{row['size']:>10}{mean:>12}"
+            + _shown(row)
+        )
+    if report["recommendation"] is not None:
+        answer = report["recommendation"]
+        confidence = answer["confidence"]
+        near = f" as best or within {answer['within']:g} of it" if "within" in answer else ""
+        sure = "" if confidence is None else f", with confidence {confidence:g}"
+        lines.append(f"recommends {answer['arm']}{near}{sure}")
+    trend = report.get("trend")
+    if trend is not None:
+        behind = [
+            f"{row['arm']} is behind by {row['mean']:.4g}, {100.0 * trend['level']:g} % "
+            f"interval {row['interval'][0]:.4g} to {row['interval'][1]:.4g}"
+            for row in trend["behind"]
+        ]
+        lines.append("; ".join([f"{trend['leader']} leads within epochs", *behind]))
+    if held is not None and held.get("estimand") == "responders":
+        lines.append(
+            "intervals are for those who answer; of all, see interval_of_all in the report"
+        )
+    if report.get("silence"):
+        of = "" if trend is None else " of means"
+        lines.append(f"no intervals{of}: {report['silence']}")
+    return "\n".join([*lines, *_planned(report)])
+
+
+def _planned(report: Report) -> list[str]:
+    """What was planned, and what is promised."""
+    settings = "; ".join(f"{name}: {value}" for name, value in report["settings"].items())
+    return [settings, report["guarantee"], report["meaning"]]
+
+
+def _shown(row: ArmReport) -> str:
+    if "interval" not in row or row["mean"] is None:
+        return ""
+    low, high = row["interval"]
+    return f"   {low:.4g} to {high:.4g}"

@@ -1,0 +1,466 @@
+"""Trials by stratum: one copy of a policy for each of a few public groups of participants.
+
+>>> import discreet
+>>> row = discreet.policy("dp-imed", epsilon=1.0)
+>>> trial = discreet.Strata(
+...     row, strata=["men", "women"], arms=["A", "B"], deadline="14 days", missing=0.0
+... )
+>>> arm = trial.assign("patient-1", "women")
+>>> trial.record("patient-1", 1.0)
+>>> print(trial.guarantee.short())
+ε = 1 (interactive)
+
+Every stratum has a trial of its own, with its own releases. Everybody is in one stratum, for good,
+so an outcome is in the releases of one trial: what all of them show together costs what one does
+(parallel composition). That rests on the stratum being public, and on nobody being in two: a unit
+that was assigned in one stratum is refused in all others.
+
+In a folder, `strata.json` names the strata and is written last, when the trials are all there:
+
+    strata.json          format, version, strata
+    stratum-1.json …     the files of the trial of every stratum (`stores.files`)
+
+Each file says whose it is, and `Trial.load` refuses it: a single trial does not know who is in the
+others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
+
+from .._checks import Name, Unshown, by_name, check_legible, check_names, check_unit, share
+from ..errors import DamagedFile, InvalidArgument, TrialError, UnknownUnit
+from ..privacy._guarantees import PUBLIC_STRATUM, Guarantee
+from . import _report as reports
+from ._curator import turn_of
+from ._trial import Trial
+from .stores._base import unheld
+from .stores._disk import Folder, Refused
+
+if TYPE_CHECKING:
+    from ..inference import Intervals, Record
+    from ..inference._within import EpochRecord
+    from ..linear._row import LinearPolicy
+    from ..policies import Policy
+    from ..policies._policy import BasePolicy
+    from ._contexts import Features
+    from ._documents import ArmReport, Behind, Report
+
+FORMAT, VERSION = "discreet strata", 1
+INDEX = "strata.json"
+LEVEL = 0.95
+"""Of the intervals of all strata together."""
+
+
+class Strata:
+    """One trial a stratum, in one folder or in memory.
+
+    - `strata`: their names. `assign(unit, stratum)` says which arm a unit of that stratum gets.
+    - `horizon`: of every stratum, or by name, `horizon={"men": 400, "women": 600}`.
+    - `risk`: for the goal "identify", the probability that any stratum gets a wrong answer: each
+      has its share of it.
+    - `path`: a folder that is made here; without it the trial lives in memory.
+    - All else as for `Trial`; `share`, the least share of an arm, holds in every stratum.
+
+    The report and the intervals are by stratum; intervals hold for all strata together.
+    """
+
+    def __init__(
+        self,
+        policy: BasePolicy[Never],
+        strata: Sequence[Name],
+        arms: int | Sequence[Name],
+        dimension: int | None = None,
+        horizon: float | Mapping[Name, float] | None = None,
+        *,
+        risk: float | None = None,
+        path: str | os.PathLike[str] | None = None,
+        **options: Any,
+    ) -> None:
+        names = check_names("strata", strata, 'use names such as ["men", "women"]')
+        check_legible("strata", names)
+        if "delta" in options or getattr(policy, "risk", None) is not None:
+            raise InvalidArgument(
+                "risk", "be given here, by that name: the strata share it",
+                "in the policy" if "delta" not in options else "as delta", "use risk=0.05",
+            )  # fmt: skip
+        if "store" in options:
+            raise InvalidArgument(
+                "store", "be left out: a store holds one trial", options["store"], "give path"
+            )
+        horizons = by_name("horizon", horizon, names)
+        each = None if risk is None else share("risk", risk, below=1.0 / 3.0) / len(names)
+
+        def trial(name: Name, file: Path | None) -> Trial:
+            return Trial(
+                policy, arms, dimension, horizons[name], risk=each, path=file, _stratum=name,
+                **options,
+            )  # fmt: skip
+
+        self._lock = threading.RLock()
+        if path is None:
+            self._trials = {name: trial(name, None) for name in names}
+            return
+        self._trials = _made_in(Path(path), names, trial)
+
+    # --- the two calls of every day ---------------------------------------------------------------
+
+    @unheld
+    def assign(self, unit: Name, stratum: Name, actions: Features = None) -> Name:
+        """The arm of a unit of a stratum; asking again gives the same one."""
+        with turn_of(self._lock):
+            chosen = self._trial(stratum)
+            unit = check_unit(unit)
+            home = self._home(unit)
+            if home is not None and home != stratum:
+                raise InvalidArgument(
+                    "stratum", f"be the one that unit {unit!r} was assigned in, {home!r}", stratum,
+                    "everybody belongs to one stratum: were it two, outcomes would be used twice",
+                )  # fmt: skip
+            return chosen.assign(unit, actions)
+
+    @unheld
+    def record(self, unit: Name, outcome: float) -> None:
+        """The outcome of a unit, in the stratum that it was assigned in: see `Trial.record`."""
+        with turn_of(self._lock):
+            unit = check_unit(unit)
+            home = self._home(unit)
+            if home is None:
+                plan = next(iter(self._trials.values()))._plan
+                shown = unit if plan.steps(outcome) is not None else Unshown(type(unit).__name__)
+                raise UnknownUnit(
+                    f"unit must have been assigned before an outcome is recorded, got {shown!r}; "
+                    "call assign(unit, stratum) first"
+                )
+            self._trials[home].record(unit, outcome)
+
+    def settle(self) -> bool:
+        """Release what is due in every stratum; whether there was anything."""
+        with turn_of(self._lock):
+            found = [trial.settle() for trial in self._trials.values()]
+            return any(found)
+
+    def confirm_clock(self) -> str:
+        """Go on although the clock has jumped, because it is right: see `Trial.confirm_clock`."""
+        with turn_of(self._lock):
+            said = [trial.confirm_clock() for trial in self._trials.values()]
+            return said[0]
+
+    def stratum_of(self, unit: Name) -> Name | None:
+        """The stratum that a unit was assigned in; None for a stranger."""
+        with turn_of(self._lock):
+            return self._home(check_unit(unit))
+
+    def _home(self, unit: Name) -> Name | None:
+        return next((name for name, trial in self._trials.items() if unit in trial), None)
+
+    # --- the life of a trial: in one stratum, or in all -------------------------------------------
+
+    def drop(self, arm: Name, stratum: Name | None = None) -> None:
+        """No more places for an arm: see `Trial.drop`. In all strata, or in none if one refuses."""
+        self._each(stratum, lambda trial: trial._check_drop(arm))
+        self._each(stratum, lambda trial: trial.drop(arm))
+
+    def stop(self, by: str = "releases", stratum: Name | None = None) -> None:
+        """No more units, and why: see `Trial.stop`."""
+        self._each(stratum, lambda trial: trial.stop(by))
+
+    def finish(self, discard: bool = False, stratum: Name | None = None) -> None:
+        """No more units: see `Trial.finish`."""
+        self._each(stratum, lambda trial: trial.finish(discard))
+
+    def _each(self, stratum: Name | None, act: Callable[[Trial], object]) -> None:
+        with turn_of(self._lock):
+            chosen = self._trials.values() if stratum is None else [self._trial(stratum)]
+            for trial in chosen:
+                act(trial)
+
+    # --- what may be shown ------------------------------------------------------------------------
+
+    @property
+    def strata(self) -> tuple[Name, ...]:
+        """The names of the strata."""
+        return tuple(self._trials)
+
+    @property
+    def arms(self) -> tuple[Name, ...]:
+        """The names of the arms."""
+        return next(iter(self._trials.values())).arms
+
+    @property
+    def policy(self) -> Policy | LinearPolicy:
+        """The policy, of which every stratum runs a copy."""
+        return next(iter(self._trials.values())).policy
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """That of one stratum: no outcome is in two of them."""
+        each = [trial.guarantee for trial in self._trials.values()]
+        conditions = dict.fromkeys(text for one in each for text in one.conditions)
+        return replace(each[0], conditions=(*conditions, PUBLIC_STRATUM))
+
+    @property
+    def rounds(self) -> int:
+        """Assignments whose outcomes are used, so far, in all strata."""
+        return sum(trial.rounds for trial in self._trials.values())
+
+    @property
+    def status(self) -> str:
+        """ "stuck" or "collecting" if a stratum is, "settling" while one waits, "finished" last."""
+        found = {trial.status for trial in self._trials.values()}
+        return next(s for s in ("stuck", "collecting", "settling", "finished") if s in found)
+
+    @property
+    def recommendation(self) -> dict[Name, Name | None]:
+        """The best arm of every stratum, once its trial has stopped."""
+        return {name: trial.recommendation for name, trial in self._trials.items()}
+
+    def report(self) -> Report:
+        """A report for every stratum, ready for JSON; intervals hold for all strata together."""
+        with turn_of(self._lock):
+            status = self.status
+            each: list[Report] = [
+                {"stratum": name, **self._leveled(trial.report())}
+                for name, trial in self._trials.items()
+            ]
+            dues = [one["next_release"] for one in each if one["next_release"] is not None]
+            guarantee = self.guarantee
+            return {
+                "policy": str(self.policy),
+                "guarantee": str(guarantee),
+                "budget": guarantee.to_dict(),
+                "status": status,
+                "assigned": sum(one["assigned"] for one in each),
+                "rounds": sum(one["rounds"] for one in each),
+                "releases": sum(one["releases"] for one in each),
+                "next_release": min(dues, default=None),
+                "level": LEVEL,
+                "strata": each,
+            }
+
+    def intervals(
+        self, level: float = LEVEL, *, together: bool = False
+    ) -> dict[Name, Intervals | None]:
+        """Intervals of the mean outcomes, by stratum; None where there can be none.
+
+        For one arm they hold in all strata with the probability `level`: each stratum has its share
+        of the error. `together`: for all arms as well.
+        """
+        from ..inference import intervals
+
+        return self._inferred(
+            lambda record: intervals(record, self._each_at(level), together=together)
+        )
+
+    def differences(
+        self, level: float = LEVEL, *, against: Name | None = None
+    ) -> dict[Name, Intervals | None]:
+        """Effects by stratum: the difference of every arm and one other, likewise."""
+        from ..inference import differences
+
+        return self._inferred(
+            lambda record: differences(record, self._each_at(level), against=against), epochs=True
+        )
+
+    def _inferred(
+        self, infer: Callable[[Record | EpochRecord], Intervals], epochs: bool = False
+    ) -> dict[Name, Intervals | None]:
+        with turn_of(self._lock):
+            records: dict[Name, Record | EpochRecord | None] = {
+                name: (trial.public_epochs() if epochs else None) or trial.public_record()
+                for name, trial in self._trials.items()
+            }
+        return {name: None if r is None else infer(r) for name, r in records.items()}
+
+    def _each_at(self, level: float) -> float:
+        """The level of one stratum at which all hold at this one."""
+        from ..inference._intervals import check_level
+
+        return 1.0 - (1.0 - check_level(level)) / len(self._trials)
+
+    def _leveled(self, report: Report) -> Report:
+        """A report whose intervals hold for all strata together."""
+        from ..inference import intervals
+        from ..inference._within import ahead_within, epochs_of
+
+        trend, cells = report.get("trend"), epochs_of(report)
+        if trend and cells is not None:
+            level = self._each_at(LEVEL)
+            ends = ahead_within(cells, cells.arms.index(trend["leader"]), level)
+            behind: list[Behind] = [
+                {**row, "interval": list(ends[cells.arms.index(row["arm"])])}
+                for row in trend["behind"]
+            ]
+            return {**report, "trend": {**trend, "level": level, "behind": behind}}
+        if report.get("intervals") is None:
+            return report
+        found = intervals(report, self._each_at(LEVEL))
+        arms: list[ArmReport] = [
+            {**row, "interval": [interval.low, interval.high]}
+            for row, interval in zip(report["arms"] or (), found, strict=True)
+        ]
+        if found.estimand == "responders":
+            everybody = intervals(report, self._each_at(LEVEL), over="all")
+            for row, interval in zip(arms, everybody, strict=True):
+                row["interval_of_all"] = [interval.low, interval.high]
+        return {**report, "arms": arms, "intervals": reports.summary_of(found)}
+
+    def __str__(self) -> str:
+        found = self.report()
+        shown = [f"stratum {one['stratum']}\n{reports.as_text(one)}" for one in found["strata"]]
+        return "\n\n".join([*shown, found["guarantee"]])
+
+    def __repr__(self) -> str:
+        names = ", ".join(map(str, self._trials))
+        return f"<Strata {names} of {self.policy.name}: {self.guarantee.short()}>"
+
+    # --- storing ----------------------------------------------------------------------------------
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        policy: BasePolicy[Never] | None = None,
+        clock: Callable[[], float] | None = None,
+    ) -> Self:
+        """Go on with a saved trial: see `Trial.load`."""
+        folder = Path(path).absolute()
+        names = _read_index(folder)
+        made = cls.__new__(cls)
+        made._lock = threading.RLock()
+        with ExitStack() as opened:
+            made._trials = {
+                name: opened.enter_context(
+                    Trial._opened(_file(folder, number), policy, clock, name)
+                )
+                for number, name in enumerate(names, 1)
+            }
+            opened.pop_all()
+        return made
+
+    def close(self) -> None:
+        """End the use of this object: see `Trial.close`."""
+        with self._lock, ExitStack() as closing:
+            for trial in self._trials.values():
+                closing.callback(trial.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TrialError(
+            "a trial must not be copied or pickled: two copies could release the same block twice; "
+            "give path, then close() and Strata.load(path)"
+        )
+
+    def _trial(self, stratum: Name) -> Trial:
+        if type(stratum) not in (str, int) or stratum not in self._trials:
+            raise InvalidArgument(
+                "stratum", "be a stratum of the trial", stratum, f"one of {self.strata}"
+            )
+        return self._trials[stratum]
+
+
+# --- the folder -----------------------------------------------------------------------------------
+
+
+def _file(folder: Path, number: int) -> Path:
+    return folder / f"stratum-{number}.json"
+
+
+def _made_in(
+    path: Path, names: tuple[Name, ...], trial: Callable[[Name, Path | None], Trial]
+) -> dict[Name, Trial]:
+    """A trial for every stratum in a new folder; if one cannot be made, nothing is left of it."""
+    folder = path.absolute()
+    _make_folder(folder)
+    try:
+        with ExitStack() as opened:
+            made = {
+                name: opened.enter_context(trial(name, _file(folder, number)))
+                for number, name in enumerate(names, 1)
+            }
+            _write_index(folder, names)
+            opened.pop_all()
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)  # made above; nobody was assigned
+        raise
+    return made
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        unfinished = folder.is_dir() and not (folder / INDEX).exists()
+        raise InvalidArgument(
+            "path", "be a folder that is not there yet", str(folder),
+            f"remove it: it holds no {INDEX}, so no trial was begun in it" if unfinished
+            else "go on with Strata.load(path), or take another folder",
+        ) from None  # fmt: skip
+    except FileNotFoundError:
+        raise InvalidArgument(
+            "path", "lie in a folder that exists", str(folder), "make that folder first"
+        ) from None
+
+
+def _write_index(folder: Path, names: tuple[Name, ...]) -> None:
+    """The last step of the creation: from here on there is a trial."""
+    data = {"format": FORMAT, "version": VERSION, "strata": list(names)}
+    opened = Folder(folder)
+    try:
+        opened.replace(INDEX, json.dumps(data).encode())
+    finally:
+        opened.close()
+    parent = Folder(folder.parent)
+    try:
+        parent.sync()  # the folder's own name
+    finally:
+        parent.close()
+
+
+def _read_index(folder: Path) -> tuple[Name, ...]:
+    try:
+        opened = Folder(folder)
+    except OSError:
+        raise InvalidArgument(
+            "path", "be the folder of a saved trial by stratum", str(folder),
+            "start one with Strata(path=...)",
+        ) from None  # fmt: skip
+    try:
+        data = json.loads(opened.read(INDEX))
+        present = {name for name in opened.names() if name.endswith(".json") and name != INDEX}
+    except FileNotFoundError:
+        raise InvalidArgument(
+            "path", f"hold {INDEX}, which ends the creation of a trial", str(folder),
+            "if it was never finished nobody was assigned: remove the folder, and start again",
+        ) from None  # fmt: skip
+    except (Refused, ValueError):
+        raise DamagedFile(f"{folder / INDEX} is damaged, or is not a plain file") from None
+    finally:
+        opened.close()
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise DamagedFile(f"{folder / INDEX} does not name strata")
+    if data.get("version") != VERSION:
+        raise DamagedFile(f"{folder / INDEX}: written by a later version of discreet; use that one")
+    try:
+        names = check_names("strata", data.get("strata"), "put the file back")
+    except InvalidArgument:
+        raise DamagedFile(f"{folder / INDEX}: the names of the strata are damaged") from None
+    expected = {_file(folder, number).name for number in range(1, len(names) + 1)}
+    if present != expected:
+        raise DamagedFile(
+            f"{folder} must hold one trial for each of its {len(names)} strata; put the files back"
+        )
+    return names

@@ -1,0 +1,187 @@
+"""What a trial is planned with: arguments checked, and read back from what was stored."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from .._checks import Name, check_range, count, number_of, positive
+from .._durations import in_words, seconds
+from ..errors import InvalidArgument
+from ..identify import Identifier
+from ..privacy._guarantees import Guarantee
+from ._rules import Terms
+from ._setup import Plan
+
+if TYPE_CHECKING:
+    from .stores._base import Json
+
+CHECKED = "rewards lie in [0, 1]"
+"""A condition of the policies that a trial sees to: it scales outcomes and refuses others."""
+EVERYBODY_RESPONDS = "every participant responds, or it is public who responded"
+BOARD = (
+    "nothing is read into the fact that the trial stopped, or into when: both may depend on raw "
+    "outcomes, and neither is covered"
+)
+CONFLICTS = ("refuse", "ignore")
+UNKNOWN = 'missing="estimate"'
+UNSAID = (
+    "be said with a deadline: a value such as 0 if silence means that outcome (no click), "
+    '"estimate" if silence means that the outcome is unknown'
+)
+
+
+def terms_of(
+    plan: Plan, deadline: float | None, contributions: int, conflicts: str, own_clock: bool
+) -> Terms:  # fmt: skip
+    """What was fixed when the trial was planned."""
+    if conflicts not in CONFLICTS:
+        raise InvalidArgument(
+            "conflicts", "be 'refuse' or 'ignore'", conflicts, "leave it out for 'refuse'"
+        )
+    return Terms(
+        deadline,
+        count(
+            "contributions", contributions, fix="use 1, or the most outcomes that a unit may give"
+        ),
+        plan.run.horizon,
+        conflicts == CONFLICTS[0],
+        plan.run.is_local,
+        own_clock,
+    )
+
+
+def deadline_of(deadline: object, own_clock: bool) -> float | None:
+    """In seconds; a number in the unit of the clock where that is one's own."""
+    if deadline is None:
+        return None
+    if not own_clock:
+        return seconds("deadline", deadline)
+    if isinstance(deadline, str | timedelta):
+        raise InvalidArgument(
+            "deadline", "be a number, in the unit of the clock of your own", deadline,
+            "leave out clock, or use for example deadline=14.0",
+        )  # fmt: skip
+    return positive("deadline", deadline, "use for example deadline=14.0, in the clock's unit")
+
+
+def missing_as(
+    missing: str | float | None, deadline: float | None, outcome_range: Sequence[float] | None
+) -> tuple[bool, float]:
+    """Whether missing outcomes are estimated, and else what they count as."""
+    if missing == "estimate":
+        if deadline is None:
+            raise InvalidArgument(
+                "missing", "be left out where a block waits for everybody", missing,
+                "give a deadline",
+            )  # fmt: skip
+        return True, 0.0
+    if isinstance(missing, str):
+        raise InvalidArgument(
+            "missing", 'be "estimate", or the value that a missing outcome counts as', missing,
+            'use missing="estimate"',
+        )  # fmt: skip
+    if missing is not None:
+        return False, missing
+    if deadline is not None:
+        low = 0.0 if outcome_range is None else check_range(outcome_range)[0]
+        raise InvalidArgument("missing", UNSAID, None, f"use missing={low:g}, or {UNKNOWN}")
+    return False, 0.0
+
+
+def check_default(default: float, plan: Plan, terms: Terms) -> float:
+    """What a missing outcome counts as."""
+    number = number_of(default)
+    if number is None or not math.isfinite(number):
+        raise InvalidArgument("missing", "be a finite number", default, "use an outcome")
+    if terms.deadline is not None and plan.steps(number) is None:
+        raise InvalidArgument(
+            "missing", f"be {plan.outcomes}, like every outcome", default,
+            f"use for example missing={plan.outcome_range[0]:g} if silence means that",
+        )  # fmt: skip
+    return number
+
+
+def covering(plan: Plan, terms: Terms) -> Guarantee:
+    """The guarantee in the budget that the secure noise is calibrated to, for all outcomes that
+    one unit may contribute, under the conditions of a trial."""
+    guarantee, asked = plan.guarantee, getattr(plan.policy.release, "budget", None)
+    if asked is not None and guarantee.budget.implies(asked):
+        guarantee = replace(guarantee, budget=asked)
+    conditions = [text for text in guarantee.conditions if text != CHECKED]
+    if terms.deadline is None:
+        conditions.append(EVERYBODY_RESPONDS)
+    guarantee = replace(guarantee, conditions=tuple(conditions))
+    return guarantee.for_user(terms.contributions)
+
+
+def stopped_by_a_board(guarantee: Guarantee) -> Guarantee:
+    """The guarantee, which now says what it does not cover."""
+    if BOARD in guarantee.conditions:
+        return guarantee
+    return replace(guarantee, conditions=(*guarantee.conditions, BOARD))
+
+
+def settings_in_words(plan: Plan, terms: Terms, default: float, arms: Sequence[Name]) -> Json:
+    """The settings of a trial for people, all of them public."""
+    settings, deadline = plan.settings, terms.deadline
+    found: Json = {"arms": list(arms), "outcomes": plan.outcomes}
+    if deadline is None:
+        found["deadline"] = "none: a block waits until everybody has responded"
+    else:
+        length = f"{deadline:g} of the trial's own clock" if terms.own_clock else in_words(deadline)
+        found["deadline"] = f"{length} after the assignment"
+        estimated = settings.get("missing") == "estimate"
+        means = "that the outcome is unknown" if estimated else f"an outcome of {default:g}"
+        found["missing"] = f"silence means {means}"
+    found["horizon"] = "none" if terms.horizon is None else f"{terms.horizon} assignments"
+    found["contributions"] = f"at most {terms.contributions} per participant"
+    found["conflicts"] = "refused" if terms.refuses_conflicts else "ignored"
+    if settings.get("streams"):
+        found["window"] = f"{settings['window']} assignments in a random order"
+        named = zip(arms, settings["shares"], strict=False)
+        found["share"] = {str(arm): share for arm, share in named if share} or "none"
+    for name in ("trend", "intervals", "dimension", "longest", "batch"):
+        if name in settings:
+            found[name] = settings[name]
+    return found
+
+
+class Stored(NamedTuple):
+    """Of a trial that goes on."""
+
+    arms: int
+    """that it began with"""
+    own_clock: bool
+    conditions: tuple[str, ...] = ()
+    """what was not verified of its policy"""
+
+
+def settings_in(state: Json, row: object) -> Json:
+    """The arguments that a stored trial was made with."""
+    contexts = ("dimension", "longest", "batch") if "dimension" in state else ("outcome_range",)
+    names = ("horizon", "deadline", "contributions", *contexts)
+    options = {name: state[name] for name in names}
+    if options["deadline"] is not None:
+        options["missing"] = state.get("missing", state["default"])
+    arms = state["planned"] if state.get("streams") else len(state["arms"])
+    conditions = tuple(state.get("conditions", ()))
+    options["_stored"] = Stored(arms, state.get("clock") == "own", conditions)
+    options["_stratum"] = state.get("stratum")
+    later = {"conflicts": CONFLICTS[0], "intervals": "auto", "binary": False}  # than version 1
+    options |= {name: state.get(name, usual) for name, usual in later.items()}
+    options |= {"streams": bool(state.get("streams", False))}  # before, there were none
+    if options["streams"]:
+        named = zip(state["arms"], state["shares"], strict=True)
+        options |= {
+            "window": state["window"], "share": dict(named),
+            "trend": bool(state.get("trend", False)),
+        }  # fmt: skip
+    elif "dimension" in state:
+        del options["streams"]
+    if not isinstance(row, Identifier):
+        return options
+    return {**options, "goal": "identify", "risk": row.risk}

@@ -1,0 +1,469 @@
+"""Live trials: adaptive experiments on real people, with noise that nobody can replay.
+
+>>> import discreet
+>>> trial = discreet.Trial(discreet.policy("adap-klucb", epsilon=1.0), arms=["A", "B"])
+>>> arm = trial.assign("patient-1")
+>>> trial.record("patient-1", 1.0)
+>>> print(trial.guarantee.short())
+ε = 1 (interactive)
+
+`Curator` assigns, records and releases; here is how a trial is planned, what may be decided on the
+way, what it shows, and where it is stored.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from math import inf
+from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
+
+from .._checks import Name, check_arms, check_flag, check_legible, check_unit, one_of, one_risk
+from ..errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
+from . import _report as reports
+from ._curator import Curator
+from ._epochs import EpochRun
+from ._rows import row_from_dict
+from ._setup import Plan, plan_for
+from ._stream_run import StreamRun
+from ._streams import check_shares, key_of
+from ._terms import Stored, check_default, covering, deadline_of, missing_as, settings_in, terms_of
+from .stores import FileStore, MemoryStore, Store
+from .stores._base import unheld
+
+if TYPE_CHECKING:
+    from ..inference._record import Record
+    from ..inference._within import EpochRecord
+    from ..policies._policy import BasePolicy
+    from ._contexts import Features
+    from ._documents import Estimate, Report
+    from .stores._base import Json
+
+REASONS = ("releases", "public", "board")
+
+
+class Trial(Curator):
+    """An adaptive experiment that keeps the outcomes of its units private.
+
+    `assign(unit)` says which arm a unit gets, always the same one; `record(unit, outcome)` hands in
+    what came of it. Every unit takes a place in the stream of its arm; a stream is cut into blocks
+    beforehand, and a block is released once, the deadline after its last place was taken.
+    Races, elimination and top two compare their arms side by side. Policies with contexts, and a
+    few others, play single batches instead: units that arrive while one waits get an arm, and their
+    outcomes are not used.
+
+    - `horizon`: how many assignments are used at most; some policies need it.
+    - `goal`: "regret" to treat well on the way, or "identify", with an identifying policy, to
+      stop with a recommendation that is wrong with probability at most `risk` (`delta` is its
+      older name), or, with a policy of a fixed size, after its number of participants.
+    - `deadline`: how long after its assignment an outcome counts, with its unit: "28 days",
+      "30 min", "PT12H" or a `timedelta` (in single batches: after the last assignment of its
+      batch); a block is released that long after its last place was taken, whoever has responded by
+      then. Without a deadline a block waits until everybody has responded, and the guarantee rests
+      on that.
+    - `missing`: what silence means, to be said with a deadline. A value, such as 0.0: silence means
+      that outcome (no click, no purchase). "estimate": silence means that the outcome is unknown;
+      how many answered is released beside the sum of what they answered, at no further price.
+    - `streams`: False for single batches also where the policy could do otherwise.
+    - `window`: how many assignments are planned at once, and given out in a random order; default:
+      two for each arm. A day's arrivals is a good choice.
+    - `share`: the least share of an arm in every window, by name: `share={"control": 0.2}`.
+    - `trend`: whether to compare arms within epochs of fixed shares, so that a trend that all arms
+      share does not matter; for dp-imed. `window` is then the largest epoch, best as many as arrive
+      within the deadline.
+    - `outcome_range`: the least and the largest outcome; default: (0, 1). `binary`: whether
+      outcomes can only be one of these two.
+    - `intervals`: the kind that the report shows, fixed here: "auto", "anytime", "looks" or "end".
+    - `contributions`: how many outcomes of one unit may be used; the guarantee covers all.
+    - `conflicts`: "refuse" a second, different outcome of a unit with an error, or "ignore" it:
+      then whoever may record cannot find out by trying what was recorded before.
+    - `path`: where the trial is stored, so that it outlives a crash; else it lives in memory.
+      `store`: a store of your own instead.
+    - `clock`: the time as a function, for tests and replays; `deadline` is then a number in the
+      unit of that clock.
+
+    With a linear policy every unit brings features, `assign(unit, actions)`, one list per arm:
+
+    - `dimension`: features that an arm has; `horizon` must be given.
+    - `longest`: a bound on the length of the actions, default: 1; with private contexts, longer
+      ones than 1 are scaled to 1, and their outcomes with them.
+    - `batch`: members per release, for policies with trees; the others make their own batches.
+    - Outcomes lie in the range that the policy clips to: `low` and `high` of adac-oful, else
+      [-1, 1].
+    """
+
+    def __init__(
+        self,
+        policy: BasePolicy[Never],
+        arms: int | Sequence[Name],
+        dimension: int | None = None,
+        horizon: float | None = None,
+        *,
+        goal: str = "regret",
+        risk: float | None = None,
+        delta: float | None = None,
+        deadline: str | timedelta | float | None = None,
+        missing: str | float | None = None,
+        outcome_range: tuple[float, float] | None = None,
+        binary: bool = False,
+        intervals: str = "auto",
+        contributions: int = 1,
+        conflicts: str = "refuse",
+        longest: float | None = None,
+        batch: int | None = None,
+        streams: bool | None = None,
+        window: int | None = None,
+        share: Mapping[Name, float] | None = None,
+        trend: bool = False,
+        path: str | os.PathLike[str] | None = None,
+        store: Store | None = None,
+        clock: Callable[[], float] | None = None,
+        _stored: Stored | None = None,
+        _stratum: Name | None = None,
+    ) -> None:
+        self._stratum = _stratum
+        names = check_arms(arms)
+        if _stored is None:  # else it is a trial of before, which goes on as it is
+            check_legible("arms", names)
+            own = clock is not None and clock is not time.time
+            within = deadline_of(deadline, own)
+        else:
+            own, within = _stored.own_clock, deadline_of(deadline, own_clock=True)
+        for name, value in (("binary", binary), ("trend", trend), ("streams", streams)):
+            if value is not None:
+                check_flag(name, value)
+        estimate, default = missing_as(missing, within, outcome_range)
+        plan = self._planned(
+            policy, len(names), dimension=dimension, horizon=horizon, goal=goal,
+            risk=one_risk(risk, delta), outcome_range=outcome_range, intervals=intervals,
+            binary=binary, longest=longest, batch=batch, streams=streams, window=window,
+            shares=check_shares(share, names), trend=trend, estimate=estimate,
+            planned=None if _stored is None else _stored.arms,
+            conditions=None if _stored is None else _stored.conditions,
+        )  # fmt: skip
+        terms = terms_of(plan, within, contributions, conflicts, own)
+        if path is not None and store is not None:
+            raise InvalidArgument("store", "be left out beside path", store, "give one of them")
+        if path is not None:
+            store = FileStore(path)
+        super().__init__(
+            names, plan, terms, check_default(default, plan, terms), covering(plan, terms),
+            MemoryStore() if store is None else store, time.time if clock is None else clock,
+        )  # fmt: skip
+
+    def _planned(self, policy: BasePolicy[Never], arms: int, **options: Any) -> Plan:
+        """The plan; its noise is secure."""
+        return plan_for(policy, arms, **options)
+
+    # --- the life of a trial: public decisions, stored like releases ------------------------------
+
+    def drop(self, arm: Name) -> None:
+        """No more places for an arm. Its open block closes now and is released when it is due.
+
+        Decide by `report()`, or by what is public: that is free.
+        """
+        with self._turn():
+            run = self._without(arm)
+            if run is not None:
+                self._change(run)
+
+    def _check_drop(self, arm: Name) -> None:
+        """Refuse what `drop` would refuse, and change nothing."""
+        with self._turn():
+            self._without(arm)
+
+    def _without(self, arm: Name) -> StreamRun | None:
+        """The run with an arm dropped; None if it was before."""
+        run = self._changing("drop")
+        if arm not in self._arms:
+            raise InvalidArgument("arm", "be an arm of the trial", arm, f"one of {self._arms}")
+        number = self._arms.index(arm)
+        if not run.streams.active[number]:
+            return None
+        if sum(run.streams.active) <= run.FEWEST:
+            raise TrialError(
+                f"{arm!r} must stay: it is the last arm, or one of the last two where "
+                "arms are compared; use stop()"
+            )
+        return run.dropped(number)
+
+    def __contains__(self, unit: object) -> bool:
+        """Whether a unit was assigned an arm."""
+        with self._turn():
+            self._usable()
+            return self._store.member(check_unit(unit)) is not None
+
+    def add(self, arm: Name) -> None:
+        """A new arm, with an empty stream: one in K of the places until its first release."""
+        with self._turn():
+            run = self._changing("add")
+            if arm in self._arms:
+                raise InvalidArgument("arm", "be new", arm, "choose another name")
+            arms = check_arms((*self._arms, arm))
+            check_legible("arms", arms)
+            plan = self._plan.with_arms(len(arms))
+            grown = run.grown(plan.run)
+            self._stale = True
+            fixed = {**self._fixed, **plan.settings, "arms": list(arms)}
+            self._store.release(None, {**fixed, "protocol": grown.to_dict()}, None)
+            self._plan, self._arms, self._run, self._fixed = plan, arms, grown, fixed
+            self._stale = False
+
+    def stop(self, by: str = "releases") -> None:
+        """No more units, as `finish`; and a word on why.
+
+        - "releases": a rule on what `report()` shows. Free, like all that is made of it.
+        - "public": reasons that have nothing to do with outcomes: money, season, law.
+        - "board": somebody who has seen raw outcomes. That is not covered: the guarantee says so.
+        """
+        reason = one_of("by", by, *REASONS)
+        with self._turn():
+            run = self._changing("stop")
+            if reason == "board" or not run.streams.over:
+                self._change(run.ended(), {"by": reason})
+
+    def finish(self, discard: bool = False) -> None:
+        """No more units. Open blocks close now, each is released when its last member is due: they
+        are disjoint, so this costs nothing. `discard`: they are erased instead."""
+        with self._turn():
+            run = self._changing("finish")
+            if run.streams.over:
+                return
+            for arm in range(len(self._arms)) if discard else ():
+                key = key_of(arm, run.streams.block[arm])
+                if key in self._store.blocks:
+                    run = run.without(arm)
+                    self._change(run, block=key)
+            self._change(run.ended(), {"by": "public"})
+
+    def _changing(self, what: str) -> StreamRun:
+        """The run, settled, for a change that only streams allow."""
+        self._settle()
+        run = self._run
+        if not isinstance(run, StreamRun):
+            raise TrialError(
+                f"{what}() is for trials in streams; this one plays single batches, with an end "
+                "that its horizon or its rule sets"
+            )
+        if what in ("drop", "add") and run.streams.over:
+            self._refuse_newcomers()
+        return run
+
+    # --- what may be shown: whatever is due is released first -------------------------------------
+
+    @property
+    def arms(self) -> tuple[Name, ...]:
+        """The names of the arms."""
+        return self._arms
+
+    @property
+    def rounds(self) -> int:
+        """Assignments whose outcomes are used, so far."""
+        with self._turn():
+            return self._shown().standing.rounds
+
+    @property
+    def status(self) -> str:
+        """ "collecting" units, "settling" what waits for its release while no unit is taken,
+        "finished", or "stuck" if the rule of the policy fails on what was released."""
+        with self._turn():
+            return self._shown().standing.status
+
+    @property
+    def recommendation(self) -> Name | None:
+        """The best arm, wrong with probability at most `risk`, once a trial that identifies has
+        stopped."""
+        with self._turn():
+            self._shown()
+            answer = self._run.answer
+            return None if answer is None else self._arms[answer]
+
+    def report(self) -> Report:
+        """Releases and public counts, ready for JSON."""
+        with self._turn():
+            shown = self._shown()
+            shown = shown._replace(record=self._plan.record(self._run, self._arms))
+            return reports.report_of(shown, self._run)  # type: ignore[arg-type]
+
+    def public_record(self) -> Record | None:
+        """What was released, and what is known of the noise in it: all that intervals use."""
+        with self._turn():
+            self._shown()
+            return self._plan.record(self._run, self._arms)
+
+    def public_epochs(self) -> EpochRecord | None:
+        """Of a trial with `trend=True`: what was released in every epoch, for differences."""
+        with self._turn():
+            shown = self._shown()
+            if not isinstance(self._run, EpochRun):
+                return None
+            return self._run.public_epochs(self._arms, shown.outcome_range)
+
+    @unheld
+    def estimates(self, actions: Features) -> list[Estimate]:
+        """For features as `assign` takes them: the estimated mean outcome of every arm, and how far
+        the truth may be from it if the policy's assumptions hold. Made of releases alone."""
+        with self._turn():
+            self._shown()
+            found = self._plan.estimates(self._run, actions)
+            return [
+                {"arm": arm, "mean": mean, "width": width}
+                for arm, (mean, width) in zip(self._arms, found, strict=True)
+            ]
+
+    def __str__(self) -> str:
+        return reports.as_text(self.report())
+
+    def __repr__(self) -> str:
+        kind = f"<Trial of {self.policy.name}, {len(self._arms)} arms"
+        if self._is_inside:  # a debugger's, or an error-reporting tool's
+            return f"{kind}, in a call: {self.guarantee.short()}>"
+        with self._turn():
+            if self._closed:
+                return f"{kind}, closed: {self.guarantee.short()}>"
+            try:
+                shown = self._shown()
+            except Exception as error:
+                why = str(error) if isinstance(error, DiscreetError) else type(error).__name__
+                return f"{kind}, not in use: {why}>"
+            return (
+                f"{kind}, {sum(shown.assigned)} assigned, {sum(self._run.releases)} releases, "
+                f"{shown.standing.status}: {self.guarantee.short()}>"
+            )
+
+    # --- storing ----------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Store the trial in files from now on; every later call is on disk before it returns.
+
+        A trial has one file: of two copies each could release the same block, and two noisy
+        answers about the same people reveal more than one.
+        """
+        with self._turn():
+            self._usable()
+            store = FileStore(path)
+            if self._store.place == store.place:
+                return
+            if not isinstance(self._store, MemoryStore) or isinstance(self._store, FileStore):
+                raise TrialError(
+                    f"the trial is stored in {self._store.place} and must not be copied; close it, "
+                    "move all its files and load it from there"
+                )
+            self._saving = store  # noted first: one of the two goes on, whatever interrupts this
+            store.adopt(self._store, self._fixed)
+            self._own(store)
+            self._store, self._saving = store, None
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str] | Store,
+        policy: BasePolicy[Never] | None = None,
+        clock: Callable[[], float] | None = None,
+    ) -> Self:
+        """Go on with a saved trial; a policy that you composed yourself must be passed again.
+
+        A store of your own is passed in place of a path.
+        """
+        return cls._opened(path, policy, clock)
+
+    @classmethod
+    def _opened(
+        cls, path: str | os.PathLike[str] | Store, policy: BasePolicy[Never] | None,
+        clock: Callable[[], float] | None, stratum: Name | None = None,
+    ) -> Self:  # fmt: skip
+        """The same, of a stratum too."""
+        store: Store
+        if isinstance(path, str | os.PathLike):
+            store = files = FileStore(path)
+            files.load()
+        else:
+            if not callable(getattr(path, "member", None)):
+                raise InvalidArgument(
+                    "path", "be the file of a saved trial, or a store", path, 'use "trial.json"'
+                )
+            store = path
+            if isinstance(store, MemoryStore):
+                store.check_process()
+        try:
+            check_stratum(store, stratum)
+            return cls._revived(store, policy, clock)
+        except BaseException:
+            if store is not path:  # one that was handed in may be another trial's, which goes on
+                store.close()
+            raise
+
+    @classmethod
+    def _revived(
+        cls, store: Store, policy: BasePolicy[Never] | None, clock: Callable[[], float] | None
+    ) -> Self:
+        row = row_from_dict(store.state.get("policy"), policy, store.place)
+        damage = ""
+        try:
+            trial = cls(row, store.state["arms"], **settings_in(store.state, row), clock=clock)
+            trial._own(store)
+            trial._store, trial._fixed = store, trial._settings()
+            trial._seen = -inf  # this moment is none that the trial has seen
+            for unit in {place.unit for block in store.blocks.values() for place in block.places}:
+                check_unit(unit)
+            trial._rebuild()
+            return trial
+        except DamagedFile as error:
+            damage = str(error)
+        except (InvalidArgument, KeyError, TypeError, ValueError, IndexError):
+            damage = "the settings or the assignments are damaged"
+        raise DamagedFile(f"{store.place}: {damage}")
+
+    def close(self) -> None:
+        """End the use of this object. A trial that was saved can be loaded again; of one that
+        was not, the outcomes are erased."""
+        within = self._is_within()  # as a signal handler may be that ends the process
+        with self._lock:
+            self._closed = True
+            if not within:  # else the call is still writing: the next one, or `close`, lets go
+                self._let_go()
+
+    def _is_within(self) -> bool:
+        """Whether another call of this object is under way in this thread. That the lock is held
+        does not say so: an interrupt may have left it."""
+        frame = sys._getframe(2) if self._is_inside else None
+        while frame is not None:
+            if frame.f_locals.get("self") is self and frame.f_code.co_name != "__exit__":
+                return True
+            frame = frame.f_back
+        return False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _settings(self) -> Json:
+        """What is stored; a stratum says that it is one."""
+        mark = {} if self._stratum is None else {"stratum": self._stratum}
+        return super()._settings() | mark
+
+    def __reduce__(self) -> NoReturn:
+        raise TrialError(
+            "a trial must not be copied or pickled: two copies could release the same block twice; "
+            "use save(path), close() and Trial.load(path)"
+        )
+
+
+def check_stratum(store: Store, stratum: Name | None) -> None:
+    """Refuse to open the trial of a stratum alone: it does not know who is in the others, and
+    somebody could enter the releases of two under one stated budget."""
+    found = store.state.get("stratum")
+    if found == stratum:
+        return
+    if stratum is not None:
+        raise DamagedFile(f"{store.place}: not the trial of stratum {stratum!r}; put it back")
+    folder = os.path.dirname(store.place) or "."
+    raise InvalidArgument(
+        "path", f"be a trial of its own, not stratum {found!r} of one", store.place,
+        f"open all strata: discreet.Strata.load({folder!r}), or that folder on the command line",
+    )  # fmt: skip

@@ -1,0 +1,67 @@
+"""One batch at a time: the rule names an arm on all that is released, the schedule says for how
+long, and nothing else is played until that batch is released. As the papers' algorithms are
+written; a batch that the horizon cuts off is never released."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..._compiled import Function
+from ...policies._schedules import LONGEST
+from ...policies._step import choose, length
+from ...policies._view import View, shown
+from .._state import LEFT, TAKEN, Design, Head
+from .._steps import own_due
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+
+def plan_batch(design: Design, head: Head, most: int, rng: Generator) -> None:
+    """The batch of the rule's arm."""
+    seen = shown(View(head.value, head.size, head.pulls))
+    arm = choose(design.rule, head.memory, seen, head.at[TAKEN], rng)
+    if arm < 0 or arm >= len(head.places):  # compiled code would write elsewhere
+        raise IndexError("a rule names an arm that is there")
+    rounds = length(design.schedule, head.memory, seen, arm)
+    if rounds < 1:  # and never come to an end
+        raise ValueError("a batch has one round at least")
+    head.left[arm] = head.at[LEFT] = rounds
+    head.mark[arm] = head.places[arm] + rounds
+
+
+def open_end(design: Design, head: Head, arm: int) -> int:
+    """Nobody knows before the batch is planned."""
+    return LONGEST
+
+
+def any_size(design: Design, head: Head, arm: int, size: int) -> bool:
+    """A batch that is released has its length."""
+    return True
+
+
+def nothing_entered(
+    design: Design, head: Head, arm: int, size: int, fully: bool, value: float, before: int
+) -> None:
+    """The view is all that is noted."""
+
+
+def owes_nothing(design: Design, head: Head) -> bool:
+    """The rule is asked when somebody comes."""
+    return False
+
+
+def nothing_follows(design: Design, head: Head, arm: int, now: float, rng: Generator) -> None:
+    """An index is asked when somebody comes, not when something was released."""
+
+
+def never_filled(design: Design, head: Head) -> bool:
+    """There are places until the horizon."""
+    return False
+
+
+BATCH: dict[str, Function] = {
+    "plan": plan_batch, "mark": open_end, "due_of": own_due, "whole": any_size,
+    "entered": nothing_entered, "owes": owes_nothing, "follow": nothing_follows,
+    "filled": never_filled,
+}  # fmt: skip

@@ -1,0 +1,297 @@
+"""Live trials on a page: the one that runs now, and the story of one in a longer report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from .._checks import one_of
+from ._html import joined, strong
+from ._numbers import count, decimal
+from ._page import Page
+from ._pictures import title
+
+if TYPE_CHECKING:
+    from ..live._documents import ArmReport, Report
+
+STATUS = {
+    "collecting": "collecting",
+    "settling": "waiting for the last outcomes",
+    "finished": "finished",
+}
+
+
+@dataclass(frozen=True)
+class LiveStory:
+    """A live trial on simulated patients: what happened to it, and what it told the public."""
+
+    policy: str
+    patients: int
+    protocol: str
+    """How patients came and answered, in a sentence or two."""
+    events: Mapping[str, int]
+    """What happened, and how often."""
+    report: Report
+    """What the trial publishes: `Trial.report()`, of a clock that counts days."""
+
+
+def add_live(page: Page, story: LiveStory) -> Page:
+    """Tell the story."""
+    page.section("A live trial").text(
+        f"The policy {title(story.policy)} can also run a real trial. Here it ran one with "
+        f"{count(story.patients)} simulated patients, and with the noise that protects real ones: "
+        "cryptographic randomness without a seed. This section is therefore different each time "
+        "the report is made, and that is intended."
+    ).text(story.protocol)
+    page.items(joined(strong(count(number)), f" {words}") for words, number in story.events.items())
+    page.text(
+        "These numbers are known only because the patients are simulated: who answered, and when, "
+        "is private too. What follows is all that the trial itself publishes."
+    )
+    public_report(page, story.report)
+    if story.report.get("course"):
+        add_course(page, story.report, Times("days", story.report), page.heading)
+    return page
+
+
+DAY = 86_400.0
+CLOCKS = ("utc", "days")
+
+
+class Times:
+    """Moments in words: of a clock that counts seconds since 1970, or of one that counts days."""
+
+    def __init__(self, clock: str, report: Report) -> None:
+        self.dates = one_of("clock", clock, *CLOCKS) == "utc"
+        course = report.get("course")
+        self.start = course[0]["time"] if course and self.dates else 0.0
+
+    def __call__(self, moment: float | None) -> str:
+        """ "2026-03-01 14:05 UTC", or "day 17.2"."""
+        if moment is None:
+            return "–"
+        if not self.dates:
+            return f"day {moment:.1f}"
+        return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+    def day(self, moment: float) -> float:
+        """Days since the first release, or since the beginning."""
+        return (moment - self.start) / (DAY if self.dates else 1.0)
+
+    @property
+    def across(self) -> str:
+        """What such days are called."""
+        return "days since the first release" if self.dates else "day"
+
+
+def trial_report(report: Report, clock: str = "utc") -> Page:
+    """The page of one trial, from `Trial.report()`: where it stands, its assignments over time, the
+    released means, what happens next; of a trial by stratum, all of that for each. Made of what is
+    public, so anybody may see it.
+
+    `clock`: "utc" if its clock counts seconds since 1970, as it does by default; or "days".
+    """
+    page = Page("A private adaptive trial", subtitle=_standing(report))
+    if "protects" in report:
+        page.note(f"This is a rehearsal. It protects {report['protects']}.", warning=True)
+    for one in report.get("strata", [report]):
+        begin = page.section
+        if "stratum" in one:
+            page.section(f"Stratum: {one['stratum']}").text(_standing(one))
+            begin = page.heading
+        _add_trial(page, one, Times(clock, one), begin)
+    one = report.get("strata", [report])[0]
+    page.section("What was planned").terms(
+        {name.capitalize(): str(value) for name, value in one["settings"].items()}
+    )
+    page.section("What is promised").text(report["guarantee"]).text(one["meaning"])
+    return page.footer(
+        "Everything on this page is made of releases and of public counts; looking at it, and "
+        "deciding by it, costs no privacy."
+    )
+
+
+def _add_trial(page: Page, report: Report, times: Times, begin: Callable[[str], Page]) -> None:
+    """One trial, under headings that `begin` makes."""
+    begin("Where it stands").text(report["policy"])
+    for warning in report.get("warnings", ()):
+        page.note(f"Warning: {warning}.", warning=True)
+    if report.get("most_played") is not None:
+        arm_table(
+            page, report, ("Arm", "Mean, with noise"),
+            "All arms. The noise in the means protects participants: the more of them a release "
+            "covers, the less it matters.",
+        )  # fmt: skip
+    elif arms := report.get("arms"):
+        page.table(
+            ["Arm", "Assigned"], [[str(arm["arm"]), arm["assigned"]] for arm in arms],
+            caption="All arms.",
+        )  # fmt: skip
+    if answer := report.get("recommendation"):
+        near = f" as best or within {answer['within']:g} of it" if "within" in answer else ""
+        page.note(f"The trial has stopped, and recommends {answer['arm']}{near}.")
+    answered = [
+        (arm, share) for arm in report.get("arms") or ()
+        if (share := arm.get("answered")) is not None
+    ]  # fmt: skip
+    if answered:
+        page.table(
+            ["Arm", "Answered", "Mean, if all others had the worst", "… or the best outcome"],
+            [
+                [str(arm["arm"]), decimal(share, 2), *_bounds(arm)]
+                for arm, share in answered
+            ],
+            caption="Missing outcomes. The means above are of those who answered, taken to be like "
+            "the others of their arm; these bounds assume nothing. All contain noise.",
+            numeric=(1, 2, 3),
+        )  # fmt: skip
+    if trend := report.get("trend"):
+        page.table(
+            ["Arm", "Behind the leader", "At least", "At most"],
+            [
+                [str(arm["arm"]), *(decimal(x, 3) for x in (arm["mean"], *arm["interval"]))]
+                for arm in trend["behind"]
+            ],
+            caption=f"Differences to {trend['leader']}, within epochs of fixed "
+            "allocation: a trend that all arms share cancels in them. The ends hold at all times "
+            f"and for all arms at once, with confidence {100.0 * trend['level']:g} %.",
+            numeric=(1, 2, 3),
+        )  # fmt: skip
+    if report.get("course"):
+        add_course(page, report, times, begin)
+    begin("What happens next").items(next_steps(report, times))
+
+
+def _standing(report: Report) -> str:
+    horizon = report.get("horizon")
+    of = "" if horizon is None else f" of {count(horizon)}"
+    return (
+        f"{STATUS.get(report['status'], report['status']).capitalize()}: "
+        f"{count(report['assigned'])}{of} participants, {count(report['releases'])} releases"
+    )
+
+
+def _bounds(arm: ArmReport) -> list[str]:
+    return ["–", "–"] if arm["bounds"] is None else [decimal(x, 3) for x in arm["bounds"]]
+
+
+def add_course(page: Page, report: Report, times: Times, begin: Callable[[str], Page]) -> None:
+    """Assignments and released means over time, under headings that `begin` makes."""
+    from ._live_pictures import assignments_picture, means_picture
+
+    course = report["course"]
+    days = [times.day(entry["time"]) for entry in course]
+    last = course[-1]["assigned"]
+    begin("Assignments over time").figure(
+        assignments_picture(report, days, times.across),
+        caption="Participants of every arm, each time a block was released.",
+        alt="Participants at the last release: "
+        + ", ".join(f"{arm} {count(places)}" for arm, places in last.items()) + ".",
+    )  # fmt: skip
+    spans = "their intervals" if report["intervals"] is not None else "worst-case bounds"
+    means = ", ".join(
+        f"{arm['arm']} {decimal(arm['mean'], 3)}"
+        for arm in report["arms"] or ()
+        if arm["mean"] is not None
+    )
+    begin("Released means").figure(
+        means_picture(report, days, times.across),
+        caption=f"Means with the noise that protects participants, one point per release; at the "
+        f"right {spans} now.",
+        alt=f"Released means now: {means}.",
+    ).table(
+        ["Released", "Arm", "Places behind it", "Mean"],
+        [
+            [times(entry["time"]), str(entry["arm"]), entry["size"],
+             "–" if entry["mean"] is None else decimal(entry["mean"], 3)]
+            for entry in course[-12:]
+        ],
+        caption="The latest releases.", numeric=(2, 3),
+    )  # fmt: skip
+
+
+def next_steps(report: Report, times: Times) -> list[str]:
+    """What will be released, and when; what is being filled; when it ends."""
+    steps = []
+    blocks = report.get("blocks") or ()
+    for block in sorted(
+        (b for b in blocks if b["due"] is not None), key=lambda b: b["due"] or 0.0
+    ):  # fmt: skip
+        steps.append(
+            f"{times(block['due'])}: block {block['block']} of {block['arm']} "
+            f"({participants(block['filled'])}) is released."
+        )
+    for block in (b for b in blocks if b["due"] is None):
+        size = "" if block["size"] is None else f" of {count(block['size'])}"
+        steps.append(
+            f"Block {block['block']} of {block['arm']} has {count(block['filled'])}{size} places "
+            "filled; once it is full, its outcomes are waited for and released together."
+        )
+    if report["status"] == "collecting" and report["horizon"] is not None:
+        left = report["horizon"] - report["assigned"]
+        steps.append(f"{participants(max(left, 0), 'more ')} to come, then the trial ends.")
+    if report["status"] == "finished":
+        steps.append("Nothing: the trial is over, and everything is released.")
+    if ended := report.get("ended"):
+        steps.append(f"It was ended by hand; the reason given: {ended.get('by')}.")
+    return steps or ["It waits for participants."]
+
+
+def participants(number: int, which: str = "") -> str:
+    """ "1 participant", "12 participants"."""
+    return f"{count(number)} {which}participant{'' if number == 1 else 's'}"
+
+
+def interval_text(arm: ArmReport) -> str:
+    """The interval of an arm's mean, where there is one."""
+    if arm["mean"] is None or "interval" not in arm:
+        return "–"
+    low, high = arm["interval"]
+    return f"{decimal(low, 3)} to {decimal(high, 3)}"
+
+
+def public_report(page: Page, report: Report) -> Page:
+    """What a live trial publishes about itself, in a longer report about treatments."""
+    present = {}
+    for block in report.get("blocks", [report["batch"]] if "batch" in report else []) or ():
+        size = "" if block["size"] is None else f" of {count(block['size'])}"
+        present[str(block["arm"])] = f"{count(block['filled'])}{size} patients assigned"
+    page.heading("The public report of the trial").terms(
+        {
+            "Policy": report["policy"],
+            "Promise": report["guarantee"],
+            "State": f"{STATUS.get(report['status'], report['status'])}; "
+            f"{count(report['assigned'])} patients assigned, {count(report['rounds'])} of them "
+            f"used for learning, {count(report['releases'])} releases",
+            "Treatment given most often": str(report["most_played"]),
+            "Present blocks": "; ".join(f"{arm}, {words}" for arm, words in present.items())
+            or "none: everything is released",
+        }
+    )
+    return arm_table(
+        page, report, ("Treatment", "Success rate, with noise"),
+        "Published by the live trial. The rates contain the noise that protects the patients: the "
+        "more patients a release covers, the less it matters.",
+    )  # fmt: skip
+
+
+def arm_table(
+    page: Page, report: Report, words: tuple[str, str], caption: str
+) -> Page:  # fmt: skip
+    """Counts, means and intervals of the arms, which are called as `words` says."""
+    held = report.get("intervals")
+    arm_word, mean_word = words
+    header = [arm_word, "Assigned", "Used for learning", "Releases", mean_word]
+    if held is not None:
+        about = ", of those who answer" if held.get("estimand") == "responders" else ""
+        header.append(f"{100.0 * held['level']:g} % interval ({held['kind']}){about}")
+    rows = [
+        [
+            str(arm["arm"]), arm["assigned"], arm["used"], arm["releases"],
+            "–" if arm["mean"] is None else decimal(arm["mean"], 3), interval_text(arm),
+        ][: len(header)]
+        for arm in report["arms"] or ()
+    ]  # fmt: skip
+    return page.table(header, rows, caption=caption, numeric=range(1, len(header)))

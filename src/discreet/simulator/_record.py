@@ -1,0 +1,162 @@
+"""What the results of all studies have in common: one row, one law, many runs."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from ..errors import DiscreetError
+from ..privacy._guarantees import Guarantee, guarantee_from_dict
+from ._labels import problem_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+    from .._types import Floats, Ints
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Those that summaries state."""
+
+
+class Tidy:
+    """What has tidy columns, for any library of tables."""
+
+    def table(self) -> pa.Table:
+        """The columns, all settings inside."""
+        raise NotImplementedError
+
+    def to_arrow(self) -> pa.Table:
+        """The tidy columns as an Arrow table."""
+        return self.table()
+
+    def to_pandas(self) -> Any:
+        """The tidy columns as a pandas data frame."""
+        needed("pandas")
+        return self.table().to_pandas()
+
+    def to_polars(self) -> Any:
+        """The tidy columns as a polars data frame."""
+        return needed("polars").from_arrow(self.table())
+
+
+def needed(library: str) -> Any:
+    """A library that discreet itself does without."""
+    try:
+        return importlib.import_module(library)
+    except ImportError:
+        raise DiscreetError(
+            f"{library} is not installed; install it, or use to_arrow(), which needs nothing more"
+        ) from None
+
+
+@dataclass(frozen=True, eq=False)
+class Record(Tidy):
+    """The runs of one row on one law, with all settings; `run` numbers those that were finished."""
+
+    policy: dict[str, Any]
+    law: dict[str, object]
+    means: tuple[float, ...]
+    seed: int
+    complete: bool
+    seconds: float
+    run: Ints
+    pulls: Ints
+    problem: str = field(default="", kw_only=True)
+    """What the problem is called; default: its law and means."""
+
+    def __post_init__(self) -> None:
+        if not self.problem:
+            object.__setattr__(self, "problem", problem_of(self.law, self.means))
+
+    @property
+    def name(self) -> str:
+        """The row's name."""
+        return str(self.policy["name"])
+
+    @property
+    def label(self) -> str:
+        """What tables and pictures call it: unique among the rows of a comparison."""
+        return str(self.policy.get("label") or self.policy["name"])
+
+    def called(self, label: str, problem: str) -> Self:
+        """The same under a label."""
+        if (label, problem) == (self.label, self.problem):
+            return self
+        return replace(self, policy=self.policy | {"label": label}, problem=problem)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the row promised."""
+        return guarantee_from_dict(self.policy["guarantee"])
+
+    @property
+    def runs(self) -> int:
+        """Runs that were finished."""
+        return len(self.run)
+
+    if TYPE_CHECKING:  # a property of this class would be the default of a field below it
+
+        @property
+        def horizon(self) -> int:
+            """The most rounds of a run."""
+
+    @property
+    def risk(self) -> float | None:
+        """The risk of a wrong answer that was asked for; None if the row gives none."""
+        return None
+
+    @property
+    def outcome(self) -> tuple[str, Floats | Ints]:
+        """What a study is about, and its value in every run."""
+        raise NotImplementedError
+
+    def settings(self, *more: str) -> dict[str, object]:
+        """What a file keeps beside the columns."""
+        names = ("policy", "law", "seed", "complete", "seconds", "problem", *more)
+        return {name: getattr(self, name) for name in names} | {"means": list(self.means)}
+
+    def circumstances(self) -> dict[str, object]:
+        """What every summary ends with."""
+        return {
+            "problem": self.problem,
+            "guarantee": self.guarantee.to_dict() | {"sentence": str(self.guarantee)},
+            "seconds": finite(self.seconds),
+            "seed": self.seed,
+            "complete": self.complete,
+        }
+
+
+def figures_of(values: Floats | Ints) -> dict[str, object]:
+    """Mean, standard deviation, standard error of the mean and quantiles over runs, for JSON."""
+    import numpy as np
+
+    some = len(values) > 0
+    deviation = spread(values)
+    quantiles = np.quantile(values, QUANTILES) if some else [math.nan] * len(QUANTILES)
+    return {
+        "mean": finite(float(values.mean()) if some else math.nan),
+        "sd": finite(deviation),
+        "error": finite(deviation / math.sqrt(len(values)) if len(values) > 1 else math.nan),
+        "quantiles": {f"{q:g}": finite(x) for q, x in zip(QUANTILES, quantiles, strict=True)},
+    }
+
+
+def pulls_from(columns: Mapping[str, Ints], arms: int, rows: slice = slice(None)) -> Ints:
+    """The columns pulls_0, pulls_1, … side by side."""
+    import numpy as np
+
+    return np.stack([columns[f"pulls_{arm}"][rows] for arm in range(arms)], axis=1)
+
+
+def spread(values: Floats | Ints) -> float:
+    """Standard deviation over runs; 0 for a single one."""
+    return float(values.std(ddof=1)) if len(values) > 1 else 0.0
+
+
+def finite(x: float) -> float | None:
+    """For JSON, which has no infinity and no NaN."""
+    return float(x) if math.isfinite(x) else None

@@ -1,0 +1,450 @@
+"""Many runs of a policy: seeds, threads, progress, Ctrl-C.
+
+>>> import discreet
+>>> result = discreet.simulate(
+...     discreet.policy("adap-klucb", epsilon=1.0), discreet.Bernoulli([0.7, 0.5, 0.3]),
+...     horizon=1e6, runs=50, seed=1,
+... )
+>>> result.final_regret.shape
+(50,)
+
+Run i draws from the i-th child of one SeedSequence, so a seed fixes every number, whatever the
+number of threads, and the first runs of a longer study are those of a shorter one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeVar, Unpack, overload
+
+from .._checks import MOST_RUNS, check_flag, count, rounds
+from .._compiled import kinds_of, machine_code
+from .._progress import Bar
+from ..arms._base import Law
+from ..arms._delayed import Delayed
+from ..errors import InvalidArgument
+from ..policies import CATALOGUE, Policy
+from ..policies._policy import BasePolicy, served
+from ..policies._ranks import is_ranked
+from ..policies._step import FINISHED, STARVED, fresh_state, parts_of
+from ._late import check_late, empty_post, late_kernel
+from ._loop import Curve, Study, fresh_course, loop_kernel, simulated_state
+from ._own import OwnPolicy, OwnWork, Row, own
+from ._results import Comparison, Result
+from ._work import (
+    Place,
+    Player,
+    RegretWork,
+    check_room,
+    check_threads,
+    entropy_of,
+)
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from .._types import Ints
+    from .calendar import Calendar, TrialResult
+    from .calendar._setting import Late
+
+DECISIONS = 100_000
+"""Decisions between two looks at the stop sign: at most some tenths of a second."""
+MOST_ROUNDS = 10**15
+"""Beyond it, sums of rewards would no longer be exact in double precision."""
+
+
+P = TypeVar("P")
+S = TypeVar("S", bound=Place)
+
+
+class Finishing(Protocol):
+    """Work that ends in a result."""
+
+    @property
+    def complete(self) -> bool: ...
+    def do(self, workers: int, bar: Bar, before: int, total: int) -> None: ...
+    def result(self) -> Result: ...
+
+
+class Runs(TypedDict, total=False):
+    """The size of a study beside its horizon: arguments of `compare`."""
+
+    runs: int
+    seed: int | None
+    threads: int | None
+    points: int
+    progress: bool | Bar | None
+
+
+class Size(Runs):
+    """The size of a study."""
+
+    horizon: float
+
+
+class Asked(NamedTuple):
+    """The size of a study, as it was asked for."""
+
+    horizon: float
+    runs: int
+    seed: int | None
+    threads: int | None
+    points: int
+    progress: bool | Bar | None
+
+
+@overload
+def simulate(policy: Row, law: Place, *, shuffle: bool = ..., **size: Unpack[Size]) -> Result: ...
+@overload
+def simulate(
+    policy: Row, law: Place, *, horizon: float, runs: int = ..., seed: int | None = ...,
+    threads: int | None = ..., arrivals: float, **late: Unpack[Late],
+) -> TrialResult: ...  # fmt: skip
+def simulate(
+    policy: Row,
+    law: Place,
+    *,
+    horizon: float,
+    runs: int = 100,
+    seed: int | None = None,
+    threads: int | None = None,
+    points: int = 100,
+    shuffle: bool = False,
+    progress: bool | Bar | None = None,
+    arrivals: float | None = None,
+    **late: Unpack[Late],
+) -> Result | TrialResult:
+    """Run a policy on a law of rewards, or a linear one on a linear problem; regret and pulls are
+    recorded on a log grid of `points`.
+
+    With `shuffle` every run meets the arms in a random order of its own, for some policies try
+    arms in the order in which they are listed, which helps them if the best one comes first; every
+    arm is the first in equally many runs. Pulls are reported under the arms' own numbers all the
+    same.
+
+    With `arrivals` (participants a day) outcomes come late, and arms run side by side in streams:
+    `delay` (a deadline in days, or a `Delay`), `missing` (the share that never answers, or one per
+    arm), `default` (what a missing outcome counts as; default: means of those who answered),
+    `drift` (a `Drift`), `window` (places that are shuffled), `share` (the least of every arm) and
+    `trend` (arms are compared within epochs alone) say how; the result is then a `TrialResult`: see
+    `discreet.simulator.calendar`.
+
+    `progress=None` shows a bar on a terminal once the work has taken a second, and says anywhere
+    that code is being compiled. Ctrl-C ends the work early and returns the runs that were finished:
+    `result.complete` is then False.
+    """
+    if arrivals is not None and check_flag("shuffle", shuffle):
+        raise InvalidArgument(
+            "shuffle", "be False with arrivals", shuffle, "arms run side by side: leave it out"
+        )
+    return compare(
+        [policy], law, horizon=horizon, runs=runs, seed=seed, threads=threads, points=points,
+        shuffle=shuffle, progress=progress, arrivals=arrivals, **late,
+    )[0]  # fmt: skip
+
+
+LATE = ("delay", "missing", "default", "drift", "window", "share", "trend")
+
+
+def _known(late: Iterable[str]) -> None:
+    for name in late:
+        if name not in ("arrivals", *LATE):
+            raise TypeError(f"got an unexpected keyword argument {name!r}")
+
+
+def _calendar(law: Law, arrivals: float | None, late: Late) -> Calendar | None:
+    """The calendar that was asked for."""
+    from .calendar import calendar
+
+    _known(late)
+    if arrivals is None:
+        if late:
+            raise InvalidArgument(
+                "arrivals", f"be given with {', '.join(late)}", None, "use for example arrivals=12"
+            )
+        return None
+    if law.late:
+        raise InvalidArgument(
+            "law", "give rewards at once with arrivals", type(law).__name__,
+            "say with delay= how late outcomes are, in days",
+        )  # fmt: skip
+    return calendar(law.arms, arrivals=arrivals, **late)
+
+
+def compare(
+    policies: Iterable[Row],
+    law: Place,
+    *,
+    horizon: float,
+    runs: int = 100,
+    seed: int | None = None,
+    threads: int | None = None,
+    points: int = 100,
+    shuffle: bool | None = None,
+    progress: bool | Bar | None = None,
+    arrivals: float | None = None,
+    **late: Unpack[Late],
+) -> Comparison:
+    """Run several policies of one kind on the same law with the same seeds.
+
+    With `arrivals` their outcomes come late, as in `simulate`: policies that identify are then
+    played until they stop, beside the others.
+
+    Beside rows it takes policies of your own: objects with `select()` and `update(arm, reward)`,
+    copied for every run, or a class or function that makes one of a generator. They are slow.
+
+    Unless `shuffle` is False, every run has a random order of the arms, the same for all policies;
+    with `arrivals` there is none, for arms run side by side.
+    """
+    rows = listed(policies)
+    if arrivals is not None or late:
+        law = check_is_law(law)
+        asked_for = _calendar(law, arrivals, late)
+        assert asked_for is not None
+        if shuffle:
+            raise InvalidArgument(
+                "shuffle", "be left out with arrivals", shuffle, "arms run side by side"
+            )
+        size = Asked(horizon, runs, seed, threads, points, progress)
+        return _on_calendar(rows, law, asked_for, size)
+    for row in rows:
+        if isinstance(row, BasePolicy) and row.kind != "finite":
+            other = row.compared(
+                rows, law, horizon=horizon, runs=runs, seed=seed, threads=threads, points=points,
+                progress=progress,
+            )  # fmt: skip
+            assert isinstance(other, Comparison)
+            return other
+    fix = 'build it: discreet.policy("ucb1"), or give an object with select() and update()'
+    finite = [own(row) or served(row, "simulate", Policy, "finite", fix=fix) for row in rows]
+    law = check_is_law(law)
+    work = partial(_work, shuffle=True if shuffle is None else check_flag("shuffle", shuffle))
+    asked = Asked(horizon, runs, seed, threads, points, progress)
+    return compared(finite, law, check_law, work, asked)
+
+
+def _on_calendar(rows: list[Row], law: Law, asked_for: Calendar, size: Asked) -> Comparison:
+    """Trials whose outcomes come late."""
+    from .calendar._runs import TrialWork, checked_size
+
+    fix = 'use for example discreet.policy("dp-imed", epsilon=1.0)'
+    finite = [
+        served(row, "outcomes that come late", Policy, "finite", "identify", fix=fix)
+        for row in rows
+    ]
+    checked_size(size.horizon, law.arms)
+    work = partial(TrialWork, calendar=asked_for)
+    return compared(finite, law, check_law, work, size)
+
+
+def _work(
+    policy: Policy | OwnPolicy, law: Law, horizon: int, runs: int, entropy: int, grid: Ints, *,
+    shuffle: bool,
+) -> Simulation | OwnWork:  # fmt: skip
+    if isinstance(policy, OwnPolicy):
+        return OwnWork(policy, law, horizon, runs, entropy, grid, shuffle=shuffle)
+    return Simulation(policy, law, horizon, runs, entropy, grid, shuffle=shuffle)
+
+
+def compared(
+    policies: Iterable[P],
+    place: S,
+    check: Callable[[P, S], None],
+    work: Callable[[P, S, int, int, int, Ints], Finishing],
+    asked: Asked,
+) -> Comparison:
+    """Check everything, then run every policy on a law or problem, each as `work` of its own."""
+    policies = listed(policies)
+    for policy in policies:
+        check(policy, place)
+    horizon = check_horizon(asked.horizon, place)
+    runs = count("runs", asked.runs, most=MOST_RUNS)
+    points = count("points", asked.points, least=2, most=MOST_RUNS)
+    workers, entropy = check_threads(asked.threads), entropy_of(asked.seed)
+    check_room(runs, points, place.arms)
+    grid = log_grid(horizon, points)
+    works = [work(policy, place, horizon, runs, entropy, grid) for policy in policies]
+    return do_all(works, runs, workers, asked.progress)
+
+
+def listed(policies: Iterable[P]) -> list[P]:
+    """At least one policy; a single one must come in a list, as several would."""
+    given: object = policies
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidArgument(
+            "policies", "be a list of policies", policies,
+            "put it into a list: compare([policy], law, ...), or use simulate(policy, law, ...)",
+        )  # fmt: skip
+    found = list(policies)
+    if not found:
+        raise InvalidArgument("policies", "name at least one policy", found, "add one")
+    return found
+
+
+def check_horizon(horizon: object, law: Place) -> int:
+    """A whole number of rounds, floats like 1e7 included, that the law can serve."""
+    whole = rounds(horizon)
+    if whole < law.arms:
+        raise InvalidArgument(
+            "horizon", f"be at least the number of arms ({law.arms})", whole,
+            "every arm must be played once",
+        )  # fmt: skip
+    if whole > MOST_ROUNDS:
+        raise InvalidArgument("horizon", "be at most 1e15", whole, "shorten the study")
+    if law.limit is not None and whole > law.limit:
+        raise InvalidArgument(
+            "horizon", f"be at most {law.limit}, all that the law can serve", whole,
+            "shorten the study, or resample instead of replaying",
+        )  # fmt: skip
+    return whole
+
+
+def check_is_law(law: object) -> Law:
+    """A law, and no linear problem."""
+    if not isinstance(law, Law):
+        raise InvalidArgument(
+            "law", "be a law of rewards for finite arms", f"a {type(law).__name__}",
+            "build it: discreet.Bernoulli([0.7, 0.5]); linear problems take linear policies",
+        )  # fmt: skip
+    return law
+
+
+def check_law(policy: Policy | OwnPolicy, law: Law) -> None:
+    """Rewards must lie in the range that the policy's guarantee or formula rests on."""
+    if isinstance(policy, OwnPolicy):
+        return
+    if not isinstance(policy, Policy):
+        raise InvalidArgument("policy", "be a Policy", policy, 'build it: discreet.policy("ucb1")')
+    check_late(policy, law)
+    need, have = policy.bounds, law.bounds
+    if need is None:
+        return
+    if have is None or have[0] < need[0] or have[1] > need[1]:
+        got = "unbounded rewards" if have is None else f"rewards in [{have[0]:g}, {have[1]:g}]"
+        raise InvalidArgument(
+            "law", f"keep rewards in [{need[0]:g}, {need[1]:g}] for {policy.name}", got,
+            f"wrap it: discreet.Clipped(law); or take one for any rewards: {any_rewards()}",
+        )  # fmt: skip
+
+
+def any_rewards() -> str:
+    """The policies for rewards of any size, private ones first."""
+    rows = [entry for entry in CATALOGUE.values() if entry.example().bounds is None]
+    return ", ".join(entry.name for entry in sorted(rows, key=lambda entry: not entry.budgets))
+
+
+def log_grid(horizon: int, points: int) -> Ints:
+    """About `points` rounds from 1 to the horizon, equally spaced in their logarithm."""
+    import numpy as np
+
+    grid = np.unique(np.geomspace(1.0, float(horizon), points).round().astype(np.int64))
+    grid[-1] = horizon
+    return grid
+
+
+class Begun(NamedTuple):
+    """A run that is under way: call `loop(*arguments, pace, rng)` until it is finished."""
+
+    loop: Callable[..., int]
+    arguments: tuple[object, ...]
+    rng: Generator
+    refill: Callable[[], bool]
+    """more rewards of a law that has run out of them; False if there are none"""
+    order: Ints | None = None
+    """the arms in the order in which the run meets them; None for their own"""
+
+
+class FinitePlayer(Player):
+    """The arrays of one run of a policy."""
+
+    def __init__(self, work: Simulation) -> None:
+        policy, setting = work.policy, work.setting
+        self.work, self.stream = work, work.stream()
+        self.loops: dict[object, Callable[..., int]] = {}
+        late = work.law.late
+        self.state = fresh_state(policy, setting) if late else simulated_state(policy, setting)
+        self.post = (empty_post(work.law),) if isinstance(work.law, Delayed) else ()
+        self.course = fresh_course()
+        super().__init__(*self.state, *self.post, self.course)
+
+    def begin(self, number: int) -> Begun:
+        """Set up a run from its own seed."""
+        work = self.work
+        self.reset()
+        rng = self.stream.at(number)
+        law, gaps, order = work.law, work.gaps, None
+        if work.shuffle:  # drawn first: the same for every policy that is compared
+            order = work.order(number, rng)
+            law = law.arranged(order.tolist())
+            gaps = gaps[order] if law.steady else law.standard(work.horizon)
+        state = law.start(rng)
+        pulls = work.pulls[number]
+        study = Study(work.horizon, gaps, Curve(work.grid, work.regret[number], pulls))
+        arguments = (state, *work.parts, *self.state, *self.post, self.course, study)
+        kinds = kinds_of((state, gaps, rng))  # all else is the same in every run
+        loop = self.loops.get(kinds) or self.loops.setdefault(
+            kinds, self._loop(law, (*arguments, DECISIONS, rng))
+        )
+        return Begun(loop, arguments, rng, lambda: law.refill(state, rng), order)
+
+    def _loop(self, law: Law, every: tuple[object, ...]) -> Callable[..., int]:
+        policy, ranked = self.work.policy, is_ranked(self.work.policy, self.work.setting)
+        if law.late:
+            linked = late_kernel(policy, law.draw, law.lost)
+        else:
+            linked = loop_kernel(policy, law.draw, law.lost, ranked)
+        return machine_code(self.work.ready(lambda: linked.cached(*every), every), every)
+
+    def end(self, begun: Begun, number: int = 0) -> None:
+        """Enter what came out."""
+        if begun.order is not None:
+            pulls = self.work.pulls[number]
+            pulls[:, begun.order] = pulls.copy()  # back to the arms' own numbers
+
+    def play(self, number: int) -> bool:
+        begun = self.begin(number)
+        while not self.work.stop.is_set():
+            status = begun.loop(*begun.arguments, DECISIONS, begun.rng)
+            if status == FINISHED or (status == STARVED and not begun.refill()):
+                self.end(begun, number)
+                return True
+        return False
+
+
+class Simulation(RegretWork[Policy, Law]):
+    """All runs of one policy on one law."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        law: Law,
+        horizon: int,
+        runs: int,
+        entropy: int,
+        grid: Ints,
+        *,
+        shuffle: bool = False,
+    ) -> None:
+        super().__init__(policy, law, horizon, runs, entropy, grid, shuffle=shuffle)
+        self.law = law
+        self.setting = policy.setting(law.arms, horizon)
+        self.parts = parts_of(policy, self.setting)
+        self.gaps = law.standard(horizon)
+
+    def player(self) -> Player:
+        return FinitePlayer(self)
+
+
+def do_all(
+    works: Sequence[Finishing], runs: int, threads: int, progress: bool | Bar | None
+) -> Comparison:
+    """One work after the other, until Ctrl-C."""
+    results = []
+    with Bar.of(progress) as bar:
+        for number, work in enumerate(works):
+            work.do(threads, bar, before=number * runs, total=len(works) * runs)
+            results.append(work.result())
+            if not work.complete:
+                break
+    return Comparison(tuple(results))

@@ -1,0 +1,105 @@
+"""Simulated trials by stratum: one copy of a policy for each public group of participants.
+
+>>> import discreet
+>>> laws = {"men": discreet.Bernoulli([0.7, 0.4]), "women": discreet.Bernoulli([0.3, 0.6])}
+>>> row = discreet.policy("dp-imed", epsilon=1.0)
+>>> found = discreet.simulate_strata(row, laws, horizon={"men": 400, "women": 600}, runs=5, seed=1)
+>>> found.final_regret.shape, found.guarantee.short()
+((5,), 'ε = 1 (interactive)')
+
+Copies learn nothing from one another, so each stratum is a simulation of its own, with seeds of its
+own. Regret is against the best arm of every stratum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+from .._checks import Name, by_name, check_names, check_seed
+from ..errors import InvalidArgument
+from ..privacy._guarantees import PUBLIC_STRATUM, Guarantee
+from ._results import Result
+from ._runs import simulate
+
+if TYPE_CHECKING:
+    from .._progress import Bar
+    from .._types import Floats
+    from ..arms._base import Law
+    from ._own import Row
+
+
+@dataclass(frozen=True)
+class StrataResult:
+    """The runs of every stratum; run i of all of them is one trial."""
+
+    strata: dict[Name, Result]
+
+    @property
+    def final_regret(self) -> Floats:
+        """Regret of all strata together, one number a run."""
+        import numpy as np
+
+        return np.asarray(sum(result.final_regret for result in self.strata.values()))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """That of one stratum: nobody is in two of them."""
+        one = next(iter(self.strata.values())).guarantee
+        return replace(one, conditions=(*one.conditions, PUBLIC_STRATUM))
+
+    def __str__(self) -> str:
+        lines = [
+            f"{name}: regret {result.final_regret.mean():.4g}"
+            for name, result in self.strata.items()
+        ]
+        return "\n".join([*lines, f"together: regret {self.final_regret.mean():.4g}"])
+
+
+class Played(TypedDict, total=False):
+    """What else `simulate` takes."""
+
+    threads: int | None
+    points: int
+    shuffle: bool
+    progress: bool | Bar | None
+
+
+def simulate_strata(
+    policy: Row,
+    laws: Mapping[Name, Law],
+    *,
+    horizon: float | Mapping[Name, float],
+    runs: int = 100,
+    seed: int | None = None,
+    **study: Unpack[Played],
+) -> StrataResult:
+    """Run a copy of a policy in every stratum: `laws` and `horizon` by its name.
+
+    Everything else is as for `simulate`.
+    """
+    if not isinstance(laws, Mapping):
+        raise InvalidArgument(
+            "laws", "have a law for every stratum", laws, 'use {"men": ..., "women": ...}'
+        )
+    names = check_names("laws", tuple(laws), 'use {"men": ..., "women": ...}')
+    horizons = by_name("horizon", horizon, names)
+    return StrataResult(
+        {
+            name: simulate(policy, laws[name], horizon=horizons[name], runs=runs, seed=own, **study)
+            for name, own in zip(names, _seeds(seed, len(names)), strict=True)
+        }
+    )
+
+
+def _seeds(seed: int | None, count: int) -> list[int | None]:
+    """Seeds of independent simulations."""
+    if seed is None:
+        return [None] * count
+    import numpy as np
+
+    return [
+        int(word)
+        for word in np.random.SeedSequence(check_seed(seed)).generate_state(count, np.uint64) >> 1
+    ]

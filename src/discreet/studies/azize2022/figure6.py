@@ -1,5 +1,0 @@
-"""Figure 6: the four algorithms on C3 at four budgets: see `environments`."""
-
-from .environments import environment
-
-FIGURE = environment("6", "C3")

@@ -1,5 +1,0 @@
-"""Figure 7: the four algorithms on C4 at four budgets: see `environments`."""
-
-from .environments import environment
-
-FIGURE = environment("7", "C4")

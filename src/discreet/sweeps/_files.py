@@ -1,0 +1,82 @@
+"""A sweep as a TOML file: what `discreet.sweep` is called with.
+
+    policies = ["imed", "dp-imed"]
+    epsilon = [0.1, 1.0]
+    horizon = [1e4, 1e5]
+    runs = 50
+    seed = 1
+
+    [problems.easy]
+    means = [0.7, 0.3]
+
+    [problems.skewed]
+    law = "beta"
+    means = [0.7, 0.6]
+
+    [problems.linear]
+    dimension = 3
+    arms = 10
+    contexts = "fixed"
+    seed = 1
+
+Problems are laws by their means, or random linear problems by their dimension. Every other entry is
+an argument of `sweep`: settings of the grid are values or lists.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .._checks import check_flag
+from ..arms import Clipped, law
+from ..errors import InvalidArgument
+from ..linear._problem import LinearProblem
+from ._grid import Problem
+
+
+def read_study(path: str | Path) -> dict[str, Any]:
+    """The arguments of `sweep` that a file holds."""
+    try:
+        study = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidArgument(
+            "file", "be a readable TOML file", str(path), f"correct this: {error}"
+        ) from None
+    for name in sorted({"executor", "progress"} & set(study)):
+        raise InvalidArgument(name, "be no setting of a file", study[name], "leave it out")
+    problems = study.get("problems")
+    if problems is not None:
+        if not isinstance(problems, Mapping):
+            raise InvalidArgument(
+                "problems", "be tables", problems, "write [problems.easy] and means = [0.7, 0.3]"
+            )
+        study["problems"] = {name: problem(name, given) for name, given in problems.items()}
+    return study
+
+
+def problem(name: str, given: object) -> Problem:
+    """A law, or a random linear problem."""
+    if not isinstance(given, Mapping):
+        raise InvalidArgument(name, "be a table", given, "write means = [0.7, 0.3] below its name")
+    settings = dict(given)
+    if "dimension" in settings:
+        known = {"arms", "dimension", "contexts", "rewards", "ball", "seed"}
+        for unknown in sorted(set(settings) - known):
+            raise InvalidArgument(
+                unknown, "be a setting of a linear problem", settings[unknown],
+                f"known: {', '.join(sorted(known))}",
+            )  # fmt: skip
+        return LinearProblem.random(**settings)
+    if "means" not in settings:
+        raise InvalidArgument(name, "have means", list(settings), "write means = [0.7, 0.3]")
+    if "name" in settings:
+        raise InvalidArgument(
+            "name", "be left out: a problem has the name of its table", settings["name"],
+            'write law = "beta" for its law',
+        )  # fmt: skip
+    clip = check_flag("clip", settings.pop("clip", False))
+    found = law(settings.pop("law", "bernoulli"), settings.pop("means"), **settings)
+    return Clipped(found) if clip else found

@@ -1,0 +1,64 @@
+"""Twins: at a huge budget a row makes the choices of the row without privacy that it comes from."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import Any
+
+from ..policies._policy import Policy
+from ..privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
+from ._case import SEED, Case
+from ._walk import Walk
+
+HUGE = 1e12
+
+
+def check_twin(row: Policy, case: Case) -> None:
+    """Fixed rewards: at a huge budget the row and its twin choose the same arms."""
+    if case.twin is None:
+        return
+    rich = at_huge_budget(row)
+    for number in range(3):
+        law = case.table(number)
+        mine = Walk(rich, law, case.horizon, seed=SEED).played()
+        other = Walk(case.twin, law, case.horizon, seed=SEED).played()
+        if not (mine == other).all():
+            first = int((mine != other).argmax())
+            raise AssertionError(
+                f"with a huge budget the row plays arm {mine[first]} in round {first + 1}, "
+                f"its twin {case.twin.name} arm {other[first]}"
+            )
+
+
+def at_huge_budget(row: Policy) -> Policy:
+    """The same row with noise that is too small to matter."""
+    changed: dict[str, Any] = {}
+    for name in ("release", "rule"):
+        part: Any = getattr(row, name)  # a dataclass of its own
+        fields = {field.name for field in dataclasses.fields(part)} if _is_data(part) else set()
+        if "epsilon" in fields:
+            changed[name] = dataclasses.replace(part, epsilon=HUGE)
+        for field in fields & {"budget", "asked"}:
+            changed[name] = dataclasses.replace(part, **{field: _huge(getattr(part, field))})
+    if not changed:
+        raise AssertionError("neither release nor rule has a budget that could be raised")
+    return dataclasses.replace(row, **changed)
+
+
+def _is_data(part: object) -> bool:
+    return dataclasses.is_dataclass(part) and not inspect.isclass(part)
+
+
+def _huge(budget: Budget) -> Budget:
+    match budget:
+        case ZCDP():
+            return ZCDP(HUGE**2)
+        case Renyi(alpha=alpha):
+            return Renyi(alpha, HUGE**2)
+        case GaussianDP():
+            return GaussianDP(HUGE)
+        case Approximate(delta=delta) if delta > 0.0:
+            return Approximate(HUGE, delta)
+        case _:
+            return Pure(HUGE)

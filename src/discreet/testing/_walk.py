@@ -1,0 +1,62 @@
+"""One run of a row by hand: decision by decision, every round recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..policies._policy import Policy
+from ..policies._ranks import is_ranked
+from ..policies._step import FINISHED, STARVED, parts_of
+from ..policies._view import View
+from ..simulator._loop import Curve, Study, fresh_course, loop_kernel, simulated_state
+from ._case import generator
+
+if TYPE_CHECKING:
+    from .._types import Ints
+    from ..arms import Law
+
+
+class Walk:
+    """One run of a row, decision by decision, interpreted or compiled; every round is recorded.
+
+    Run `number` of a simulation with `seed` is the walk with the same two numbers.
+    """
+
+    def __init__(
+        self, row: Policy, law: Law, horizon: int, *, seed: int, number: int = 0,
+        compiled: bool = False,
+    ) -> None:  # fmt: skip
+        import numpy as np
+
+        setting = row.setting(law.arms, horizon)
+        kernel = loop_kernel(row, law.draw, ranked=is_ranked(row, setting))
+        self.loop = kernel.compiled() if compiled else kernel.interpreted()
+        self.law, self.horizon, self.arms = law, horizon, law.arms
+        self.rng = generator(seed, number)
+        self.state = law.start(self.rng)
+        run = simulated_state(row, setting)
+        assert isinstance(run.public, View)
+        self.view = run.public
+        self.course = fresh_course()
+        grid = np.arange(1, horizon + 1)
+        pulls = np.zeros((horizon, law.arms), np.int64)
+        self.curve = Curve(grid, np.full(horizon, np.nan), pulls)
+        means = np.array(law.means)
+        study = Study(horizon, means.max() - means, self.curve)
+        self.fixed = (self.state, *parts_of(row, setting), *run, self.course, study)
+
+    def go(self, decisions: int) -> bool:
+        """Take so many decisions, or fewer if the run ends; True when it is over."""
+        status = self.loop(*self.fixed, decisions, self.rng)
+        while status == STARVED and self.law.refill(self.state, self.rng):
+            status = self.loop(*self.fixed, 0, self.rng)
+        return bool(status in (FINISHED, STARVED))
+
+    def played(self) -> Ints:
+        """Finish the run; the arm of every round."""
+        import numpy as np
+
+        while not self.go(100_000):
+            pass
+        before = np.zeros((1, self.arms), np.int64)
+        return np.asarray(np.diff(self.curve.pulls, axis=0, prepend=before).argmax(axis=1))

@@ -1,0 +1,96 @@
+"""Which rows of the catalogue can be used, with which options, and why the others cannot.
+
+A row can be used if what it guarantees for the whole run implies view DP with the budget asked for
+(with an untrusted server: if it is local). Beside its published options a row is offered with those
+that its entry in the catalogue names, which play better in practice: α = 1 for the AdaP and AdaC
+families, batches that grow by 1.5 for DP-IMED and DP-KLUCB, the experimental width for private UCB.
+None of them touches the guarantee.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ...policies import CATALOGUE, EachRound, Policy
+from ...policies._catalogue import Row
+from ...privacy._guarantees import Definition, Guarantee
+from ...privacy.budgets import Approximate, Budget, Pure
+from ._question import Question
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A row with options."""
+
+    row: str
+    options: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """ "adap-ucb (alpha = 1)"."""
+        said = ", ".join(f"{name} = {_short(value)}" for name, value in self.options.items())
+        return f"{self.row} ({said})" if said else self.row
+
+    def budget(self, epsilon: float, delta: float) -> Budget:
+        """The budget of a kind that the row takes."""
+        budget = budget_for(CATALOGUE[self.row], epsilon, delta)
+        assert budget is not None
+        return budget
+
+    def policy(self, epsilon: float, delta: float) -> Policy:
+        """The row for that budget."""
+        return CATALOGUE[self.row].policy(self.budget(epsilon, delta), **self.options)
+
+    @property
+    def each_round(self) -> bool:
+        """Whether a simulated run costs time for every round."""
+        return isinstance(CATALOGUE[self.row].example().schedule, EachRound)
+
+    def __hash__(self) -> int:
+        return hash(self.label)
+
+
+def budget_for(row: Row, epsilon: float, delta: float) -> Budget | None:
+    """The budget that was asked for, if the row can keep it: pure rows keep (ε, δ) too."""
+    if delta > 0.0 and (Approximate in row.budgets or Pure in row.budgets):
+        return Approximate(epsilon, delta)
+    return Pure(epsilon) if Pure in row.budgets else None
+
+
+def candidates(asked: Question) -> tuple[list[Candidate], dict[str, str]]:
+    """The rows that can be used, with their options; and the reason why each other cannot."""
+    serving: list[Candidate] = []
+    refused: dict[str, str] = {}
+    for name, row in CATALOGUE.items():
+        reason = refusal(row, asked)
+        if reason:
+            refused[name] = reason
+        else:
+            serving += [Candidate(name, options) for options in ({}, *row.offered)]
+    return serving, refused
+
+
+def refusal(row: Row, asked: Question) -> str:
+    """Why a row cannot be used; empty if it can."""
+    if not row.budgets:
+        return "not private"
+    budget = budget_for(row, asked.epsilon, asked.delta)
+    if budget is None:
+        if asked.delta:
+            kinds = " or ".join(kind.kind for kind in row.budgets)
+            return f"takes other kinds of budget ({kinds})"
+        return "needs δ > 0"
+    guarantee = row.policy(budget).guarantee
+    if guarantee.definition is Definition.INSTANTANEOUS:
+        return "guarantees ε for each single choice; the whole run costs many times as much"
+    if asked.trust == "none":
+        local = guarantee.definition is Definition.LOCAL
+        return "" if local else "needs a server that sees true outcomes"
+    if not guarantee.implies(Guarantee(asked.budget, Definition.VIEW)):
+        return f"guarantees something else: {guarantee.short()}"
+    return ""
+
+
+def _short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
