@@ -70,14 +70,18 @@ def _exponentials(rng: Any, many: int) -> float:
     return total
 
 
-LAWS: dict[str, Any] = {"uniform": _uniforms, "normal": _normals, "exponential": _exponentials}
+ENVIRONMENTS: dict[str, Any] = {
+    "uniform": _uniforms,
+    "normal": _normals,
+    "exponential": _exponentials,
+}
 
 
-def draw(law: str, many: int) -> float:
+def draw(environment: str, many: int) -> float:
     """So many draws, summed, and nothing else."""
     from discreet._draws import draws
 
-    return float(LAWS[law](draws(np.random.SeedSequence(1)), many))
+    return float(ENVIRONMENTS[environment](draws(np.random.SeedSequence(1)), many))
 
 
 def steps(rng: np.random.Generator) -> int:

@@ -82,9 +82,9 @@ def past_of(features: Any, outcomes: Any) -> linear.LinearProblem:
 def ignoring(name: str, problem: linear.LinearProblem, size: int) -> Any:
     """Regrets of a policy for finite arms, with what the features would have gained."""
     row = discreet.policy(name, epsilon=1.0, **ADVISED.get(name, {}))
-    law = discreet.Bernoulli([min(max(mean, 0.0), 1.0) for mean in problem.means])
+    environment = discreet.Bernoulli([min(max(mean, 0.0), 1.0) for mean in problem.means])
     found = discreet.simulate(
-        row, law, horizon=size, runs=1000, seed=SEED, points=2, shuffle=True, progress=False
+        row, environment, horizon=size, runs=1000, seed=SEED, points=2, shuffle=True, progress=False
     )
     return found.final_regret + size * gain_of(problem)
 

@@ -55,12 +55,14 @@ def say(what: str, values: Any, reach: float, tolerance: float) -> None:
 
 def gaussian() -> None:
     """gauss-imed, and the rows that it replaces, 1,000 runs each."""
-    law = discreet.Bernoulli(C2)
+    environment = discreet.Bernoulli(C2)
     for mu, reach in ((0.1, 357.0), (0.3, 157.0), (1.0, 99.0)):
         for name, most in (("gauss-imed", reach), ("dp-imed", None), ("adac-ucb", None)):
             options = {"alpha": 1.0} if name == "adac-ucb" else {}
             row = discreet.policy(name, mu=mu, **options)
-            found = discreet.simulate(row, law, horizon=1e6, runs=1000, seed=SEED, progress=False)
+            found = discreet.simulate(
+                row, environment, horizon=1e6, runs=1000, seed=SEED, progress=False
+            )
             if most is not None:
                 say(f"{name}, μ = {mu:g}", found.final_regret, most, 0.05)
             else:
@@ -191,7 +193,7 @@ def cpu(work: Callable[[], object]) -> float:
 
 def speed() -> None:
     """gauss-imed beside dp-imed, jdp-ts by itself; five turns each, the best of them."""
-    law = discreet.Bernoulli(C2)
+    environment = discreet.Bernoulli(C2)
     rows = [
         discreet.policy("gauss-imed", mu=1.0),
         discreet.policy("dp-imed", epsilon=1.0, ratio=1.5),
@@ -200,7 +202,9 @@ def speed() -> None:
     contextual = linear.policy("jdp-ts", rho=0.1)
 
     def finite(row: discreet.Policy) -> None:
-        discreet.simulate(row, law, horizon=1e6, runs=500, seed=1, threads=1, progress=False)
+        discreet.simulate(
+            row, environment, horizon=1e6, runs=500, seed=1, threads=1, progress=False
+        )
 
     def linearly(horizon: int) -> None:
         linear.simulate(contextual, problem, horizon=horizon, runs=1, seed=1, threads=1,

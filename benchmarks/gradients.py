@@ -117,7 +117,10 @@ def seeds() -> None:
         experiment = replace(experiment, targets=targets)
         predicted = experiment.predicted(seed, frozen=True)
         aucs = {key: scores.auc for key, scores in experiment.play(GAMES, seed=seed).items()}
-        aucs |= {(name, "frozen sum, by theory"): law.auc for name, law in predicted.items()}
+        aucs |= {
+            (name, "frozen sum, by theory"): environment.auc
+            for name, environment in predicted.items()
+        }
         for key, auc in aucs.items():
             found.setdefault(key, []).append(auc)
         m = ", ".join(f"{name} {experiment.leakage[name]:.0f}" for name in targets)

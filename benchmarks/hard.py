@@ -108,11 +108,11 @@ def instances() -> Iterator[tuple[float, ...]]:
 def examined(line: Line, means: tuple[float, ...], budget: dict[str, float], runs: int) -> Found:
     """Regrets of one instance; arms in a random order, so that none is the first by design."""
     row = discreet.policy(line.name, **budget, **dict(line.options))
-    law = discreet.Bernoulli(list(means))
+    environment = discreet.Bernoulli(list(means))
     most = line.horizon * (means[0] - means[-1])
     for many in (GLANCE, runs) if line.horizon == SHORT else (runs,):
         result = discreet.simulate(
-            row, law, horizon=line.horizon, runs=many, seed=SEED, shuffle=True, points=2,
+            row, environment, horizon=line.horizon, runs=many, seed=SEED, shuffle=True, points=2,
             threads=1, progress=False,
         )  # fmt: skip
         regret = result.final_regret

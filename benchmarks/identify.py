@@ -52,12 +52,12 @@ class Singly(discreet.Bernoulli):
     draw = staticmethod(draw_singly)
 
 
-def measured(row: Identifier, law: discreet.Law, runs: int) -> tuple[float, float]:
+def measured(row: Identifier, environment: discreet.Environment, runs: int) -> tuple[float, float]:
     """Processor seconds a run and samples a second, compilation apart."""
     options: dict[str, Any] = {"delta": DELTA, "seed": SEED, "threads": 1, "progress": False}
-    identify(row, law, runs=1, **options)
+    identify(row, environment, runs=1, **options)
     started = time.process_time()
-    result = identify(row, law, runs=runs, **options)
+    result = identify(row, environment, runs=runs, **options)
     seconds = time.process_time() - started
     return seconds / runs, float(result.stopping_time.sum()) / seconds
 
@@ -113,8 +113,8 @@ EPSILONS = (None, 10.0, 1.0, 0.1, 0.02, 0.005)
 
 def cell(row: Identifier, means: list[float], risk: float, runs: int) -> str:
     """Mean stopping time; wrong and unfinished runs, if any."""
-    law = discreet.Bernoulli(means)
-    result = identify(row, law, risk=risk, runs=runs, seed=SEED, progress=False)
+    environment = discreet.Bernoulli(means)
+    result = identify(row, environment, risk=risk, runs=runs, seed=SEED, progress=False)
     spoilt = f" ({result.wrong} wrong)" if result.wrong else ""
     return f"{result.mean:,.0f}{spoilt}" + (" UNFINISHED" if result.unfinished else "")
 
@@ -204,7 +204,7 @@ def main() -> None:
     if "--risks" in sys.argv:
         at_risk()
         return
-    law = discreet.Bernoulli(MEANS)
+    environment = discreet.Bernoulli(MEANS)
     slow, slow_rate = naive(1.0)
     print(f"{'adap-tt, first instance':<44}{'ms a run':>10}{'samples/s':>12}{'naive/this':>12}")
     print(f"{'ε = 1: naive twin':<44}{slow * 1e3:>10.1f}{slow_rate:>12.3g}{1:>12.0f}")
@@ -212,8 +212,8 @@ def main() -> None:
         row = identifier("adap-tt", epsilon=epsilon)
         walked = replace(row, rule=Walked(GaussianCost()))
         for label, candidate, rewards in (
-            ("compiled", row, law),
-            ("without strides", walked, law),
+            ("compiled", row, environment),
+            ("without strides", walked, environment),
             ("without strides and sums of batches", walked, Singly(MEANS)),
         ):
             seconds, rate = measured(candidate, rewards, runs)
@@ -229,7 +229,7 @@ def main() -> None:
         "dp-se": identifier("dp-se", epsilon=1.0),
     }
     for label, row in others.items():
-        seconds, rate = measured(row, law, 50)
+        seconds, rate = measured(row, environment, 50)
         print(f"{label:<44}{seconds * 1e3:>10.2f}{rate:>12.3g}")
 
 

@@ -80,16 +80,16 @@ CASES = [
 
 def records(case: Case, trials: int) -> tuple[Any, Any, int | None]:
     """A simulated result, the pulls of its trials, and P where sizes are fixed."""
-    law = discreet.Bernoulli(case.means)
+    environment = discreet.Bernoulli(case.means)
     options: dict[str, Any] = {"runs": trials, "seed": SEED, "progress": False}
     setting = case.row.setting(len(case.means), case.horizon)
     looks = case.row.schedule.looks(setting)
     if hasattr(case.row, "at"):
         result: Any = identify(
-            case.row, law, risk=case.row.delta, max_samples=case.horizon, **options
+            case.row, environment, risk=case.row.delta, max_samples=case.horizon, **options
         )
         return result, result.pulls, looks
-    result = discreet.simulate(case.row, law, horizon=case.horizon, **options)
+    result = discreet.simulate(case.row, environment, horizon=case.horizon, **options)
     return result, result.pulls[:, -1], looks
 
 

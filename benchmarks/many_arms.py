@@ -28,12 +28,14 @@ POLICIES = (
 )
 
 
-def milliseconds(policy: discreet.Policy, law: discreet.Bernoulli, horizon: float, times: int):
+def milliseconds(
+    policy: discreet.Policy, environment: discreet.Bernoulli, horizon: float, times: int
+):
     """CPU time of a run, compiling left out, and its regret."""
     study = {"seed": 1, "threads": 1, "points": 2, "progress": False}
-    discreet.simulate(policy, law, horizon=law.arms, runs=1, **study)
+    discreet.simulate(policy, environment, horizon=environment.arms, runs=1, **study)
     started = time.process_time()
-    result = discreet.simulate(policy, law, horizon=horizon, runs=times, **study)
+    result = discreet.simulate(policy, environment, horizon=horizon, runs=times, **study)
     return 1e3 * (time.process_time() - started) / times, result.final_regret[0]
 
 
@@ -48,14 +50,14 @@ def main() -> None:
     print(f"{'policy':14s} {'arms':>7s} {'tournaments':>12s} {'walk':>10s} {'ratio':>8s}")
     for arms in asked.arms:
         means = np.append(np.random.default_rng(1).uniform(0.1, 0.6, arms - 1), 0.9)
-        law = discreet.Bernoulli(means.tolist())
+        environment = discreet.Bernoulli(means.tolist())
         for policy in POLICIES:
-            ranked, regret = milliseconds(policy, law, asked.horizon, asked.runs)
+            ranked, regret = milliseconds(policy, environment, asked.horizon, asked.runs)
             with (
                 mock.patch.object(loop, "is_ranked", return_value=False),
                 mock.patch.object(runs, "is_ranked", return_value=False),
             ):
-                walked, same = milliseconds(policy, law, asked.horizon, 1)
+                walked, same = milliseconds(policy, environment, asked.horizon, 1)
             assert regret == same
             print(
                 f"{policy.name:14s} {arms:7d} {ranked:12.2f} {walked:10.1f} {walked / ranked:8.1f}",

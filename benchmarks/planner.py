@@ -69,9 +69,12 @@ def truth(asked: Question, predicted: list[Prediction], runs: int, seed: int) ->
         own = seen.get(candidate.label)
         far = own is None or own.mean > 10.0 * best
         few, many = (4, 60) if candidate.each_round else (20, runs)
-        policy, law = candidate.policy(asked.epsilon, asked.delta), Bernoulli(asked.scenarios[0])
+        policy, environment = (
+            candidate.policy(asked.epsilon, asked.delta),
+            Bernoulli(asked.scenarios[0]),
+        )
         simulated = partial(
-            simulate, policy, law, horizon=asked.horizon, seed=seed, points=2, shuffle=True
+            simulate, policy, environment, horizon=asked.horizon, seed=seed, points=2, shuffle=True
         )
         values = simulated(runs=few).final_regret if far else None
         if values is None or values.mean() <= 10.0 * best:

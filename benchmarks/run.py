@@ -59,9 +59,11 @@ def seconds(
 
 def runner(name: str, means: list[float], horizon: float, runs: int, **budget: float) -> Callable:
     """A simulation on one core, compiled beforehand."""
-    policy, law = discreet.policy(name, **budget), discreet.Bernoulli(means)
-    discreet.simulate(policy, law, horizon=len(means) * 10, runs=1, seed=1, threads=1)
-    return lambda: discreet.simulate(policy, law, horizon=horizon, runs=runs, seed=1, threads=1)
+    policy, environment = discreet.policy(name, **budget), discreet.Bernoulli(means)
+    discreet.simulate(policy, environment, horizon=len(means) * 10, runs=1, seed=1, threads=1)
+    return lambda: discreet.simulate(
+        policy, environment, horizon=horizon, runs=runs, seed=1, threads=1
+    )
 
 
 def say(what: str, measured: str, reach: str) -> None:
@@ -127,16 +129,22 @@ def share_of_draws() -> None:
     """Words of 64 random bits a round, counted, and what they cost by themselves."""
     from discreet.simulator._runs import DECISIONS, Simulation, log_grid
 
-    cost = {law: seconds(partial(bare.draw, law, 5_000_000)) / 5_000_000 for law in bare.LAWS}
-    print("ns a draw, bare: " + ", ".join(f"{law} {1e9 * s:.2f}" for law, s in cost.items()))
+    cost = {
+        environment: seconds(partial(bare.draw, environment, 5_000_000)) / 5_000_000
+        for environment in bare.ENVIRONMENTS
+    }
+    print(
+        "ns a draw, bare: "
+        + ", ".join(f"{environment} {1e9 * s:.2f}" for environment, s in cost.items())
+    )
     for name, means, rounds, budget in (
         ("ucb1", TEN, 1_000_000, {}),
         ("kl-ucb", TEN, 1_000_000, {}),
         ("dp-ucb", TEN, 1_000_000, {"epsilon": 1.0}),
         ("dp-ts", NINE, 1_000_000, {"epsilon": 1.0}),
     ):
-        row, law = discreet.policy(name, **budget), discreet.Bernoulli(means)
-        player = Simulation(row, law, rounds, 1, 1, log_grid(rounds, 100)).player()
+        row, environment = discreet.policy(name, **budget), discreet.Bernoulli(means)
+        player = Simulation(row, environment, rounds, 1, 1, log_grid(rounds, 100)).player()
         begun = player.begin(0)
         before = bare.steps(begun.rng)
         while begun.loop(*begun.arguments, DECISIONS, begun.rng):
@@ -228,11 +236,11 @@ def second_process() -> None:
 
 def threads() -> None:
     """Two threads against one."""
-    policy, law = discreet.policy("ucb1"), discreet.Bernoulli(TEN)
+    policy, environment = discreet.policy("ucb1"), discreet.Bernoulli(TEN)
     times = [
         seconds(
             lambda count=count: discreet.simulate(
-                policy, law, horizon=1e6, runs=8, seed=1, threads=count
+                policy, environment, horizon=1e6, runs=8, seed=1, threads=count
             ),
             clock=time.perf_counter,
         )

@@ -38,7 +38,7 @@ ARMS = (2, 5, 10, 20)
 WANTED, WANTED_TWO = 1.5, 1.7
 
 
-def laws() -> list[Any]:
+def environments() -> list[Any]:
     """K arms, the best at .75, the others even down to .25."""
     return [
         discreet.Bernoulli([0.75 - 0.5 * arm / (arms - 1) for arm in range(arms)]) for arms in ARMS
@@ -56,10 +56,10 @@ def bare(rows: tuple[str, ...], horizon: int, runs: int, threads: int) -> None:
     """The loops themselves."""
     for name in rows:
         for epsilon in EPSILON:
-            for law in laws():
+            for environment in environments():
                 row = discreet.policy(name, epsilon=epsilon)
                 grid = log_grid(horizon, 100)
-                work = Simulation(row, law, horizon, runs, 1, grid, shuffle=True)
+                work = Simulation(row, environment, horizon, runs, 1, grid, shuffle=True)
                 work.do(threads, Bar(False))
                 work.result()
 
@@ -68,7 +68,7 @@ def swept(rows: tuple[str, ...], horizon: int, runs: int, threads: int) -> None:
     """The same as a sweep that keeps its pieces."""
     with tempfile.TemporaryDirectory() as folder:
         discreet.sweep(
-            list(rows), laws(), epsilon=list(EPSILON), horizon=horizon, runs=runs, seed=1,
+            list(rows), environments(), epsilon=list(EPSILON), horizon=horizon, runs=runs, seed=1,
             threads=threads, folder=folder, progress=False,
         )  # fmt: skip
 
@@ -176,17 +176,17 @@ def executors(horizon: int, runs: int, asked: list[str]) -> None:
                     if make is None:
                         started = time.perf_counter()
                         discreet.sweep(
-                            "dp-ucb", laws()[:2], folder=folder, threads=workers, **study
+                            "dp-ucb", environments()[:2], folder=folder, threads=workers, **study
                         )
                     else:
                         with make(workers) as pool:
                             discreet.sweep(  # every worker compiles or loads
-                                "dp-ucb", laws()[:2], executor=pool,
+                                "dp-ucb", environments()[:2], executor=pool,
                                 **study | {"horizon": 1000, "runs": 10 * workers},
                             )  # fmt: skip
                             started = time.perf_counter()
                             discreet.sweep(
-                                "dp-ucb", laws()[:2], folder=folder, executor=pool, **study
+                                "dp-ucb", environments()[:2], folder=folder, executor=pool, **study
                             )
                 except ImportError:
                     print(f"{kind}: not installed", flush=True)

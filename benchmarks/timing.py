@@ -43,7 +43,7 @@ import timing_cases as cases
 from live_cases import Clock
 from timing_attack import CLOCKS, begin_anew, timed, timed_units
 from timing_looks import KNOWN, LOOKS, scale_of, timed_looks, trial_of_looks
-from timing_ratios import BITS, GAUSSIAN, LAPLACE, Law, Transcripts, clearest, proved
+from timing_ratios import BITS, GAUSSIAN, LAPLACE, Environment, Transcripts, clearest, proved
 from timing_streams import Sampler
 
 from discreet.policies import ForgetGaussian, ForgetLaplace, Release
@@ -73,7 +73,7 @@ class Kind(NamedTuple):
     """What is attacked."""
 
     play: Callable[[], Play]
-    law: Law
+    environment: Environment
     claim: float
     trials: int
     """of both outcomes together"""
@@ -170,7 +170,7 @@ KINDS = {
 PADDED = secure.padded
 
 
-def bare(law: str, draw: secure.Draw, number: int) -> list[int]:
+def bare(environment: str, draw: secure.Draw, number: int) -> list[int]:
     """A draw without its window."""
     return draw(number)
 

@@ -24,7 +24,7 @@ def no_padding() -> Iterator[None]:
     """Skip the waiting for windows of live noise to end; tests of time take `unpadded.padded`."""
     from discreet.privacy import _secure as secure
 
-    def unpadded(law: str, draw: Callable[[int], list[int]], number: int) -> list[int]:
+    def unpadded(environment: str, draw: Callable[[int], list[int]], number: int) -> list[int]:
         return draw(number)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -25,7 +25,7 @@ INSIDE = {"discreet._draws.Bits", "discreet._draws.Draws"} | {
 GIVEN = {
     "discreet": discreet,
     "math": math,
-    "law": discreet.Bernoulli([0.5, 0.3]),
+    "environment": discreet.Bernoulli([0.5, 0.3]),
     "name": "dp-imed",
 }
 """What whoever reads a message has."""

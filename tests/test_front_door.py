@@ -21,7 +21,7 @@ from discreet.policies._fingerprints import fingerprint
 from discreet.policies._registry import GOALS, KINDS, Entry, catalogue, row_from_recipe
 
 LINES = [line for kind in KINDS for line in catalogue(kind).values()]
-LAW = discreet.Bernoulli([0.7, 0.5])
+ENVIRONMENT = discreet.Bernoulli([0.7, 0.5])
 PROBLEM = LinearProblem.random(arms=3, dimension=2, contexts="fixed", seed=1)
 STUDY: dict[str, Any] = {"horizon": 20, "runs": 1, "seed": 1, "progress": False}
 
@@ -89,28 +89,29 @@ PHASED = discreet.policy("adac-gope", rho=0.5)
 
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "simulate an identifying row": (
-        lambda: discreet.simulate(IDENTIFY.at(0.1), LAW, **STUDY),
+        lambda: discreet.simulate(IDENTIFY.at(0.1), ENVIRONMENT, **STUDY),
         r"policy must be a row that runs to a horizon, got 'adap-tt, which is identifying'",
     ),
     "simulate a linear row with late outcomes": (
-        lambda: discreet.simulate(LINEAR, LAW, horizon=20, arrivals=5.0),
+        lambda: discreet.simulate(LINEAR, ENVIRONMENT, horizon=20, arrivals=5.0),
         r"finite-armed or identifying row for outcomes that come late, got 'adac-oful, which is",
     ),
     "simulate a finite row on a linear problem": (
         lambda: discreet.simulate(FINITE, PROBLEM, **STUDY),
-        r"law must be a law of rewards for finite arms, got 'a LinearProblem'.*linear policies",
+        r"environment must be a law of rewards for finite arms, got 'a LinearProblem'"
+        r".*linear policies",
     ),
     "simulate a linear row on a law": (
-        lambda: discreet.simulate(LINEAR, LAW, **STUDY),
+        lambda: discreet.simulate(LINEAR, ENVIRONMENT, **STUDY),
         r"problem must be a LinearProblem",
     ),
     "identify on a linear problem": (
         lambda: identify(IDENTIFY, PROBLEM, risk=0.1),  # type: ignore[arg-type]
-        r"law must be a law of rewards for finite arms, got 'a LinearProblem'",
+        r"environment must be a law of rewards for finite arms, got 'a LinearProblem'",
     ),
     "sweep an identifying row over a linear problem": (
         lambda: discreet.sweep(IDENTIFY, PROBLEM, risk=0.1, runs=1),
-        r"law must be a law of rewards for finite arms, got 'a LinearProblem'",
+        r"environment must be a law of rewards for finite arms, got 'a LinearProblem'",
     ),
     "compare rows of two kinds": (
         lambda: discreet.compare([FINITE, LINEAR], PROBLEM, **STUDY),

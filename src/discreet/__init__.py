@@ -25,9 +25,9 @@ if TYPE_CHECKING:
         Clipped,
         Delayed,
         Drifting,
-        FunctionLaw,
+        Environment,
+        FunctionEnvironment,
         Gaussian,
-        Law,
         Mixed,
         RewardList,
         RewardTable,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         TwoPoint,
         Uniform,
         actg175,
-        law,
+        environment,
     )
     from .confirm import operating, size
     from .errors import DiscreetError, InvalidArgument
@@ -61,9 +61,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "arms": (
-        "Bernoulli", "Beta", "Capped", "Clipped", "Delayed", "Drifting", "FunctionLaw", "Gaussian",
-        "Law", "Mixed", "RewardList", "RewardTable", "Sampler", "Switching", "TwoPoint", "Uniform",
-        "actg175", "law",
+        "Bernoulli", "Beta", "Capped", "Clipped", "Delayed", "Drifting", "Environment",
+        "FunctionEnvironment", "Gaussian", "Mixed", "RewardList", "RewardTable", "Sampler",
+        "Switching", "TwoPoint", "Uniform", "actg175", "environment",
     ),
     "confirm": ("operating", "size"),
     "errors": ("DiscreetError", "InvalidArgument"),
@@ -96,12 +96,12 @@ __all__ = [
     "Delayed",
     "DiscreetError",
     "Drifting",
-    "FunctionLaw",
+    "Environment",
+    "FunctionEnvironment",
     "Gaussian",
     "GaussianDP",
     "Guarantee",
     "InvalidArgument",
-    "Law",
     "Mixed",
     "Policy",
     "Pure",
@@ -120,8 +120,8 @@ __all__ = [
     "actg175",
     "compare",
     "compose",
+    "environment",
     "evaluate",
-    "law",
     "load",
     "logged",
     "operating",

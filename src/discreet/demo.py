@@ -31,7 +31,7 @@ from .report._trial_page import Findings, lost, price, price_in_words, trial_pag
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from .arms._base import Law
+    from .arms._base import Environment
     from .arms._trial import TrialData
     from .live import Trial
     from .report._pictures import Price
@@ -98,7 +98,7 @@ def write_report(output: str | Path, settings: Settings, console: Console) -> Pa
 def find(settings: Settings, console: Console) -> Findings:
     """Everything that the report tells."""
     data = actg175()
-    law = data.resampled()
+    environment = data.resampled()
     policies = compared()
     runs = dict(settings.runs)
     priced = [(name, e) for e in settings.epsilons for name in PRICED if e != EPSILON]
@@ -107,8 +107,9 @@ def find(settings: Settings, console: Console) -> Findings:
             "main", "be one of the horizons", settings.main, f"use one of {list(runs)}"
         )
     console.print(
-        f"[bold]ACTG 175[/bold]: {len(data.outcomes):,} patients, {law.arms} treatments. Comparing "
-        f"{len(policies)} policies; the first time their loops are compiled, about 20 seconds."
+        f"[bold]ACTG 175[/bold]: {len(data.outcomes):,} patients, {environment.arms} treatments. "
+        f"Comparing {len(policies)} policies; the first time, their loops are compiled in about "
+        "20 seconds."
     )
     results: dict[int, tuple[Result, ...]] = {}
     with _steps(console, len(policies) * len(runs) + len(priced)) as step:
@@ -117,7 +118,7 @@ def find(settings: Settings, console: Console) -> Findings:
             found = []
             for row in policies:
                 step(f"{title(row.name)}, {horizon:,} patients")
-                found.append(_simulated(row, law, horizon, repeats, settings.seed))
+                found.append(_simulated(row, environment, horizon, repeats, settings.seed))
             results[horizon] = tuple(found)
         at = {result.name: result for result in results[settings.main]}
         prices = [price(at[name], at[twin(name)], EPSILON) for name in PRICED]
@@ -126,7 +127,7 @@ def find(settings: Settings, console: Console) -> Findings:
         for name, epsilon in priced:
             step(f"price of privacy: {title(name)}, ε = {epsilon:g}")
             row = policy(name, epsilon=epsilon)
-            result = _simulated(row, law, settings.main, runs[settings.main], settings.seed)
+            result = _simulated(row, environment, settings.main, runs[settings.main], settings.seed)
             prices.append(price(result, at[twin(name)], epsilon))
     _show_comparison(console, results[settings.main], settings.main)
     _show_price(console, prices, settings.main)
@@ -242,14 +243,14 @@ def _received(trial: Trial, letter: Letter) -> str:
 def picture(path: str | Path, *, seed: int = 1, horizon: int = PICTURE_HORIZON) -> Path:
     """Regret of private (ε = 1) and non-private policies on five Bernoulli arms."""
     target = check_path(path, "picture")
-    law = Bernoulli(PICTURE_MEANS)
+    environment = Bernoulli(PICTURE_MEANS)
     rows = [policy(name) for name in PLAIN]
     rows += [
         policy(name, epsilon=EPSILON)
         for name in ("dp-imed", "dp-klucb", "adap-klucb", "ldp-ucb-b", "dp-se", "dp-ucb")
     ]
     results = [
-        _simulated(row, law, horizon, PICTURE_RUNS.get(row.name, 200), seed, progress=None)
+        _simulated(row, environment, horizon, PICTURE_RUNS.get(row.name, 200), seed, progress=None)
         for row in rows
     ]
     arms = ", ".join(f"{mean:g}" for mean in sorted(PICTURE_MEANS, reverse=True))
@@ -306,11 +307,16 @@ def _seed(given: str) -> int:
 
 
 def _simulated(
-    row: Policy, law: Law, horizon: int, runs: int, seed: int, progress: bool | None = False
+    row: Policy,
+    environment: Environment,
+    horizon: int,
+    runs: int,
+    seed: int,
+    progress: bool | None = False,
 ) -> Result:
     from .simulator import simulate
 
-    result = simulate(row, law, horizon=horizon, runs=runs, seed=seed, progress=progress)
+    result = simulate(row, environment, horizon=horizon, runs=runs, seed=seed, progress=progress)
     if not result.complete:
         raise Stopped
     return result

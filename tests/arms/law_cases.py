@@ -10,13 +10,23 @@ import numpy as np
 from numba import njit
 from scipy import integrate, stats
 
-from discreet.arms import Bernoulli, Beta, Clipped, Gaussian, Law, Mixed, Sampler, TwoPoint, Uniform
+from discreet.arms import (
+    Bernoulli,
+    Beta,
+    Clipped,
+    Environment,
+    Gaussian,
+    Mixed,
+    Sampler,
+    TwoPoint,
+    Uniform,
+)
 
 
 class Case(NamedTuple):
     """A law and, for every arm, one reward's distribution (`mean`, `var`)."""
 
-    law: Law
+    environment: Environment
     twins: tuple[Any, ...]
 
 
@@ -89,27 +99,33 @@ CASES = {
     "sampler": Case(Sampler(SAMPLED), SAMPLED),
     "clipped-sampler": Case(Clipped(Sampler(SAMPLED), 0.5, 2.5), clip(SAMPLED, 0.5, 2.5)),
 }
-PAIRS = [(name, arm) for name, case in CASES.items() for arm in range(case.law.arms)]
+PAIRS = [(name, arm) for name, case in CASES.items() for arm in range(case.environment.arms)]
 
 _COMPILED: dict[Any, Any] = {}
 
 
-def compiled(law: Law) -> Any:
+def compiled(environment: Environment) -> Any:
     """The law's kernel, compiled once."""
-    if law.draw not in _COMPILED:
-        _COMPILED[law.draw] = njit(nogil=True)(law.draw)
-    return _COMPILED[law.draw]
+    if environment.draw not in _COMPILED:
+        _COMPILED[environment.draw] = njit(nogil=True)(environment.draw)
+    return _COMPILED[environment.draw]
 
 
 def serve(
-    draw: Callable[..., Any], law: Law, state: Any, arm: int, rounds: int, rng: Any, t: int = 0
+    draw: Callable[..., Any],
+    environment: Environment,
+    state: Any,
+    arm: int,
+    rounds: int,
+    rng: Any,
+    t: int = 0,
 ) -> tuple[float, int]:
     """What a loop does: ask, refill, ask for the rest, until served or nothing is left."""
     total, done = 0.0, 0
     while True:
         part, served = draw(state, arm, rounds - done, t + done, rng)
         total, done = total + part, done + served
-        if done == rounds or not law.refill(state, rng):
+        if done == rounds or not environment.refill(state, rng):
             return total, done
 
 
@@ -122,14 +138,16 @@ def _fill(draw, state, arm, rounds, rng, out, first):  # type: ignore[no-untyped
     return out.size, 0
 
 
-def totals(law: Law, arm: int, rounds: int, times: int, rng: np.random.Generator) -> Any:
+def totals(
+    environment: Environment, arm: int, rounds: int, times: int, rng: np.random.Generator
+) -> Any:
     """Sums of `rounds` rewards, drawn by the compiled kernel, with refills."""
-    draw, state = compiled(law), law.start(rng)
+    draw, state = compiled(environment), environment.start(rng)
     out = np.empty(times)
     i, served = _fill(draw, state, arm, rounds, rng, out, 0)
     while i < times:
-        assert law.refill(state, rng)
-        rest, done = serve(draw, law, state, arm, rounds - served, rng)
+        assert environment.refill(state, rng)
+        rest, done = serve(draw, environment, state, arm, rounds - served, rng)
         assert done == rounds - served
         out[i] += rest
         i, served = _fill(draw, state, arm, rounds, rng, out, i + 1)

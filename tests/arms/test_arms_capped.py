@@ -18,15 +18,15 @@ from discreet.arms import (
     Capped,
     Clipped,
     Delayed,
-    FunctionLaw,
+    Environment,
+    FunctionEnvironment,
     Gaussian,
-    Law,
     RewardList,
     RewardTable,
     Sampler,
     Switching,
     clipping_bias,
-    law_from_dict,
+    environment_from_dict,
     pareto,
 )
 from discreet.arms._sampler import Buffer
@@ -36,25 +36,25 @@ S1 = [0.9, 0.7, 0.5, 0.3, 0.1]
 
 
 def test_what_a_row_sees() -> None:
-    law = Capped(pareto(S1, shape=1.55), at=2.0)
-    assert law.means == tuple(S1)
-    assert law.bounds == (0.0, 1.0)
+    environment = Capped(pareto(S1, shape=1.55), at=2.0)
+    assert environment.means == tuple(S1)
+    assert environment.bounds == (0.0, 1.0)
     rng = np.random.default_rng(1)
-    buffer = law.start(rng)
+    buffer = environment.start(rng)
     assert isinstance(buffer, Buffer)
-    assert isinstance(law.law, Sampler)
+    assert isinstance(environment.environment, Sampler)
     assert buffer.values.min() >= 0.0
     assert buffer.values.max() == 1.0
     kept = buffer.values[1].copy()
-    buffer.used[0] = law.law.buffer
-    law.refill(buffer, rng)
+    buffer.used[0] = environment.environment.buffer
+    environment.refill(buffer, rng)
     assert np.array_equal(buffer.values[1], kept)  # not seen twice
     assert buffer.values[0].max() <= 1.0
 
 
 def test_clipped_means_by_quadrature_and_the_bias_bound() -> None:
-    law = Capped(pareto(S1, shape=1.55), at=1.0)
-    for mean, seen in zip(S1, law.clipped_means, strict=True):
+    environment = Capped(pareto(S1, shape=1.55), at=1.0)
+    for mean, seen in zip(S1, environment.clipped_means, strict=True):
         arm = stats.pareto(1.55, scale=mean * 0.55 / 1.55)
         x = np.linspace(0.0, 1.0, 200_001)
         assert seen == pytest.approx(float(np.trapezoid(arm.sf(x), x)), rel=1e-4)
@@ -71,10 +71,10 @@ def test_the_bias_bound_is_the_largest_ratio() -> None:
 
 
 def test_settings_round_trip_and_bad_input() -> None:
-    law = Capped(pareto(S1, shape=1.95), at=5.0)
-    again = law_from_dict(law.to_dict())
-    assert again.to_dict() == law.to_dict()
-    assert law.arranged([4, 3, 2, 1, 0]).means == tuple(reversed(S1))
+    environment = Capped(pareto(S1, shape=1.95), at=5.0)
+    again = environment_from_dict(environment.to_dict())
+    assert again.to_dict() == environment.to_dict()
+    assert environment.arranged([4, 3, 2, 1, 0]).means == tuple(reversed(S1))
     bad = (
         lambda: pareto(S1, 1.0),
         lambda: Capped(pareto(S1, 2.0), 0.0),
@@ -91,9 +91,9 @@ def test_settings_round_trip_and_bad_input() -> None:
 def test_dp_imed_plays_unbounded_rewards() -> None:
     """T = 1e5, v = .5, ε = .5, B = 1: regret on the true means, far below the 40,000 of uniform
     play. 12 runs; published rows cannot finish their first epoch here."""
-    law = Capped(pareto(S1, shape=1.55), at=1.0)
+    environment = Capped(pareto(S1, shape=1.55), at=1.0)
     row = discreet.policy("dp-imed", epsilon=0.5)
-    result = discreet.simulate(row, law, horizon=1e5, runs=12, seed=3, progress=False)
+    result = discreet.simulate(row, environment, horizon=1e5, runs=12, seed=3, progress=False)
     assert result.final_regret.mean() < 1000.0
     assert math.isclose(max(result.means), 0.9)
     assert result.guarantee.short() == "ε = 0.5 (interactive)"
@@ -106,50 +106,50 @@ def exponential(arm: int, t: int, rng: np.random.Generator) -> float:
     return rng.exponential(1.0 + arm)
 
 
-FREE = FunctionLaw(exponential, means=[1.0, 2.0], bounds=None)
+FREE = FunctionEnvironment(exponential, means=[1.0, 2.0], bounds=None)
 
 
-def one_by_one(law: Law, arm: int, rounds: int, t: int, seed: int) -> list[float]:
+def one_by_one(environment: Environment, arm: int, rounds: int, t: int, seed: int) -> list[float]:
     """Rewards of single draws, interpreted."""
     rng = np.random.Generator(np.random.SFC64(seed))
-    state, draw = law.start(rng), kernel_of(law)
+    state, draw = environment.start(rng), kernel_of(environment)
     return [draw(state, arm, 1, t + played, rng)[0] for played in range(rounds)]
 
 
-def kernel_of(law: Law) -> Any:
-    return Kernel(law.draw).interpreted()  # type: ignore[arg-type]  # kernels are functions
+def kernel_of(environment: Environment) -> Any:
+    return Kernel(environment.draw).interpreted()  # type: ignore[arg-type]  # kernels are functions
 
 
 @pytest.mark.parametrize(
-    "law",
+    "environment",
     [FREE, Gaussian([0.3, 0.9], 0.5), Beta([2, 3], [2, 1]), Switching([[0.9, 0.1]], at=[0])],
-    ids=lambda law: law.name,
+    ids=lambda environment: environment.name,
 )
-def test_capped_on_any_law_is_the_sum_of_capped_rewards(law: Law) -> None:
+def test_capped_on_any_law_is_the_sum_of_capped_rewards(environment: Environment) -> None:
     at = 0.7
-    capped = Capped(law, at)
-    assert capped.means == law.means
+    capped = Capped(environment, at)
+    assert capped.means == environment.means
     assert capped.bounds == (0.0, 1.0)
     for arm in (0, 1):
-        single = one_by_one(law, arm, 50, 3, seed=arm)
+        single = one_by_one(environment, arm, 50, 3, seed=arm)
         rng = np.random.Generator(np.random.SFC64(arm))
         state = capped.start(rng)
         total, served = kernel_of(capped)(state, arm, 50, 3, rng)
         assert served == 50
         assert total == pytest.approx(sum(min(max(x, 0.0), at) / at for x in single), rel=1e-12)
     swapped = capped.arranged([1, 0])
-    assert swapped.means == tuple(reversed(law.means))
+    assert swapped.means == tuple(reversed(environment.means))
     assert swapped.bounds == (0.0, 1.0)
 
 
 def test_clipped_on_any_law() -> None:
     table = [[2.0, -1.0], [0.5, 0.25], [3.0, 0.0]]
-    law = Clipped(RewardTable(table, bounds=None), 0.0, 1.0)
-    assert law.means == pytest.approx((2.5 / 3, 0.25 / 3))
-    assert one_by_one(law, 0, 3, 0, seed=1) == [1.0, 0.5, 1.0]
-    assert law.limit == 3
-    assert law.standard(3).best.tolist() == [1.0, 0.5, 1.0]  # type: ignore[union-attr]
-    assert law.arranged([1, 0]).means == pytest.approx((0.25 / 3, 2.5 / 3))
+    environment = Clipped(RewardTable(table, bounds=None), 0.0, 1.0)
+    assert environment.means == pytest.approx((2.5 / 3, 0.25 / 3))
+    assert one_by_one(environment, 0, 3, 0, seed=1) == [1.0, 0.5, 1.0]
+    assert environment.limit == 3
+    assert environment.standard(3).best.tolist() == [1.0, 0.5, 1.0]  # type: ignore[union-attr]
+    assert environment.arranged([1, 0]).means == pytest.approx((0.25 / 3, 2.5 / 3))
     listed = Clipped(RewardList([2.0, 0.5, -3.0], arms=2, bounds=None))
     assert listed.means == pytest.approx((0.5, 0.5))
     moving = Switching([[0.9, 0.1], [0.1, 0.9]], at=[0, 10])
@@ -163,7 +163,7 @@ def test_clipped_on_any_law() -> None:
     # Hoeffding: off by .062 with probability 2 e^(-2 · 2000 · .062²) = 4.2e-7 at most
     assert abs(np.mean(drawn) - means[1]) < 0.062
     assert free.arranged([1, 0]).means == tuple(reversed(means))
-    assert Clipped(Gaussian([0.5, 0.7])).to_dict().keys() == {"law", "of", "low", "high"}
+    assert Clipped(Gaussian([0.5, 0.7])).to_dict().keys() == {"environment", "of", "low", "high"}
     assert free.to_dict()["means"] == means
 
 
@@ -174,8 +174,8 @@ def test_what_cannot_be_clipped() -> None:
         (lambda: Clipped(FREE, means=[0.5]), "means"),
         (lambda: Clipped(FREE, means=[0.5, 1.5]), "means[1]"),
         (lambda: Clipped(Gaussian([0.5, 0.7]), means=[0.5, 0.6]), "means"),
-        (lambda: Clipped(moving, 0.2, 0.8), "law"),
-        (lambda: Clipped(Delayed(Bernoulli([0.1, 0.2]), rounds=3)), "law"),
+        (lambda: Clipped(moving, 0.2, 0.8), "environment"),
+        (lambda: Clipped(Delayed(Bernoulli([0.1, 0.2]), rounds=3)), "environment"),
     ]
     for wrong, argument in cases:
         with pytest.raises(InvalidArgument) as refused:

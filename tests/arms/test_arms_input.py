@@ -18,7 +18,7 @@ from law_cases import CASES
 from scipy import stats
 
 from discreet.arms import (
-    LAWS,
+    ENVIRONMENTS,
     Bernoulli,
     Beta,
     Clipped,
@@ -34,8 +34,8 @@ from discreet.arms import (
     TwoPoint,
     Uniform,
     actg175,
-    law,
-    law_from_dict,
+    environment,
+    environment_from_dict,
 )
 from discreet.errors import InvalidArgument
 
@@ -78,7 +78,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: Mixed([Bernoulli(0.5), 0.5]), "laws[1] must be a parametric law, got 0.5"),
     (lambda: Clipped(Gaussian(0), 1, 1), "low must be below high = 1.0, got 1.0"),
     (lambda: Clipped(Gaussian(0), NAN), "low must be a finite number, got nan"),
-    (lambda: Clipped(3), "law must be a law whose rewards are not late"),  # type: ignore[arg-type]
+    (lambda: Clipped(3), "environment must be a law whose rewards are not late"),  # type: ignore[arg-type]
     (lambda: Clipped(returns(0)), "samplers[0] must be a frozen distribution if it is to be clip"),
     (lambda: Sampler([]), "samplers must hold at least one sampler"),
     (lambda: Sampler(7), "samplers must be a sequence of samplers, got 7"),
@@ -117,16 +117,34 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: TrialData("x", "y", ["a"], [0], [0.5]), "outcomes must be 0 or 1, got 0.5"),
     (lambda: TrialData("x", "y", ["a"], [0.5], [1]), "assigned[0] must be a whole number"),
     (lambda: TrialData("x", "y", ["a", "b"], [0], [1]), "assigned must name every arm from 0 to 1"),
-    (lambda: law("bernouli", [0, 1]), "name must be the name of a law, got 'bernouli'; did you"),
-    (lambda: law("zzz", [0, 1]), "known: bernoulli, gaussian, beta, two-point, uniform"),
-    (lambda: law("bernoulli", [0.5]), "means must name at least two arms, got [0.5]"),
-    (lambda: law("beta", [0.5, 0]), "means[1] must be a finite number strictly between 0 and 1"),
-    (lambda: law("uniform", [0.5, NAN]), "means[1] must be a finite number, got nan"),
-    (lambda: law("bernoulli", [0, 1], sd=1), "option must be one of the bernoulli law's, got 'sd'"),
-    (lambda: law_from_dict({"law": "betta"}), "law must be the name of a law, got 'betta'; did"),
-    (lambda: law_from_dict({"means": [1]}), "settings must be a mapping with a key 'law'"),
-    (lambda: law_from_dict({"law": "beta", "c": 1}), "settings must hold the settings of Beta"),
-    (lambda: law_from_dict(returns(0).to_dict()), "sampler must be a scipy distribution, got"),
+    (
+        lambda: environment("bernouli", [0, 1]),
+        "name must be the name of a law, got 'bernouli'; did you",
+    ),
+    (lambda: environment("zzz", [0, 1]), "known: bernoulli, gaussian, beta, two-point, uniform"),
+    (lambda: environment("bernoulli", [0.5]), "means must name at least two arms, got [0.5]"),
+    (
+        lambda: environment("beta", [0.5, 0]),
+        "means[1] must be a finite number strictly between 0 and 1",
+    ),
+    (lambda: environment("uniform", [0.5, NAN]), "means[1] must be a finite number, got nan"),
+    (
+        lambda: environment("bernoulli", [0, 1], sd=1),
+        "option must be one of the bernoulli law's, got 'sd'",
+    ),
+    (
+        lambda: environment_from_dict({"environment": "betta"}),
+        "environment must be the name of a law, got 'betta'; did",
+    ),
+    (lambda: environment_from_dict({"means": [1]}), "settings must be a mapping with a key 'law'"),
+    (
+        lambda: environment_from_dict({"environment": "beta", "c": 1}),
+        "settings must hold the settings of Beta",
+    ),
+    (
+        lambda: environment_from_dict(returns(0).to_dict()),
+        "sampler must be a scipy distribution, got",
+    ),
 ]
 
 
@@ -139,7 +157,7 @@ def test_bad_input_is_named(make: Callable[[], object], message: str) -> None:
 @pytest.mark.parametrize(
     "made",
     [
-        *(case.law for name, case in CASES.items() if "sampler" not in name),
+        *(case.environment for name, case in CASES.items() if "sampler" not in name),
         RewardList([0, 0.5], 3),
         RewardTable([[0, 1], [-1, 2]], bounds=(-1, 2)),
         actg175("event-free").replayed(),
@@ -148,7 +166,7 @@ def test_bad_input_is_named(make: Callable[[], object], message: str) -> None:
     ids=lambda made: made.name,
 )
 def test_settings_round_trip(made: Any) -> None:
-    again = law_from_dict(json.loads(json.dumps(made.to_dict())))
+    again = environment_from_dict(json.loads(json.dumps(made.to_dict())))
     assert again == made
     assert (again.means, again.bounds, again.limit) == (made.means, made.bounds, made.limit)
     assert pickle.loads(pickle.dumps(made)) == made
@@ -156,8 +174,8 @@ def test_settings_round_trip(made: Any) -> None:
 
 @pytest.mark.parametrize("name", ["sampler", "clipped-sampler"])
 def test_settings_of_scipy_distributions_round_trip(name: str) -> None:
-    made = CASES[name].law
-    again = law_from_dict(json.loads(json.dumps(made.to_dict())))
+    made = CASES[name].environment
+    again = environment_from_dict(json.loads(json.dumps(made.to_dict())))
     assert again.to_dict() == made.to_dict()
     states = [each.start(np.random.default_rng(1)) for each in (made, again)]
     assert (states[0].values == states[1].values).all()
@@ -165,7 +183,7 @@ def test_settings_of_scipy_distributions_round_trip(name: str) -> None:
 
 def test_the_embedded_trial_is_stored_by_name() -> None:
     stored = actg175().replayed().to_dict()
-    assert stored == {"law": "replay", "data": {"name": "actg175", "outcome": "cd4"}}
+    assert stored == {"environment": "replay", "data": {"name": "actg175", "outcome": "cd4"}}
 
 
 def test_laws_differ_by_their_settings() -> None:
@@ -177,11 +195,11 @@ def test_laws_differ_by_their_settings() -> None:
 
 
 @given(
-    name=st.sampled_from(LAWS),
+    name=st.sampled_from(ENVIRONMENTS),
     means=st.lists(st.floats(0.001, 0.999), min_size=2, max_size=5),
 )
 def test_laws_by_name_have_the_means_and_the_unit_range(name: str, means: list[float]) -> None:
-    made = law(name, means)
+    made = environment(name, means)
     assert made.name == name
     assert made.means == pytest.approx(means, abs=1e-12)
     if name == "gaussian":
@@ -192,10 +210,10 @@ def test_laws_by_name_have_the_means_and_the_unit_range(name: str, means: list[f
 
 
 def test_documented_choices_of_laws_by_name() -> None:
-    assert law("beta", [0.5, 0.25]) == Beta([1.0, 0.5], [1.0, 1.5])
-    assert law("Two_Point", [0.25, 0.75]) == TwoPoint([0.0, 0.5], [0.5, 1.0], 0.5)
-    assert law("uniform", [0.5, 0.25], half_width=0.3) == Uniform([0.2, 0.0], [0.8, 0.5])
-    assert law("gaussian", [0, 3], sd=2) == Gaussian([0, 3], [2, 2])
+    assert environment("beta", [0.5, 0.25]) == Beta([1.0, 0.5], [1.0, 1.5])
+    assert environment("Two_Point", [0.25, 0.75]) == TwoPoint([0.0, 0.5], [0.5, 1.0], 0.5)
+    assert environment("uniform", [0.5, 0.25], half_width=0.3) == Uniform([0.2, 0.0], [0.8, 0.5])
+    assert environment("gaussian", [0, 3], sd=2) == Gaussian([0, 3], [2, 2])
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from discreet.cli._options import Study, numbers, pairs, value_of, whole
 from discreet.errors import InvalidArgument
 
 SMALL = ("--means", ".7,.5", "--horizon", "1e3", "--runs", "8", "--seed", "1")
-LAW = discreet.Bernoulli([0.7, 0.5])
+ENVIRONMENT = discreet.Bernoulli([0.7, 0.5])
 
 
 def without_clock(summary: dict[str, Any]) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def test_simulate_is_the_library(call: Callable[..., Any]) -> None:
     result = call("simulate", "adap-klucb", *SMALL, "--epsilon", "2", "--alpha", "1", "--json")
     assert result.exit_code == 0
     row = discreet.policy("adap-klucb", epsilon=2.0, alpha=1.0)
-    own = discreet.simulate(row, LAW, horizon=1000, runs=8, seed=1).summary()
+    own = discreet.simulate(row, ENVIRONMENT, horizon=1000, runs=8, seed=1).summary()
     assert without_clock(json.loads(result.stdout)) == without_clock(own)
 
 
@@ -37,7 +37,7 @@ def test_compare_is_the_library(call: Callable[..., Any]) -> None:
     arguments = ("--epsilon", "2", "--option", "alpha=1", "--points", "7", "--threads", "1")
     result = call("compare", "ucb1", "adap-klucb", *SMALL, *arguments, "--json")
     rows = [discreet.policy("ucb1"), discreet.policy("adap-klucb", epsilon=2.0, alpha=1.0)]
-    own = discreet.compare(rows, LAW, horizon=1000, runs=8, seed=1, points=7).summary()
+    own = discreet.compare(rows, ENVIRONMENT, horizon=1000, runs=8, seed=1, points=7).summary()
     found = json.loads(result.stdout)
     assert [without_clock(one) for one in found] == [without_clock(one) for one in own]
     assert len(found[0]["regret"]["curve"]["t"]) == 7
@@ -87,7 +87,7 @@ def test_twins_are_held_against_their_own(call: Callable[..., Any]) -> None:
     names = ("ucb1", "imed", "adap-ucb", "dp-imed")
     found = {one.name: one for one in discreet.compare(
         [discreet.policy(name, epsilon=1.0 if "p-" in name else None) for name in names],
-        LAW, horizon=1000, runs=8, seed=1,
+        ENVIRONMENT, horizon=1000, runs=8, seed=1,
     )}  # fmt: skip
     shown = call("compare", *names, *SMALL, "--epsilon", "1").stdout
     assert "regret / baseline: a multiple of the regret of the same policy without" in shown
@@ -162,18 +162,20 @@ def test_real_trial(call: Callable[..., Any]) -> None:
         "simulate", "ucb1", "--data", "actg175", "--outcome", "event-free", "--horizon", "500",
         *size,
     )  # fmt: skip
-    law = discreet.actg175("event-free").resampled()
-    own = discreet.simulate(discreet.policy("ucb1"), law, horizon=500, runs=4, seed=1)
+    environment = discreet.actg175("event-free").resampled()
+    own = discreet.simulate(discreet.policy("ucb1"), environment, horizon=500, runs=4, seed=1)
     assert without_clock(json.loads(drawn.stdout)) == without_clock(own.summary())
 
 
 def test_laws_and_clipping(call: Callable[..., Any], refuse: Callable[..., str]) -> None:
-    gaussian = (*SMALL, "--law", "gaussian", "--epsilon", "1")
+    gaussian = (*SMALL, "--environment", "gaussian", "--epsilon", "1")
     assert "add --clip" in refuse("simulate", "adap-ucb", *gaussian)
-    found = call("simulate", "adap-ucb", *gaussian, "--clip", "--law-option", "sd=.2", "--json")
-    law = discreet.Clipped(discreet.Gaussian([0.7, 0.5], sd=0.2))
+    found = call(
+        "simulate", "adap-ucb", *gaussian, "--clip", "--environment-option", "sd=.2", "--json"
+    )
+    environment = discreet.Clipped(discreet.Gaussian([0.7, 0.5], sd=0.2))
     row = discreet.policy("adap-ucb", epsilon=1.0)
-    own = discreet.simulate(row, law, horizon=1000, runs=8, seed=1)
+    own = discreet.simulate(row, environment, horizon=1000, runs=8, seed=1)
     assert without_clock(json.loads(found.stdout)) == without_clock(own.summary())
 
 
@@ -187,10 +189,10 @@ def test_an_interrupted_study_is_reported(
         start = discreet.Bernoulli.start
         calls = iter(range(100))
 
-        def stop_at_three(law: Any, rng: Any) -> Any:
+        def stop_at_three(environment: Any, rng: Any) -> Any:
             if next(calls) == 3:
                 raise KeyboardInterrupt
-            return start(law, rng)
+            return start(environment, rng)
 
         with monkeypatch.context() as patch:
             patch.setattr(discreet.Bernoulli, "start", stop_at_three)

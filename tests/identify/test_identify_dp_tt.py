@@ -44,8 +44,8 @@ def test_answers_are_right_and_private() -> None:
     row = identifier("dp-tt", epsilon=1.0).at(0.01)
     assert row.delta_correct
     assert row.guarantee.short() == "ε = 1 (interactive)"
-    law = discreet.Bernoulli([0.9, 0.5, 0.3])
-    result = identify(row, law, risk=0.01, runs=20, seed=5, progress=False)
+    environment = discreet.Bernoulli([0.9, 0.5, 0.3])
+    result = identify(row, environment, risk=0.01, runs=20, seed=5, progress=False)
     assert result.error_rate <= 0.25
     assert discreet.policy("dp-tt", epsilon=1.0).name == "dp-tt"
 

@@ -162,12 +162,12 @@ def test_tilts_solve_their_equation(noise: Noise) -> None:
 
 def test_chernoff_bounds_equal_the_naive_twin() -> None:
     for noise in NOISES:
-        law = law_of(noise, 5.0)
+        environment = law_of(noise, 5.0)
         for u in (0.1, 0.5, 0.7):
-            found, slope = deviation(law, 80.0, 100.0, 3.0, u)
+            found, slope = deviation(environment, 80.0, 100.0, 3.0, u)
             twin = naive_deviation(naive(noise), 80.0, 100, 3, u)
             assert found == pytest.approx(twin, abs=1e-6)
-            near = [deviation(law, 80.0, 100.0, 3.0, u + h)[0] for h in (-1e-6, 1e-6)]
+            near = [deviation(environment, 80.0, 100.0, 3.0, u + h)[0] for h in (-1e-6, 1e-6)]
             assert slope == pytest.approx((near[1] - near[0]) / 2e-6, rel=1e-3, abs=1e-6)
     for y in (0.1, 1.0, 30.0, 700.0):
         c = gamma_level(y)
@@ -181,12 +181,15 @@ def test_evidence_is_a_supermartingale() -> None:
         tilts = tilts_for(noise, interpreted=True)
         for size, mean in ((16, 0.5), (40, 0.95)):
             bits = binom.pmf(np.arange(size + 1), size, mean)
-            laws = {"bits": (np.arange(size + 1.0), bits), "sure": (np.array([size * mean]), [1])}
+            environments = {
+                "bits": (np.arange(size + 1.0), bits),
+                "sure": (np.array([size * mean]), [1]),
+            }
             for j in (0, 5, 12):
                 place = min(math.floor(2 * math.log2(size)), tilts.classes - 1) * 20 + j
                 tilt = tilts.tilt[place]
                 for sign in (1, -1):
-                    for sums, weights in laws.values():
+                    for sums, weights in environments.values():
                         grown = np.exp(sign * tilt * sums - size * np.log1p(
                             mean * math.expm1(sign * tilt)
                         ))  # fmt: skip

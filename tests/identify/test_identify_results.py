@@ -31,15 +31,15 @@ from discreet.identify import (
 from discreet.identify._results import COLUMNS
 from discreet.policies import Doubling, ForgetLaplace, Phases
 
-LAW = discreet.Bernoulli([0.9, 0.5, 0.4])
+ENVIRONMENT = discreet.Bernoulli([0.9, 0.5, 0.4])
 ROW = identifier("adap-tt", epsilon=1.0)
 
 
 def test_a_seed_fixes_everything_whatever_the_threads() -> None:
-    one = identify(ROW, LAW, delta=0.1, runs=12, seed=3, threads=1)
-    three = identify(ROW, LAW, delta=0.1, runs=12, seed=3, threads=3)
-    longer = identify(ROW, LAW, delta=0.1, runs=20, seed=3, threads=2)
-    other = identify(ROW, LAW, delta=0.1, runs=12, seed=4, threads=1)
+    one = identify(ROW, ENVIRONMENT, delta=0.1, runs=12, seed=3, threads=1)
+    three = identify(ROW, ENVIRONMENT, delta=0.1, runs=12, seed=3, threads=3)
+    longer = identify(ROW, ENVIRONMENT, delta=0.1, runs=20, seed=3, threads=2)
+    other = identify(ROW, ENVIRONMENT, delta=0.1, runs=12, seed=4, threads=1)
     assert (one.pulls == three.pulls).all()
     assert (one.pulls == longer.pulls[:12]).all()
     assert (one.pulls != other.pulls).any()
@@ -47,9 +47,9 @@ def test_a_seed_fixes_everything_whatever_the_threads() -> None:
 
 
 def test_pauses_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = identify(ROW, LAW, delta=0.1, runs=6, seed=3)
+    whole = identify(ROW, ENVIRONMENT, delta=0.1, runs=6, seed=3)
     monkeypatch.setattr("discreet.identify._runs.PATIENCE", 97)
-    paused = identify(ROW, LAW, delta=0.1, runs=6, seed=3)
+    paused = identify(ROW, ENVIRONMENT, delta=0.1, runs=6, seed=3)
     assert (whole.pulls == paused.pulls).all()
     assert (whole.recommendation == paused.recommendation).all()
 
@@ -63,7 +63,7 @@ def test_a_law_that_must_be_refilled_gives_the_same_law_of_runs() -> None:
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:
-    result = identify(ROW, LAW, delta=0.1, runs=5, seed=3)
+    result = identify(ROW, ENVIRONMENT, delta=0.1, runs=5, seed=3)
     again = load(result.save(tmp_path / "x.parquet"))
     assert again.summary() == result.summary()
     assert (again.stopping_time == result.stopping_time).all()
@@ -78,16 +78,16 @@ def test_damaged_files_are_refused(tmp_path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(DamagedFile, match="damaged"):
         load(path)
-    ucb = discreet.simulate(discreet.policy("ucb1"), LAW, horizon=10, runs=1, seed=1)
+    ucb = discreet.simulate(discreet.policy("ucb1"), ENVIRONMENT, horizon=10, runs=1, seed=1)
     with pytest.raises(DamagedFile, match=r"discreet\.load"):
         load(ucb.save(path))
-    identify(ROW, LAW, delta=0.1, runs=2, seed=3).save(path)
+    identify(ROW, ENVIRONMENT, delta=0.1, runs=2, seed=3).save(path)
     with pytest.raises(DamagedFile):
         discreet.load(path)
 
 
 def test_files_of_others_and_of_the_future_are_refused(tmp_path: Path) -> None:
-    path = identify(ROW, LAW, delta=0.1, runs=2, seed=3).save(tmp_path / "x.parquet")
+    path = identify(ROW, ENVIRONMENT, delta=0.1, runs=2, seed=3).save(tmp_path / "x.parquet")
     table = pq.read_table(path)
     entry = json.loads(table.schema.metadata[b"discreet"])
     wrong = [
@@ -108,7 +108,7 @@ def test_files_of_others_and_of_the_future_are_refused(tmp_path: Path) -> None:
 
 def test_files_of_the_first_format_load(tmp_path: Path) -> None:
     """They hold one result, without settings as columns."""
-    result = identify(ROW, LAW, delta=0.1, runs=2, seed=3)
+    result = identify(ROW, ENVIRONMENT, delta=0.1, runs=2, seed=3)
     path = result.save(tmp_path / "x.parquet")
     table = pq.read_table(path)
     entry = json.loads(table.schema.metadata[b"discreet"])
@@ -121,8 +121,10 @@ def test_files_of_the_first_format_load(tmp_path: Path) -> None:
 
 
 def test_several_are_saved_together(tmp_path: Path) -> None:
-    laws = (discreet.Bernoulli([0.9, 0.1]), discreet.Bernoulli([0.9, 0.2, 0.1]))
-    both = Identifications(tuple(identify(ROW, law, risk=0.1, runs=2, seed=3) for law in laws))
+    environments = (discreet.Bernoulli([0.9, 0.1]), discreet.Bernoulli([0.9, 0.2, 0.1]))
+    both = Identifications(
+        tuple(identify(ROW, environment, risk=0.1, runs=2, seed=3) for environment in environments)
+    )
     path = both.save(tmp_path / "both.parquet")
     assert load_all(path).summary() == both.summary()
     assert len({result.problem for result in both}) == 2
@@ -152,9 +154,9 @@ def test_equal_best_arms_are_warned_of() -> None:
         ({"delta": 1.0}, "risk must be a finite number"),
         ({"delta": float("nan")}, "risk must be a finite number"),
         ({"delta": True}, "risk must be a finite number"),
-        ({"law": discreet.Bernoulli([0.5])}, "law must have at least 2 arms"),
-        ({"law": discreet.Gaussian([0.5, 0.1])}, "law must keep rewards in"),
-        ({"law": discreet.RewardList([0.5] * 9, arms=2)}, "independent"),
+        ({"environment": discreet.Bernoulli([0.5])}, "environment must have at least 2 arms"),
+        ({"environment": discreet.Gaussian([0.5, 0.1])}, "environment must keep rewards in"),
+        ({"environment": discreet.RewardList([0.5] * 9, arms=2)}, "independent"),
         ({"runs": 0}, "runs must be"),
         ({"max_samples": 2}, "max_samples must be"),
         ({"max_samples": 10.5}, "max_samples must be"),
@@ -164,9 +166,14 @@ def test_equal_best_arms_are_warned_of() -> None:
     ],
 )
 def test_bad_input(changes: dict[str, Any], words: str) -> None:
-    given: dict[str, Any] = {"row": ROW, "law": LAW, "delta": 0.1, "runs": 1} | changes
+    given: dict[str, Any] = {
+        "row": ROW,
+        "environment": ENVIRONMENT,
+        "delta": 0.1,
+        "runs": 1,
+    } | changes
     with pytest.raises(InvalidArgument, match=words):
-        identify(given.pop("row"), given.pop("law"), **given)
+        identify(given.pop("row"), given.pop("environment"), **given)
 
 
 def test_bad_rows() -> None:
@@ -191,9 +198,10 @@ def test_bad_rows() -> None:
         Identifier("x", *parts, stopping=3)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="risk must be given"):
         discreet.simulate(
-            discreet.Policy("x", Phases(), parts[1], identifier("dp-se", epsilon=1.0).rule), LAW,
+            discreet.Policy("x", Phases(), parts[1], identifier("dp-se", epsilon=1.0).rule),
+            ENVIRONMENT,
             horizon=100,
-        )  # fmt: skip
+        )
     assert TopTwo(GaussianCost()).bounds == (0.0, 1.0)
 
 
@@ -205,7 +213,7 @@ def test_command(tmp_path: Path) -> None:
     done = run(app, [*asked, "--json", "--output", str(path)])
     assert done.exit_code == 0, done.output
     summary = json.loads(done.stdout)
-    expected = identify(ROW, LAW, delta=0.1, runs=12, seed=3).summary()
+    expected = identify(ROW, ENVIRONMENT, delta=0.1, runs=12, seed=3).summary()
     for key in ("policy", "stopping_time", "error_rate", "recommendations", "guarantee"):
         assert summary[key] == expected[key]
     assert load(path).runs == 12

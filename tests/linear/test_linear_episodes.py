@@ -12,7 +12,7 @@ from scipy.stats import ks_2samp
 import discreet.linear as linear
 from discreet.linear import _episodes as episodes
 from discreet.linear._episodes import EpisodePlayer, episode_kernel, in_episodes
-from discreet.linear._phased import clipped_law
+from discreet.linear._phased import clipped_environment
 from discreet.linear._releases import ExactSum, collect_sum, collect_total
 from discreet.linear._rules import Optimism
 from discreet.linear._runs import LinearWork, RoundPlayer
@@ -165,10 +165,10 @@ def test_the_curator_clips_before_it_sums() -> None:
     """adac-oful to [-0.2, 0.1]: no sum of n rewards may leave [-0.2 n, 0.1 n]."""
     row = linear.policy("adac-oful", rho=1.0, low=-0.2, high=0.1)
     for rewards in (linear.GaussianRewards(sd=3.0), linear.SignRewards()):
-        law = clipped_law(row, problem(rewards, SHORT))
+        environment = clipped_environment(row, problem(rewards, SHORT))
         rng = np.random.default_rng(1)
-        state = law.start(rng)
-        totals = [law.draw(state, 0, 40, 0, rng)[0] for _ in range(200)]
+        state = environment.start(rng)
+        totals = [environment.draw(state, 0, 40, 0, rng)[0] for _ in range(200)]
         assert -8.0 <= min(totals) < max(totals) <= 4.0 + 1e-12
 
 
@@ -212,7 +212,7 @@ def test_long_batches_look_up_between_pieces(monkeypatch: pytest.MonkeyPatch) ->
     calls: list[int] = []
     monkeypatch.setattr(episodes, "PIECE", 7)
     episode_kernel.cache_clear()
-    loop = episode_kernel(row, clipped_law(row, place).draw, True).interpreted()
+    loop = episode_kernel(row, clipped_environment(row, place).draw, True).interpreted()
     episode_kernel.cache_clear()
 
     def counted(*arguments: Any) -> int:

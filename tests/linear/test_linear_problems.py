@@ -99,12 +99,12 @@ def test_bad_sources(draw: Any) -> None:
 def test_rewards_have_their_means(rewards: Any, means: list[float], variance: list[float]) -> None:
     """One by one and in batches: mean of 20 000 within 6 standard errors (false alarm < 1e-8)."""
     rng, n = np.random.default_rng(1), 20_000
-    law = rewards.law(means)
-    state = law.start(rng)
+    environment = rewards.environment(means)
+    state = environment.start(rng)
     for arm, (mean, var) in enumerate(zip(means, variance, strict=True)):
         single = [rewards.pay(rewards.parameters(), mean, rng) for _ in range(n)]
         assert abs(np.mean(single) - mean) < 6 * math.sqrt(var / n)
-        assert abs(law.draw(state, arm, n, 0, rng)[0] / n - mean) < 6 * math.sqrt(var / n)
+        assert abs(environment.draw(state, arm, n, 0, rng)[0] / n - mean) < 6 * math.sqrt(var / n)
         if rewards.bounds is not None:
             assert set(single) == set(rewards.bounds)
 

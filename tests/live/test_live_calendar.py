@@ -19,7 +19,7 @@ from discreet.privacy._source import REHEARSED, SECURE
 from discreet.simulator.calendar import Delay, Drift
 
 ROW = discreet.policy("dp-imed", epsilon=1.0, ratio=1.5)
-LAW = discreet.Bernoulli([0.5, 0.3])
+ENVIRONMENT = discreet.Bernoulli([0.5, 0.3])
 CALENDAR: dict[str, Any] = {"arrivals": 12, "delay": 14, "missing": 0.1, "default": "estimate"}
 
 
@@ -29,7 +29,7 @@ def rehearsal(**options: Any) -> discreet.Rehearsal:
 
 
 def test_a_seed_fixes_every_day() -> None:
-    one, two, other = (rehearsal(seed=seed, horizon=120).play(LAW) for seed in (5, 5, 6))
+    one, two, other = (rehearsal(seed=seed, horizon=120).play(ENVIRONMENT) for seed in (5, 5, 6))
     assert one == two != other
     assert one["status"] == "finished"
     assert one["protects"].startswith("nobody")
@@ -78,13 +78,17 @@ def test_rehearsals_simulation_and_live_trials_agree(monkeypatch: pytest.MonkeyP
     """60 live trials, 60 rehearsals and 4,000 simulated trials of 300. Single batches would regret
     about 14 more, and the limit is about 3. Live noise is drawn without its windows of
     time: they are slow on a busy machine, and do not change its law."""
-    monkeypatch.setattr("discreet.privacy._secure.padded", lambda law, draw, number: draw(number))
-    law, days = discreet.Bernoulli([0.7, 0.3]), CALENDAR | {"delay": 5}
+    monkeypatch.setattr(
+        "discreet.privacy._secure.padded", lambda environment, draw, number: draw(number)
+    )
+    environment, days = discreet.Bernoulli([0.7, 0.3]), CALENDAR | {"delay": 5}
     options = {"window": 1, "default": 0.0, **days}
-    simulated = discreet.simulate(ROW, law, horizon=300, runs=4000, seed=3, **options)
+    simulated = discreet.simulate(ROW, environment, horizon=300, runs=4000, seed=3, **options)
     lost: dict[str, list[float]] = {"rehearsed": [], "live": []}
     for seed in range(60):
-        lost["rehearsed"].append(0.4 * rehearsal(seed=seed, **options).play(law)["arms"][1]["used"])
+        lost["rehearsed"].append(
+            0.4 * rehearsal(seed=seed, **options).play(environment)["arms"][1]["used"]
+        )
         world, rng = rehearsal(seed=100 + seed, **options), np.random.default_rng(seed)
         visits = world._visits
         assert visits is not None
@@ -92,7 +96,7 @@ def test_rehearsals_simulation_and_live_trials_agree(monkeypatch: pytest.MonkeyP
             ROW, 2, horizon=300, deadline=5, missing=0.0, window=1, clock=lambda v=visits: v.day
         )
         for visit in world.participants():
-            world.answer(visit.unit, float(rng.random() < law.means[int(visit.arm)]))
+            world.answer(visit.unit, float(rng.random() < environment.means[int(visit.arm)]))
         assert live.status == "finished"
         lost["live"].append(0.4 * live.report()["arms"][1]["used"])
     for regret in lost.values():
@@ -179,7 +183,7 @@ def test_every_row_of_a_trial_can_be_rehearsed_on_a_calendar() -> None:
     ):
         pairs = row.name in ("adap-klucb", "adac-ucb")
         silence = "estimate" if pairs else 0.0
-        report = rehearsal(policy=row, horizon=60, default=silence).play(LAW)
+        report = rehearsal(policy=row, horizon=60, default=silence).play(ENVIRONMENT)
         assert report["assigned"] == 60
         assert report["status"] in ("finished", "settling")
 
@@ -265,7 +269,7 @@ def test_a_page_of_a_rehearsal_says_so_and_shows_trends() -> None:
     from discreet.report._live_page import trial_report
 
     world = rehearsal(arms=["A", "B"], trend=True, default=0.0, drift=Drift("linear", 0.2))
-    report = world.play(LAW)
+    report = world.play(ENVIRONMENT)
     page = trial_report(report, clock="days").html()
     for words in ("This is a rehearsal", "Behind the leader", "Assignments over time", "day 3"):
         assert words in page

@@ -78,8 +78,8 @@ def test_seeds_differ() -> None:
 def test_a_rehearsal_has_the_law_of_the_simulator(name: str) -> None:
     """Mean regret of 600 runs each, |z| < 5.5: false alarms below 4e-8 each, 3e-7 in all."""
     runs, horizon, row = 600, 150, CATALOGUE[name].example()
-    law = discreet.Bernoulli(MEANS)
-    simulated = discreet.simulate(row, law, horizon=horizon, runs=runs, seed=3, threads=1)
+    environment = discreet.Bernoulli(MEANS)
+    simulated = discreet.simulate(row, environment, horizon=horizon, runs=runs, seed=3, threads=1)
     rng = np.random.default_rng(4)
     regret = np.zeros(runs)
     for run in range(runs):
@@ -109,8 +109,8 @@ def test_with_an_enormous_budget_trial_rehearsal_and_simulator_agree() -> None:
             trial.record(unit, rewards[int(arm)])
             rehearsal.update(arm, rewards[int(arm)])
             arms.append(arm)
-        law = discreet.RewardTable([rewards] * rounds)
-        result = discreet.simulate(row, law, horizon=rounds, runs=1, seed=1, threads=1)
+        environment = discreet.RewardTable([rewards] * rounds)
+        result = discreet.simulate(row, environment, horizon=rounds, runs=1, seed=1, threads=1)
         assert [arms.count(arm) for arm in range(3)] == result.pulls[0, -1].tolist()
         assert len(set(arms)) == 3
         assert trial.report()["most_played"] == 1

@@ -309,24 +309,26 @@ def test_damaged_folders_are_refused(tmp_path: Path, damage: str) -> None:
 
 
 def test_strata_in_simulation() -> None:
-    laws = {"men": discreet.Bernoulli([0.9, 0.1]), "women": discreet.Bernoulli([0.1, 0.9])}
+    environments = {"men": discreet.Bernoulli([0.9, 0.1]), "women": discreet.Bernoulli([0.1, 0.9])}
     found = discreet.simulate_strata(
-        row(), laws, horizon={"men": 500, "women": 300}, runs=20, seed=1, progress=False
+        row(), environments, horizon={"men": 500, "women": 300}, runs=20, seed=1, progress=False
     )
     parts = [result.final_regret for result in found.strata.values()]
     assert (found.final_regret == parts[0] + parts[1]).all()
     assert found.guarantee.conditions[-1] == module.PUBLIC_STRATUM
     assert [result.horizon for result in found.strata.values()] == [500, 300]
     again = discreet.simulate_strata(
-        row(), laws, horizon={"men": 500, "women": 300}, runs=20, seed=1, progress=False
+        row(), environments, horizon={"men": 500, "women": 300}, runs=20, seed=1, progress=False
     )
     assert (again.final_regret == found.final_regret).all()
     assert "together" in str(found)
     # copies for strata with opposite best arms regret far less than any single arm: 0.8 · 300
     assert found.final_regret.mean() < 120.0
-    for wrong in ({"laws": laws["men"]}, {"horizon": {"men": 3}}):
+    for wrong in ({"environments": environments["men"]}, {"horizon": {"men": 3}}):
         with pytest.raises(InvalidArgument):
-            discreet.simulate_strata(row(), **({"laws": laws, "horizon": 500, "runs": 1} | wrong))  # type: ignore[arg-type]
+            discreet.simulate_strata(
+                row(), **({"environments": environments, "horizon": 500, "runs": 1} | wrong)
+            )  # type: ignore[arg-type]
 
 
 def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

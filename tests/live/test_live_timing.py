@@ -141,7 +141,7 @@ def test_the_law_is_that_of_one_draw_whatever_the_windows_do(
     script = Scripted(*[5_000_000 * (turn % 2) for turn in range(40)]).install(monkeypatch)
     monkeypatch.setattr(secure, "_ahead", {})
     monkeypatch.setattr(secure, "AHEAD", 4)
-    monkeypatch.setattr(secure, "_sampler", lambda law, scale: script.draw)
+    monkeypatch.setattr(secure, "_sampler", lambda environment, scale: script.draw)
     found = [secure.laplace(7.0) for _ in range(160)]
     assert found == [100 * turn + place for turn in range(1, 41) for place in range(4)]
     assert script.drawn == 40
@@ -156,7 +156,7 @@ def test_draws_are_not_starved_by_a_machine_that_is_never_calm(
     script = Scripted(*[100_000] * 50, sleeps=sleeps).install(monkeypatch)
     monkeypatch.setattr(secure, "_ahead", {})
     monkeypatch.setattr(secure, "AHEAD", 32)
-    monkeypatch.setattr(secure, "_sampler", lambda law, scale: script.draw)
+    monkeypatch.setattr(secure, "_sampler", lambda environment, scale: script.draw)
     for _ in range(32 * 50):
         secure.laplace(7.0)
     assert script.drawn == 50
@@ -168,9 +168,9 @@ def test_noise_is_drawn_ahead_and_each_law_and_scale_by_itself(
 ) -> None:
     asked: list[tuple[str, float, int]] = []
 
-    def sampler(law: str, scale: float) -> Any:
+    def sampler(environment: str, scale: float) -> Any:
         def draw(number: int) -> list[int]:
-            asked.append((law, scale, number))
+            asked.append((environment, scale, number))
             return [len(asked)] * number
 
         return draw
@@ -197,7 +197,7 @@ def test_noise_is_drawn_ahead_and_each_law_and_scale_by_itself(
 def test_a_fork_has_none_of_the_noise_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secure, "_ahead", {})
     monkeypatch.setattr(secure, "AHEAD", 8)
-    monkeypatch.setattr(secure, "padded", lambda law, draw, number: draw(number))
+    monkeypatch.setattr(secure, "padded", lambda environment, draw, number: draw(number))
     secure.laplace(2.0**40)
     reading, writing = os.pipe()
     held = threading.Event()
@@ -233,9 +233,11 @@ def test_an_interrupt_takes_what_it_took(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(secure, "AHEAD", 4)
     numbers = iter(range(1000))
     monkeypatch.setattr(
-        secure, "_sampler", lambda law, scale: lambda many: [next(numbers) for _ in range(many)]
+        secure,
+        "_sampler",
+        lambda environment, scale: lambda many: [next(numbers) for _ in range(many)],
     )
-    monkeypatch.setattr(secure, "padded", lambda law, draw, number: draw(number))
+    monkeypatch.setattr(secure, "padded", lambda environment, draw, number: draw(number))
     used: list[int] = []
     for at in range(1, 60):
         lines = iter(range(1, 10_000))
@@ -289,7 +291,7 @@ def test_a_draw_in_the_middle_of_another_has_numbers_of_its_own(
             inner.append(secure.laplace(1.0))
         return mine
 
-    monkeypatch.setattr(secure, "_sampler", lambda law, scale: draw)
+    monkeypatch.setattr(secure, "_sampler", lambda environment, scale: draw)
     worker = threading.Thread(
         target=lambda: outer.extend(secure.laplace(1.0) for _ in range(3)), daemon=True
     )
@@ -306,8 +308,8 @@ def test_windows_of_responses_cover_flipped_bits_however_rare(
     monkeypatch.setattr(secure, "_windows", {})
     sampler = secure._sampler
 
-    def slow(law: str, parameter: float) -> Any:
-        draw = sampler(law, parameter)
+    def slow(environment: str, parameter: float) -> Any:
+        draw = sampler(environment, parameter)
 
         def slowed(number: int) -> list[int]:
             answers = draw(number)

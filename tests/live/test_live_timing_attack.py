@@ -45,8 +45,11 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
     watch = Watch()
     sampler = secure._sampler
 
-    def slow_sampler(law: str, parameter: float) -> Any:
-        draw, scale = sampler(law, parameter), 1.0 if law == "response" else parameter
+    def slow_sampler(environment: str, parameter: float) -> Any:
+        draw, scale = (
+            sampler(environment, parameter),
+            1.0 if environment == "response" else parameter,
+        )
 
         def slowed(number: int) -> list[int]:
             drawn = draw(number)
@@ -78,7 +81,7 @@ def test_durations_and_value_together_keep_the_claim(name: str) -> None:
 def test_the_attack_finds_a_draw_that_is_not_padded(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(secure, "padded", lambda law, draw, number: draw(number))
+    monkeypatch.setattr(secure, "padded", lambda environment, draw, number: draw(number))
     proved = epsilon_lower(sampled(timed_units(trial_of(name)), TRIALS), SURE)
     assert proved > CLAIMS[name]
 
@@ -90,8 +93,8 @@ def test_the_attack_finds_windows_that_are_too_short(
 ) -> None:
     """Long draws then take several windows, and each is of one release, for nothing is drawn ahead
     in these tests."""
-    law = "response" if name == "local bits" else name
-    kept = {law: 400_000}
+    environment = "response" if name == "local bits" else name
+    kept = {environment: 400_000}
 
     class Fixed(dict[str, int]):
         def __setitem__(self, key: str, value: int) -> None:
@@ -114,7 +117,7 @@ def test_a_node_of_a_tree_keeps_the_claim() -> None:
 
 @pytest.mark.usefixtures("watch")
 def test_the_attack_finds_a_node_that_is_not_padded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secure, "padded", lambda law, draw, number: draw(number))
+    monkeypatch.setattr(secure, "padded", lambda environment, draw, number: draw(number))
     assert epsilon_lower(sampled(first_leaf(), TRIALS), SURE) > 1.0
 
 
@@ -134,7 +137,7 @@ def test_the_attack_finds_blocks_whose_draws_are_not_padded(
 ) -> None:
     """It sees every outcome of 1 (what it proves is limited by the 300 transcripts a side that are
     tested, to 2.8): to stay at 1 by chance, a third of the others would have to look like one."""
-    monkeypatch.setattr(secure, "padded", lambda law, draw, number: draw(number))
+    monkeypatch.setattr(secure, "padded", lambda environment, draw, number: draw(number))
     proved = epsilon_lower(sampled(timed_blocks(name, SAMPLER), OF_BLOCKS), SURE)
     assert proved > 1.0
 
@@ -154,6 +157,6 @@ def test_the_attack_finds_looks_whose_draws_are_not_padded(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It sees every outcome of 1, as above (200 transcripts a side are tested: at most 2.3)."""
-    monkeypatch.setattr(secure, "padded", lambda law, draw, number: draw(number))
+    monkeypatch.setattr(secure, "padded", lambda environment, draw, number: draw(number))
     proved = epsilon_lower(sampled(timed_looks(name, SAMPLER), OF_LOOKS), SURE)
     assert proved > 1.0

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import timing_ratios as ratios
 from scipy.stats import binom
-from timing_ratios import BITS, GAUSSIAN, LAPLACE, Law, Transcripts, proved
+from timing_ratios import BITS, GAUSSIAN, LAPLACE, Environment, Transcripts, proved
 
 SURE = 1.0 - 1e-6
 TRIALS = 30_000
@@ -22,15 +22,15 @@ FLIPS = 1.0 / (1.0 + np.exp(2.0))
 
 
 def transcripts(
-    law: str, step: float, known: bool = False, seed: int = 5, weather: float = 0.0
-) -> tuple[Transcripts, Law]:
+    environment: str, step: float, known: bool = False, seed: int = 5, weather: float = 0.0
+) -> tuple[Transcripts, Environment]:
     """A step of the sampler takes so many nanoseconds, and the weather makes all calls of a trial
     slower or quicker."""
     rng = np.random.default_rng(seed)
-    of = {"laplace": LAPLACE, "gaussian": GAUSSIAN, "bits": BITS}[law]
+    of = {"laplace": LAPLACE, "gaussian": GAUSSIAN, "bits": BITS}[environment]
     coins = rng.integers(0, 2, TRIALS)
     other = np.abs(rng.laplace(size=TRIALS)) if known else np.zeros(TRIALS)
-    rows = Transcripts(coins, noises(law, coins, rng), other, np.empty((TRIALS, 2, 1)))
+    rows = Transcripts(coins, noises(environment, coins, rng), other, np.empty((TRIALS, 2, 1)))
     steps = np.where(coins == 1, *reversed(rows.steps(of)))
     slow = weather * rng.normal(size=TRIALS)
     # a draw is quick, or is held up for a while, and another call sees nothing of it
@@ -39,13 +39,13 @@ def transcripts(
     return rows, of
 
 
-def noises(law: str, coins: Any, rng: Any) -> Any:
+def noises(environment: str, coins: Any, rng: Any) -> Any:
     """Sizes of the noise in scales, if the outcome was 0 and if it was 1."""
-    if law == "bits":
+    if environment == "bits":
         answers = coins ^ (rng.random(TRIALS) < FLIPS)
         return 2.0 * np.column_stack([answers == 1, answers == 0])
-    scale = SIGMA if law == "gaussian" else 1.0
-    drawn = rng.normal(size=TRIALS) if law == "gaussian" else rng.laplace(size=TRIALS)
+    scale = SIGMA if environment == "gaussian" else 1.0
+    drawn = rng.normal(size=TRIALS) if environment == "gaussian" else rng.laplace(size=TRIALS)
     # on a grid, or the sum of two floating-point numbers tells them apart
     value = coins + np.round(scale * drawn * 2.0**20) / 2.0**20
     return np.column_stack([np.abs(value), np.abs(value - 1.0)]) / scale
@@ -55,12 +55,12 @@ CLAIMS = {"laplace": 1.0, "gaussian": 1.0, "bits": 2.0}
 
 
 @pytest.mark.parametrize(
-    ("law", "known"),
+    ("environment", "known"),
     [("laplace", False), ("laplace", True), ("gaussian", False), ("bits", False)],
 )
-def test_steps_that_take_time_prove_more_than_the_claim(law: str, known: bool) -> None:
-    rows, of = transcripts(law, 2_000.0, known)
-    assert proved(rows, of, SURE) > CLAIMS[law]
+def test_steps_that_take_time_prove_more_than_the_claim(environment: str, known: bool) -> None:
+    rows, of = transcripts(environment, 2_000.0, known)
+    assert proved(rows, of, SURE) > CLAIMS[environment]
 
 
 def test_what_makes_all_calls_slow_hides_no_steps() -> None:
@@ -71,14 +71,14 @@ def test_what_makes_all_calls_slow_hides_no_steps() -> None:
     assert proved(alone, of, SURE) <= 1.0
 
 
-@pytest.mark.parametrize("law", CLAIMS)
+@pytest.mark.parametrize("environment", CLAIMS)
 @pytest.mark.parametrize("seed", range(3))
-def test_durations_that_tell_nothing_prove_what_values_do(law: str, seed: int) -> None:
+def test_durations_that_tell_nothing_prove_what_values_do(environment: str, seed: int) -> None:
     """And nearly all of that: of the Gaussian value, what (ε, δ) with another δ leaves."""
-    rows, of = transcripts(law, 0.0, seed=seed, weather=5_000.0)
+    rows, of = transcripts(environment, 0.0, seed=seed, weather=5_000.0)
     found = proved(rows, of, SURE)
-    assert found <= CLAIMS[law]
-    assert found > {"laplace": 0.8, "bits": 1.7, "gaussian": 0.1}[law]
+    assert found <= CLAIMS[environment]
+    assert found > {"laplace": 0.8, "bits": 1.7, "gaussian": 0.1}[environment]
 
 
 def test_what_the_attack_is_told_of_the_law_cannot_prove_too_much(

@@ -47,7 +47,7 @@ SHOWN = 0.1
 """The share of the risk that more coins are shown openly than is reckoned with."""
 
 
-class Law(NamedTuple):
+class Environment(NamedTuple):
     """Of noise whose size is m scales."""
 
     logarithm: Callable[[Any], Any]
@@ -75,9 +75,9 @@ def flipped(m: Any) -> Any:
     return (m > 0.0).astype(float)
 
 
-LAPLACE = Law(laplace, np.floor)
-GAUSSIAN = Law(normal, proposed, 1e-4)
-BITS = Law(laplace, flipped)
+LAPLACE = Environment(laplace, np.floor)
+GAUSSIAN = Environment(normal, proposed, 1e-4)
+BITS = Environment(laplace, flipped)
 """Of a bit that was flipped m is ε, of one that was kept 0."""
 
 
@@ -98,10 +98,12 @@ class Transcripts(NamedTuple):
         first, second = (Transcripts(*(column[start::2] for column in self)) for start in (0, 1))
         return first, second
 
-    def steps(self, law: Law) -> tuple[Any, Any]:
+    def steps(self, environment: Environment) -> tuple[Any, Any]:
         """If the outcome was 0, and if it was 1."""
-        other = law.steps(self.known)
-        return law.steps(self.sizes[:, 0]) + other, law.steps(self.sizes[:, 1]) + other
+        other = environment.steps(self.known)
+        return environment.steps(self.sizes[:, 0]) + other, environment.steps(
+            self.sizes[:, 1]
+        ) + other
 
     def timed(self, call: int, clock: int) -> tuple[Any, Any]:
         """What a call took, and what the others did."""
@@ -122,7 +124,7 @@ class Durations:
         self.levels = np.unique(np.quantile(expected, np.linspace(0.0, 1.0, levels + 1)[1:-1]))
         rest, places = self._rest(steps, durations, expected), self._levels(expected)
         self.spread = float(np.subtract(*np.quantile(rest, [0.75, 0.25])))
-        self.laws = [
+        self.environments = [
             histogram(rest[places == level], self._classes(steps[places == level]))
             for level in range(len(self.levels) + 1)
         ]
@@ -154,7 +156,7 @@ class Durations:
         expected = self._expected(others)
         rest, levels = self._rest(steps, durations, expected), self._levels(expected)
         classes, found = self._classes(steps), np.empty(len(steps))
-        for level, (edges, logarithms) in enumerate(self.laws):
+        for level, (edges, logarithms) in enumerate(self.environments):
             here = levels == level
             cells = np.searchsorted(edges, rest[here], side="right")
             found[here] = logarithms[classes[here], cells]
@@ -207,19 +209,19 @@ class Look(NamedTuple):
     clock: int
     levels: int
 
-    def taught(self, teach: Transcripts, law: Law) -> Durations:
-        zero, one = teach.steps(law)
+    def taught(self, teach: Transcripts, environment: Environment) -> Durations:
+        zero, one = teach.steps(environment)
         timed = teach.timed(self.call, self.clock)
         return Durations(np.where(teach.coins == 1, one, zero), *timed, self.levels)
 
-    def scored(self, teach: Transcripts, law: Law) -> Score:
+    def scored(self, teach: Transcripts, environment: Environment) -> Score:
         """By values and durations."""
-        durations = self.taught(teach, law)
+        durations = self.taught(teach, environment)
 
         def score(rows: Transcripts) -> Any:
             timed = rows.timed(self.call, self.clock)
-            zero, one = (durations.logarithm(steps, *timed) for steps in rows.steps(law))
-            return by_value(rows, law) + np.clip(one - zero, -BELIEF, BELIEF)
+            zero, one = (durations.logarithm(steps, *timed) for steps in rows.steps(environment))
+            return by_value(rows, environment) + np.clip(one - zero, -BELIEF, BELIEF)
 
         return score
 
@@ -230,17 +232,19 @@ def looks(rows: Transcripts) -> list[Look]:
     return [Look(*look) for look in product(range(calls), range(clocks), LEVELS)]
 
 
-def clearest(rows: Transcripts, law: Law) -> tuple[float, float]:
+def clearest(rows: Transcripts, environment: Environment) -> tuple[float, float]:
     """What a step takes, and between which quartiles other things make a duration vary, of the call
     and clock where a step stands out most."""
-    found = [look.taught(rows, law) for look in looks(rows)]
+    found = [look.taught(rows, environment) for look in looks(rows)]
     best = max(found, key=lambda durations: durations.step / max(durations.spread, 1.0))
     return best.step, best.spread
 
 
-def by_value(rows: Transcripts, law: Law) -> Any:
+def by_value(rows: Transcripts, environment: Environment) -> Any:
     """The ratio of values alone, without digits that tell of nothing but arithmetic."""
-    return np.round(law.logarithm(rows.sizes[:, 1]) - law.logarithm(rows.sizes[:, 0]), 9)
+    return np.round(
+        environment.logarithm(rows.sizes[:, 1]) - environment.logarithm(rows.sizes[:, 0]), 9
+    )
 
 
 class Guess(NamedTuple):
@@ -256,32 +260,32 @@ class Guess(NamedTuple):
         return int(np.sum(guessed & ((scores > 0.0) == (rows.coins == 1)))), int(np.sum(guessed))
 
 
-def proved(rows: Transcripts, law: Law, confidence: float) -> float:
+def proved(rows: Transcripts, environment: Environment, confidence: float) -> float:
     """A lower bound on ε that is wrong with probability at most 1 - confidence."""
     teach, test = rows.halves()
-    right, guesses = (np.array(found) for found in learnt(teach, law).counted(test))
-    return float(worth(right, guesses, len(test.coins), law.delta, confidence))
+    right, guesses = (np.array(found) for found in learnt(teach, environment).counted(test))
+    return float(worth(right, guesses, len(test.coins), environment.delta, confidence))
 
 
-def learnt(teach: Transcripts, law: Law) -> Guess:
+def learnt(teach: Transcripts, environment: Environment) -> Guess:
     """The guess that proves most on the two parts of what teaches, each by what the other teaches;
     then both teach."""
     parts = teach.halves()
     coins = np.concatenate([part.coins for part in parts])
 
-    values = np.concatenate([by_value(part, law) for part in parts])
-    best, threshold = best_threshold(values, coins, law)
-    guess = Guess(lambda rows: by_value(rows, law), threshold)
+    values = np.concatenate([by_value(part, environment) for part in parts])
+    best, threshold = best_threshold(values, coins, environment)
+    guess = Guess(lambda rows: by_value(rows, environment), threshold)
     for look in looks(teach):
-        first, second = (look.scored(part, law) for part in parts)
+        first, second = (look.scored(part, environment) for part in parts)
         crossed = np.concatenate([second(parts[0]), first(parts[1])])
-        proves, threshold = best_threshold(crossed, coins, law)
+        proves, threshold = best_threshold(crossed, coins, environment)
         if proves > best:
-            best, guess = proves, Guess(look.scored(teach, law), threshold)
+            best, guess = proves, Guess(look.scored(teach, environment), threshold)
     return guess
 
 
-def best_threshold(scores: Any, coins: Any, law: Law) -> tuple[float, float]:
+def best_threshold(scores: Any, coins: Any, environment: Environment) -> tuple[float, float]:
     """What is proved, and by guesses from which ratio on."""
     sizes = np.abs(scores)
     order = np.argsort(-sizes, kind="stable")
@@ -290,7 +294,7 @@ def best_threshold(scores: Any, coins: Any, law: Law) -> tuple[float, float]:
     guesses = np.unique(np.geomspace(least, len(sizes), 100).astype(int))
     # scores that are equal are guessed at together
     guesses = np.unique(np.searchsorted(-sizes[order], -sizes[order][guesses - 1], side="right"))
-    proves = worth(right[guesses - 1], guesses, len(sizes), law.delta, CHOICE)
+    proves = worth(right[guesses - 1], guesses, len(sizes), environment.delta, CHOICE)
     place = int(np.argmax(proves))
     return float(proves[place]), float(sizes[order][guesses[place] - 1])
 

@@ -196,18 +196,25 @@ def test_all_policies_are_listed_by_a_call_of_the_package() -> None:
 
 
 def test_what_cannot_serve_a_kind_refuses_it_by_name() -> None:
-    flat, law = discreet.policy("adac-oful", rho=0.5), discreet.Bernoulli([0.5, 0.4])
+    flat, environment = discreet.policy("adac-oful", rho=0.5), discreet.Bernoulli([0.5, 0.4])
     stops = discreet.policy("adap-tt", epsilon=1.0).at(0.1)
     problem = linear.LinearProblem.random(seed=1)
     refused: list[tuple[str, Callable[[], Any]]] = [
         ("adac-oful, which is linear", lambda: discreet.Rehearsal(flat, arms=2)),
-        ("adap-tt, which is identifying", lambda: discreet.simulate(stops, law, horizon=100)),
-        ("ucb1, which is finite-armed", lambda: discreet.compare(
-            [flat, discreet.policy("ucb1")], problem, horizon=100)),
-        ("be a LinearProblem", lambda: discreet.simulate(flat, law, horizon=100)),
-        ("be a law of rewards", lambda: discreet.simulate(
-            discreet.policy("ucb1"), problem, horizon=100)),
-    ]  # fmt: skip
+        (
+            "adap-tt, which is identifying",
+            lambda: discreet.simulate(stops, environment, horizon=100),
+        ),
+        (
+            "ucb1, which is finite-armed",
+            lambda: discreet.compare([flat, discreet.policy("ucb1")], problem, horizon=100),
+        ),
+        ("be a LinearProblem", lambda: discreet.simulate(flat, environment, horizon=100)),
+        (
+            "be a law of rewards",
+            lambda: discreet.simulate(discreet.policy("ucb1"), problem, horizon=100),
+        ),
+    ]
     for said, asked in refused:
         with pytest.raises(InvalidArgument, match=said):
             asked()

@@ -119,16 +119,16 @@ def test_a_phase_at_no_epsilon_is_as_long_as_its_limit_says() -> None:
 def test_leaders_at_no_epsilon_learn(name: str) -> None:
     """Regret after T = 20,000 far below that of playing all arms alike, 0.2 T."""
     row = discreet.policy(name, budget=Approximate(0.0, 0.05))
-    law = discreet.Bernoulli([0.3, 0.7])
-    regret = discreet.simulate(row, law, horizon=20_000, runs=6, seed=1).final_regret
+    environment = discreet.Bernoulli([0.3, 0.7])
+    regret = discreet.simulate(row, environment, horizon=20_000, runs=6, seed=1).final_regret
     assert regret.max() < 400.0
 
 
 def test_pure_and_approximate_without_delta_are_one() -> None:
-    law = discreet.Bernoulli([0.3, 0.7])
+    environment = discreet.Bernoulli([0.3, 0.7])
     pure, same = (
         discreet.simulate(
-            discreet.policy("dp-ftpl-new", budget=budget), law, horizon=2000, runs=2, seed=1
+            discreet.policy("dp-ftpl-new", budget=budget), environment, horizon=2000, runs=2, seed=1
         ).regret
         for budget in (Pure(0.5), Approximate(0.5, 0.0))
     )

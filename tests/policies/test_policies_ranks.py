@@ -113,11 +113,11 @@ def test_who_is_not_ranked() -> None:
 
 def test_a_simulation_in_tournaments_is_the_walk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled, to the last bit of every number."""
-    row, law = discreet.policy("dp-imed", epsilon=1.0), discreet.Bernoulli(MEANS["apart"])
+    row, environment = discreet.policy("dp-imed", epsilon=1.0), discreet.Bernoulli(MEANS["apart"])
     study: dict[str, Any] = {"horizon": 20_000, "runs": 3, "seed": 1, "threads": 1}
-    ranked = discreet.simulate(row, law, **study)
+    ranked = discreet.simulate(row, environment, **study)
     for module in ("loop", "runs"):
         monkeypatch.setattr(f"discreet.simulator.{module}.is_ranked", lambda *_: False)
-    walked = discreet.simulate(row, law, **study)
+    walked = discreet.simulate(row, environment, **study)
     assert np.array_equal(ranked.regret, walked.regret)
     assert np.array_equal(ranked.pulls, walked.pulls)

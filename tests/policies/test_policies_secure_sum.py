@@ -69,7 +69,7 @@ def test_exact_draws_have_their_laws() -> None:
     """Chances of 0, 1 and 2 within 6 standard errors of their exact values."""
     draws, shape, x = 4000, Fraction(1, 4), Fraction(7, 10)
     p = math.exp(-0.7)
-    laws: dict[Callable[[], int], Callable[[int], float]] = {
+    environments: dict[Callable[[], int], Callable[[int], float]] = {
         lambda: shares.polya(shape, x): lambda k: polya_law(0.25, p, k),
         lambda: shares.geometric(x): lambda k: (1 - p) * p**k,
         lambda: shares.poisson(Fraction(13, 10)): lambda k: math.exp(-1.3) * 1.3**k
@@ -77,10 +77,10 @@ def test_exact_draws_have_their_laws() -> None:
         lambda: shares.bernoulli_exp(Fraction(1, 3)): lambda k: [1 - math.exp(-1 / 3),
                                                                  math.exp(-1 / 3), 0.0][k],
     }  # fmt: skip
-    for draw, law in laws.items():
+    for draw, environment in environments.items():
         seen = [draw() for _ in range(draws)]
         for k in range(3):
-            chance = law(k)
+            chance = environment(k)
             error = ALARM * math.sqrt(chance * (1 - chance) / draws) + 1e-12
             assert abs(seen.count(k) / draws - chance) <= error
 
@@ -229,11 +229,13 @@ def test_a_row_keeps_its_budget_and_says_who_sees_what() -> None:
 
 def test_same_regret_as_with_a_trusted_curator() -> None:
     """300 runs each: the difference of the means within 6 standard errors."""
-    law = discreet.Bernoulli([0.75, 0.625, 0.5, 0.375, 0.25])
+    environment = discreet.Bernoulli([0.75, 0.625, 0.5, 0.375, 0.25])
     trusted = discreet.policy("dp-imed", epsilon=1.0)
     mine = Policy("mine", trusted.schedule, SecureSum(1.0), DPIMED())
     a, b = (
-        discreet.simulate(row, law, horizon=20_000, runs=300, seed=3, progress=False).final_regret
+        discreet.simulate(
+            row, environment, horizon=20_000, runs=300, seed=3, progress=False
+        ).final_regret
         for row in (trusted, mine)
     )
     error = math.sqrt(a.var() / 300 + b.var() / 300)
@@ -265,9 +267,11 @@ def test_gauss_imed_on_skellam_shares() -> None:
     assert noise_of_batch(trusted.release) == pytest.approx((1.0, 0.0))
     assert noise_of_batch(SecureSum(0.5)) == (0.0, 2.0)
     assert noise_of_batch(SecureSum(0.5, forget=True)) is None
-    law = discreet.Bernoulli([0.8, 0.3])
+    environment = discreet.Bernoulli([0.8, 0.3])
     both = [
-        discreet.simulate(row, law, horizon=2000, runs=60, seed=3, progress=False).final_regret
+        discreet.simulate(
+            row, environment, horizon=2000, runs=60, seed=3, progress=False
+        ).final_regret
         for row in (trusted, far)
     ]
     error = math.hypot(*(float(x.std(ddof=1)) / math.sqrt(60) for x in both))
@@ -292,13 +296,16 @@ def simulated_noise(release: Any) -> np.ndarray:
     return steps
 
 
-def fit(drawn: np.ndarray, law: np.ndarray) -> float:
+def fit(drawn: np.ndarray, environment: np.ndarray) -> float:
     """Pearson's p-value; `law` is on -k … k, and values of fewer than 20 draws are pooled."""
-    reach = len(law) // 2
-    assert law.sum() == pytest.approx(1.0, abs=1e-9)
-    seen = np.bincount(np.clip(drawn, -reach, reach) + reach, minlength=len(law))
-    often = law * DRAWS >= 20.0
-    observed, wanted = [*seen[often], seen[~often].sum()], [*law[often], law[~often].sum()]
+    reach = len(environment) // 2
+    assert environment.sum() == pytest.approx(1.0, abs=1e-9)
+    seen = np.bincount(np.clip(drawn, -reach, reach) + reach, minlength=len(environment))
+    often = environment * DRAWS >= 20.0
+    observed, wanted = (
+        [*seen[often], seen[~often].sum()],
+        [*environment[often], environment[~often].sum()],
+    )
     return float(chisquare(observed, np.array(wanted) / sum(wanted) * DRAWS).pvalue)
 
 

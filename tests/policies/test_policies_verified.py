@@ -901,13 +901,13 @@ def test_rules_and_schedules_that_write_into_the_view_are_found() -> None:
 
 
 def test_rules_that_write_are_not_compiled_and_not_played() -> None:
-    law = discreet.Bernoulli([0.9, 0.1])
+    environment = discreet.Bernoulli([0.9, 0.1])
     for row in (
         Policy("bug", Doubling(), RememberLaplace(1.0), Restart()),
         Policy("bug", EachRound(), Tree(1.0), Restart()),
     ):
         with pytest.raises(InvalidArgument, match="rules and schedules may only read"):
-            discreet.simulate(row, law, horizon=100, runs=2, seed=1)
+            discreet.simulate(row, environment, horizon=100, runs=2, seed=1)
         with pytest.raises(AssertionError, match="write into the view"):
             check_policy(row, arms=3, horizon=100)
 

@@ -86,9 +86,9 @@ def test_the_simulated_part_is_repeatable(findings: Findings) -> None:
 
 
 def test_another_seed_gives_other_numbers(findings: Findings) -> None:
-    law = discreet.actg175().resampled()
+    environment = discreet.actg175().resampled()
     row = discreet.policy("dp-imed", epsilon=1.0)
-    one = demo._simulated(row, law, 200, 6, seed=4)
+    one = demo._simulated(row, environment, 200, 6, seed=4)
     other = next(r for r in findings.results[200] if r.name == "dp-imed")
     assert not np.array_equal(one.regret, other.regret)
 

@@ -26,8 +26,8 @@ ROW = discreet.policy("dp-imed", epsilon=1.0, ratio=1.5)
 
 def late(default: float | str = 0.0, runs: int = 2000, horizon: float = 600, **more: object):  # type: ignore[no-untyped-def]
     given: dict[str, object] = {"arrivals": 12, "delay": 14, "missing": 0.1, "default": default}
-    law, row = more.pop("law", TWO), more.pop("policy", ROW)
-    return discreet.simulate(row, law, horizon=horizon, runs=runs, seed=1, **(given | more))  # type: ignore[call-overload]
+    environment, row = more.pop("environment", TWO), more.pop("policy", ROW)
+    return discreet.simulate(row, environment, horizon=horizon, runs=runs, seed=1, **(given | more))  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("default", [0.0, None])
@@ -40,12 +40,20 @@ def test_strides_and_units_have_the_law_of_the_naive_loop(default: float | None)
         naive_trial([0.7, 0.4], [0.9, 0.8], 80, 3.0, 5.0, 1.0, first, ratio, default, rng)
         for _ in range(500)
     ]
-    law = discreet.Bernoulli([0.7, 0.4])
+    environment = discreet.Bernoulli([0.7, 0.4])
     for drift in (None, Drift("linear", 1e-12)):  # in strides; unit by unit
         own = discreet.simulate(
-            row, law, horizon=80, runs=4000, seed=2, arrivals=3, delay=5, missing=[0.1, 0.2],
-            default=said, drift=drift,
-        )  # fmt: skip
+            row,
+            environment,
+            horizon=80,
+            runs=4000,
+            seed=2,
+            arrivals=3,
+            delay=5,
+            missing=[0.1, 0.2],
+            default=said,
+            drift=drift,
+        )
         limit = ks_limit(500, 4000)
         assert ks_distance([places[0] for places, _, _ in naive], own.pulls[:, -1, 0]) < limit
         assert ks_distance([day + 5.0 for _, day, _ in naive], own.days) < limit
@@ -84,12 +92,14 @@ def test_epochs_do_not_follow_a_trend(
 ) -> None:
     """Measured beforehand with 1,000 trials, of which both means have about that error; biases to
     two digits."""
-    law = discreet.Bernoulli([0.5, 0.4])
-    own = late(law=law, horizon=5000, runs=250, drift=drift, trend=True, share=share)
+    environment = discreet.Bernoulli([0.5, 0.4])
+    own = late(
+        environment=environment, horizon=5000, runs=250, drift=drift, trend=True, share=share
+    )
     assert abs(own.final_regret.mean() - regret) < 5.0 * math.hypot(error, 2.0 * error)
     ahead = own.estimates[:, 0] - own.estimates[:, 1] - 0.09
     assert abs(ahead.mean() - bias) < 0.005 + 5.0 * ahead.std() / math.sqrt(250)
-    pooled = late(law=law, horizon=5000, runs=250, drift=drift, window=24)
+    pooled = late(environment=environment, horizon=5000, runs=250, drift=drift, window=24)
     astray = pooled.estimates[:, 0] - pooled.estimates[:, 1] - 0.09
     if drift.kind == "linear":
         assert astray.mean() > 0.05
@@ -104,9 +114,9 @@ def test_least_shares_are_kept_in_windows() -> None:
 
 
 def test_strides_and_units_agree_on_four_arms() -> None:
-    law = discreet.Bernoulli([0.6, 0.5, 0.5, 0.45])
-    strides = late(law=law, horizon=2000)
-    units = late(law=law, horizon=2000, runs=400, drift=Drift("linear", 1e-12))
+    environment = discreet.Bernoulli([0.6, 0.5, 0.5, 0.45])
+    strides = late(environment=environment, horizon=2000)
+    units = late(environment=environment, horizon=2000, runs=400, drift=Drift("linear", 1e-12))
     for a, b in ((strides.final_regret, units.final_regret), (strides.days, units.days)):
         assert ks_distance(a, b) < ks_limit(len(a), len(b))
 
@@ -123,7 +133,7 @@ def test_regret_of_streams(
     means: tuple[float, ...], horizon: int, regret: float, error: float
 ) -> None:
     """Measured beforehand with 2,000 trials: both means have that standard error."""
-    own = late(law=discreet.Bernoulli(means), horizon=horizon)
+    own = late(environment=discreet.Bernoulli(means), horizon=horizon)
     assert abs(own.final_regret.mean() - regret) < 5.0 * math.sqrt(2.0) * error
     assert own.used.mean() == 1.0
     assert own.best_named > 0.98
@@ -140,17 +150,17 @@ def test_regret_of_streams(
 def test_missing_outcomes(
     missing: tuple[float, float], default: float | str, regret: float, error: float
 ) -> None:
-    law = discreet.Bernoulli([0.5, 0.4])
-    own = late(law=law, horizon=5000, missing=missing, default=default)
+    environment = discreet.Bernoulli([0.5, 0.4])
+    own = late(environment=environment, horizon=5000, missing=missing, default=default)
     assert abs(own.final_regret.mean() - regret) < 5.0 * math.sqrt(2.0) * error
     assert (own.best_named > 0.99) == (default == "estimate")
 
 
 def test_a_trial_without_answers_names_no_arm() -> None:
     """Not even the last one, which is best."""
-    law, row = discreet.Bernoulli([0.3, 0.6]), discreet.policy("imed")
+    environment, row = discreet.Bernoulli([0.3, 0.6]), discreet.policy("imed")
     found = discreet.simulate(
-        row, law, horizon=20, runs=5, seed=1, arrivals=12, delay=14, missing=0.999
+        row, environment, horizon=20, runs=5, seed=1, arrivals=12, delay=14, missing=0.999
     )
     assert set(found.named.tolist()) == {-1}
     assert found.best_named == 0.0
@@ -182,7 +192,7 @@ def test_race_declares_the_better_arm() -> None:
 def test_races_of_equal_arms_seldom_have_a_winner(drift: Drift | None) -> None:
     """At most α = .05: more than 55 of 500 has a probability below 1e-7 then."""
     level = discreet.Bernoulli([0.4, 0.4])
-    own = late(policy=RACE, law=level, horizon=5000, runs=500, drift=drift)
+    own = late(policy=RACE, environment=level, horizon=5000, runs=500, drift=drift)
     assert own.false_winners * 500 <= 55
 
 
@@ -204,9 +214,9 @@ def test_policies_of_every_plan_meet_late_outcomes(
     policy: discreet.Policy = discreet.policy(name, **given)  # type: ignore[call-overload]
     if isinstance(policy, discreet.identify.Identifier):
         policy = policy.at(0.05)
-    law = discreet.Beta.of_means([0.8, 0.2])
-    own = late(policy=policy, law=law, horizon=horizon, runs=10)
-    again = late(policy=policy, law=law, horizon=horizon, runs=4)
+    environment = discreet.Beta.of_means([0.8, 0.2])
+    own = late(policy=policy, environment=environment, horizon=horizon, runs=10)
+    again = late(policy=policy, environment=environment, horizon=horizon, runs=4)
     assert (own.pulls[:4] == again.pulls).all()
     stops = policy.kind == "identify"
     assert (own.participants <= horizon).all() if stops else (own.participants == horizon).all()
@@ -283,12 +293,12 @@ def test_answers_that_come_sooner_help_those_who_see_them() -> None:
         ({"trend": "yes"}, "trend must be True or False, got 'yes'"),
         ({"shuffle": True}, "shuffle"),
         ({"delay": Delay(5, "fixed", mean=6)}, "delay"),
-        ({"law": discreet.Gaussian([0.5, 0.3])}, "law"),
+        ({"environment": discreet.Gaussian([0.5, 0.3])}, "environment"),
         ({"policy": discreet.policy("oful")}, "policy"),
         (
             {
                 "policy": discreet.policy("halving", epsilon=1.0, participants=90),
-                "law": discreet.Bernoulli([0.5] + 8 * [0.3]),
+                "environment": discreet.Bernoulli([0.5] + 8 * [0.3]),
             },
             "policy",
         ),
@@ -297,7 +307,13 @@ def test_answers_that_come_sooner_help_those_who_see_them() -> None:
     ],
 )
 def test_refusals(wrong: dict[str, object], argument: str) -> None:
-    given: dict[str, object] = {"policy": ROW, "law": TWO, "arrivals": 12, "horizon": 100, **wrong}
+    given: dict[str, object] = {
+        "policy": ROW,
+        "environment": TWO,
+        "arrivals": 12,
+        "horizon": 100,
+        **wrong,
+    }
     with pytest.raises(InvalidArgument) as caught:
         discreet.simulate(**given)  # type: ignore[call-overload]
     assert argument in str(caught.value)
@@ -323,10 +339,15 @@ def test_a_row_by_its_own_rule_has_the_law_of_rehearsed_trials(
 ) -> None:
     """Forgetting blocks with the pair, and each round in the local model: 50 rehearsals of the live
     trial, 1,000 simulated."""
-    law, days = discreet.Bernoulli([0.7, 0.2]), {"arrivals": 12, "delay": 7, "missing": [0.1, 0.2]}
-    found = discreet.simulate(row, law, horizon=200, runs=1000, seed=5, **days, **options)  # type: ignore[call-overload]
+    environment, days = (
+        discreet.Bernoulli([0.7, 0.2]),
+        {"arrivals": 12, "delay": 7, "missing": [0.1, 0.2]},
+    )
+    found = discreet.simulate(row, environment, horizon=200, runs=1000, seed=5, **days, **options)  # type: ignore[call-overload]
     assert (found.participants == 200).all()
-    again = discreet.simulate(row, law, horizon=200, runs=60, seed=5, threads=1, **days, **options)  # type: ignore[call-overload]
+    again = discreet.simulate(
+        row, environment, horizon=200, runs=60, seed=5, threads=1, **days, **options
+    )  # type: ignore[call-overload]
     assert (again.pulls == found.pulls[:60]).all()
     with pytest.raises(InvalidArgument, match="rehearse"):
         found.widths()
@@ -338,7 +359,7 @@ def test_a_row_by_its_own_rule_has_the_law_of_rehearsed_trials(
         rehearsal = discreet.Rehearsal(
             row, 2, horizon=200, seed=seed, share={0: least, 1: least}, **days, **played  # type: ignore[arg-type]
         )  # fmt: skip
-        report = rehearsal.play(law)
+        report = rehearsal.play(environment)
         pulls.append(report["arms"][0]["used"])
         means.append([arm["mean"] for arm in report["arms"]])
     for ours, theirs in (

@@ -26,7 +26,7 @@ from discreet.protocol import (
 )
 
 ARMS, HORIZON, RUNS = 3, 600, 6
-LAW = discreet.Bernoulli([0.5, 0.4, 0.3])
+ENVIRONMENT = discreet.Bernoulli([0.5, 0.4, 0.3])
 
 
 def at_once(arms: int) -> World:
@@ -43,7 +43,7 @@ def coins(seed: int, run: int) -> Draws:
 def fresh_track(grid: np.ndarray) -> Track:
     points = len(grid)
     return Track(
-        grid, np.zeros(points), np.zeros((points, ARMS), np.int64), LAW.standard(HORIZON),
+        grid, np.zeros(points), np.zeros((points, ARMS), np.int64), ENVIRONMENT.standard(HORIZON),
         np.zeros(1), np.zeros(2, np.int64), np.array([-1.0, 0.0]), np.zeros(ARMS),
     )  # fmt: skip
 
@@ -57,12 +57,14 @@ def test_at_once_it_is_the_loop_bit_by_bit(name: str) -> None:
     policy = CATALOGUE[name].example()
     if policy.kind != "finite":
         pytest.skip("played by the machinery of its own kind")
-    today = discreet.simulate(policy, LAW, horizon=HORIZON, runs=RUNS, seed=1, points=20)
+    today = discreet.simulate(policy, ENVIRONMENT, horizon=HORIZON, runs=RUNS, seed=1, points=20)
     terms = Playing(cuts=True)
-    filled = slots(policy, terms, SIMULATED, "at once", LAW.draw)
+    filled = slots(policy, terms, SIMULATED, "at once", ENVIRONMENT.draw)
     for run in range(RUNS if name in COMPILED else 1):
         started = begin(policy, policy.setting(ARMS, HORIZON, SIMULATED), terms)
-        vault = started.vault._replace(law=Truth(LAW.start(np.random.default_rng(0)), np.ones(3)))
+        vault = started.vault._replace(
+            environment=Truth(ENVIRONMENT.start(np.random.default_rng(0)), np.ones(3))
+        )
         track = fresh_track(today.t)
         arguments = (at_once(ARMS), started.design, started.head, vault, track, coins(1, run))
         if name in COMPILED:
@@ -94,7 +96,7 @@ def test_compiled_and_interpreted_lives_are_the_same(
     left in the vault, which is nothing."""
     policy = CATALOGUE[name].example()
     terms = Playing(plan, deadline=3.0, default=0.25)._replace(**how)  # type: ignore[arg-type]
-    filled = slots(policy, terms, SIMULATED, world, LAW.draw)
+    filled = slots(policy, terms, SIMULATED, world, ENVIRONMENT.draw)
     heads = []
     for compiled in (True, False):
         started = begin(policy, policy.setting(ARMS, HORIZON, SIMULATED), terms, 80)
@@ -102,7 +104,7 @@ def test_compiled_and_interpreted_lives_are_the_same(
             arrivals=12.0, answered=np.full(ARMS, 0.8), delay=2, mean=2.0, latest=3.0
         )
         vault = started.vault._replace(
-            law=Truth(LAW.start(np.random.default_rng(0)), np.full(ARMS, 0.8))
+            environment=Truth(ENVIRONMENT.start(np.random.default_rng(0)), np.full(ARMS, 0.8))
         )
         track = fresh_track(np.array([HORIZON]))
         state = (calendar, started.design, started.head, vault, track)

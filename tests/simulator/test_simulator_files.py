@@ -15,13 +15,13 @@ import discreet
 from discreet.errors import DamagedFile, InvalidArgument
 from discreet.simulator import _results as results
 
-LAW = discreet.Bernoulli([0.75, 0.5])
+ENVIRONMENT = discreet.Bernoulli([0.75, 0.5])
 
 
 @pytest.fixture(scope="module")
 def study() -> discreet.Comparison:
     rows = [discreet.policy("ucb1"), discreet.policy("dp-imed", epsilon=0.5, ratio=1.5)]
-    return discreet.compare(rows, LAW, horizon=1000, runs=5, seed=4, points=20)
+    return discreet.compare(rows, ENVIRONMENT, horizon=1000, runs=5, seed=4, points=20)
 
 
 def test_a_study_comes_back_as_it_was(study: discreet.Comparison, tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_a_study_comes_back_as_it_was(study: discreet.Comparison, tmp_path: Path
     for one, other in zip(study, back, strict=True):
         for name in ("regret", "pulls", "t", "run"):
             assert np.array_equal(getattr(one, name), getattr(other, name))
-        for name in ("policy", "law", "means", "horizon", "seed", "complete", "seconds"):
+        for name in ("policy", "environment", "means", "horizon", "seed", "complete", "seconds"):
             assert getattr(one, name) == getattr(other, name)
         assert one.summary() == other.summary()
         assert one.guarantee == other.guarantee
@@ -44,7 +44,7 @@ def test_the_file_holds_settings_and_version(study: discreet.Comparison, tmp_pat
     """Readable by any program: tidy columns, and one entry of metadata in JSON."""
     table = pq.read_table(study.save(tmp_path / "study.parquet"))
     assert table.column_names == [
-        "policy", "row", "epsilon", "law", "problem", "arms", "horizon", "ratio",
+        "policy", "row", "epsilon", "environment", "problem", "arms", "horizon", "ratio",
         "run", "t", "regret", "pulls_0", "pulls_1",
     ]  # fmt: skip
     assert table.num_rows == sum(result.regret.size for result in study)
@@ -65,7 +65,7 @@ def test_one_result_is_a_study_of_one(study: discreet.Comparison, tmp_path: Path
 
 
 def test_unfinished_and_empty_studies_come_back_too(tmp_path: Path) -> None:
-    whole = discreet.simulate(discreet.policy("ucb1"), LAW, horizon=100, runs=3, seed=1)
+    whole = discreet.simulate(discreet.policy("ucb1"), ENVIRONMENT, horizon=100, runs=3, seed=1)
     some, none = np.array([True, False, True]), np.array([False] * 3)
     for number, kept in enumerate((some, none)):
         fields: dict[str, Any] = {

@@ -82,14 +82,18 @@ def test_labels_do_not_change_a_row() -> None:
 
 
 def test_settings_are_columns(study: discreet.Comparison) -> None:
-    lines = study.table().select(["policy", "epsilon", "ratio", "law", "arms", "horizon"])
+    lines = study.table().select(["policy", "epsilon", "ratio", "environment", "arms", "horizon"])
     first = {line["policy"]: line for line in reversed(lines.to_pylist())}
     assert first["imed"]["epsilon"] is None
     assert first["imed"]["ratio"] is None
     assert first["dp-imed ε=0.1"] == {
-        "policy": "dp-imed ε=0.1", "epsilon": 0.1, "ratio": 2.0, "law": "bernoulli", "arms": 2,
+        "policy": "dp-imed ε=0.1",
+        "epsilon": 0.1,
+        "ratio": 2.0,
+        "environment": "bernoulli",
+        "arms": 2,
         "horizon": 500,
-    }  # fmt: skip
+    }
     assert first["ours"]["ratio"] == 3.0
 
 
@@ -97,8 +101,8 @@ def test_problems_with_two_and_three_arms_are_saved_and_loaded(tmp_path: Path) -
     rows = [discreet.policy("ucb1")]
     both = discreet.Comparison(
         tuple(
-            discreet.compare(rows, law, horizon=h, runs=3, seed=1, points=5)[0]
-            for law, h in ((TWO, 100), (THREE, 200))
+            discreet.compare(rows, environment, horizon=h, runs=3, seed=1, points=5)[0]
+            for environment, h in ((TWO, 100), (THREE, 200))
         )
     )
     assert both.labels == ["ucb1"]

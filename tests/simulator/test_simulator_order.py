@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.arms import Beta, Law, TwoPoint, Uniform
+from discreet.arms import Beta, Environment, TwoPoint, Uniform
 from discreet.errors import InvalidArgument
 from discreet.simulator import _runs as running
 
@@ -45,15 +45,15 @@ def test_regret_and_pulls_belong_to_the_same_arms() -> None:
 
 def test_one_seed_one_order_for_all_policies_and_threads() -> None:
     other = discreet.policy("private-thompson", epsilon=0.5)
-    law = discreet.Bernoulli([0.7, 0.5, 0.4])
-    both = discreet.compare([STAYS, other], law, horizon=200, runs=20, seed=5, threads=1)
+    environment = discreet.Bernoulli([0.7, 0.5, 0.4])
+    both = discreet.compare([STAYS, other], environment, horizon=200, runs=20, seed=5, threads=1)
     assert (both[0].pulls[:, -1] == both[1].pulls[:, -1]).all()
     assert len({tuple(pulls) for pulls in both[0].pulls[:, -1].tolist()}) == 3
-    threaded = discreet.compare([STAYS], law, horizon=200, runs=20, seed=5, threads=3)
+    threaded = discreet.compare([STAYS], environment, horizon=200, runs=20, seed=5, threads=3)
     assert (threaded[0].pulls == both[0].pulls).all()
 
 
-LAWS: list[Law] = [
+ENVIRONMENTS: list[Environment] = [
     discreet.Bernoulli([0.2, 0.5, 0.8]),
     discreet.Gaussian([0.2, 0.5, 0.8], sd=[0.1, 0.2, 0.3]),
     Beta([1.0, 2.0, 3.0], [3.0, 2.0, 1.0]),
@@ -68,27 +68,34 @@ LAWS: list[Law] = [
 ]
 
 
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
-def test_every_law_rearranged(law: Law) -> None:
-    order = [2, 0, 1, 3][: law.arms] if law.arms == 4 else [2, 0, 1]
-    new = law.arranged(order)
-    assert new.means == tuple(law.means[arm] for arm in order)
-    assert (new.bounds, new.limit, new.draw) == (law.bounds, law.limit, law.draw)
-    back = new.arranged([order.index(arm) for arm in range(law.arms)])
-    assert back.means == law.means
+@pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda environment: environment.name)
+def test_every_law_rearranged(environment: Environment) -> None:
+    order = [2, 0, 1, 3][: environment.arms] if environment.arms == 4 else [2, 0, 1]
+    new = environment.arranged(order)
+    assert new.means == tuple(environment.means[arm] for arm in order)
+    assert (new.bounds, new.limit, new.draw) == (
+        environment.bounds,
+        environment.limit,
+        environment.draw,
+    )
+    back = new.arranged([order.index(arm) for arm in range(environment.arms)])
+    assert back.means == environment.means
     for place, arm in enumerate(order):  # the same generator gives the same rewards
-        if law.name in ("sampler", "clipped") and law.draw.__name__ == "draw_buffer":
+        if (
+            environment.name in ("sampler", "clipped")
+            and environment.draw.__name__ == "draw_buffer"
+        ):
             continue  # buffers are filled in the order of the arms
         one, other = np.random.default_rng(7), np.random.default_rng(7)
-        kept, moved = law.start(one), new.start(other)
-        drawn = law.draw(kept, arm, 2, 0, one)
+        kept, moved = environment.start(one), new.start(other)
+        drawn = environment.draw(kept, arm, 2, 0, one)
         assert new.draw(moved, place, 2, 0, other) == drawn
 
 
 def test_samplers_follow_their_arms() -> None:
     constant = [lambda rng, size, value=value: np.full(size, value) for value in (0.1, 0.5, 0.9)]
-    law = discreet.Sampler(constant, means=[0.1, 0.5, 0.9], buffer=3)
-    new, rng = law.arranged([2, 0, 1]), np.random.default_rng(1)
+    environment = discreet.Sampler(constant, means=[0.1, 0.5, 0.9], buffer=3)
+    new, rng = environment.arranged([2, 0, 1]), np.random.default_rng(1)
     state = new.start(rng)
     for place, value in enumerate((0.9, 0.1, 0.5)):
         for _ in range(3):
@@ -110,7 +117,7 @@ def draw_own(state: OwnState, arm: int, rounds: int, t: int, rng: Any) -> tuple[
 
 
 @dataclass(frozen=True, init=False)
-class Own(Law):
+class Own(Environment):
     """A law of a user's."""
 
     name = "own"
@@ -125,14 +132,16 @@ class Own(Law):
 
 
 def test_a_law_of_ones_own_is_shuffled_too() -> None:
-    law = Own((0.25, 0.75))
-    result = discreet.simulate(STAYS, law, horizon=64, runs=40, seed=1, shuffle=True)
+    environment = Own((0.25, 0.75))
+    result = discreet.simulate(STAYS, environment, horizon=64, runs=40, seed=1, shuffle=True)
     np.testing.assert_allclose(result.pulls @ np.array([0.5, 0.0]), result.regret)
     assert 0 < (result.final_regret == 0.0).sum() < 40
-    again = law.arranged([1, 0])
+    again = environment.arranged([1, 0])
     assert again.to_dict() == {
-        "law": "arranged", "of": {"law": "own", "means": [0.25, 0.75]}, "order": [1, 0],
-    }  # fmt: skip
+        "environment": "arranged",
+        "of": {"environment": "own", "means": [0.25, 0.75]},
+        "order": [1, 0],
+    }
 
 
 def test_what_is_saved_says_whether_it_was_shuffled(tmp_path: Any) -> None:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.arms import law_from_dict
+from discreet.arms import environment_from_dict
 from discreet.errors import InvalidArgument
 from discreet.simulator._own import OwnWork
 
-LAW = discreet.Bernoulli([0.7, 0.5, 0.3])
+ENVIRONMENT = discreet.Bernoulli([0.7, 0.5, 0.3])
 
 
 class UCB1:
@@ -52,7 +52,7 @@ class Always:
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_an_object_beside_compiled_rows(shuffle: bool, tmp_path: Path) -> None:
     rows = [UCB1, discreet.policy("ucb1")]
-    found = discreet.compare(rows, LAW, horizon=400, runs=40, seed=3, shuffle=shuffle)
+    found = discreet.compare(rows, ENVIRONMENT, horizon=400, runs=40, seed=3, shuffle=shuffle)
     assert found.labels == ["UCB1", "ucb1"]
     mine, row = found
     assert not mine.guarantee.is_private
@@ -69,11 +69,11 @@ def test_an_object_beside_compiled_rows(shuffle: bool, tmp_path: Path) -> None:
 
 def test_every_run_has_an_object_of_its_own() -> None:
     one = Always(1)
-    found = discreet.simulate(one, LAW, horizon=50, runs=3, seed=1)
+    found = discreet.simulate(one, ENVIRONMENT, horizon=50, runs=3, seed=1)
     assert one.seen == 0
     assert found.mean_pulls.tolist() == [0.0, 50.0, 0.0]
     assert found.name == "Always"
-    shuffled = discreet.simulate(one, LAW, horizon=50, runs=20, seed=1, shuffle=True)
+    shuffled = discreet.simulate(one, ENVIRONMENT, horizon=50, runs=20, seed=1, shuffle=True)
     assert (shuffled.pulls[:, -1] > 0).any(axis=0).all()
 
 
@@ -84,7 +84,9 @@ def test_a_seed_fixes_what_an_object_draws() -> None:
         agent.update = lambda arm, reward: None  # type: ignore[method-assign]
         return agent
 
-    one, other = (discreet.simulate(drawn, LAW, horizon=50, runs=3, seed=1) for _ in range(2))
+    one, other = (
+        discreet.simulate(drawn, ENVIRONMENT, horizon=50, runs=3, seed=1) for _ in range(2)
+    )
     assert np.array_equal(one.pulls, other.pulls)
     assert not np.array_equal(one.pulls[0], one.pulls[1])
 
@@ -92,13 +94,13 @@ def test_a_seed_fixes_what_an_object_draws() -> None:
 @pytest.mark.parametrize("arm", [3, -1, 0.5, "a", None])
 def test_arms_that_do_not_exist_are_refused(arm: Any) -> None:
     with pytest.raises(InvalidArgument, match="select an arm from 0 to 2"):
-        discreet.simulate(Always(arm), LAW, horizon=10, runs=1)
+        discreet.simulate(Always(arm), ENVIRONMENT, horizon=10, runs=1)
 
 
 def test_what_makes_no_agent_is_refused() -> None:
     number: Any = lambda rng: 3  # noqa: E731
     with pytest.raises(InvalidArgument, match="make an object with select"):
-        discreet.simulate(number, LAW, horizon=10, runs=1)
+        discreet.simulate(number, ENVIRONMENT, horizon=10, runs=1)
 
 
 def test_slowness_is_said(capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,7 +126,7 @@ def test_one_thread_plays_objects() -> None:
             players.add(threading.get_ident())
             return super().select()
 
-    discreet.simulate(Seen(), LAW, horizon=200, runs=20, seed=1, threads=2, progress=False)
+    discreet.simulate(Seen(), ENVIRONMENT, horizon=200, runs=20, seed=1, threads=2, progress=False)
     assert len(players) == 1
 
 
@@ -137,19 +139,19 @@ def coin(arm: int, t: int, rng: Any) -> float:
 
 
 def test_a_function_is_a_law() -> None:
-    law = discreet.FunctionLaw(coin, [0.7, 0.5, 0.3])
+    environment = discreet.FunctionEnvironment(coin, [0.7, 0.5, 0.3])
     row = discreet.policy("ucb1")
-    mine = discreet.simulate(row, law, horizon=300, runs=5, seed=1)
-    same = discreet.simulate(row, LAW, horizon=300, runs=5, seed=1)
+    mine = discreet.simulate(row, environment, horizon=300, runs=5, seed=1)
+    same = discreet.simulate(row, ENVIRONMENT, horizon=300, runs=5, seed=1)
     assert np.array_equal(mine.pulls, same.pulls)  # one uniform number a reward, for both
-    assert "coin" in json.dumps(mine.law)
+    assert "coin" in json.dumps(mine.environment)
 
 
 def test_functions_that_cannot_be_laws_are_refused() -> None:
     level = 0.5
     for bad in (lambda arm, t, rng: level, 3):
         with pytest.raises(InvalidArgument, match="reward must be a plain function"):
-            discreet.FunctionLaw(bad, [0.5, 0.5])  # type: ignore[arg-type]
+            discreet.FunctionEnvironment(bad, [0.5, 0.5])  # type: ignore[arg-type]
 
 
 # --- means that move --------------------------------------------------------------------------
@@ -158,29 +160,39 @@ SWITCHING = discreet.Switching([[0.9, 0.1], [0.2, 0.6], [0.5, 0.4]], at=[0, 40, 
 DRIFTING = discreet.Drifting([0.9, 0.1], [0.1, 0.9], rounds=100, steps=7)
 
 
-def means_by_round(law: Any, horizon: int) -> Any:
+def means_by_round(environment: Any, horizon: int) -> Any:
     """The means of every round, by hand."""
-    if isinstance(law, discreet.Switching):
-        rounds = [max(j for j, since in enumerate(law.at) if since <= t) for t in range(horizon)]
-        return np.array([law.stretches[j] for j in rounds])
-    first, last = np.array(law.first), np.array(law.last)
+    if isinstance(environment, discreet.Switching):
+        rounds = [
+            max(j for j, since in enumerate(environment.at) if since <= t) for t in range(horizon)
+        ]
+        return np.array([environment.stretches[j] for j in rounds])
+    first, last = np.array(environment.first), np.array(environment.last)
     found = []
     for t in range(horizon):
-        step = max(j for j in range(law.steps + 1) if law.rounds * j // law.steps <= t)
-        share = 1.0 if step == law.steps else (step + 0.5) / law.steps
+        step = max(
+            j
+            for j in range(environment.steps + 1)
+            if environment.rounds * j // environment.steps <= t
+        )
+        share = 1.0 if step == environment.steps else (step + 0.5) / environment.steps
         found.append(first + (last - first) * share)
     return np.array(found)
 
 
-@pytest.mark.parametrize("law", [SWITCHING, DRIFTING])
+@pytest.mark.parametrize("environment", [SWITCHING, DRIFTING])
 @pytest.mark.parametrize("shuffle", [False, True])
-def test_regret_against_the_best_fixed_and_the_best_moving_arm(law: Any, shuffle: bool) -> None:
+def test_regret_against_the_best_fixed_and_the_best_moving_arm(
+    environment: Any, shuffle: bool
+) -> None:
     horizon = 130
-    means = means_by_round(law, horizon)
+    means = means_by_round(environment, horizon)
     best = means.sum(axis=0).argmax()
-    assert law.best_fixed(horizon) == best
+    assert environment.best_fixed(horizon) == best
     for arm in (0, 1):
-        found = discreet.simulate(Always(arm), law, horizon=horizon, runs=1, seed=1, points=5000)
+        found = discreet.simulate(
+            Always(arm), environment, horizon=horizon, runs=1, seed=1, points=5000
+        )
         fixed = np.cumsum(means[:, best] - means[:, arm])[found.t - 1]
         moving = np.cumsum(means.max(axis=1) - means[:, arm])[found.t - 1]
         assert np.allclose(found.regret[0], fixed)
@@ -188,7 +200,7 @@ def test_regret_against_the_best_fixed_and_the_best_moving_arm(law: Any, shuffle
     # batches that span several stretches, compiled
     row = discreet.policy("dp-imed", epsilon=1.0)
     found = discreet.simulate(
-        row, law, horizon=horizon, runs=4, seed=2, points=5000, shuffle=shuffle
+        row, environment, horizon=horizon, runs=4, seed=2, points=5000, shuffle=shuffle
     )
     for run in range(4):
         played = np.diff(found.pulls[run], axis=0, prepend=0)  # one round a point
@@ -197,30 +209,32 @@ def test_regret_against_the_best_fixed_and_the_best_moving_arm(law: Any, shuffle
         assert np.allclose(found.regret[run], np.cumsum(cost))
 
 
-@pytest.mark.parametrize("law", [SWITCHING, DRIFTING])
-def test_draws_follow_the_means_of_their_rounds(law: Any) -> None:
+@pytest.mark.parametrize("environment", [SWITCHING, DRIFTING])
+def test_draws_follow_the_means_of_their_rounds(environment: Any) -> None:
     rng = np.random.default_rng(1)
-    state = law.start(rng)
+    state = environment.start(rng)
     runs, rounds = 4000, 90
-    totals = [law.draw(state, 0, rounds, 10, rng)[0] for _ in range(runs)]
-    means = means_by_round(law, 10 + rounds)[10:, 0]
+    totals = [environment.draw(state, 0, rounds, 10, rng)[0] for _ in range(runs)]
+    means = means_by_round(environment, 10 + rounds)[10:, 0]
     error = np.sqrt((means * (1 - means)).sum() / runs)
     assert abs(np.mean(totals) - means.sum()) < 5 * error  # a false alarm of 6e-7
 
 
-@pytest.mark.parametrize("law", [SWITCHING, DRIFTING])
-def test_moving_laws_come_back_from_their_settings(law: Any) -> None:
-    again = law_from_dict(json.loads(json.dumps(law.to_dict())))
-    assert again == law
-    assert again.since == law.since
-    order = law.arranged([1, 0])
-    assert order.best_fixed(1000) == 1 - law.best_fixed(1000)
+@pytest.mark.parametrize("environment", [SWITCHING, DRIFTING])
+def test_moving_laws_come_back_from_their_settings(environment: Any) -> None:
+    again = environment_from_dict(json.loads(json.dumps(environment.to_dict())))
+    assert again == environment
+    assert again.since == environment.since
+    order = environment.arranged([1, 0])
+    assert order.best_fixed(1000) == 1 - environment.best_fixed(1000)
 
 
 def test_moving_laws_are_not_for_identification() -> None:
     from discreet.identify import identifier, identify
 
-    with pytest.raises(InvalidArgument, match="law must serve any number of independent rewards"):
+    with pytest.raises(
+        InvalidArgument, match="environment must serve any number of independent rewards"
+    ):
         identify(identifier("adap-tt", epsilon=1.0), SWITCHING, risk=0.1, runs=1)
 
 
@@ -247,25 +261,27 @@ def test_a_table_from_a_generator() -> None:
         for t in range(60):
             yield [float(t % 2), float(t >= 20), 0.25]
 
-    law = discreet.RewardTable(adversary())
+    environment = discreet.RewardTable(adversary())
     table = np.array(list(adversary()))
-    assert law.limit == 60
+    assert environment.limit == 60
     for horizon, best in ((60, 1), (30, 0)):
-        assert law.best_fixed(horizon) == best
-        found = discreet.simulate(Always(2), law, horizon=horizon, runs=1, seed=1)
+        assert environment.best_fixed(horizon) == best
+        found = discreet.simulate(Always(2), environment, horizon=horizon, runs=1, seed=1)
         reached = table[:horizon]
         assert found.final_regret[0] == pytest.approx((reached[:, best] - 0.25).sum())
         moving = (reached.max(axis=1) - 0.25).sum()
         assert found.moving_regret[0, -1] == pytest.approx(moving)
     row = discreet.policy("ucb1")
-    found = discreet.simulate(row, law, horizon=60, runs=2, seed=1, points=5000, shuffle=True)
+    found = discreet.simulate(
+        row, environment, horizon=60, runs=2, seed=1, points=5000, shuffle=True
+    )
     played = np.diff(found.pulls[0], axis=0, prepend=0)
     cost = ((table[:, [1]] - table) * played).sum(axis=1)
     assert np.allclose(found.regret[0], np.cumsum(cost))
 
 
 def test_regret_of_a_steady_law_is_its_moving_regret() -> None:
-    found = discreet.simulate(discreet.policy("ucb1"), LAW, horizon=50, runs=2, seed=1)
+    found = discreet.simulate(discreet.policy("ucb1"), ENVIRONMENT, horizon=50, runs=2, seed=1)
     assert np.array_equal(found.moving_regret, found.regret)
 
 
@@ -283,18 +299,20 @@ def drifting(arm: int, t: int, rng: Any) -> float:
 
 def test_rewards_of_a_function_stay_in_their_declared_range() -> None:
     """Noise is calibrated to the range: rewards beyond it ran as "ε = 1"."""
-    law = discreet.FunctionLaw(wild, means=[0.5, 0.5])
+    environment = discreet.FunctionEnvironment(wild, means=[0.5, 0.5])
     with pytest.raises(ValueError, match="outside of its bounds"):
-        discreet.simulate(discreet.policy("ucb1"), law, horizon=100, runs=2, seed=1)
-    free = discreet.FunctionLaw(wild, means=[0.5, 0.5], bounds=None)
+        discreet.simulate(discreet.policy("ucb1"), environment, horizon=100, runs=2, seed=1)
+    free = discreet.FunctionEnvironment(wild, means=[0.5, 0.5], bounds=None)
     with pytest.raises(InvalidArgument):
         discreet.simulate(discreet.policy("dp-imed", epsilon=1.0), free, horizon=100, runs=2)
 
 
 def test_declared_means_are_held_against_bounds_and_draws() -> None:
     with pytest.raises(InvalidArgument, match="lie in the bounds, from 0 to 1"):
-        discreet.FunctionLaw(rising, means=[0.5, 1.2])
+        discreet.FunctionEnvironment(rising, means=[0.5, 1.2])
     with pytest.raises(InvalidArgument, match="be those of the function"):
-        discreet.FunctionLaw(rising, means=[0.5, 0.2])
-    assert discreet.FunctionLaw(rising, means=[0.5, 0.7]).arms == 2
-    assert discreet.FunctionLaw(drifting, means=[0.5, 0.7]).arms == 2  # there is no one mean
+        discreet.FunctionEnvironment(rising, means=[0.5, 0.2])
+    assert discreet.FunctionEnvironment(rising, means=[0.5, 0.7]).arms == 2
+    assert (
+        discreet.FunctionEnvironment(drifting, means=[0.5, 0.7]).arms == 2
+    )  # there is no one mean

@@ -12,13 +12,13 @@ import discreet
 from discreet.errors import InvalidArgument
 from discreet.simulator._plots import BANDS, COLOURS
 
-LAW = discreet.Bernoulli([0.75, 0.5])
+ENVIRONMENT = discreet.Bernoulli([0.75, 0.5])
 
 
 @pytest.fixture(scope="module")
 def study() -> discreet.Comparison:
     rows = [discreet.policy("ucb1"), discreet.policy("dp-imed", epsilon=1.0)]
-    return discreet.compare(rows, LAW, horizon=1000, runs=6, seed=4, points=20)
+    return discreet.compare(rows, ENVIRONMENT, horizon=1000, runs=6, seed=4, points=20)
 
 
 @pytest.mark.parametrize("band", BANDS)

@@ -25,7 +25,7 @@ from discreet.simulator import _runs as runs_module
 from discreet.simulator._runs import log_grid
 from discreet.testing import Walk
 
-LAW = discreet.Bernoulli([0.75, 0.625, 0.5])
+ENVIRONMENT = discreet.Bernoulli([0.75, 0.625, 0.5])
 ROWS = {
     "ucb1": discreet.policy("ucb1"),
     "thompson": discreet.policy("thompson"),
@@ -35,8 +35,10 @@ ROWS = {
 }
 
 
-def simulate(row: Policy, law: Any = LAW, **options: Any) -> discreet.Result:
-    return discreet.simulate(row, law, **({"horizon": 2000, "runs": 6, "seed": 1} | options))
+def simulate(row: Policy, environment: Any = ENVIRONMENT, **options: Any) -> discreet.Result:
+    return discreet.simulate(
+        row, environment, **({"horizon": 2000, "runs": 6, "seed": 1} | options)
+    )
 
 
 def same(one: discreet.Result, other: discreet.Result) -> bool:
@@ -64,7 +66,9 @@ def test_the_first_runs_of_a_longer_study_are_those_of_a_shorter_one() -> None:
 
 
 def test_policies_of_a_comparison_share_their_seeds() -> None:
-    both = discreet.compare([ROWS["ucb1"], ROWS["dp-imed"]], LAW, horizon=2000, runs=6, seed=1)
+    both = discreet.compare(
+        [ROWS["ucb1"], ROWS["dp-imed"]], ENVIRONMENT, horizon=2000, runs=6, seed=1
+    )
     assert same(both[0], simulate(ROWS["ucb1"], shuffle=True))
     assert same(both[1], simulate(ROWS["dp-imed"], shuffle=True))
     assert [result.name for result in both] == ["ucb1", "dp-imed"]
@@ -81,10 +85,10 @@ def test_a_study_without_seed_can_be_repeated_from_its_result() -> None:
 @pytest.mark.parametrize("name", ["adap-klucb", "dp-imed", "ucb1"])
 def test_regret_and_pulls_are_those_of_a_count_round_by_round(name: str) -> None:
     """Inside a batch the curve is interpolated: exactly, for pseudo-regret."""
-    law = discreet.Bernoulli([0.75, 0.5, 0.25])  # gaps that add up without rounding
-    result = simulate(ROWS[name], law, horizon=5000, points=60)
+    environment = discreet.Bernoulli([0.75, 0.5, 0.25])  # gaps that add up without rounding
+    result = simulate(ROWS[name], environment, horizon=5000, points=60)
     for number in range(result.runs):
-        arms = Walk(ROWS[name], law, 5000, seed=1, number=number).played()
+        arms = Walk(ROWS[name], environment, 5000, seed=1, number=number).played()
         regret = np.cumsum(np.array([0.0, 0.25, 0.5])[arms])
         assert np.array_equal(result.regret[number], regret[result.t - 1])
         for arm in range(3):
@@ -110,7 +114,7 @@ def test_a_fine_grid_has_every_round() -> None:
 
 def test_a_batch_that_the_horizon_cuts_off_is_played_and_not_released() -> None:
     row = discreet.policy("adap-ucb", epsilon=1.0)
-    walk = Walk(row, LAW, 1000, seed=3)
+    walk = Walk(row, ENVIRONMENT, 1000, seed=3)
     while not walk.go(1):
         before = walk.view.value.tolist(), walk.view.size.tolist()
     assert walk.course.rounds[0] == 0  # this run ends within a batch
@@ -122,7 +126,7 @@ def test_a_batch_that_the_horizon_cuts_off_is_played_and_not_released() -> None:
 def test_a_cut_batch_draws_nothing() -> None:
     """So the regret up to a horizon is that of a longer study wherever no row depends on it."""
     row = discreet.policy("adap-ucb", epsilon=1.0)
-    short, long = (Walk(row, LAW, horizon, seed=3).played() for horizon in (777, 3000))
+    short, long = (Walk(row, ENVIRONMENT, horizon, seed=3).played() for horizon in (777, 3000))
     assert np.array_equal(short, long[:777])
 
 
@@ -132,11 +136,13 @@ def test_a_cut_batch_draws_nothing() -> None:
 @pytest.mark.parametrize("name", ["adap-klucb", "ucb1", "ldp-ucb-b"])
 def test_a_starving_law_gives_the_same_law_of_regret(name: str) -> None:
     """A buffer of 7 rewards starves in mid-batch again and again. Kolmogorov-Smirnov at 1e-8."""
-    samplers = [lambda rng, size, p=p: (rng.random(size) < p).astype(float) for p in LAW.means]
-    starving = discreet.Sampler(samplers, LAW.means, (0.0, 1.0), buffer=7)
+    samplers = [
+        lambda rng, size, p=p: (rng.random(size) < p).astype(float) for p in ENVIRONMENT.means
+    ]
+    starving = discreet.Sampler(samplers, ENVIRONMENT.means, (0.0, 1.0), buffer=7)
     options: dict[str, Any] = {"horizon": 500, "runs": 300}
     one = simulate(ROWS[name], starving, **options)
-    other = simulate(ROWS[name], LAW, seed=2, **options)
+    other = simulate(ROWS[name], ENVIRONMENT, seed=2, **options)
     assert (one.pulls.sum(axis=2) == one.t).all()
     assert stats.ks_2samp(one.final_regret, other.final_regret).pvalue > 1e-8
 
@@ -173,8 +179,8 @@ class Exhausted(discreet.Sampler):
 
 
 def test_a_run_that_its_law_cannot_serve_ends_early() -> None:
-    law = Exhausted([stats.bernoulli(p) for p in (0.7, 0.4)], buffer=100)
-    result = simulate(ROWS["adap-klucb"], law, horizon=1000)
+    environment = Exhausted([stats.bernoulli(p) for p in (0.7, 0.4)], buffer=100)
+    result = simulate(ROWS["adap-klucb"], environment, horizon=1000)
     assert result.complete
     assert result.runs == 6
     for regret, final in zip(result.regret, result.final_regret, strict=True):
@@ -263,7 +269,12 @@ def test_a_real_ctrl_c_leaves_the_finished_runs() -> None:
 
 # --- bad input --------------------------------------------------------------------------------
 
-GOOD: dict[str, Any] = {"policy": ROWS["adap-klucb"], "law": LAW, "horizon": 1000, "runs": 2}
+GOOD: dict[str, Any] = {
+    "policy": ROWS["adap-klucb"],
+    "environment": ENVIRONMENT,
+    "horizon": 1000,
+    "runs": 2,
+}
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "horizon below arms": ({"horizon": 2}, r"horizon must be at least the number of arms \(3\)"),
     "horizon not whole": ({"horizon": 10.5}, "horizon must be a whole number from 1, got 10.5"),
@@ -285,18 +296,22 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         r"policy must be a finite-armed row for simulate, got 'ucb1'; .*policy\(",
     ),
     "law as means": (
-        {"law": [0.7, 0.5]},
-        r"law must be a law of rewards for finite arms, got 'a list'; .*Bernoulli",
+        {"environment": [0.7, 0.5]},
+        r"environment must be a law of rewards for finite arms, got 'a list'; .*Bernoulli",
     ),
     "unbounded law": (
-        {"law": discreet.Gaussian([0.5, 0.2, 0.1], 1.0)},
-        r"law must keep rewards in \[0, 1\] for adap-klucb, got 'unbounded rewards'; .*Clipped",
+        {"environment": discreet.Gaussian([0.5, 0.2, 0.1], 1.0)},
+        r"environment must keep rewards in \[0, 1\] for adap-klucb, got 'unbounded rewards'; "
+        r".*Clipped",
     ),
     "wide law": (
-        {"law": discreet.Uniform([0.0, 0.0], [2.0, 1.0])},
-        r"law must keep rewards in \[0, 1\] for adap-klucb, got 'rewards in \[0, 2\]'",
+        {"environment": discreet.Uniform([0.0, 0.0], [2.0, 1.0])},
+        r"environment must keep rewards in \[0, 1\] for adap-klucb, got 'rewards in \[0, 2\]'",
     ),
-    "one arm": ({"law": discreet.Bernoulli([0.5])}, "arms must be a whole number from 2, got 1"),
+    "one arm": (
+        {"environment": discreet.Bernoulli([0.5])},
+        "arms must be a whole number from 2, got 1",
+    ),
 }
 
 
@@ -305,7 +320,7 @@ def test_bad_input_is_refused_with_its_name_its_rule_and_a_fix(label: str) -> No
     change, message = BAD[label]
     options = {**GOOD, **change}
     with pytest.raises(InvalidArgument, match=message) as caught:
-        discreet.simulate(options.pop("policy"), options.pop("law"), **options)
+        discreet.simulate(options.pop("policy"), options.pop("environment"), **options)
     assert caught.value.fix
     assert isinstance(caught.value, ValueError)
 
@@ -320,7 +335,7 @@ def test_bad_means_are_refused(means: Any) -> None:
 
 def test_no_policies_are_refused() -> None:
     with pytest.raises(InvalidArgument, match="policies must name at least one policy"):
-        discreet.compare([], LAW, horizon=100)
+        discreet.compare([], ENVIRONMENT, horizon=100)
 
 
 def test_numbers_of_numpy_are_numbers() -> None:

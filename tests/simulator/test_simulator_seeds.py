@@ -91,9 +91,9 @@ class Restless(discreet.Bernoulli):
 
 def test_a_law_may_change_the_kind_of_its_state_from_run_to_run() -> None:
     """Machine code is called without a look at what it is given: other kinds have their own."""
-    law, plain = Restless([0.7, 0.4]), discreet.Bernoulli([0.7, 0.4])
+    environment, plain = Restless([0.7, 0.4]), discreet.Bernoulli([0.7, 0.4])
     row = discreet.policy("ucb1")
     size: dict[str, Any] = {"horizon": 300, "runs": 30, "seed": 1, "threads": 1}
-    result = discreet.simulate(row, law, **size)
-    assert len(set(law.kinds)) == 3
+    result = discreet.simulate(row, environment, **size)
+    assert len(set(environment.kinds)) == 3
     assert (result.regret == discreet.simulate(row, plain, **size).regret).all()

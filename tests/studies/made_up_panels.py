@@ -21,11 +21,18 @@ def curve(
     ends = final * (1.0 + spread * np.linspace(-0.5, 0.5, 10))
     row = discreet.policy("ucb1").to_dict() | {"name": label}
     return Result(
-        policy=row, law={"law": "bernoulli"}, means=(0.5, 0.4), horizon=HORIZON, seed=1,
-        complete=True, seconds=0.0, run=np.arange(10), t=GRID,
+        policy=row,
+        environment={"environment": "bernoulli"},
+        means=(0.5, 0.4),
+        horizon=HORIZON,
+        seed=1,
+        complete=True,
+        seconds=0.0,
+        run=np.arange(10),
+        t=GRID,
         regret=ends[:, None] * np.array(shape)[None, :],
         pulls=np.zeros((10, len(GRID), 2), np.int64),
-    )  # fmt: skip
+    )
 
 
 def panel(setting: str, finals: Mapping[str, float | Result], **values: float) -> Panel:

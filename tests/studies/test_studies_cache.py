@@ -134,15 +134,17 @@ def test_pieces_are_the_same_runs_and_are_played_once(
 
 
 def test_other_settings_are_other_runs() -> None:
-    curves, law = {"x": discreet.policy("ucb1")}, discreet.Bernoulli([0.4, 0.5])
+    curves, environment = {"x": discreet.policy("ucb1")}, discreet.Bernoulli([0.4, 0.5])
 
-    def result(size: Size = TINY, seed: int = 1, label: str = "x", law: Any = law) -> Any:
-        return Lab(size, seed, 1, False).compare("s", {label: curves["x"]}, law)[label]
+    def result(
+        size: Size = TINY, seed: int = 1, label: str = "x", environment: Any = environment
+    ) -> Any:
+        return Lab(size, seed, 1, False).compare("s", {label: curves["x"]}, environment)[label]
 
     base = result()
     assert result() is base
     others = [
-        result(seed=2), result(label="y"), result(law=discreet.Bernoulli([0.5, 0.4])),
+        result(seed=2), result(label="y"), result(environment=discreet.Bernoulli([0.5, 0.4])),
         result(Size(2_001, 2, 10)), result(Size(2_000, 3, 10)), result(Size(2_000, 2, 11)),
     ]  # fmt: skip
     assert all(other is not base for other in others)
@@ -156,8 +158,8 @@ class Plan(Lab):
 
     work: Any = None
 
-    def compare(self, setting: str, curves: Any, law: Any, **options: Any) -> Panel:
-        rounds = (options.get("horizon") or self.size.horizon) * law.arms
+    def compare(self, setting: str, curves: Any, environment: Any, **options: Any) -> Panel:
+        rounds = (options.get("horizon") or self.size.horizon) * environment.arms
         each = [row for row in curves.values() if isinstance(row.schedule, EachRound)]
         self.work.append(len(each) * rounds * (options.get("runs") or self.size.runs))
         return Panel(setting, discreet.simulator.Comparison(()), {})

@@ -40,31 +40,45 @@ class Pretence(Lab):
     asked: Any = None
 
     def compare(
-        self, setting: str, curves: Mapping[str, Policy], law: Any, *, horizon: int | None = None,
-        runs: int | None = None, **values: float,
-    ) -> Panel:  # fmt: skip
+        self,
+        setting: str,
+        curves: Mapping[str, Policy],
+        environment: Any,
+        *,
+        horizon: int | None = None,
+        runs: int | None = None,
+        **values: float,
+    ) -> Panel:
         horizon, runs = horizon or self.size.horizon, runs or self.size.runs
         if self.asked is not None:
-            self.asked.append((setting, dict(curves), law, horizon, runs))
+            self.asked.append((setting, dict(curves), environment, horizon, runs))
         results = []
         for label, row in curves.items():
-            row.setting(law.arms, horizon)
+            row.setting(environment.arms, horizon)
             budget = row.recipe.get("budget") or {}
             shape = self.curve(label, budget.get("epsilon", math.inf), budget.get("delta", 0.0))
-            results.append(made_up(replace(row, name=label), law, horizon, shape))
+            results.append(made_up(replace(row, name=label), environment, horizon, shape))
         return Panel(setting, Comparison(tuple(results)), values)
 
 
-def made_up(row: Policy, law: Any, horizon: int, shape: Curve) -> Result:
+def made_up(row: Policy, environment: Any, horizon: int, shape: Curve) -> Result:
     """Six runs around a curve, at most two parts in a thousand apart."""
     t = np.unique(np.geomspace(1, horizon, 60).round().astype(np.int64))
     spread = 1.0 + 0.002 * np.linspace(-1.0, 1.0, 6)
     regret = spread[:, None] * np.asarray(shape(t.astype(float)), dtype=float)[None, :]
     return Result(
-        policy=row.to_dict(), law=law.to_dict(), means=tuple(law.means), horizon=horizon, seed=1,
-        complete=True, seconds=0.0, run=np.arange(6), t=t, regret=regret,
-        pulls=np.zeros((6, len(t), law.arms), np.int64),
-    )  # fmt: skip
+        policy=row.to_dict(),
+        environment=environment.to_dict(),
+        means=tuple(environment.means),
+        horizon=horizon,
+        seed=1,
+        complete=True,
+        seconds=0.0,
+        run=np.arange(6),
+        t=t,
+        regret=regret,
+        pulls=np.zeros((6, len(t), environment.arms), np.int64),
+    )
 
 
 def judged(key: str, number: str, curve: Callable[[str, float, float], Curve]) -> list[Finding]:
@@ -96,10 +110,10 @@ def test_registered() -> None:
 def test_the_arms_of_ren() -> None:
     assert len(ren.MEANS) == 20
     assert sum(ren.MEANS) == pytest.approx(0.9 + 4.0 + 3.5 + 3.0 + 2.0)
-    for law in (ren.bernoulli_arms(), ren.mixed_arms(), ren.gaussian_arms()):
-        assert law.means == pytest.approx(ren.MEANS)
+    for environment in (ren.bernoulli_arms(), ren.mixed_arms(), ren.gaussian_arms()):
+        assert environment.means == pytest.approx(ren.MEANS)
     assert ren.mixed_arms().bounds == (0.0, 1.0)
-    kinds = [entry["law"] for entry in ren.mixed_arms().to_dict()["laws"]]
+    kinds = [entry["environment"] for entry in ren.mixed_arms().to_dict()["environments"]]
     assert kinds == ["bernoulli", "beta", "two-point", "bernoulli", "uniform"]
     assert ren.gaussian_arms().bounds is None
 
@@ -150,14 +164,14 @@ def test_wang_runs_the_published_budgets() -> None:
     """The text is damaged where it prints T: figures 4 and 5 at 1e5 and 1e6, the sweeps at 1e6."""
     budgets = []
     assert [note[3:] for note in asked("wang2024", "4")] == [(10**5, 100)] * 4 + [(10**6, 100)] * 4
-    for _, curves, law, _, _ in asked("wang2024", "4")[4:]:
+    for _, curves, environment, _, _ in asked("wang2024", "4")[4:]:
         recipes = {label: row.recipe for label, row in curves.items()}
         printed = {label for label, recipe in recipes.items() if "calibration" in recipe}
         assert printed == {"DP-FTPL-Gauss", "DP-FTPL-Beta", "DP-UCB-INT (as printed)"}
         for label in ("DP-FTPL-Beta (exact start)", "DP-FTPL-Gauss (exact start)"):
-            assert (label in recipes) == (law.arms == 9)
+            assert (label in recipes) == (environment.arms == 9)
         (budget,) = {tuple(recipe["budget"].values()) for recipe in recipes.values()}
-        budgets.append((law.arms, *budget[-2:]))
+        budgets.append((environment.arms, *budget[-2:]))
     small = math.exp(-10.0)
     assert budgets == [(9, 1.0, 0.01), (9, 1.0, small), (101, 1.0, 0.01), (101, 1.0, small)]
     notes = asked("wang2024", "5")

@@ -31,14 +31,14 @@ from discreet.sweeps import _pieces as pieces
 from discreet.sweeps import _pool as pool
 from discreet.sweeps._grid import Cell
 
-LAWS = {"two": discreet.Bernoulli([0.7, 0.5]), "three": discreet.Bernoulli([0.7, 0.5, 0.3])}
+ENVIRONMENTS = {"two": discreet.Bernoulli([0.7, 0.5]), "three": discreet.Bernoulli([0.7, 0.5, 0.3])}
 STUDY: dict[str, Any] = {
     "epsilon": [0.1, 1.0], "horizon": [100, 1000], "runs": 12, "seed": 7, "points": 10, "piece": 5,
 }  # fmt: skip
 
 
 def swept(**changes: Any) -> Any:
-    return discreet.sweep(["imed", "dp-imed"], LAWS, **(STUDY | changes))
+    return discreet.sweep(["imed", "dp-imed"], ENVIRONMENTS, **(STUDY | changes))
 
 
 @pytest.fixture(scope="module")
@@ -97,11 +97,11 @@ def test_pieces_and_results_travel_as_bytes(whole: Any, tmp_path: Path) -> None:
 
 def test_a_sweep_is_what_compare_finds(whole: Any) -> None:
     assert len(whole) == 3 * 2 * 2
-    for name, law in LAWS.items():
+    for name, environment in ENVIRONMENTS.items():
         for horizon in STUDY["horizon"]:
             rows = [discreet.policy("imed")]
             rows += [discreet.policy("dp-imed", epsilon=e) for e in STUDY["epsilon"]]
-            alone = discreet.compare(rows, law, horizon=horizon, runs=12, seed=7, points=10)
+            alone = discreet.compare(rows, environment, horizon=horizon, runs=12, seed=7, points=10)
             cells = [r for r in whole if r.problem == name and r.horizon == horizon]
             assert [r.label for r in cells] == alone.labels
             for one, other in zip(cells, alone, strict=True):
@@ -306,17 +306,34 @@ def test_two_workers_that_begin_together_compile_once(tmp_path: Path) -> None:
 
 
 def test_identification_and_linear_rows_sweep_too(tmp_path: Path) -> None:
-    law = discreet.Bernoulli([0.9, 0.3])
-    found = discreet.sweep("adap-tt", law, epsilon=[1.0, 5.0], risk=[0.1, 0.01], runs=4, seed=3,
-                           piece=2, folder=tmp_path)  # fmt: skip
+    environment = discreet.Bernoulli([0.9, 0.3])
+    found = discreet.sweep(
+        "adap-tt",
+        environment,
+        epsilon=[1.0, 5.0],
+        risk=[0.1, 0.01],
+        runs=4,
+        seed=3,
+        piece=2,
+        folder=tmp_path,
+    )
     assert isinstance(found, Identifications)
     assert found.labels == ["adap-tt ε=1", "adap-tt ε=5"]
     assert [result.risk for result in found] == [0.1, 0.01, 0.1, 0.01]
-    alone = identify(identifier("adap-tt", epsilon=5.0), law, risk=0.01, runs=4, seed=3)
+    alone = identify(identifier("adap-tt", epsilon=5.0), environment, risk=0.01, runs=4, seed=3)
     assert np.array_equal(found[3].stopping_time, alone.stopping_time)
     here = Here()
-    again = discreet.sweep("adap-tt", law, epsilon=[1.0, 5.0], risk=[0.1, 0.01], runs=4, seed=3,
-                           piece=2, folder=tmp_path, executor=here)  # fmt: skip
+    again = discreet.sweep(
+        "adap-tt",
+        environment,
+        epsilon=[1.0, 5.0],
+        risk=[0.1, 0.01],
+        runs=4,
+        seed=3,
+        piece=2,
+        folder=tmp_path,
+        executor=here,
+    )
     assert here.played == 0
     assert again.table().equals(found.table())
     problem = linear.LinearProblem.random(arms=4, dimension=2, contexts="fixed", seed=1)
@@ -333,7 +350,7 @@ def test_identification_and_linear_rows_sweep_too(tmp_path: Path) -> None:
 
 def piece_of(**changes: Any) -> pieces.Piece:
     policy = discreet.policy("dp-imed", epsilon=1.0)
-    cell = {"policy": policy, "problem": LAWS["two"], "name": "two", "horizon": 100}
+    cell = {"policy": policy, "problem": ENVIRONMENTS["two"], "name": "two", "horizon": 100}
     about = {"points": 10, "shuffle": True, "entropy": 1, "first": 0, "last": 5}
     return pieces.Piece(
         Cell(**(cell | {k: v for k, v in changes.items() if k in cell})),
@@ -345,7 +362,7 @@ def test_digests_name_everything_that_numbers_depend_on(monkeypatch: pytest.Monk
     changes: list[dict[str, Any]] = [
         {"policy": discreet.policy("dp-imed", epsilon=2.0)},
         {"policy": discreet.policy("dp-imed", epsilon=1.0, ratio=3.0)},
-        {"problem": LAWS["three"]}, {"horizon": 101}, {"points": 11}, {"shuffle": False},
+        {"problem": ENVIRONMENTS["three"]}, {"horizon": 101}, {"points": 11}, {"shuffle": False},
         {"entropy": 2}, {"first": 1}, {"last": 6},
     ]  # fmt: skip
     digests = {piece_of(**change).digest for change in changes} | {piece_of().digest}
@@ -372,10 +389,10 @@ def test_an_edited_rule_of_ones_own_has_another_name(monkeypatch: pytest.MonkeyP
 
     row = discreet.Policy("own", discreet.policy("ucb1").schedule,
                           discreet.policy("ucb1").release, Own())  # fmt: skip
-    before = pieces.cell_digest(Cell(row, LAWS["two"], "two", 100))
+    before = pieces.cell_digest(Cell(row, ENVIRONMENTS["two"], "two", 100))
     monkeypatch.setattr(Own, "choose", staticmethod(edited))
     pieces.loop_kernel.cache_clear()
-    assert pieces.cell_digest(Cell(row, LAWS["two"], "two", 100)) != before
+    assert pieces.cell_digest(Cell(row, ENVIRONMENTS["two"], "two", 100)) != before
 
 
 def test_so_have_edited_parts_of_identifying_and_linear_rows(
@@ -386,7 +403,7 @@ def test_so_have_edited_parts_of_identifying_and_linear_rows(
 
     problem = linear.LinearProblem.random(arms=4, dimension=2, seed=1)
     for row, part, slot, place in (
-        (identifier("adap-tt", epsilon=1.0).at(0.1), "stopping", "enough", LAWS["two"]),
+        (identifier("adap-tt", epsilon=1.0).at(0.1), "stopping", "enough", ENVIRONMENTS["two"]),
         (linear.policy("oful"), "schedule", "follow", problem),
     ):
         ours = getattr(row, part)
@@ -427,11 +444,11 @@ def test_every_row_travels(kind: str) -> None:
 
 
 def test_what_cannot_travel_or_last_is_refused(tmp_path: Path) -> None:
-    law = discreet.Sampler([lambda rng, size: rng.random(size)] * 2, [0.5, 0.5], (0.0, 1.0))
+    environment = discreet.Sampler([lambda rng, size: rng.random(size)] * 2, [0.5, 0.5], (0.0, 1.0))
     with pytest.raises(InvalidArgument, match="executor must be threads for"):
-        discreet.sweep("imed", law, horizon=10, runs=1, executor=Here())
+        discreet.sweep("imed", environment, horizon=10, runs=1, executor=Here())
     with pytest.raises(InvalidArgument, match="described by numbers"):
-        discreet.sweep("imed", law, horizon=10, runs=1, folder=tmp_path)
+        discreet.sweep("imed", environment, horizon=10, runs=1, folder=tmp_path)
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").write_text("")
     with pytest.raises(InvalidArgument, match="folder must be a folder"):

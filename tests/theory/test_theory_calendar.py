@@ -160,16 +160,29 @@ def test_missing_outcomes_are_said_to_be_what_they_are() -> None:
 
 
 def test_imed_keeps_least_shares_in_windows_and_has_no_epochs() -> None:
-    law = discreet.Bernoulli([0.8, 0.2])
+    environment = discreet.Bernoulli([0.8, 0.2])
     for window in (1, 10):
         found = discreet.simulate(
-            discreet.policy("imed"), law, horizon=1000, runs=40, seed=1, arrivals=50, delay=1,
-            share=0.2, window=window,
-        )  # fmt: skip
+            discreet.policy("imed"),
+            environment,
+            horizon=1000,
+            runs=40,
+            seed=1,
+            arrivals=50,
+            delay=1,
+            share=0.2,
+            window=window,
+        )
         # a binomial share of 1,000 for windows of one: below 120 with probability 1e-11
         assert found.worse.min() > (120 if window == 1 else 190)
         assert found.worse.mean() < 300
     with pytest.raises(InvalidArgument, match="trend must be left out for imed"):
         discreet.simulate(
-            discreet.policy("imed"), law, horizon=100, runs=1, arrivals=50, delay=1, trend=True
+            discreet.policy("imed"),
+            environment,
+            horizon=100,
+            runs=1,
+            arrivals=50,
+            delay=1,
+            trend=True,
         )

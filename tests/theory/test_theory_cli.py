@@ -98,9 +98,17 @@ def test_compare_with_bounds(call: Call, tmp_path: Path) -> None:
 
 def test_bounds_need_bernoulli_rewards(call: Call) -> None:
     refused = call(
-        "compare", "ucb1", "--means", ".7,.5", "--law", "gaussian", "--horizon", "1e3", "--bounds",
+        "compare",
+        "ucb1",
+        "--means",
+        ".7,.5",
+        "--environment",
+        "gaussian",
+        "--horizon",
+        "1e3",
+        "--bounds",
         code=2,
-    )  # fmt: skip
+    )
     assert "Bernoulli" in refused.stderr
 
 

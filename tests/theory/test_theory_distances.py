@@ -14,7 +14,7 @@ from discreet.errors import InvalidArgument
 from discreet.theory import FiniteLaw, d_epsilon, gaussian_klinf, gaussian_tvinf, klinf, tvinf
 from discreet.theory._distances import compared
 
-LAWS = [
+ENVIRONMENTS = [
     ([0.0, 1.0], [0.6, 0.4], 0.7),
     ([0.0, 0.5, 1.0], [0.3, 0.4, 0.3], 0.6),
     ([0.2, 0.3, 0.9], [0.5, 0.2, 0.3], 0.8),
@@ -24,18 +24,18 @@ LAWS = [
 rates = st.floats(0.01, 0.99)
 
 
-@pytest.mark.parametrize(("values", "weights", "best"), LAWS)
+@pytest.mark.parametrize(("values", "weights", "best"), ENVIRONMENTS)
 def test_programs(values: list[float], weights: list[float], best: float) -> None:
-    law = FiniteLaw(values, weights)
-    assert klinf(law, best) == pytest.approx(naive.klinf(values, weights, best), rel=1e-5)
-    assert tvinf(law, best) == pytest.approx(naive.tvinf(values, weights, best), rel=1e-9)
+    environment = FiniteLaw(values, weights)
+    assert klinf(environment, best) == pytest.approx(naive.klinf(values, weights, best), rel=1e-5)
+    assert tvinf(environment, best) == pytest.approx(naive.tvinf(values, weights, best), rel=1e-9)
 
 
 @given(rates, rates)
 def test_bernoulli_is_a_law_on_two_points(mean: float, best: float) -> None:
-    law = FiniteLaw([0.0, 1.0], [1.0 - mean, mean])
-    assert klinf(law, best) == pytest.approx(klinf(mean, best), rel=1e-6, abs=1e-12)
-    assert tvinf(law, best) == pytest.approx(tvinf(mean, best), abs=1e-12)
+    environment = FiniteLaw([0.0, 1.0], [1.0 - mean, mean])
+    assert klinf(environment, best) == pytest.approx(klinf(mean, best), rel=1e-6, abs=1e-12)
+    assert tvinf(environment, best) == pytest.approx(tvinf(mean, best), abs=1e-12)
 
 
 @given(st.lists(st.tuples(rates, st.floats(0.05, 1.0)), min_size=1, max_size=4), rates)
@@ -43,13 +43,13 @@ def test_pinsker_and_bernoulli_bound_every_law(
     pairs: list[tuple[float, float]], best: float
 ) -> None:
     total = sum(weight for _, weight in pairs)
-    law = FiniteLaw([value for value, _ in pairs], [weight / total for _, weight in pairs])
-    far, near = klinf(law, best), tvinf(law, best)
+    environment = FiniteLaw([value for value, _ in pairs], [weight / total for _, weight in pairs])
+    far, near = klinf(environment, best), tvinf(environment, best)
     assert 0.0 <= near <= 1.0
     assert far >= 2.0 * near**2 - 1e-9  # Pinsker
     # among laws of one mean, the Bernoulli one is the easiest to lift
-    assert far >= klinf(min(law.mean, 1.0), best) - 1e-9
-    assert near >= tvinf(min(law.mean, 1.0), best) - 1e-9
+    assert far >= klinf(min(environment.mean, 1.0), best) - 1e-9
+    assert near >= tvinf(min(environment.mean, 1.0), best) - 1e-9
 
 
 @given(rates, rates, st.floats(0.01, 10.0))
@@ -83,7 +83,7 @@ def test_reward_laws() -> None:
     assert two[0].kl == pytest.approx(naive.kl(0.4, 0.7))
     assert compared(discreet.Bernoulli([0.7, 0.4]))[0].tv == pytest.approx(0.3)
     with pytest.raises(InvalidArgument, match="FiniteLaw"):
-        compared(discreet.law("beta", [0.5, 0.6]))
+        compared(discreet.environment("beta", [0.5, 0.6]))
 
 
 @pytest.mark.parametrize(

@@ -191,9 +191,9 @@ def test_lower_bounds_are_below_upper_bounds(
 
 @pytest.mark.parametrize("name", ["adap-ucb", "ldp-ucb-b", "dp-ucb"])
 def test_simulated_regret_is_below_the_upper_bound(name: str) -> None:
-    law = discreet.Bernoulli([0.75, 0.5])
+    environment = discreet.Bernoulli([0.75, 0.5])
     row = discreet.policy(name, epsilon=1.0)
-    result = discreet.simulate(row, law, horizon=1e4, runs=10, seed=1)
+    result = discreet.simulate(row, environment, horizon=1e4, runs=10, seed=1)
     (upper,) = [line for line in theory.bounds_of(result) if line.side == "upper"]
     assert upper.policy == name
     assert upper.value is not None
@@ -202,9 +202,12 @@ def test_simulated_regret_is_below_the_upper_bound(name: str) -> None:
 
 
 def test_laws_of_two_points_need_no_more_than_bernoulli() -> None:
-    laws = [theory.FiniteLaw([0.2, 0.8], [0.3, 0.7]), theory.FiniteLaw([0.2, 0.8], [0.6, 0.4])]
-    means = [law.mean for law in laws]
-    assert theory.lai_robbins(laws) < theory.lai_robbins(means)
+    environments = [
+        theory.FiniteLaw([0.2, 0.8], [0.3, 0.7]),
+        theory.FiniteLaw([0.2, 0.8], [0.6, 0.4]),
+    ]
+    means = [environment.mean for environment in environments]
+    assert theory.lai_robbins(environments) < theory.lai_robbins(means)
     assert theory.lai_robbins(discreet.Gaussian([1.0, 0.0])) == pytest.approx(2.0)
 
 

@@ -395,7 +395,7 @@ def separating_delta(epsilon: float, tables: bool) -> float:
     paths = list(itertools.product((0, 1), repeat=3))
     width = 6 if tables else 3
 
-    def law(data: tuple[int, ...]) -> list[float]:
+    def environment(data: tuple[int, ...]) -> list[float]:
         seen = [tuple(data[2 * t + a] for t, a in enumerate(p)) if tables else data for p in paths]
         return [separating(p, rewards) for p, rewards in zip(paths, seen, strict=True)]
 
@@ -406,7 +406,10 @@ def separating_delta(epsilon: float, tables: bool) -> float:
                 yield data[: size * t] + row + data[size * (t + 1) :]
 
     return max(
-        sum(max(p - math.exp(epsilon) * q, 0.0) for p, q in zip(law(data), law(other), strict=True))
+        sum(
+            max(p - math.exp(epsilon) * q, 0.0)
+            for p, q in zip(environment(data), environment(other), strict=True)
+        )
         for data in itertools.product((0, 1), repeat=width)
         for other in neighbours(data)
     )

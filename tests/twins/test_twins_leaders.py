@@ -75,20 +75,20 @@ def choice_shares(policy: Policy, view: View, memory: Any, t: int, draws: int) -
     return np.bincount(chosen, minlength=len(view.size))
 
 
-Law = tuple[float, float]
+Environment = tuple[float, float]
 
 
-def around(mean: float, n: int) -> Law:
+def around(mean: float, n: int) -> Environment:
     mean = naive.clip01(mean)
     return mean * n + 1.0, (1.0 - mean) * n + 1.0
 
 
-def padded(mean: float, n: int) -> Law:
+def padded(mean: float, n: int) -> Environment:
     k = n // 8 + 1
     return mean * n + 1.0 + k, n - mean * n + 1.0 + k
 
 
-BELIEFS: dict[str, Callable[[float, int, int], Law]] = {
+BELIEFS: dict[str, Callable[[float, int, int], Environment]] = {
     "thompson": lambda m, n, t: around(m, n),
     "lazy-dp-ts": lambda m, n, t: around(m + 3.0 * math.log(t) / (5.0 * n), n),
     "dp-ts": lambda m, n, t: around(
@@ -129,8 +129,8 @@ def test_beta_rules_choose_by_the_largest_draw(name: str) -> None:
         if name == "private-thompson":
             memory.phase[0] = 2  # gap estimated, trees filled
         seen = choice_shares(row, view, memory, t, 8_000)
-        laws = [BELIEFS[name](m, n, t + 1) for m, n in zip(means, sizes, strict=True)]
-        draws = [rng.beta(a, b, 200_000) for a, b in laws]
+        environments = [BELIEFS[name](m, n, t + 1) for m, n in zip(means, sizes, strict=True)]
+        draws = [rng.beta(a, b, 200_000) for a, b in environments]
         expected = np.bincount(np.argmax(draws, axis=0), minlength=3)
         both = np.array([seen, expected])
         both = both[:, both.sum(axis=0) > 0]

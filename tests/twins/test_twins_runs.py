@@ -172,8 +172,8 @@ def run_arms(policy: Policy, table: Any, run: int, seed: int, compiled: bool = F
 
 
 def walk(policy: Policy, table: Any, run: int, seed: int, compiled: bool = False) -> Walk:
-    law = discreet.RewardTable(table)
-    found = Walk(policy, law, len(table), seed=seed, number=run, compiled=compiled)
+    environment = discreet.RewardTable(table)
+    found = Walk(policy, environment, len(table), seed=seed, number=run, compiled=compiled)
     if not compiled:
         coupled: Any = Coupled(found.rng)
         found.rng = coupled

@@ -114,9 +114,9 @@ def test_the_advantage_of_a_mistaken_attacker() -> None:
     rng = np.random.default_rng(7)
     sd, mean = rng.uniform(0.5, 2.0, 30), rng.normal(size=30)
     true, wrong = rng.normal(size=(2, 30))
-    law = membership.Gaussian(mean, sd=sd)
+    environment = membership.Gaussian(mean, sd=sd)
     for guess in (wrong, true, 2 * mean - true, 0.3 * wrong - 0.9 * true):
-        found = membership.leakage(law, 20, true, guess=guess).advantage
+        found = membership.leakage(environment, 20, true, guess=guess).advantage
         same(found, twin.misspecified(guess, true, mean, sd**2, 20))
 
 
@@ -183,11 +183,13 @@ def test_glir(d: int) -> None:
 
 
 def test_references_that_estimate_the_mean() -> None:
-    law, target = membership.Gaussian(np.zeros(8), sd=1.0), np.full(8, 1.5)
+    environment, target = membership.Gaussian(np.zeros(8), sd=1.0), np.full(8, 1.5)
     for n, references in ((40, 10), (40, 40), (30, 900)):
         factor = twin.references_cost(references / n)
-        exact = membership.leakage(law, n, target).score
-        same(membership.leakage(law, n, target, references=references).score, exact / factor)
+        exact = membership.leakage(environment, n, target).score
+        same(
+            membership.leakage(environment, n, target, references=references).score, exact / factor
+        )
 
 
 def test_divergences_of_runs() -> None:

@@ -19,7 +19,7 @@ def test_known_gaussian_starts(epsilon: float, delta: float, pulls: int) -> None
 
 
 @pytest.mark.parametrize(
-    ("law", "epsilon", "delta", "pulls"),
+    ("environment", "epsilon", "delta", "pulls"),
     [
         ("gauss", 1.0, 0.01, 8),
         ("gauss", 0.1, 0.01, 768),
@@ -29,8 +29,8 @@ def test_known_gaussian_starts(epsilon: float, delta: float, pulls: int) -> None
         ("beta", 0.1, 0.05, 1539),  # 40e/(9πδ²) = 1538.3
     ],
 )
-def test_printed_starts(law: str, epsilon: float, delta: float, pulls: int) -> None:
-    start = {"gauss": starts.gauss_start, "beta": starts.beta_start}[law]
+def test_printed_starts(environment: str, epsilon: float, delta: float, pulls: int) -> None:
+    start = {"gauss": starts.gauss_start, "beta": starts.beta_start}[environment]
     assert start(Approximate(epsilon, delta), "paper") == pulls
 
 

@@ -1,14 +1,14 @@
 """Reward laws and environments."""
 
-from discreet.arms._base import Kernel, Law, Parametric, Part
+from discreet.arms._base import Environment, Kernel, Parametric, Part
 from discreet.arms._bernoulli import Bernoulli
 from discreet.arms._beta import Beta
 from discreet.arms._capped import Capped, clipping_bias, pareto
-from discreet.arms._catalogue import LAWS, law, law_from_dict
+from discreet.arms._catalogue import ENVIRONMENTS, environment, environment_from_dict
 from discreet.arms._clipped import Clipped
 from discreet.arms._delayed import Delayed
 from discreet.arms._embedded import actg175
-from discreet.arms._function import FunctionLaw
+from discreet.arms._function import FunctionEnvironment
 from discreet.arms._gaussian import Gaussian
 from discreet.arms._mixed import Mixed
 from discreet.arms._moving import Drifting, Switching
@@ -19,17 +19,17 @@ from discreet.arms._two_point import TwoPoint
 from discreet.arms._uniform import Uniform
 
 __all__ = [
-    "LAWS",
+    "ENVIRONMENTS",
     "Bernoulli",
     "Beta",
     "Capped",
     "Clipped",
     "Delayed",
     "Drifting",
-    "FunctionLaw",
+    "Environment",
+    "FunctionEnvironment",
     "Gaussian",
     "Kernel",
-    "Law",
     "Mixed",
     "Parametric",
     "Part",
@@ -43,8 +43,8 @@ __all__ = [
     "Uniform",
     "actg175",
     "clipping_bias",
-    "law",
-    "law_from_dict",
+    "environment",
+    "environment_from_dict",
     "pareto",
     "replay",
     "resample",

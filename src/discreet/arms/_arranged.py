@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from discreet._compiled import Function, Kernel
-from discreet.arms._base import Law, taken
+from discreet.arms._base import Environment, taken
 
 if TYPE_CHECKING:
     from numpy import int64
@@ -44,26 +44,30 @@ def _kernel(draw: Function) -> Kernel:
 
 
 @dataclass(frozen=True, init=False)
-class Arranged(Law):
+class Arranged(Environment):
     """Arm a is arm order[a] of another law."""
 
     name = "arranged"
-    law: Law
+    environment: Environment
     order: tuple[int, ...]
 
-    def __init__(self, law: Law, order: Sequence[int]) -> None:
+    def __init__(self, environment: Environment, order: Sequence[int]) -> None:
         self._set(
-            law=law, order=tuple(int(arm) for arm in order), means=taken(law.means, order),
-            bounds=law.bounds, limit=law.limit, draw=_kernel(law.draw),
-        )  # fmt: skip
+            environment=environment,
+            order=tuple(int(arm) for arm in order),
+            means=taken(environment.means, order),
+            bounds=environment.bounds,
+            limit=environment.limit,
+            draw=_kernel(environment.draw),
+        )
 
     def start(self, rng: Generator) -> ArrangedState:
         """The law's own state beside the order."""
         import numpy as np
 
-        return ArrangedState(np.array(self.order, np.int64), self.law.start(rng))
+        return ArrangedState(np.array(self.order, np.int64), self.environment.start(rng))
 
     def refill(self, state: NamedTuple, rng: Generator) -> bool:
         """The law's own."""
         assert isinstance(state, ArrangedState)
-        return self.law.refill(state.inside, rng)
+        return self.environment.refill(state.inside, rng)

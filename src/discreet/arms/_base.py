@@ -30,12 +30,12 @@ def lost_steadily(gaps: Floats, arm: int, t: int, rounds: int) -> float:
     return lost
 
 
-def _settings(law: Law) -> list[str]:
+def _settings(environment: Environment) -> list[str]:
     """The names of what a law was made of."""
-    return [field.name for field in fields(law)]  # type: ignore[arg-type]  # all are dataclasses
+    return [field.name for field in fields(environment)]  # type: ignore[arg-type]  # all are dataclasses
 
 
-class Law(ABC):
+class Environment(ABC):
     """A reward environment for K arms; frozen, while `start` gives each run its own state."""
 
     name: ClassVar[str]
@@ -81,7 +81,7 @@ class Law(ABC):
 
         return np.zeros(len(t))
 
-    def arranged(self, order: Sequence[int]) -> Law:
+    def arranged(self, order: Sequence[int]) -> Environment:
         """The same arms under other numbers: arm a of the new law is arm `order[a]` of this one.
 
         What fits every law and costs a compilation; laws that can rearrange themselves do.
@@ -91,19 +91,19 @@ class Law(ABC):
         return Arranged(self, order)
 
     def to_dict(self) -> dict[str, object]:
-        """Settings as JSON-ready values; `law_from_dict` is the inverse."""
+        """Settings as JSON-ready values; `environment_from_dict` is the inverse."""
         given = {name: _plain(getattr(self, name)) for name in _settings(self)}
-        inside = {"of": given.pop("law")} if "law" in given else {}
-        return {"law": self.name, **inside, **given}
+        inside = {"of": given.pop("environment")} if "environment" in given else {}
+        return {"environment": self.name, **inside, **given}
 
     @classmethod
     def from_settings(cls, settings: Json) -> Self:
         """The law with these settings (those of `to_dict`, without the name)."""
-        from ._catalogue import law_from_dict
+        from ._catalogue import environment_from_dict
 
         given = dict(settings)
         if "of" in given:
-            given["law"] = law_from_dict(given.pop("of"))
+            given["environment"] = environment_from_dict(given.pop("of"))
         return cls(**given)
 
     def _set(self, **values: object) -> None:
@@ -112,9 +112,9 @@ class Law(ABC):
 
     def _changed(self, **values: object) -> Self:
         """A copy with other values, which are not checked again."""
-        law = copy.copy(self)
-        law._set(**values)
-        return law
+        environment = copy.copy(self)
+        environment._set(**values)
+        return environment
 
 
 TWO_POINT, GAUSSIAN, BETA, UNIFORM = 0, 1, 2, 3
@@ -132,7 +132,7 @@ class Part(NamedTuple):
     z: float = 0.0
 
 
-class Parametric(Law):
+class Parametric(Environment):
     """A law whose arms are members of known families, so that it can be mixed and clipped."""
 
     state: ClassVar[type]

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from discreet._checks import number, numbers, positive
-from discreet.arms._base import Law, taken
+from discreet.arms._base import Environment, taken
 from discreet.arms._clipped import Clipped
 from discreet.arms._sampler import Buffer, Sampler, draw_buffer
 from discreet.arms._seen import Seen, fresh_seen, seen_by
@@ -56,45 +56,53 @@ def clipping_bias(moment: float, order: float, at: float) -> float:
 
 
 @dataclass(frozen=True, init=False)
-class Capped(Law):
+class Capped(Environment):
     """What a row sees of rewards from 0 on: min(x, B)/B; the means are those of the rewards."""
 
     name = "capped"
-    law: Law
+    environment: Environment
     at: float
 
-    def __init__(self, law: Law, at: float) -> None:
-        if not isinstance(law, Law) or law.late:
+    def __init__(self, environment: Environment, at: float) -> None:
+        if not isinstance(environment, Environment) or environment.late:
             raise InvalidArgument(
-                "law", "be a law whose rewards are not late", law,
+                "environment", "be a law whose rewards are not late", environment,
                 "use pareto(...); Delayed goes round Capped",
             )  # fmt: skip
-        if law.bounds is not None and law.bounds[0] < 0.0:
-            raise InvalidArgument("law", "have rewards from 0 on", law.bounds, "shift them")
+        if environment.bounds is not None and environment.bounds[0] < 0.0:
+            raise InvalidArgument(
+                "environment", "have rewards from 0 on", environment.bounds, "shift them"
+            )
         at = positive("at", at, "give the B that rewards are clipped at")
-        draw = draw_buffer if isinstance(law, Sampler) else seen_by(law.draw)
+        draw = draw_buffer if isinstance(environment, Sampler) else seen_by(environment.draw)
         self._set(
-            law=law, at=at, means=law.means, bounds=(0.0, 1.0), draw=draw, limit=law.limit,
-            steady=law.steady, lost=law.lost,
-        )  # fmt: skip
+            environment=environment,
+            at=at,
+            means=environment.means,
+            bounds=(0.0, 1.0),
+            draw=draw,
+            limit=environment.limit,
+            steady=environment.steady,
+            lost=environment.lost,
+        )
 
     @property
     def clipped_means(self) -> tuple[float, ...]:
         """What the row ranks: E min(X, B)/B."""
-        return tuple(mean / self.at for mean in Clipped(self.law, 0.0, self.at).means)
+        return tuple(mean / self.at for mean in Clipped(self.environment, 0.0, self.at).means)
 
     def standard(self, horizon: int) -> Floats | NamedTuple:
         """That of the rewards themselves."""
-        return self.law.standard(horizon)
+        return self.environment.standard(horizon)
 
     def ahead(self, t: Ints, horizon: int) -> Floats:
-        return self.law.ahead(t, horizon)
+        return self.environment.ahead(t, horizon)
 
     def start(self, rng: Generator) -> Buffer | Seen:
         """A buffer of rewards as the row sees them, or the law's own state."""
-        if not isinstance(self.law, Sampler):
-            return fresh_seen(self.law.start(rng), 0.0, self.at, 1.0 / self.at)
-        buffer = self.law.start(rng)
+        if not isinstance(self.environment, Sampler):
+            return fresh_seen(self.environment.start(rng), 0.0, self.at, 1.0 / self.at)
+        buffer = self.environment.start(rng)
         for arm in range(self.arms):
             self._see(buffer, arm)
         return buffer
@@ -102,11 +110,11 @@ class Capped(Law):
     def refill(self, state: NamedTuple, rng: Generator) -> bool:
         """More of them."""
         if isinstance(state, Seen):
-            return self.law.refill(state.inside, rng)
+            return self.environment.refill(state.inside, rng)
         assert isinstance(state, Buffer)
-        assert isinstance(self.law, Sampler)
-        used = [arm for arm in range(self.arms) if state.used[arm] == self.law.buffer]
-        more = self.law.refill(state, rng)
+        assert isinstance(self.environment, Sampler)
+        used = [arm for arm in range(self.arms) if state.used[arm] == self.environment.buffer]
+        more = self.environment.refill(state, rng)
         for arm in used:  # the others are as the row sees them already
             self._see(state, arm)
         return more
@@ -116,7 +124,7 @@ class Capped(Law):
 
     def arranged(self, order: Sequence[int]) -> Capped:
         """The law inside, rearranged."""
-        law = self.law.arranged(order)
-        if isinstance(law, Sampler):
-            return self._changed(law=law, means=taken(self.means, order))
-        return Capped(law, self.at)
+        environment = self.environment.arranged(order)
+        if isinstance(environment, Sampler):
+            return self._changed(environment=environment, means=taken(self.means, order))
+        return Capped(environment, self.at)

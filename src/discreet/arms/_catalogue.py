@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from discreet._checks import numbers
 from discreet.arms._arranged import Arranged
-from discreet.arms._base import Law
+from discreet.arms._base import Environment
 from discreet.arms._bernoulli import Bernoulli
 from discreet.arms._beta import Beta
 from discreet.arms._capped import Capped
@@ -23,17 +23,17 @@ from discreet.arms._two_point import TwoPoint
 from discreet.arms._uniform import Uniform
 from discreet.errors import InvalidArgument
 
-_BY_MEANS: dict[str, tuple[Callable[..., Law], tuple[str, ...]]] = {
+_BY_MEANS: dict[str, tuple[Callable[..., Environment], tuple[str, ...]]] = {
     "bernoulli": (Bernoulli, ()),
     "gaussian": (Gaussian, ("sd",)),
     "beta": (Beta.of_means, ("concentration",)),
     "two-point": (TwoPoint.of_means, ()),
     "uniform": (Uniform.of_means, ("half_width",)),
 }
-LAWS = tuple(_BY_MEANS)
+ENVIRONMENTS = tuple(_BY_MEANS)
 """The names that `law` knows."""
 
-_ALL: dict[str, type[Law]] = {
+_ALL: dict[str, type[Environment]] = {
     kind.name: kind
     for kind in (
         Bernoulli,
@@ -56,14 +56,14 @@ _ALL: dict[str, type[Law]] = {
 }
 
 
-def law(name: str, means: Sequence[float], **options: object) -> Law:
+def environment(name: str, means: Sequence[float], **options: object) -> Environment:
     """A law from its name and the means of at least two arms.
 
     bernoulli; gaussian (sd = 1); beta (concentration = 2: a = 2m, b = 2 - 2m); two-point (even
     odds of max(0, 2m - 1) and min(1, 2m)); uniform (half_width = 0.5: the widest interval around
     m inside [0, 1] up to that half width).
     """
-    make, known = _BY_MEANS[_named("name", name, LAWS)]
+    make, known = _BY_MEANS[_named("name", name, ENVIRONMENTS)]
     for option in options:
         if option not in known:
             fix = f"drop it; {name} knows {', '.join(known) or 'no option'}"
@@ -74,13 +74,13 @@ def law(name: str, means: Sequence[float], **options: object) -> Law:
     return make(values, **options)
 
 
-def law_from_dict(settings: object) -> Law:
+def environment_from_dict(settings: object) -> Environment:
     """The law whose `to_dict` gave these settings."""
     fix = "pass what Law.to_dict returned"
-    if not isinstance(settings, Mapping) or "law" not in settings:
+    if not isinstance(settings, Mapping) or "environment" not in settings:
         raise InvalidArgument("settings", "be a mapping with a key 'law'", settings, fix)
-    kind = _ALL[_named("law", settings["law"], tuple(_ALL))]
-    rest = {key: value for key, value in settings.items() if key != "law"}
+    kind = _ALL[_named("environment", settings["environment"], tuple(_ALL))]
+    rest = {key: value for key, value in settings.items() if key != "environment"}
     try:
         return kind.from_settings(rest)
     except (AttributeError, KeyError, TypeError) as error:

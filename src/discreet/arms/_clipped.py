@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from discreet._checks import number, numbers
-from discreet.arms._base import BETA, GAUSSIAN, TWO_POINT, Law, Parametric, Part, taken
+from discreet.arms._base import BETA, GAUSSIAN, TWO_POINT, Environment, Parametric, Part, taken
 from discreet.arms._mixed import table_of
 from discreet.arms._sampler import Buffer, Sampler, draw_buffer
 from discreet.arms._seen import Seen, fresh_seen, seen_by
@@ -58,40 +58,54 @@ def draw_clipped(
 
 
 @dataclass(frozen=True, init=False)
-class Clipped(Law):
+class Clipped(Environment):
     """reward = min(max(X, low), high), X of another law; the means are those after clipping."""
 
     name = "clipped"
-    law: Law
+    environment: Environment
     low: float
     high: float
 
     def __init__(
-        self, law: Law, low: float = 0.0, high: float = 1.0, means: Sequence[float] | None = None
+        self,
+        environment: Environment,
+        low: float = 0.0,
+        high: float = 1.0,
+        means: Sequence[float] | None = None,
     ) -> None:
         low, high = number("low", low), number("high", high)
         if not low < high:
             raise InvalidArgument("low", f"be below high = {high!r}", low, "swap low and high")
-        if not isinstance(law, Law) or law.late:
+        if not isinstance(environment, Environment) or environment.late:
             raise InvalidArgument(
-                "law", "be a law whose rewards are not late", law, "Delayed goes round Clipped"
+                "environment",
+                "be a law whose rewards are not late",
+                environment,
+                "Delayed goes round Clipped",
             )
         known: tuple[float, ...] | None = None
-        inner, draw = law, cast("Any", law.draw)
-        if isinstance(law, Parametric):
-            known, draw = tuple(clipped_mean(part, low, high) for part in law.parts()), draw_clipped
-        elif isinstance(law, Sampler):
-            known, draw = law.clipped_means(low, high), draw_buffer
-        elif law.bounds is not None and low <= law.bounds[0] and law.bounds[1] <= high:
-            known = law.means  # nothing is beyond the range
-        elif isinstance(law, RewardList | RewardTable):
-            inner = law.clipped(low, high)
+        inner, draw = environment, cast("Any", environment.draw)
+        if isinstance(environment, Parametric):
+            known, draw = (
+                tuple(clipped_mean(part, low, high) for part in environment.parts()),
+                draw_clipped,
+            )
+        elif isinstance(environment, Sampler):
+            known, draw = environment.clipped_means(low, high), draw_buffer
+        elif (
+            environment.bounds is not None
+            and low <= environment.bounds[0]
+            and environment.bounds[1] <= high
+        ):
+            known = environment.means  # nothing is beyond the range
+        elif isinstance(environment, RewardList | RewardTable):
+            inner = environment.clipped(low, high)
             known, draw = inner.means, inner.draw
         else:
-            draw = seen_by(law.draw)
-        if known is None and not law.steady:
+            draw = seen_by(environment.draw)
+        if known is None and not environment.steady:
             raise InvalidArgument(
-                "law", "have means that stay, for clipping to change them", law,
+                "environment", "have means that stay, for clipping to change them", environment,
                 "widen the range, or clip its rewards beforehand",
             )  # fmt: skip
         if known is None and means is None:
@@ -102,16 +116,25 @@ class Clipped(Law):
         if known is not None and means is not None:
             raise InvalidArgument("means", "be left out: they are known", means, "leave them out")
         given = () if means is None else numbers("means", means, low=low, high=high)
-        if means is not None and len(given) != law.arms:
-            raise InvalidArgument("means", f"have {law.arms} entries", given, "one per arm")
+        if means is not None and len(given) != environment.arms:
+            raise InvalidArgument("means", f"have {environment.arms} entries", given, "one per arm")
         self._set(
-            law=law, low=low, high=high, means=known or given, bounds=(low, high), draw=draw,
-            limit=law.limit, steady=law.steady, lost=law.lost, given=given, inner=inner,
-        )  # fmt: skip
+            environment=environment,
+            low=low,
+            high=high,
+            means=known or given,
+            bounds=(low, high),
+            draw=draw,
+            limit=environment.limit,
+            steady=environment.steady,
+            lost=environment.lost,
+            given=given,
+            inner=inner,
+        )
 
     given: ClassVar[tuple[float, ...]]
     """means that had to be said"""
-    inner: ClassVar[Law]
+    inner: ClassVar[Environment]
     """the law that is drawn from"""
 
     def standard(self, horizon: int) -> Floats | NamedTuple:
@@ -127,20 +150,20 @@ class Clipped(Law):
 
     def start(self, rng: Generator) -> NamedTuple:
         """The parameters, a buffer of clipped rewards, or the law's own state."""
-        if isinstance(self.law, Parametric):
-            parts = (_clip_points(part, self.low, self.high) for part in self.law.parts())
+        if isinstance(self.environment, Parametric):
+            parts = (_clip_points(part, self.low, self.high) for part in self.environment.parts())
             return ClippedState(*table_of(parts), self.low, self.high)
-        if not isinstance(self.law, Sampler):
+        if not isinstance(self.environment, Sampler):
             inside = self.inner.start(rng)
             return fresh_seen(inside, self.low, self.high) if self.given else inside
-        buffer = self.law.start(rng)
+        buffer = self.environment.start(rng)
         buffer.values.clip(self.low, self.high, out=buffer.values)
         return buffer
 
     def refill(self, state: NamedTuple, rng: Generator) -> bool:
         """More clipped rewards."""
         if isinstance(state, Seen):
-            return self.law.refill(state.inside, rng)
+            return self.environment.refill(state.inside, rng)
         more = self.inner.refill(state, rng)
         if more and isinstance(state, Buffer):
             state.values.clip(self.low, self.high, out=state.values)
@@ -148,10 +171,14 @@ class Clipped(Law):
 
     def arranged(self, order: Sequence[int]) -> Clipped:
         """The law inside, rearranged."""
-        law = self.law.arranged(order)
-        if isinstance(law, Parametric | Sampler):  # whose means would be computed again
-            return self._changed(law=law, inner=law, means=taken(self.means, order))
-        return Clipped(law, self.low, self.high, taken(self.given, order) if self.given else None)
+        environment = self.environment.arranged(order)
+        if isinstance(environment, Parametric | Sampler):  # whose means would be computed again
+            return self._changed(
+                environment=environment, inner=environment, means=taken(self.means, order)
+            )
+        return Clipped(
+            environment, self.low, self.high, taken(self.given, order) if self.given else None
+        )
 
 
 def clipped_mean(part: Part, low: float, high: float) -> float:

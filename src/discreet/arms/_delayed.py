@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from discreet._checks import count
-from discreet.arms._base import Law, taken
+from discreet.arms._base import Environment, taken
 from discreet.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -32,19 +32,21 @@ LONGEST = 10**7
 
 
 @dataclass(frozen=True, init=False)
-class Delayed(Law):
+class Delayed(Environment):
     """A law whose rewards arrive `rounds` later: a number, or (least, most) of a uniform delay."""
 
     name = "delayed"
     late = True
-    law: Law
+    environment: Environment
     rounds: tuple[int, int]
     every: int
 
-    def __init__(self, law: Law, rounds: int | Sequence[int] = 0, every: int = 1) -> None:
-        if not isinstance(law, Law) or law.late:
+    def __init__(
+        self, environment: Environment, rounds: int | Sequence[int] = 0, every: int = 1
+    ) -> None:
+        if not isinstance(environment, Environment) or environment.late:
             raise InvalidArgument(
-                "law", "be a law whose rewards are not late already", law,
+                "environment", "be a law whose rewards are not late already", environment,
                 "for example discreet.Bernoulli([0.7, 0.5])",
             )  # fmt: skip
         fix = "use for example rounds=100, or rounds=(50, 150)"
@@ -55,10 +57,16 @@ class Delayed(Law):
         if least > most:
             raise InvalidArgument("rounds", "be given as (least, most)", rounds, fix)
         self._set(
-            law=law, rounds=(least, most), means=law.means, bounds=law.bounds, limit=law.limit,
-            draw=law.draw, steady=law.steady, lost=law.lost,
+            environment=environment,
+            rounds=(least, most),
+            means=environment.means,
+            bounds=environment.bounds,
+            limit=environment.limit,
+            draw=environment.draw,
+            steady=environment.steady,
+            lost=environment.lost,
             every=count("every", every, most=LONGEST, fix="use for example every=100"),
-        )  # fmt: skip
+        )
 
     def due(self, t: int, rng: Generator) -> int:
         """After how many rounds the reward of the t-th round is known."""
@@ -70,21 +78,21 @@ class Delayed(Law):
 
     def start(self, rng: Generator) -> NamedTuple:
         """The law's own."""
-        return self.law.start(rng)
+        return self.environment.start(rng)
 
     def refill(self, state: NamedTuple, rng: Generator) -> bool:
         """The law's own."""
-        return self.law.refill(state, rng)
+        return self.environment.refill(state, rng)
 
     def standard(self, horizon: int) -> Floats | NamedTuple:
         """The law's own."""
-        return self.law.standard(horizon)
+        return self.environment.standard(horizon)
 
     def ahead(self, t: Ints, horizon: int) -> Floats:
         """The law's own."""
-        return self.law.ahead(t, horizon)
+        return self.environment.ahead(t, horizon)
 
     def arranged(self, order: Sequence[int]) -> Delayed:
         """The law inside, rearranged."""
-        inside = self.law.arranged(order)
-        return self._changed(law=inside, draw=inside.draw, means=taken(self.means, order))
+        inside = self.environment.arranged(order)
+        return self._changed(environment=inside, draw=inside.draw, means=taken(self.means, order))

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from discreet._checks import interval, numbers
 from discreet._compiled import Kernel, open_slot
-from discreet.arms._base import Law
+from discreet.arms._base import Environment
 from discreet.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def check_means(
 
 
 @dataclass(frozen=True, init=False)
-class FunctionLaw(Law):
+class FunctionEnvironment(Environment):
     """The reward of arm a in round t is `reward(a, t, rng)`; means and bounds are declared."""
 
     name = "function"
@@ -132,7 +132,7 @@ class FunctionLaw(Law):
     def to_dict(self) -> dict[str, object]:
         """Means, bounds, and the digest of the code: a function cannot be read back."""
         return {
-            "law": self.name,
+            "environment": self.name,
             "opaque": f"{self.reward.__qualname__} {Kernel(self.reward).digest[:20]}",
             "means": list(self.means),
             "bounds": None if self.bounds is None else list(self.bounds),

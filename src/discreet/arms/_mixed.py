@@ -53,25 +53,27 @@ class Mixed(Parametric):
 
     name = "mixed"
     draw = staticmethod(draw_mixed)
-    laws: tuple[Parametric, ...]
+    environments: tuple[Parametric, ...]
 
-    def __init__(self, laws: Iterable[Parametric]) -> None:
+    def __init__(self, environments: Iterable[Parametric]) -> None:
         rule = "be a sequence of parametric laws"
         fix = "pass for instance [Bernoulli(0.9), Beta(4, 1), Uniform(0, 1)]"
-        if not isinstance(laws, Iterable):
-            raise InvalidArgument("laws", rule, laws, fix)
-        laws = tuple(laws)
-        if not laws:
-            raise InvalidArgument("laws", "hold at least one law", laws, fix)
-        for i, law in enumerate(laws):
-            if not isinstance(law, Parametric):
-                raise InvalidArgument(f"laws[{i}]", "be a parametric law", law, fix)
-        bounds = [law.bounds for law in laws if law.bounds is not None]
+        if not isinstance(environments, Iterable):
+            raise InvalidArgument("environments", rule, environments, fix)
+        environments = tuple(environments)
+        if not environments:
+            raise InvalidArgument("environments", "hold at least one law", environments, fix)
+        for i, environment in enumerate(environments):
+            if not isinstance(environment, Parametric):
+                raise InvalidArgument(f"laws[{i}]", "be a parametric law", environment, fix)
+        bounds = [
+            environment.bounds for environment in environments if environment.bounds is not None
+        ]
         self._set(
-            laws=laws,
-            means=tuple(mean for law in laws for mean in law.means),
+            environments=environments,
+            means=tuple(mean for environment in environments for mean in environment.means),
             bounds=(min(b[0] for b in bounds), max(b[1] for b in bounds))
-            if len(bounds) == len(laws)
+            if len(bounds) == len(environments)
             else None,
         )
 
@@ -81,20 +83,27 @@ class Mixed(Parametric):
 
     def parts(self) -> tuple[Part, ...]:
         """The parts of all laws."""
-        return tuple(part for law in self.laws for part in law.parts())
+        return tuple(part for environment in self.environments for part in environment.parts())
 
     def arranged(self, order: Sequence[int]) -> Mixed:
         """Every arm as a law of its own."""
-        single = [law.arranged([arm]) for law in self.laws for arm in range(law.arms)]
-        return self._changed(laws=taken(single, order), means=taken(self.means, order))
+        single = [
+            environment.arranged([arm])
+            for environment in self.environments
+            for arm in range(environment.arms)
+        ]
+        return self._changed(environments=taken(single, order), means=taken(self.means, order))
 
     @classmethod
     def from_settings(cls, settings: Json) -> Mixed:
         """The law with these settings."""
-        from discreet.arms._catalogue import law_from_dict
+        from discreet.arms._catalogue import environment_from_dict
 
-        laws = [law_from_dict(law) for law in cast("Sequence[Json]", settings["laws"])]
-        return cls(laws)  # type: ignore[arg-type]  # the constructor refuses what is not parametric
+        environments = [
+            environment_from_dict(environment)
+            for environment in cast("Sequence[Json]", settings["environments"])
+        ]
+        return cls(environments)  # type: ignore[arg-type]  # the constructor refuses what is not parametric
 
 
 def table_of(parts: Iterable[Part]) -> MixedState:

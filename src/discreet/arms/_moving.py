@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from discreet._checks import count, numbers
 from discreet._checks import rounds as whole_number
-from discreet.arms._base import Law, taken
+from discreet.arms._base import Environment, taken
 from discreet.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def lost_moving(standard: MovingStandard, arm: int, t: int, rounds: int) -> floa
     return total
 
 
-class Moving(Law):
+class Moving(Environment):
     """Bernoulli rewards whose means are constant in each of some stretches of rounds."""
 
     draw = staticmethod(draw_moving)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from discreet._checks import count, interval, number, numbers
-from discreet.arms._base import Law, taken
+from discreet.arms._base import Environment, taken
 from discreet.arms._frozen import Frozen, clipped_mean, from_dict, is_frozen, support, to_dict
 from discreet.errors import InvalidArgument
 
@@ -47,7 +47,7 @@ def draw_buffer(state: Buffer, arm: int, rounds: int, t: int, rng: Generator) ->
 
 
 @dataclass(frozen=True, init=False)
-class Sampler(Law):
+class Sampler(Environment):
     """One sampler per arm.
 
     Either a scipy-like frozen distribution (`rvs(size=, random_state=)`, `mean()`, `support()`),
@@ -121,7 +121,7 @@ class Sampler(Law):
     def to_dict(self) -> dict[str, object]:
         """Scipy distributions by name and parameters; other samplers by description only."""
         return {
-            "law": self.name,
+            "environment": self.name,
             "samplers": [to_dict(sampler) for sampler in self.samplers],
             "means": list(self.means),
             "bounds": None if self.bounds is None else list(self.bounds),

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from discreet._checks import count, interval
-from discreet.arms._base import Law
+from discreet.arms._base import Environment
 from discreet.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def lost_table(standard: TableStandard, arm: int, t: int, rounds: int) -> float:
 
 
 @dataclass(frozen=True, init=False)
-class RewardList(Law):
+class RewardList(Environment):
     """The reward of round t is rewards[t], whatever the arm.
 
     `bounds` are declared and not read off the list, so that neighbouring lists share them.
@@ -115,7 +115,7 @@ class RewardList(Law):
 
 
 @dataclass(frozen=True, init=False)
-class RewardTable(Law):
+class RewardTable(Environment):
     """The reward of round t and arm a is table[t, a]; `bounds` are declared as in `RewardList`.
 
     Rows may come from a generator: an adversary's sequence, written down before the policy plays.

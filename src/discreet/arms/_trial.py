@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from discreet._checks import count, numbers
-from discreet.arms._base import Law, taken
+from discreet.arms._base import Environment, taken
 from discreet.arms._bernoulli import Bernoulli
 from discreet.errors import InvalidArgument
 
@@ -117,7 +117,7 @@ def draw_replay(
 
 
 @dataclass(frozen=True, init=False)
-class Replay(Law):
+class Replay(Environment):
     """Replay of a randomised trial by rejection (Li et al., WSDM 2011).
 
     Every run shuffles the patients; a round is the next patient whose recorded arm is the chosen
@@ -156,12 +156,12 @@ class Replay(Law):
 
         data = self.data
         if data.outcome in OUTCOMES and data == actg175(data.outcome):
-            return {"law": self.name, "data": {"name": data.name, "outcome": data.outcome}}
+            return {"environment": self.name, "data": {"name": data.name, "outcome": data.outcome}}
         full = {
             key: list(value) if isinstance(value, tuple) else value
             for key, value in vars(data).items()
         }
-        return {"law": self.name, "data": full}
+        return {"environment": self.name, "data": full}
 
     @classmethod
     def from_settings(cls, settings: Json) -> Replay:

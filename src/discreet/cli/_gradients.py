@@ -333,7 +333,9 @@ def experiment_of(
 def _draw(experiment: Experiment, found: dict[Any, Any], path: Path) -> None:
     from ..membership.gradients._pictures import roc_picture
 
-    predicted = {name: law.auc for name, law in experiment.predicted(frozen=True).items()}
+    predicted = {
+        name: environment.auc for name, environment in experiment.predicted(frozen=True).items()
+    }
     save_picture(roc_picture(found, experiment.leakage, predicted), path, dpi=110)
 
 

@@ -94,11 +94,11 @@ def command(
         raise InvalidArgument(
             "participants", f"be given for {name}", None, "write for example --participants 2000"
         )
-    law = law_of(rewards)
+    environment = law_of(rewards)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", EqualBestArms)
         result = identify(
-            row, law, risk=risk, participants=size, runs=whole("runs", runs), seed=seed,
+            row, environment, risk=risk, participants=size, runs=whole("runs", runs), seed=seed,
             threads=threads, max_samples=whole("max-samples", max_samples),
         )  # fmt: skip
     for warning in caught:
@@ -129,7 +129,9 @@ def loose_bound(row: Identifier, result: IdentifyResult) -> float:
 def print_identification(row: str, result: IdentifyResult, bound: float | None) -> None:
     """Stopping time, errors, answers, guarantee and speed."""
     means = ", ".join(f"{mean:.4g}" for mean in result.means)
-    print_text(f"{result.law['law']} rewards with means {means}; seed {result.seed}")
+    print_text(
+        f"{result.environment['environment']} rewards with means {means}; seed {result.seed}"
+    )
     print_text(row)
     summary: dict[str, Any] = result.summary()
     promise = "nothing proved"

@@ -52,9 +52,14 @@ def problem_of(policies: Sequence[Any], study: Study) -> LinearProblem:
     from .. import linear
 
     given = {
-        "means": study.means, "law": study.law, "law-option": study.law_option, "clip": study.clip,
-        "outcome": study.outcome, "replay": study.replay, "bounds": study.bounds,
-    }  # fmt: skip
+        "means": study.means,
+        "environment": study.environment,
+        "law-option": study.environment_option,
+        "clip": study.clip,
+        "outcome": study.outcome,
+        "replay": study.replay,
+        "bounds": study.bounds,
+    }
     refuse(given, "be left out for linear policies", "their rewards are linear in the actions")
     if study.data is not None:
         check_trial(study.data)

@@ -63,9 +63,11 @@ def leakage(
     check_path("plot", plot, PICTURES)
     from ..membership import leakage as leakage_of
 
-    law = columns_of(columns)
-    vector = target_of(law, target, seed)
-    found = leakage_of(law, whole("n", n), vector, noise=noise, subsample=subsample, exact=exact)
+    environment = columns_of(columns)
+    vector = target_of(environment, target, seed)
+    found = leakage_of(
+        environment, whole("n", n), vector, noise=noise, subsample=subsample, exact=exact
+    )
     data = found.to_dict(levels_of(levels), delta)
     if plot is not None:
         from ..membership._plots import plot_curves
@@ -108,9 +110,9 @@ def play(
     check_path("plot", plot, PICTURES)
     from .. import membership
 
-    law = columns_of(columns)
-    vector = None if target == "average" else target_of(law, target, seed)
-    mean = membership.Mean(law, whole("n", n), noise=noise, subsample=subsample)
+    environment = columns_of(columns)
+    vector = None if target == "average" else target_of(environment, target, seed)
+    mean = membership.Mean(environment, whole("n", n), noise=noise, subsample=subsample)
     result = membership.Game(mean, vector).play(
         attack_of(attack), whole("rounds", rounds), seed=seed, threads=threads
     )
@@ -261,22 +263,22 @@ def columns_of(text: str) -> Bernoulli:
     return Bernoulli(p)
 
 
-def target_of(law: Bernoulli, text: str, seed: int | None) -> Floats:
+def target_of(environment: Bernoulli, text: str, seed: int | None) -> Floats:
     """A target by name, or its entries."""
     import numpy as np
 
     if text == "easiest":
-        return law.easiest()
+        return environment.easiest()
     if text == "hardest":
-        return law.hardest()
+        return environment.hardest()
     if text == "draw":
-        return law.draw(np.random.default_rng(check_seed(seed)))
+        return environment.draw(np.random.default_rng(check_seed(seed)))
     if not text or text[0] not in "01.":
         raise InvalidArgument(
             "target", "be easiest, hardest, draw or 0 and 1 for every column", text,
             "use --target easiest",
         )  # fmt: skip
-    return law.check_targets(numbers("target", text))
+    return environment.check_targets(numbers("target", text))
 
 
 def attack_of(name: str) -> Adversary:

@@ -76,13 +76,13 @@ class Rewards:
     """The law of the rewards, or the trial that they come from."""
 
     means: Annotated[str | None, flag("Mean reward of every arm.", "M,M,...")] = None
-    law: Annotated[
+    environment: Annotated[
         str | None,
         flag(
             "Law of the rewards: bernoulli (default), gaussian, beta, two-point, uniform.", "NAME"
         ),
     ] = None
-    law_option: Annotated[
+    environment_option: Annotated[
         list[str] | None,
         flag("A parameter of the law (sd, concentration, half_width); repeatable.", "NAME=VALUE"),
     ] = None

@@ -123,7 +123,7 @@ def print_comparison(comparison: Comparison) -> None:
     first = comparison[0]
     means = ", ".join(f"{mean:.4g}" for mean in first.means)
     print_text(
-        f"{first.law['law']} rewards with means {means}; {first.horizon:,} rounds; "
+        f"{first.environment['environment']} rewards with means {means}; {first.horizon:,} rounds; "
         f"seed {first.seed}{'; arms in random order' if first.shuffle else ''}"
     )
     columns = ["policy", "runs", "regret", "guarantee", "pulls", "seconds", "rounds/s"]

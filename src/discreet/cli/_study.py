@@ -23,12 +23,12 @@ from ._output import (
 )
 
 if TYPE_CHECKING:
-    from ..arms import Law
+    from ..arms import Environment
     from ..linear import LinearProblem
     from ..simulator import Comparison
 
 HORIZON = 10**6
-OF_LAW = ("means", "law", "law-option", "clip")
+OF_LAW = ("means", "environment", "law-option", "clip")
 """Options that say what the law is."""
 
 
@@ -38,15 +38,15 @@ def run(names: Sequence[str], study: Study, one: bool = False) -> None:
     check_path("plot", study.plot, PICTURES)
     names = [name.lower() for name in names]
     policies = policies_of(names, study)
-    law, compare = place_of(names, policies, study)
+    environment, compare = place_of(names, policies, study)
     runs = whole("runs", study.runs)
     if study.horizon is None:
-        horizon = HORIZON if law.limit is None else law.limit
+        horizon = HORIZON if environment.limit is None else environment.limit
     else:
         horizon = whole("horizon", study.horizon)
 
     comparison = compare(
-        policies, law, horizon=horizon, runs=runs, seed=study.seed, threads=study.threads,
+        policies, environment, horizon=horizon, runs=runs, seed=study.seed, threads=study.threads,
         points=whole("points", study.points), **order(study, names, one),
     )  # fmt: skip
     if not comparison.complete:
@@ -82,7 +82,7 @@ def order(study: Study, names: Sequence[str], one: bool) -> dict[str, bool]:
 
 def place_of(
     names: Sequence[str], policies: Sequence[Any], study: Study
-) -> tuple[Law | LinearProblem, Callable[..., Comparison]]:
+) -> tuple[Environment | LinearProblem, Callable[..., Comparison]]:
     """What is played on, and who plays: finite arms, or a linear problem."""
     if linear.asked(names):
         from ..linear._runs import check_problem
@@ -94,26 +94,26 @@ def place_of(
         return problem, compare_linear
 
     from ..simulator import compare
-    from ..simulator._runs import any_rewards, check_law
+    from ..simulator._runs import any_rewards, check_environment
 
     linear.refuse(linear.options(study), "come with a linear policy", "name for example adac-oful")
-    law = law_of(study, study.replay)
+    environment = law_of(study, study.replay)
     for policy in policies:
         try:
-            check_law(policy, law)
+            check_environment(policy, environment)
         except InvalidArgument as error:
             fix = f"add --clip, or take a policy for any rewards: {any_rewards()}"
             raise InvalidArgument(error.argument, error.rule, error.value, fix) from None
     if study.bounds:
-        check_bounds(law)
-    return law, compare
+        check_bounds(environment)
+    return environment, compare
 
 
-def check_bounds(law: Law) -> None:
+def check_bounds(environment: Environment) -> None:
     """Refuse --bounds where no theorem speaks, before any work is done."""
-    if law.name != "bernoulli":
+    if environment.name != "bernoulli":
         raise InvalidArgument(
-            "bounds", "be asked for Bernoulli rewards", law.name, "leave --bounds out"
+            "bounds", "be asked for Bernoulli rewards", environment.name, "leave --bounds out"
         )
 
 
@@ -144,7 +144,7 @@ def policies_of(names: Sequence[str], study: Study) -> list[Any]:
     return policies
 
 
-def law_of(rewards: Rewards, replay: bool = False) -> Law:
+def law_of(rewards: Rewards, replay: bool = False) -> Environment:
     """The rewards: a law with given means, or a real trial."""
     from .. import arms
 
@@ -156,9 +156,9 @@ def law_of(rewards: Rewards, replay: bool = False) -> Law:
                 "means", "be given", None, "add for example --means .75,.5, or --data actg175"
             )
         means = numbers("means", rewards.means)
-        given = pairs("law-option", rewards.law_option)
-        law = arms.law(rewards.law or "bernoulli", means, **given)
-        return arms.Clipped(law) if rewards.clip else law
+        given = pairs("law-option", rewards.environment_option)
+        environment = arms.environment(rewards.environment or "bernoulli", means, **given)
+        return arms.Clipped(environment) if rewards.clip else environment
     of_law = {name: getattr(rewards, name.replace("-", "_")) for name in OF_LAW}
     why = "the trial has its own arms and rewards in [0, 1]"
     linear.refuse(of_law, "be left out with --data", why)

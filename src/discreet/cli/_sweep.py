@@ -46,7 +46,9 @@ def command(
     means: Annotated[
         list[str] | None, flag("Mean reward of every arm; repeatable, a problem each.", "M,M,...")
     ] = None,
-    law: Annotated[str | None, flag("Law of the rewards. Default: bernoulli.", "NAME")] = None,
+    environment: Annotated[
+        str | None, flag("Law of the rewards. Default: bernoulli.", "NAME")
+    ] = None,
     epsilon: Annotated[str | None, flag("Budgets ε.", "V,V,...")] = None,
     delta: Annotated[str | None, flag("With --epsilon: (ε, δ) budgets.", "V,V,...")] = None,
     rho: Annotated[str | None, flag("zCDP budgets.", "V,V,...")] = None,
@@ -93,11 +95,13 @@ def command(
     if names:
         study["policies"] = [name.lower() for name in names]
     if means:
-        laws = {"law": law} if law is not None else {}
-        tables = [{"means": numbers("means", text), **laws} for text in means]
+        environments = {"environment": environment} if environment is not None else {}
+        tables = [{"means": numbers("means", text), **environments} for text in means]
         study["problems"] = [problem(f"--means {n}", t) for n, t in enumerate(tables)]
-    elif law is not None:
-        raise InvalidArgument("law", "come with --means", law, "add for example --means .7,.5")
+    elif environment is not None:
+        raise InvalidArgument(
+            "environment", "come with --means", environment, "add for example --means .7,.5"
+        )
     counts = {"runs": runs, "points": points, "piece": piece}
     study |= {name: whole(name, text) for name, text in counts.items() if text is not None}
     more = {"seed": seed, "threads": threads, "folder": folder, "shuffle": shuffle}

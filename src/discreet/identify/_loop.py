@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .._compiled import Floats, Function, Integers, Kernel, open_slot
-from ..arms._base import Law
+from ..arms._base import Environment
 from ..policies._step import (
     FINISHED,
     PAUSED,
@@ -65,7 +65,7 @@ enough: Callable[[object, object, object, View, int, int], bool] = open_slot("en
 
 
 def run(
-    law: object, schedule: object, release: object, rule: object, stopping: object,
+    environment: object, schedule: object, release: object, rule: object, stopping: object,
     ledger: object, memory: object, view: View, batches: Batches, ease: Ease, course: Course,
     limit: int, patience: int,
     rng: Generator,
@@ -86,7 +86,7 @@ def run(
                 continue
             left = batches.full[arm] - batches.start[arm]
             total = 0.0
-        part, served = collect(law, release, arm, left, t, rng)
+        part, served = collect(environment, release, arm, left, t, rng)
         total += part
         left -= served
         if left > 0:
@@ -131,6 +131,8 @@ def loop_kernel(row: Identifier, draw: Function) -> Kernel:
     )
 
 
-def compiled_loop(row: Identifier, law: Law, arguments: tuple[object, ...]) -> Function:
+def compiled_loop(
+    row: Identifier, environment: Environment, arguments: tuple[object, ...]
+) -> Function:
     """The loop for a row and a law, compiled for such arguments, cached on disk."""
-    return loop_kernel(row, law.draw).cached(*arguments)
+    return loop_kernel(row, environment.draw).cached(*arguments)

@@ -21,11 +21,11 @@ import numpy as np
 
 from .._checks import MOST_RUNS, count, one_risk, rounds
 from .._progress import Bar
-from ..arms._base import Law
+from ..arms._base import Environment
 from ..errors import InvalidArgument
 from ..policies._step import FINISHED, STARVED
 from ..policies._view import fresh_view
-from ..simulator._runs import MOST_ROUNDS, Begun, check_is_law, check_law
+from ..simulator._runs import MOST_ROUNDS, Begun, check_environment, check_is_environment
 from ..simulator._work import Player, Work, check_threads, entropy_of
 from ._filling import Batches, Ease
 from ._halving import Halving
@@ -45,7 +45,7 @@ class EqualBestArms(UserWarning):
 
 def identify(
     row: Identifier,
-    law: Law,
+    environment: Environment,
     *,
     risk: float | None = None,
     delta: float | None = None,
@@ -62,17 +62,21 @@ def identify(
     A run ends when its evidence is enough, or after `max_samples` without an answer. Ctrl-C
     returns the runs that were done: `result.complete` is then False.
     """
-    row, limit = prepared(row, law, one_risk(risk, delta), participants, max_samples)
+    row, limit = prepared(row, environment, one_risk(risk, delta), participants, max_samples)
     runs = count("runs", runs, most=MOST_RUNS)
     workers, entropy = check_threads(threads), entropy_of(seed)
-    work = Identification(row, law, limit, runs, entropy)
+    work = Identification(row, environment, limit, runs, entropy)
     with Bar.of(progress) as bar:
         work.do(workers, bar)
     return work.result()
 
 
 def prepared(
-    row: Identifier, law: Law, risk: float | None, participants: int | None, max_samples: float
+    row: Identifier,
+    environment: Environment,
+    risk: float | None,
+    participants: int | None,
+    max_samples: float,
 ) -> tuple[Identifier, int]:
     """The row for a risk or a number of participants, and its most samples, all checked."""
     if not isinstance(row, Identifier):
@@ -87,44 +91,46 @@ def prepared(
         row = row.at(check_risk(risk))
         if participants is not None:
             row = row.among(participants)  # likewise
-    law = check_is_law(law)
-    if law.arms < 2:
-        raise InvalidArgument("law", "have at least 2 arms", law.arms, "a choice needs two arms")
-    if law.late:
+    environment = check_is_environment(environment)
+    if environment.arms < 2:
         raise InvalidArgument(
-            "law", f"give rewards at once for {row.name}, which stops by itself",
-            type(law).__name__, "take the law inside it",
+            "environment", "have at least 2 arms", environment.arms, "a choice needs two arms"
+        )
+    if environment.late:
+        raise InvalidArgument(
+            "environment", f"give rewards at once for {row.name}, which stops by itself",
+            type(environment).__name__, "take the law inside it",
         )  # fmt: skip
-    limit = check_samples(max_samples, law)
-    check_law(row, law)
-    check_endless(law)
-    row.setting(law.arms)
+    limit = check_samples(max_samples, environment)
+    check_environment(row, environment)
+    check_endless(environment)
+    row.setting(environment.arms)
     if isinstance(row.rule, Halving):
         limit = max(limit, row.rule.participants or 0)
     elif row.xi == 0.0:
-        warn_of_equals(law)
+        warn_of_equals(environment)
     return row, limit
 
 
-def check_samples(max_samples: object, law: Law) -> int:
+def check_samples(max_samples: object, environment: Environment) -> int:
     """A whole number of samples, floats like 1e7 included, at least one per arm."""
-    whole = rounds(max_samples, argument="max_samples", least=law.arms)
+    whole = rounds(max_samples, argument="max_samples", least=environment.arms)
     return count("max_samples", whole, most=MOST_ROUNDS, fix="use for example max_samples=1e8")
 
 
-def check_endless(law: Law) -> None:
+def check_endless(environment: Environment) -> None:
     """Batches of several arms fill side by side, so rewards must not depend on the round."""
-    if law.limit is not None or not law.steady:
+    if environment.limit is not None or not environment.steady:
         raise InvalidArgument(
-            "law", "serve any number of independent rewards", f"the {law.name} law",
+            "environment", "serve any number of independent rewards", f"the {environment.name} law",
             "resample instead of replaying",
         )  # fmt: skip
 
 
-def warn_of_equals(law: Law) -> None:
+def warn_of_equals(environment: Environment) -> None:
     """Say so if no answer can be expected."""
-    best = max(law.means)
-    equals = [arm for arm, mean in enumerate(law.means) if mean == best]
+    best = max(environment.means)
+    equals = [arm for arm, mean in enumerate(environment.means) if mean == best]
     if len(equals) > 1:
         warnings.warn(
             f"arms {', '.join(map(str, equals))} are equally good ({best:g}): the evidence for one "
@@ -159,13 +165,13 @@ class IdentifyPlayer(Player):
         work = self.work
         self.reset()
         rng = self.stream.at(number)
-        state = work.law.start(rng)
+        state = work.environment.start(rng)
         arguments = (state, *work.parameters, *self.state, work.limit)
         every = (*arguments, PATIENCE, rng)
         loop = self.loop = self.loop or work.ready(
-            lambda: compiled_loop(work.row, work.law, every), every
+            lambda: compiled_loop(work.row, work.environment, every), every
         )
-        return Begun(loop, arguments, rng, lambda: work.law.refill(state, rng))
+        return Begun(loop, arguments, rng, lambda: work.environment.refill(state, rng))
 
     def end(self, number: int) -> None:
         """Enter what came out."""
@@ -190,10 +196,12 @@ class IdentifyPlayer(Player):
 class Identification(Work):
     """All runs of one row."""
 
-    def __init__(self, row: Identifier, law: Law, limit: int, runs: int, entropy: int) -> None:
+    def __init__(
+        self, row: Identifier, environment: Environment, limit: int, runs: int, entropy: int
+    ) -> None:
         super().__init__(row.name, runs, entropy)
-        self.row, self.law, self.limit = row, law, limit
-        self.setting = row.setting(law.arms)
+        self.row, self.environment, self.limit = row, environment, limit
+        self.setting = row.setting(environment.arms)
         self.parameters = tuple(
             part.parameters(self.setting)
             for part in (row.schedule, row.release, row.rule, row.stopping)
@@ -201,7 +209,7 @@ class Identification(Work):
         self.stopping_time = np.zeros(runs, np.int64)
         self.stopped = np.zeros(runs, bool)
         self.recommendation = np.zeros(runs, np.int64)
-        self.pulls = np.zeros((runs, law.arms), np.int64)
+        self.pulls = np.zeros((runs, environment.arms), np.int64)
 
     def player(self) -> Player:
         return IdentifyPlayer(self)
@@ -211,8 +219,8 @@ class Identification(Work):
         done, row = self.done, self.row
         return IdentifyResult(
             policy=row.to_dict(),
-            law=self.law.to_dict(),
-            means=tuple(float(mean) for mean in self.law.means),
+            environment=self.environment.to_dict(),
+            means=tuple(float(mean) for mean in self.environment.means),
             delta=math.nan if row.risk is None else row.risk,
             max_samples=self.limit,
             seed=self.entropy,

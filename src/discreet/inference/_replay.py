@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._checks import count
-from ..arms._catalogue import law_from_dict
+from ..arms._catalogue import environment_from_dict
 from ..errors import InvalidArgument
 from ..identify import Identifier
 from ..identify._results import IdentifyResult
@@ -38,17 +38,17 @@ def replayed(result: object, run: int = 0, policy: Policy | None = None) -> Reco
     policy = row_from_recipe(result.policy["recipe"]) if policy is None else policy
     if not isinstance(policy, Policy):
         raise _not_finite(result)
-    law = law_from_dict(result.law)
+    environment = environment_from_dict(result.environment)
     work: Identification | Simulation
     if isinstance(policy, Identifier):
         assert isinstance(result, IdentifyResult)
         if policy.risk is None and result.risk is not None:
             policy = policy.at(result.risk)
-        work = Identification(policy, law, result.max_samples, 1, result.seed)
+        work = Identification(policy, environment, result.max_samples, 1, result.seed)
     else:
         assert isinstance(result, Result)
         work = Simulation(
-            policy, law, result.horizon, 1, result.seed, result.t, shuffle=result.shuffle
+            policy, environment, result.horizon, 1, result.seed, result.t, shuffle=result.shuffle
         )
     work.first = int(result.run[place])
     recorded = recording(policy, work.setting)
@@ -57,8 +57,8 @@ def replayed(result: object, run: int = 0, policy: Policy | None = None) -> Reco
             "source", "release what speaks of mean outcomes", f"{policy.name} ({recorded.reason})",
             "use for example dp-imed",
         )  # fmt: skip
-    binary = law.name == "bernoulli"
-    bounds = law.bounds
+    binary = environment.name == "bernoulli"
+    bounds = environment.bounds
     bounded = bounds is not None and bounds[0] >= 0.0 and bounds[1] <= 1.0
     if isinstance(work, Identification):
         history = _identified(work, recorded)
@@ -69,7 +69,7 @@ def replayed(result: object, run: int = 0, policy: Policy | None = None) -> Reco
             "source", "come out the same when it is played again", f"run {run} of {result.name}",
             "simulate it anew: the result is of another version",
         )  # fmt: skip
-    arms = tuple(range(law.arms))
+    arms = tuple(range(environment.arms))
     return Record(recorded, arms, frozen(history), binary=binary, bounded=bounded)
 
 

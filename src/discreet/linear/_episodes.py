@@ -34,7 +34,7 @@ from ..simulator._work import Player
 from ._algebra import grow
 from ._contexts import FixedActions
 from ._loop import choose, collect, publish, update
-from ._phased import clipped_law
+from ._phased import clipped_environment
 from ._problem import LinearProblem
 from ._row import LinearPolicy, RoundPolicy
 from ._view import LinearView, restore
@@ -89,9 +89,11 @@ def publish_episode(
     update(release.rule, view, dimension)
 
 
-def draw_piece(law: object, arm: int, rounds: int, t: int, rng: Generator) -> tuple[float, int]:
+def draw_piece(
+    environment: object, arm: int, rounds: int, t: int, rng: Generator
+) -> tuple[float, int]:
     """As much of a batch as may be drawn without looking up."""
-    return draw(law, arm, min(rounds, PIECE), t, rng)
+    return draw(environment, arm, min(rounds, PIECE), t, rng)
 
 
 def in_episodes(policy: LinearPolicy, problem: LinearProblem) -> bool:
@@ -139,7 +141,7 @@ class EpisodePlayer(Player):
         setting = work.setting
         self.work, self.policy = work, policy
         self.loop: Callable[..., int] | None = None
-        self.law = clipped_law(policy, work.problem)
+        self.environment = clipped_environment(policy, work.problem)
         means = np.array(work.problem.means)
         ledger, _, view = fresh_state(policy, setting)
         assert isinstance(view, LinearView)
@@ -158,11 +160,14 @@ class EpisodePlayer(Player):
         rng = work.generator(number)
         curve = finite.Curve(work.grid, work.regret[number], work.pulls[number])
         study = finite.Study(work.horizon, self.gaps, curve)
-        law = self.law.start(rng)
-        arguments = (law, *self.parts, *self.state, self.course, study, DECISIONS, rng)
+        environment = self.environment.start(rng)
+        arguments = (environment, *self.parts, *self.state, self.course, study, DECISIONS, rng)
         if self.loop is None:
-            one_by_one = isinstance(self.law, Clipped) and self.law.law.bounds is None
-            kernel = episode_kernel(self.policy, self.law.draw, one_by_one)
+            one_by_one = (
+                isinstance(self.environment, Clipped)
+                and self.environment.environment.bounds is None
+            )
+            kernel = episode_kernel(self.policy, self.environment.draw, one_by_one)
             self.loop = work.ready(lambda: kernel.cached(*arguments), arguments)
         while not work.stop.is_set():
             if self.loop(*arguments) == FINISHED:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .._compiled import Function, Kernel
-from ..arms import Clipped, Law
+from ..arms import Clipped, Environment
 from ..simulator._work import Player
 from ._design import Design, optimal_design
 from ._phases import interleaved
@@ -29,14 +29,14 @@ class PhasedPlayer(Player):
         self.work, self.designs = work, work.designs
         self.rule, self.release = policy.rule, policy.release
         self.points = np.asarray(work.problem.contexts.average)
-        self.law = clipped_law(policy, work.problem)
+        self.environment = clipped_environment(policy, work.problem)
         self.means = np.array(work.problem.means)
         self.draw: Function | None = None
 
     def play(self, number: int) -> bool:
         work = self.work
         rng = work.generator(number)
-        state = self.law.start(rng)
+        state = self.environment.start(rng)
         ledger = Ledger(self.means, work.grid, work.regret[number], work.pulls[number])
         active = np.arange(len(self.means), dtype=np.int64)
         phase = 0
@@ -78,7 +78,7 @@ class PhasedPlayer(Player):
         """The curator's sum of a batch, rewards clipped one by one if the release clips."""
         arguments = (state, arm, rounds, 0, rng)
         if self.draw is None:
-            self.draw = Kernel(self.law.draw).cached(*arguments)
+            self.draw = Kernel(self.environment.draw).cached(*arguments)
         return float(self.draw(*arguments)[0])
 
 
@@ -113,12 +113,13 @@ def rounded(c: float, design: Design) -> Ints:
     return np.asarray(np.ceil(c * design.weights[design.support]), np.int64)
 
 
-def clipped_law(policy: LinearPolicy, problem: LinearProblem) -> Law:
+def clipped_environment(policy: LinearPolicy, problem: LinearProblem) -> Environment:
     """The rewards of the actions as finite arms, as the curator of a policy takes them."""
-    law = problem.rewards.law(list(problem.means))
+    environment = problem.rewards.environment(list(problem.means))
     clip = policy.release.clip
     if clip is None or (
-        law.bounds is not None and clip[0] <= law.bounds[0] <= law.bounds[1] <= clip[1]
+        environment.bounds is not None
+        and clip[0] <= environment.bounds[0] <= environment.bounds[1] <= clip[1]
     ):
-        return law
-    return Clipped(law, *clip)
+        return environment
+    return Clipped(environment, *clip)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from .._checks import action_array, one_of, positive
 from .._compiled import Function
-from ..arms import Bernoulli, Gaussian, Law, TwoPoint
+from ..arms import Bernoulli, Environment, Gaussian, TwoPoint
 from ..errors import InvalidArgument
 from ..policies._view import Empty
 from ._contexts import Contexts, FixedActions, GaussianContexts, generator, sphere
@@ -45,7 +45,7 @@ class Rewards:
         """What `pay` gets as its first argument."""
         return Empty()
 
-    def law(self, means: list[float]) -> Law:
+    def environment(self, means: list[float]) -> Environment:
         """Finite arms with these means."""
         raise NotImplementedError
 
@@ -87,7 +87,7 @@ class GaussianRewards(Rewards):
     def parameters(self) -> Sd:
         return Sd(float(self.sd))
 
-    def law(self, means: list[float]) -> Law:
+    def environment(self, means: list[float]) -> Environment:
         return Gaussian(means, self.sd)
 
 
@@ -100,7 +100,7 @@ class SignRewards(Rewards):
     bounds: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
 
-    def law(self, means: list[float]) -> Law:
+    def environment(self, means: list[float]) -> Environment:
         upper = [min(max((1.0 + mean) / 2.0, 0.0), 1.0) for mean in means]
         return TwoPoint(-1.0, 1.0, upper)
 
@@ -114,7 +114,7 @@ class BitRewards(Rewards):
     bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
-    def law(self, means: list[float]) -> Law:
+    def environment(self, means: list[float]) -> Environment:
         return Bernoulli([min(max(mean, 0.0), 1.0) for mean in means])
 
 
@@ -151,12 +151,17 @@ class LinearProblem:
                 "theta", f"have {contexts.dimension} entries", f"{len(parameter)} entries",
                 "pass one entry a feature",
             )  # fmt: skip
-        law = GaussianRewards() if rewards is None else rewards
-        if not isinstance(law, Rewards):
-            raise InvalidArgument("rewards", "be Rewards", law, "pass for instance SignRewards()")
+        environment = GaussianRewards() if rewards is None else rewards
+        if not isinstance(environment, Rewards):
+            raise InvalidArgument(
+                "rewards", "be Rewards", environment, "pass for instance SignRewards()"
+            )
         for name, value in {
-            "contexts": contexts, "theta": parameter, "rewards": law, "label": dict(label or {}),
-        }.items():  # fmt: skip
+            "contexts": contexts,
+            "theta": parameter,
+            "rewards": environment,
+            "label": dict(label or {}),
+        }.items():
             object.__setattr__(self, name, value)
         self._check_means()
 
@@ -221,7 +226,10 @@ class LinearProblem:
         rewards = {"rewards": self.rewards.name} | self.rewards.parameters()._asdict()
         rewards.pop("unused", None)
         if self.label:
-            return {"law": "linear", **self.label, **rewards}
+            return {"environment": "linear", **self.label, **rewards}
         return {
-            "law": "linear", **self.contexts.to_dict(), "theta": self.theta.tolist(), **rewards,
-        }  # fmt: skip
+            "environment": "linear",
+            **self.contexts.to_dict(),
+            "theta": self.theta.tolist(),
+            **rewards,
+        }

@@ -88,19 +88,19 @@ def close_batch(
 
 
 def collect_batch(
-    law: object, release: object, arm: int, rounds: int, t: int, rng: Generator
+    environment: object, release: object, arm: int, rounds: int, t: int, rng: Generator
 ) -> tuple[float, int]:
     """A trusted curator is handed the sum of the batch."""
-    return draw(law, arm, rounds, t, rng)
+    return draw(environment, arm, rounds, t, rng)
 
 
 def collect_each(
-    law: object, release: object, arm: int, rounds: int, t: int, rng: Generator
+    environment: object, release: object, arm: int, rounds: int, t: int, rng: Generator
 ) -> tuple[float, int]:
     """Every user's device answers for one reward; the curator sums the answers."""
     total = 0.0
     for played in range(rounds):
-        reward, served = draw(law, arm, 1, t + played, rng)
+        reward, served = draw(environment, arm, 1, t + played, rng)
         if served == 0:
             return total, played
         total += respond(release, reward, rng)

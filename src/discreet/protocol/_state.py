@@ -78,7 +78,7 @@ class Vault(NamedTuple):
     total: Floats
     answers: Integers
     ledger: Any
-    law: Any
+    environment: Any
 
 
 class Design(NamedTuple):

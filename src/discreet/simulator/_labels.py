@@ -68,9 +68,9 @@ def default_of(policy: Mapping[str, object], option: str) -> object:
         return None
 
 
-def problem_of(law: Mapping[str, object], means: Sequence[float]) -> str:
+def problem_of(environment: Mapping[str, object], means: Sequence[float]) -> str:
     """A short name of a problem: its law, and its means or how many arms there are."""
-    name = str(law["law"])
+    name = str(environment["environment"])
     if name in WORDS or len(means) > SHOWN_MEANS:
         return f"{name}, {len(means)} arms"
     return f"{name}({', '.join(f'{mean:.4g}' for mean in means)})"
@@ -81,7 +81,9 @@ R = TypeVar("R", bound="Record")
 
 def labelled(records: Sequence[R]) -> tuple[R, ...]:
     """The results under labels that tell distinct rows apart, and problems that do."""
-    problems = _numbered([(r.problem or problem_of(r.law, r.means), _said(r.law)) for r in records])
+    problems = _numbered(
+        [(r.problem or problem_of(r.environment, r.means), _said(r.environment)) for r in records]
+    )
     labels = _told_apart(records)
     seen: dict[tuple[object, ...], int] = {}
     found = []
@@ -173,7 +175,7 @@ def settings_columns(records: Sequence[Record], fixed: Iterable[str]) -> dict[st
         if any(name in budget for budget in budgets):
             columns[name] = [budget.get(name) for budget in budgets]
     columns |= {
-        "law": [str(record.law["law"]) for record in records],
+        "environment": [str(record.environment["environment"]) for record in records],
         "problem": [record.problem for record in records],
         "arms": [len(record.means) for record in records],
         "horizon": [record.horizon for record in records],

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from .._compiled import Floats, Function, Integers, Kernel
-from ..arms._base import Law, lost_steadily
+from ..arms._base import Environment, lost_steadily
 from ..errors import InvalidArgument
 from ..policies import CATALOGUE, Policy
 from ..policies._parts import RulePart
@@ -61,11 +61,11 @@ class Post(NamedTuple):
     last: Integers
 
 
-def empty_post(law: Delayed) -> Post:
+def empty_post(environment: Delayed) -> Post:
     """Nothing is on its way."""
     import numpy as np
 
-    (least, most), every = law.rounds, law.every
+    (least, most), every = environment.rounds, environment.every
     places = most + every + 1
     return Post(
         least, most, every, np.zeros(places, np.int64), np.zeros(places),
@@ -103,7 +103,7 @@ def deliver(
 
 
 def run_late(
-    law: object, schedule: object, release: object, rule: object, ledger: object,
+    environment: object, schedule: object, release: object, rule: object, ledger: object,
     memory: object, view: View, post: Post, course: Course, study: Study, decisions: int,
     rng: Generator,
 ) -> int:  # fmt: skip
@@ -121,7 +121,7 @@ def run_late(
                 break
             decisions -= 1
             arm, left, _ = open_batch(schedule, rule, memory, view, t, horizon, rng)
-        total, served = collect(law, release, arm, 1, t, rng)
+        total, served = collect(environment, release, arm, 1, t, rng)
         if served == 0:
             status = STARVED
             break
@@ -154,9 +154,9 @@ def bears_delay(policy: Policy) -> bool:
     return plain and isinstance(policy.schedule, EachRound)
 
 
-def check_late(policy: Policy, law: Law) -> None:
+def check_late(policy: Policy, environment: Environment) -> None:
     """Refuse a law whose rewards are late for a row that cannot use them so."""
-    if not law.late or bears_delay(policy):
+    if not environment.late or bears_delay(policy):
         return
     why = (
         "which is told of releases in the order of the rounds"
@@ -164,7 +164,7 @@ def check_late(policy: Policy, law: Law) -> None:
         else f"whose batches last longer than a round ({policy.schedule})"
     )
     raise InvalidArgument(
-        "law", f"give rewards at once for {policy.name}, {why}", type(law).__name__,
+        "environment", f"give rewards at once for {policy.name}, {why}", type(environment).__name__,
         "simulate(..., arrivals=...) runs arms side by side while outcomes are on their way; "
         f"policies you can use: {', '.join(late_rows())}",
     )  # fmt: skip

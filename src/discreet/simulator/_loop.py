@@ -79,7 +79,7 @@ lost: Callable[..., float] = lost_steadily
 
 
 def run(
-    law: object, schedule: object, release: object, rule: object, ledger: object,
+    environment: object, schedule: object, release: object, rule: object, ledger: object,
     memory: object, view: View, course: Course, study: Study, decisions: int, rng: Generator,
 ) -> int:  # fmt: skip
     """Play until the horizon, for at most so many decisions, or until the law is out of rewards."""
@@ -101,7 +101,7 @@ def run(
         if rounds == 0:
             served = left
         else:
-            part, served = collect(law, release, arm, left, t, rng)
+            part, served = collect(environment, release, arm, left, t, rng)
             total += part
         while recorded < points and curve.grid[recorded] <= t + served:
             inside = curve.grid[recorded] - t

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Never, Protocol, TypeAlias, TypeGuard
 
 from .._compiled import Kernel
 from .._progress import Bar
-from ..arms import Delayed, Law
+from ..arms import Delayed, Environment
 from ..errors import InvalidArgument
 from ..privacy._guarantees import Definition, Guarantee
 from ..privacy.budgets import Pure
@@ -115,18 +115,18 @@ class OwnPlayer(Player):
         import numpy as np
 
         work, rng = self.work, self.work.generator(number)
-        law, order, draw = work.place, np.arange(work.place.arms), self.draw
+        environment, order, draw = work.place, np.arange(work.place.arms), self.draw
         if work.shuffle:  # drawn first, as for the rows that it is compared with
             order = work.order(number, rng)
-        state = law.start(rng)
+        state = environment.start(rng)
         agent = work.policy.make(work.generator(number, 1))
         if not is_agent(agent):
             raise InvalidArgument(
                 "policy", "make an object with select() and update(arm, reward)", work.name,
                 "define both methods",
             )  # fmt: skip
-        standard, lost = law.standard(work.horizon), self.lost
-        regret, pulls = 0.0, np.zeros(law.arms, np.int64)
+        standard, lost = environment.standard(work.horizon), self.lost
+        regret, pulls = 0.0, np.zeros(environment.arms, np.int64)
         under_way: dict[int, list[tuple[int, float]]] = {}
         recorded, started = 0, time.perf_counter()
         for t in range(work.horizon):
@@ -136,15 +136,17 @@ class OwnPlayer(Player):
                 work.say((time.perf_counter() - started) / t)
             for place, came in under_way.pop(t, ()):
                 agent.update(place, came)
-            chosen = _arm(agent.select(), law.arms, work.name)
+            chosen = _arm(agent.select(), environment.arms, work.name)
             arm = int(order[chosen])
             reward, served = draw(state, arm, 1, t, rng)
             if served == 0:
-                if not law.refill(state, rng):
+                if not environment.refill(state, rng):
                     break
                 reward, _ = draw(state, arm, 1, t, rng)
-            if isinstance(law, Delayed):
-                under_way.setdefault(law.due(t + 1, rng), []).append((chosen, float(reward)))
+            if isinstance(environment, Delayed):
+                under_way.setdefault(environment.due(t + 1, rng), []).append(
+                    (chosen, float(reward))
+                )
             else:
                 agent.update(chosen, float(reward))
             regret += lost(standard, arm, t, 1)
@@ -169,7 +171,7 @@ def _arm(chosen: int, arms: int, name: str) -> int:
     return arm
 
 
-class OwnWork(RegretWork[OwnPolicy, Law]):
+class OwnWork(RegretWork[OwnPolicy, Environment]):
     """All runs of an object on one law."""
 
     said = False

@@ -58,7 +58,7 @@ class Record(Tidy):
     """The runs of one row on one law, with all settings; `run` numbers those that were finished."""
 
     policy: dict[str, Any]
-    law: dict[str, object]
+    environment: dict[str, object]
     means: tuple[float, ...]
     seed: int
     complete: bool
@@ -70,7 +70,7 @@ class Record(Tidy):
 
     def __post_init__(self) -> None:
         if not self.problem:
-            object.__setattr__(self, "problem", problem_of(self.law, self.means))
+            object.__setattr__(self, "problem", problem_of(self.environment, self.means))
 
     @property
     def name(self) -> str:
@@ -116,7 +116,7 @@ class Record(Tidy):
 
     def settings(self, *more: str) -> dict[str, object]:
         """What a file keeps beside the columns."""
-        names = ("policy", "law", "seed", "complete", "seconds", "problem", *more)
+        names = ("policy", "environment", "seed", "complete", "seconds", "problem", *more)
         return {name: getattr(self, name) for name in names} | {"means": list(self.means)}
 
     def circumstances(self) -> dict[str, object]:

@@ -109,13 +109,15 @@ class Result(Record):
 
         `regret` itself is held against the best fixed arm. No policy changes the difference.
         """
-        from ..arms._catalogue import law_from_dict
+        from ..arms._catalogue import environment_from_dict
 
-        if self.law["law"] not in MOVING:
+        if self.environment["environment"] not in MOVING:
             return self.regret
         import numpy as np
 
-        return np.asarray(self.regret + law_from_dict(self.law).ahead(self.t, self.horizon))
+        return np.asarray(
+            self.regret + environment_from_dict(self.environment).ahead(self.t, self.horizon)
+        )
 
     @property
     def mean_regret(self) -> Floats:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeVar, Unpa
 from .._checks import MOST_RUNS, check_flag, count, rounds
 from .._compiled import kinds_of, machine_code
 from .._progress import Bar
-from ..arms._base import Law
+from ..arms._base import Environment
 from ..arms._delayed import Delayed
 from ..errors import InvalidArgument
 from ..policies import CATALOGUE, Policy
@@ -95,15 +95,17 @@ class Asked(NamedTuple):
 
 
 @overload
-def simulate(policy: Row, law: Place, *, shuffle: bool = ..., **size: Unpack[Size]) -> Result: ...
+def simulate(
+    policy: Row, environment: Place, *, shuffle: bool = ..., **size: Unpack[Size]
+) -> Result: ...
 @overload
 def simulate(
-    policy: Row, law: Place, *, horizon: float, runs: int = ..., seed: int | None = ...,
+    policy: Row, environment: Place, *, horizon: float, runs: int = ..., seed: int | None = ...,
     threads: int | None = ..., arrivals: float, **late: Unpack[Late],
 ) -> TrialResult: ...  # fmt: skip
 def simulate(
     policy: Row,
-    law: Place,
+    environment: Place,
     *,
     horizon: float,
     runs: int = 100,
@@ -139,9 +141,18 @@ def simulate(
             "shuffle", "be False with arrivals", shuffle, "arms run side by side: leave it out"
         )
     return compare(
-        [policy], law, horizon=horizon, runs=runs, seed=seed, threads=threads, points=points,
-        shuffle=shuffle, progress=progress, arrivals=arrivals, **late,
-    )[0]  # fmt: skip
+        [policy],
+        environment,
+        horizon=horizon,
+        runs=runs,
+        seed=seed,
+        threads=threads,
+        points=points,
+        shuffle=shuffle,
+        progress=progress,
+        arrivals=arrivals,
+        **late,
+    )[0]
 
 
 LATE = ("delay", "missing", "default", "drift", "window", "share", "trend")
@@ -153,7 +164,7 @@ def _known(late: Iterable[str]) -> None:
             raise TypeError(f"got an unexpected keyword argument {name!r}")
 
 
-def _calendar(law: Law, arrivals: float | None, late: Late) -> Calendar | None:
+def _calendar(environment: Environment, arrivals: float | None, late: Late) -> Calendar | None:
     """The calendar that was asked for."""
     from .calendar import calendar
 
@@ -164,17 +175,17 @@ def _calendar(law: Law, arrivals: float | None, late: Late) -> Calendar | None:
                 "arrivals", f"be given with {', '.join(late)}", None, "use for example arrivals=12"
             )
         return None
-    if law.late:
+    if environment.late:
         raise InvalidArgument(
-            "law", "give rewards at once with arrivals", type(law).__name__,
+            "environment", "give rewards at once with arrivals", type(environment).__name__,
             "say with delay= how late outcomes are, in days",
         )  # fmt: skip
-    return calendar(law.arms, arrivals=arrivals, **late)
+    return calendar(environment.arms, arrivals=arrivals, **late)
 
 
 def compare(
     policies: Iterable[Row],
-    law: Place,
+    environment: Place,
     *,
     horizon: float,
     runs: int = 100,
@@ -199,32 +210,40 @@ def compare(
     """
     rows = listed(policies)
     if arrivals is not None or late:
-        law = check_is_law(law)
-        asked_for = _calendar(law, arrivals, late)
+        environment = check_is_environment(environment)
+        asked_for = _calendar(environment, arrivals, late)
         assert asked_for is not None
         if shuffle:
             raise InvalidArgument(
                 "shuffle", "be left out with arrivals", shuffle, "arms run side by side"
             )
         size = Asked(horizon, runs, seed, threads, points, progress)
-        return _on_calendar(rows, law, asked_for, size)
+        return _on_calendar(rows, environment, asked_for, size)
     for row in rows:
         if isinstance(row, BasePolicy) and row.kind != "finite":
             other = row.compared(
-                rows, law, horizon=horizon, runs=runs, seed=seed, threads=threads, points=points,
+                rows,
+                environment,
+                horizon=horizon,
+                runs=runs,
+                seed=seed,
+                threads=threads,
+                points=points,
                 progress=progress,
-            )  # fmt: skip
+            )
             assert isinstance(other, Comparison)
             return other
     fix = 'build it: discreet.policy("ucb1"), or give an object with select() and update()'
     finite = [own(row) or served(row, "simulate", Policy, "finite", fix=fix) for row in rows]
-    law = check_is_law(law)
+    environment = check_is_environment(environment)
     work = partial(_work, shuffle=True if shuffle is None else check_flag("shuffle", shuffle))
     asked = Asked(horizon, runs, seed, threads, points, progress)
-    return compared(finite, law, check_law, work, asked)
+    return compared(finite, environment, check_environment, work, asked)
 
 
-def _on_calendar(rows: list[Row], law: Law, asked_for: Calendar, size: Asked) -> Comparison:
+def _on_calendar(
+    rows: list[Row], environment: Environment, asked_for: Calendar, size: Asked
+) -> Comparison:
     """Trials whose outcomes come late."""
     from .calendar._runs import TrialWork, checked_size
 
@@ -233,18 +252,24 @@ def _on_calendar(rows: list[Row], law: Law, asked_for: Calendar, size: Asked) ->
         served(row, "outcomes that come late", Policy, "finite", "identify", fix=fix)
         for row in rows
     ]
-    checked_size(size.horizon, law.arms)
+    checked_size(size.horizon, environment.arms)
     work = partial(TrialWork, calendar=asked_for)
-    return compared(finite, law, check_law, work, size)
+    return compared(finite, environment, check_environment, work, size)
 
 
 def _work(
-    policy: Policy | OwnPolicy, law: Law, horizon: int, runs: int, entropy: int, grid: Ints, *,
+    policy: Policy | OwnPolicy,
+    environment: Environment,
+    horizon: int,
+    runs: int,
+    entropy: int,
+    grid: Ints,
+    *,
     shuffle: bool,
-) -> Simulation | OwnWork:  # fmt: skip
+) -> Simulation | OwnWork:
     if isinstance(policy, OwnPolicy):
-        return OwnWork(policy, law, horizon, runs, entropy, grid, shuffle=shuffle)
-    return Simulation(policy, law, horizon, runs, entropy, grid, shuffle=shuffle)
+        return OwnWork(policy, environment, horizon, runs, entropy, grid, shuffle=shuffle)
+    return Simulation(policy, environment, horizon, runs, entropy, grid, shuffle=shuffle)
 
 
 def compared(
@@ -282,48 +307,48 @@ def listed(policies: Iterable[P]) -> list[P]:
     return found
 
 
-def check_horizon(horizon: object, law: Place) -> int:
+def check_horizon(horizon: object, environment: Place) -> int:
     """A whole number of rounds, floats like 1e7 included, that the law can serve."""
     whole = rounds(horizon)
-    if whole < law.arms:
+    if whole < environment.arms:
         raise InvalidArgument(
-            "horizon", f"be at least the number of arms ({law.arms})", whole,
+            "horizon", f"be at least the number of arms ({environment.arms})", whole,
             "every arm must be played once",
         )  # fmt: skip
     if whole > MOST_ROUNDS:
         raise InvalidArgument("horizon", "be at most 1e15", whole, "shorten the study")
-    if law.limit is not None and whole > law.limit:
+    if environment.limit is not None and whole > environment.limit:
         raise InvalidArgument(
-            "horizon", f"be at most {law.limit}, all that the law can serve", whole,
+            "horizon", f"be at most {environment.limit}, all that the law can serve", whole,
             "shorten the study, or resample instead of replaying",
         )  # fmt: skip
     return whole
 
 
-def check_is_law(law: object) -> Law:
+def check_is_environment(environment: object) -> Environment:
     """A law, and no linear problem."""
-    if not isinstance(law, Law):
+    if not isinstance(environment, Environment):
         raise InvalidArgument(
-            "law", "be a law of rewards for finite arms", f"a {type(law).__name__}",
+            "environment", "be a law of rewards for finite arms", f"a {type(environment).__name__}",
             "build it: discreet.Bernoulli([0.7, 0.5]); linear problems take linear policies",
         )  # fmt: skip
-    return law
+    return environment
 
 
-def check_law(policy: Policy | OwnPolicy, law: Law) -> None:
+def check_environment(policy: Policy | OwnPolicy, environment: Environment) -> None:
     """Rewards must lie in the range that the policy's guarantee or formula rests on."""
     if isinstance(policy, OwnPolicy):
         return
     if not isinstance(policy, Policy):
         raise InvalidArgument("policy", "be a Policy", policy, 'build it: discreet.policy("ucb1")')
-    check_late(policy, law)
-    need, have = policy.bounds, law.bounds
+    check_late(policy, environment)
+    need, have = policy.bounds, environment.bounds
     if need is None:
         return
     if have is None or have[0] < need[0] or have[1] > need[1]:
         got = "unbounded rewards" if have is None else f"rewards in [{have[0]:g}, {have[1]:g}]"
         raise InvalidArgument(
-            "law", f"keep rewards in [{need[0]:g}, {need[1]:g}] for {policy.name}", got,
+            "environment", f"keep rewards in [{need[0]:g}, {need[1]:g}] for {policy.name}", got,
             f"wrap it: discreet.Clipped(law); or take one for any rewards: {any_rewards()}",
         )  # fmt: skip
 
@@ -362,9 +387,9 @@ class FinitePlayer(Player):
         policy, setting = work.policy, work.setting
         self.work, self.stream = work, work.stream()
         self.loops: dict[object, Callable[..., int]] = {}
-        late = work.law.late
+        late = work.environment.late
         self.state = fresh_state(policy, setting) if late else simulated_state(policy, setting)
-        self.post = (empty_post(work.law),) if isinstance(work.law, Delayed) else ()
+        self.post = (empty_post(work.environment),) if isinstance(work.environment, Delayed) else ()
         self.course = fresh_course()
         super().__init__(*self.state, *self.post, self.course)
 
@@ -373,27 +398,27 @@ class FinitePlayer(Player):
         work = self.work
         self.reset()
         rng = self.stream.at(number)
-        law, gaps, order = work.law, work.gaps, None
+        environment, gaps, order = work.environment, work.gaps, None
         if work.shuffle:  # drawn first: the same for every policy that is compared
             order = work.order(number, rng)
-            law = law.arranged(order.tolist())
-            gaps = gaps[order] if law.steady else law.standard(work.horizon)
-        state = law.start(rng)
+            environment = environment.arranged(order.tolist())
+            gaps = gaps[order] if environment.steady else environment.standard(work.horizon)
+        state = environment.start(rng)
         pulls = work.pulls[number]
         study = Study(work.horizon, gaps, Curve(work.grid, work.regret[number], pulls))
         arguments = (state, *work.parts, *self.state, *self.post, self.course, study)
         kinds = kinds_of((state, gaps, rng))  # all else is the same in every run
         loop = self.loops.get(kinds) or self.loops.setdefault(
-            kinds, self._loop(law, (*arguments, DECISIONS, rng))
+            kinds, self._loop(environment, (*arguments, DECISIONS, rng))
         )
-        return Begun(loop, arguments, rng, lambda: law.refill(state, rng), order)
+        return Begun(loop, arguments, rng, lambda: environment.refill(state, rng), order)
 
-    def _loop(self, law: Law, every: tuple[object, ...]) -> Callable[..., int]:
+    def _loop(self, environment: Environment, every: tuple[object, ...]) -> Callable[..., int]:
         policy, ranked = self.work.policy, is_ranked(self.work.policy, self.work.setting)
-        if law.late:
-            linked = late_kernel(policy, law.draw, law.lost)
+        if environment.late:
+            linked = late_kernel(policy, environment.draw, environment.lost)
         else:
-            linked = loop_kernel(policy, law.draw, law.lost, ranked)
+            linked = loop_kernel(policy, environment.draw, environment.lost, ranked)
         return machine_code(self.work.ready(lambda: linked.cached(*every), every), every)
 
     def end(self, begun: Begun, number: int = 0) -> None:
@@ -412,13 +437,13 @@ class FinitePlayer(Player):
         return False
 
 
-class Simulation(RegretWork[Policy, Law]):
+class Simulation(RegretWork[Policy, Environment]):
     """All runs of one policy on one law."""
 
     def __init__(
         self,
         policy: Policy,
-        law: Law,
+        environment: Environment,
         horizon: int,
         runs: int,
         entropy: int,
@@ -426,11 +451,11 @@ class Simulation(RegretWork[Policy, Law]):
         *,
         shuffle: bool = False,
     ) -> None:
-        super().__init__(policy, law, horizon, runs, entropy, grid, shuffle=shuffle)
-        self.law = law
-        self.setting = policy.setting(law.arms, horizon)
+        super().__init__(policy, environment, horizon, runs, entropy, grid, shuffle=shuffle)
+        self.environment = environment
+        self.setting = policy.setting(environment.arms, horizon)
         self.parts = parts_of(policy, self.setting)
-        self.gaps = law.standard(horizon)
+        self.gaps = environment.standard(horizon)
 
     def player(self) -> Player:
         return FinitePlayer(self)

@@ -26,7 +26,7 @@ from ._runs import simulate
 if TYPE_CHECKING:
     from .._progress import Bar
     from .._types import Floats
-    from ..arms._base import Law
+    from ..arms._base import Environment
     from ._own import Row
 
 
@@ -68,7 +68,7 @@ class Played(TypedDict, total=False):
 
 def simulate_strata(
     policy: Row,
-    laws: Mapping[Name, Law],
+    environments: Mapping[Name, Environment],
     *,
     horizon: float | Mapping[Name, float],
     runs: int = 100,
@@ -79,15 +79,20 @@ def simulate_strata(
 
     Everything else is as for `simulate`.
     """
-    if not isinstance(laws, Mapping):
+    if not isinstance(environments, Mapping):
         raise InvalidArgument(
-            "laws", "have a law for every stratum", laws, 'use {"men": ..., "women": ...}'
+            "environments",
+            "have a law for every stratum",
+            environments,
+            'use {"men": ..., "women": ...}',
         )
-    names = check_names("laws", tuple(laws), 'use {"men": ..., "women": ...}')
+    names = check_names("environments", tuple(environments), 'use {"men": ..., "women": ...}')
     horizons = by_name("horizon", horizon, names)
     return StrataResult(
         {
-            name: simulate(policy, laws[name], horizon=horizons[name], runs=runs, seed=own, **study)
+            name: simulate(
+                policy, environments[name], horizon=horizons[name], runs=runs, seed=own, **study
+            )
             for name, own in zip(names, _seeds(seed, len(names)), strict=True)
         }
     )

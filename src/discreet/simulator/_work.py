@@ -214,7 +214,7 @@ class RegretWork(Work, Generic[P, L]):
         done = slice(None) if self.complete else self.done  # a slice copies nothing
         return Result(
             policy=self.described,
-            law=self.place.to_dict(),
+            environment=self.place.to_dict(),
             means=tuple(float(mean) for mean in self.place.means),
             horizon=self.horizon,
             shuffle=self.shuffle,

@@ -31,7 +31,7 @@ from ._measures import Measure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-    from ..arms import Law
+    from ..arms import Environment
     from ..linear import LinearPolicy, LinearProblem
     from ..policies import Policy
     from ..policies._policy import BasePolicy
@@ -154,7 +154,7 @@ class Lab:
         self,
         setting: str,
         curves: Mapping[str, Policy],
-        law: Law,
+        environment: Environment,
         *,
         horizon: int | None = None,
         runs: int | None = None,
@@ -166,13 +166,13 @@ class Lab:
         size = replace(self.size, horizon=horizon or self.size.horizon, runs=runs or self.size.runs)
         # the papers list their arms in an order, and so do these runs
         listed = partial(compare, shuffle=False)
-        return Panel(setting, self.compared(listed, curves, law, size), values)
+        return Panel(setting, self.compared(listed, curves, environment, size), values)
 
     def compared(
         self,
         compare: Callable[..., Comparison],
         curves: Mapping[str, Policy] | Mapping[str, LinearPolicy],
-        law: Law | LinearProblem,
+        environment: Environment | LinearProblem,
         size: Size,
     ) -> Comparison:
         """Labelled policies on a law, or linear ones on a problem; curves run before are reused."""
@@ -182,12 +182,12 @@ class Lab:
             wanted = [rows[place] for place in missing]
             if self.pieces is None:
                 comparison = compare(
-                    wanted, law, horizon=size.horizon, runs=size.runs, seed=self.seed,
+                    wanted, environment, horizon=size.horizon, runs=size.runs, seed=self.seed,
                     threads=self.threads, points=size.points, progress=self.progress,
                 )  # fmt: skip
             else:
                 comparison = self.swept(
-                    wanted, law, runs=size.runs, horizon=size.horizon, points=size.points,
+                    wanted, environment, runs=size.runs, horizon=size.horizon, points=size.points,
                     shuffle=False,
                 )  # fmt: skip
             if not comparison.complete:
@@ -195,14 +195,14 @@ class Lab:
             return comparison
 
         rows = [replace(policy, name=label) for label, policy in curves.items()]
-        about = json.dumps(law.to_dict(), sort_keys=True)
+        about = json.dumps(environment.to_dict(), sort_keys=True)
         keys = [(row, about, size, self.seed) for row in rows]
         return Comparison(CACHE.filled(keys, run))
 
     def swept(
         self,
         rows: Sequence[BasePolicy[Never]],
-        law: Law | LinearProblem,
+        environment: Environment | LinearProblem,
         *,
         runs: int,
         **study: Any,
@@ -211,9 +211,16 @@ class Lab:
         from ..sweeps import sweep
 
         return sweep(
-            rows, law, runs=runs, seed=self.seed, threads=self.threads, progress=self.progress,
-            folder=self.pieces, piece=-(-runs // PIECES), **study,
-        )  # fmt: skip
+            rows,
+            environment,
+            runs=runs,
+            seed=self.seed,
+            threads=self.threads,
+            progress=self.progress,
+            folder=self.pieces,
+            piece=-(-runs // PIECES),
+            **study,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

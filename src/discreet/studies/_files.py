@@ -164,7 +164,7 @@ def _settings(panel: Panel) -> dict[str, object]:
     curves = [
         {
             "policy": result.policy,
-            "law": result.law,
+            "environment": result.environment,
             "horizon": result.horizon,
             "runs": result.runs,
             "seed": result.seed,

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from .._checks import check_flag
-from ..arms import Clipped, law
+from ..arms import Clipped, environment
 from ..errors import InvalidArgument
 from ..linear._problem import LinearProblem
 from ._grid import Problem
@@ -78,5 +78,5 @@ def problem(name: str, given: object) -> Problem:
             'write law = "beta" for its law',
         )  # fmt: skip
     clip = check_flag("clip", settings.pop("clip", False))
-    found = law(settings.pop("law", "bernoulli"), settings.pop("means"), **settings)
+    found = environment(settings.pop("environment", "bernoulli"), settings.pop("means"), **settings)
     return Clipped(found) if clip else found

@@ -18,7 +18,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Never
 
-from ..arms import Law
+from ..arms import Environment
 from ..errors import InvalidArgument, UnsupportedBudget
 from ..identify._runs import prepared
 from ..linear._problem import LinearProblem
@@ -26,9 +26,9 @@ from ..linear._runs import check_problem, fitted
 from ..policies._policy import BasePolicy
 from ..policies._registry import ARGUMENTS, NUMBERS, WORDS, Entry, entry
 from ..simulator._labels import problem_of
-from ..simulator._runs import check_horizon, check_law
+from ..simulator._runs import check_environment, check_horizon
 
-Problem = Law | LinearProblem
+Problem = Environment | LinearProblem
 Problems = Problem | Sequence[Problem] | Mapping[str, Problem]
 Policies = str | BasePolicy[Never] | Sequence[str | BasePolicy[Never]]
 
@@ -169,7 +169,7 @@ def cells_of(
             fitting = fitted(row, problem)
             check_problem(fitting, problem)
         else:
-            check_law(row, problem)
+            check_environment(row, problem)
         cells += [
             Cell(fitting, problem, name, check_horizon(horizon, problem)) for horizon in horizons
         ]

@@ -23,7 +23,7 @@ class Case:
     horizon: int = 2000
     twin: Policy | None = None
 
-    def law(self) -> Bernoulli:
+    def environment(self) -> Bernoulli:
         """Means from 0.8 downwards."""
         return Bernoulli([0.8 - 0.6 * arm / self.arms for arm in range(self.arms)])
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 def check_compiled(row: Policy, case: Case) -> None:
     """Round by round, from one generator."""
-    plain = Walk(row, case.law(), case.horizon, seed=SEED).played()
-    fast = Walk(row, case.law(), case.horizon, seed=SEED, compiled=True).played()
+    plain = Walk(row, case.environment(), case.horizon, seed=SEED).played()
+    fast = Walk(row, case.environment(), case.horizon, seed=SEED, compiled=True).played()
     if not (plain == fast).all():
         first = int((plain != fast).argmax())
         raise AssertionError(
@@ -45,7 +45,13 @@ def _result(row: Policy, case: Case, runs: int, threads: int) -> Result:
     from ..simulator import simulate
 
     return simulate(
-        row, case.law(), horizon=case.horizon, runs=runs, seed=SEED, threads=threads, progress=False
+        row,
+        case.environment(),
+        horizon=case.horizon,
+        runs=runs,
+        seed=SEED,
+        threads=threads,
+        progress=False,
     )
 
 

@@ -23,7 +23,7 @@ def check_steps(row: Policy, case: Case) -> None:
 def _check_cut_batches(row: Policy, case: Case) -> None:
     """The loop: pulls add up to t, and what the horizon cuts off is not released."""
     for horizon in (case.horizon, case.horizon - 1, max(case.arms, case.horizon // 3)):
-        walk = Walk(row, case.law(), horizon, seed=SEED)
+        walk = Walk(row, case.environment(), horizon, seed=SEED)
         before, t, stuck = _contents(walk.view), 0, 0
         while not walk.go(1):
             before = _contents(walk.view)

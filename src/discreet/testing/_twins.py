@@ -20,9 +20,9 @@ def check_twin(row: Policy, case: Case) -> None:
         return
     rich = at_huge_budget(row)
     for number in range(3):
-        law = case.table(number)
-        mine = Walk(rich, law, case.horizon, seed=SEED).played()
-        other = Walk(case.twin, law, case.horizon, seed=SEED).played()
+        environment = case.table(number)
+        mine = Walk(rich, environment, case.horizon, seed=SEED).played()
+        other = Walk(case.twin, environment, case.horizon, seed=SEED).played()
         if not (mine == other).all():
             first = int((mine != other).argmax())
             raise AssertionError(

@@ -13,7 +13,7 @@ from ._case import generator
 
 if TYPE_CHECKING:
     from .._types import Ints
-    from ..arms import Law
+    from ..arms import Environment
 
 
 class Walk:
@@ -23,32 +23,32 @@ class Walk:
     """
 
     def __init__(
-        self, row: Policy, law: Law, horizon: int, *, seed: int, number: int = 0,
+        self, row: Policy, environment: Environment, horizon: int, *, seed: int, number: int = 0,
         compiled: bool = False,
     ) -> None:  # fmt: skip
         import numpy as np
 
-        setting = row.setting(law.arms, horizon)
-        kernel = loop_kernel(row, law.draw, ranked=is_ranked(row, setting))
+        setting = row.setting(environment.arms, horizon)
+        kernel = loop_kernel(row, environment.draw, ranked=is_ranked(row, setting))
         self.loop = kernel.compiled() if compiled else kernel.interpreted()
-        self.law, self.horizon, self.arms = law, horizon, law.arms
+        self.environment, self.horizon, self.arms = environment, horizon, environment.arms
         self.rng = generator(seed, number)
-        self.state = law.start(self.rng)
+        self.state = environment.start(self.rng)
         run = simulated_state(row, setting)
         assert isinstance(run.public, View)
         self.view = run.public
         self.course = fresh_course()
         grid = np.arange(1, horizon + 1)
-        pulls = np.zeros((horizon, law.arms), np.int64)
+        pulls = np.zeros((horizon, environment.arms), np.int64)
         self.curve = Curve(grid, np.full(horizon, np.nan), pulls)
-        means = np.array(law.means)
+        means = np.array(environment.means)
         study = Study(horizon, means.max() - means, self.curve)
         self.fixed = (self.state, *parts_of(row, setting), *run, self.course, study)
 
     def go(self, decisions: int) -> bool:
         """Take so many decisions, or fewer if the run ends; True when it is over."""
         status = self.loop(*self.fixed, decisions, self.rng)
-        while status == STARVED and self.law.refill(self.state, self.rng):
+        while status == STARVED and self.environment.refill(self.state, self.rng):
             status = self.loop(*self.fixed, 0, self.rng)
         return bool(status in (FINISHED, STARVED))
 

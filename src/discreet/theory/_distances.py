@@ -25,7 +25,7 @@ from ..errors import InvalidArgument
 from ..policies._divergences import kl, private_divergence
 
 if TYPE_CHECKING:
-    from ..arms import Law
+    from ..arms import Environment
 
 SUM_ERROR = 1e-9
 """Probabilities may miss 1 by so much."""
@@ -131,9 +131,9 @@ def d_epsilon(mean: float, best: float, epsilon: float) -> float:
     return private_divergence(mean, best, epsilon)
 
 
-def compared(arms: Sequence[float] | Sequence[FiniteLaw] | Law) -> list[Arm]:
+def compared(arms: Sequence[float] | Sequence[FiniteLaw] | Environment) -> list[Arm]:
     """Every worse arm against the best one: Bernoulli means, laws on [0, 1], or a reward law."""
-    from ..arms import Bernoulli, Gaussian, Law, TwoPoint
+    from ..arms import Bernoulli, Environment, Gaussian, TwoPoint
 
     if isinstance(arms, Gaussian):
         best = max(arms.means)
@@ -147,7 +147,7 @@ def compared(arms: Sequence[float] | Sequence[FiniteLaw] | Law) -> list[Arm]:
         return compared([FiniteLaw((x, y), (1.0 - p, p)) for x, y, p in ends])
     if isinstance(arms, Bernoulli):
         return compared(arms.means)
-    if isinstance(arms, Law):
+    if isinstance(arms, Environment):
         raise InvalidArgument(
             "arms", "be Bernoulli, Gaussian, two-point or finite laws", arms.name,
             "give the support of every arm as a FiniteLaw",

@@ -115,11 +115,18 @@ def worth_of(
     taken = simulate_linear(
         row, problem, horizon=size, runs=runs, seed=seed, threads=threads, progress=False
     ).final_regret
-    law = Bernoulli([min(max(mean, 0.0), 1.0) for mean in problem.means])
+    environment = Bernoulli([min(max(mean, 0.0), 1.0) for mean in problem.means])
     without = simulate(
-        plain, law, horizon=size, runs=200, seed=seed, threads=threads, points=2, shuffle=True,
+        plain,
+        environment,
+        horizon=size,
+        runs=200,
+        seed=seed,
+        threads=threads,
+        points=2,
+        shuffle=True,
         progress=False,
-    ).final_regret  # fmt: skip
+    ).final_regret
     error = math.hypot(
         float(taken.std(ddof=1)) / math.sqrt(runs), float(without.std(ddof=1)) / math.sqrt(200)
     )

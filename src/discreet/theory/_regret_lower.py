@@ -23,7 +23,7 @@ from ._bound import LOG, ROUNDS, bound
 from ._distances import FiniteLaw, compared, d_epsilon
 
 if TYPE_CHECKING:
-    from ..arms import Law
+    from ..arms import Environment
 
 VERSIONS = {"2024": (1.0, 22.0), "2022": (6.0, 131.0)}
 """Factor of ε TVinf and divisor of (K-1)/ε: in the thesis, and in the paper before it."""
@@ -34,7 +34,7 @@ VERSIONS = {"2024": (1.0, 22.0), "2022": (6.0, 131.0)}
     domain="consistent policies; Bernoulli, Gaussian or finitely supported arms",
     reference="lattimore2020", statement="Theorem 16.2",
 )  # fmt: skip
-def lai_robbins(arms: Sequence[float] | Sequence[FiniteLaw] | Law) -> float:
+def lai_robbins(arms: Sequence[float] | Sequence[FiniteLaw] | Environment) -> float:
     """Σ Δ/KLinf: regret per log T without privacy."""
     return math.fsum(arm.gap / arm.kl for arm in compared(arms))
 
@@ -45,7 +45,7 @@ def lai_robbins(arms: Sequence[float] | Sequence[FiniteLaw] | Law) -> float:
     reference="azize2022", statement="Theorem 3, with the constant of the thesis of 2024",
 )  # fmt: skip
 def view_private(
-    arms: Sequence[float] | Sequence[FiniteLaw] | Law, epsilon: float, version: str = "2024"
+    arms: Sequence[float] | Sequence[FiniteLaw] | Environment, epsilon: float, version: str = "2024"
 ) -> float:
     """Σ Δ/min(KLinf, ε TVinf): regret per log T under ε-DP; version "2022" has 6ε."""
     epsilon = positive("epsilon", epsilon, infinite=True)

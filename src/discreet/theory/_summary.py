@@ -216,7 +216,7 @@ def best_lower(means: Sequence[float], epsilon: float, *, local: bool = False) -
 
 def bounds_of(result: Result) -> list[Line]:
     """The bounds that speak about a simulated result: its kind of privacy, its law, its theorem."""
-    _check_law(result)
+    _check_environment(result)
     means, rounds = result.means, result.horizon
     lines = []
 
@@ -303,10 +303,10 @@ def _upper(result: Result, budget: Budget) -> tuple[Bound, Callable[[int], float
     return theorem, lambda t: theorem.formula(result.means, t, **given)
 
 
-def _check_law(result: Result) -> None:
-    if result.law["law"] != "bernoulli":
+def _check_environment(result: Result) -> None:
+    if result.environment["environment"] != "bernoulli":
         raise InvalidArgument(
-            "bounds", "be asked for Bernoulli rewards", result.law["law"],
+            "bounds", "be asked for Bernoulli rewards", result.environment["environment"],
             "leave --bounds out, or call discreet.theory.view_private with finite laws",
         )  # fmt: skip
     if not result.means:

@@ -40,7 +40,7 @@ def drawn_at_once(
     design: Design, vault: Vault, slot: int, arm: int, size: int, t: int, rng: Generator
 ) -> tuple[float, int]:
     """One draw for the block."""
-    return gather(vault.law.law, design.release, arm, size, t, rng)
+    return gather(vault.environment.environment, design.release, arm, size, t, rng)
 
 
 AT_ONCE: dict[str, Function] = {

@@ -56,7 +56,7 @@ class Truth(NamedTuple):
     """What a simulation draws outcomes from: the state of an environment, and P(an outcome counts)
     per arm. Stands in the vault."""
 
-    law: Any
+    environment: Any
     answered: Floats
 
 

@@ -55,7 +55,7 @@ def reply_each(world: World, design: Design, head: Head, vault: Vault, rng: Gene
     slot, arm, t = world.owed[0], world.owed[1], world.owed[2]
     if slot >= 0:
         if rng.random() < world.answered[arm]:
-            value, served = earn(world, vault.law.law, arm, t, rng)
+            value, served = earn(world, vault.environment.environment, arm, t, rng)
             if served == 0:
                 return False
             answer(vault, slot, value)
@@ -69,7 +69,7 @@ def reply_by_device(world: World, design: Design, head: Head, vault: Vault, rng:
     if slot >= 0:
         value, served = design.default, 1
         if rng.random() < world.answered[arm]:
-            value, served = earn(world, vault.law.law, arm, t, rng)
+            value, served = earn(world, vault.environment.environment, arm, t, rng)
         if served == 0:
             return False
         answer(vault, slot, respond(design.release, value, rng))
@@ -77,9 +77,11 @@ def reply_by_device(world: World, design: Design, head: Head, vault: Vault, rng:
     return True
 
 
-def earned(world: World, law: object, arm: int, t: int, rng: Generator) -> tuple[float, int]:
+def earned(
+    world: World, environment: object, arm: int, t: int, rng: Generator
+) -> tuple[float, int]:
     """One reward."""
-    return draw(law, arm, 1, t, rng)
+    return draw(environment, arm, 1, t, rng)
 
 
 def shift(world: World) -> float:
@@ -90,18 +92,18 @@ def shift(world: World) -> float:
 
 
 def earned_in_drift(
-    world: World, law: object, arm: int, t: int, rng: Generator
+    world: World, environment: object, arm: int, t: int, rng: Generator
 ) -> tuple[float, int]:
     """One reward in [0, 1], moved with the others and kept in the range."""
-    value, served = draw(law, arm, 1, t, rng)
+    value, served = draw(environment, arm, 1, t, rng)
     return clip01(value + shift(world)), served
 
 
 def tossed_in_drift(
-    world: World, law: object, arm: int, t: int, rng: Generator
+    world: World, environment: object, arm: int, t: int, rng: Generator
 ) -> tuple[float, int]:
     """A reward of 0 or 1 whose rate has moved with the others'."""
-    rate = clip01(law.p[arm] + shift(world))  # type: ignore[attr-defined]
+    rate = clip01(environment.p[arm] + shift(world))  # type: ignore[attr-defined]
     return (1.0 if rng.random() < rate else 0.0), 1
 
 
@@ -116,12 +118,12 @@ def drawn(
     design: Design, vault: Vault, slot: int, arm: int, size: int, t: int, rng: Generator
 ) -> tuple[float, int]:
     """One draw: exact where the rewards of an arm have one distribution throughout."""
-    answers, share = size, vault.law.answered[arm]
+    answers, share = size, vault.environment.answered[arm]
     if share < 1.0:
         answers = rng.binomial(size, share)
     if answers == 0:
         return 0.0, 0
-    return draw(vault.law.law, arm, answers, t, rng)[0], answers
+    return draw(vault.environment.environment, arm, answers, t, rng)[0], answers
 
 
 # --- one batch at a time: who comes while it waits is treated like it, and thrown away
@@ -170,7 +172,7 @@ def reply_in_order(world: World, design: Design, head: Head, vault: Vault, rng: 
         return True
     value, served, many = 0.0, 1, 0
     if rng.random() < world.answered[arm]:
-        value, served = earn(world, vault.law.law, arm, t, rng)
+        value, served = earn(world, vault.environment.environment, arm, t, rng)
         many = 1
     if served == 0:
         return False

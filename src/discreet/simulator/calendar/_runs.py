@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..._checks import horizon_of
 from ..._compiled import Function, Kernel, kinds_of, machine_code
-from ...arms._base import Law
+from ...arms._base import Environment
 from ...arms._bernoulli import Bernoulli
 from ...errors import InvalidArgument
 from ...policies import Policy
@@ -35,7 +35,7 @@ from ...protocol._state import ANSWER, LOOKED
 from ...protocol.worlds._calendar import earned_in_drift, tossed_in_drift
 from .._work import Player, RegretWork
 from ._results import TrialResult
-from ._setting import DRIFTS, LAWS, Calendar
+from ._setting import DRIFTS, ENVIRONMENTS, Calendar
 
 if TYPE_CHECKING:
     from ..._types import Floats, Ints
@@ -108,11 +108,13 @@ class Played(NamedTuple):
     world: World
 
 
-def prepared(policy: Policy, law: Law, calendar: Calendar, size: int) -> tuple[Playing, str]:
+def prepared(
+    policy: Policy, environment: Environment, calendar: Calendar, size: int
+) -> tuple[Playing, str]:
     """How a policy is played, and in which world: the quickest that is exact."""
-    terms = terms_of(policy, calendar, law.arms, size)
-    endless = law.limit is None and type(law).refill is Law.refill
-    steady = calendar.drift is None and law.steady and endless
+    terms = terms_of(policy, calendar, environment.arms, size)
+    endless = environment.limit is None and type(environment).refill is Environment.refill
+    steady = calendar.drift is None and environment.steady and endless
     if has_own_days(policy, terms.plan):
         return terms._replace(deadline=0.0), "answers"
     if terms.plan == ONE_BATCH:
@@ -132,29 +134,38 @@ def world_of(calendar: Calendar, size: int, arms: int) -> World:
         (0, 0.0, 1.0) if drift is None else (DRIFTS.index(drift.kind), drift.size, drift.period)
     )
     return World(
-        calendar.arrivals, np.array(calendar.answered), LAWS.index(delay.law),
+        calendar.arrivals, np.array(calendar.answered), ENVIRONMENTS.index(delay.law),
         0.0 if delay.mean is None else float(delay.mean), float(delay.deadline), kind, moved,
         float(period), size / calendar.arrivals, np.zeros(2), np.full(1, -1), np.full(3, -1),
     )  # fmt: skip
 
 
-class TrialWork(RegretWork[Policy, Law]):
+class TrialWork(RegretWork[Policy, Environment]):
     """All trials of one policy on one calendar."""
 
     def __init__(
-        self, policy: Policy, law: Law, horizon: int, runs: int, entropy: int, grid: Ints, *,
+        self,
+        policy: Policy,
+        environment: Environment,
+        horizon: int,
+        runs: int,
+        entropy: int,
+        grid: Ints,
+        *,
         calendar: Calendar,
-    ) -> None:  # fmt: skip
+    ) -> None:
         import numpy as np
 
-        super().__init__(policy, law, horizon, runs, entropy, grid)
-        self.law, self.calendar = law, calendar
-        self.terms, self.world = prepared(policy, law, calendar, horizon)
-        filled = slots(policy, self.terms, SIMULATED, self.world, law.draw)
+        super().__init__(policy, environment, horizon, runs, entropy, grid)
+        self.environment, self.calendar = environment, calendar
+        self.terms, self.world = prepared(policy, environment, calendar, horizon)
+        filled = slots(policy, self.terms, SIMULATED, self.world, environment.draw)
         if calendar.drift is not None:
-            filled["earn"] = tossed_in_drift if isinstance(law, Bernoulli) else earned_in_drift
-        self.filled = filled | {"lost": law.lost}
-        arms = law.arms
+            filled["earn"] = (
+                tossed_in_drift if isinstance(environment, Bernoulli) else earned_in_drift
+            )
+        self.filled = filled | {"lost": environment.lost}
+        arms = environment.arms
         self.estimates = np.full((runs, arms), np.nan)
         self.sizes, self.looks = (np.zeros((runs, arms), np.int64) for _ in range(2))
         self.days, self.used = np.zeros(runs), np.zeros(runs)
@@ -201,7 +212,7 @@ class TrialPlayer(Player):
     def __init__(self, work: TrialWork) -> None:
         self.work, self.stream = work, work.stream()
         self.loops: dict[object, Function] = {}
-        arms, size = work.law.arms, work.horizon
+        arms, size = work.environment.arms, work.horizon
         each = isinstance(work.policy.schedule, EachRound)
         waiting = work.calendar.arrivals * float(work.calendar.delay.deadline)
         depth = 16 + (math.ceil(min(1.5 * waiting, size)) if each else 0)
@@ -211,7 +222,7 @@ class TrialPlayer(Player):
     def _take(self, started: Started) -> None:
         import numpy as np
 
-        work, arms = self.work, self.work.law.arms
+        work, arms = self.work, self.work.environment.arms
         self.started = started
         self.world = world_of(work.calendar, work.horizon, arms)
         self.own = (np.zeros(1), np.zeros(2, np.int64), np.array([-1.0, 0.0]), np.zeros(arms))
@@ -222,13 +233,13 @@ class TrialPlayer(Player):
         work = self.work
         self.reset()
         rng = self.stream.at(number)
-        law = work.law.start(rng)
-        gaps = work.law.standard(work.horizon)
+        environment = work.environment.start(rng)
+        gaps = work.environment.standard(work.horizon)
         track = Track(work.grid, work.regret[number], work.pulls[number], gaps, *self.own)
         while not work.stop.is_set():
             design, head, vault = self.started
-            truth = Truth(law, self.world.answered)
-            arguments = (self.world, design, head, vault._replace(law=truth), track, rng)
+            truth = Truth(environment, self.world.answered)
+            arguments = (self.world, design, head, vault._replace(environment=truth), track, rng)
             kinds = kinds_of(arguments)
             loop = self.loops.get(kinds)
             if loop is None:
@@ -238,7 +249,7 @@ class TrialPlayer(Player):
             status = loop(*arguments)
             if status == GROW:
                 track = self._grow(track)
-            elif status == FINISHED or not work.law.refill(law, rng):
+            elif status == FINISHED or not work.environment.refill(environment, rng):
                 self._end(number, track)
                 return True
         return False
@@ -257,7 +268,7 @@ class TrialPlayer(Player):
             array.copy() for array in _arrays((more.design.room, more.head, more.vault, world))
         ]
         values += [array.copy() for array in own]
-        setting = self.work.policy.setting(self.work.law.arms, self.work.horizon)
+        setting = self.work.policy.setting(self.work.environment.arms, self.work.horizon)
         self._take(begin_trial(self.work.policy, setting, self.work.terms, 2 * before))
         for (array, _), kept in zip(self.initial, values, strict=True):
             array[:] = kept

@@ -19,7 +19,7 @@ from ...errors import InvalidArgument
 
 Duration = Any
 """A length of time with its unit, or a number of days; numbers of days once it is checked."""
-LAWS = ("fixed", "uniform", "exponential")
+ENVIRONMENTS = ("fixed", "uniform", "exponential")
 DRIFTS = ("none", "linear", "season")
 ESTIMATE = "estimate"
 YEAR = 365.0
@@ -43,7 +43,7 @@ class Delay:
         deadline = amount(
             "deadline", days("deadline", self.deadline), infinite=False, fix='use delay="14 days"'
         )
-        one_of("law", self.law, *LAWS)
+        one_of("environment", self.law, *ENVIRONMENTS)
         if self.mean is None and self.law == "exponential":
             raise InvalidArgument("mean", "be given for exponential delays", None, "use mean=5")
         usual = deadline if self.law == "fixed" else 0.5 * deadline

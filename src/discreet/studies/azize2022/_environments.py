@@ -41,10 +41,13 @@ class Environment(Figure):
     instance: str
 
     def panels(self, lab: Lab) -> list[Panel]:
-        law = bernoulli(INSTANCES[self.instance])
+        environment = bernoulli(INSTANCES[self.instance])
         return [
             lab.compare(
-                f"{self.instance}, ε = {epsilon:g}", published_curves(epsilon), law, epsilon=epsilon
+                f"{self.instance}, ε = {epsilon:g}",
+                published_curves(epsilon),
+                environment,
+                epsilon=epsilon,
             )
             for epsilon in EPSILONS
         ]

@@ -41,9 +41,9 @@ class FourAlgorithms(Figure):
     where: str
 
     def panels(self, lab: Lab) -> list[Panel]:
-        law = bernoulli(INSTANCES["C2"])
+        environment = bernoulli(INSTANCES["C2"])
         curves = published_curves(EPSILON)
-        return [lab.compare("C2, ε = 1", curves, law, epsilon=EPSILON)]
+        return [lab.compare("C2, ε = 1", curves, environment, epsilon=EPSILON)]
 
     def draw(self, panels: Sequence[Panel]) -> Picture:
         return draw_panels(panels)

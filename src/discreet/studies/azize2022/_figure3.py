@@ -42,9 +42,11 @@ class PrivacyRegimes(Figure):
     epsilons: tuple[float, ...] = (*EPSILONS, *FURTHER)
 
     def panels(self, lab: Lab) -> list[Panel]:
-        law = bernoulli(MEANS)
+        environment = bernoulli(MEANS)
         return [
-            lab.compare(f"ε = {epsilon:g}", {ADAP_KLUCB: _policy(epsilon)}, law, epsilon=epsilon)
+            lab.compare(
+                f"ε = {epsilon:g}", {ADAP_KLUCB: _policy(epsilon)}, environment, epsilon=epsilon
+            )
             for epsilon in self.epsilons
         ]
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ...arms import Law
+    from ...arms import Environment
     from ...policies import Policy
 
 INSTANCES: dict[str, tuple[float, ...]] = {
@@ -33,7 +33,7 @@ COMPETITORS = (DP_SE, DP_UCB, DP_UCB_TIGHT)
 ORDER_NOTE = "The best arm stands in the middle, because ties go to the first arm."
 
 
-def bernoulli(means: Sequence[float]) -> Law:
+def bernoulli(means: Sequence[float]) -> Environment:
     """Bernoulli arms of these means, the first of which, the best, is put in the middle."""
     from ...arms import Bernoulli
 

@@ -63,11 +63,11 @@ class LocalPrivacy(Figure):
     def panels(self, lab: Lab) -> list[Panel]:
         between = tuple(e for e in EPSILONS if e not in (LOW, HIGH))
         short = max(lab.size.horizon // SHORTER, len(EPSILONS) * 10)
-        law = bernoulli_arms()
+        environment = bernoulli_arms()
         return [
-            lab.compare("Bernoulli arms, ε = 2 and 0.2", bounded_curves((LOW, HIGH)), law),
+            lab.compare("Bernoulli arms, ε = 2 and 0.2", bounded_curves((LOW, HIGH)), environment),
             lab.compare(
-                "Bernoulli arms, ε between", bounded_curves(between, baseline=False), law,
+                "Bernoulli arms, ε between", bounded_curves(between, baseline=False), environment,
                 horizon=short,
             ),
             lab.compare("arms of four laws", bounded_curves(EPSILONS), mixed_arms(), horizon=short),

@@ -16,7 +16,7 @@ from ...policies.releases._base import squash
 from ...policies.releases._exact import Exact
 
 if TYPE_CHECKING:
-    from ...arms import Law
+    from ...arms import Environment
     from ...policies import Policy
     from ...policies.releases._base import Scale
 
@@ -45,14 +45,14 @@ def bernoulli_bound(epsilon: float) -> float:
     return 1.0 / math.tanh(epsilon / 2.0) ** 2
 
 
-def bernoulli_arms() -> Law:
+def bernoulli_arms() -> Environment:
     """Bits."""
     from ...arms import Bernoulli
 
     return Bernoulli(MEANS)
 
 
-def mixed_arms() -> Law:
+def mixed_arms() -> Environment:
     """Four laws on [0, 1] with the same means."""
     from ...arms import Bernoulli, Beta, Mixed, TwoPoint, Uniform
 
@@ -64,7 +64,7 @@ def mixed_arms() -> Law:
     )  # fmt: skip
 
 
-def gaussian_arms() -> Law:
+def gaussian_arms() -> Environment:
     """N(mean, 1)."""
     from ...arms import Gaussian
 

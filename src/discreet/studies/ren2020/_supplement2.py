@@ -47,11 +47,11 @@ class GaussianArms(Figure):
 
     def panels(self, lab: Lab) -> list[Panel]:
         others = tuple(epsilon for epsilon in EPSILONS if epsilon != EPSILON)
-        law = gaussian_arms()
+        environment = gaussian_arms()
         return [
-            lab.compare("Gaussian arms, ε = 0.5", unbounded_curves((EPSILON,)), law),
+            lab.compare("Gaussian arms, ε = 0.5", unbounded_curves((EPSILON,)), environment),
             lab.compare(
-                "Gaussian arms, other ε", unbounded_curves(others, baseline=False), law,
+                "Gaussian arms, other ε", unbounded_curves(others, baseline=False), environment,
                 horizon=max(lab.size.horizon // SHORTER, 40),
             ),
         ]  # fmt: skip

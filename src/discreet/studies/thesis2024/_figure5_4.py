@@ -37,11 +37,11 @@ class PriceOfPrivacy(Figure):
     """A private policy and its twin at many budgets."""
 
     def panels(self, lab: Lab) -> list[Panel]:
-        law = bernoulli(INSTANCES["C2"])
+        environment = bernoulli(INSTANCES["C2"])
         longer, more = lab.size.horizon * LONGER, lab.size.runs * MORE
         return [
-            lab.compare(AT_HORIZON, _curves(BUDGETS), law),
-            lab.compare(FURTHER, _curves(SHOWN), law, horizon=longer, runs=more),
+            lab.compare(AT_HORIZON, _curves(BUDGETS), environment),
+            lab.compare(FURTHER, _curves(SHOWN), environment, horizon=longer, runs=more),
         ]
 
     def draw(self, panels: Sequence[Panel]) -> Picture:

@@ -59,23 +59,30 @@ class Attacks(Figure):
 
         from ...membership import LikelihoodRatio, LinearRatio, Mean, leakage, printed_subsampling
 
-        law, n = columns(lab.size)
-        medium = law.draw(np.random.default_rng(lab.seed))
-        targets = {EASY: law.easiest(), MEDIUM: medium, HARD: law.hardest()}
+        environment, n = columns(lab.size)
+        medium = environment.draw(np.random.default_rng(lab.seed))
+        targets = {EASY: environment.easiest(), MEDIUM: medium, HARD: environment.hardest()}
         by_score = [
-            play(lab, name, Mean(law, n), target, LikelihoodRatio(), leak=leakage(law, n, target))
+            play(
+                lab,
+                name,
+                Mean(environment, n),
+                target,
+                LikelihoodRatio(),
+                leak=leakage(environment, n, target),
+            )
             for name, target in targets.items()
         ]
         easiest, target = by_score[0], targets[EASY]
         by_noise, by_share = [], []
         for noise in NOISES[1:]:
-            mean = Mean(law, n, noise=math.sqrt(noise / n))
+            mean = Mean(environment, n, noise=math.sqrt(noise / n))
             by_noise.append(
                 play(lab, f"γ² = {noise:g}", mean, target, LinearRatio(),
                      leak=leakage(mean, target=target))
             )  # fmt: skip
         for share in SHARES[1:]:
-            mean = Mean(law, n, subsample=share)
+            mean = Mean(environment, n, subsample=share)
             leak = leakage(mean, target=target)
             by_share.append(
                 play(lab, f"ρ = {share:g}", mean, target, LikelihoodRatio(), leak=leak,
@@ -91,7 +98,7 @@ class Attacks(Figure):
         targets, noise, shares = map(games_of, panels)
         picture, axes = canvas(6, columns=3)
         for place, name in enumerate((EASY, HARD)):
-            _draw_laws(axes[place], targets[name], f"({'ab'[place]}) the {name} target")
+            _draw_environments(axes[place], targets[name], f"({'ab'[place]}) the {name} target")
         both = {name: targets[name] for name in (EASY, HARD)}
         _draw_curves(axes[2], both, "(c) theory and experiment")
         _draw_curves(axes[3], targets, "(d) leakage score m*")
@@ -102,7 +109,7 @@ class Attacks(Figure):
     def judge(self, panels: Sequence[Panel]) -> list[Finding]:
         targets, noise, shares = map(games_of, panels)
         return [
-            _laws(targets),
+            _environments(targets),
             _ordered("power grows with the leakage score m*, at every level", "(d)",
                      [targets[name] for name in (HARD, MEDIUM, EASY)]),
             _ordered("power falls with the noise γ², at every level", "(e)",
@@ -121,7 +128,7 @@ def _renamed(game: Played, name: str) -> Played:
     return Played(name, game.scores, game.leak)
 
 
-def _laws(targets: dict[str, Played]) -> Finding:
+def _environments(targets: dict[str, Played]) -> Finding:
     measured: dict[str, Measure] = {}
     holds = []
     for name in (EASY, HARD):
@@ -138,13 +145,15 @@ def _laws(targets: dict[str, Played]) -> Finding:
             measured[f"{name}, {side}: variance (printed {score:.4g})"] = variance
             holds += [_near(mean, sign * score / 2.0), _near(variance, score)]
     return Finding(
-        Statement("the score is N(-m*/2, m*) without the target and N(m*/2, m*) with it",
-                  f"{WHERE} (a), (b)"),
+        Statement(
+            "the score is N(-m*/2, m*) without the target and N(m*/2, m*) with it",
+            f"{WHERE} (a), (b)",
+        ),
         Verdict.REPRODUCED if all(holds) else Verdict.DIFFERS,
         measured,
         f"Within {CLOSE_LAW:.0%} or four standard errors. The law is a limit; columns with p near "
         "0.1 are not yet normal, which the easiest target feels most.",
-    )  # fmt: skip
+    )
 
 
 def _near(measure: Measure, value: float) -> bool:
@@ -210,7 +219,7 @@ def _printed(shares: dict[str, Played]) -> Finding:
     )  # fmt: skip
 
 
-def _draw_laws(axes: Axes, game: Played, title: str) -> None:
+def _draw_environments(axes: Axes, game: Played, title: str) -> None:
     import numpy as np
 
     from ...membership._plots import draw_histograms

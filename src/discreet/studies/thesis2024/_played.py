@@ -44,7 +44,7 @@ class Played:
         return {"name": self.name, "attack": self.scores.name}
 
     @property
-    def law(self) -> dict[str, object]:
+    def environment(self) -> dict[str, object]:
         """The game's settings."""
         return dict(self.scores.settings)
 

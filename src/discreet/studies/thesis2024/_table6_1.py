@@ -37,30 +37,51 @@ class Scores(Figure):
 
         from ...membership import LikelihoodRatio, LinearRatio, Mean, leakage, printed_subsampling
 
-        law, n = columns(lab.size)
-        target = law.easiest()
+        environment, n = columns(lab.size)
+        target = environment.easiest()
         guess = target.copy()
         changed = np.random.default_rng(lab.seed).random(len(guess)) < CHANGED
         guess[changed] = 1.0 - guess[changed]
-        noisy = Mean(law, n, noise=math.sqrt(NOISE / n))
-        shared = Mean(law, n, subsample=SHARE)
+        noisy = Mean(environment, n, noise=math.sqrt(NOISE / n))
+        shared = Mean(environment, n, subsample=SHARE)
         part = leakage(shared, target=target)
-        whole = Mean(law, n)
+        whole = Mean(environment, n)
         return [
             panel(
                 "settings",
                 [
-                    play(lab, MEAN, whole, target, LinearRatio(), leak=leakage(law, n, target)),
-                    play(lab, NOISY, noisy, target, LinearRatio(),
-                         leak=leakage(noisy, target=target)),
-                    play(lab, SHARED, shared, target, LikelihoodRatio(), leak=part,
-                         printed=printed_subsampling(part)),
-                    play(lab, SIMILAR, whole, target, LinearRatio(guess=guess),
-                         leak=leakage(law, n, target, guess=guess)),
+                    play(
+                        lab,
+                        MEAN,
+                        whole,
+                        target,
+                        LinearRatio(),
+                        leak=leakage(environment, n, target),
+                    ),
+                    play(
+                        lab, NOISY, noisy, target, LinearRatio(), leak=leakage(noisy, target=target)
+                    ),
+                    play(
+                        lab,
+                        SHARED,
+                        shared,
+                        target,
+                        LikelihoodRatio(),
+                        leak=part,
+                        printed=printed_subsampling(part),
+                    ),
+                    play(
+                        lab,
+                        SIMILAR,
+                        whole,
+                        target,
+                        LinearRatio(guess=guess),
+                        leak=leakage(environment, n, target, guess=guess),
+                    ),
                 ],
-                m_targ=leakage(law, n, guess).score,
+                m_targ=leakage(environment, n, guess).score,
             )
-        ]  # fmt: skip
+        ]
 
     def draw(self, panels: Sequence[Panel]) -> Picture:
         games = games_of(panels[0])

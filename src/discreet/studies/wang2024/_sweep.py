@@ -88,14 +88,16 @@ class Sweep(Figure):
     questions: tuple[Question, ...]
 
     def panels(self, lab: Lab) -> list[Panel]:
-        law = bandit(INSTANCE)
+        environment = bandit(INSTANCE)
         panels = []
         for part in self.parts:
             for value in part.values:
                 epsilon, delta = part.budget(value)
                 setting = f"{part.title}, {SYMBOLS[part.varied]} = {value:g}"
                 curves = leader_pair(epsilon, delta)
-                panels.append(lab.compare(setting, curves, law, epsilon=epsilon, delta=delta))
+                panels.append(
+                    lab.compare(setting, curves, environment, epsilon=epsilon, delta=delta)
+                )
         return panels
 
     def draw(self, panels: Sequence[Panel]) -> Picture:

@@ -275,29 +275,31 @@ def plan_trial(
     wrong, seed = probability("risk", risk), count("seed", seed, least=0, fix="use seed=1")
     many = count("runs", runs, most=MOST_RUNS)
     given: dict[str, Any] = {"horizon": size, "runs": many, "seed": seed, "threads": threads}
-    law = Bernoulli(clean)
+    environment = Bernoulli(clean)
     equal = Bernoulli([math.fsum(clean) / len(clean)] * len(clean))
     lines = []
     for budget in (*wanted, math.inf):
-        silent = _trials(_row(budget, wanted[0]), law, asked, given)
+        silent = _trials(_row(budget, wanted[0]), environment, asked, given)
         race, raced = _race(budget, wrong), replace(asked, share=(), trend=False, window=1)
-        races = _trials(race, law, raced, given)
+        races = _trials(race, environment, raced, given)
         level = _trials(race, equal, raced, given)
         label = f"ε = {budget:g}" if math.isfinite(budget) else "no noise"
         lines.append(_line(label, budget, silent, wrong, races, level))
     # the last of them has no noise: in epochs that is the trial without privacy
-    seen = silent if asked.trend else _trials(policy("imed"), law, asked, given)
+    seen = silent if asked.trend else _trials(policy("imed"), environment, asked, given)
     lines.append(_line("not private", math.inf, seen, wrong))
     scan = tuple(
         _deadline(trials, answered)
         for late in _scan(asked.delay, delay, deadlines)
         for answered in [replace(asked, delay=late)]
-        for trials in [_trials(_row(wanted[0], wanted[0]), law, answered, given)]
+        for trials in [_trials(_row(wanted[0], wanted[0]), environment, answered, given)]
     )
     return TrialPlan(clean, size, asked, wanted[0], wrong, many, seed, tuple(lines), scan)
 
 
-def _trials(row: Policy, law: Bernoulli, asked: Calendar, given: dict[str, Any]) -> TrialResult:
+def _trials(
+    row: Policy, environment: Bernoulli, asked: Calendar, given: dict[str, Any]
+) -> TrialResult:
     """Trials on a calendar that was checked."""
     late: dict[str, Any] = {
         "delay": asked.delay, "missing": asked.missing, "drift": asked.drift,
@@ -305,7 +307,7 @@ def _trials(row: Policy, law: Bernoulli, asked: Calendar, given: dict[str, Any])
         "window": asked.window, "share": asked.share or 0.0, "trend": asked.trend,
     }  # fmt: skip
     size: dict[str, Any] = {**given, "points": 2, "progress": False}
-    (found,) = compare([row], law, arrivals=asked.arrivals, **size, **late)
+    (found,) = compare([row], environment, arrivals=asked.arrivals, **size, **late)
     assert isinstance(found, TrialResult)
     return found
 

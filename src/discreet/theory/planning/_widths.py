@@ -50,14 +50,14 @@ def interval_widths(
     """
     import numpy as np
 
-    law = Bernoulli(means_of(means))
+    environment = Bernoulli(means_of(means))
     options: dict[str, Any] = {"runs": trials, "seed": seed, "progress": False}
     result: IdentifyResult | Result
     if isinstance(policy, Identifier):
-        result = identify(policy, law, risk=policy.risk, max_samples=horizon, **options)
+        result = identify(policy, environment, risk=policy.risk, max_samples=horizon, **options)
     else:
-        result = simulate(policy, law, horizon=horizon, **options)
-    total = np.zeros(law.arms)
+        result = simulate(policy, environment, horizon=horizon, **options)
+    total = np.zeros(environment.arms)
     for run in range(result.runs):
         record = replace(replayed(result, run, policy), binary=binary)
         found = intervals(record, level, kind)
