@@ -29,7 +29,7 @@ from ..linear._view import LinearSetting
 from ..privacy._source import SECURE
 from ._lists import as_lists
 from ._rules import Action
-from ._run import Context, Outcomes, Run
+from ._run import Context, OneBlock, Outcomes
 
 if TYPE_CHECKING:
     from .._types import Json, Nested
@@ -62,7 +62,7 @@ class Kernels(NamedTuple):
     update: Function
 
 
-class ContextRun(Run):
+class ContextRun(OneBlock):
     """A run of a linear row in a live trial, `batch` members per release if contexts are private.
 
     Actions are no longer than `longest`.

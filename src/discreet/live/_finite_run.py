@@ -1,4 +1,4 @@
-"""A run of a finite-armed row, one block at a time; those in streams build on it."""
+"""Runs of finite-armed policies: what all have, and the one that plays a block at a time."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..policies._schedules import UNTIL_THE_END
 from ..policies._view import Setting, fresh_view, shown
 from ..policies.releases._entries import LAST, Silence
 from ..privacy._source import Source
-from ._lists import as_lists, copied_history, count_in, has_more_levels, history_in
+from ._lists import as_lists, copied_history, count_in, history_in
 from ._rules import Action
-from ._run import Context, Outcomes, Run
+from ._run import Context, OneBlock, Outcomes, Run
 
 if TYPE_CHECKING:
     from .._types import Json
@@ -36,18 +36,18 @@ class Kernels(NamedTuple):
     """what local releases make of one reward; None where a curator is trusted"""
 
 
-class FiniteRun(Run):
-    """A run of a finite-armed row. A block is of one arm, and its length is known beforehand."""
+class ArmRun(Run):
+    """A run whose blocks are of one arm: its public record, and what local releases make of a
+    reward."""
 
-    PARTS: ClassVar[tuple[str, ...]] = ("view", "ledger", "memory")
     NUMBERS: ClassVar[int] = 1
     """numbers that a release adds to the record"""
-    BEGUN: ClassVar[tuple[str, ...]] = ("arm", "rounds", "memory")
 
+    kernels: Kernels
+    release: Any
+    """the parameters of the release"""
     arm: int
-    """arm of the open block"""
-    rounds: int
-    """its length; 0 once the horizon is reached"""
+    """arm of the open block, or of the one that is released"""
     memory: Any
     """the rule's own notes"""
     recorded: Recording | Silence
@@ -58,29 +58,6 @@ class FiniteRun(Run):
     """whether it is brought up to date when it is asked for: of running totals the last entry is
     all that counts"""
 
-    def __init__(
-        self, policy: Policy, setting: Setting, random: Draws, noise: Draws | None
-    ) -> None:
-        self.kernels: Kernels = linked_kernels(policy, setting.source)
-        self.schedule = policy.schedule.parameters(setting)
-        self.release = policy.release.parameters(setting)
-        self.rule = policy.rule.parameters(setting)
-        self.verdict = verdict_of(policy, setting)
-        self.recorded = recording(policy, setting)
-        self.history = [[] for _ in range(setting.arms)]
-        self.horizon = setting.horizon
-        self.random, self.noise = random, noise
-        self.view = as_lists(fresh_view(setting.arms))
-        self.ledger = as_lists(policy.release.ledger(setting))
-        self.memory = as_lists(policy.rule.memory(setting))
-        self.releases = [0] * setting.arms  # of every arm
-        self.t, self.arm, self.rounds, self.cut, self.answer = 0, 0, 0, False, None
-        self.begun, self.private = True, False
-        self.lazy = False
-        if self.FIRST is not None:  # else blocks open when somebody comes
-            self.lazy = isinstance(self.recorded, Recording) and self.recorded.reads == LAST
-            self.begin()
-
     def largest_scale(self, policy: Policy, setting: Setting) -> float:
         """The largest scale, in steps, that noise can have up to the horizon."""
         return policy.release.largest_scale(setting)
@@ -88,19 +65,6 @@ class FiniteRun(Run):
     def completed(self, block: Block, default: int | None) -> Outcomes:
         """The sum of the outcomes of a block."""
         return sum(super().completed(block, default))
-
-    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
-        arm, rounds, view = self.arm, self.rounds, self.view
-        self.t += rounds
-        view.pulls[arm] += rounds
-        if not self.cut:
-            value, size = view.value[arm], view.size[arm]
-            self.kernels.publish(self.release, self.ledger, view, arm, rounds, outcomes, self.noise)
-            if view.size[arm] != size or view.value[arm] != value:
-                self.releases[arm] += 1  # some releases go on collecting and show nothing yet
-                if not self.lazy:
-                    self._note(arm)
-        self.rounds, self.begun = 0, False
 
     def _note(self, arm: int) -> None:
         """Enter the last release of an arm into the record."""
@@ -114,33 +78,8 @@ class FiniteRun(Run):
                 self._note(arm)
         return self.history
 
-    def begin(self) -> None:
-        """The next block. One that the horizon cuts off is played but never released."""
-        t, horizon, memory, view = self.t, self.horizon, self.memory, shown(self.view)
-        if self.verdict is not None and not self.cut and t > 0:
-            self.answer = self.verdict(self.rule, memory, view, t)
-        if self.answer is not None or (horizon is not None and t >= horizon):
-            self.rounds, self.cut = 0, True
-        else:
-            self.arm = arm = self.kernels.choose(self.rule, memory, view, t, self.random)
-            rounds = self.kernels.length(self.schedule, memory, view, arm)
-            if horizon is not None and rounds > horizon - t:
-                self.rounds, self.cut = horizon - t, True
-            else:
-                self.rounds, self.cut = rounds, rounds >= UNTIL_THE_END
-        self.begun = True
-
     def abandon(self, filled: int) -> None:
         """A block of this run that is cut off stays open: nothing of it is ever kept."""
-
-    def choice(self, context: Context) -> tuple[int, Action | None]:
-        return self.arm, None
-
-    def may_play(self, arm: int) -> bool:
-        return arm == self.arm
-
-    def is_full(self, filled: int) -> bool:
-        return filled >= self.rounds
 
     @property
     def is_local(self) -> bool:
@@ -173,19 +112,93 @@ class FiniteRun(Run):
             return self.recorded.reason
         return "" if self.history is not None else "its history was not kept from the beginning"
 
+    def saved_history(self) -> History | None:
+        """A copy, for JSON."""
+        return copied_history(self.noted())
+
+    def _restore_record(self, data: Json) -> None:
+        self.arm = count_in(data, "arm")
+        self.history = history_in(data, len(self.releases), self.NUMBERS)
+        if self.arm >= len(self.releases):
+            raise DamagedFile("the state of the run has no open block")
+
+
+class FiniteRun(ArmRun, OneBlock):
+    """A block at a time, each of one arm, its length known beforehand."""
+
+    PARTS: ClassVar[tuple[str, ...]] = ("view", "ledger", "memory")
+    BEGUN: ClassVar[tuple[str, ...]] = ("arm", "rounds", "memory")
+
+    rounds: int
+    """length of the open block; 0 once the horizon is reached"""
+
+    def __init__(
+        self, policy: Policy, setting: Setting, random: Draws, noise: Draws | None
+    ) -> None:
+        self.kernels = linked_kernels(policy, setting.source)
+        self.schedule = policy.schedule.parameters(setting)
+        self.release = policy.release.parameters(setting)
+        self.rule = policy.rule.parameters(setting)
+        self.verdict = verdict_of(policy, setting)
+        self.recorded = recording(policy, setting)
+        self.history = [[] for _ in range(setting.arms)]
+        self.horizon = setting.horizon
+        self.random, self.noise = random, noise
+        self.view = as_lists(fresh_view(setting.arms))
+        self.ledger = as_lists(policy.release.ledger(setting))
+        self.memory = as_lists(policy.rule.memory(setting))
+        self.releases = [0] * setting.arms  # of every arm
+        self.t, self.arm, self.rounds, self.cut, self.answer = 0, 0, 0, False, None
+        self.begun, self.private = True, False
+        self.lazy = isinstance(self.recorded, Recording) and self.recorded.reads == LAST
+        self.begin()
+
+    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
+        arm, rounds, view = self.arm, self.rounds, self.view
+        self.t += rounds
+        view.pulls[arm] += rounds
+        if not self.cut:
+            value, size = view.value[arm], view.size[arm]
+            self.kernels.publish(self.release, self.ledger, view, arm, rounds, outcomes, self.noise)
+            if view.size[arm] != size or view.value[arm] != value:
+                self.releases[arm] += 1  # some releases go on collecting and show nothing yet
+                if not self.lazy:
+                    self._note(arm)
+        self.rounds, self.begun = 0, False
+
+    def begin(self) -> None:
+        """The next block. One that the horizon cuts off is played but never released."""
+        t, horizon, memory, view = self.t, self.horizon, self.memory, shown(self.view)
+        if self.verdict is not None and not self.cut and t > 0:
+            self.answer = self.verdict(self.rule, memory, view, t)
+        if self.answer is not None or (horizon is not None and t >= horizon):
+            self.rounds, self.cut = 0, True
+        else:
+            self.arm = arm = self.kernels.choose(self.rule, memory, view, t, self.random)
+            rounds = self.kernels.length(self.schedule, memory, view, arm)
+            if horizon is not None and rounds > horizon - t:
+                self.rounds, self.cut = horizon - t, True
+            else:
+                self.rounds, self.cut = rounds, rounds >= UNTIL_THE_END
+        self.begun = True
+
+    def choice(self, context: Context) -> tuple[int, Action | None]:
+        return self.arm, None
+
+    def may_play(self, arm: int) -> bool:
+        return arm == self.arm
+
+    def is_full(self, filled: int) -> bool:
+        return filled >= self.rounds
+
     def public(self) -> dict[str, object]:
-        history = copied_history(self.noted())
+        history = self.saved_history()
         return super().public() | {"arm": self.arm, "rounds": self.rounds, "history": history}
 
     def _restore(self, data: Json) -> None:
-        older = has_more_levels(data.get("ledger"), self.ledger)
         super()._restore(data)
-        self.arm, self.rounds = count_in(data, "arm"), count_in(data, "rounds")
-        self.history = history_in(data, len(self.releases), self.NUMBERS)
-        if older:  # with more noise than intervals would reckon with
-            self.history = None
-        if self.arm >= len(self.releases):
-            raise DamagedFile("the state of the run has no open block")
+        self._restore_record(data)
+        self.rounds = count_in(data, "rounds")
 
 
 @lru_cache(maxsize=256)

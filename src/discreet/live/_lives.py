@@ -156,10 +156,7 @@ class Life(NamedTuple):
 def open_arms(trial: Trial) -> list[int]:
     """Arms that have somebody in their open block: what is changed then cuts a block."""
     run = trial._run
-    if not isinstance(run, StreamRun):
-        return [0]
-    streams = run.streams
-    return [a for a, places in enumerate(streams.places) if places > streams.closed[a]]
+    return run.open_arms if isinstance(run, StreamRun) else [0]
 
 
 def _drop(trial: Trial) -> None:

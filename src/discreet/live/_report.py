@@ -14,7 +14,7 @@ from ..policies import Policy
 from ..privacy._guarantees import Definition, Guarantee
 from . import _course as course
 from ._epochs import EpochRun
-from ._finite_run import FiniteRun
+from ._finite_run import ArmRun, FiniteRun
 from ._looks import LookRun
 from ._pairs import PairRun
 from ._stream_run import StreamRun
@@ -65,14 +65,14 @@ class Shown(NamedTuple):
     """what was planned, in words"""
 
 
-def report_of(shown: Shown, run: FiniteRun | ContextRun) -> Report:
+def report_of(shown: Shown, run: ArmRun | ContextRun) -> Report:
     """The state of a trial, ready for JSON; means in the units of the outcomes."""
     if isinstance(run, StreamRun):
         special = stream_entries(shown, run)
     elif isinstance(run, FiniteRun):
         special = finite_entries(shown, run)
     else:
-        special = linear_entries(shown, run)
+        special = linear_entries(shown, run)  # type: ignore[arg-type]
     return {
         "policy": str(shown.policy),
         "settings": shown.settings or {},
@@ -106,7 +106,7 @@ def finite_entries(shown: Shown, run: FiniteRun) -> Report:
     }
 
 
-def arm_entries(shown: Shown, run: FiniteRun, played: list[int]) -> Report:
+def arm_entries(shown: Shown, run: ArmRun, played: list[int]) -> Report:
     """Counts, means and intervals; `played` are the places of every arm."""
     view, arms, record = run.view, shown.arms, shown.record
     found = None if record is None else intervals(record)
@@ -146,11 +146,11 @@ def summary_of(found: Intervals) -> IntervalsReport:
 def stream_entries(shown: Shown, run: StreamRun) -> Report:
     """The same, and where the blocks of all arms stand. What is left of a window is not shown:
     it tells more of who comes next than counts do."""
-    streams = run.streams
-    entries = arm_entries(shown, run, list(streams.used))
+    used = run.used
+    entries = arm_entries(shown, run, used)
     for arm, row in enumerate(entries["arms"] or ()):
-        row["waiting"] = streams.used[arm] - int(run.view.pulls[arm])
-        row["active"] = streams.active[arm] and not streams.over
+        row["waiting"] = used[arm] - run.head.pulls[arm]
+        row["active"] = run.head.active[arm] == 1 and not run.has_ended
         if isinstance(run, PairRun):
             row |= missing_entries(shown, run, arm)
     special: Report = {}

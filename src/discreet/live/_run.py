@@ -113,114 +113,70 @@ class Run(ABC):
     def abandon(self, filled: int) -> None:
         """Leave a block that is cut off, of so many places, unreleased."""
 
-    @abstractmethod
-    def choice(self, context: Context) -> tuple[int, Action | None]:
-        """The arm of whoever comes next, and its features in whole steps; None for runs without
-        contexts."""
-
-    def joined(self, action: Action | None, slot: int) -> Self:
-        """The run with one more place taken; this one stays as it is."""
-        return self
-
-    def may_play(self, arm: int) -> bool:
-        """Whether a saved assignment of that arm fits the open block."""
-        return True
-
-    @abstractmethod
-    def is_full(self, filled: int) -> bool:
-        """Whether the open block takes no more places."""
-
     # --- by the rules: what is due, who gets which place, what becomes of an outcome --------------
 
-    @property
-    def latest(self) -> float:
-        """The latest time that was read, where that matters: clocks may be set back."""
-        return -inf
-
+    @abstractmethod
     def replayed(self, blocks: Blocks) -> Self:
         """The run, restored as of its last release, with the places that were taken since."""
-        (block,) = blocks.values()
-        run = self
-        for slot, place in enumerate(block.places):
-            if run.is_full(slot) or not run.may_play(place.arm):
-                raise DamagedFile("the assignments since the last release are out of order")
-            run = run.joined(place.action, slot)
-        return run
 
+    @abstractmethod
     def next_due(self, blocks: Blocks, terms: Terms, now: float) -> Due | None:
-        """The block to be released now, if there is one. What nobody has a place in is never due:
-        so it is between a release and the choice that follows."""
-        ((key, block),) = blocks.items()
-        filled = len(block.places)
-        if not self.is_full(filled) or self.cut or not filled:
-            return None
-        due = rules.due_at(filled, len(block.outcomes), block.due, terms, now)
-        return None if due is None or now < due else Due(key, now)
+        """The block to be released now, if there is one."""
 
+    @abstractmethod
     def next_block(self, key: str) -> str | None:
         """The block that the release of another opens."""
-        return str(int(key) + 1)
 
-    def course_after(self, course: object, due: Due) -> Course | None:
-        """What was public at every release so far, this one included; None where nothing is
-        kept."""
-        return None
-
+    @abstractmethod
     def noted_in(self, blocks: Blocks) -> str | None:
         """The block with which it is stored what `begin` changed; None for the whole state."""
-        (key,) = blocks
-        return None if self.is_over else key
 
     @property
+    @abstractmethod
     def is_over(self) -> bool:
         """Whether nothing is released any more."""
-        return self.cut
 
-    def forget(self) -> None:
-        """Once it is over, empty the ledger: of some rows it holds exact sums."""
-        if self.is_over:
-            self.ledger = self.ledger.cleared()
-
+    @abstractmethod
     def admit(self, member: Member | None, blocks: Blocks, terms: Terms, now: float) -> Admission:
-        """What a unit gets that asks for an arm. With a deadline its place is settled when its
-        block is released, for it is private whether a unit has responded; without one that is
-        public, and a response settles it."""
-        ((key, block),) = blocks.items()
-        filled = len(block.places)
-        settled = (
-            member is None
-            or member.block != key
-            or (terms.deadline is None and member.slot in block.outcomes)
-        )
-        over = terms.horizon is not None and self.t + filled >= terms.horizon
-        return rules.admit(member, not self.is_full(filled), settled, over, terms)
+        """What a unit gets that asks for an arm."""
 
+    @abstractmethod
     def seated(
         self, unit: Name, member: Member | None, context: Context, blocks: Blocks, terms: Terms,
         now: float,
     ) -> tuple[Member, Place | None, Run]:  # fmt: skip
         """A unit that is admitted gets an arm: what is then known of it, its place, None if the
         block has no room, and the run with it."""
-        ((key, block),) = blocks.items()
-        (arm, action), slot = self.choice(context), len(block.places)
-        if self.is_full(slot):
-            return Member(arm), None, self
-        run, due = self.joined(action, slot), None
-        if terms.deadline is not None and run.is_full(slot + 1) and not run.cut:
-            due = rules.closes(terms, now)
-        used = 1 if member is None else member.used + 1
-        return Member(arm, used, key, slot), Place(unit, arm, due, action, run.private), run
 
+    @abstractmethod
     def accept(
         self, member: Member, value: int, blocks: Blocks, terms: Terms, now: float
     ) -> Effect:
         """What happens to an outcome of a unit that has an arm: it is dropped if its block is
         released, or never will be."""
-        block = blocks.get(member.block)
-        if block is None or self.cut:
-            return "dropped"
-        due = None if terms.deadline is None else block.due
-        return rules.accept(member, due, terms, block.outcomes, value, now)
+
+    def gives_up(self, place: Place | None) -> bool:
+        """Whether the place that was taken last shows that the horizon cuts its block off."""
+        return False
+
+    @abstractmethod
+    def standing(self, blocks: Blocks, terms: Terms, failure: str) -> Standing:
+        """For reports."""
+
+    @property
+    def latest(self) -> float:
+        """The latest time that was read, where that matters: clocks may be set back."""
+        return -inf
+
+    def course_after(self, course: object, due: Due) -> Course | None:
+        """What was public at every release so far, this one included; None where nothing is
+        kept."""
+        return None
+
+    def forget(self) -> None:
+        """Once it is over, empty the ledger: of some rows it holds exact sums."""
+        if self.is_over:
+            self.ledger = self.ledger.cleared()
 
     def completed(self, block: Block, default: int | None) -> Outcomes:
         """The outcomes of a block; one that did not come counts as declared, None if all did.
@@ -232,20 +188,6 @@ class Run(ABC):
             return [outcomes[slot] for slot in places]
         spare = [self.respond(default) if self.is_local else default for _ in places]
         return [outcomes.get(slot, spare[slot]) for slot in places]
-
-    def gives_up(self, place: Place | None) -> bool:
-        """Whether the place that was taken last shows that the horizon cuts its block off."""
-        return self.cut and place is not None and place.action is not None
-
-    def standing(self, blocks: Blocks, terms: Terms, failure: str) -> Standing:
-        """For reports."""
-        (block,) = blocks.values()
-        filled, status = len(block.places), "collecting"
-        if not self.begun:
-            status = "stuck"
-        elif self.is_full(filled):
-            status = "finished" if self.cut else "settling"
-        return Standing(status, self.t + filled, block.due, filled)
 
     @property
     def is_local(self) -> bool:
@@ -311,3 +253,113 @@ class Run(ABC):
         self.releases, self.answer = releases.copy(), answer
         for name, value in parts.items():
             setattr(self, name, value)
+
+
+class OneBlock(Run):
+    """A run with one block in flight: the next opens when it is released."""
+
+    @abstractmethod
+    def choice(self, context: Context) -> tuple[int, Action | None]:
+        """The arm of whoever comes next, and its features in whole steps; None for runs without
+        contexts."""
+
+    def joined(self, action: Action | None, slot: int) -> Self:
+        """The run with one more place taken; this one stays as it is."""
+        return self
+
+    def may_play(self, arm: int) -> bool:
+        """Whether a saved assignment of that arm fits the open block."""
+        return True
+
+    @abstractmethod
+    def is_full(self, filled: int) -> bool:
+        """Whether the open block takes no more places."""
+
+    def replayed(self, blocks: Blocks) -> Self:
+        """The run, restored as of its last release, with the places that were taken since."""
+        (block,) = blocks.values()
+        run = self
+        for slot, place in enumerate(block.places):
+            if run.is_full(slot) or not run.may_play(place.arm):
+                raise DamagedFile("the assignments since the last release are out of order")
+            run = run.joined(place.action, slot)
+        return run
+
+    def next_due(self, blocks: Blocks, terms: Terms, now: float) -> Due | None:
+        """The block to be released now, if there is one. What nobody has a place in is never due:
+        so it is between a release and the choice that follows."""
+        ((key, block),) = blocks.items()
+        filled = len(block.places)
+        if not self.is_full(filled) or self.cut or not filled:
+            return None
+        due = rules.due_at(filled, len(block.outcomes), block.due, terms, now)
+        return None if due is None or now < due else Due(key, now)
+
+    def next_block(self, key: str) -> str | None:
+        """The block that the release of another opens."""
+        return str(int(key) + 1)
+
+    def noted_in(self, blocks: Blocks) -> str | None:
+        """The block with which it is stored what `begin` changed; None for the whole state."""
+        (key,) = blocks
+        return None if self.is_over else key
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is released any more."""
+        return self.cut
+
+    def admit(self, member: Member | None, blocks: Blocks, terms: Terms, now: float) -> Admission:
+        """What a unit gets that asks for an arm. With a deadline its place is settled when its
+        block is released, for it is private whether a unit has responded; without one that is
+        public, and a response settles it."""
+        ((key, block),) = blocks.items()
+        filled = len(block.places)
+        settled = (
+            member is None
+            or member.block != key
+            or (terms.deadline is None and member.slot in block.outcomes)
+        )
+        over = terms.horizon is not None and self.t + filled >= terms.horizon
+        return rules.admit(member, not self.is_full(filled), settled, over, terms)
+
+    def seated(
+        self, unit: Name, member: Member | None, context: Context, blocks: Blocks, terms: Terms,
+        now: float,
+    ) -> tuple[Member, Place | None, Run]:  # fmt: skip
+        """A unit that is admitted gets an arm: what is then known of it, its place, None if the
+        block has no room, and the run with it."""
+        ((key, block),) = blocks.items()
+        (arm, action), slot = self.choice(context), len(block.places)
+        if self.is_full(slot):
+            return Member(arm), None, self
+        run, due = self.joined(action, slot), None
+        if terms.deadline is not None and run.is_full(slot + 1) and not run.cut:
+            due = rules.closes(terms, now)
+        used = 1 if member is None else member.used + 1
+        return Member(arm, used, key, slot), Place(unit, arm, due, action, run.private), run
+
+    def accept(
+        self, member: Member, value: int, blocks: Blocks, terms: Terms, now: float
+    ) -> Effect:
+        """What happens to an outcome of a unit that has an arm: it is dropped if its block is
+        released, or never will be."""
+        block = blocks.get(member.block)
+        if block is None or self.cut:
+            return "dropped"
+        due = None if terms.deadline is None else block.due
+        return rules.accept(member, due, terms, block.outcomes, value, now)
+
+    def standing(self, blocks: Blocks, terms: Terms, failure: str) -> Standing:
+        """For reports."""
+        (block,) = blocks.values()
+        filled, status = len(block.places), "collecting"
+        if not self.begun:
+            status = "stuck"
+        elif self.is_full(filled):
+            status = "finished" if self.cut else "settling"
+        return Standing(status, self.t + filled, block.due, filled)
+
+    def gives_up(self, place: Place | None) -> bool:
+        """Whether the place that was taken last shows that the horizon cuts its block off."""
+        return self.cut and place is not None and place.action is not None

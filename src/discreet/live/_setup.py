@@ -17,7 +17,7 @@ from ..policies.releases._pairs import pair_scale_of
 from ..privacy._guarantees import Guarantee
 from ..privacy._source import RESOLUTION, SECURE, Source
 from ._epochs import EpochRun, longest_epoch
-from ._finite_run import FiniteRun
+from ._finite_run import ArmRun, FiniteRun
 from ._looks import LookRun
 from ._pairs import PairRun
 from ._randomness import SystemRandomness
@@ -84,7 +84,7 @@ class Plan(NamedTuple):
 
     def record(self, run: Run, arms: Sequence[Name]) -> Record | None:
         """What was released so far, for inference; None where there is no mean of an arm."""
-        if not isinstance(run, FiniteRun):
+        if not isinstance(run, ArmRun):
             return None
         return run.record(
             arms, self.outcome_range, self.settings["intervals"], self.settings["binary"]
@@ -92,7 +92,7 @@ class Plan(NamedTuple):
 
     def estimates(self, run: Run, actions: Features) -> list[tuple[float, float]]:
         """Mean and width of every arm."""
-        if isinstance(run, FiniteRun):
+        if isinstance(run, ArmRun):
             raise _no_contexts("actions", self.policy)
         contextual: ContextRun = run  # type: ignore[assignment]
         return contextual.estimates(actions)
@@ -154,7 +154,7 @@ def finite_plan(
     if unverified:
         settings["conditions"] = list(unverified)
     grown: Callable[[int], Plan] | None = None
-    run: FiniteRun
+    run: ArmRun
     kind = kind_of_streams(streams, row, setting, window, shares, trend)
     if estimate and not _estimates(kind, row, setting):
         why = kind.NO_ESTIMATE if kind else "a single batch releases a sum without a count"

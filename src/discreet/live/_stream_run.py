@@ -1,16 +1,21 @@
-"""A run in streams: blocks of all arms fill and wait side by side (`streams`).
+"""A run in streams: blocks of all arms fill and wait side by side.
 
-This class plays rows with an index: the rule is asked for every place of a *window*, which is then
-given out in a random order. Runs that compare arms at looks (`looks`), by top two (`top_two`) or
-within epochs (`epochs`) plan otherwise, and share everything else.
+The protocol plays it (`discreet.protocol`): its head is all that is public here, and what a
+participant, a release and a look do to it are the protocol's steps, interpreted. This class keeps
+what only a live trial has: keys of blocks, the record for intervals, moments by the trial's clock,
+and arms that come and go. Plans that compare arms at looks (`looks`), by top two (`top_two`) or
+within epochs (`epochs`) differ in a few words; `pairs` releases two numbers a block.
+
+Steps write in place, so every one of them is taken on a copy, and adopted once it is stored.
+Moments in the head are those at which last places were taken; a block is due a deadline later.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from math import inf
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+from math import isfinite
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from .._checks import Name
 from .._compiled import Function, Kernel
@@ -18,15 +23,36 @@ from ..errors import DamagedFile, TrialError
 from ..inference._record import recording
 from ..policies import Policy
 from ..policies._schedules import LONGEST
-from ..policies._view import Setting, View, shown
-from ..protocol import Design, Head, Playing, as_lists, begin, slots
-from ..protocol._state import ANSWER, LEFT, LOOKED, OVER
+from ..policies._view import Setting, View
+from ..protocol import (
+    Design,
+    Head,
+    Playing,
+    Started,
+    Vault,
+    as_lists,
+    begin,
+    close,
+    end,
+    hasten,
+    leave,
+    release,
+    seat,
+    slots,
+    turn,
+)
+from ..protocol import grown as roomier
+from ..protocol._missing import release_whole
+from ..protocol._state import ANSWER, LATEST, LEFT, LOOKED, NEVER, OVER, SOON, TAKEN, WAITING
+from ..protocol._steps import first_due
 from . import _rules as rules
 from ._course import longer
-from ._finite_run import FiniteRun
-from ._rules import Action, Admission, Effect, Member, Place, Terms
+from ._finite_run import ArmRun, linked_kernels
+from ._lists import as_lists as ledger_lists
+from ._lists import is_like, is_number, restored
+from ._rules import Admission, Effect, Member, Place, Terms
 from ._run import Blocks, Due, Run, Standing
-from ._streams import Streams, arm_of, key_of
+from ._streams import arm_of, key_of
 
 if TYPE_CHECKING:
     from .._types import Json
@@ -34,7 +60,20 @@ if TYPE_CHECKING:
     from ._course import Course
     from ._documents import BlockReport
     from ._randomness import Draws, Randomness
+    from ._rules import Action
     from ._run import Context, Outcomes
+
+T = TypeVar("T")
+
+COUNTS = (
+    "places", "closed", "mark", "newest", "block", "released", "full", "left", "active", "erased",
+    "pulls",
+)  # fmt: skip
+"""Entries of a head that are whole and not negative, one for every arm."""
+BY_ARM = (*COUNTS, "last", "value", "size")
+BY_SLOT = ("due", "many")
+DEPTH = 2
+"""Blocks of an arm for which there is room in the beginning."""
 
 
 class RuleFailed(Exception):
@@ -44,28 +83,49 @@ class RuleFailed(Exception):
 class Steps(NamedTuple):
     """Steps of the protocol with the functions of a policy, interpreted."""
 
-    plan: Function
+    turn: Function
+    seat: Function
+    release: Function
+    owes: Function
     follow: Function
+    due_of: Function
+    first_due: Function
+    hasten: Function
+    close: Function
+    leave: Function
+    end: Function
+
+
+STEPS = {
+    "turn": turn, "seat": seat, "release": release, "first_due": first_due, "hasten": hasten,
+    "close": close, "leave": leave, "end": end,
+}  # fmt: skip
+
+
+def below(random: Randomness, number: int) -> int:
+    """A whole number below another, by the randomness of the trial."""
+    return random.below(number)
 
 
 @lru_cache(maxsize=256)
 def steps_of(policy: Policy, terms: Playing, source: Source) -> Steps:
-    """Who gets which place, and what comes of a release."""
-    filled = slots(policy, terms, source)
-    return Steps(*(Kernel(filled[name], **filled).interpreted() for name in Steps._fields))
+    """Who gets which place, what a release does, and what comes of it."""
+    filled: dict[str, Any] = {**slots(policy, terms, source, "calendar"), "below": below}
+    if not terms.estimate:  # who is missing was counted as declared before
+        filled["release_block"] = release_whole
+    linked = {**filled, **STEPS}
+    return Steps(*(Kernel(linked[name], **filled).interpreted() for name in Steps._fields))
 
 
-class StreamRun(FiniteRun):
-    """A run of a finite-armed row whose blocks fill and wait side by side."""
+class StreamRun(ArmRun):
+    """A run of a finite-armed policy whose blocks fill and wait side by side: by its index."""
 
     PLAN: ClassVar[str] = "index"
     """who gets which place: a key of `discreet.protocol.PLANS`"""
     ESTIMATES: ClassVar[bool] = False
     """whether missing outcomes are estimated"""
-    looked: int = 0
-    """looks that the rule has had"""
-
-    BEGUN: ClassVar[tuple[str, ...]] = ()
+    PARTS: ClassVar[tuple[str, ...]] = ("ledger",)
+    BEGUN: ClassVar[tuple[str, ...]] = ("head",)
     FIRST: ClassVar[str | None] = None
     NO_NEWCOMERS: ClassVar[str] = ""
     """why no arm can be added; empty if one can"""
@@ -75,170 +135,189 @@ class StreamRun(FiniteRun):
     """why missing outcomes cannot be estimated, where they cannot"""
 
     random: Randomness
-    streams: Streams
+    head: Head
+    """all that is public, in lists"""
+    design: Design
+    steps: Steps
+    setting: Setting
     window: int
     """places that are planned at once, and drawn in a random order"""
     shares: tuple[float, ...]
     """the least share of every arm"""
-    setting: Setting
-    design: Design
-    steps: Steps
 
     def __init__(
         self, policy: Policy, setting: Setting, random: Randomness, noise: Draws | None,
         window: int, shares: Sequence[float],
     ) -> None:  # fmt: skip
-        super().__init__(policy, setting, random, noise)
-        self.window, self.shares = window, tuple(shares)
-        self._design(policy, setting, setting)
-        self.streams = Streams.fresh([self.length_after(arm, 0) for arm in range(setting.arms)])
+        self.kernels = linked_kernels(policy, setting.source)
+        self.random, self.noise, self.horizon = random, noise, setting.horizon
+        self.window, self.shares, self.setting = window, tuple(shares), setting
+        self.ledger = ledger_lists(policy.release.ledger(setting))
+        self.releases, self.history = [0] * setting.arms, [[] for _ in range(setting.arms)]
+        self.arm, self.begun, self.cut, self.private, self.lazy = 0, True, False, False, False
+        self.plan_as(policy, setting)
 
     def plan_as(self, policy: Policy, first: Setting) -> None:
         """Play by what was fixed for the arms of the beginning, whatever was added since."""
-        self.schedule = policy.schedule.parameters(first)
-        self.rule = policy.rule.parameters(first)
-        self.recorded = recording(policy, first)
-        self._design(policy, self.setting, first)
-        lengths = [self.length_after(arm, 0) for arm in range(len(self.releases))]
-        self.streams = Streams.fresh(lengths)
-
-    def _design(self, policy: Policy, setting: Setting, first: Setting) -> None:
-        """The design of the protocol's plan: who gets which place is decided there."""
-        self.setting = setting
         terms = Playing(
             self.PLAN, self.window, self.shares, estimate=self.ESTIMATES, longest=self.window
         )
-        design = begin(policy, setting, terms, depth=1).design
-        if first is not setting:
-            design = begin(policy, first, terms._replace(shares=()), depth=1).design._replace(
-                share=design.share, room=design.room
-            )
-        self.design = as_lists(design)
-        self.steps = steps_of(policy, terms, setting.source)
+        started = begin(policy, self.setting, terms, DEPTH, epochs=1, first=first)
+        self.design, self.head = as_lists(started.design), as_lists(started.head)
+        self.steps = steps_of(policy, terms, self.setting.source)
+        self.rule, self.release = self.design.rule, self.design.release
+        self.recorded = recording(policy, first)
 
-    def head(self) -> Head:
-        """Where the streams stand, as the protocol has it: public, and a copy."""
-        streams, view, arms = self.streams, self.view, len(self.releases)
-        return Head(
-            places=list(streams.places), closed=list(streams.closed), mark=list(streams.marks),
-            newest=list(streams.newest), block=[number - 1 for number in streams.block],
-            released=list(streams.released), full=[0] * arms, left=[0] * arms,
-            active=[int(on) for on in streams.active], erased=[int(on) for on in streams.erased],
-            last=[0.0] * arms, value=list(view.value), size=list(view.size),
-            pulls=list(view.pulls), due=[0.0] * arms, many=[0] * arms,
-            at=[streams.total, 0, 0, self.looked, -1 if self.answer is None else self.answer,
-                int(streams.over)],
-            when=[inf, streams.latest],
-            memory=self.memory.copy(), pairs=self.paired(), notes=self.noted_cells(),
-        )  # fmt: skip
+    # --- what is public ---------------------------------------------------------------------------
 
-    def think(self) -> None:
-        """What comes of the last release: dropped arms, the verdict, the length of open blocks."""
-        head = self.head()._replace(left=list(self.streams.left))
-        head.at[LEFT] = sum(head.left)
-        self.steps.follow(self.design, head, self.arm, self.latest, self.random)
-        self.memory, self.looked = head.memory, head.at[LOOKED]
-        self.answer = None if head.at[ANSWER] < 0 else head.at[ANSWER]
-        self.streams = self.streams._replace(
-            closed=tuple(head.closed), marks=tuple(head.mark), newest=tuple(head.newest),
-            block=tuple(number + 1 for number in head.block), left=tuple(head.left),
-            active=tuple(map(bool, head.active)), over=bool(head.at[OVER]),
-        )  # fmt: skip
+    @property
+    def view(self) -> View:
+        """What is released."""
+        return View(self.head.value, self.head.size, self.head.pulls)
 
-    def paired(self) -> object:
-        """Sums and counts of those who answered, where they are released."""
-        return None
+    @property
+    def memory(self) -> Any:
+        """The rule's own notes."""
+        return self.head.memory
 
-    def noted_cells(self) -> object:
-        """Of a plan that keeps notes."""
-        return None
+    @property
+    def t(self) -> int:  # type: ignore[override]
+        """Places in released blocks."""
+        return sum(self.head.pulls)
 
-    def begin(self) -> None:
-        """An index is asked when somebody comes, not when something was released."""
-        self.begun = True
+    @property
+    def answer(self) -> int | None:  # type: ignore[override]
+        """The recommended arm, once there is one."""
+        return None if self.head.at[ANSWER] < 0 else self.head.at[ANSWER]
+
+    @property
+    def looked(self) -> int:
+        """Looks that the rule has had."""
+        return self.head.at[LOOKED]
+
+    @property
+    def latest(self) -> float:
+        return self.head.when[LATEST]
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nobody gets a place any more."""
+        return self.head.at[OVER] == 1
+
+    @property
+    def is_over(self) -> bool:
+        return self.has_ended and self.head.at[WAITING] == 0
+
+    @property
+    def used(self) -> list[int]:
+        """Places of every arm but those of an open block that was thrown away."""
+        head = self.head
+        each = zip(head.places, head.closed, head.erased, strict=True)
+        return [closed if erased else places for places, closed, erased in each]
+
+    @property
+    def open_arms(self) -> list[int]:
+        """Arms that have somebody in their open block."""
+        places = enumerate(self.head.places)
+        return [arm for arm, number in places if number > self.head.closed[arm]]
+
+    def open_key(self, arm: int) -> str:
+        """The name of an arm's open block."""
+        return key_of(arm, self.head.block[arm] + 1)
 
     # --- what is released -------------------------------------------------------------------------
 
     def turn_to(self, key: str, now: float) -> None:
-        self.arm, self.streams = arm_of(key), self.streams._replace(latest=now)
+        self.arm = arm_of(key)
+        self.head.when[LATEST] = now
 
     def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
         """Release the oldest closed block of the arm. Nothing else looks at outcomes."""
-        arm, rounds, view = self.arm, len(actions), self.view
-        whole, before = self.is_whole(arm, rounds), (view.value[arm], view.size[arm])
-        self.t += rounds
-        view.pulls[arm] += rounds
-        self.kernels.publish(self.release, self.ledger, view, arm, rounds, outcomes, self.noise)
-        self.follow(rounds, whole, before)
-
-    def follow(self, rounds: int, whole: bool, before: tuple[float, int]) -> None:
-        """Count the release of a block, of so many places; `before` are mean and size that were
-        public. Some releases go on collecting and show nothing yet."""
-        arm, view = self.arm, self.view
-        if (view.value[arm], view.size[arm]) != before:
+        head, arm, design = self.head, self.arm, self.design
+        before, full = (head.value[arm], head.size[arm]), head.full[arm]
+        known = self.known(arm)
+        slot = arm * design.depth + head.released[arm] % design.depth
+        none: Any = [0] * len(head.due)
+        vault = Vault(none, none.copy(), self.ledger, None)
+        vault.total[slot], vault.answers[slot] = outcomes
+        self.steps.release(design, head, vault, arm, self.noise)
+        self.steps.hasten(design, head)
+        # some releases go on collecting, and show nothing yet
+        if self.ESTIMATES or (head.value[arm], head.size[arm]) != before:
             self.releases[arm] += 1
-            if whole:
-                self._note(arm)
-        self.streams = self.streams.released_one(arm)
+            if head.full[arm] > full:
+                self.enter(arm, known)
+        self.begun = not self.steps.owes(design, head)
 
-    def is_whole(self, arm: int, rounds: int) -> bool:
-        """Whether the oldest closed block of an arm belongs in the record. One that was cut off
-        before its mark does not: its size may depend on releases, and intervals count on sizes
-        that do not."""
-        return rounds == self.length_after(arm, int(self.view.pulls[arm]))
+    def completed(self, block: Any, default: int | None) -> Outcomes:
+        """The sum of a block's outcomes, and how many they are: missing ones count as declared."""
+        return super().completed(block, default), len(block.places)
 
-    @property
-    def latest(self) -> float:
-        return self.streams.latest
+    def known(self, arm: int) -> object:
+        """What `enter` compares with."""
+        return None
+
+    def enter(self, arm: int, before: object) -> None:
+        """A whole block enters the record. One that was cut off before its mark does not: its size
+        may depend on releases, and intervals count on sizes that do not."""
+        self._note(arm)
+
+    def begin(self) -> None:
+        """What comes of the last release: dropped arms, the verdict, the length of open blocks."""
+        self.steps.follow(self.design, self.head, self.arm, self.latest, self.random)
+        self.steps.hasten(self.design, self.head)
+        self._make_room()
+        self.begun = True
 
     def next_due(self, blocks: Blocks, terms: Terms, now: float) -> Due | None:
         """Of the blocks that are due, the first in the order (due, arm)."""
-        if not self.streams.waits:
+        head, wait = self.head, terms.deadline
+        if head.at[WAITING] == 0:
             return None
-        found: tuple[float, int] | None = None
-        for arm in range(len(self.releases)):
-            due = self.due_of(arm, blocks, terms, now)
-            if due is not None and due <= now and (found is None or (due, arm) < found):
-                found = due, arm
-        if found is None:
+        if wait is None:
+            head, wait = self._answered(blocks), 0.0
+        if head.when[SOON] + wait > now:
             return None
-        at, arm = found
-        return Due(key_of(arm, self.streams.released[arm] + 1), at)
+        arm = self.steps.first_due(self.design, head)
+        return Due(key_of(arm, head.released[arm] + 1), head.when[SOON] + wait)
 
-    def due_of(self, arm: int, blocks: Blocks, terms: Terms, now: float) -> float | None:
-        """When the oldest closed block of an arm is due. An arm's blocks are released in order."""
-        if not self.streams.waiting(arm):
-            return None
-        return self.own_due(arm, self.streams.released[arm] + 1, blocks, terms, now)
+    def _answered(self, blocks: Blocks) -> Head:
+        """The head of a trial without a deadline: a block is due, now, when all have answered."""
+        head, depth = self.head, self.design.depth
+        shown = head._replace(due=[NEVER] * len(head.due), when=list(head.when))
+        for arm in range(len(head.places)):
+            for number in range(head.released[arm], head.block[arm]):
+                block = blocks[key_of(arm, number + 1)]
+                if len(block.outcomes) >= len(block.places):
+                    shown.due[arm * depth + number % depth] = 0.0
+        self.steps.hasten(self.design, shown)
+        return shown
 
-    def own_due(
-        self, arm: int, number: int, blocks: Blocks, terms: Terms, now: float
-    ) -> float | None:
-        """When a closed block of an arm is due, by itself."""
-        block = blocks[key_of(arm, number)]
-        fixed = rules.closes(terms, block.places[-1].at or 0.0)
-        return rules.due_at(len(block.places), len(block.outcomes), fixed, terms, now)
+    def shown_due(self, arm: int, number: int, terms: Terms) -> float | None:
+        """When a closed block is due, if that is known: without a deadline nobody is told who
+        has responded."""
+        if terms.deadline is None:
+            return None
+        ahead = list(self.head.released)
+        ahead[arm] = number
+        due: float = self.steps.due_of(self.design, self.head._replace(released=ahead), arm)
+        return None if due == NEVER else due + terms.deadline
 
     def next_block(self, key: str) -> str | None:
         return None
 
     def course_after(self, course: object, due: Due) -> Course | None:
-        arm, view = self.arm, self.view
-        size, value = int(view.size[arm]), float(view.value[arm])
-        return longer(course, due.at, arm, size, value, self.streams.places)
+        arm, head = self.arm, self.head
+        return longer(course, due.at, arm, head.size[arm], head.value[arm], tuple(head.places))
 
     def noted_in(self, blocks: Blocks) -> str | None:
         return None
-
-    @property
-    def is_over(self) -> bool:
-        return self.streams.over and not self.streams.waits
 
     # --- who gets which place, and what becomes of an outcome -------------------------------------
 
     def admit(self, member: Member | None, blocks: Blocks, terms: Terms, now: float) -> Admission:
         # a block that was thrown away: the end was asked for, and perhaps a crash cut that short
-        over = self.streams.over or any(self.streams.erased)
+        over = self.has_ended or any(self.head.erased)
         settled = member is None or _is_settled(member, blocks, terms, now)
         return rules.admit(member, not over, settled, over, terms)
 
@@ -246,19 +325,44 @@ class StreamRun(FiniteRun):
         self, unit: Name, member: Member | None, context: Context, blocks: Blocks, terms: Terms,
         now: float,
     ) -> tuple[Member, Place, Run]:  # fmt: skip
-        run = self
-        if not any(self.streams.left):
-            try:
-                run = self.opened(self.planned())
-            except Exception as error:
-                raise RuleFailed(f"{type(error).__name__}: {error}") from None
-        before = run.streams
-        arm = _drawn(before.left, self.random)
-        key, slot = key_of(arm, before.block[arm]), before.places[arm] - before.closed[arm]
-        after = run.at(run.taken(before, arm, now))
+        run = self._stepped()
+        head, before = run.head, self.head.at[TAKEN]
+        try:
+            arm, _ = self.steps.turn(run.design, head, 1, self.random)
+        except Exception as error:
+            raise RuleFailed(f"{type(error).__name__}: {error}") from None
+        key, slot = run.open_key(arm), head.places[arm] - head.closed[arm]
+        self.steps.seat(run.design, head, arm, 1, now)
+        run._make_room()
         used = 1 if member is None else member.used + 1
-        place = Place(unit, arm, None, None, False, now, before.total, after.streams.left)
-        return Member(arm, used, key, slot), place, after
+        place = Place(unit, arm, None, None, False, now, before, tuple(head.left))
+        return Member(arm, used, key, slot), place, run
+
+    def _stepped(self) -> Self:
+        """A copy for one more place. The rule's notes and the plan's are written when a window is
+        planned; else they are shared."""
+        run, head = self._shallow(), self.head
+        if head.at[LEFT] == 0:
+            run.head = copied(head)
+            run.make_notes()
+        else:
+            kept = {"memory": head.memory, "pairs": head.pairs, "notes": head.notes}
+            run.head = copied(head._replace(memory=None, pairs=None, notes=None))._replace(**kept)
+        return run
+
+    def make_notes(self) -> None:
+        """Room for what the plan writes down when a window is planned."""
+
+    def _make_room(self, depth: int = 0) -> None:
+        """Room for one more block of every arm, and for as many as `depth`."""
+        head = self.head
+        each = zip(head.block, head.released, strict=True)
+        wanted = max(depth, 1 + max(block - done for block, done in each))
+        while self.design.depth < wanted:
+            none: Any = [0] * len(head.due)
+            empty = Vault(none, none, None, None)
+            design, head, _ = roomier(Started(self.design, head, empty), 2 * self.design.depth)
+            self.design, self.head = as_lists(design), as_lists(head)
 
     def accept(
         self, member: Member, value: int, blocks: Blocks, terms: Terms, now: float
@@ -269,170 +373,257 @@ class StreamRun(FiniteRun):
         due = rules.closes(terms, block.places[member.slot].at or 0.0)
         return rules.accept(member, due, terms, block.outcomes, value, now)
 
-    def at(self, streams: Streams) -> Self:
-        """The run with other streams; it shares the rest, which no step changes in place but on
-        a `copy`."""
-        other = self._shallow()
-        other.streams = streams
-        return other
-
-    # --- what comes next: made of counts and releases ---------------------------------------------
-
-    def length_after(self, arm: int, places: int) -> int:
-        """Places of the block of an arm that begins after so many: the schedule's, on counts."""
-        pulls = [0] * len(self.releases)
-        pulls[arm] = places
-        view = shown(View([0.0] * len(pulls), [0] * len(pulls), pulls))
-        length: int = self.kernels.length(self.schedule, self.memory, view, arm)
-        return min(length, LONGEST)
-
-    def opened(self, left: tuple[int, ...]) -> Self:
-        """The run with a window that was planned."""
-        return self.at(self.streams._replace(left=left))
-
-    def taken(self, before: Streams, arm: int, now: float) -> Streams:
-        """The streams with one more place; the horizon closes all blocks."""
-        after = before.taken(arm, self.length_after, now)
-        if self.horizon is not None and after.total >= self.horizon:
-            return after.ended()
-        return after
-
-    def planned(self, random: Randomness | None = None) -> tuple[int, ...]:
-        """How many places of the next window every arm gets: by the protocol's plan."""
-        head = self.head()
-        self.steps.plan(self.design, head, 1, self.random if random is None else random)
-        return tuple(head.left)
-
     # --- the life of a trial ----------------------------------------------------------------------
 
-    def dropped(self, arm: int) -> Self:
-        """No more places for an arm, from the next window on."""
-        other = self.copy()
-        none = (0,) * len(self.releases)
-        other.streams = self.streams.without_arm(arm)._replace(left=none)
+    def copy(self) -> Self:
+        other = super().copy()
+        other.head = copied(self.head)
         return other
+
+    def dropped(self, arm: int) -> Self:
+        """No more places for an arm, from the next window on, which is planned anew."""
+        other = self.copy()
+        other.leave_window()
+        self.steps.leave(other.design, other.head, arm)
+        return other.changed()
 
     def ended(self) -> Self:
         """No more units: open blocks close, and are released when they are due."""
         other = self.copy()
-        other.streams = self.streams.ended()
-        return other
+        other.leave_window()
+        self.steps.end(other.design, other.head)
+        return other.changed()
 
     def without(self, arm: int) -> Self:
         """The open block of an arm is thrown away."""
         other = self.copy()
-        other.streams = self.streams.without(arm)
+        other.head.erased[arm] = 1
         return other
+
+    def leave_window(self) -> None:
+        """Nobody gets the places that the window has left."""
+        head = self.head
+        head.at[LEFT] = 0
+        for arm in range(len(head.left)):
+            head.left[arm] = 0
+
+    def changed(self) -> Self:
+        """After a change by hand."""
+        self.steps.hasten(self.design, self.head)
+        self._make_room()
+        return self
 
     def grown(self, fresh: Run) -> StreamRun:
         """This run with the arms of `fresh`, which has more."""
         assert isinstance(fresh, StreamRun)
         if self.NO_NEWCOMERS:
             raise TrialError(self.NO_NEWCOMERS)
-        other, arms = fresh.copy(), len(self.releases)
-        for name in self.PARTS:
-            old, new = getattr(self, name), getattr(other, name)
-            for field in old.__slots__:
-                values = getattr(old, field)
-                if type(values) is not list:
-                    continue
-                if len(values) != arms:
-                    raise TrialError(
-                        "add() is for policies that release blocks of one arm; this one counts "
-                        "in trees, whose noise is shared out beforehand"
-                    )
-                setattr(new, field, values + getattr(new, field)[arms:])
-        other.t, other.releases = self.t, self.releases + other.releases[arms:]
-        other.history = None
-        if self.history is not None:
-            other.history = [*self.history, *([] for _ in other.releases[arms:])]
-        old_streams, more = self.streams.to_dict(), other.streams.to_dict()
-        joined = {
-            name: value + more[name][arms:] if type(value) is list else value
-            for name, value in old_streams.items()
-        }
-        joined["left"] = [0] * len(other.releases)
-        other.streams = Streams.from_dict(joined, len(other.releases))
-        return other
+        old, other, arms = self.copy(), fresh.copy(), len(self.releases)
+        old.leave_window()
+        depth = max(old.design.depth, other.design.depth)
+        old._make_room(depth)
+        other._make_room(depth)
+        joined: dict[str, Any] = {"at": old.head.at, "when": old.head.when}
+        for name in BY_ARM:
+            joined[name] = getattr(old.head, name) + getattr(other.head, name)[arms:]
+        for name in BY_SLOT:
+            joined[name] = getattr(old.head, name) + getattr(other.head, name)[arms * depth :]
+        for name in ("memory", "pairs"):
+            was, new = getattr(old.head, name), getattr(other.head, name)
+            joined[name] = type(new)(
+                *(_with_more(a, b, arms) for a, b in zip(was, new, strict=True))
+            )
+        joined["notes"] = old.more_notes(len(other.releases))
+        columns: tuple[str, ...] = self.ledger.__slots__
+        for field in columns:
+            values = _with_more(getattr(old.ledger, field), getattr(other.ledger, field), arms)
+            setattr(other.ledger, field, values)
+        other.head, other.begun = Head(**joined), old.begun
+        other.releases, other.history = old.releases + other.releases[arms:], None
+        if old.history is not None:
+            other.history = [*old.history, *([] for _ in other.releases[arms:])]
+        return other.changed()
+
+    def more_notes(self, arms: int) -> Any:
+        """The plan's notes, with more arms."""
+        return self.head.notes
 
     def standing(self, blocks: Blocks, terms: Terms, failure: str) -> Standing:
-        streams = self.streams
+        head = self.head
         found: list[BlockReport] = []
         for arm in range(len(self.releases)):
-            for number in range(streams.released[arm] + 1, streams.block[arm] + 1):
-                block = blocks.get(key_of(arm, number))
+            for number in range(head.released[arm], head.block[arm] + 1):
+                block = blocks.get(key_of(arm, number + 1))
                 if block is None:
                     continue
-                closed, filled = number < streams.block[arm], len(block.places)
-                size = filled if closed else streams.marks[arm] - streams.closed[arm]
-                due = self.shown_due(arm, number, blocks, terms) if closed else None
+                closed, filled = number < head.block[arm], len(block.places)
+                size = filled if closed else head.mark[arm] - head.closed[arm]
+                due = self.shown_due(arm, number, terms) if closed else None
                 found.append(
                     {
-                        "arm": arm, "block": number, "size": None if size >= LONGEST else size,
+                        "arm": arm, "block": number + 1, "size": None if size >= LONGEST else size,
                         "filled": filled, "due": due,
                     }
                 )  # fmt: skip
         status = "collecting"
-        if streams.over:
-            status = "settling" if any(map(streams.waiting, range(len(self.releases)))) else ""
-            status = status or "finished"
+        if self.has_ended:
+            status = "settling" if head.at[WAITING] > 0 else "finished"
         elif failure or not self.begun:
             status = "stuck"
         due = min((entry["due"] for entry in found if entry["due"] is not None), default=None)
-        return Standing(status, sum(streams.used), due, blocks=found)
-
-    def shown_due(self, arm: int, number: int, blocks: Blocks, terms: Terms) -> float | None:
-        """When a closed block is due, if that is known: without a deadline nobody is told who
-        has responded."""
-        if terms.deadline is None:
-            return None
-        return self.own_due(arm, number, blocks, terms, self.latest)
+        return Standing(status, sum(self.used), due, blocks=found)
 
     # --- as JSON, and back ------------------------------------------------------------------------
 
     def replayed(self, blocks: Blocks) -> Self:
-        run, counted = self, self.streams.total
-        places = [place for block in blocks.values() for place in block.places]
-        for place in sorted(places, key=lambda place: place.number or 0):
-            if place.number is not None and place.number >= counted:
-                run = run.again(place)
-        run.check_blocks({key: len(block.places) for key, block in blocks.items()})
-        return run
-
-    def again(self, place: Place) -> Self:
-        """The run with a place that was stored since the last release."""
-        streams, arms, arm, left = self.streams, len(self.releases), place.arm, place.left
-        fits = (
-            place.number == streams.total and 0 <= arm < arms and type(place.at) in (int, float)
-            and type(left) is tuple and len(left) == arms
-            and all(type(places) is int and places >= 0 for places in left)
-        )  # fmt: skip
-        if not fits or streams.over or left is None or place.at is None:
-            raise DamagedFile("the assignments since the last release are out of order")
-        run = self
-        if not any(streams.left):
-            run = self.opened(tuple(n + (i == arm) for i, n in enumerate(left)))
-        return run.at(run.taken(run.streams, arm, place.at)._replace(left=left))
+        """The places since the last release are in the head: it is stored with each of them."""
+        self.check_blocks({key: len(block.places) for key, block in blocks.items()})
+        return self
 
     def check_blocks(self, filled: Mapping[str, int]) -> None:
         """The blocks of the store are those that are open or wait, with as many places."""
-        streams, known = self.streams, 0
-        for arm, places in enumerate(streams.places):
-            numbers = range(streams.released[arm] + 1, streams.block[arm] + 1)
+        head, known = self.head, 0
+        for arm, places in enumerate(head.places):
+            numbers = range(head.released[arm] + 1, head.block[arm] + 2)
             found = [filled.get(key_of(arm, number), 0) for number in numbers]
             known += sum(count > 0 for count in found)
-            last = 0 if streams.erased[arm] else places - streams.closed[arm]
+            last = 0 if head.erased[arm] else places - head.closed[arm]
             if found[-1] != last or not all(found[:-1]):
                 raise DamagedFile("the blocks of the trial do not fit its streams")
         if known != len(filled):
             raise DamagedFile("there are blocks that no stream has")
 
     def public(self) -> dict[str, object]:
-        return super().public() | {"streams": self.streams.to_dict()}
+        return {
+            "begun": self.begun, "arm": self.arm, "releases": self.releases.copy(),
+            "history": self.saved_history(), "head": head_to_dict(self.head),
+        }  # fmt: skip
+
+    def moved(self) -> dict[str, object]:
+        """What a place changes."""
+        return {"head": head_to_dict(self.head)}
+
+    def opening(self) -> dict[str, object]:
+        return {name: self.public()[name] for name in ("begun", *self.BEGUN)}
 
     def _restore(self, data: Json) -> None:
-        super()._restore(data)
-        self.streams = Streams.from_dict(data.get("streams"), len(self.releases))
+        ledger = restored("ledger", self.ledger, data)
+        releases, begun = data.get("releases"), data.get("begun")
+        if type(releases) is not list or not is_like(releases, self.releases):
+            raise DamagedFile("the state of the run lacks its counts of releases")
+        if type(begun) is not bool:
+            raise DamagedFile("the state of the run does not say whether its rule has looked")
+        self._restore_record(data)
+        self.ledger, self.releases, self.begun = ledger, releases.copy(), begun
+        self.design, self.head = head_from_dict(data.get("head"), self.design, self.head)
+        self.steps.hasten(self.design, self.head)
+
+
+def copied(state: T) -> T:
+    """The same lists again."""
+    kind: Any = type(state)
+    if isinstance(state, list):
+        return state.copy()  # type: ignore[return-value]
+    return kind(*map(copied, state)) if isinstance(state, tuple) else state
+
+
+def _with_more(old: object, new: object, arms: int) -> object:
+    if type(old) is not list or type(new) is not list:
+        return old
+    if len(old) != arms:
+        raise TrialError(
+            "add() is for policies that release blocks of one arm; this one counts "
+            "in trees, whose noise is shared out beforehand"
+        )
+    return old + new[arms:]
+
+
+def head_to_dict(head: Head) -> dict[str, Any]:
+    """JSON-ready. When the next block is due follows from the rest."""
+    found: dict[str, Any] = {
+        name: value.copy() if type(value) is list else _saved(value)
+        for name, value in head._asdict().items()
+    }
+    return found | {"when": head.when[LATEST]}
+
+
+def _saved(value: Any) -> Any:
+    if hasattr(value, "_asdict"):
+        return {name: _saved(each) for name, each in value._asdict().items()}
+    return value.copy() if type(value) is list else value
+
+
+def head_from_dict(data: object, design: Design, fresh: Head) -> tuple[Design, Head]:
+    """The inverse, with the design that has room for it; `fresh` is a head of the same kind."""
+    if not isinstance(data, Mapping) or set(data) != set(Head._fields):
+        raise DamagedFile("the state of the run lacks its streams")
+    arms = len(fresh.places)
+    for name in BY_ARM:
+        _check_list(name, data[name], arms, whole=name in COUNTS)
+    _check_list("at", data["at"], len(fresh.at), whole=False)
+    if not all(type(value) is int for value in data["at"]):
+        raise DamagedFile("the streams of the run have damaged counts")
+    due = data["due"]
+    depth = len(due) // arms if type(due) is list else 0
+    if depth < 1 or len(due) != arms * depth:
+        raise DamagedFile("the streams of the run have no room for their blocks")
+    _check_list("due", due, arms * depth, whole=False)
+    _check_list("many", data["many"], arms * depth, whole=True)
+    if not is_number(data["when"]) or not isfinite(data["when"]):
+        raise DamagedFile("the streams of the run do not say when they were read")
+    own = {
+        name: _restored(name, data[name], getattr(fresh, name))
+        for name in ("memory", "pairs", "notes")
+    }
+    lists = {name: data[name].copy() for name in (*BY_ARM, *BY_SLOT, "at")}
+    head = Head(**lists, when=[NEVER, float(data["when"])], **own)
+    if not _is_sound(head, depth):
+        raise DamagedFile("the counts of the streams contradict each other")
+    return design._replace(depth=depth), head
+
+
+def _check_list(name: str, found: object, length: int, whole: bool) -> None:
+    if type(found) is not list or len(found) != length:
+        raise DamagedFile(f"the streams of the run have {name} of another shape")
+    sound = all(type(x) is int and x >= 0 if whole else is_number(x) for x in found)
+    if not sound:
+        raise DamagedFile(f"the streams of the run have damaged {name}")
+
+
+def _restored(name: str, data: object, fresh: Any) -> Any:
+    """A part of the head, of the fields that a fresh one has; lists of notes may be longer."""
+    if not hasattr(fresh, "_fields"):
+        if type(fresh) is list:
+            if type(data) is not list or not all(map(is_number, data)):
+                raise DamagedFile(f"the {name} of the run is damaged")
+            if name != "notes" and len(data) != len(fresh):
+                raise DamagedFile(f"the {name} of the run is of another shape")
+            return data.copy()
+        return data
+    if not isinstance(data, Mapping) or set(data) != set(fresh._fields):
+        raise DamagedFile(f"the state of the run lacks its {name}")
+    return type(fresh)(
+        *(_restored(name, data[field], getattr(fresh, field)) for field in fresh._fields)
+    )
+
+
+def _is_sound(head: Head, depth: int) -> bool:
+    """Whether the counts fit together."""
+    arms, waiting = len(head.places), 0
+    for arm in range(arms):
+        flight = head.block[arm] - head.released[arm]
+        waiting += flight
+        if not 0 <= flight < depth or head.active[arm] > 1 or head.erased[arm] > 1:
+            return False
+        if not head.closed[arm] <= head.places[arm] <= max(head.mark[arm], head.closed[arm]):
+            return False
+        if not 0 <= head.pulls[arm] <= head.closed[arm] or head.full[arm] > head.released[arm]:
+            return False
+    at = head.at
+    return (
+        at[TAKEN] == sum(head.places) and at[LEFT] == sum(head.left) and at[WAITING] == waiting
+        and at[LOOKED] >= 0 and -1 <= at[ANSWER] < arms and at[OVER] in (0, 1)
+    )  # fmt: skip
 
 
 def _is_settled(member: Member, blocks: Blocks, terms: Terms, now: float) -> bool:
@@ -443,13 +634,3 @@ def _is_settled(member: Member, blocks: Blocks, terms: Terms, now: float) -> boo
         return True
     due = rules.closes(terms, block.places[member.slot].at or 0.0)
     return member.slot in block.outcomes if due is None else now >= due
-
-
-def _drawn(left: tuple[int, ...], random: Randomness) -> int:
-    """An arm with probability left/Σ left: a random order of the window, never written down."""
-    number = random.below(sum(left))
-    for arm, places in enumerate(left):
-        if number < places:
-            return arm
-        number -= places
-    raise AssertionError("the window is empty")

@@ -29,7 +29,7 @@ from ._epochs import EpochRun
 from ._rows import row_from_dict
 from ._setup import Plan, plan_for
 from ._stream_run import StreamRun
-from ._streams import check_shares, key_of
+from ._streams import check_shares
 from ._terms import Stored, check_default, covering, deadline_of, missing_as, settings_in, terms_of
 from .stores import FileStore, MemoryStore, Store
 from .stores._base import unheld
@@ -181,9 +181,9 @@ class Trial(Curator):
         if arm not in self._arms:
             raise InvalidArgument("arm", "be an arm of the trial", arm, f"one of {self._arms}")
         number = self._arms.index(arm)
-        if not run.streams.active[number]:
+        if not run.head.active[number]:
             return None
-        if sum(run.streams.active) <= run.FEWEST:
+        if sum(run.head.active) <= run.FEWEST:
             raise TrialError(
                 f"{arm!r} must stay: it is the last arm, or one of the last two where "
                 "arms are compared; use stop()"
@@ -222,7 +222,7 @@ class Trial(Curator):
         reason = one_of("by", by, *REASONS)
         with self._turn():
             run = self._changing("stop")
-            if reason == "board" or not run.streams.over:
+            if reason == "board" or not run.has_ended:
                 self._change(run.ended(), {"by": reason})
 
     def finish(self, discard: bool = False) -> None:
@@ -230,10 +230,10 @@ class Trial(Curator):
         are disjoint, so this costs nothing. `discard`: they are erased instead."""
         with self._turn():
             run = self._changing("finish")
-            if run.streams.over:
+            if run.has_ended:
                 return
             for arm in range(len(self._arms)) if discard else ():
-                key = key_of(arm, run.streams.block[arm])
+                key = run.open_key(arm)
                 if key in self._store.blocks:
                     run = run.without(arm)
                     self._change(run, block=key)
@@ -248,7 +248,7 @@ class Trial(Curator):
                 f"{what}() is for trials in streams; this one plays single batches, with an end "
                 "that its horizon or its rule sets"
             )
-        if what in ("drop", "add") and run.streams.over:
+        if what in ("drop", "add") and run.has_ended:
             self._refuse_newcomers()
         return run
 

@@ -79,11 +79,16 @@ def real(entries: int, value: float = 0.0) -> Floats:
     return np.full(entries, value)
 
 
-def begin(policy: Policy, setting: Setting, terms: Playing, depth: int = DEPTH) -> Started:
-    """All of it in arrays; `as_lists` makes lists of them, for what is interpreted."""
-    arms, plan = setting.arms, terms.plan
+def begin(
+    policy: Policy, setting: Setting, terms: Playing, depth: int = DEPTH, *,
+    epochs: int | None = None, first: Setting | None = None,
+) -> Started:  # fmt: skip
+    """All of it in arrays; `as_lists` makes lists of them, for what is interpreted. There is room
+    for `epochs` in the notes, for all by default; `first` is the setting that schedule, rule and
+    plan were fixed for, where arms were added since."""
+    arms, plan, fixed = setting.arms, terms.plan, first or setting
     horizon = LONGEST if setting.horizon is None else setting.horizon
-    parts, state = parts_of(policy, setting), fresh_state(policy, setting)
+    parts, state = parts_of(policy, fixed), fresh_state(policy, setting)
     memory, public = state.memory, state.public
     assert isinstance(public, View)
     if plan == "one batch" and takes_notes(policy) and not setting.source.secure:
@@ -97,9 +102,11 @@ def begin(policy: Policy, setting: Setting, terms: Playing, depth: int = DEPTH) 
     share[: len(terms.shares)] = terms.shares
     resolution = setting.source.resolution
     evidence = EVIDENCE.index(evidence_in(policy)) if plan == "index" else 0
-    own, room, notes = _plan_parts(policy, setting, terms, parts.rule, horizon)
+    own, _, _ = _plan_parts(policy, fixed, terms, parts.rule, epochs)
+    _, room, notes = _plan_parts(policy, setting, terms, parts.rule, epochs)
+    release = policy.release.parameters(setting)
     design = Design(
-        parts.schedule, parts.release, parts.rule, policy.stopping_parameters(setting), own, room,
+        parts.schedule, release, parts.rule, policy.stopping_parameters(fixed), own, room,
         share, terms.window, horizon, terms.deadline, terms.default,
         0.5 if resolution == 1 else resolution // 2, pair, evidence, depth, int(terms.cuts),
     )  # fmt: skip
@@ -118,7 +125,7 @@ def begin(policy: Policy, setting: Setting, terms: Playing, depth: int = DEPTH) 
 
 
 def _plan_parts(
-    policy: Policy, setting: Setting, terms: Playing, rule: Any, horizon: int
+    policy: Policy, setting: Setting, terms: Playing, rule: Any, epochs: int | None
 ) -> tuple[Any, Any, Any]:
     """Parameters, scratch and notes of a plan."""
     arms, plan = setting.arms, terms.plan
@@ -140,7 +147,8 @@ def _plan_parts(
         growth = policy.schedule.parameters(setting)
         first, ratio = growth.first, growth.ratio  # type: ignore[attr-defined]
         own = EpochPlan(setting.pure_epsilon("epochs"), first, ratio, terms.longest)
-        most = min(horizon // (arms * first) + 2, MOST_EPOCHS) * arms
+        horizon = LONGEST if setting.horizon is None else setting.horizon
+        most = (epochs or min(horizon // (arms * first) + 2, MOST_EPOCHS)) * arms
         room = CellRoom(whole(arms), whole(arms), real(arms), real(arms))
         cells = Cells(whole(most), real(most), whole(most))
         return own, EpochRoom(room, real(arms), whole(arms)), Epochs(cells, whole(1), whole(1))
