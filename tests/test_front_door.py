@@ -106,7 +106,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         r"problem must be a LinearProblem",
     ),
     "identify on a linear problem": (
-        lambda: identify(IDENTIFY, PROBLEM, risk=0.1),  # type: ignore[arg-type]
+        lambda: identify(IDENTIFY, PROBLEM, risk=0.1),  # type: ignore[call-overload]
         r"environment must be a law of rewards for finite arms, got 'a LinearProblem'",
     ),
     "sweep an identifying row over a linear problem": (

@@ -231,7 +231,8 @@ def test_runs_equal_the_naive_twin(
 
 
 def result_of(row: Identifier, means: list[float], **options: Any) -> IdentifyResult:
-    return identify(row, discreet.Bernoulli(means), progress=False, **options)
+    found: IdentifyResult = identify(row, discreet.Bernoulli(means), progress=False, **options)
+    return found
 
 
 def test_compiled_runs_equal_the_naive_twin() -> None:

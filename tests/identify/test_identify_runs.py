@@ -40,7 +40,8 @@ LOCAL = ("ctb-tt", "local-evidence-tt")
 
 
 def result_of(row: Identifier, means: list[float], **options: Any) -> IdentifyResult:
-    return identify(row, discreet.Bernoulli(means), threads=1, **options)
+    found: IdentifyResult = identify(row, discreet.Bernoulli(means), threads=1, **options)
+    return found
 
 
 def same(result: IdentifyResult, twins: list[tuple[int, int, list[int]]]) -> None:

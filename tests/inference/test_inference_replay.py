@@ -53,7 +53,7 @@ def test_arms_that_were_shuffled_keep_their_own_numbers() -> None:
 )
 def test_intervals_of_an_identification(name: str, size: dict[str, float]) -> None:
     row = identifier(name, epsilon=1.0)
-    result = identify(row, LAW, runs=2, seed=1, progress=False, **size)  # type: ignore[arg-type]
+    result = identify(row, LAW, runs=2, seed=1, progress=False, **size)  # type: ignore[call-overload]
     for run in range(2):
         record = record_of(result, run)
         played = [record.sums(arm)[0] for arm in range(3)]

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InvalidArgument
-from ._identify import DEFAULT_RISK
 from ._options import Asked, Json, Option, Study, argument, flag, spread, switch, whole
 from ._output import print_found
-from ._study import policies_of
+from ._study import DEFAULT_RISK, policies_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

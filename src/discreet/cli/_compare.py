@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ._options import Study, argument, spread
+from ._late import Late
+from ._options import RiskOfAnswers, Study, argument, spread
 from ._study import run
 
 NAME = "compare"
@@ -18,10 +19,13 @@ EXAMPLE = (
 def command(
     names: Annotated[list[str], argument("Policies of `discreet policies`.", "NAME...")],
     study: Study,
+    late: Late,
+    risk: RiskOfAnswers = None,
 ) -> None:
     """Run several policies on the same law with the same seeds.
 
     The budget goes to the private ones and every option to those that take it. The regret of a
     private policy is also shown relative to the same policy without privacy, if that is named too.
+    With --arrivals outcomes come late, and policies that identify are played beside the others.
     """
-    run(names, study)
+    run(names, study, late, risk)

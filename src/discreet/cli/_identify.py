@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InvalidArgument
+from ._late import Late
 from ._options import (
     Epsilon,
     Json,
@@ -24,13 +25,13 @@ from ._options import (
     whole,
 )
 from ._output import check_path, or_refused, print_json, print_table, print_text
-from ._study import law_of
+from ._study import DEFAULT_RISK, law_of
 
 if TYPE_CHECKING:
     from ..identify import Identifier, IdentifyResult
+    from ..simulator.calendar import TrialResult
 
 NAME = "identify"
-DEFAULT_RISK = 0.05
 EXAMPLE = (
     "discreet identify evidence-tt --means .95,.9,.9,.9,.5 --epsilon 1 --risk .01 --runs 200 --json"
 )
@@ -47,6 +48,7 @@ def command(
         ),
     ],
     rewards: Rewards,
+    late: Late,
     epsilon: Epsilon = None,
     risk: Annotated[float | None, flag("Risk of a wrong answer; default: 0.05.", "NUMBER")] = None,
     delta: Annotated[
@@ -78,6 +80,7 @@ def command(
     """Find the best arm with a small risk of error, and report how many samples that takes.
 
     The stopping time and the recommendation are covered by the guarantee, like every assignment.
+    With --arrivals outcomes come late, arms run side by side, and days are counted as well.
     """
     from ..identify import EqualBestArms, identifier, identify
 
@@ -99,7 +102,7 @@ def command(
         warnings.simplefilter("always", EqualBestArms)
         result = identify(
             row, environment, risk=risk, participants=size, runs=whole("runs", runs), seed=seed,
-            threads=threads, max_samples=whole("max-samples", max_samples),
+            threads=threads, max_samples=whole("max-samples", max_samples), **late.given(),
         )  # fmt: skip
     for warning in caught:
         typer.echo(f"warning: {warning.message}", err=True)
@@ -117,7 +120,7 @@ def command(
         raise typer.Exit(130)
 
 
-def loose_bound(row: Identifier, result: IdentifyResult) -> float:
+def loose_bound(row: Identifier, result: IdentifyResult | TrialResult) -> float:
     """Chernoff's bound on the error of a fixed size."""
     from ..identify import Halving, error_bound
     from ..identify._noises import batches_of
@@ -126,14 +129,21 @@ def loose_bound(row: Identifier, result: IdentifyResult) -> float:
     return error_bound(result.means, row.rule, batches_of(row.setting(len(result.means))).noise)
 
 
-def print_identification(row: str, result: IdentifyResult, bound: float | None) -> None:
+def print_identification(
+    row: str, result: IdentifyResult | TrialResult, bound: float | None
+) -> None:
     """Stopping time, errors, answers, guarantee and speed."""
+    from ..simulator._record import mean_of
+    from ..simulator._record import spread as sd_of
+    from ..simulator.calendar import TrialResult
+
     means = ", ".join(f"{mean:.4g}" for mean in result.means)
     print_text(
         f"{result.environment['environment']} rewards with means {means}; seed {result.seed}"
     )
     print_text(row)
     summary: dict[str, Any] = result.summary()
+    times, speed = result.stopping_time, max(result.seconds, 1e-9)
     promise = "nothing proved"
     if result.risk is not None:
         proved = "at most that is proved" if result.delta_correct else promise
@@ -141,13 +151,19 @@ def print_identification(row: str, result: IdentifyResult, bound: float | None) 
     rate = f"{result.wrong} of {result.runs}, {result.error_rate:.3g}"
     rows = [
         ("runs", f"{result.runs:,}"),
-        ("stopping time", f"{result.mean:,.0f}, standard deviation {result.sd:,.0f}"),
+        ("stopping time", f"{mean_of(times):,.0f}, standard deviation {sd_of(times):,.0f}"),
         ("wrong answers", f"{rate} ({promise})"),
         ("answers per arm", "  ".join(f"{count:,}" for count in result.recommendations)),
         ("pulls per arm", "  ".join(f"{pulls:,.0f}" for pulls in summary["pulls"])),
-        ("gave up", f"{result.unfinished} runs, at {result.max_samples:,} samples"),
-        ("speed", f"{result.seconds:.2f} s, {summary['samples_per_second']:.3g} samples/s"),
+        ("gave up", f"{result.unfinished} runs, at {result.horizon:,} samples"),
+        ("speed", f"{result.seconds:.2f} s, {times.sum() / speed:.3g} samples/s"),
     ]
+    if isinstance(result, TrialResult):
+        days = result.days
+        rows[2:2] = [
+            ("days", f"{mean_of(days):,.1f}, standard deviation {sd_of(days):,.1f}"),
+            ("used", f"{mean_of(result.used):.3g} of all participants"),
+        ]
     if bound is not None:
         rows.insert(3, ("Chernoff's bound on errors", f"{bound:.3g}, loose: rely on the runs"))
     print_table(("", ""), rows)

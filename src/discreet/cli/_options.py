@@ -42,6 +42,13 @@ Seed = Annotated[
 Threads = Annotated[
     int | None, flag("Number of threads; results do not depend on it. Default: all cores.", "COUNT")
 ]
+RiskOfAnswers = Annotated[
+    float | None,
+    flag(
+        "With --arrivals, for policies that identify: risk of a wrong answer; default: 0.05.",
+        "NUMBER",
+    ),
+]
 Output = Annotated[Path | None, flag("Save all runs as Parquet.", "FILE.parquet", readable=False)]
 
 

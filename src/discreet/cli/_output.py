@@ -122,8 +122,10 @@ def print_comparison(comparison: Comparison) -> None:
     """Regret, pulls, guarantee and speed of every policy."""
     first = comparison[0]
     means = ", ".join(f"{mean:.4g}" for mean in first.means)
+    days = _calendar_text(first)
     print_text(
-        f"{first.environment['environment']} rewards with means {means}; {first.horizon:,} rounds; "
+        f"{first.environment['environment']} rewards with means {means}; {first.horizon:,} "
+        f"{'rounds' if days is None else days}; "
         f"seed {first.seed}{'; arms in random order' if first.shuffle else ''}"
     )
     columns = ["policy", "runs", "regret", "guarantee", "pulls", "seconds", "rounds/s"]
@@ -152,8 +154,40 @@ def print_comparison(comparison: Comparison) -> None:
         print_text(f"{heading}: a multiple of the regret of {_twins_in_words(against)}")
     else:
         print_table(columns, rows, right=("runs", "regret", "seconds", "rounds/s"))
+    if days is not None:
+        print_trials(comparison)
     for result in comparison:
         print_text(f"{result.label}: {result.guarantee}{clipping_text(result)}")
+
+
+def _calendar_text(result: Result) -> str | None:
+    """How outcomes come late; None where they do not."""
+    from ..simulator.calendar import TrialResult
+
+    if not isinstance(result, TrialResult):
+        return None
+    known = result.calendar
+    missing = "" if max(known.missing) == 0.0 else f", {max(known.missing):.3g} missing"
+    deadline = f"outcomes within {known.delay.deadline:g} days"
+    return f"participants, {known.arrivals:g} a day, {deadline}{missing}"
+
+
+def print_trials(comparison: Comparison) -> None:
+    """Days, and what only trials have."""
+    from ..simulator.calendar import TrialResult
+
+    rows = [
+        (
+            trial.label, trial.plan, f"{trial.participants.mean():,.0f}",
+            f"{trial.days.mean():,.1f}", f"{trial.used.mean():.3g}", f"{trial.best_named:.3g}",
+            "–" if trial.risk is None else f"{trial.declared:.3g}",
+            "–" if trial.risk is None else f"{trial.error_rate:.3g}",
+        )
+        for trial in comparison
+        if isinstance(trial, TrialResult) and trial.runs
+    ]  # fmt: skip
+    columns = ("policy", "plan", "participants", "days", "used", "best named", "answered", "wrong")
+    print_table(columns, rows, right=columns[2:])
 
 
 def clipping_text(result: Result) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .._checks import positive
-from .._durations import days
 from ..errors import InvalidArgument
+from ._late import default_of, delay_of, drift_of, in_days
 from ._options import Json, Threads, flag, numbers, switch, whole
 from ._output import (
     check_path,
@@ -21,7 +21,6 @@ from ._output import (
 )
 
 if TYPE_CHECKING:
-    from ..simulator.calendar import Drift
     from ..theory.planning._calendar import TrialPlan
     from ..theory.planning._plan import Plan
 
@@ -186,7 +185,6 @@ def _with_calendar(
     **rest: Any,
 ) -> TrialPlan:
     """The plan of a trial whose outcomes come late."""
-    from ..simulator.calendar import Delay
     from ..theory.planning._calendar import plan_trial
     from ..theory.planning._question import question
 
@@ -196,50 +194,19 @@ def _with_calendar(
         length = positive("days", late["days"], "use for example --days 100")
         horizon = max(2, round(positive("arrivals", arrivals) * length))
     asked = question(means, arms=arms, gap=gap, horizon=horizon)
-    deadline = 0.0 if late["delay"] is None else _days("delay", late["delay"])
-    delay: float | Delay = deadline
-    if late["delay_law"] is not None or late["delay_mean"] is not None:
-        mean = None if late["delay_mean"] is None else _days("delay-mean", late["delay_mean"])
-        delay = Delay(deadline, late["delay_law"] or "exponential", mean)
+    delay = delay_of(late["delay"], late["delay_law"], late["delay_mean"])
     others = None
     if late["deadlines"] is not None:
-        others = [_days("deadlines", each) for each in late["deadlines"].split(",")]
-    default = late["default"]
-    if default is not None and default != "estimate":
-        default = numbers("default", default)[0]
+        others = [in_days("deadlines", each) for each in late["deadlines"].split(",")]
+    default = "estimate" if late["default"] is None else default_of(late["default"])
     assert asked.horizon is not None
     return plan_trial(
-        asked.scenarios[0], horizon=asked.horizon, arrivals=arrivals, delay=delay,
+        asked.scenarios[0], horizon=asked.horizon, arrivals=arrivals,
+        delay=0.0 if delay is None else delay,
         missing=0.0 if late["missing"] is None else numbers("missing", late["missing"]),
-        default="estimate" if default is None else default, drift=_drift(late["drift"]),
+        default=default, drift=drift_of(late["drift"]),
         deadlines=others,
         share=0.0 if late["share"] is None else numbers("share", late["share"]),
         trend=bool(late["trend"]),
         **rest,
     )  # fmt: skip
-
-
-def _days(option: str, text: str, before: str = "") -> float:
-    """A length of time in days; a fix is written as the option is."""
-    try:
-        return float(days(option, text))
-    except InvalidArgument as error:
-        fix = f'use for example --{option} "{before}14 days"'
-        raise InvalidArgument(error.argument, error.rule, error.value, fix) from None
-
-
-def _drift(text: str | None) -> Drift | None:
-    from ..simulator.calendar import Drift
-
-    if text is None:
-        return None
-    kind, *sizes = text.split(":")
-    if len(sizes) not in (1, 2):
-        raise InvalidArgument(
-            "drift", "be linear:SIZE or season:SIZE:TIME", text,
-            'use for example linear:.1, or "season:.1:180 days"',
-        )  # fmt: skip
-    size, *period = sizes
-    return Drift(
-        kind, numbers("drift", size)[0], *(_days("drift", each, "season:.1:") for each in period)
-    )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ._options import Study, argument, spread
+from ._late import Late
+from ._options import RiskOfAnswers, Study, argument, spread
 from ._study import run
 
 NAME = "simulate"
@@ -18,10 +19,13 @@ EXAMPLE = (
 def command(
     name: Annotated[str, argument("A policy of `discreet policies`.", "NAME")],
     study: Study,
+    late: Late,
+    risk: RiskOfAnswers = None,
 ) -> None:
     """Run one policy and report its regret.
 
     Rewards come from a law with the given means, or from the data of a real trial. No real
-    person takes part, so the noise is fast and can be seeded.
+    person takes part, so the noise is fast and can be seeded. With --arrivals outcomes come late,
+    and arms run side by side.
     """
-    run([name], study, one=True)
+    run([name], study, late, risk, one=True)

@@ -10,6 +10,7 @@ import typer
 
 from ..errors import InvalidArgument, UnknownPolicy
 from . import _linear as linear
+from ._late import Late
 from ._options import Rewards, Study, numbers, pairs, whole
 from ._output import (
     PICTURES,
@@ -28,16 +29,25 @@ if TYPE_CHECKING:
     from ..simulator import Comparison
 
 HORIZON = 10**6
+DEFAULT_RISK = 0.05
 OF_LAW = ("means", "environment", "law-option", "clip")
 """Options that say what the law is."""
 
 
-def run(names: Sequence[str], study: Study, one: bool = False) -> None:
+def run(
+    names: Sequence[str], study: Study, late: Late, risk: float | None, one: bool = False
+) -> None:
     """Check everything, simulate, print, save; exit 130 if Ctrl-C cut it short."""
     check_path("output", study.output, (".parquet",))
     check_path("plot", study.plot, PICTURES)
     names = [name.lower() for name in names]
+    days = late.given()
     policies = policies_of(names, study)
+    if days:
+        check_late(study)
+        policies = [at_risk(policy, risk) for policy in policies]
+    elif risk is not None:
+        raise InvalidArgument("risk", "come with arrivals", risk, "use discreet identify")
     environment, compare = place_of(names, policies, study)
     runs = whole("runs", study.runs)
     if study.horizon is None:
@@ -47,7 +57,7 @@ def run(names: Sequence[str], study: Study, one: bool = False) -> None:
 
     comparison = compare(
         policies, environment, horizon=horizon, runs=runs, seed=study.seed, threads=study.threads,
-        points=whole("points", study.points), **order(study, names, one),
+        points=whole("points", study.points), **(days or order(study, names, one)),
     )  # fmt: skip
     if not comparison.complete:
         done = ", ".join(f"{result.runs} of {result.name}" for result in comparison)
@@ -67,6 +77,24 @@ def run(names: Sequence[str], study: Study, one: bool = False) -> None:
     saving.raise_now()
     if not comparison.complete:
         raise typer.Exit(130)
+
+
+def check_late(study: Study) -> None:
+    """What has nothing to say where outcomes come late."""
+    linear.refuse(
+        {"shuffle": study.shuffle}, "be left out with --arrivals", "arms run side by side"
+    )
+    linear.refuse(
+        {"bounds": study.bounds}, "be left out with --arrivals",
+        "theorems speak of outcomes that are known at once",
+    )  # fmt: skip
+
+
+def at_risk(policy: Any, risk: float | None) -> Any:
+    """A policy that identifies, for a risk; others as they are."""
+    if policy.kind != "identify" or policy.fixed_size:
+        return policy
+    return policy.at(DEFAULT_RISK if risk is None else risk)
 
 
 def order(study: Study, names: Sequence[str], one: bool) -> dict[str, bool]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InvalidArgument
+from ._late import Late
 from ._options import (
     Json,
     Output,
@@ -17,6 +18,7 @@ from ._options import (
     flag,
     numbers,
     pairs,
+    spread,
     switch,
     value_of,
     whole,
@@ -36,7 +38,9 @@ EXAMPLE = (
 )
 
 
+@spread
 def command(
+    late: Late,
     names: Annotated[
         list[str] | None, argument("Policies of `discreet policies`.", "NAME...")
     ] = None,
@@ -79,7 +83,8 @@ def command(
     """Run every policy with every setting that it takes, on every problem, with the same seeds.
 
     A setting goes to the policies that take it. With --folder every finished piece is kept: a sweep
-    that was stopped goes on where it was, and ends with the same bytes.
+    that was stopped goes on where it was, and ends with the same bytes. With --arrivals outcomes
+    come late in every cell.
     """
     from ..sweeps import sweep
     from ..sweeps._files import problem, read_study
@@ -106,6 +111,7 @@ def command(
     study |= {name: whole(name, text) for name, text in counts.items() if text is not None}
     more = {"seed": seed, "threads": threads, "folder": folder, "shuffle": shuffle}
     study |= {name: value for name, value in more.items() if value is not None}
+    study |= late.given()
     for needed, fix in (("policies", "name them"), ("problems", "add --means .7,.5 or --file")):
         if needed not in study:
             raise InvalidArgument(needed, "be given", None, fix)

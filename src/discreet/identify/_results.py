@@ -80,11 +80,6 @@ class IdentifyResult(Record):
         return None if math.isnan(self.delta) else self.delta
 
     @property
-    def delta_correct(self) -> bool:
-        """Whether a wrong answer is proved to have probability at most δ."""
-        return bool(self.policy["delta_correct"])
-
-    @property
     def horizon(self) -> int:
         """The most rounds of a run, under the simulator's name."""
         return self.max_samples
@@ -96,28 +91,9 @@ class IdentifyResult(Record):
         return np.asarray(self.pulls @ (means.max() - means))
 
     @property
-    def unfinished(self) -> int:
-        """Runs that reached `max_samples` without an answer."""
-        return int((~self.stopped).sum())
-
-    @property
-    def wrong(self) -> int:
-        """Runs that stopped with an arm that is not best; of a row with `xi`, not within xi of it,
-        but for rounding."""
-        means, margin = np.array(self.means), float(self.policy.get("xi") or 0.0)
-        worse = means.max() - means[self.recommendation]
-        return int((self.stopped & (worse > margin * (1.0 + 1e-9))).sum())
-
-    @property
-    def error_rate(self) -> float:
-        """Share of runs that stopped with a wrong arm."""
-        return self.wrong / self.runs if self.runs else math.nan
-
-    @property
-    def recommendations(self) -> list[int]:
-        """How often every arm was the answer of a run that stopped."""
-        answers = self.recommendation[self.stopped]
-        return [int(count) for count in np.bincount(answers, minlength=len(self.means))]
+    def final_regret(self) -> Floats:
+        """The same, under the simulator's name."""
+        return self.regret
 
     @property
     def mean(self) -> float:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Unpack, overload
 
 import numpy as np
 
@@ -25,14 +26,26 @@ from ..arms._base import Environment
 from ..errors import InvalidArgument
 from ..policies._step import FINISHED, STARVED
 from ..policies._view import fresh_view
-from ..simulator._runs import MOST_ROUNDS, Begun, check_environment, check_is_environment
+from ..simulator._runs import (
+    MOST_ROUNDS,
+    Begun,
+    calendar_of,
+    check_environment,
+    check_is_environment,
+    compare,
+)
 from ..simulator._work import Player, Work, check_threads, entropy_of
+from ..simulator.calendar._runs import MOST_PARTICIPANTS
 from ._filling import Batches, Ease
 from ._halving import Halving
 from ._identifier import Identifier
 from ._loop import compiled_loop, fresh_course
 from ._results import IdentifyResult
 from ._setting import check_risk
+
+if TYPE_CHECKING:
+    from ..simulator.calendar import TrialResult
+    from ..simulator.calendar._setting import Late
 
 MAX_SAMPLES = 10**8
 PATIENCE = 5_000_000
@@ -43,6 +56,36 @@ class EqualBestArms(UserWarning):
     """Two arms are equally good: a δ-correct rule may never stop."""
 
 
+@overload
+def identify(
+    row: Identifier,
+    environment: Environment,
+    *,
+    risk: float | None = ...,
+    delta: float | None = ...,
+    participants: int | None = ...,
+    runs: int = ...,
+    seed: int | None = ...,
+    threads: int | None = ...,
+    max_samples: float = ...,
+    progress: bool | Bar | None = ...,
+) -> IdentifyResult: ...
+@overload
+def identify(
+    row: Identifier,
+    environment: Environment,
+    *,
+    risk: float | None = ...,
+    delta: float | None = ...,
+    participants: int | None = ...,
+    runs: int = ...,
+    seed: int | None = ...,
+    threads: int | None = ...,
+    max_samples: float = ...,
+    progress: bool | Bar | None = ...,
+    arrivals: float,
+    **late: Unpack[Late],
+) -> TrialResult: ...
 def identify(
     row: Identifier,
     environment: Environment,
@@ -55,20 +98,72 @@ def identify(
     threads: int | None = None,
     max_samples: float = MAX_SAMPLES,
     progress: bool | Bar | None = None,
-) -> IdentifyResult:
+    arrivals: float | None = None,
+    **late: Unpack[Late],
+) -> IdentifyResult | TrialResult:
     """Find the best arm many times over: at a risk of a wrong answer, or with a fixed number of
     participants. `delta` is an older name of `risk`.
 
     A run ends when its evidence is enough, or after `max_samples` without an answer. Ctrl-C
     returns the runs that were done: `result.complete` is then False.
+
+    With `arrivals` (participants a day) outcomes come late, and arms run side by side: `delay`,
+    `missing`, `default`, `drift`, `window` and `share` say how, as in `discreet.simulate`. The
+    result then counts days as well. `max_samples` is the horizon there.
     """
-    row, limit = prepared(row, environment, one_risk(risk, delta), participants, max_samples)
+    asked = one_risk(risk, delta)
+    if calendar_of(check_is_environment(environment), arrivals, late) is not None:
+        row, limit = prepared_late(row, environment, asked, participants, max_samples)
+        found: TrialResult = compare(  # type: ignore[assignment]  # with arrivals
+            [row],
+            environment,
+            horizon=limit,
+            runs=runs,
+            seed=seed,
+            threads=threads,
+            progress=progress,
+            arrivals=arrivals,
+            **late,
+        )[0]
+        return found
+    row, limit = prepared(row, environment, asked, participants, max_samples)
     runs = count("runs", runs, most=MOST_RUNS)
     workers, entropy = check_threads(threads), entropy_of(seed)
     work = Identification(row, environment, limit, runs, entropy)
     with Bar.of(progress) as bar:
         work.do(workers, bar)
     return work.result()
+
+
+def asked_for(row: Identifier, risk: float | None, participants: int | None) -> Identifier:
+    """The row for a risk or a number of participants."""
+    if not isinstance(row, Identifier):
+        raise InvalidArgument(
+            "row", "be an Identifier", row, 'use for example identifier("adap-tt", epsilon=1.0)'
+        )
+    if row.fixed_size:
+        row = row if participants is None else row.among(participants)
+        return row if risk is None else row.at(risk)  # refused, with the fix
+    row = row.at(check_risk(risk))
+    return row if participants is None else row.among(participants)  # likewise
+
+
+def prepared_late(
+    row: Identifier,
+    environment: Environment,
+    risk: float | None,
+    participants: int | None,
+    max_samples: float,
+) -> tuple[Identifier, int]:
+    """The row for outcomes that come late, and its most samples, all checked."""
+    row = asked_for(row, risk, participants)
+    limit = check_samples(max_samples, environment)
+    check_environment(row, environment)
+    row.setting(environment.arms)
+    if not row.fixed_size and row.xi == 0.0:
+        warn_of_equals(environment)
+    fix = "use for example max_samples=1e6"
+    return row, count("max_samples", limit, most=MOST_PARTICIPANTS, fix=fix)
 
 
 def prepared(
@@ -79,18 +174,7 @@ def prepared(
     max_samples: float,
 ) -> tuple[Identifier, int]:
     """The row for a risk or a number of participants, and its most samples, all checked."""
-    if not isinstance(row, Identifier):
-        raise InvalidArgument(
-            "row", "be an Identifier", row, 'use for example identifier("adap-tt", epsilon=1.0)'
-        )
-    if row.fixed_size:
-        row = row if participants is None else row.among(participants)
-        if risk is not None:
-            row = row.at(risk)  # refused, with the fix
-    else:
-        row = row.at(check_risk(risk))
-        if participants is not None:
-            row = row.among(participants)  # likewise
+    row = asked_for(row, risk, participants)
     environment = check_is_environment(environment)
     if environment.arms < 2:
         raise InvalidArgument(

@@ -22,6 +22,7 @@ from ._play import released_means
 from ._state import ANSWER, EVIDENCE, LATEST, NEVER, Design, Head, Vault
 from ._verdicts import no_verdict, verdict_of
 from .plans import PLANS
+from .plans._batch import SAYS
 from .plans._epochs import EpochRoom, Epochs
 from .plans._index import Room, ask_scores, least_shares
 from .plans._looks import Looks
@@ -213,6 +214,8 @@ def slots(
     filled.setdefault("conclude", released_means)
     if "enough" in filled:
         filled["verdict"] = verdict_of
+        if terms.plan in ("one batch", "mixed"):
+            filled |= SAYS
     if world == "at once" or respond is not None:
         filled["release_block"] = release_whole
     if "release_block" in WORLDS[world]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from .._types import Floats, Ints
+    from .._types import Flags, Floats, Ints
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Those that summaries state."""
@@ -104,6 +104,51 @@ class Record(Tidy):
         def horizon(self) -> int:
             """The most rounds of a run."""
 
+        @property
+        def stopping_time(self) -> Ints:
+            """Participants of every run when it ended."""
+
+        @property
+        def stopped(self) -> Flags:
+            """Whether a run ended with an answer."""
+
+        @property
+        def recommendation(self) -> Ints:
+            """The answer of every run."""
+
+    @property
+    def delta_correct(self) -> bool:
+        """Whether a wrong answer is proved to have at most the probability `risk`."""
+        return bool(self.policy.get("delta_correct", False))
+
+    @property
+    def unfinished(self) -> int:
+        """Runs that came to their end without an answer."""
+        return int((~self.stopped).sum())
+
+    @property
+    def wrong(self) -> int:
+        """Runs that stopped with an arm that is not best; of a row with `xi`, not within xi of it,
+        but for rounding."""
+        import numpy as np
+
+        means, margin = np.array(self.means), float(self.policy.get("xi") or 0.0)
+        worse = means.max() - means[self.recommendation]
+        return int((self.stopped & (worse > margin * (1.0 + 1e-9))).sum())
+
+    @property
+    def error_rate(self) -> float:
+        """Share of runs that stopped with a wrong arm."""
+        return self.wrong / self.runs if self.runs else math.nan
+
+    @property
+    def recommendations(self) -> list[int]:
+        """How often every arm was the answer of a run that stopped."""
+        import numpy as np
+
+        answers = self.recommendation[self.stopped]
+        return [int(count) for count in np.bincount(answers, minlength=len(self.means))]
+
     @property
     def risk(self) -> float | None:
         """The risk of a wrong answer that was asked for; None if the row gives none."""
@@ -150,6 +195,11 @@ def pulls_from(columns: Mapping[str, Ints], arms: int, rows: slice = slice(None)
     import numpy as np
 
     return np.stack([columns[f"pulls_{arm}"][rows] for arm in range(arms)], axis=1)
+
+
+def mean_of(values: Floats | Ints) -> float:
+    """Mean over runs; NaN if there are none."""
+    return float(values.mean()) if len(values) else math.nan
 
 
 def spread(values: Floats | Ints) -> float:

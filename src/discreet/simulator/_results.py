@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-    from .._types import Array, Floats, Ints
+    from .._types import Array, Flags, Floats, Ints
     from ._plots import Look
 
 __all__ = ["FORMAT", "METADATA", "Comparison", "Result", "load", "written_whole"]
@@ -102,6 +102,26 @@ class Result(Record):
 
         last = np.isfinite(self.regret).sum(axis=1) - 1
         return np.asarray(self.regret[np.arange(self.runs), last])
+
+    @property
+    def stopping_time(self) -> Ints:
+        """Participants of every run: all of the horizon, unless the law ran out or, in a trial, an
+        answer was given before."""
+        import numpy as np
+
+        return np.asarray(self.pulls.max(axis=1).sum(axis=1))
+
+    @property
+    def stopped(self) -> Flags:
+        """Whether a run ended with an answer."""
+        return self.recommendation >= 0
+
+    @property
+    def recommendation(self) -> Ints:
+        """The answer of every run; -1 for none."""
+        import numpy as np
+
+        return np.full(self.runs, -1)
 
     @property
     def moving_regret(self) -> Floats:

@@ -164,8 +164,8 @@ def _known(late: Iterable[str]) -> None:
             raise TypeError(f"got an unexpected keyword argument {name!r}")
 
 
-def _calendar(environment: Environment, arrivals: float | None, late: Late) -> Calendar | None:
-    """The calendar that was asked for."""
+def calendar_of(environment: Environment, arrivals: float | None, late: Late) -> Calendar | None:
+    """The calendar that was asked for; None where outcomes are known at once."""
     from .calendar import calendar
 
     _known(late)
@@ -211,7 +211,7 @@ def compare(
     rows = listed(policies)
     if arrivals is not None or late:
         environment = check_is_environment(environment)
-        asked_for = _calendar(environment, arrivals, late)
+        asked_for = calendar_of(environment, arrivals, late)
         assert asked_for is not None
         if shuffle:
             raise InvalidArgument(

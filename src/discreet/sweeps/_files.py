@@ -20,13 +20,24 @@
     seed = 1
 
 Problems are laws by their means, or random linear problems by their dimension. Every other entry is
-an argument of `sweep`: settings of the grid are values or lists.
+an argument of `sweep`: settings of the grid are values or lists. How outcomes come late is said
+likewise, a `Delay` or a `Drift` by a table of its arguments:
+
+    arrivals = 12
+    missing = 0.1
+    drift = {kind = "linear", size = 0.1}
+
+    [delay]
+    deadline = "14 days"
+    law = "exponential"
+    mean = "5 days"
 """
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +45,7 @@ from .._checks import check_flag
 from ..arms import Clipped, environment
 from ..errors import InvalidArgument
 from ..linear._problem import LinearProblem
+from ..simulator.calendar import Delay, Drift
 from ._grid import Problem
 
 
@@ -47,6 +59,9 @@ def read_study(path: str | Path) -> dict[str, Any]:
         ) from None
     for name in sorted({"executor", "progress"} & set(study)):
         raise InvalidArgument(name, "be no setting of a file", study[name], "leave it out")
+    for name, kind in (("delay", Delay), ("drift", Drift)):
+        if isinstance(study.get(name), Mapping):
+            study[name] = _made(name, kind, study[name])
     problems = study.get("problems")
     if problems is not None:
         if not isinstance(problems, Mapping):
@@ -55,6 +70,20 @@ def read_study(path: str | Path) -> dict[str, Any]:
             )
         study["problems"] = {name: problem(name, given) for name, given in problems.items()}
     return study
+
+
+def _made(name: str, kind: type[Delay | Drift], table: Mapping[str, Any]) -> Delay | Drift:
+    """A `Delay` or a `Drift` from a table of its arguments."""
+    known = {each.name: each for each in fields(kind)}
+    for unknown in sorted(set(table) - set(known)):
+        raise InvalidArgument(
+            f"{name}.{unknown}", "be a setting of it", table[unknown],
+            f"known: {', '.join(known)}",
+        )  # fmt: skip
+    for needed, each in known.items():
+        if needed not in table and each.default is MISSING:
+            raise InvalidArgument(name, f"have {needed}", dict(table), f"add {needed}")
+    return kind(**table)
 
 
 def problem(name: str, given: object) -> Problem:

@@ -16,17 +16,22 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Never
+from typing import TYPE_CHECKING, Any, Never
 
 from ..arms import Environment
 from ..errors import InvalidArgument, UnsupportedBudget
-from ..identify._runs import prepared
+from ..identify._runs import asked_for, prepared
 from ..linear._problem import LinearProblem
 from ..linear._runs import check_problem, fitted
 from ..policies._policy import BasePolicy
 from ..policies._registry import ARGUMENTS, NUMBERS, WORDS, Entry, entry
 from ..simulator._labels import problem_of
-from ..simulator._runs import check_environment, check_horizon
+from ..simulator._runs import calendar_of, check_environment, check_horizon, check_is_environment
+from ..simulator.calendar._runs import checked_size
+from ..simulator.calendar._runs import prepared as prepared_trial
+
+if TYPE_CHECKING:
+    from ..simulator.calendar import Calendar
 
 Problem = Environment | LinearProblem
 Problems = Problem | Sequence[Problem] | Mapping[str, Problem]
@@ -42,6 +47,8 @@ class Cell:
     name: str
     """what the problem is called"""
     horizon: int
+    calendar: Calendar | None = None
+    """how late outcomes come; None: they are known at once"""
 
 
 def values_of(name: str, given: object) -> list[Any]:
@@ -84,9 +91,13 @@ def _called(problem: Problem) -> str:
 
 
 def built(
-    policies: Policies, grid: Mapping[str, Sequence[Any]], goal: str | None = None
+    policies: Policies,
+    grid: Mapping[str, Sequence[Any]],
+    goal: str | None = None,
+    late: bool = False,
 ) -> list[BasePolicy[Never]]:
-    """Every policy with every setting that it takes; rows that are given as such have theirs."""
+    """Every policy with every setting that it takes; rows that are given as such have theirs. On a
+    calendar those that identify are played beside the others."""
     if isinstance(policies, str | BasePolicy) or not isinstance(policies, Iterable):
         policies = [policies]
     several = list(policies)
@@ -114,7 +125,7 @@ def built(
             "drop it, or name a policy that takes it",
         )  # fmt: skip
     kinds = list(dict.fromkeys(row.kind for row in rows))
-    if len(kinds) > 1:
+    if len(kinds) > 1 and not (late and "linear" not in kinds):
         first, second = (next(row for row in rows if row.kind == kind) for kind in kinds[:2])
         raise InvalidArgument(
             "policies", "be of one kind",
@@ -173,6 +184,48 @@ def cells_of(
         cells += [
             Cell(fitting, problem, name, check_horizon(horizon, problem)) for horizon in horizons
         ]
+    return list(dict(_keyed(cells)).values())
+
+
+@dataclass(frozen=True)
+class Days:
+    """Outcomes that come late: arrivals a day, and what is said of delays."""
+
+    arrivals: float | None
+    late: Mapping[str, Any]
+
+    def of(self, environment: Environment) -> Calendar:
+        """The calendar of a problem."""
+        found = calendar_of(environment, self.arrivals, dict(self.late))  # type: ignore[arg-type]
+        assert found is not None
+        return found
+
+
+def late_cells(
+    rows: Sequence[Any],
+    problems: Mapping[str, Any],
+    horizons: Sequence[float],
+    risks: Sequence[float | None],
+    days: Days,
+) -> list[Cell]:
+    """The cells of a sweep on a calendar: a row that identifies has a horizon there, too."""
+    if risks != (None,) and not any(row.kind == "identify" for row in rows):
+        raise InvalidArgument(
+            "risk", "be left out where no row stops with an answer", list(risks), "leave it out"
+        )
+    cells: list[Cell] = []
+    for row, (name, problem) in itertools.product(rows, problems.items()):
+        environment = check_is_environment(problem)
+        calendar = days.of(environment)
+        asked = [row]
+        if row.kind == "identify":
+            own = (None,) if row.fixed_size else risks
+            asked = [asked_for(row, row.risk if risk is None else risk, None) for risk in own]
+        for one, horizon in itertools.product(asked, horizons):
+            check_environment(one, environment)
+            size = check_horizon(checked_size(horizon, environment.arms), environment)
+            prepared_trial(one, environment, calendar, size)
+            cells.append(Cell(one, environment, name, size, calendar))
     return list(dict(_keyed(cells)).values())
 
 

@@ -28,22 +28,28 @@ from ..linear._problem import LinearProblem
 from ..linear._row import RoundPolicy
 from ..linear._runs import LinearWork
 from ..policies._fingerprints import fingerprint
+from ..protocol import play_kernel
 from ..simulator._files import open_table, save_table
 from ..simulator._loop import loop_kernel
 from ..simulator._results import Comparison, Result, from_table
 from ..simulator._runs import Simulation, log_grid
+from ..simulator.calendar import TrialResult, TrialWork
+from ..simulator.calendar._runs import filled_of
 from ._grid import Cell
 
-ROOMS = ("arms", "policies", "privacy", "identify", "linear")
+ROOMS = ("arms", "policies", "privacy", "protocol", "identify", "linear", "simulator/calendar")
 FILES = (
     "_compiled.py", "_draws.py", "simulator/_late.py", "simulator/_loop.py", "simulator/_runs.py",
     "simulator/_seeds.py", "simulator/_work.py",
 )  # fmt: skip
 """The code that a run's numbers depend on."""
+TRIAL = ("estimates", "looks", "days", "named", "used", "answer")
+"""What a trial has of every run beside regret and pulls."""
 NEWEST = 9
 """Formats of results are checked where they are read."""
 
 Outcome = Result | IdentifyResult
+AnyWork = Simulation | LinearWork | Identification | TrialWork
 
 
 @dataclass(frozen=True)
@@ -83,11 +89,17 @@ class Piece:
         arms: int = self.cell.problem.arms
         return self.cell.horizon * arms * (self.last - self.first)
 
-    def work(self) -> Simulation | LinearWork | Identification:
+    def work(self) -> AnyWork:
         """The runs, ready to be played."""
         cell, runs = self.cell, self.last - self.first
-        work: Simulation | LinearWork | Identification
-        if cell.policy.kind == "identify":
+        work: AnyWork
+        if cell.calendar is not None:
+            grid = log_grid(cell.horizon, self.points)
+            work = TrialWork(
+                cell.policy, cell.problem, cell.horizon, runs, self.entropy, grid,
+                calendar=cell.calendar,
+            )  # fmt: skip
+        elif cell.policy.kind == "identify":
             work = Identification(cell.policy, cell.problem, cell.horizon, runs, self.entropy)
         else:
             grid = log_grid(cell.horizon, self.points)
@@ -143,7 +155,11 @@ def cell_digest(cell: Cell) -> str:
         "horizon": cell.horizon,
     }
     # parts of one's own stand in files that `source_digest` misses
-    if policy.kind == "finite":
+    if cell.calendar is not None:
+        said |= {"calendar": cell.calendar.to_dict()}
+        filled = filled_of(policy, problem, cell.calendar, cell.horizon)
+        said["kernel"] = play_kernel(filled).digest
+    elif policy.kind == "finite":
         said["kernel"] = loop_kernel(policy, problem.draw, problem.lost).digest
     elif policy.kind == "identify":
         said["kernel"] = identifying_loop(policy, problem.draw).digest
@@ -197,6 +213,7 @@ def joined(cell: Cell, parts: list[Outcome]) -> Outcome:
 
     names = ["run", "pulls"]
     names += ["regret"] if isinstance(parts[0], Result) else [*COLUMNS[1:]]
+    names += [*TRIAL] if isinstance(parts[0], TrialResult) else []
     changed: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts]) for name in names
     }

@@ -29,8 +29,19 @@ from ..errors import DamagedFile, InvalidArgument
 from ..identify._results import Identifications, IdentifyResult
 from ..identify._runs import MAX_SAMPLES
 from ..simulator._results import Comparison, Result
+from ..simulator._runs import LATE
 from ..simulator._work import check_room, check_threads, entropy_of
-from ._grid import Cell, Policies, Problems, built, cells_of, labelled, values_of
+from ._grid import (
+    Cell,
+    Days,
+    Policies,
+    Problems,
+    built,
+    cells_of,
+    labelled,
+    late_cells,
+    values_of,
+)
 from ._pieces import Outcome, Piece, Played, check_lasting, joined, read, timeless, write
 from ._pool import check_executor, run
 
@@ -56,6 +67,7 @@ def sweep(
     max_samples: float = MAX_SAMPLES,
     piece: int = PIECE,
     progress: bool | Bar | None = None,
+    arrivals: float | None = None,
     **grid: object,
 ) -> Comparison | Identifications:
     """Run every policy with every setting that it takes on every problem, with the same seeds.
@@ -65,12 +77,23 @@ def sweep(
     renyi_alpha, mu) and options, each a value or a list. Rows that identify the best arm take
     `risk`, the others `horizon`. Cells are cut into pieces of `piece` runs, which `executor` plays
     wherever it likes (default: `threads` threads). Ctrl-C returns what is finished.
+
+    With `arrivals` (participants a day) outcomes come late, in every cell alike: `delay`,
+    `missing`, `default`, `drift`, `window`, `share` and `trend` say how, as in `discreet.simulate`.
+    Rows that identify are then played beside the others, up to a horizon (default: `max_samples`).
     """
+    days = Days(arrivals, {name: grid.pop(name) for name in LATE if name in grid})
     wanted = {name: values_of(name, given) for name, given in grid.items()}
     risks = (None,) if risk is None else tuple(values_of("risk", risk))
     horizons = None if horizon is None else values_of("horizon", horizon)
-    rows = built(policies, wanted, "identify" if risk is not None else None)
-    cells = cells_of(rows, labelled(problems), horizons, risks, max_samples)
+    late = arrivals is not None or bool(days.late)
+    rows = built(policies, wanted, "identify" if risk is not None else None, late)
+    if late:
+        if horizons is None and any(row.kind != "identify" for row in rows):
+            raise InvalidArgument("horizon", "be given with arrivals", None, "use horizon=1e4")
+        cells = late_cells(rows, labelled(problems), horizons or [max_samples], risks, days)
+    else:
+        cells = cells_of(rows, labelled(problems), horizons, risks, max_samples)
     runs = count("runs", runs, most=MOST_RUNS)
     points = count("points", points, least=2, most=MOST_RUNS)
     size = count("piece", piece, most=MOST_RUNS)

@@ -3,6 +3,7 @@
 The fourth column of the table. A policy names its own (`Policy.plan`):
 
 - *one batch*: the arm of the rule, until its batch is released;
+- *mixed*: a decision every round; the batches of several arms fill side by side;
 - *index*: streams of all arms side by side, the rule asked for every place;
 - *looks*: arms that are compared over the same participants, in permuted blocks;
 - *top two*: leader and challenger share the windows;
@@ -12,14 +13,14 @@ The fourth column of the table. A policy names its own (`Policy.plan`):
 from __future__ import annotations
 
 from ..._compiled import Function
-from ._batch import BATCH
+from ._batch import BATCH, MIXED
 from ._epochs import EPOCHS
 from ._index import INDEX
 from ._looks import LOOKS
 from ._top_two import TOP_TWO
 
 PLANS: dict[str, dict[str, Function]] = {
-    "one batch": BATCH, "index": INDEX, "looks": LOOKS, "top two": TOP_TWO,
+    "one batch": BATCH, "mixed": MIXED, "index": INDEX, "looks": LOOKS, "top two": TOP_TWO,
     "epochs": EPOCHS,
 }  # fmt: skip
 

@@ -24,7 +24,7 @@ from ...policies._view import View, shown
 from .._missing import worth
 from .._state import LEFT, TAKEN, Design, Head
 from .._steps import own_due
-from ._batch import BATCH
+from ._batch import BATCH, as_scheduled
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -157,12 +157,6 @@ def least_shares(design: Design, head: Head, rng: Generator) -> None:
         room.value[arm] = design.share[arm] * head.active[arm]
     spread(design.window, room.value, room.least, rng.random())
     keep_least(head.left, room.least)
-
-
-def as_scheduled(design: Design, head: Head, arm: int) -> int:
-    """Places of the block that begins: the schedule's, on counts alone."""
-    seen = shown(View(head.value, head.size, head.places))
-    return min(length(design.schedule, head.memory, seen, arm), LONGEST)
 
 
 def is_scheduled(design: Design, head: Head, arm: int, size: int) -> bool:

@@ -38,8 +38,8 @@ from ...policies._view import View, shown
 from .._state import ANSWER, LEFT, OVER, TAKEN, Design, Head
 from .._steps import close, end, own_due
 from .._verdicts import verdict
-from ._batch import BATCH
-from ._index import as_scheduled, is_scheduled, keep_shares, no_shares, share_in_turn
+from ._batch import BATCH, always, as_scheduled
+from ._index import is_scheduled, keep_shares, no_shares, share_in_turn
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -130,11 +130,6 @@ def enter_scheduled(
     """A block that was cut off ends the verdicts."""
     if not fully:
         head.notes.covered[0] = 0
-
-
-def always(design: Design, head: Head) -> bool:
-    """Every release is asked about."""
-    return True
 
 
 def say(design: Design, head: Head, arm: int, now: float, rng: Generator) -> None:

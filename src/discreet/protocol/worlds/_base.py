@@ -50,6 +50,10 @@ class World(NamedTuple):
     owed: Integers
     """the slot of the outcome that is owed, -1 for none; the arm and the number of the latest
     participant"""
+    low: float = 0.0
+    """no reward is below it, whatever the drift ..."""
+    high: float = 1.0
+    """... or above it; infinite where rewards have no bounds"""
 
 
 class Truth(NamedTuple):

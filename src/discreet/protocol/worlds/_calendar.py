@@ -94,9 +94,9 @@ def shift(world: World) -> float:
 def earned_in_drift(
     world: World, environment: object, arm: int, t: int, rng: Generator
 ) -> tuple[float, int]:
-    """One reward in [0, 1], moved with the others and kept in the range."""
+    """One reward, moved with the others and kept in the range of rewards."""
     value, served = draw(environment, arm, 1, t, rng)
-    return clip01(value + shift(world)), served
+    return min(max(value + shift(world), world.low), world.high), served
 
 
 def tossed_in_drift(

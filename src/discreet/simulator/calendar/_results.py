@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InvalidArgument
 from ...policies._races import half_width
+from .._record import finite
 from .._results import Result
 from ._setting import Calendar
 
@@ -95,9 +96,22 @@ class TrialResult(Result):
     @property
     def participants(self) -> Ints:
         """Participants of every trial."""
-        import numpy as np
+        return self.stopping_time
 
-        return np.asarray(self.pulls[:, -1].sum(axis=1))
+    @property
+    def recommendation(self) -> Ints:
+        return self.answer
+
+    @property
+    def risk(self) -> float | None:
+        return self.policy.get("risk")
+
+    @property
+    def delta_correct(self) -> bool:
+        """Whether a wrong answer is proved to have at most the probability `risk`. What is proved
+        speaks of means that stay, and of arms whose outcomes are missing alike."""
+        alike = self.calendar.drift is None and len(set(self.calendar.missing)) == 1
+        return alike and super().delta_correct
 
     @property
     def gaps(self) -> Floats:
@@ -172,6 +186,10 @@ class TrialResult(Result):
             "participants": figure(self.participants).to_dict(),
             "best_named": self.best_named,
             "declared": self.declared,
+            "risk": self.risk,
+            "delta_correct": self.delta_correct,
+            "error_rate": finite(self.error_rate),
+            "recommendations": self.recommendations,
             "used": float(self.used.mean()),
         }
 

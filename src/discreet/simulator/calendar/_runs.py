@@ -55,11 +55,6 @@ def checked_size(horizon: object, arms: int) -> int:
 def terms_of(policy: Policy, calendar: Calendar, arms: int, size: int) -> Playing:
     """How a policy is played on a calendar: its plan, and what is fixed beside it."""
     plan = policy.plan(policy.setting(arms, size))
-    if plan == ONE_BATCH and policy.kind == "identify":
-        raise InvalidArgument(
-            "policy", "give its answer while arms run side by side", policy.name,
-            "use discreet.identify.identify, or take race or evidence-tt",
-        )  # fmt: skip
     shares, deadline = calendar.share or (0.0,) * arms, float(calendar.delay.deadline)
     if calendar.trend:
         if not policy.has_epochs:
@@ -125,10 +120,22 @@ def prepared(
     return terms, "strides" if still and terms.window == 1 and not any(terms.shares) else "blocks"
 
 
-def world_of(calendar: Calendar, size: int, arms: int) -> World:
+def filled_of(
+    policy: Policy, environment: Environment, calendar: Calendar, size: int
+) -> dict[str, Function | Kernel]:
+    """What fills the steps in."""
+    terms, world = prepared(policy, environment, calendar, size)
+    filled = slots(policy, terms, SIMULATED, world, environment.draw)
+    if calendar.drift is not None:
+        filled["earn"] = tossed_in_drift if isinstance(environment, Bernoulli) else earned_in_drift
+    return filled | {"lost": environment.lost}
+
+
+def world_of(calendar: Calendar, size: int, environment: Environment) -> World:
     """What is true of the trial, on its first day."""
     import numpy as np
 
+    low, high = (-math.inf, math.inf) if environment.bounds is None else environment.bounds
     drift, delay = calendar.drift, calendar.delay
     kind, moved, period = (
         (0, 0.0, 1.0) if drift is None else (DRIFTS.index(drift.kind), drift.size, drift.period)
@@ -137,6 +144,7 @@ def world_of(calendar: Calendar, size: int, arms: int) -> World:
         calendar.arrivals, np.array(calendar.answered), ENVIRONMENTS.index(delay.law),
         0.0 if delay.mean is None else float(delay.mean), float(delay.deadline), kind, moved,
         float(period), size / calendar.arrivals, np.zeros(2), np.full(1, -1), np.full(3, -1),
+        float(low), float(high),
     )  # fmt: skip
 
 
@@ -159,12 +167,7 @@ class TrialWork(RegretWork[Policy, Environment]):
         super().__init__(policy, environment, horizon, runs, entropy, grid)
         self.environment, self.calendar = environment, calendar
         self.terms, self.world = prepared(policy, environment, calendar, horizon)
-        filled = slots(policy, self.terms, SIMULATED, self.world, environment.draw)
-        if calendar.drift is not None:
-            filled["earn"] = (
-                tossed_in_drift if isinstance(environment, Bernoulli) else earned_in_drift
-            )
-        self.filled = filled | {"lost": environment.lost}
+        self.filled = filled_of(policy, environment, calendar, horizon)
         arms = environment.arms
         self.estimates = np.full((runs, arms), np.nan)
         self.sizes, self.looks = (np.zeros((runs, arms), np.int64) for _ in range(2))
@@ -224,7 +227,7 @@ class TrialPlayer(Player):
 
         work, arms = self.work, self.work.environment.arms
         self.started = started
-        self.world = world_of(work.calendar, work.horizon, arms)
+        self.world = world_of(work.calendar, work.horizon, work.environment)
         self.own = (np.zeros(1), np.zeros(2, np.int64), np.array([-1.0, 0.0]), np.zeros(arms))
         flat = [*_arrays((started.design.room, started.head, started.vault, self.world)), *self.own]
         super().__init__(flat)

@@ -68,8 +68,9 @@ class Delay:
 
 @dataclass(frozen=True)
 class Drift:
-    """How the rates of all arms move together: "linear", by `size` from the first day to the last;
-    "season", size · sin(2π t / period), days t. Rates stay in [0, 1]."""
+    """How the rates of all arms move together: "linear", by `size` from the first day to the last,
+    which is that of the horizon; "season", size · sin(2π t / period), days t. Rates stay in [0, 1],
+    other rewards within the bounds that they have."""
 
     kind: str
     size: float
