@@ -249,6 +249,13 @@ def threads() -> None:
     say("ucb1, 8 runs: one thread / two threads", f"{times[0] / times[1]:.2f}", "2 on two cores")
 
 
+def steps() -> None:
+    """The protocol beside the loops that are shortcuts of it."""
+    import protocol
+
+    protocol.main(say)
+
+
 def works() -> dict[str, Callable[[], Callable[[], object]]]:
     """What is measured beside another version: what makes every loop of this file, by name."""
     found: dict[str, Callable[[], Callable[[], object]]] = {}
@@ -324,7 +331,9 @@ def main() -> int:
         return 0
     if asked.beside:
         return beside(asked.beside, asked.only)
-    everything = (long_horizons, goals, each_round, threads, step_by_step, second_process)
+    everything = (
+        long_horizons, goals, each_round, steps, threads, step_by_step, second_process,
+    )  # fmt: skip
     for part in (goals,) if asked.goals else everything:
         part()
     return 0
