@@ -177,7 +177,7 @@ def test_printed_results_are_short(study: discreet.Comparison) -> None:
     assert "&lt;b&gt;" in unsafe._repr_html_()
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("library", ["pandas", "polars", "xarray"])
 def test_missing_libraries_are_named(
     study: discreet.Comparison, library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,12 +27,19 @@ from .._version import __version__
 from ..errors import InvalidArgument
 from ..simulator._collection import Collection, html_table, pulls_columns, settings_arrays
 from ..simulator._files import damage_named, numbers, open_table, save_table, settings_in, stamped
-from ..simulator._record import Record, figures_of, finite, pulls_from, spread
+from ..simulator._record import (
+    Record,
+    figures_of,
+    finite,
+    mean_and_error,
+    pulls_from,
+    spread,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .._types import Flags, Floats, Ints
+    from .._types import Array, Flags, Floats, Ints
 
 FORMAT = 2
 """2 holds several results, with settings as columns; 1 holds one."""
@@ -58,7 +65,9 @@ class IdentifyResult(Record):
         """One line: the arrays would fill pages."""
         found = "no finished run"
         if self.runs:
-            found = f"{self.mean:,.4g} samples, error rate {self.error_rate:.3g}"
+            found = (
+                f"{mean_and_error(self.stopping_time)} samples, error rate {self.error_rate:.3g}"
+            )
         sure = "" if self.risk is None else f", risk {self.risk:g}"
         return (
             f"IdentifyResult({self.label}: {found}, {self.runs} runs{sure}, "
@@ -73,6 +82,12 @@ class IdentifyResult(Record):
     @property
     def outcome(self) -> tuple[str, Floats | Ints]:
         return "samples", self.stopping_time
+
+    def arrays(self) -> dict[str, tuple[tuple[str, ...], Array]]:
+        found: dict[str, tuple[tuple[str, ...], Array]] = {
+            name: (("run",), getattr(self, name)) for name in COLUMNS[1:]
+        }
+        return found | {"pulls": (("run", "arm"), self.pulls)}
 
     @property
     def risk(self) -> float | None:

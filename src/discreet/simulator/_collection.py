@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from ..errors import InvalidArgument
 from ._labels import labelled, settings_columns
-from ._record import Record, Tidy, finite, spread
+from ._record import Record, Tidy, finite, short, standard_error
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,6 +71,10 @@ class Collection(Tidy, Sequence[R], Generic[R]):
         """A table, for notebooks."""
         return html_table(self.results)
 
+    def records(self) -> Sequence[R]:
+        """The results."""
+        return self.results
+
     @property
     def labels(self) -> list[str]:
         """What the rows are called."""
@@ -118,11 +122,10 @@ class Collection(Tidy, Sequence[R], Generic[R]):
                 continue
             _, mine, theirs = np.intersect1d(result.run, other.run, return_indices=True)
             paired = result.outcome[1][mine] - other.outcome[1][theirs]
-            few = len(paired) < 2
             yield {
                 "to": other.label,
                 "mean": finite(float(paired.mean()) if len(paired) else math.nan),
-                "error": finite(math.nan if few else spread(paired) / math.sqrt(len(paired))),
+                "error": finite(standard_error(paired)),
                 "runs": len(paired),
             }
 
@@ -168,10 +171,11 @@ def html_table(results: Sequence[Record]) -> str:
     lines = []
     for result in results:
         values = result.outcome[1]
-        error = spread(values) / math.sqrt(max(len(values), 1))
+        error = standard_error(values)
+        shown = "–" if math.isnan(error) else short(error, 2)
         figures = ["–"] * 3
         if result.runs:
-            figures = [f"{values.mean():,.4g}", f"{error:,.2g}", f"{_median(values):,.4g}"]
+            figures = [short(values.mean(), 4), shown, short(_median(values), 4)]
         cells = [
             result.label, result.problem, f"{result.horizon:,}", f"{result.runs}", *figures,
             result.guarantee.short(),

@@ -12,11 +12,11 @@ from ..privacy._guarantees import Guarantee, guarantee_from_dict
 from ._labels import problem_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
 
-    from .._types import Flags, Floats, Ints
+    from .._types import Array, Flags, Floats, Ints
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Those that summaries state."""
@@ -41,6 +41,25 @@ class Tidy:
     def to_polars(self) -> Any:
         """The tidy columns as a polars data frame."""
         return needed("polars").from_arrow(self.table())
+
+    def to_xarray(self) -> Any:
+        """The arrays as a dataset of xarray: run, t and arm are dimensions, and so is `result`,
+        whose coordinates are the settings. NaN where a result has no run or round."""
+        xarray = needed("xarray")
+        from ._exports import parts
+
+        found = parts(self.records())
+        return xarray.Dataset(found.variables, found.coordinates)
+
+    def to_latex(self) -> str:
+        """A table for LaTeX (package booktabs), one line a result: mean ± standard error."""
+        from ._exports import latex
+
+        return latex(self.records())
+
+    def records(self) -> Sequence[Record]:
+        """The results that it is made of."""
+        raise NotImplementedError
 
 
 def needed(library: str) -> Any:
@@ -159,6 +178,20 @@ class Record(Tidy):
         """What a study is about, and its value in every run."""
         raise NotImplementedError
 
+    def records(self) -> Sequence[Record]:
+        """Itself alone."""
+        return (self,)
+
+    def axes(self) -> dict[str, Array]:
+        """The places of its arrays: runs and arms, and what else a study has."""
+        import numpy as np
+
+        return {"run": np.asarray(self.run), "arm": np.arange(len(self.means))}
+
+    def arrays(self) -> dict[str, tuple[tuple[str, ...], Array]]:
+        """Its arrays by name, each with the names of its axes."""
+        raise NotImplementedError
+
     def settings(self, *more: str) -> dict[str, object]:
         """What a file keeps beside the columns."""
         names = ("policy", "environment", "seed", "complete", "seconds", "problem", *more)
@@ -185,7 +218,7 @@ def figures_of(values: Floats | Ints) -> dict[str, object]:
     return {
         "mean": finite(float(values.mean()) if some else math.nan),
         "sd": finite(deviation),
-        "error": finite(deviation / math.sqrt(len(values)) if len(values) > 1 else math.nan),
+        "error": finite(standard_error(values)),
         "quantiles": {f"{q:g}": finite(x) for q, x in zip(QUANTILES, quantiles, strict=True)},
     }
 
@@ -205,6 +238,23 @@ def mean_of(values: Floats | Ints) -> float:
 def spread(values: Floats | Ints) -> float:
     """Standard deviation over runs; 0 for a single one."""
     return float(values.std(ddof=1)) if len(values) > 1 else 0.0
+
+
+def standard_error(values: Floats | Ints) -> float:
+    """Of the mean over runs; NaN for fewer than two, which say nothing about it."""
+    return spread(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+
+
+def mean_and_error(values: Floats | Ints) -> str:
+    """ "12.34 ± 0.56": a mean over runs and its standard error; the mean alone of a single run."""
+    error = standard_error(values)
+    return short(values.mean(), 4) + ("" if math.isnan(error) else f" ± {short(error, 2)}")
+
+
+def short(value: float, digits: int) -> str:
+    """A number with so many digits, or whole: 0.1234, 12,345; a power of ten from 1e9 on."""
+    whole = 10**digits <= abs(value) < 1e9
+    return f"{value:,.0f}" if whole else f"{value:.{digits}g}"
 
 
 def finite(x: float) -> float | None:

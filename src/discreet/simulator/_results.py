@@ -34,7 +34,7 @@ from ._files import (
     stamped,
     written_whole,
 )
-from ._record import Record, figures_of, finite, pulls_from
+from ._record import Record, figures_of, finite, mean_and_error, pulls_from
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,7 +71,7 @@ class Result(Record):
         """One line: the arrays would fill pages."""
         regret = "no finished run"
         if self.runs:
-            regret = f"regret {self.final_regret.mean():.4g} at {self.horizon:,} rounds"
+            regret = f"regret {mean_and_error(self.final_regret)} at {self.horizon:,} rounds"
         runs = "1 run" if self.runs == 1 else f"{self.runs} runs"
         return (
             f"Result({self.label}: {regret}, {runs}, {self.guarantee.short()}, "
@@ -94,6 +94,14 @@ class Result(Record):
     @property
     def outcome(self) -> tuple[str, Floats]:
         return "regret", self.final_regret
+
+    def axes(self) -> dict[str, Array]:
+        return super().axes() | {"t": self.t}
+
+    def arrays(self) -> dict[str, tuple[tuple[str, ...], Array]]:
+        pulls = {"pulls": (("run", "t", "arm"), self.pulls)}
+        found = {"regret": (("run", "t"), self.regret)}
+        return found | pulls | {name: (("run",), values) for name, values in self.trial.items()}
 
     @property
     def final_regret(self) -> Floats:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from .._checks import Name, by_name, check_names, check_seed
 from ..errors import InvalidArgument
 from ..privacy._guarantees import PUBLIC_STRATUM, Guarantee
+from ._record import mean_and_error
 from ._results import Result
 from ._runs import simulate
 
@@ -51,10 +52,10 @@ class StrataResult:
 
     def __str__(self) -> str:
         lines = [
-            f"{name}: regret {result.final_regret.mean():.4g}"
+            f"{name}: regret {mean_and_error(result.final_regret)}"
             for name, result in self.strata.items()
         ]
-        return "\n".join([*lines, f"together: regret {self.final_regret.mean():.4g}"])
+        return "\n".join([*lines, f"together: regret {mean_and_error(self.final_regret)}"])
 
 
 class Played(TypedDict, total=False):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InvalidArgument
 from ...policies._races import half_width
-from .._record import finite
+from .._record import finite, mean_and_error
 from .._results import Result
 from ._setting import Calendar
 
@@ -196,7 +196,8 @@ class TrialResult(Result):
     def __repr__(self) -> str:
         """One line."""
         return (
-            f"TrialResult({self.label}: regret {self.final_regret.mean():.4g} of {self.horizon:,} "
-            f"participants in {self.days.mean():.4g} days, best arm named {self.best_named:.3g}, "
-            f"used {self.used.mean():.2g}, {self.runs} trials, seed {self.seed})"
+            f"TrialResult({self.label}: regret {mean_and_error(self.final_regret)} of "
+            f"{self.horizon:,} participants in {mean_and_error(self.days)} days, "
+            f"best arm named {self.best_named:.3g}, used {self.used.mean():.2g}, "
+            f"{self.runs} trials, seed {self.seed})"
         )

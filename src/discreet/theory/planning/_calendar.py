@@ -175,7 +175,7 @@ class TrialPlan:
     def __repr__(self) -> str:
         """One line: `text()` has the page."""
         own = self.lines[0]
-        cost = f"regret {number(own.regret.mean)}, {number(own.days.mean)} days"
+        cost = f"regret {_give_or_take(own.regret)}, {_give_or_take(own.days)} days"
         return f"TrialPlan({own.label}: {cost})"
 
     def text(self, width: int = 100) -> str:
@@ -233,6 +233,11 @@ class TrialPlan:
     def write(self, path: str | Path) -> Path:
         """Write the page, whole or not at all."""
         return self.page().write(path)
+
+
+def _give_or_take(figure: Figure) -> str:
+    """A mean ± its standard error."""
+    return f"{number(figure.mean)} ± {number(figure.error)}"
 
 
 def plan_trial(

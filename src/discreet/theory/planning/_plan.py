@@ -116,7 +116,8 @@ class Plan:
         best = self.recommended
         word = "" if self.helps else ", no private policy helps"
         what = "regret" if self.question.goal == "regret" else "samples"
-        return f"Plan({best.label} at ε = {best.epsilon:g}: {what} {number(best.mean)}{word})"
+        sure = f"{number(best.mean)} (95 %: {number(best.low)} to {number(best.high)})"
+        return f"Plan({best.label} at ε = {best.epsilon:g}: {what} {sure}{word})"
 
     @property
     def recommended(self) -> Prediction:
