@@ -51,7 +51,7 @@ LAYERS = [
     {"_checks"},
     {"_draws"},
     {"_progress"},
-    {"errors", "_lazy", "_plain", "_types", "_version"},
+    {"errors", "_figures", "_lazy", "_notebooks", "_plain", "_types", "_version"},
 ]
 RANK = {name: len(LAYERS) - rank for rank, names in enumerate(LAYERS) for name in names}
 EXCEPTIONS = {

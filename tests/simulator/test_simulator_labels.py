@@ -117,8 +117,7 @@ def test_problems_with_two_and_three_arms_are_saved_and_loaded(tmp_path: Path) -
         assert np.array_equal(one.pulls, other.pulls)
         assert np.array_equal(one.regret, other.regret)
         assert one.summary() == other.summary()
-    legend = both.plot().axes[0].get_legend()
-    assert legend is not None
+    (legend,) = both.plot().legends
     labels = [text.get_text() for text in legend.get_texts()]
     assert len(set(labels)) == 2
 

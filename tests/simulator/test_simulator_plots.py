@@ -71,8 +71,7 @@ def test_bounds_are_drawn_under_their_names(study: discreet.Comparison) -> None:
     assert np.array_equal(drawn["lower bound"].get_ydata(), 3.0 * np.log(study[0].t))
     assert drawn["lower bound"].get_linestyle() == "--"
     assert np.array_equal(seen[0], study[0].t)
-    legend = axes.get_legend()
-    assert legend is not None
+    (legend,) = axes.figure.legends
     labels = [text.get_text() for text in legend.get_texts()]
     assert labels[-2:] == ["lower bound", "upper bound"]
 

@@ -12,10 +12,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from .._notebooks import card
 from ..privacy._guarantees import Guarantee
 from ._limits import claimed_epsilon, delta_of
 
 VIOLATION = "violation"
+PASS = "A pass is no proof: another input or another event may reveal more."
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,20 @@ class Audit:
             return "nothing was claimed"
         return f"no violation found with {self.transcripts:,} {self.runs}"
 
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        at = f" at δ = {self.delta:g}" if self.delta else ""
+        entries: dict[str, object] = {
+            "claimed": self.claimed.short() if self.claimed.is_private else None,
+            "proved": f"ε >= {self.epsilon_lower:.4g}{at}{_beside(self.claimed_epsilon)}",
+            "confidence": f"{self.confidence:g}",
+            "inputs": self.inputs,
+            "event": None if self.proof is None else str(self.proof),
+            "tested": f"{self.tested:,} of {self.transcripts:,} {self.runs}",
+            "a pass": PASS if not self.is_violation and self.claimed.is_private else None,
+        }
+        return card(f"{self.policy}: {self.verdict}", entries)
+
     def to_dict(self) -> dict[str, object]:
         """What `discreet audit --json` prints."""
         name, claimed, lower = self.parameter
@@ -167,7 +183,7 @@ class Audit:
         if self.proof is not None:
             lines.append(f"event    {self.proof}")
         if not self.is_violation and self.claimed.is_private:
-            lines.append("A pass is no proof: another input or another event may reveal more.")
+            lines.append(PASS)
         return "\n".join(lines)
 
 

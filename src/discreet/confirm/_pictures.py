@@ -21,7 +21,7 @@ LARGEST = 140.0
 
 def plot_forest(found: Forest, path: str | Path | None = None) -> Figure:
     """Strata from the top, the common effect below them."""
-    from matplotlib.figure import Figure
+    from .._figures import Picture as Figure
 
     rows = len(found.strata) + 1
     figure = Figure(figsize=(6.6, 1.1 + 0.42 * rows), layout="constrained")
@@ -58,9 +58,9 @@ def plain(axes: Axes) -> None:
 
 def plot_characteristics(found: Characteristics, path: str | Path | None = None) -> Figure:
     """P(shown) over the effect, and the mean number of participants."""
-    from matplotlib.figure import Figure
+    from .._figures import Picture, legend_below
 
-    figure = Figure(figsize=(8.2, 3.4), layout="constrained")
+    figure = Picture(figsize=(8.2, 3.4), layout="constrained")
     left, right = figure.subplots(1, 2)
     for place, name in enumerate(found.designs):
         rows, hue = found.of(name), COLOURS[place % len(COLOURS)]
@@ -76,7 +76,7 @@ def plot_characteristics(found: Characteristics, path: str | Path | None = None)
         axes.set_xlabel("treatment - control")
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
-    left.legend(loc="lower right", frameon=False)
+    legend_below(figure, [left])
     if path is not None:
         figure.savefig(path)
     return figure

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -38,8 +38,10 @@ from ..simulator._record import (
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from matplotlib.figure import Figure
 
     from .._types import Array, Flags, Floats, Ints
+    from ..simulator._plots import Look
 
 FORMAT = 2
 """2 holds several results, with settings as columns; 1 holds one."""
@@ -147,6 +149,10 @@ class IdentifyResult(Record):
         """Write a Parquet file with all settings and the version inside, whole or not at all."""
         return Identifications((self,)).save(path)
 
+    def plot(self, **options: Unpack[Look]) -> Figure:
+        """Mean samples: see `discreet.simulator._plots.Look`."""
+        return Identifications((self,)).plot(**options)
+
 
 class Identifications(Collection[IdentifyResult]):
     """Identifications by several rows, on one problem or several."""
@@ -174,6 +180,13 @@ class Identifications(Collection[IdentifyResult]):
     def save(self, path: str | Path) -> Path:
         """Write a Parquet file with all settings and the version inside, whole or not at all."""
         return save_table(self.table(), path)
+
+    def plot(self, **options: Unpack[Look]) -> Figure:
+        """Mean samples against a setting, by default the first of budget and risk that differs: see
+        `discreet.simulator._plots.Look`."""
+        from ..simulator._plots import plot_setting
+
+        return plot_setting(self.results, **options)
 
 
 def from_table(table: pa.Table) -> Identifications:

@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from .._checks import Name
+from .._notebooks import card, table
 from ..errors import InvalidArgument
 from ..identify._evidence import (
     Books,
@@ -120,6 +121,18 @@ class Intervals:
         about = ABOUT.get(self.estimand, "")
         head = f"{100.0 * self.level:g} % intervals{about}, {self.kind}, {held}"
         return "\n".join([head, *map(str, self.rows)])
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        head, *_ = str(self).splitlines()
+        lines = [
+            (
+                f"{row.arm}" if row.against is None else f"{row.arm} - {row.against}",
+                row.estimate, float(row.low), float(row.high), f"{row.size:,}",
+            )
+            for row in self.rows
+        ]  # fmt: skip
+        return card(head, {}, table(["arm", "estimate", "low", "high", "outcomes"], lines))
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Estimates with their intervals; saved if a path is given."""

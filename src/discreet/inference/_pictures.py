@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
 def plot_intervals(found: Intervals, path: str | Path | None = None) -> Figure:
     """One line an arm, the estimate as a dot; saved if a path is given."""
-    from matplotlib.figure import Figure
-
+    from .._figures import Picture as Figure
     from ._intervals import ABOUT
 
     rows = list(found)

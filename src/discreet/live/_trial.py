@@ -22,6 +22,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 
 from .._checks import Name, check_arms, check_flag, check_legible, check_unit, one_of, one_risk
+from .._notebooks import plain
 from ..errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
 from . import _report as reports
 from ._curator import Curator
@@ -333,6 +334,16 @@ class Trial(Curator):
                 f"{kind}, {sum(shown.assigned)} assigned, {sum(self._run.releases)} releases, "
                 f"{shown.standing.status}: {self.guarantee.short()}>"
             )
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the report, made of releases and public counts; one line where there is
+        none to show."""
+        if self._is_inside:
+            return plain(repr(self))
+        try:
+            return plain(str(self))
+        except Exception:  # closed, or its store fails: one line says which
+            return plain(repr(self))
 
     # --- storing ----------------------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ def plot_scores(
     `theory` are curves to compare with, drawn dotted under their names. `path` saves the figure
     (PNG, SVG, PDF by its ending).
     """
-    from matplotlib.figure import Figure
+    from .._figures import Picture as Figure
 
     figure = Figure(figsize=(9.2, 3.8), layout="constrained")
     left, right = figure.add_subplot(1, 2, 1), figure.add_subplot(1, 2, 2)
@@ -121,7 +121,7 @@ def plot_curves(
 
 def _drawn(draw: Callable[[Axes], None], path: str | Path | None, title: str | None) -> Figure:
     """A figure of one picture, saved if a path is given."""
-    from matplotlib.figure import Figure
+    from .._figures import Picture as Figure
 
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axes = figure.add_subplot()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Never, TypeVar
 
 from .._checks import check_is, count
 from .._compiled import Function, Kernel
+from .._notebooks import card
 from ..errors import InvalidArgument
 from ..privacy._guarantees import Definition, Guarantee
 from ..privacy._source import SIMULATED, Source
@@ -115,6 +116,18 @@ class BasePolicy(Generic[S]):
 
     def __str__(self) -> str:
         return f"{self.name} = {self.schedule} × {self.release} × {self.rule}"
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        entries = {
+            "schedule": str(self.schedule), "release": str(self.release), "rule": str(self.rule),
+            "guarantee": str(self.guarantee), "rewards": self._range(),
+            "reference": self.reference, "chosen because": self.why,
+        }  # fmt: skip
+        return card(self.label or self.name, entries)
+
+    def _range(self) -> str:
+        return "" if self.bounds is None else f"in [{self.bounds[0]:g}, {self.bounds[1]:g}]"
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, cast
 from discreet.errors import InvalidArgument, NoConversion
 
 from .._checks import count, probability
+from .._notebooks import card
 from .budgets import Approximate, Budget, Pure, budget_from_dict
 
 if TYPE_CHECKING:
@@ -127,6 +128,11 @@ class Guarantee:
     def is_private(self) -> bool:
         """False when the budget is infinite: nothing is promised to anybody."""
         return self.budget.is_finite
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        said = {"in one sentence": str(self), "under the conditions": self.conditions}
+        return card(self.short(), said)
 
     def implies(self, other: Guarantee) -> bool:
         """Whether this promise is proved to contain the other.

@@ -57,7 +57,7 @@ def means_picture(report: Report, days: list[float], across: str) -> Figure:
 
 
 def _empty(height: float, across: str, up: str) -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure
+    from .._figures import Picture as Figure
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     axes = figure.add_subplot()

@@ -161,7 +161,7 @@ def _known(error: float) -> float:
 
 
 def _canvas(height: float, right: float) -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure
+    from .._figures import Picture as Figure
 
     figure = Figure(figsize=(WIDTH, height))
     figure.subplots_adjust(left=0.115, right=right, top=0.92, bottom=0.125)

@@ -6,12 +6,12 @@ results.differences()      # paired: run by run on the same seeds
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+from .._notebooks import table
 from ..errors import InvalidArgument
 from ._labels import labelled, settings_columns
 from ._record import Record, Tidy, finite, short, standard_error
@@ -165,9 +165,12 @@ def pulls_columns(results: Sequence[Record]) -> dict[str, pa.Array]:
 
 def html_table(results: Sequence[Record]) -> str:
     """The figures of results as an HTML table."""
-    heads = ["policy", "problem", "horizon", "runs", "", "standard error", "median", "guarantee"]
-    if results:
-        heads[4] = f"mean {results[0].outcome[0]}"
+    risky = any(result.risk is not None for result in results)
+    what = f"mean {results[0].outcome[0]}" if results else ""
+    heads = [
+        "policy", "problem", "horizon", *(["risk"] if risky else []), "runs", what,
+        "standard error", "median", "guarantee",
+    ]  # fmt: skip
     lines = []
     for result in results:
         values = result.outcome[1]
@@ -177,13 +180,12 @@ def html_table(results: Sequence[Record]) -> str:
         if result.runs:
             figures = [short(values.mean(), 4), shown, short(_median(values), 4)]
         cells = [
-            result.label, result.problem, f"{result.horizon:,}", f"{result.runs}", *figures,
-            result.guarantee.short(),
+            result.label, result.problem, f"{result.horizon:,}",
+            *([("–" if result.risk is None else f"{result.risk:g}")] if risky else []),
+            f"{result.runs}", *figures, result.guarantee.short(),
         ]  # fmt: skip
-        lines.append("".join(f"<td>{html.escape(cell)}</td>" for cell in cells))
-    head = "".join(f"<th>{html.escape(word)}</th>" for word in heads)
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        lines.append(cells)
+    return table(heads, lines)
 
 
 def _median(values: Floats | Ints) -> float:

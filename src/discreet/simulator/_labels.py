@@ -146,7 +146,7 @@ def _numbered(named: Sequence[tuple[str, str]]) -> list[str]:
 
 def _row_of(policy: Mapping[str, object]) -> dict[str, object]:
     """What makes it the row that it is: a label does not, and a risk is asked of it."""
-    asked = ("label", "risk", "delta")
+    asked = ("label", "given_label", "risk", "delta")
     recipe = {name: value for name, value in _part(policy, "recipe").items() if name not in asked}
     return {n: v for n, v in policy.items() if n not in asked} | {"recipe": recipe}
 

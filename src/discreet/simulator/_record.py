@@ -105,7 +105,9 @@ class Record(Tidy):
         """The same under a label."""
         if (label, problem) == (self.label, self.problem):
             return self
-        return replace(self, policy=self.policy | {"label": label}, problem=problem)
+        own = self.policy.get("label")
+        given = {"given_label": own} if own and "given_label" not in self.policy else {}
+        return replace(self, policy=self.policy | {"label": label} | given, problem=problem)
 
     @property
     def guarantee(self) -> Guarantee:

@@ -101,6 +101,8 @@ class Result(Record):
     def arrays(self) -> dict[str, tuple[tuple[str, ...], Array]]:
         pulls = {"pulls": (("run", "t", "arm"), self.pulls)}
         found = {"regret": (("run", "t"), self.regret)}
+        if self.environment["environment"] in MOVING:
+            found["moving_regret"] = (("run", "t"), self.moving_regret)
         return found | pulls | {name: (("run",), values) for name, values in self.trial.items()}
 
     @property
@@ -192,7 +194,7 @@ class Result(Record):
         return Comparison((self,)).save(path)
 
     def plot(self, **options: Unpack[Look]) -> Figure:
-        """The regret curve: see `discreet.simulator._plots.plot_regret`."""
+        """The regret curve: see `discreet.simulator._plots.Look`."""
         return Comparison((self,)).plot(**options)
 
 
@@ -204,7 +206,7 @@ class Comparison(Collection[Result]):
 
     def table(self) -> pa.Table:
         """Tidy columns: policy, row, its budget and options, law, problem, arms, horizon, run, t,
-        regret, pulls_0, pulls_1, …"""
+        regret, pulls_0, pulls_1, …; moving_regret where means move."""
         import numpy as np
 
         results = self.results
@@ -215,6 +217,8 @@ class Comparison(Collection[Result]):
             "t": np.concatenate([np.tile(r.t, r.runs) for r in results]),
             "regret": np.concatenate([r.regret.ravel() for r in results]),
         }
+        if any(r.environment["environment"] in MOVING for r in results):
+            columns["moving_regret"] = np.concatenate([r.moving_regret.ravel() for r in results])
         columns |= trial_columns(results)
         pulls = pulls_columns(results)
         settings = settings_arrays(results, [r.regret.size for r in results], [*columns, *pulls])
@@ -246,7 +250,8 @@ class Comparison(Collection[Result]):
         return save_table(table, path)
 
     def plot(self, **options: Unpack[Look]) -> Figure:
-        """Regret curves with error bands: see `discreet.simulator._plots.plot_regret`."""
+        """Regret curves with error bands: or final regret against a setting: see
+        `discreet.simulator._plots.Look`."""
         from ._plots import plot_regret
 
         return plot_regret(self, **options)

@@ -24,7 +24,7 @@ WIDTH, HEIGHT = 4.6, 3.5
 
 def canvas(count: int, columns: int = 2) -> tuple[Picture, list[Axes]]:
     """A picture with `count` axes, row by row; one alone is wider."""
-    from matplotlib.figure import Figure as Picture
+    from .._figures import Picture
 
     across = min(columns, count)
     down = -(-count // across)

@@ -34,13 +34,14 @@ def regime_picture(best: float = 0.75, *, path: str | Path | None = None) -> Fig
     """Where privacy is free, over (gap, ε), for two Bernoulli arms, the better of rate `best`."""
     import numpy as np
     from matplotlib.colors import LogNorm
-    from matplotlib.figure import Figure
+
+    from .._figures import Picture
 
     best = share("best", best)
     gaps = np.geomspace(0.01, best * 0.98, 81)
     epsilons = np.geomspace(0.01, 10.0, 81)
     factors = np.array([[regime(best - g, best, e).factor for g in gaps] for e in epsilons])
-    figure = Figure(figsize=(7.0, 4.6), layout="constrained")
+    figure = Picture(figsize=(7.0, 4.6), layout="constrained")
     axes = figure.add_subplot()
     drawn = axes.contourf(
         gaps, epsilons, np.clip(factors, 1.0 + 1e-9, FACTORS[-1]), FACTORS, cmap="Blues",
@@ -79,8 +80,8 @@ def price_picture(
 ) -> Figure:
     """Lower bound and simulated regret against ε: flat where privacy is free, steep where not."""
     import numpy as np
-    from matplotlib.figure import Figure
 
+    from .._figures import Picture, legend_below
     from ..arms import Bernoulli
     from ..policies import policy as row
     from ..simulator import simulate
@@ -91,7 +92,7 @@ def price_picture(
     grid = np.geomspace(0.02, 10.0, 200)
     log = math.log(horizon)
     points = np.geomspace(0.02, 10.0, 13)
-    figure = Figure(figsize=(7.0, 4.2), layout="constrained")
+    figure = Picture(figsize=(7.0, 4.2), layout="constrained")
     axes = figure.add_subplot()
     axes.plot(grid, [log * private_bernoulli(means, e) for e in grid], color=COLOURS[0],
               label="lower bound with ε-DP")  # fmt: skip
@@ -124,7 +125,7 @@ def price_picture(
     axes.set_xlabel("ε: strong privacy on the left, weak on the right")
     axes.set_ylabel(f"regret after {horizon:,.0f} participants")
     axes.grid(alpha=0.25)
-    axes.legend(fontsize="small", framealpha=1.0, edgecolor="white", loc="upper right")
+    legend_below(figure, [axes])
     return _saved(figure, path)
 
 

@@ -63,7 +63,7 @@ def roc_picture(
     predicted: Mapping[str, float] | None = None,
 ) -> Figure:
     """Trade-off curves of every target, side by side; `predicted` as in `draw_roc`, by target."""
-    from matplotlib.figure import Figure
+    from ..._figures import Picture as Figure
 
     targets = list(dict.fromkeys(target for target, _ in found))
     figure = Figure(figsize=(3.8 * len(targets), 3.6), layout="constrained")

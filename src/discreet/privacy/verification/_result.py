@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import partial
 
+from ..._notebooks import card
 from .._curves import lattice_delta, least
 from .._guarantees import Definition
 from ..budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
@@ -120,6 +121,23 @@ class Verification:
                 return f"the claim holds for {self.holds_for:,} rounds; later ones are not covered"
             return "the claim holds on the paths walked; others are not covered"
         return "the claim holds" + (", exactly" if self.exact and self.unspent == 0.0 else "")
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        unspent = self.unspent
+        entries: dict[str, object] = {
+            "claimed": str(self.claimed),
+            "computed": None if self.computed is None else str(self.computed),
+            "unspent": None if not unspent else f"{100.0 * unspent:.3g} %",
+            "covers": self.scope,
+            "walked": f"{self.paths:,} paths, {self.numbers:,} published numbers",
+            "setting": f"{self.arms} arms, {self.horizon:,} rounds, {self.source} noise",
+            "worst": None if self.worst is None else str(self.worst),
+            "not computed because": self.reason,
+            "broken": self.breach,
+            "conditions": self.conditions,
+        }
+        return card(f"{self.policy}: {self.verdict}", entries)
 
     def to_dict(self) -> dict[str, object]:
         """JSON-ready."""

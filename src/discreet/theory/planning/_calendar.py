@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from ..._checks import MOST_RUNS, amount, count, means_of, positive
 from ..._checks import share as probability
 from ..._durations import days
+from ..._notebooks import plain
 from ...arms import Bernoulli
 from ...errors import InvalidArgument
 from ...identify import identifier
@@ -177,6 +178,10 @@ class TrialPlan:
         own = self.lines[0]
         cost = f"regret {_give_or_take(own.regret)}, {_give_or_take(own.days)} days"
         return f"TrialPlan({own.label}: {cost})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the page of plain text."""
+        return plain(self.text())
 
     def text(self, width: int = 100) -> str:
         """One page of plain text."""

@@ -212,8 +212,8 @@ def race_picture(lines: list[TrialLine]) -> Picture:
 
 def deadline_picture(plan: TrialPlan) -> Picture:
     """Regret against the deadline."""
-    from matplotlib.figure import Figure as Drawing
-
+    from ..._figures import Picture as Drawing
+    from ..._figures import legend_below
     from ...simulator._plots import COLOURS
 
     drawing = Drawing(figsize=(7.2, 3.4), layout="constrained")
@@ -229,12 +229,12 @@ def deadline_picture(plan: TrialPlan) -> Picture:
     axes.set_ylabel("regret")
     axes.set_ylim(bottom=0.0)
     axes.grid(alpha=0.25)
-    axes.legend(fontsize="small", frameon=False, loc="upper left")
+    legend_below(drawing, [axes])
     return drawing
 
 
 def _bars(many: int, across: str) -> tuple[Picture, Axes]:
-    from matplotlib.figure import Figure as Drawing
+    from ..._figures import Picture as Drawing
 
     drawing = Drawing(figsize=(7.2, 1.0 + 0.5 * many), layout="constrained")
     axes = drawing.add_subplot()

@@ -82,14 +82,14 @@ def page(plan: Plan) -> Page:
 
 def cost_picture(plan: Plan) -> Figure:
     """Predicted cost of the best candidate against ε, beside the lower bound."""
-    from matplotlib.figure import Figure
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+    from ..._figures import Picture, legend_below
     from ...simulator._plots import COLOURS
 
     best = [plan.best(epsilon) for epsilon in plan.epsilons]
     epsilons = [p.epsilon for p in best]
-    figure = Figure(figsize=(7.2, 3.8), layout="constrained")
+    figure = Picture(figsize=(7.2, 3.8), layout="constrained")
     axes = figure.add_subplot()
     means = [p.mean for p in best]
     errors = [[p.mean - p.low for p in best], [p.high - p.mean for p in best]]
@@ -121,5 +121,5 @@ def cost_picture(plan: Plan) -> Figure:
     axes.set_xlabel("ε: strong privacy on the left, weak on the right")
     axes.set_ylabel("mean regret" if plan.question.goal == "regret" else "mean samples")
     axes.grid(alpha=0.25)
-    axes.legend(fontsize="small", frameon=False, loc="upper left")
+    legend_below(figure, [axes])
     return figure

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..._notebooks import plain
 from ...errors import InvalidArgument
 from ...policies import CATALOGUE, Policy
 from ...simulator._work import check_threads
@@ -118,6 +119,10 @@ class Plan:
         what = "regret" if self.question.goal == "regret" else "samples"
         sure = f"{number(best.mean)} (95 %: {number(best.low)} to {number(best.high)})"
         return f"Plan({best.label} at ε = {best.epsilon:g}: {what} {sure}{word})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the page of plain text."""
+        return plain(self.text())
 
     @property
     def recommended(self) -> Prediction:
