@@ -3,7 +3,7 @@
 Imports for type checkers and imports inside functions count as well. From the top down:
 
     cli, demo, serve        the command line, the service
-    front, testing, studies what is made of everything below
+    front, loops, testing, studies  what is made of everything below
     theory                  bounds and the planner draw their pages with report
     report
     audit, membership       attacks, on policies and on live trials
@@ -32,7 +32,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "discreet"
 LAYERS = [
     {"__main__"},
     {"cli", "demo", "serve"},
-    {"_front", "extend", "testing", "studies"},
+    {"_front", "_loops", "extend", "testing", "studies"},
     {"theory"},
     {"report"},
     {"membership"},

@@ -34,6 +34,7 @@ OPTIONS = {
     "membership/gradients/_canaries.py": {"canife"},
     "membership/gradients/_epochs.py": {"play_epochs"},
     "membership/_leakage.py": {"leakage"},
+    "membership/_training.py": {"audit_training"},
     "report/_pictures.py": {"regret_picture"},
     "simulator/calendar/_setting.py": {"calendar"},
     "simulator/_runs.py": {"simulate", "compare"},

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .errors import DiscreetError, InvalidArgument
     from .live import Rehearsal, Strata, Trial
     from .logs import evaluate, logged, problem
+    from .membership import audit_training
     from .policies import CATALOGUE, Policy
     from .privacy import (
         ZCDP,
@@ -70,6 +71,7 @@ _HOMES = {
     "live": ("Rehearsal", "Strata", "Trial"),
     "_front": ("policy",),
     "logs": ("evaluate", "logged", "problem"),
+    "membership": ("audit_training",),
     "policies": ("CATALOGUE", "Policy"),
     "privacy": (
         "ZCDP", "Approximate", "Budget", "Definition", "GaussianDP", "Guarantee", "Pure", "Renyi",
@@ -118,6 +120,7 @@ __all__ = [
     "Uniform",
     "__version__",
     "actg175",
+    "audit_training",
     "compare",
     "compose",
     "environment",

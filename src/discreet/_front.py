@@ -38,7 +38,8 @@ FiniteName = Literal[
     "dp-klucb", "dp-imed", "laplace-imed", "gauss-imed", "dp-ucb", "dp-ucb-td", "dp-ucb-bound",
     "dp-ucb-int", "private-ucb", "ldp-ucb-b", "ldp-ucb-l", "ldp-ucb-bs", "ldp-ucb-ls",
     "lazy-dp-ts", "dp-ts", "private-thompson", "dp-se", "gdp-elim-new", "dp-ftpl-gauss",
-    "dp-ftpl-beta", "dp-ftpl-new", "dp-tsallis",
+    "dp-ftpl-beta", "dp-ftpl-new", "dp-tsallis", "exp3", "sw-ucb", "d-ucb", "m-ucb", "dp-sw-ucb",
+    "dp-d-ucb", "dp-m-ucb",
 ]  # fmt: skip
 """Names that editors complete."""
 IdentifyName = Literal[

@@ -128,6 +128,23 @@ _ALL = (
         volume="47", number="2–3", pages="235–256", doi="10.1023/A:1013689704352",
     ),
     _work(
+        "bubeck2012", "article", "Bubeck, Sébastien; Cesa-Bianchi, Nicolò",
+        "Regret Analysis of Stochastic and Nonstochastic Multi-armed Bandit Problems",
+        "Foundations and Trends in Machine Learning", 2012, volume="5", number="1",
+        pages="1–122",
+    ),
+    _work(
+        "cao2019", "inproceedings", "Cao, Yang; Wen, Zheng; Kveton, Branislav; Xie, Yao",
+        "Nearly Optimal Adaptive Procedure with Change Detection for Piecewise-Stationary Bandit",
+        "Proceedings of the 22nd International Conference on Artificial Intelligence and "
+        "Statistics", 2019,
+    ),
+    _work(
+        "garivier2008", "misc", "Garivier, Aurélien; Moulines, Eric",
+        "On Upper-Confidence Bound Policies for Non-Stationary Bandit Problems",
+        "arXiv:0805.3415", 2008,
+    ),
+    _work(
         "azize2022", "inproceedings", "Azize, Achraf; Basu, Debabrota",
         "When Privacy Meets Partial Information: A Refined Analysis of Differentially Private "
         "Bandits",

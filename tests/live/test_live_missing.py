@@ -54,7 +54,7 @@ def test_which_rows_can_estimate() -> None:
     assert [name for name, release in rows.items() if pair_scale_of(release, SECURE)] == [
         "adap-ucb", "adap-klucb", "adac-ucb", "dp-klucb", "dp-imed", "laplace-imed", "gauss-imed",
         "dp-se",
-        "dp-tsallis",
+        "dp-tsallis", "dp-sw-ucb", "dp-d-ucb", "dp-m-ucb",
     ]  # fmt: skip
     assert pair_scale_of(ForgetLaplace(1.0), SECURE) is not None
     assert pair_scale_of(Inside(1.0), SECURE) is None

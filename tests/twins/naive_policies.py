@@ -1,6 +1,7 @@
 """Every row of the catalogue as a naive twin: here those that maximise an index.
 
-Rows that go in phases are in `naive_phases`, those that draw at random in `naive_leaders`.
+Rows that go in phases are in `naive_phases`, those that draw at random in `naive_leaders`, those
+for rewards that move in `naive_moving`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 
 import naive_formulas as naive
 import naive_leaders as leaders
+import naive_moving as moving
 import naive_phases as phases
 from naive_twin import Twin
 
@@ -328,4 +330,11 @@ TWINS: dict[str, type[Twin]] = {
     "dp-ftpl-beta": leaders.DPFTPLBeta,
     "dp-ftpl-new": leaders.DPFTPLNew,
     "dp-tsallis": leaders.DPTsallis,
+    "exp3": moving.Exp3,
+    "sw-ucb": moving.SWUCB,
+    "d-ucb": moving.DUCB,
+    "m-ucb": moving.MUCB,
+    "dp-sw-ucb": moving.DPSWUCB,
+    "dp-d-ucb": moving.DPDUCB,
+    "dp-m-ucb": moving.DPMUCB,
 }

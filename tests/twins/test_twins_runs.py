@@ -152,6 +152,16 @@ CASES = {
     "gdp-elim-new δ = 0": pure("gdp-elim-new", 0.1, 30_000),
     "dp-tsallis": pure("dp-tsallis", 1.0),
     "dp-tsallis ε = 0.3": pure("dp-tsallis", 0.3, 2000),
+    "exp3": Case("exp3", horizon=300),
+    "sw-ucb": Case("sw-ucb", None, {"window": 60}, {"window": 60}, 400),
+    "d-ucb": Case("d-ucb", None, {"discount": 0.98}, {"discount": 0.98}, 400),
+    "m-ucb": Case("m-ucb", None, {"window": 41}, {"window": 41}, 400),
+    "dp-sw-ucb": pure("dp-sw-ucb", 1.0, 2500, window=505),
+    "dp-sw-ucb every": pure("dp-sw-ucb", 2.0, 800, window=200, xi=0.2, every=3),
+    "dp-d-ucb": pure("dp-d-ucb", 1.0, 2500),
+    "dp-d-ucb γ": pure("dp-d-ucb", 3.0, 800, discount=0.98, xi=0.6),
+    "dp-m-ucb": pure("dp-m-ucb", 1.0, 2500),
+    "dp-m-ucb share": pure("dp-m-ucb", 2.0, 1500, window=300, share=0.2, alarm=0.5),
 }
 
 
@@ -228,8 +238,10 @@ def test_a_run_makes_the_choices_of_its_twin(label: str, kind: str) -> None:
     case = CASES[label]
     for run in range(2 if kind == "smooth" and case.horizon < 10_000 else 1):
         ties = check(case, kind, run)
-        # clipped means and KL indices may both be 1, and bits have equal means: no others tie
-        clipped = any(part in case.name for part in ("kl", "imed", "ldp-ucb-b"))
+        # clipped means and KL indices may both be 1, and bits have equal means: no others tie,
+        # but for single rewards, clipped to 1 as well, by which sw-ucb and m-ucb compare arms
+        few = case.name in ("sw-ucb", "m-ucb")
+        clipped = few or any(part in case.name for part in ("kl", "imed", "ldp-ucb-b"))
         if kind == "smooth" and not clipped:
             assert ties == 0
 
@@ -306,6 +318,9 @@ INFINITE: dict[str, dict[str, Any]] = {
     "dp-ftpl-gauss": {},
     "dp-ftpl-beta": {},
     "dp-tsallis": SILENT,
+    "dp-sw-ucb": {},
+    "dp-d-ucb": {},
+    "dp-m-ucb": {},
 }
 
 

@@ -35,6 +35,7 @@ from ._leakage import (
 )
 from ._mechanisms import Mean, Mechanism, Release
 from ._result import Scores, load
+from ._training import audit_training
 from ._trials import Learned, Participant
 
 __all__ = [
@@ -60,6 +61,7 @@ __all__ = [
     "ScalarProduct",
     "Scores",
     "Wager",
+    "audit_training",
     "bayesian",
     "fitted",
     "from_errors",

@@ -31,6 +31,7 @@ from ._imed import IMED
 from ._interval import release_interval
 from ._klucb import KLUCB
 from ._local import LDPUCBL
+from ._moving import XI, Discounting, Exp3, SlidingWindow, Watching, moving_batch
 from ._noisy_imed import NoisyIMED, first_gaussian_batch, first_laplace_batch
 from ._perturbed import BetaLeader, ExactBits, GaussianLeader, PerturbedLeader
 from ._policy import Policy
@@ -323,3 +324,53 @@ def _dp_ftpl_new(budget: Budget) -> Parts:
 def _dp_tsallis(budget: Pure) -> Parts:
     """DP-Tsallis"""
     return Regular(loss_batch(budget.epsilon)), ForgetLaplace(budget.epsilon), Tsallis()
+
+
+@row("exp3", reference="bubeck2012")
+def _exp3() -> Parts:
+    """Exp3"""
+    return EachRound(), ForgetExact(), Exp3()
+
+
+@row("sw-ucb", reference="garivier2008")
+def _sw_ucb(window: int = 1000, xi: float = XI) -> Parts:
+    """SW-UCB: a sliding window"""
+    return EachRound(), ForgetExact(), SlidingWindow(window, xi)
+
+
+@row("d-ucb", reference="garivier2008")
+def _d_ucb(discount: float = 0.999, xi: float = XI) -> Parts:
+    """D-UCB: a discount"""
+    return EachRound(), ForgetExact(), Discounting(discount, xi)
+
+
+@row("m-ucb", reference="cao2019")
+def _m_ucb(window: int = 400, share: float = 0.03, alarm: float = 0.05) -> Parts:
+    """M-UCB: an alarm"""
+    return EachRound(), ForgetExact(), Watching(window, share, alarm)
+
+
+@row("dp-sw-ucb", Pure, reference="garivier2008", twin="sw-ucb")
+def _dp_sw_ucb(budget: Pure, window: int = 4000, xi: float = XI, every: int | None = None) -> Parts:
+    """Private SW-UCB"""
+    batch = moving_batch(budget.epsilon) if every is None else every
+    return Regular(batch), ForgetLaplace(budget.epsilon), SlidingWindow(window, xi)
+
+
+@row("dp-d-ucb", Pure, reference="garivier2008", twin="d-ucb")
+def _dp_d_ucb(
+    budget: Pure, discount: float = 0.9995, xi: float = XI / 4.0, every: int | None = None
+) -> Parts:
+    """Private D-UCB"""
+    batch = moving_batch(budget.epsilon) if every is None else every
+    return Regular(batch), ForgetLaplace(budget.epsilon), Discounting(discount, xi)
+
+
+@row("dp-m-ucb", Pure, reference="cao2019", twin="m-ucb")
+def _dp_m_ucb(
+    budget: Pure, window: int = 2000, share: float = 0.03, alarm: float = 0.05,
+    every: int | None = None,
+) -> Parts:  # fmt: skip
+    """Private M-UCB"""
+    batch = moving_batch(budget.epsilon) if every is None else every
+    return Regular(batch), ForgetLaplace(budget.epsilon), Watching(window, share, alarm)
