@@ -32,7 +32,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "discreet"
 LAYERS = [
     {"__main__"},
     {"cli", "demo", "serve"},
-    {"_front", "_loops", "extend", "testing", "studies"},
+    {"_front", "loops", "extend", "testing", "studies"},
     {"theory"},
     {"report"},
     {"membership"},

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet._loops import BanditEnv, RiverPolicy, from_river, play
 from discreet.errors import InvalidArgument
+from discreet.loops import BanditEnv, RiverPolicy, from_river, play
 
 ENVIRONMENT = discreet.Bernoulli([0.9, 0.1, 0.2])
 ROW = discreet.policy("dp-imed", epsilon=1.0)

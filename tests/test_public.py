@@ -13,7 +13,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "discreet"
-MODULES = {"discreet.demo", "discreet.errors", "discreet.extend", "discreet.references"}
+MODULES = {
+    "discreet.demo", "discreet.errors", "discreet.extend", "discreet.loops", "discreet.references",
+}  # fmt: skip
 """Public modules that are files; `demo` is run."""
 PACKAGES = sorted(
     ".".join(file.parent.relative_to(SOURCE.parent).parts) for file in SOURCE.rglob("__init__.py")

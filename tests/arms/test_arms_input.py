@@ -73,9 +73,9 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: TwoPoint.of_means(2), "means must be a finite number from 0 to 1, got 2"),
     (lambda: Uniform([0, 3], [1, 2]), "low[1] must be at most high[1] = 2.0, got 3.0"),
     (lambda: Uniform.of_means(0.5, -1), "half_width must be a finite number of at least 0, got -1"),
-    (lambda: Mixed([]), "laws must hold at least one law"),
-    (lambda: Mixed(3), "laws must be a sequence of parametric laws, got 3"),
-    (lambda: Mixed([Bernoulli(0.5), 0.5]), "laws[1] must be a parametric law, got 0.5"),
+    (lambda: Mixed([]), "environments must hold at least one law"),
+    (lambda: Mixed(3), "environments must be a sequence of parametric laws, got 3"),
+    (lambda: Mixed([Bernoulli(0.5), 0.5]), "environments[1] must be a parametric law, got 0.5"),
     (lambda: Clipped(Gaussian(0), 1, 1), "low must be below high = 1.0, got 1.0"),
     (lambda: Clipped(Gaussian(0), NAN), "low must be a finite number, got nan"),
     (lambda: Clipped(3), "environment must be a law whose rewards are not late"),  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from discreet.audit._transcripts import ABSENT, Transcripts
 from discreet.live import Rehearsal
 from discreet.privacy import ZCDP, Pure
 
-work: Any = import_module("discreet.audit.attack")  # the package exports the function of that name
+work: Any = import_module("discreet.audit._attack")  # the package exports the function of that name
 
 
 def generator(seed: int = 1) -> np.random.Generator:

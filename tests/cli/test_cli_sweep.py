@@ -24,7 +24,7 @@ points = 5
 means = [0.7, 0.3]
 
 [problems.skewed]
-law = "beta"
+environment = "beta"
 means = [0.7, 0.6, 0.5]
 """
 
@@ -98,7 +98,7 @@ def test_the_table_shows_paired_differences() -> None:
     [
         ("policies = [", "file must be a readable TOML file"),
         ('policies = ["imed"]\nproblems = [1]', "problems must be tables"),
-        ('policies = ["imed"]\n[problems.x]\nlaw = "beta"', "x must have means"),
+        ('policies = ["imed"]\n[problems.x]\nenvironment = "beta"', "x must have means"),
         ('policies = ["imed"]\n[problems]\nx = 1', "x must be a table"),
         ('policies = ["imed"]\n[problems.x]\ndimension = 3\ncolour = 1', "colour must be"),
         ('policies = ["imed"]', "problems must be given"),

@@ -117,7 +117,7 @@ def test_a_simulation_in_tournaments_is_the_walk(monkeypatch: pytest.MonkeyPatch
     study: dict[str, Any] = {"horizon": 20_000, "runs": 3, "seed": 1, "threads": 1}
     ranked = discreet.simulate(row, environment, **study)
     for module in ("loop", "runs"):
-        monkeypatch.setattr(f"discreet.simulator.{module}.is_ranked", lambda *_: False)
+        monkeypatch.setattr(f"discreet.simulator._{module}.is_ranked", lambda *_: False)
     walked = discreet.simulate(row, environment, **study)
     assert np.array_equal(ranked.regret, walked.regret)
     assert np.array_equal(ranked.pulls, walked.pulls)

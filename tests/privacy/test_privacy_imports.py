@@ -15,13 +15,13 @@ HEAVY = ("numpy", "numba", "scipy", "opendp", "dp_accounting")
     [
         "",
         ".budgets",
-        ".guarantees",
-        ".mechanisms",
-        ".noise",
-        ".counters",
-        ".curves",
-        ".secure",
-        ".accounting",
+        "._guarantees",
+        "._mechanisms",
+        "._noise",
+        "._counters",
+        "._curves",
+        "._secure",
+        "._accounting",
     ],
 )
 def test_import_is_light(module: str) -> None:

@@ -59,7 +59,7 @@ def test_fixed_size_rows_are_listed_once() -> None:
         (["oful"], EASY, {"horizon": 100}, "problems must suit oful"),
         (["ucb1"], LinearProblem.random(seed=1), {"horizon": 100}, "problems must suit ucb1"),
         ([], EASY, {"horizon": 100}, "at least one policy"),
-        ([object], EASY, {"horizon": 100}, "use discreet.compare"),
+        ([object], EASY, {"horizon": 100}, "or give an object with select"),
         (["ucb1"], [], {"horizon": 100}, "at least one problem"),
         (["ucb1"], [0.7, 0.5], {"horizon": 100}, "be laws of rewards"),
         (["ucb1"], EASY, {"horizon": []}, "horizon must have at least one value"),

@@ -65,7 +65,7 @@ class Mixed(Parametric):
             raise InvalidArgument("environments", "hold at least one law", environments, fix)
         for i, environment in enumerate(environments):
             if not isinstance(environment, Parametric):
-                raise InvalidArgument(f"laws[{i}]", "be a parametric law", environment, fix)
+                raise InvalidArgument(f"environments[{i}]", "be a parametric law", environment, fix)
         bounds = [
             environment.bounds for environment in environments if environment.bounds is not None
         ]

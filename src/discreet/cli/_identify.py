@@ -25,7 +25,7 @@ from ._options import (
     whole,
 )
 from ._output import check_path, or_refused, print_json, print_table, print_text
-from ._study import DEFAULT_RISK, law_of
+from ._study import DEFAULT_RISK, environment_of
 
 if TYPE_CHECKING:
     from ..identify import Identifier, IdentifyResult
@@ -97,7 +97,7 @@ def command(
         raise InvalidArgument(
             "participants", f"be given for {name}", None, "write for example --participants 2000"
         )
-    environment = law_of(rewards)
+    environment = environment_of(rewards)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", EqualBestArms)
         result = identify(

@@ -54,7 +54,7 @@ def problem_of(policies: Sequence[Any], study: Study) -> LinearProblem:
     given = {
         "means": study.means,
         "environment": study.environment,
-        "law-option": study.environment_option,
+        "environment-option": study.environment_option,
         "clip": study.clip,
         "outcome": study.outcome,
         "replay": study.replay,

@@ -1,4 +1,4 @@
-"""From what was asked to policies, a law and results."""
+"""From what was asked to policies, an environment and results."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 HORIZON = 10**6
 DEFAULT_RISK = 0.05
-OF_LAW = ("means", "environment", "law-option", "clip")
-"""Options that say what the law is."""
+OF_ENVIRONMENT = ("means", "environment", "environment-option", "clip")
+"""Options that say what the environment is."""
 
 
 def run(
@@ -125,7 +125,7 @@ def place_of(
     from ..simulator._runs import any_rewards, check_environment
 
     linear.refuse(linear.options(study), "come with a linear policy", "name for example adac-oful")
-    environment = law_of(study, study.replay)
+    environment = environment_of(study, study.replay)
     for policy in policies:
         try:
             check_environment(policy, environment)
@@ -172,7 +172,7 @@ def policies_of(names: Sequence[str], study: Study) -> list[Any]:
     return policies
 
 
-def law_of(rewards: Rewards, replay: bool = False) -> Environment:
+def environment_of(rewards: Rewards, replay: bool = False) -> Environment:
     """The rewards: a law with given means, or a real trial."""
     from .. import arms
 
@@ -184,12 +184,12 @@ def law_of(rewards: Rewards, replay: bool = False) -> Environment:
                 "means", "be given", None, "add for example --means .75,.5, or --data actg175"
             )
         means = numbers("means", rewards.means)
-        given = pairs("law-option", rewards.environment_option)
+        given = pairs("environment-option", rewards.environment_option)
         environment = arms.environment(rewards.environment or "bernoulli", means, **given)
         return arms.Clipped(environment) if rewards.clip else environment
-    of_law = {name: getattr(rewards, name.replace("-", "_")) for name in OF_LAW}
+    of_environment = {name: getattr(rewards, name.replace("-", "_")) for name in OF_ENVIRONMENT}
     why = "the trial has its own arms and rewards in [0, 1]"
-    linear.refuse(of_law, "be left out with --data", why)
+    linear.refuse(of_environment, "be left out with --data", why)
     linear.check_trial(rewards.data)
     trial = arms.actg175(rewards.outcome or "cd4")
     return trial.replayed() if replay else trial.resampled()

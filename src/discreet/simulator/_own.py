@@ -31,7 +31,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Never, Protocol, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, ClassVar, Never, Protocol, TypeAlias, TypeGuard
 
 from .._compiled import Kernel
 from .._progress import Bar
@@ -72,6 +72,9 @@ class OwnPolicy:
 
     name: str
     make: Callable[[Generator], Agent]
+    kind: ClassVar[str] = "finite"
+    label: ClassVar[str] = ""
+    made_of: ClassVar[dict[str, type]] = {}
 
     def to_dict(self) -> dict[str, object]:
         """What a result says of it."""

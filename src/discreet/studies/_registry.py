@@ -9,11 +9,14 @@ import importlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Literal, get_args
 
 from ..errors import InvalidArgument
 from ._base import Figure
 
-STUDIES: tuple[str, ...] = ("azize2022", "ren2020", "wang2024", "thesis2024")
+StudyName = Literal["azize2022", "ren2020", "wang2024", "thesis2024"]
+"""Names that editors complete."""
+STUDIES: tuple[str, ...] = get_args(StudyName)
 """Every study, in the order of the gallery."""
 
 
@@ -32,7 +35,7 @@ def collected(package: str, title: str, *modules: str) -> Study:
     return Study(package.rpartition(".")[2], title, tuple(figures))
 
 
-def study(key: str) -> Study:
+def study(key: StudyName | str) -> Study:
     """A study by its key."""
     spelled = str(key).strip().lower()
     if spelled not in STUDIES:
@@ -42,7 +45,7 @@ def study(key: str) -> Study:
     return found
 
 
-def figure(key: str, number: str) -> Figure:
+def figure(key: StudyName | str, number: str) -> Figure:
     """A figure by its study and its number as printed, with or without the word "figure"."""
     figures = {entry.number.lower(): entry for entry in study(key).figures}
     spelled = str(number).strip().lower().removeprefix("figure").strip()

@@ -10,7 +10,7 @@
     means = [0.7, 0.3]
 
     [problems.skewed]
-    law = "beta"
+    environment = "beta"
     means = [0.7, 0.6]
 
     [problems.linear]
@@ -29,7 +29,7 @@ likewise, a `Delay` or a `Drift` by a table of its arguments:
 
     [delay]
     deadline = "14 days"
-    law = "exponential"
+    environment = "exponential"
     mean = "5 days"
 """
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Any, Never, TypeAlias
 
 from ..arms import Environment
 from ..errors import InvalidArgument, UnsupportedBudget
@@ -26,6 +26,7 @@ from ..linear._runs import check_problem, fitted
 from ..policies._policy import BasePolicy
 from ..policies._registry import ARGUMENTS, NUMBERS, WORDS, Entry, entry
 from ..simulator._labels import problem_of
+from ..simulator._own import Row, is_agent, own
 from ..simulator._runs import calendar_of, check_environment, check_horizon, check_is_environment
 from ..simulator.calendar._runs import checked_size
 from ..simulator.calendar._runs import prepared as prepared_trial
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 Problem = Environment | LinearProblem
 Problems = Problem | Sequence[Problem] | Mapping[str, Problem]
-Policies = str | BasePolicy[Never] | Sequence[str | BasePolicy[Never]]
+Policies: TypeAlias = "str | Row | Sequence[str | Row]"
 
 
 @dataclass(frozen=True)
@@ -95,25 +96,29 @@ def built(
     grid: Mapping[str, Sequence[Any]],
     goal: str | None = None,
     late: bool = False,
-) -> list[BasePolicy[Never]]:
-    """Every policy with every setting that it takes; rows that are given as such have theirs. On a
-    calendar those that identify are played beside the others."""
-    if isinstance(policies, str | BasePolicy) or not isinstance(policies, Iterable):
-        policies = [policies]
-    several = list(policies)
+) -> list[Any]:
+    """Every policy with every setting that it takes; rows that are given as such have theirs, and
+    so have objects with `select` and `update`, or what makes them. On a calendar those that
+    identify are played beside the others."""
+    one = isinstance(policies, str | BasePolicy) or not isinstance(policies, Iterable)
+    several: list[Any] = [policies] if one else list(policies)  # type: ignore[arg-type]
     if not several:
         raise InvalidArgument("policies", "name at least one policy", several, "add one")
-    rows: list[BasePolicy[Never]] = []
+    rows: list[Any] = []
     untaken = set(grid)
     for row in several:
         if isinstance(row, BasePolicy):
             rows.append(row)
             continue
         if not isinstance(row, str):
-            raise InvalidArgument(
-                "policies", "be names or rows", row,
-                "for objects with select() and update() use discreet.compare",
-            )  # fmt: skip
+            mine = own(row)
+            if mine is None or (isinstance(row, type) and not is_agent(row)):
+                raise InvalidArgument(
+                    "policies", "be names or rows", row,
+                    "name a policy, or give an object with select() and update()",
+                )  # fmt: skip
+            rows.append(mine)
+            continue
         line = entry(row, goal)
         taken = [*_budget_names(line, grid), *(name for name in grid if name in line.options)]
         untaken -= set(taken)

@@ -31,6 +31,7 @@ from ..policies._fingerprints import fingerprint
 from ..protocol import play_kernel
 from ..simulator._files import open_table, save_table
 from ..simulator._loop import loop_kernel
+from ..simulator._own import OwnPolicy, OwnWork
 from ..simulator._results import Comparison, Result, from_table
 from ..simulator._runs import Simulation, log_grid
 from ..simulator.calendar import TrialResult, TrialWork
@@ -49,7 +50,7 @@ NEWEST = 9
 """Formats of results are checked where they are read."""
 
 Outcome = Result | IdentifyResult
-AnyWork = Simulation | LinearWork | Identification | TrialWork
+AnyWork = Simulation | LinearWork | Identification | OwnWork | TrialWork
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,11 @@ class Piece:
             grid = log_grid(cell.horizon, self.points)
             if isinstance(cell.problem, LinearProblem):
                 work = LinearWork(cell.policy, cell.problem, cell.horizon, runs, self.entropy, grid)
+            elif isinstance(cell.policy, OwnPolicy):
+                work = OwnWork(
+                    cell.policy, cell.problem, cell.horizon, runs, self.entropy, grid,
+                    shuffle=self.shuffle,
+                )  # fmt: skip
             else:
                 work = Simulation(
                     cell.policy, cell.problem, cell.horizon, runs, self.entropy, grid,
@@ -172,6 +178,11 @@ def cell_digest(cell: Cell) -> str:
 
 def check_lasting(cell: Cell) -> None:
     """Refuse a folder for what no later process could recognise."""
+    if isinstance(cell.policy, OwnPolicy):
+        raise InvalidArgument(
+            "folder", "be left out for objects of your own: code that changes would go unnoticed",
+            cell.policy.name, "leave folder out, and save what sweep returns",
+        )  # fmt: skip
     if '"opaque"' in json.dumps(cell.problem.to_dict()):
         raise InvalidArgument(
             "problems", "be described by numbers if a folder keeps their results", cell.name,

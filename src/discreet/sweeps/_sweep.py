@@ -72,7 +72,8 @@ def sweep(
 ) -> Comparison | Identifications:
     """Run every policy with every setting that it takes on every problem, with the same seeds.
 
-    `policies`: names, which take the settings, or rows, which have theirs. `problems`: a law or a
+    `policies`: names, which take the settings, or rows, which have theirs, or objects of your own
+    with `select` and `update`, or what makes them of a generator. `problems`: a law or a
     linear problem, a list of them, or a mapping from labels. `grid`: budgets (epsilon, delta, rho,
     renyi_alpha, mu) and options, each a value or a list. Rows that identify the best arm take
     `risk`, the others `horizon`. Cells are cut into pieces of `piece` runs, which `executor` plays

@@ -1,7 +1,7 @@
 """Other people's loops: gymnasium's environments, river's policies, and ours in theirs.
 
 >>> import discreet
->>> from discreet._loops import BanditEnv, play
+>>> from discreet.loops import BanditEnv, play
 >>> env = BanditEnv(discreet.Bernoulli([0.9, 0.1]), horizon=200)
 >>> played = play(discreet.policy("dp-imed", epsilon=1.0), env, seed=1)
 >>> len(played.rewards), bool(played.arms.mean() < 0.5)
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Never, Protocol, Self
 
 from ._checks import check_seed, count
 from ._compiled import Kernel
-from .arms import Law
+from .arms import Environment as Arms
 from .errors import InvalidArgument
 from .live import Rehearsal
 from .policies._policy import BasePolicy
@@ -32,11 +32,13 @@ if TYPE_CHECKING:
     from ._types import Floats, Ints
     from .simulator._own import Agent
 
+__all__ = ["BanditEnv", "Gym", "Played", "RiverPolicy", "Space", "from_river", "play"]
+
 NOTHING = 0
 """What a bandit shows before every choice."""
 
 
-class Environment(Protocol):
+class Gym(Protocol):
     """What is asked of an environment of gymnasium."""
 
     action_space: Any
@@ -78,20 +80,20 @@ class BanditEnv:
     render_mode: str | None = None
     spec: Any = None
 
-    def __init__(self, law: Law, horizon: int) -> None:
-        if not isinstance(law, Law):
+    def __init__(self, environment: Arms, horizon: int) -> None:
+        if not isinstance(environment, Arms):
             raise InvalidArgument(
-                "law", "be a reward distribution", law, "use discreet.Bernoulli([0.9, 0.1])"
+                "law", "be a reward distribution", environment, "use discreet.Bernoulli([0.9, 0.1])"
             )
-        self.law = law
+        self.environment = law
         self.horizon = count("horizon", horizon, fix="use horizon=1000")
-        self.action_space, self.observation_space = _space(law.arms), _space(1)
-        draw = law.draw
+        self.action_space, self.observation_space = _space(environment.arms), _space(1)
+        draw = environment.draw
         self._draw: Callable[..., tuple[float, int]] = (
             draw.interpreted() if isinstance(draw, Kernel) else draw
         )
-        self._lost: Callable[..., float] = law.lost
-        self._standard = law.standard(self.horizon)
+        self._lost: Callable[..., float] = environment.lost
+        self._standard = environment.standard(self.horizon)
         self._rng: Generator | None = None
 
     @property
@@ -107,16 +109,16 @@ class BanditEnv:
 
         if seed is not None or self._rng is None:
             self._rng = np.random.default_rng(None if seed is None else check_seed(seed))
-        self._state, self._t, self._regret = self.law.start(self._rng), 0, 0.0
+        self._state, self._t, self._regret = self.environment.start(self._rng), 0, 0.0
         return NOTHING, {"regret": 0.0}
 
     def step(self, action: Any) -> tuple[int, float, bool, bool, dict[str, Any]]:
         """The reward of an arm."""
         if self._rng is None or self._t >= self.horizon:
             raise InvalidArgument("action", "follow a reset", action, "call reset(seed=1)")
-        arm = _arm(action, self.law.arms)
+        arm = _arm(action, self.environment.arms)
         reward, served = self._draw(self._state, arm, 1, self._t, self._rng)
-        if served == 0 and self.law.refill(self._state, self._rng):
+        if served == 0 and self.environment.refill(self._state, self._rng):
             reward, served = self._draw(self._state, arm, 1, self._t, self._rng)
         if served == 0:  # a list that is over
             return NOTHING, 0.0, True, False, {"regret": self._regret}
@@ -154,7 +156,7 @@ class Played:
 
 
 def play(
-    policy: BasePolicy[Never], env: Environment, *, horizon: int | None = None, seed: int = 1
+    policy: BasePolicy[Never], env: Gym, *, horizon: int | None = None, seed: int = 1
 ) -> Played:
     """Play a policy in an environment of gymnasium, until it or the horizon ends.
 
@@ -249,7 +251,7 @@ def from_river(policy: Any, arms: int) -> Callable[[Generator], Agent]:
     """A policy of river for `discreet.simulate` and `compare`: every run has a new one, seeded if
     it takes a seed.
 
-    discreet.compare([from_river(river.bandit.UCB(delta=1), 2), dp_imed], law, horizon=1000)
+    discreet.compare([from_river(river.bandit.UCB(delta=1), 2), dp_imed], environment, horizon=1000)
     """
     for method in ("pull", "update"):
         if not callable(getattr(policy, method, None)):
