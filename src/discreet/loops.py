@@ -83,9 +83,12 @@ class BanditEnv:
     def __init__(self, environment: Arms, horizon: int) -> None:
         if not isinstance(environment, Arms):
             raise InvalidArgument(
-                "law", "be a reward distribution", environment, "use discreet.Bernoulli([0.9, 0.1])"
+                "environment",
+                "be a reward distribution",
+                environment,
+                "use discreet.Bernoulli([0.9, 0.1])",
             )
-        self.environment = law
+        self.environment = environment
         self.horizon = count("horizon", horizon, fix="use horizon=1000")
         self.action_space, self.observation_space = _space(environment.arms), _space(1)
         draw = environment.draw

@@ -210,9 +210,9 @@ def test_refused_before_anything_is_compiled(arguments: str) -> None:
 
 COMPILES = """
 import sys, time
-from discreet import compiled, progress
+from discreet import _compiled as compiled, _progress as progress
 progress.PATIENCE = 0.01
-from discreet.simulator import work
+from discreet.simulator import _work as work
 real = work.compile_for
 work.compile_for = lambda *given: (time.sleep(0.5), real(*given))[1]
 from discreet.cli import main

@@ -235,7 +235,7 @@ def test_a_real_ctrl_c_leaves_the_finished_runs() -> None:
         """
         import os, signal, discreet
         signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background
-        from discreet.simulator import runs
+        from discreet.simulator import _runs as runs
         play = runs.FinitePlayer.play
         def told(player, number):
             done = play(player, number)

@@ -1,9 +1,9 @@
-"""A law as a plain function of the arm, the round and a generator.
+"""An environment as a plain function of the arm, the round and a generator.
 
 >>> def reward(arm, t, rng):
 ...     return 1.0 if rng.random() < 0.5 + 0.2 * arm else 0.0
->>> law = FunctionLaw(reward, means=[0.5, 0.7])
->>> law.arms
+>>> environment = FunctionEnvironment(reward, means=[0.5, 0.7])
+>>> environment.arms
 2
 
 The function is compiled into the loop, so it keeps to numba's subset: numbers, arrays, the methods

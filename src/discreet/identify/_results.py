@@ -9,7 +9,7 @@
 >>> result.error_rate <= 0.05
 True
 >>> result.table().column_names[:8]
-['policy', 'row', 'epsilon', 'law', 'problem', 'arms', 'horizon', 'risk']
+['policy', 'row', 'epsilon', 'environment', 'problem', 'arms', 'horizon', 'risk']
 >>> result.table().column_names[8:]
 ['run', 'stopping_time', 'stopped', 'recommendation', 'pulls_0', 'pulls_1']
 """

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 PARTICIPANTS = 14
 DEADLINE = 3.0
 RISK = 0.1
-PRIVATE = frozenset({"ledger", "noise", "random", "kernels", "tape"})
+PRIVATE = frozenset({"ledger", "noise", "random", "kernels", "tape", "steps", "design"})
 """What a run holds and shows nobody."""
 Outcome = float | None
 
@@ -104,6 +104,8 @@ class Followed:
                 setattr(value, field, self._plain(getattr(value, field)))
         elif type(value) is dict:
             return {key: self._plain(entry) for key, entry in value.items()}
+        elif hasattr(value, "_fields"):
+            return type(value)(*map(self._plain, value))
         elif isinstance(value, tuple) and any(isinstance(x, Form) for x in value):
             raise NotAffine("it keeps a noisy number where it is not looked for")
         return value

@@ -6,7 +6,7 @@
 ...     discreet.Bernoulli([0.7, 0.5]), horizon=1e4, runs=20, seed=1,
 ... )
 >>> results.table().column_names[:8]
-['policy', 'row', 'epsilon', 'law', 'problem', 'arms', 'horizon', 'run']
+['policy', 'row', 'epsilon', 'environment', 'problem', 'arms', 'horizon', 'run']
 >>> results.table().column_names[8:]
 ['t', 'regret', 'pulls_0', 'pulls_1']
 >>> [round(found["mean"], 1) for found in results.differences(to="ucb1")]  # doctest: +SKIP
@@ -205,8 +205,8 @@ class Comparison(Collection[Result]):
         return [result.summary() for result in self.results]
 
     def table(self) -> pa.Table:
-        """Tidy columns: policy, row, its budget and options, law, problem, arms, horizon, run, t,
-        regret, pulls_0, pulls_1, …; moving_regret where means move."""
+        """Tidy columns: policy, row, its budget and options, environment, problem, arms, horizon,
+        run, t, regret, pulls_0, pulls_1, …; moving_regret where means move."""
         import numpy as np
 
         results = self.results

@@ -29,7 +29,7 @@ likewise, a `Delay` or a `Drift` by a table of its arguments:
 
     [delay]
     deadline = "14 days"
-    environment = "exponential"
+    law = "exponential"
     mean = "5 days"
 """
 
