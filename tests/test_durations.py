@@ -113,23 +113,23 @@ def test_what_trial_new_accepted_is_repeated_in_words(
     settings = {"policy": "dp-imed", "epsilon": 1, "arms": ["A", "B"], "horizon": 50, "missing": 0}
     for wrong in (28, "28"):
         given = json.dumps({**settings, "deadline": wrong})
-        found = CliRunner().invoke(app, ["trial", "new", "t.json"], input=given)
+        found = CliRunner().invoke(app, ["trial", "new", "t.db"], input=given)
         assert found.exit_code != 0
         assert "must carry its unit" in " ".join(found.output.split())
         assert not list(tmp_path.iterdir())
     unsaid = {k: v for k, v in settings.items() if k != "missing"} | {"deadline": "PT36H"}
-    found = CliRunner().invoke(app, ["trial", "new", "t.json"], input=json.dumps(unsaid))
+    found = CliRunner().invoke(app, ["trial", "new", "t.db"], input=json.dumps(unsaid))
     assert found.exit_code != 0
     assert "missing must be said with a deadline" in " ".join(found.output.split())
     given = json.dumps({**settings, "deadline": "PT36H"})
-    found = CliRunner().invoke(app, ["trial", "new", "t.json"], input=given)
+    found = CliRunner().invoke(app, ["trial", "new", "t.db"], input=given)
     assert found.exit_code == 0
     lines = found.output.splitlines()
     assert "deadline: 1 day 12 hours after the assignment" in lines
     assert "missing: silence means an outcome of 0" in lines
     assert "horizon: 50 assignments" in lines
-    found = CliRunner().invoke(app, ["trial", "report", "t.json", "--format", "json"])
+    found = CliRunner().invoke(app, ["trial", "report", "t.db", "--format", "json"])
     shown = json.loads(found.output)["settings"]
     assert shown["deadline"] == "1 day 12 hours after the assignment"
-    page = CliRunner().invoke(app, ["trial", "report", "t.json", "--format", "html"]).output
+    page = CliRunner().invoke(app, ["trial", "report", "t.db", "--format", "html"]).output
     assert "1 day 12 hours after the assignment" in page

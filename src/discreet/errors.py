@@ -8,7 +8,7 @@
     │   └── NoData                            a data set is not on this machine, and none was named
     ├── DamagedFile (also a ValueError)       a saved file is foreign, damaged or too new
     └── TrialError (also a RuntimeError)      a step that the state of a live trial does not allow
-        ├── AlreadyOpen                       the files of a trial are in use
+        ├── AlreadyOpen                       the file of a trial is held by another process
         ├── ClockJumped                       the clock went further than a trial takes on trust
         ├── UnknownUnit (also a KeyError)     an outcome for somebody who was never assigned
         └── ConflictingOutcome                a second, different outcome for one unit
@@ -111,7 +111,7 @@ class TrialError(DiscreetError, RuntimeError):
 
 
 class AlreadyOpen(TrialError):
-    """The files of a trial are in use, here or in another process."""
+    """Somebody else holds the file of a trial, and has done so for longer than a call takes."""
 
 
 class ClockJumped(TrialError):

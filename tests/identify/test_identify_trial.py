@@ -61,7 +61,7 @@ def test_a_trial_stops_with_an_answer(name: str) -> None:
 
 
 def test_a_trial_outlives_its_process(tmp_path: Path) -> None:
-    path = tmp_path / "trial.json"
+    path = tmp_path / "trial.db"
     row = identifier("adap-tt", epsilon=3.0)
     trial = discreet.Trial(row, ["A", "B"], goal="identify", delta=1e-6, path=path)
     unit = play(trial, 2, most=45)

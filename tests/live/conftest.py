@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from live_cases import Clock, CountedNoise
+from live_cases import Clock, CountedNoise, Keys
 
 from discreet.live._contexts import secure_kernels
 from discreet.live._finite_run import linked_kernels
+from discreet.live.stores import _database as database
+from discreet.live.stores import _seal as seal
 from discreet.privacy import _noise as simulated_noise
 
 
@@ -27,9 +29,18 @@ def noise(monkeypatch: pytest.MonkeyPatch) -> CountedNoise:
 
 
 @pytest.fixture
+def keys(monkeypatch: pytest.MonkeyPatch) -> Keys:
+    """Every key of outcomes and ledgers that is made."""
+    made = Keys()
+    monkeypatch.setattr(seal, "new_key", made)
+    return made
+
+
+@pytest.fixture
 def no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip the waiting for the disk where no crash is tested."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    monkeypatch.setattr(database, "SYNCHRONOUS", "OFF")
 
 
 def forbidden(*args: Any, **options: Any) -> Any:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gc
 import json
+import sqlite3
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from discreet.live import Trial
 from discreet.live._rows import protects_whole_run, serves_trials
 from discreet.live.stores import Block
+from discreet.live.stores import _seal as seal
 from discreet.policies import CATALOGUE, Policy, policy
 from discreet.privacy._source import SECURE
 
@@ -108,16 +111,58 @@ def values_in(data: Any) -> Iterator[Any]:
         yield data
 
 
+class Keys:
+    """Every key under which anything private was sealed; `seal.new_key`, watched."""
+
+    def __init__(self) -> None:
+        self.made: list[bytes] = []
+        self._new = seal.new_key
+
+    def __call__(self) -> bytes:
+        self.made.append(self._new())
+        return self.made[-1]
+
+
+def keys_on_disk(folder: Path, keys: Iterable[bytes]) -> list[bytes]:
+    """Which of the keys are left anywhere in the files of a folder."""
+    data = b"".join(path.read_bytes() for path in folder.iterdir())
+    return [key for key in keys if key in data]
+
+
+def keys_in_use(path: Path) -> set[bytes]:
+    """The keys of open blocks and of the ledger, by the tables of a file."""
+    with closing(sqlite3.connect(path)) as file:
+        found = file.execute(
+            "SELECT key FROM keys WHERE id IN (SELECT key FROM open_blocks) "
+            "OR id IN (SELECT key FROM trials)"
+        )
+        return {key for (key,) in found}
+
+
 def values_on_disk(folder: Path) -> list[Any]:
-    """All single values in all files of a folder."""
+    """All single values in all rows of the databases of a folder, with what is sealed in them."""
     found: list[Any] = []
     for path in folder.iterdir():
-        text = path.read_text()
-        try:
-            found += values_in(json.loads(text))
-        except ValueError:
-            for line in text.splitlines():
-                found += values_in(json.loads(line))
+        if path.name.endswith((".db-wal", ".db-shm")):
+            continue
+        with closing(sqlite3.connect(path)) as file:
+            keys = dict(file.execute("SELECT id, key FROM keys").fetchall())
+            for text, settings, secret, key in file.execute(
+                "SELECT public, settings, secret, key FROM trials"
+            ):
+                for part in (text, settings, seal.opened(keys[key], secret)):
+                    found += values_in(json.loads(part))
+            for moved, assigned in file.execute("SELECT moved, assigned FROM heads"):
+                found += [*values_in(json.loads(moved)), *values_in(json.loads(assigned))]
+            found += [json.loads(unit) for (unit,) in file.execute("SELECT unit FROM places")]
+            for outcome, action, private, key in file.execute(
+                "SELECT p.outcome, p.action, p.private, b.key FROM pending p "
+                "JOIN open_blocks b USING (trial, block)"
+            ):
+                found.append(seal.outcome_in(seal.opened(keys[key], outcome)))
+                if action is not None:
+                    text = seal.opened(keys[key], action) if private else action
+                    found += values_in(json.loads(text))
     return found
 
 

@@ -1,15 +1,26 @@
-"""A disk that crashes when it is told to, and knows what was safe by then."""
+"""A database that crashes when it is told to, and what is left of its files then.
+
+Operations are the statements of a connection that change anything, commits and checkpoints among
+them: the process dies before one of them is run, which is after the one before. SQLite syncs its log at the end of a commit if `synchronous` is FULL, and the file
+at a checkpoint, so that is what a pulled plug leaves.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+
+import pytest
+
+from discreet.live.stores import _database as database
 
 WORLDS = ["kill", "plug", "mixed"]
 THOROUGH = os.environ.get("DISCREET_CRASHES") == "all"
 """Crash at every operation, where a test leaves some out: `make crashes`."""
+SYNC = "PRAGMA synchronous="
 
 
 class Crash(BaseException):
@@ -17,99 +28,94 @@ class Crash(BaseException):
 
 
 class Disk:
-    """The `os` of the disk module, which crashes at the k-th operation and knows what is safe."""
+    """A folder whose database crashes at the k-th operation, and what was safe by then."""
 
     def __init__(
         self, folder: Path, crash_at: int | None = None, before: Disk | None = None
     ) -> None:
         self.folder, self.crash_at, self.operations = folder, crash_at, 0
         self.crashed = False
-        self.opened: dict[int, int | None] = {}
-        self.renamed: dict[str, int] = {}
-        self.names: dict[str, int]
-        self.written: dict[int, bytes]
-        self.safe_names: dict[str, int]
-        self.safe: dict[int, bytes]
+        self.connections: list[sqlite3.Connection] = []
+        self.left: dict[str, bytes] = {}
+        self.safe = self.files()
         if before is not None:  # only the process died: what was not safe still is not
-            self.names, self.written = dict(before.names), dict(before.written)
-            self.safe_names, self.safe = dict(before.safe_names), dict(before.safe)
-            self.renamed = dict(before.renamed)
-            return
-        self.names = {path.name: number for number, path in enumerate(sorted(folder.iterdir()))}
-        self.written = {self.names[p.name]: p.read_bytes() for p in folder.iterdir()}
-        self.safe_names, self.safe = dict(self.names), dict(self.written)
+            self.safe = before.safe
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(os, name)
+    def files(self) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in self.folder.iterdir() if path.is_file()}
 
-    def step(self, tear: Callable[[], None] = lambda: None) -> None:
+    def module(self) -> Any:
+        """In place of `sqlite3`."""
+        names = {name: getattr(sqlite3, name) for name in dir(sqlite3) if name[0] != "_"}
+        return SimpleNamespace(**{**names, "connect": self.connect})
+
+    def connect(self, *arguments: Any, **options: Any) -> Any:
+        self.step()
+        connection = sqlite3.connect(*arguments, **options)
+        self.connections.append(connection)
+        return Crashing(self, connection)
+
+    def step(self) -> None:
         if not self.crashed and self.operations == self.crash_at:
             self.crashed = True
-            tear()
+            self.left = self.files()
         if self.crashed:
             raise Crash
         self.operations += 1
 
-    def open(
-        self, path: Path | str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None
-    ) -> int:
-        self.step()
-        descriptor = os.open(path, flags, mode, dir_fd=dir_fd)
-        if dir_fd is None:
-            assert path == self.folder
-            self.opened[descriptor] = None
-            return descriptor
-        name = str(path)
-        if name not in self.names:
-            self.names[name] = max(self.written, default=-1) + 1
-            self.written[self.names[name]] = b""
-        self.opened[descriptor] = self.names[name]
-        return descriptor
-
-    def write(self, descriptor: int, data: bytes) -> int:
-        half = len(data) // 2
-        self.step(lambda: self._write(descriptor, data[:half]))
-        # short writes happen, too
-        return self._write(descriptor, data[: max(1, len(data) - 3)])
-
-    def _write(self, descriptor: int, data: bytes) -> int:
-        inode = self.opened[descriptor]
-        assert inode is not None
-        self.written[inode] += data
-        return os.write(descriptor, data) if data else 0
-
-    def fsync(self, descriptor: int) -> None:
-        self.step()
-        inode = self.opened[descriptor]
-        if inode is None:
-            self.safe_names = dict(self.names)
-            self.renamed.clear()
-        else:
-            self.safe[inode] = self.written[inode]
-
-    def ftruncate(self, descriptor: int, length: int) -> None:
-        self.step()
-        inode = self.opened[descriptor]
-        assert inode is not None
-        self.written[inode] = self.written[inode][:length]
-        os.ftruncate(descriptor, length)
-
-    def replace(self, source: str, target: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:
-        self.step()
-        os.replace(source, target, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
-        self.names[target] = self.renamed[target] = self.names.pop(source)
-
-    def unlink(self, name: str, *, dir_fd: int) -> None:
-        self.step()
-        os.unlink(name, dir_fd=dir_fd)
-        del self.names[name]
-
     def after_crash(self, world: str) -> None:
         """What is left on the disk."""
-        if world == "kill":
-            return
+        for connection in self.connections:
+            connection.close()
         for path in self.folder.iterdir():
             path.unlink()
-        names = self.safe_names | (self.renamed if world == "mixed" else {})
-        for name, inode in names.items():
-            (self.folder / name).write_bytes(self.safe.get(inode, b""))
+        left = self.left
+        if world != "kill":
+            left = dict.fromkeys(self.left, b"") | self.safe  # names are synced when they are made
+            left = {name: data for name, data in left.items() if not name.endswith("-shm")}
+        if world == "mixed":  # a part of what was written to the log since
+            for name, data in self.left.items():
+                if name.endswith("-wal"):
+                    safe = len(left.get(name, b""))
+                    left[name] = data[: safe + (len(data) - safe) // 2]
+        for name, data in left.items():
+            (self.folder / name).write_bytes(data)
+            (self.folder / name).chmod(0o600)
+
+
+class Crashing:
+    """A connection on such a disk."""
+
+    def __init__(self, disk: Disk, connection: sqlite3.Connection) -> None:
+        self.disk, self.connection, self.synced = disk, connection, False
+
+    @property
+    def in_transaction(self) -> bool:
+        return self.connection.in_transaction
+
+    def execute(self, statement: str, values: Any = ()) -> sqlite3.Cursor:
+        if not statement.lstrip().startswith(("SELECT", "ROLLBACK", "BEGIN")):
+            self.disk.step()
+        if self.disk.crashed:
+            raise Crash
+        if statement.startswith(SYNC):  # the test does not wait for the real disk
+            self.synced, statement = statement == f"{SYNC}FULL", f"{SYNC}OFF"
+        cursor = self.connection.execute(statement, values)
+        if self.synced and (statement == "COMMIT" or "wal_checkpoint" in statement):
+            self.disk.safe = self.disk.files()
+        return cursor
+
+    def close(self) -> None:
+        if not self.disk.crashed:
+            self.connection.close()
+            self.disk.safe = self.disk.files()
+
+
+def on_disk(monkeypatch: pytest.MonkeyPatch, disk: Disk) -> None:
+    """Databases are opened on that disk from here on."""
+    monkeypatch.setattr(database, "sqlite3", disk.module())
+
+
+def off_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And on the real one again."""
+    monkeypatch.setattr(database, "sqlite3", sqlite3)

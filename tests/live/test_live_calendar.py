@@ -149,7 +149,7 @@ def test_it_says_that_it_protects_nobody_and_is_not_stored(tmp_path: Any) -> Non
     assert CAVEAT in world.guarantee.conditions
     assert "protects nobody" in repr(world)
     assert "Rehearsed trial" in repr(world.trial)
-    for refused in (lambda: world.trial.save(tmp_path / "trial.json"), world.to_dict):
+    for refused in (lambda: world.trial.save(tmp_path / "trial.db"), world.to_dict):
         with pytest.raises(TrialError):
             refused()
     assert list(tmp_path.iterdir()) == []
@@ -209,7 +209,7 @@ def test_stopping_ends_the_participants() -> None:
         ({"delay": 0}, "delay"),
         ({"missing": [0.1, 0.1, 0.1]}, "missing"),
         ({"deadline": 3}, "deadline"),
-        ({"path": "trial.json"}, "path"),
+        ({"path": "trial.db"}, "path"),
         ({"dimension": 2}, "dimension"),
         ({"policy": discreet.policy("adac-oful", rho=0.5)}, "policy"),
     ],

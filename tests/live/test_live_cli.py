@@ -37,45 +37,45 @@ def told(*arguments: str, given: Any = None) -> Any:
 
 
 def test_standard_input_that_is_nested_too_deeply_is_refused() -> None:
-    told("new", "t.json", given=SETTINGS)
+    told("new", "t.db", given=SETTINGS)
     for deep in ("[" * 100_000, '{"unit": ' * 100_000):
-        refused = call("record", "t.json", given=deep, code=2)
+        refused = call("record", "t.db", given=deep, code=2)
         assert "be JSON with the unit and outcome" in refused.output
 
 
 def test_a_trial_from_start_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr("time.time", lambda: now[0])
-    started = told("new", "t.json", given={**SETTINGS, "window": 4, "share": {"B": 0.25}})
+    started = told("new", "t.db", given={**SETTINGS, "window": 4, "share": {"B": 0.25}})
     assert "ε = 1" in started["guarantee"]
-    arm = told("assign", "t.json", "p1")["arm"]
-    assert told("assign", "t.json", "p1") == {"unit": "p1", "arm": arm}
-    many = told("assign", "t.json", given=[{"unit": n} for n in range(60)])
+    arm = told("assign", "t.db", "p1")["arm"]
+    assert told("assign", "t.db", "p1") == {"unit": "p1", "arm": arm}
+    many = told("assign", "t.db", given=[{"unit": n} for n in range(60)])
     assert {entry["arm"] for entry in many} == {"A", "B"}
-    assert told("record", "t.json", given={"unit": "p1", "outcome": 1.0}) == {"recorded": 1}
-    assert told("record", "t.json", given=[{"unit": n, "outcome": 0.5} for n in range(50)]) == {
+    assert told("record", "t.db", given={"unit": "p1", "outcome": 1.0}) == {"recorded": 1}
+    assert told("record", "t.db", given=[{"unit": n, "outcome": 0.5} for n in range(50)]) == {
         "recorded": 50
     }
-    shown = told("report", "t.json")
+    shown = told("report", "t.db")
     assert shown["assigned"] == 61
     assert shown["next_release"] == 4600.0
-    assert "61 assigned" in call("report", "t.json").stdout
-    assert told("stop", "t.json", "--by", "board")["status"] == "settling"
+    assert "61 assigned" in call("report", "t.db").stdout
+    assert told("stop", "t.db", "--by", "board")["status"] == "settling"
     now[0] += 3600.0
-    ended = told("finish", "t.json", "--discard")
+    ended = told("finish", "t.db", "--discard")
     assert ended["status"] == "finished"
-    assert "raw outcomes" in ended["guarantee"] or told("report", "t.json")["ended"]
+    assert "raw outcomes" in ended["guarantee"] or told("report", "t.db")["ended"]
 
 
 def test_what_is_refused_shows_no_outcome() -> None:
-    told("new", "t.json", given=SETTINGS)
-    told("assign", "t.json", "p1")
+    told("new", "t.db", given=SETTINGS)
+    told("assign", "t.db", "p1")
     for given in (
         "0.123456", '{"unit": "p1", "outcome": 0.123456', {"unit": "p1", "result": 0.123456},
         {"unit": "p2", "outcome": 0.123456}, {"unit": "p1", "outcome": 7.123456},
     ):  # fmt: skip
         result = CliRunner().invoke(
-            app, ["trial", "record", "t.json"],
+            app, ["trial", "record", "t.db"],
             input=given if isinstance(given, str) else json.dumps(given),
         )  # fmt: skip
         assert result.exit_code != 0
@@ -86,26 +86,26 @@ def test_what_is_refused_shows_no_outcome() -> None:
 
 
 def grown_trial(monkeypatch: pytest.MonkeyPatch, **settings: Any) -> None:
-    """A trial in t.json with a few releases, and blocks that wait."""
+    """A trial in t.db with a few releases, and blocks that wait."""
     now = [1_790_000_000.0]
     monkeypatch.setattr("time.time", lambda: now[0])
     equal = {"window": 2, "share": {"A": 0.5, "B": 0.5}}
-    told("new", "t.json", given={**SETTINGS, "horizon": 400, **equal, **settings})
+    told("new", "t.db", given={**SETTINGS, "horizon": 400, **equal, **settings})
     for day in range(4):
         units = [{"unit": f"p{day}-{n}"} for n in range(50)]
-        told("assign", "t.json", given=units)
+        told("assign", "t.db", given=units)
         now[0] += 600.0
-        told("record", "t.json", given=[{**unit, "outcome": n % 2} for n, unit in enumerate(units)])
+        told("record", "t.db", given=[{**unit, "outcome": n % 2} for n, unit in enumerate(units)])
         now[0] += 3000.0
-    told("assign", "t.json", given=[{"unit": n} for n in range(140)])
+    told("assign", "t.db", given=[{"unit": n} for n in range(140)])
 
 
 @pytest.mark.parametrize("settings", [{}, {"missing": 0.0}])
 def test_reports_in_every_form(settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     grown_trial(monkeypatch, **settings)
-    shown = told("report", "t.json")
-    assert shown == json.loads(call("report", "t.json", "--format", "json").stdout)
-    table = list(csv.DictReader(call("report", "t.json", "--format", "csv").stdout.splitlines()))
+    shown = told("report", "t.db")
+    assert shown == json.loads(call("report", "t.db", "--format", "json").stdout)
+    table = list(csv.DictReader(call("report", "t.db", "--format", "csv").stdout.splitlines()))
     assert [row["arm"] for row in table] == ["A", "B"]
     for row, arm in zip(table, shown["arms"], strict=True):
         assert int(row["assigned"]) == arm["assigned"]
@@ -114,11 +114,11 @@ def test_reports_in_every_form(settings: dict[str, Any], monkeypatch: pytest.Mon
         has_interval, has_bounds = row["low"] != "", row["worst"] != ""
         assert has_interval == ("interval" in arm)
         assert has_bounds == (settings == {})
-    printed = call("report", "t.json", "--format", "csv", "--table", "releases").stdout
+    printed = call("report", "t.db", "--format", "csv", "--table", "releases").stdout
     releases = list(csv.DictReader(printed.splitlines()))
     assert len(releases) == shown["releases"]
     assert releases[-1]["time"] == str(shown["course"][-1]["time"])
-    page = call("report", "t.json", "--format", "html").stdout
+    page = call("report", "t.db", "--format", "html").stdout
     for words in ("Assignments over time", "Released means", "What happens next", "UTC: block"):
         assert words in page
     assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org", "")
@@ -130,14 +130,14 @@ def test_reports_are_written_whole_and_never_over_the_trial(
     grown_trial(monkeypatch)
     before = {path.name: path.read_bytes() for path in Path().iterdir()}
     for name in ("report.html", "arms.csv", "report.json", "report.txt"):
-        assert call("report", "t.json", "--output", name).stdout == ""
+        assert call("report", "t.db", "--output", name).stdout == ""
     assert json.loads(Path("report.json").read_text())["assigned"] == 340
     assert Path("arms.csv").read_text().startswith("arm,assigned")
     assert "340 assigned" in Path("report.txt").read_text()
-    for wrong in ("t.json", "t.json.csv", "nowhere/report.html"):
-        call("report", "t.json", "--output", wrong, code=2)
-    call("report", "t.json", "--format", "pdf", code=2)
-    call("report", "t.json", "--table", "releases", code=2)
+    for wrong in ("t.db", "t.db.csv", "nowhere/report.html"):
+        call("report", "t.db", "--output", wrong, code=2)
+    call("report", "t.db", "--format", "pdf", code=2)
+    call("report", "t.db", "--table", "releases", code=2)
     assert {name: Path(name).read_bytes() for name in before} == before
 
 
@@ -161,18 +161,18 @@ def test_the_course_shows_due_moments_and_not_when_somebody_responded(
 
 
 def test_an_error_in_a_list_says_which_entry_and_what_became_of_the_others() -> None:
-    told("new", "t.json", given={**SETTINGS, "horizon": 3})
+    told("new", "t.db", given={**SETTINGS, "horizon": 3})
     units = [{"unit": n} for n in range(5)]
-    result = call("assign", "t.json", given=units, code=2)
+    result = call("assign", "t.db", given=units, code=2)
     assert "entry 4 of 5" in result.output
     assert "horizon of 3" in result.output
-    assert len(told("assign", "t.json", given=units[:3])) == 3  # the same arms again
+    assert len(told("assign", "t.db", given=units[:3])) == 3  # the same arms again
     entries = [{"unit": n, "outcome": 0.123456} for n in (0, 1, 99, 2)]
-    result = call("record", "t.json", given=entries, code=2)
+    result = call("record", "t.db", given=entries, code=2)
     assert "entry 3 of 4" in result.output
     assert "99" in result.output
     assert "123456" not in result.output
-    told("record", "t.json", given=entries[:2] + entries[3:])
+    told("record", "t.db", given=entries[:2] + entries[3:])
 
 
 @pytest.mark.parametrize(
@@ -187,18 +187,18 @@ def test_an_error_in_a_list_says_which_entry_and_what_became_of_the_others() -> 
     ],
 )
 def test_settings_that_are_refused_are_named(wrong: dict[str, Any], words: str) -> None:
-    result = call("new", "t.json", given={**SETTINGS, **wrong}, code=2)
+    result = call("new", "t.db", given={**SETTINGS, **wrong}, code=2)
     assert words in result.output
     assert not list(Path().iterdir())
 
 
 def test_files_are_named_as_the_command_line_knows_them() -> None:
-    assert "discreet trial new" in call("report", "t.json", code=2).output
-    told("new", "t.json", given=SETTINGS)
-    assert "discreet trial assign" in call("new", "t.json", given=SETTINGS, code=2).output
+    assert "discreet trial new" in call("report", "t.db", code=2).output
+    told("new", "t.db", given=SETTINGS)
+    assert "discreet trial assign" in call("new", "t.db", given=SETTINGS, code=2).output
     told("new", "s", given={**SETTINGS, "strata": ["men", "women"]})
-    for path in ("t.json", "t.json.html", "s/x.json"):
-        trial = "s" if path.startswith("s") else "t.json"
+    for path in ("t.db", "t.db.html", "s/x.json"):
+        trial = "s" if path.startswith("s") else "t.db"
         assert "no file of the trial" in call("report", trial, "--output", path, code=2).output
     call("report", "s", "--output", "s.html")
     page = Path("s.html").read_text()
@@ -209,12 +209,12 @@ def test_files_are_named_as_the_command_line_knows_them() -> None:
 
 def test_the_text_says_what_happens_next(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.time", lambda: 1_790_000_000.0)
-    told("new", "t.json", given={**SETTINGS, "first": 1, "horizon": 100, "window": 1})
-    told("assign", "t.json", given=[{"unit": n} for n in range(3)])
-    text = call("report", "t.json").stdout
+    told("new", "t.db", given={**SETTINGS, "first": 1, "horizon": 100, "window": 1})
+    told("assign", "t.db", given=[{"unit": n} for n in range(3)])
+    text = call("report", "t.db").stdout
     assert "2026-09-21 15:13 UTC: block 1 of A (1 participant) is released." in text
     assert "97 more participants to come, then the trial ends." in text
-    ended = call("stop", "t.json", "--by", "public").stdout
+    ended = call("stop", "t.db", "--by", "public").stdout
     assert "next_release: 2026-09-21 15:13 UTC" in ended
 
 
@@ -231,12 +231,12 @@ def test_contexts_come_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_arms_join_and_leave(monkeypatch: pytest.MonkeyPatch) -> None:
-    told("new", "t.json", given={**SETTINGS, "arms": 2})
-    assert told("add", "t.json", "new")["arms"] == [0, 1, "new"]
-    assert told("drop", "t.json", "1") == {"dropped": 1}
-    assert [arm["active"] for arm in told("report", "t.json")["arms"]] == [True, False, True]
-    assert "arm must be new" in call("add", "t.json", "new", code=2).output
-    assert "be left out" in call("drop", "t.json", "0", "--stratum", "men", code=2).output
+    told("new", "t.db", given={**SETTINGS, "arms": 2})
+    assert told("add", "t.db", "new")["arms"] == [0, 1, "new"]
+    assert told("drop", "t.db", "1") == {"dropped": 1}
+    assert [arm["active"] for arm in told("report", "t.db")["arms"]] == [True, False, True]
+    assert "arm must be new" in call("add", "t.db", "new", code=2).output
+    assert "be left out" in call("drop", "t.db", "0", "--stratum", "men", code=2).output
     alike = {**SETTINGS, "arms": [1, "1"]}
     assert "read differently" in call("new", "alike.json", given=alike, code=2).output
     with monkeypatch.context() as patch:  # a file from when they were taken
@@ -253,12 +253,12 @@ def test_arms_join_and_leave(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_commands_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    told("new", "t.json", given=SETTINGS)
+    told("new", "t.db", given=SETTINGS)
     monkeypatch.setattr("discreet.cli._trial.PATIENCE", 0.2)
-    held = Trial.load("t.json")
-    assert "already open" in call("assign", "t.json", "p1", code=2).output
+    held = Trial.load("t.db")
+    assert "already open" in call("assign", "t.db", "p1", code=2).output
     monkeypatch.setattr("discreet.cli._trial.PATIENCE", 60.0)
     closing = threading.Timer(0.2, held.close)
     closing.start()
-    assert told("assign", "t.json", "p1")["unit"] == "p1"
+    assert told("assign", "t.db", "p1")["unit"] == "p1"
     closing.join()

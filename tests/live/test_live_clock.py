@@ -63,7 +63,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_a_wrong_reading_releases_nothing_and_freezes_nothing(
     kind: str, tmp_path: Path, system: Clock
 ) -> None:
-    trial = KINDS[kind](tmp_path / "t.json")
+    trial = KINDS[kind](tmp_path / "t.db")
     for unit in range(4):  # of which a block at least is full
         system.now += 60.0
         asked(trial, unit)
@@ -79,7 +79,7 @@ def test_a_wrong_reading_releases_nothing_and_freezes_nothing(
     assert "not in use: the clock reads" in repr(trial)
     trial.close()
     assert contents(tmp_path) == before
-    with discreet.Trial.load(tmp_path / "t.json") as again:  # nor does a restart believe it
+    with discreet.Trial.load(tmp_path / "t.db") as again:  # nor does a restart believe it
         with pytest.raises(ClockJumped):
             again.settle()
         system.now -= 365 * DAY  # set right
@@ -96,7 +96,7 @@ def test_a_wrong_reading_releases_nothing_and_freezes_nothing(
 def test_a_trial_that_was_idle_goes_on_once_the_clock_is_confirmed(
     kind: str, tmp_path: Path, system: Clock
 ) -> None:
-    trial = KINDS[kind](tmp_path / "t.json")
+    trial = KINDS[kind](tmp_path / "t.db")
     for unit in range(4):
         asked(trial, unit)
         trial.record(unit, 1.0)
@@ -107,7 +107,7 @@ def test_a_trial_that_was_idle_goes_on_once_the_clock_is_confirmed(
     assert "42 days after" in said
     trial.close()
     for _ in range(2):  # it is stored, and nothing was lost or released twice
-        with discreet.Trial.load(tmp_path / "t.json") as again:
+        with discreet.Trial.load(tmp_path / "t.db") as again:
             again.settle()
             assert again.report()["releases"] >= 1
             assert again.report()["assigned"] == 4
@@ -142,18 +142,18 @@ def test_what_is_recorded_moves_nothing(system: Clock) -> None:
 
 def test_a_clock_of_ones_own_is_taken_at_its_word(tmp_path: Path, system: Clock) -> None:
     own = Clock()
-    trial = finite(tmp_path / "t.json", deadline=5.0, clock=own)
+    trial = finite(tmp_path / "t.db", deadline=5.0, clock=own)
     for unit in range(4):
         trial.assign(unit)
     own.now += 1e6
     assert trial.settle()
     trial.close()
     with (  # planned in a unit that nobody knows here
-        discreet.Trial.load(tmp_path / "t.json") as again,
+        discreet.Trial.load(tmp_path / "t.db") as again,
         pytest.raises(ClockJumped),
     ):
         again.assign(9)
-    discreet.Trial.load(tmp_path / "t.json", clock=own).close()
+    discreet.Trial.load(tmp_path / "t.db", clock=own).close()
     rehearsal = discreet.Rehearsal(
         discreet.policy("dp-imed", epsilon=1.0), 2, horizon=20, arrivals=0.01, delay="1 day",
         default=0.0, seed=1,
@@ -168,8 +168,8 @@ def test_strata_and_the_command_line(
     row = discreet.policy("dp-imed", epsilon=1.0, first=1)
     late: dict[str, Any] = {"deadline": "14 days", "missing": 0.0}
     discreet.Strata(row, ["men", "women"], 2, path="s", **late).close()
-    discreet.Trial(row, 2, path="t.json", **late).close()
-    for file, more in (("s", ["--stratum", "men"]), ("t.json", [])):
+    discreet.Trial(row, 2, path="t.db", **late).close()
+    for file, more in (("s", ["--stratum", "men"]), ("t.db", [])):
         system.now = START
         assert CliRunner().invoke(app, ["trial", "assign", file, "p", *more]).exit_code == 0
         system.now += 30 * DAY

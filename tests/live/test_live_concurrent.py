@@ -23,7 +23,7 @@ from discreet.live._randomness import SystemRandomness
 from discreet.live._stream_run import StreamRun
 from discreet.live._streams import key_of
 from discreet.live._top_two import TopTwoRun
-from discreet.live.stores import _disk as disk_module
+from discreet.live.stores import disk as disk_module
 from discreet.policies import policy
 from discreet.policies._races import race_marks, threshold
 from discreet.policies._schedules import LONGEST
@@ -398,7 +398,7 @@ def test_the_cells_of_an_epoch_are_released_together(clock: Clock, noise: Counte
 
 
 def test_an_epoch_that_was_cut_short_stays_out_of_intervals(clock: Clock, tmp_path: Path) -> None:
-    path = tmp_path / "t.json"
+    path = tmp_path / "t.db"
     with trial_of("epochs", clock=clock, path=path, outcome_range=(0.0, 10.0)) as trial:
         play(trial, clock, range(10), lambda unit, arm: 5.0)  # epochs of 4, 4 and 2 of 4
         trial.finish()
@@ -581,7 +581,7 @@ def test_neighbours_with_the_same_releases_look_the_same(
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_trial_goes_on_where_it_was(kind: str, tmp_path: Path, clock: Clock) -> None:
     """Loaded again after every unit, while blocks of several looks or epochs are in flight."""
-    path = tmp_path / "t.json"
+    path = tmp_path / "t.db"
     trial_of(kind, clock=clock, path=path).close()
     for unit in range(24):
         clock.now += 3.0
@@ -595,7 +595,7 @@ def test_a_trial_goes_on_where_it_was(kind: str, tmp_path: Path, clock: Clock) -
         with Trial.load(path, clock=clock) as trial:
             assert (trial.report(), run_of(trial).to_dict()) == before
             assert trial.assign(unit) == arm
-    line = json.loads((tmp_path / "t.json.assignments").read_text().splitlines()[-1])
+    line = json.loads((tmp_path / "t.db.assignments").read_text().splitlines()[-1])
     assert len(line[-1]) == 2, "of the window that is open, counts and no order"
     with Trial.load(path, clock=clock) as trial:
         if not run_of(trial).streams.over:
@@ -658,7 +658,7 @@ def test_a_crash_at_any_file_operation(
         folder = tmp_path / str(crash_at)
         folder.mkdir()
         monkeypatch.setattr(secure, "laplace", CountedNoise())
-        calls, disk = Calls(kind, folder / "trial.json"), Disk(folder, crash_at)
+        calls, disk = Calls(kind, folder / "trial.db"), Disk(folder, crash_at)
         monkeypatch.setattr(disk_module, "os", disk)
         trial = None
         try:

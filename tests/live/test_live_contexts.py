@@ -24,7 +24,7 @@ from discreet.errors import (
     UnsupportedBudget,
 )
 from discreet.live._contexts import serves
-from discreet.live.stores import _disk as disk_module
+from discreet.live.stores import disk as disk_module
 from discreet.privacy import ZCDP, GaussianDP
 
 
@@ -193,7 +193,7 @@ def test_blocks_put_the_features_of_a_unit_where_its_arm_is() -> None:
 @pytest.mark.parametrize("name", BUDGETS)
 @pytest.mark.parametrize("midway", [False, True])
 def test_a_loaded_trial_stands_where_it_was(name: str, midway: bool, tmp_path: Path) -> None:
-    path = tmp_path / "t.json"
+    path = tmp_path / "t.db"
     batch = {} if name == "adac-oful" else {"batch": 4}
     trial = trial_of(name, **batch, **({} if midway else {"path": path}))
     actions = offers(50, seed=11)
@@ -243,7 +243,7 @@ def test_a_composed_row_must_be_passed_again(tmp_path: Path) -> None:
     from discreet.linear._schedules import Determinant
 
     row = replace(linear.policy("adac-oful", rho=0.5), schedule=Determinant(3.0))
-    path = tmp_path / "t.json"
+    path = tmp_path / "t.db"
     linear.Trial(row, 2, dimension=3, horizon=10, path=path).close()
     with pytest.raises(InvalidArgument, match="composed row"):
         linear.Trial.load(path)
@@ -252,10 +252,10 @@ def test_a_composed_row_must_be_passed_again(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_sync")
 def test_lines_without_their_features_are_noticed(tmp_path: Path) -> None:
-    path = tmp_path / "t.json"
+    path = tmp_path / "t.db"
     with trial_of(path=path) as trial:
         trial.assign("x", [[0.01, 0.0, 0.0], [0.0, 0.01, 0.0]])
-    log = path.with_name("t.json.assignments")
+    log = path.with_name("t.db.assignments")
     lines = log.read_text().splitlines()
     log.write_text("\n".join([lines[0], json.dumps(json.loads(lines[1])[:5])]) + "\n")
     with pytest.raises(DamagedFile, match="features"):
@@ -296,7 +296,7 @@ def test_a_crash_at_any_step_loses_nothing(
         disk = Disk(folder, crash_at)
         monkeypatch.setattr(disk_module, "os", disk)
         try:
-            go_on(folder / "trial.json", name, seen)
+            go_on(folder / "trial.db", name, seen)
         except Crash:
             pass
         finally:
@@ -304,7 +304,7 @@ def test_a_crash_at_any_step_loses_nothing(
         if not disk.crashed:
             break
         disk.after_crash(world)
-        go_on(folder / "trial.json", name, seen)
+        go_on(folder / "trial.db", name, seen)
         left = [p.name for p in folder.iterdir() if "outcomes" in p.name]
         assert len(left) == 1, "outcomes of a released batch are on disk"
         crash_at += 1 if THOROUGH else 3 if name == "private-linucb" else 2

@@ -177,7 +177,7 @@ def reveals(values: list[Any], *secrets: Any) -> bool:
 
 @pytest.mark.usefixtures("no_sync")
 def test_outcomes_of_an_episode_are_erased_at_its_release(tmp_path: Path) -> None:
-    with trial_of(path=tmp_path / "t.json") as trial:
+    with trial_of(path=tmp_path / "t.db") as trial:
         play(trial, offers(20, seed=6))
         while units_in(trial):
             play(trial, offers(1, seed=trial.rounds), trial.rounds)
@@ -197,18 +197,18 @@ def test_outcomes_of_an_episode_are_erased_at_its_release(tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", PRIVATE)
 def test_exact_sums_are_erased_at_the_horizon(name: str, left: int, tmp_path: Path) -> None:
     """Also where it cuts a batch off."""
-    trial = trial_of(name, horizon=6 + left, batch=2, path=tmp_path / "t.json")
+    trial = trial_of(name, horizon=6 + left, batch=2, path=tmp_path / "t.db")
     people = offers(6 + left, seed=3)
     play(trial, people[:4])
     assert any(any(numbers) for numbers in trial._run.secret().values())
     play(trial, people[4:], start=4)
     assert trial.status == "finished"
-    stored = json.loads((tmp_path / "t.json").read_text())["state"]["protocol"]["ledger"]
+    stored = json.loads((tmp_path / "t.db").read_text())["state"]["protocol"]["ledger"]
     for ledger in (trial._run.secret(), stored):
         assert not any(any(numbers) for numbers in ledger.values())
     shown = trial.report()
     trial.close()
-    with linear.Trial.load(tmp_path / "t.json") as loaded:
+    with linear.Trial.load(tmp_path / "t.db") as loaded:
         assert loaded.report() == shown
 
 
@@ -218,7 +218,7 @@ def test_private_contexts_are_erased_with_the_outcomes(name: str, tmp_path: Path
     """Those of the last member too: nothing but sums of products stays in the ledger."""
     marked = [[MARK, 0.5, 0.25], [0.5, MARK, 0.25]]
     secrets = (MARK, round(MARK * RESOLUTION))
-    with trial_of(name, path=tmp_path / "t.json", batch=2) as trial:
+    with trial_of(name, path=tmp_path / "t.db", batch=2) as trial:
         trial.assign("x", marked)
         assert reveals(values_on_disk(tmp_path), *secrets)
         assert reveals(values_in_memory(trial._store), *secrets)
@@ -254,7 +254,7 @@ def test_public_contexts_show_who_got_what() -> None:
 @pytest.mark.usefixtures("no_sync")
 def test_a_batch_that_the_horizon_cuts_off_is_never_released_and_forgotten(tmp_path: Path) -> None:
     small = [[0.01, 0.0, 0.0], [0.0, 0.01, 0.0]]
-    with trial_of(path=tmp_path / "t.json", horizon=3) as trial:
+    with trial_of(path=tmp_path / "t.db", horizon=3) as trial:
         for unit in range(3):
             trial.assign(unit, small)
             if unit < 2:
@@ -269,7 +269,7 @@ def test_a_batch_that_the_horizon_cuts_off_is_never_released_and_forgotten(tmp_p
         with pytest.raises(TrialError, match="horizon of 3"):
             trial.assign("late", small)
         assert trial.assign(1) in ("A", "B")
-    with linear.Trial.load(tmp_path / "t.json") as again:
+    with linear.Trial.load(tmp_path / "t.db") as again:
         assert again.report() == report
 
 
@@ -288,9 +288,7 @@ def sizes_after(folder: Path, features: list[float], arms: int = 2, **options: A
     """The sizes of all files once somebody with these features has a place."""
     folder.mkdir()
     row = linear.policy("private-linucb", epsilon=1.0)
-    with linear.Trial(
-        row, arms, dimension=3, horizon=64, path=folder / "t.json", **options
-    ) as trial:
+    with linear.Trial(row, arms, dimension=3, horizon=64, path=folder / "t.db", **options) as trial:
         trial.assign("x", [features] * arms)
     return [path.stat().st_size for path in sorted(folder.iterdir())]
 
@@ -315,7 +313,7 @@ def test_sizes_of_files_do_not_tell_who_got_which_arm(arms: int, tmp_path: Path)
     for given in ([0] * 12, [arms - 1] * 12, [0, 1] * 6):
         folder = tmp_path / str(len(found))
         folder.mkdir()
-        with linear.Trial(row, arms, dimension=1, horizon=64, path=folder / "t.json") as trial:
+        with linear.Trial(row, arms, dimension=1, horizon=64, path=folder / "t.db") as trial:
             for unit, arm in enumerate(given):  # who has no place changes nothing that is public
                 trial._store.assign(f"visitor {unit:02}", Member(arm), None)
             trial._store.release(None, dict(trial._store.state), None)

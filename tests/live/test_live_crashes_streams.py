@@ -9,20 +9,18 @@ released sums modulo 2^40 is exactly what was recorded. `make crashes` leaves no
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from live_cases import Clock, run_of
-from live_disk import THOROUGH, WORLDS, Crash, Disk
+from live_cases import Clock, Keys, keys_in_use, keys_on_disk, run_of
+from live_disk import THOROUGH, WORLDS, Crash, Disk, off_disk, on_disk
+from test_live_crashes import is_a_trial
 
 from discreet.live import Trial
 from discreet.live._run import Run
-from discreet.live.stores import _disk as disk_module
 from discreet.policies import policy
 from discreet.privacy import _secure as secure
 from discreet.privacy._source import SECURE
@@ -91,8 +89,8 @@ class Life:
     sums: ClassVar[list[int]] = []
     """that the trial has forgotten in the end"""
 
-    def __init__(self, path: Path, story: Story) -> None:
-        Life.sums = []
+    def __init__(self, path: Path, story: Story, keys: Keys) -> None:
+        Life.sums, self.keys = [], keys
         self.path, self.story, self.clock = path, story, Clock()
         self.calls: list[tuple[float, Callable[[Trial], Any]]] = []
         now = self.clock.now
@@ -144,7 +142,7 @@ class Life:
     def run(self) -> None:
         """From wherever the trial stands to its end; the call that was cut short is repeated."""
         options = {"deadline": DEADLINE, "missing": "estimate", **self.story.options}
-        if self.path.exists():
+        if is_a_trial(self.path):
             trial = Trial.load(self.path, clock=self.clock)
         else:
             assert not self.done, "the trial is gone"
@@ -186,13 +184,10 @@ class Life:
                 assert member.slot in block.outcomes, "an outcome was lost"
                 if not trial._terms.local:
                     assert block.outcomes[member.slot] == self.outcomes[unit]
-        for path in self.path.parent.iterdir():
-            key = path.name.partition(".outcomes-")[2]
-            assert key in store.blocks or path.name in (
-                self.path.name, f"{self.path.name}.assignments",
-            ), f"{path.name} was left behind"  # fmt: skip
-            for line in map(json.loads, path.read_text().splitlines()[1:] if key else ()):
-                assert line[0] < len(store.blocks[key].places)
+        used = keys_in_use(self.path)
+        assert len(used) == len(store.blocks) + 1, "a block was left behind, or the ledger is gone"
+        left = set(keys_on_disk(self.path.parent, self.keys.made))
+        assert left <= used, "outcomes that were released can still be read"
         self.look(trial)
 
     def check_sums(self, trial: Trial) -> None:
@@ -212,13 +207,13 @@ class Life:
 
 def crashes(life: Life, disk: Disk, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Live on that disk; whether it crashed."""
-    monkeypatch.setattr(disk_module, "os", disk)
+    on_disk(monkeypatch, disk)
     try:
         life.run()
     except Crash:
         pass
     finally:
-        monkeypatch.setattr(disk_module, "os", os)
+        off_disk(monkeypatch)
     return disk.crashed
 
 
@@ -237,7 +232,7 @@ CASES = [
 
 @pytest.mark.parametrize(("story", "world"), CASES)
 def test_a_crash_at_any_operation_draws_nothing_twice_and_loses_nothing(
-    story: str, world: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    story: str, world: str, tmp_path: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forget = Run.forget
 
@@ -252,27 +247,27 @@ def test_a_crash_at_any_operation_draws_nothing_twice_and_loses_nothing(
     while True:
         folder = tmp_path / str(crash_at)
         folder.mkdir()
-        life, disk = Life(folder / "t.json", STORIES[story]), Disk(folder, crash_at)
+        life, disk = Life(folder / "t.db", STORIES[story], keys), Disk(folder, crash_at)
         crashed = crashes(life, disk, monkeypatch)
         most = max(most, life.most)
         if not crashed:
             break
         disk.after_crash(world)
         assert not crashes(life, Disk(folder), monkeypatch)
-        crash_at += 1 if THOROUGH else 31
+        crash_at += 1 if THOROUGH else 37
     assert crash_at > 60, "the life has too few operations to be a test"
     assert most >= 2, "there were never several blocks"
 
 
 @pytest.mark.parametrize(("first", "second"), [("kill", "plug"), ("plug", "kill")])
 def test_a_crash_while_loading_after_a_crash(
-    first: str, second: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    first: str, second: str, tmp_path: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for crash_at in range(10, 10_000, 4 if THOROUGH else 43):
+    for crash_at in range(10, 10_000, 4 if THOROUGH else 89):
         for again_at in range(0, 30, 1 if THOROUGH else 7):
             folder = tmp_path / f"{crash_at}-{again_at}"
             folder.mkdir()
-            life, disk = Life(folder / "t.json", STORIES["pairs"]), Disk(folder, crash_at)
+            life, disk = Life(folder / "t.db", STORIES["pairs"], keys), Disk(folder, crash_at)
             if not crashes(life, disk, monkeypatch):
                 return
             disk.after_crash(first)

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from discreet.live.stores.files import FileStore
+from discreet.live.stores.format import BODY, VERSION, digest_of
 from live_cases import Clock, CountedNoise, batch_trial, klucb_trial
 
 from discreet._compiled import Function, Kernel
@@ -24,10 +26,7 @@ from discreet.live._rows import rows_for_trials, serves_trials
 from discreet.live._stream_run import StreamRun
 from discreet.live._streams import Streams
 from discreet.live._tables import TABLES
-from discreet.live.stores import MemoryStore
-from discreet.live.stores import _disk as disk
-from discreet.live.stores._files import FileStore
-from discreet.live.stores._format import BODY, VERSION, digest_of
+from discreet.live.stores import MemoryStore, disk
 from discreet.policies import CATALOGUE, DividedTree, EachRound, ForgetLaplace, Policy, policy
 from discreet.policies._rules import Rule
 from discreet.privacy import _secure as secure
@@ -119,7 +118,7 @@ def test_what_was_stored_before_an_interrupt_stands(row: str, noise: CountedNois
 def test_an_interrupt_while_loading_is_not_swallowed_and_frees_the_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "t.json"
+    path = tmp_path / "t.db"
     klucb_trial(path=path).close()
 
     def interrupted(store: FileStore, *arguments: Any) -> None:
@@ -134,7 +133,7 @@ def test_an_interrupt_while_loading_is_not_swallowed_and_frees_the_lock(
 
 @pytest.mark.usefixtures("no_sync")
 def test_files_that_are_closed_take_nothing_more(tmp_path: Path) -> None:
-    trial = klucb_trial(path=tmp_path / "t.json", deadline=9.0)
+    trial = klucb_trial(path=tmp_path / "t.db", deadline=9.0)
     trial.assign("x")
     (key,), store = trial._store.blocks, trial._store
     trial.close()
@@ -148,7 +147,7 @@ def test_after_a_write_that_failed_nothing_is_done_until_it_is_loaded(
     call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether the line is on disk is not known: the next one might contradict it."""
-    path = tmp_path / "t.json"
+    path = tmp_path / "t.db"
     trial = klucb_trial(path=path, deadline=9.0)
     trial.assign("x")
     calls: dict[str, Callable[[], Any]] = {
@@ -160,7 +159,7 @@ def test_after_a_write_that_failed_nothing_is_done_until_it_is_loaded(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.live.stores._disk.append", full)
+        patch.setattr("discreet.live.stores.disk.append", full)
         with pytest.raises(OSError, match="No space"):
             calls[call]()
     for refused in calls.values():
@@ -183,7 +182,7 @@ def test_after_a_write_that_failed_nothing_is_done_until_it_is_loaded(
 def test_a_snapshot_that_makes_no_sense_is_refused_though_its_digest_fits(
     field: str, value: Any, why: str, tmp_path: Path
 ) -> None:
-    path = tmp_path / "t.json"
+    path = tmp_path / "t.db"
     klucb_trial(path=path).close()
     data = json.loads(path.read_text()) | {field: value}
     data["digest"] = digest_of({key: data[key] for key in BODY[VERSION]})
@@ -195,7 +194,7 @@ def test_a_snapshot_that_makes_no_sense_is_refused_though_its_digest_fits(
 @pytest.mark.usefixtures("no_sync")
 def test_a_trial_that_cannot_be_revived_is_let_go_at_once(tmp_path: Path) -> None:
     """Whoever holds on to the error must not hold on to the lock."""
-    path = tmp_path / "t.json"
+    path = tmp_path / "t.db"
     row = Policy("mine", EachRound(), ForgetLaplace(1.0), policy("adap-ucb", epsilon=1.0).rule)
     Trial(row, 2, path=path).close()
     with pytest.raises(DiscreetError) as refusal:
@@ -441,7 +440,7 @@ def test_damaged_streams_are_refused_by_what_is_wrong(entry: str, value: Any, wh
 def test_a_rule_whose_opening_could_not_be_stored_is_not_asked_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "t.json"
+    path = tmp_path / "t.db"
     trial = klucb_trial(path=path)
     trial.assign("x")
 
@@ -467,14 +466,14 @@ def test_a_rule_whose_opening_could_not_be_stored_is_not_asked_again(
 def test_what_a_crash_left_of_a_trial_that_had_not_begun_is_replaced(
     lines: int, taken: bool, tmp_path: Path
 ) -> None:
-    left = tmp_path / "t.json.assignments"
+    left = tmp_path / "t.db.assignments"
     left.write_text('{"trial":"x"}\n' + '["a",0,0,1]\n' * (lines - 1))
     left.chmod(0o600)
     if taken:
-        klucb_trial(path=tmp_path / "t.json").close()
+        klucb_trial(path=tmp_path / "t.db").close()
         return
     with pytest.raises(InvalidArgument, match="assignments of another trial"):
-        klucb_trial(path=tmp_path / "t.json")
+        klucb_trial(path=tmp_path / "t.db")
     assert left.read_text().count("\n") == 2
 
 
@@ -483,10 +482,10 @@ def test_what_a_crash_left_of_a_trial_that_had_not_begun_is_replaced(
 def test_no_file_stays_open_when_a_trial_is_closed_or_refused(tmp_path: Path) -> None:
     gc.collect()  # of what earlier tests left open
     before = len(os.listdir("/proc/self/fd"))
-    klucb_trial(path=tmp_path / "t.json").close()
+    klucb_trial(path=tmp_path / "t.db").close()
     os.mkfifo(tmp_path / "u.json.assignments", 0o600)
-    (tmp_path / "u.json").write_bytes((tmp_path / "t.json").read_bytes())
-    for path in ("t.json", "u.json"):
+    (tmp_path / "u.json").write_bytes((tmp_path / "t.db").read_bytes())
+    for path in ("t.db", "u.json"):
         for _ in range(3):
             with suppress(DamagedFile):
                 Trial.load(tmp_path / path).close()

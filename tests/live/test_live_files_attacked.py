@@ -23,8 +23,7 @@ from discreet.errors import (
     UnknownUnit,
 )
 from discreet.live import Trial
-from discreet.live.stores import _disk as disk
-from discreet.live.stores import _files as files
+from discreet.live.stores import disk, files
 
 pytestmark = pytest.mark.usefixtures("no_sync")
 DATA = Path(__file__).parent / "data" / "version1"
@@ -39,9 +38,9 @@ def settled(trial: Trial, units: int, start: int = 0) -> None:
 @pytest.mark.parametrize("kind", ["symbolic", "hard"])
 @pytest.mark.parametrize("name", ["outcomes-1", "outcomes-2", "assignments", "new"])
 def test_planted_links_are_never_written_through(kind: str, name: str, tmp_path: Path) -> None:
-    victim, path = tmp_path / "victim", tmp_path / "trial.json"
+    victim, path = tmp_path / "victim", tmp_path / "trial.db"
     victim.write_bytes(b"one\ntwo\n")
-    planted = tmp_path / f"trial.json.{name}"
+    planted = tmp_path / f"trial.db.{name}"
     planted.symlink_to(victim) if kind == "symbolic" else os.link(victim, planted)
     try:
         with klucb_trial(path=path) as trial:
@@ -56,12 +55,12 @@ def test_an_erased_outcome_is_gone_by_its_other_names_too(
     crash: bool, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A backup by hard links, or a program that has the file open, would go on having it."""
-    path, kept = tmp_path / "trial.json", tmp_path / "kept"
-    victim, planted = tmp_path / "victim", tmp_path / "trial.json.outcomes-99"
+    path, kept = tmp_path / "trial.db", tmp_path / "kept"
+    victim, planted = tmp_path / "victim", tmp_path / "trial.db.outcomes-99"
     trial = klucb_trial(path=path, deadline=5.0, clock=clock)
     trial.assign("x")
     trial.record("x", 0.7)
-    os.link(tmp_path / "trial.json.outcomes-1", kept)
+    os.link(tmp_path / "trial.db.outcomes-1", kept)
     opened = os.open(kept, os.O_RDONLY)
     assert str(round(0.7 * 2**20)).encode() in os.pread(opened, 1000, 0)
     clock.now += 5.0
@@ -90,7 +89,7 @@ def test_an_erased_outcome_is_gone_by_its_other_names_too(
 def test_a_trial_is_not_stored_under_a_name_that_another_removes(
     ending: str, tmp_path: Path
 ) -> None:
-    path = tmp_path / f"trial.json.{ending}"
+    path = tmp_path / f"trial.db.{ending}"
     with pytest.raises(InvalidArgument, match="like the files that lie beside a trial"):
         klucb_trial(path=path)
     with klucb_trial() as trial, pytest.raises(InvalidArgument, match="lie beside a trial"):
@@ -99,10 +98,10 @@ def test_a_trial_is_not_stored_under_a_name_that_another_removes(
 
 
 def test_a_link_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
-    path, elsewhere = tmp_path / "trial.json", tmp_path / "elsewhere"
+    path, elsewhere = tmp_path / "trial.db", tmp_path / "elsewhere"
     with klucb_trial(path=path) as trial:
         settled(trial, 3)
-    for name in ("trial.json", "trial.json.assignments"):
+    for name in ("trial.db", "trial.db.assignments"):
         file = tmp_path / name
         file.rename(elsewhere)
         file.symlink_to(elsewhere)
@@ -117,7 +116,7 @@ def test_a_link_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
 def test_files_are_the_owners_alone_whatever_the_umask(umask: int, tmp_path: Path) -> None:
     before = os.umask(umask)
     try:
-        with klucb_trial(path=tmp_path / "trial.json") as trial:
+        with klucb_trial(path=tmp_path / "trial.db") as trial:
             settled(trial, 5)
             modes = {stat.S_IMODE(p.stat().st_mode) for p in tmp_path.iterdir()}
     finally:
@@ -126,7 +125,7 @@ def test_files_are_the_owners_alone_whatever_the_umask(umask: int, tmp_path: Pat
 
 
 def test_wider_modes_are_tightened(tmp_path: Path) -> None:
-    path = tmp_path / "trial.json"
+    path = tmp_path / "trial.db"
     with klucb_trial(path=path) as trial:
         settled(trial, 3)
     for file in tmp_path.iterdir():
@@ -142,14 +141,14 @@ def test_a_linked_folder_is_the_same_folder(tmp_path: Path) -> None:
     real, link = tmp_path / "real", tmp_path / "link"
     real.mkdir()
     link.symlink_to(real)
-    with klucb_trial(path=real / "trial.json"), pytest.raises(TrialError, match="already open"):
-        Trial.load(link / "trial.json")
-    with Trial.load(link / "trial.json"), pytest.raises(TrialError, match="already open"):
-        Trial.load(real / "trial.json")
+    with klucb_trial(path=real / "trial.db"), pytest.raises(TrialError, match="already open"):
+        Trial.load(link / "trial.db")
+    with Trial.load(link / "trial.db"), pytest.raises(TrialError, match="already open"):
+        Trial.load(real / "trial.db")
 
 
 def test_there_is_no_lock_to_remove(tmp_path: Path) -> None:
-    path = tmp_path / "trial.json"
+    path = tmp_path / "trial.db"
     with klucb_trial(path=path) as trial:
         settled(trial, 3)
         for file in tmp_path.iterdir():
@@ -161,7 +160,7 @@ def test_there_is_no_lock_to_remove(tmp_path: Path) -> None:
 
 def test_of_two_owners_after_a_swap_only_one_releases(tmp_path: Path) -> None:
     """The locked file is replaced by a copy, so that a second process finds no lock."""
-    path, log = tmp_path / "trial.json", tmp_path / "trial.json.assignments"
+    path, log = tmp_path / "trial.db", tmp_path / "trial.db.assignments"
     first = klucb_trial(path=path)
     first.assign("x")
     shutil.copy(log, tmp_path / "copy")
@@ -181,7 +180,7 @@ def test_a_snapshot_that_was_put_back_is_not_replaced(tmp_path: Path) -> None:
     for in_place in (True, False):
         folder = tmp_path / str(in_place)
         folder.mkdir()
-        path = folder / "trial.json"
+        path = folder / "trial.db"
         trial = klucb_trial(path=path)
         trial.assign(0)
         old = path.read_bytes()
@@ -200,17 +199,17 @@ def test_a_snapshot_that_was_put_back_is_not_replaced(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_renamed_is_still_the_same(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
-    with klucb_trial(path=tmp_path / "a" / "trial.json") as trial:
+    with klucb_trial(path=tmp_path / "a" / "trial.db") as trial:
         (tmp_path / "a").rename(tmp_path / "b")
         (tmp_path / "a").mkdir()
         settled(trial, 5)
         assert not list((tmp_path / "a").iterdir())
-    Trial.load(tmp_path / "b" / "trial.json").close()
+    Trial.load(tmp_path / "b" / "trial.db").close()
 
 
 def test_a_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on Windows, which has neither the lock nor folders that can be opened; memory will do."""
-    path = tmp_path / "trial.json"
+    path = tmp_path / "trial.db"
     klucb_trial(path=path).close()
     before = sorted((file.name, file.read_bytes()) for file in tmp_path.iterdir())
     monkeypatch.setattr(files, "fcntl", None)
@@ -237,8 +236,8 @@ def test_a_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize("name", sorted(p.name for p in DATA.iterdir()))
 def test_files_of_version_1_load_and_go_on(name: str, tmp_path: Path, clock: Clock) -> None:
     shutil.copytree(DATA / name, tmp_path, dirs_exist_ok=True)
-    (tmp_path / "trial.json.lock").write_bytes(b"")
-    path = tmp_path / "trial.json"
+    (tmp_path / "trial.db.lock").write_bytes(b"")
+    path = tmp_path / "trial.db"
     saved = json.loads((tmp_path / "expected.json").read_text())
     expected: dict[str, Any] = saved["report"]
     with Trial.load(path, clock=clock) as trial:
@@ -249,7 +248,7 @@ def test_files_of_version_1_load_and_go_on(name: str, tmp_path: Path, clock: Clo
             assert report["recommendation"]["arm"] == expected["recommendation"]["arm"]
         for unit, arm in saved["arms"].items():
             assert trial.assign(int(unit)) == arm
-        assert not (tmp_path / "trial.json.lock").exists()
+        assert not (tmp_path / "trial.db.lock").exists()
     for turn in range(3):
         with Trial.load(path, clock=clock) as trial:
             if trial.status == "finished":
@@ -271,7 +270,7 @@ def test_files_of_version_1_load_and_go_on(name: str, tmp_path: Path, clock: Clo
 
 def test_public_names_of_today_still_work(tmp_path: Path) -> None:
     trial = linear.Trial(linear.policy("adac-oful", rho=0.5), 2, dimension=2, horizon=20)
-    trial.save(tmp_path / "t.json")
+    trial.save(tmp_path / "t.db")
     trial.close()
-    with linear.Trial.load(tmp_path / "t.json") as again:
+    with linear.Trial.load(tmp_path / "t.db") as again:
         assert isinstance(again, discreet.Trial)

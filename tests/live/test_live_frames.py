@@ -209,7 +209,7 @@ def test_a_full_disk_carries_neither_outcomes_nor_exact_sums(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make, call = STORING[name]
-    path, write = tmp_path / "t.json", os.write
+    path, write = tmp_path / "t.db", os.write
     trial = make(path)
 
     def full(descriptor: int, data: bytes) -> int:
@@ -226,7 +226,7 @@ def test_a_full_disk_carries_neither_outcomes_nor_exact_sums(
 def test_a_disk_that_fails_at_loading_carries_no_outcome(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, failures = tmp_path / "t.json", list[OSError]()
+    path, failures = tmp_path / "t.db", list[OSError]()
     with in_memory(path) as trial:
         trial.save(path)
     sync, left = os.fsync, [0]

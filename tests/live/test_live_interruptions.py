@@ -116,7 +116,7 @@ def test_an_interrupt_at_any_line_tears_nothing_and_redraws_nothing(
         path.mkdir()
         options: dict[str, Any] = {"clock": clock}
         if stored == "files":
-            options["path"] = path / "trial.json"
+            options["path"] = path / "trial.db"
         trial = make(**options)
         trial.assign("x")
         clock.now += 5.0
@@ -139,7 +139,7 @@ def test_an_interrupt_at_any_line_tears_nothing_and_redraws_nothing(
             assert len(noise.drawn) == drawn, f"drawn again after {injector.where}"
         trial.close()
         if stored == "files":
-            with Trial.load(path / "trial.json", clock=clock) as again:
+            with Trial.load(path / "trial.db", clock=clock) as again:
                 if shown:
                     releases = json.loads(shown)[0]["releases"]
                     assert again.report()["releases"] >= releases, injector.where
@@ -272,15 +272,15 @@ def test_a_trial_that_cannot_be_saved_has_lost_nothing(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("discreet.live.stores._disk.Folder.replace", full)
+        patched.setattr("discreet.live.stores.disk.Folder.replace", full)
         with pytest.raises(OSError, match="No space"):
-            trial.save(tmp_path / "t.json")
+            trial.save(tmp_path / "t.db")
     assert [path.name for path in tmp_path.iterdir()] == ["taken.json"]
     (block,) = trial._store.blocks.values()
     assert block.outcomes == {0: UNITS}
-    trial.save(tmp_path / "t.json")
+    trial.save(tmp_path / "t.db")
     trial.close()
-    with Trial.load(tmp_path / "t.json") as again:
+    with Trial.load(tmp_path / "t.db") as again:
         (block,) = again._store.blocks.values()
         assert block.outcomes == {0: UNITS}
 
@@ -292,7 +292,7 @@ def test_of_a_trial_and_its_file_one_goes_on_wherever_saving_is_interrupted(
     monkeypatch.setattr(FileStore, "__del__", lambda self: None)  # Python swallows what it raises
     at, ends = 0, set()
     while True:
-        path = tmp_path / str(at) / "t.json"
+        path = tmp_path / str(at) / "t.db"
         path.parent.mkdir()
         trial = Trial(ROW, 2, window=1, deadline="9 s", missing="estimate")
         trial.assign("x")
@@ -345,7 +345,7 @@ def test_a_rule_that_fails_leaves_a_trial_that_says_so(
 
     monkeypatch.setattr(secure, "laplace", negative)
     row = Policy("root", Doubling(), ForgetLaplace(1.0), Root())
-    path, store = tmp_path / "t.json", MemoryStore()
+    path, store = tmp_path / "t.db", MemoryStore()
     kinds: dict[str, dict[str, Any]] = {"files": {"path": path}, "store": {"store": store}}
     options = kinds.get(stored, {})
     trial = batch_trial(row, ["A", "B"], **options)
@@ -537,7 +537,7 @@ def linear_grid_steps(trial: Trial) -> int:
 
 @pytest.mark.usefixtures("no_sync")
 def test_damaged_files_are_refused_without_their_contents(tmp_path: Path) -> None:
-    path = tmp_path / "t.json"
+    path = tmp_path / "t.db"
     with klucb_trial(path=path, deadline=9.0) as trial:
         trial.assign("x")
         trial.record("x", SECRET)

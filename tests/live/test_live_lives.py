@@ -258,7 +258,7 @@ def test_a_trial_refuses_a_policy_that_is_refuted() -> None:
 
 
 def test_what_was_not_verified_is_a_numbered_condition(tmp_path: Path) -> None:
-    row, path = Policy("mine", Doubling(), Opaque(1.0), UCB1()), tmp_path / "trial.json"
+    row, path = Policy("mine", Doubling(), Opaque(1.0), UCB1()), tmp_path / "trial.db"
     with discreet.Trial(row, 2, path=path) as trial:
         promised = str(trial.guarantee)
         assert "(1) the policy keeps its claim, which was not verified: " in promised

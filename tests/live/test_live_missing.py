@@ -220,7 +220,7 @@ def test_every_block_has_its_own_numbers_in_the_record(
 
 
 def test_a_trial_that_estimates_goes_on_after_a_reload(tmp_path: Path, clock: Clock) -> None:
-    path = tmp_path / "t.json"
+    path = tmp_path / "t.db"
     trial = pair_trial(clock=clock, path=path)
     for unit in range(60):
         clock.now += 1.0

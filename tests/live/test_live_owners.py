@@ -132,7 +132,7 @@ def test_saving_leaves_nothing_in_the_store_before(
 ) -> None:
     store = MemoryStore()
     with waiting(clock, store=store) as trial:
-        trial.save(tmp_path / "trial.json")
+        trial.save(tmp_path / "trial.db")
         assert not store.blocks
         assert not store.state
         with pytest.raises(DamagedFile):
@@ -265,7 +265,7 @@ def test_a_handler_that_closes_sends_no_outcome_into_its_own_files(tmp_path: Pat
     while True:
         folder = tmp_path / str(at)
         folder.mkdir()
-        trial = Trial(ROW, 2, deadline="9 s", missing="estimate", path=folder / "t.json")
+        trial = Trial(ROW, 2, deadline="9 s", missing="estimate", path=folder / "t.db")
         trial.assign("x")
         logs: list[IO[bytes]] = []
 
@@ -288,6 +288,6 @@ def test_a_handler_that_closes_sends_no_outcome_into_its_own_files(tmp_path: Pat
             break
         with pytest.raises(TrialError, match="is closed"):
             trial.report()
-        Trial.load(folder / "t.json").close()
+        Trial.load(folder / "t.db").close()
         at += 2
     assert at > 40

@@ -221,7 +221,7 @@ def reveals(values: list[Any]) -> bool:
 
 @pytest.mark.usefixtures("no_sync", "noise")
 def test_raw_outcomes_are_erased_at_the_release(tmp_path: Path) -> None:
-    path = tmp_path / "trial.json"
+    path = tmp_path / "trial.db"
     with klucb_trial(path=path) as trial:
         number = 0
         while (trial.report()["batch"]["size"] or 0) < 4:
@@ -255,7 +255,7 @@ def test_exact_sums_are_erased_when_nothing_more_is_released(
 ) -> None:
     """Trees go on needing exact sums, of a single outcome at times; at the end nobody does."""
     streams = False if how == "single batches" else None
-    path, row = tmp_path / "trial.json", short_row(name)
+    path, row = tmp_path / "trial.db", short_row(name)
     trial = Trial(row, 2, horizon=9, streams=streams, path=path)
     for unit in range(9 if streams is False or how == "horizon" else 5):
         assert ledger_in(trial) != {0} or unit == 0, "the search must be able to find them"
@@ -289,7 +289,7 @@ def test_closing_a_trial_in_memory_leaves_no_exact_sums_there(clock: Clock) -> N
 
 @pytest.mark.usefixtures("no_sync", "noise")
 def test_dropped_outcomes_are_not_kept(tmp_path: Path, clock: Clock) -> None:
-    with klucb_trial(path=tmp_path / "t.json", deadline=5.0, clock=clock, horizon=7) as trial:
+    with klucb_trial(path=tmp_path / "t.db", deadline=5.0, clock=clock, horizon=7) as trial:
         trial.assign("x")
         trial.assign("visitor")
         trial.record("visitor", SECRET)
@@ -311,7 +311,7 @@ def test_dropped_outcomes_are_not_kept(tmp_path: Path, clock: Clock) -> None:
 @pytest.mark.parametrize("name", ["ldp-ucb-b", "ldp-ucb-l"])
 def test_a_local_row_never_keeps_a_raw_outcome(name: str, tmp_path: Path, clock: Clock) -> None:
     with batch_trial(
-        policy(name, epsilon=1.0), 2, path=tmp_path / "t.json", deadline=5.0, clock=clock
+        policy(name, epsilon=1.0), 2, path=tmp_path / "t.db", deadline=5.0, clock=clock
     ) as trial:
         trial.assign("x")
         trial.record("x", SECRET)
@@ -373,7 +373,7 @@ def test_neighbouring_trials_that_release_the_same_look_the_same(
     """Two trials differ in one outcome; their noise makes up for it. Nobody can tell them apart."""
 
     def story(folder: Path, private: float) -> tuple[list[str], Any]:
-        trial = klucb_trial(arms=["A", "B"], path=folder / "trial.json")
+        trial = klucb_trial(arms=["A", "B"], path=folder / "trial.db")
         shown, shift = [], 0
         monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 12_345 + shift)
         for unit in range(40):
@@ -382,7 +382,7 @@ def test_neighbouring_trials_that_release_the_same_look_the_same(
             trial.record(unit, private if unit == 17 else 0.25)
             shown.append(all_that_is_shown(trial))
         trial.close()
-        snapshot = json.loads((folder / "trial.json").read_text())
+        snapshot = json.loads((folder / "trial.db").read_text())
         return shown, snapshot["state"]
 
     def unit_is_last(trial: Trial, unit: int) -> bool:

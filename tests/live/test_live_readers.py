@@ -14,7 +14,7 @@ from discreet import policy
 from discreet.errors import ConflictingOutcome, InvalidArgument, UnknownUnit
 from discreet.identify import identifier
 from discreet.live import Trial
-from discreet.live.stores import _disk as disk
+from discreet.live.stores import disk
 from discreet.privacy import _secure as secure
 
 READERS: dict[str, Callable[[Trial], Any]] = {
@@ -144,7 +144,7 @@ def test_what_cannot_be_shown_any_more_says_why(
     def fails(descriptor: int, data: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    trial = klucb_trial(deadline=10.0, clock=clock, path=tmp_path / "t.json")
+    trial = klucb_trial(deadline=10.0, clock=clock, path=tmp_path / "t.db")
     with monkeypatch.context() as failing:
         failing.setattr(disk, "append", fails)
         with pytest.raises(OSError, match="space"):
@@ -178,7 +178,7 @@ def test_a_report_can_be_changed_without_changing_the_trial(
     """What a board has seen must stay in the guarantee, whatever becomes of a copy."""
     identifies = name in ("race", "evidence-tt")
     goal: dict[str, Any] = {"goal": "identify", "risk": 0.1} if identifies else {}
-    path, row = tmp_path / "t.json", policy(name, epsilon=1.0)
+    path, row = tmp_path / "t.db", policy(name, epsilon=1.0)
     trial = Trial(
         row, 2, horizon=900, deadline=1.0, missing=0.0, clock=clock, path=path, **goal
     )  # fmt: skip
@@ -226,7 +226,7 @@ def test_recording_again_is_an_oracle_unless_conflicts_are_ignored(clock: Clock)
 
 @pytest.mark.usefixtures("no_sync")
 def test_the_first_outcome_stands_and_the_setting_is_stored(tmp_path: Path, clock: Clock) -> None:
-    path = tmp_path / "t.json"
+    path = tmp_path / "t.db"
     with waiting(clock=clock, conflicts="ignore", path=path) as trial:
         trial.record("x", 1.0)
         assert open_block(trial).outcomes == {0: 1 << 18}

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from discreet.live.stores.format import BODY, VERSION, digest_of
 from live_cases import ROWS, Clock, CountedNoise, batch_trial, klucb_trial, short_row
 
 from discreet._compiled import Function
@@ -20,7 +21,6 @@ from discreet.errors import DamagedFile, InvalidArgument, TrialError
 from discreet.live import Strata, Trial
 from discreet.live._randomness import SystemRandomness
 from discreet.live._terms import Stored
-from discreet.live.stores._format import BODY, VERSION, digest_of
 from discreet.policies import AdaPKLUCB, ForgetLaplace, Geometric, Policy, policy
 from discreet.policies._rules import Rule
 from discreet.policies._view import View
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("no_sync")
 def test_every_row_runs_with_secure_noise_and_goes_on_after_a_reload(
     name: str, tmp_path: Path
 ) -> None:
-    path = tmp_path / "trial.json"
+    path = tmp_path / "trial.db"
     row = short_row(name)
     trial = batch_trial(row, ["A", "B", "C"], horizon=60, path=path)
     for unit in range(60):
@@ -57,7 +57,7 @@ def test_every_row_runs_with_secure_noise_and_goes_on_after_a_reload(
 
 
 def test_a_deadline_survives_a_reload(tmp_path: Path, clock: Clock, noise: CountedNoise) -> None:
-    path = tmp_path / "trial.json"
+    path = tmp_path / "trial.db"
     with klucb_trial(deadline=50.0, clock=clock, missing=0.25, path=path) as trial:
         trial.assign("x")
         trial.assign("visitor")
@@ -77,7 +77,7 @@ def test_a_deadline_survives_a_reload(tmp_path: Path, clock: Clock, noise: Count
 
 
 def test_names_keep_their_type(tmp_path: Path) -> None:
-    path = tmp_path / "trial.json"
+    path = tmp_path / "trial.db"
     with klucb_trial(arms=["1", 2], path=path) as trial:
         arms = [trial.assign(1)]
         trial.record(1, 1.0)
@@ -98,7 +98,7 @@ def test_names_that_read_alike_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(InvalidArgument, match=r"read differently.*rename one"):
             refused()
-    path = tmp_path / "trial.json"
+    path = tmp_path / "trial.db"
     Trial(row, [1, "1"], path=path, _stored=Stored(2, False)).close()  # of before they were refused
     with Trial.load(path) as trial:
         assert trial.assign("x") in (1, "1")
@@ -107,7 +107,7 @@ def test_names_that_read_alike_are_refused(tmp_path: Path) -> None:
 def test_only_the_owner_can_read_the_files(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        with klucb_trial(path=tmp_path / "trial.json") as trial:
+        with klucb_trial(path=tmp_path / "trial.db") as trial:
             trial.assign("x")
             trial.record("x", 1.0)
     finally:
@@ -118,7 +118,7 @@ def test_only_the_owner_can_read_the_files(tmp_path: Path) -> None:
 
 
 def test_a_trial_is_open_only_once(tmp_path: Path) -> None:
-    path = tmp_path / "trial.json"
+    path = tmp_path / "trial.db"
     with klucb_trial(path=path):
         with pytest.raises(TrialError, match="already open"):
             Trial.load(path)
@@ -130,7 +130,7 @@ def test_a_trial_is_open_only_once(tmp_path: Path) -> None:
 
 
 def test_a_trial_has_one_file(tmp_path: Path) -> None:
-    path = tmp_path / "trial.json"
+    path = tmp_path / "trial.db"
     with klucb_trial(path=path) as trial:
         trial.save(path)
         with pytest.raises(TrialError, match="copied"):
@@ -141,7 +141,7 @@ def test_a_trial_has_one_file(tmp_path: Path) -> None:
 
 
 def test_a_trial_saved_midway_stays_bound_to_its_file(tmp_path: Path) -> None:
-    path = tmp_path / "trial.json"
+    path = tmp_path / "trial.db"
     trial = klucb_trial()
     for unit in range(5):
         trial.assign(unit)
@@ -158,7 +158,7 @@ def test_a_trial_saved_midway_stays_bound_to_its_file(tmp_path: Path) -> None:
 
 
 def test_contributions_are_not_forgotten(tmp_path: Path) -> None:
-    path = tmp_path / "trial.json"
+    path = tmp_path / "trial.db"
     trial = klucb_trial(contributions=3)
     for _ in range(2):
         trial.assign("x")
@@ -191,7 +191,7 @@ class First(Rule):
 
 
 def test_a_composed_row_must_be_passed_again_and_be_the_same(tmp_path: Path) -> None:
-    path = tmp_path / "trial.json"
+    path = tmp_path / "trial.db"
     row = Policy("mine", Geometric(1.5), ForgetLaplace(0.5), First())
     klucb = replace(row, rule=AdaPKLUCB(2.0))
     with batch_trial(row, 2, path=path) as trial:
@@ -206,7 +206,7 @@ def test_a_composed_row_must_be_passed_again_and_be_the_same(tmp_path: Path) -> 
 
 
 def test_a_changed_row_of_the_catalogue_counts_as_composed(tmp_path: Path) -> None:
-    path = tmp_path / "trial.json"
+    path = tmp_path / "trial.db"
     row = replace(policy("adap-klucb", epsilon=1.0), release=ForgetLaplace(0.25))
     with batch_trial(row, 2, path=path) as trial:
         assert trial.guarantee.budget.to_dict()["epsilon"] == 0.25
@@ -308,7 +308,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("case", DAMAGES)
 def test_a_damaged_trial_is_refused_and_left_alone(case: str, tmp_path: Path) -> None:
-    path = tmp_path / "trial.json"
+    path = tmp_path / "trial.db"
     with klucb_trial(path=path) as trial:
         for unit in range(3):
             trial.assign(unit)
@@ -328,7 +328,7 @@ def test_a_damaged_trial_is_refused_and_left_alone(case: str, tmp_path: Path) ->
 
 
 def test_an_old_copy_of_the_snapshot_is_noticed(tmp_path: Path) -> None:
-    path = tmp_path / "trial.json"
+    path = tmp_path / "trial.db"
     with klucb_trial(path=path) as trial:
         trial.assign("x")
         old = path.read_bytes()
@@ -342,12 +342,12 @@ def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match="saved trial"):
         Trial.load(tmp_path / "nothing.json")
     with pytest.raises(InvalidArgument, match="existing folder"):
-        klucb_trial(path=tmp_path / "no" / "trial.json")
+        klucb_trial(path=tmp_path / "no" / "trial.db")
     assert not list(tmp_path.iterdir())
 
 
 def test_assignments_of_a_lost_trial_are_not_overwritten(tmp_path: Path) -> None:
-    path = tmp_path / "trial.json"
+    path = tmp_path / "trial.db"
     with klucb_trial(path=path) as trial:
         trial.assign("x")
     path.unlink()
@@ -366,7 +366,7 @@ def test_of_several_places_the_latest_counts_after_a_reload_too(
     """A unit has a place in a block that waits and a later one in a block that is released: it
     keeps the arm of the latter, and an outcome for it is no outcome of the former."""
     monkeypatch.setattr(SystemRandomness, "below", lambda self, number: 0)  # A, A, A, B, ...
-    path, row = tmp_path / "trial.json", policy("adap-klucb", epsilon=1.0)
+    path, row = tmp_path / "trial.db", policy("adap-klucb", epsilon=1.0)
     trial = Trial(
         row, ["A", "B"], contributions=2, window=6, path=None if saved_later else path
     )  # fmt: skip

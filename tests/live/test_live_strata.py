@@ -20,7 +20,7 @@ from discreet.cli import app
 from discreet.errors import DamagedFile, InvalidArgument, TrialError, UnknownUnit
 from discreet.live import _strata as module
 from discreet.live._terms import BOARD
-from discreet.live.stores import _disk as disk
+from discreet.live.stores import disk
 
 NAMES = ["men", "women"]
 

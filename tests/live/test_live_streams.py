@@ -232,9 +232,9 @@ def test_windows_are_drawn_without_writing_down_who_comes_next(tmp_path: Path) -
         trial = stream_trial(window=2, first=100)
         first[str(trial.assign(number))] += 1
     assert min(first.values()) > 0
-    with stream_trial(path=tmp_path / "t.json", window=8) as trial:
+    with stream_trial(path=tmp_path / "t.db", window=8) as trial:
         trial.assign("x")
-    line = json.loads((tmp_path / "t.json.assignments").read_text().splitlines()[-1])
+    line = json.loads((tmp_path / "t.db.assignments").read_text().splitlines()[-1])
     assert line[:2] == ["x", line[1]]
     assert sorted(line[-1]) == [3, 4]
 
@@ -242,7 +242,7 @@ def test_windows_are_drawn_without_writing_down_who_comes_next(tmp_path: Path) -
 @pytest.mark.usefixtures("no_sync")
 @pytest.mark.parametrize("name", sorted(IN_STREAMS))
 def test_every_row_goes_on_where_it_was(name: str, tmp_path: Path, clock: Clock) -> None:
-    path = tmp_path / "t.json"
+    path = tmp_path / "t.db"
     trial = Trial(
         CATALOGUE[name].example(), ["A", "B", "C"], horizon=90, deadline=9.0, clock=clock,
         path=path, missing=0.0,
@@ -351,7 +351,7 @@ def test_an_interrupt_at_any_line_draws_nothing_twice(
         monkeypatch.setattr(secure, "laplace", noise)
         folder = tmp_path / str(at)
         folder.mkdir()
-        options: dict[str, Any] = {"path": folder / "t.json"} if stored == "files" else {}
+        options: dict[str, Any] = {"path": folder / "t.db"} if stored == "files" else {}
         trial = stream_trial(first=1, window=2, clock=clock, **options)
         for unit in range(4):
             trial.assign(unit)
@@ -371,7 +371,7 @@ def test_an_interrupt_at_any_line_draws_nothing_twice(
             assert interrupted
         trial.close()
         if stored == "files":
-            with Trial.load(folder / "t.json", clock=clock) as again:
+            with Trial.load(folder / "t.db", clock=clock) as again:
                 shown = again.report()
                 if report is not None:
                     assert shown == report, injector.where
@@ -386,10 +386,10 @@ def test_an_interrupt_at_any_line_draws_nothing_twice(
 
 @pytest.mark.usefixtures("no_sync")
 def test_trials_that_were_saved_before_finish_under_the_old_rule(tmp_path: Path) -> None:
-    path = tmp_path / "t.json"
+    path = tmp_path / "t.db"
     Trial(policy("dp-imed", epsilon=1.0), 2, path=path, streams=False).close()
     data = json.loads(path.read_text())
-    from discreet.live.stores import _format as files
+    from discreet.live.stores import format as files
 
     body = {key: data[key] for key in files.BODY[2]}
     assert "streams" not in body["state"]
@@ -414,7 +414,7 @@ def test_trials_with_blocks_in_flight_that_were_saved_before_go_on(
 
     copytree(Path(__file__).parent / "data" / "version3" / kind, tmp_path / kind)
     clock.now = 1060.0
-    with Trial.load(tmp_path / kind / "trial.json", clock=clock) as trial:
+    with Trial.load(tmp_path / kind / "trial.db", clock=clock) as trial:
         assert isinstance(trial._run, StreamRun) == (kind == "streams")
         report = trial.report()
         assert report["assigned"] == (40 if kind == "streams" else 60)
@@ -435,11 +435,11 @@ def test_trials_with_blocks_in_flight_that_were_saved_before_go_on(
 
 @pytest.mark.usefixtures("no_sync")
 def test_damaged_streams_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "t.json"
+    path = tmp_path / "t.db"
     with stream_trial(path=path, first=2, window=2) as trial:
         for unit in range(5):
             trial.assign(unit)
-    log = path.with_name("t.json.assignments")
+    log = path.with_name("t.db.assignments")
     lines = log.read_text().splitlines(keepends=True)
     for damage in (
         [*lines[:-2], lines[-1]], [*lines, lines[-1]], [lines[0], *reversed(lines[1:])],
@@ -483,14 +483,14 @@ def test_dropping_adding_stopping(clock: Clock, noise: CountedNoise) -> None:
 
 @pytest.mark.usefixtures("no_sync")
 def test_discarding_erases_open_blocks_alone(tmp_path: Path, clock: Clock) -> None:
-    with stream_trial(clock=clock, first=3, window=2, path=tmp_path / "t.json") as trial:
+    with stream_trial(clock=clock, first=3, window=2, path=tmp_path / "t.db") as trial:
         for unit in range(8):
             trial.assign(unit)
             trial.record(unit, 0.5)
         trial.finish(discard=True)
         kept = set(trial._store.blocks)
         assert kept == {"0-1", "1-1"}
-    with Trial.load(tmp_path / "t.json", clock=clock) as trial:
+    with Trial.load(tmp_path / "t.db", clock=clock) as trial:
         assert set(trial._store.blocks) == kept
         clock.now += 14.0
         assert trial.status == "finished"
@@ -500,7 +500,7 @@ def test_discarding_erases_open_blocks_alone(tmp_path: Path, clock: Clock) -> No
 
 @pytest.mark.usefixtures("no_sync")
 def test_changes_outlive_a_reload(tmp_path: Path, clock: Clock) -> None:
-    path = tmp_path / "t.json"
+    path = tmp_path / "t.db"
     with stream_trial(clock=clock, path=path, first=2, horizon=500) as trial:
         for unit in range(9):
             trial.assign(unit)
@@ -533,7 +533,7 @@ def test_files_of_version_2_finish_under_the_old_rule(
     from shutil import copytree
 
     copytree(Path(__file__).parent / "data" / "version2" / kind, tmp_path / kind)
-    path, actions = tmp_path / kind / "trial.json", None
+    path, actions = tmp_path / kind / "trial.db", None
     if kind == "adac-oful":
         actions = [[0.5, 0.1, 0.0, 0.0], [0.0, 0.0, 0.5, 0.1]]
     due, releases, rounds = (1037.0, 1, 10) if kind == "deadline" else (1071.0, 2, 5)

@@ -412,7 +412,7 @@ def test_files_have_the_same_size_whatever_was_recorded(
         path = tmp_path / str(outcome)
         path.mkdir()
         clock = Clock()
-        with batch_trial(row, 2, horizon=50, path=path / "t.json", deadline=1.0, clock=clock) as t:
+        with batch_trial(row, 2, horizon=50, path=path / "t.db", deadline=1.0, clock=clock) as t:
             t.assign("x")
             t.record("x", outcome)
             before = sorted((p.name, p.stat().st_size) for p in path.iterdir())

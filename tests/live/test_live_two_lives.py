@@ -27,7 +27,7 @@ from discreet.live._curator import Curator
 from discreet.live._pairs import PairRun
 from discreet.live._randomness import SystemRandomness
 from discreet.live._run import Run
-from discreet.live.stores import _format as formats
+from discreet.live.stores import format as formats
 from discreet.privacy import _secure as secure
 
 pytestmark = pytest.mark.usefixtures("no_sync")
@@ -142,7 +142,7 @@ class Life:
         options: dict[str, Any] = {"clock": self.clock, "conflicts": "ignore"}
         if folder is not None:
             folder.mkdir()
-            options["path"] = folder / "t.json"
+            options["path"] = folder / "t.db"
         self.trial = KINDS[kind](**options)
         run: Any = self.trial._run
         self.features, self.hidden = isinstance(run, ContextRun), run.private
@@ -216,7 +216,7 @@ class Life:
     def reload(self) -> None:
         if self.folder is not None:
             self.trial.close()
-            self.trial = Trial.load(self.folder / "t.json", clock=self.clock)
+            self.trial = Trial.load(self.folder / "t.db", clock=self.clock)
 
     def drop(self) -> None:
         self.trial.drop(self.public.randrange(3))

@@ -1,4 +1,4 @@
-"""`discreet trial`: a live trial in files, for scripts and for other languages.
+"""`discreet trial`: a live trial in a file, for scripts and for other languages.
 
 JSON goes in on standard input and comes out on standard output. Outcomes are read from there and
 from nowhere else: what stands on a command line is seen by every process of the machine, and ends
@@ -11,14 +11,13 @@ import csv
 import io
 import json as parser
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from .._checks import Name, one_of
-from ..errors import AlreadyOpen, DiscreetError, InvalidArgument, TrialError
+from ..errors import DiscreetError, InvalidArgument, TrialError
 from ._options import Json, argument, flag, switch
 from ._output import or_refused, print_json, print_text
 
@@ -30,12 +29,10 @@ T = TypeVar("T")
 Entry = dict[str, Any]
 
 NAME = "trial"
-SUMMARY = "Run a live trial in files: JSON in, JSON out."
+SUMMARY = "Run a live trial in a file: JSON in, JSON out."
 
-File = Annotated[Path, argument("The file of the trial; with strata, its folder.", "FILE")]
+File = Annotated[Path, argument("The file of the trial.", "FILE")]
 Arm = Annotated[str, argument("The name of the arm.", "ARM")]
-PATIENCE = 5.0
-"""Seconds for which a command waits while another one has the trial open."""
 FORMATS = ("text", "json", "csv", "html")
 TRIAL_SETTINGS = (
     "horizon", "goal", "risk", "deadline", "missing", "outcome_range", "binary", "intervals",
@@ -50,8 +47,8 @@ def new(file: File, json: Json = False) -> None:
     An object with `policy` (a name), its budget and options (`epsilon`, `rho`, ...), `arms` (a
     list), and what `Trial` takes: `deadline` with its unit ("28 days", "30 min", "PT12H"), with it
     `missing` (0 if silence means that outcome, "estimate" if silence means that it is unknown),
-    `horizon`, `window`, ... With `strata` (a list), every stratum has a copy of the policy, and
-    FILE is a folder that is made. What was planned is repeated in words.
+    `horizon`, `window`, ... With `strata` (a list), every stratum has a copy of the policy. What
+    was planned is repeated in words.
     """
     from .._front import policy as row_named
     from ..live import Strata, Trial
@@ -109,7 +106,8 @@ def assign(
     there, whole numbers are units too, and 1 and "1" are different ones. In a trial by stratum each
     object has a `stratum` as well, and with contexts `actions`, the features of every arm.
     """
-    names = ("unit", "stratum") if file.is_dir() else ("unit",)
+    by_stratum = _is_by_stratum(file)
+    names = ("unit", "stratum") if by_stratum else ("unit",)
     given: dict[str, Any] = (
         {"unit": unit} if stratum is None else {"unit": unit, "stratum": stratum}
     )
@@ -186,11 +184,13 @@ def report(
 
 
 def _is_of(trial: Path, path: Path) -> bool:
-    """Whether a file is, or could be, one of the trial's own: beside it by its name, or in its
-    folder."""
-    if trial.is_dir():
-        return path == trial or trial in path.parents
-    return path.parent == trial.parent and f"{path.name}.".startswith(f"{trial.name}.")
+    """Whether a file is, or could be, one of the trial's own: beside it by its name."""
+    beside = path.name[len(trial.name) :]
+    return (
+        path.parent == trial.parent
+        and path.name.startswith(trial.name)
+        and (not beside or beside[0] in ".-")
+    )
 
 
 def _formed(kind: str, shown: Report, words: str, table: str) -> str:
@@ -310,15 +310,15 @@ def confirm_clock(file: File, json: Json = False) -> None:
 EXAMPLES = {
     "new": 'echo \'{"policy": "dp-imed", "epsilon": 1, "arms": ["A", "B"], "deadline": "28 days", '
     '"missing": 0}\''
-    " | discreet trial new trial.json",
-    "assign": "discreet trial assign trial.json patient-1",
-    "record": 'echo \'{"unit": "patient-1", "outcome": 1}\' | discreet trial record trial.json',
-    "report": "discreet trial report trial.json --output report.html",
-    "add": "discreet trial add trial.json C",
-    "drop": "discreet trial drop trial.json B",
-    "stop": "discreet trial stop trial.json --by releases",
-    "finish": "discreet trial finish trial.json",
-    "confirm-clock": "discreet trial confirm-clock trial.json",
+    " | discreet trial new trial.db",
+    "assign": "discreet trial assign trial.db patient-1",
+    "record": 'echo \'{"unit": "patient-1", "outcome": 1}\' | discreet trial record trial.db',
+    "report": "discreet trial report trial.db --output report.html",
+    "add": "discreet trial add trial.db C",
+    "drop": "discreet trial drop trial.db B",
+    "stop": "discreet trial stop trial.db --by releases",
+    "finish": "discreet trial finish trial.db",
+    "confirm-clock": "discreet trial confirm-clock trial.db",
 }
 COMMANDS: dict[str, Callable[..., None]] = {
     "new": new, "assign": assign, "record": record, "report": report, "add": add, "drop": drop,
@@ -328,23 +328,25 @@ COMMANDS: dict[str, Callable[..., None]] = {
 
 @contextmanager
 def _opened(file: Path) -> Iterator[Trial | Strata]:
-    from ..live import Strata, Trial
+    from ..live._strata import opened
 
+    _check_started(file)
+    with opened(file) as trial:
+        yield trial
+
+
+def _check_started(file: Path) -> None:
     if not file.exists():
         raise InvalidArgument(
             "FILE", "be a trial that was started", str(file), f"start one: {EXAMPLES['new']}"
         )
-    until = time.monotonic() + PATIENCE
-    while True:
-        try:
-            opened = Strata.load(file) if file.is_dir() else Trial.load(file)
-            break
-        except AlreadyOpen:  # by another of these commands, most likely: they are short
-            if time.monotonic() >= until:
-                raise
-            time.sleep(0.05)
-    with opened as trial:
-        yield trial
+
+
+def _is_by_stratum(file: Path) -> bool:
+    from ..live._strata import is_by_stratum
+
+    _check_started(file)
+    return is_by_stratum(file)
 
 
 def _one_by_one(entries: list[Entry], act: Callable[[Entry], T], said: str) -> list[T]:

@@ -70,6 +70,7 @@ class ContextRun(OneBlock):
 
     PARTS: ClassVar[tuple[str, ...]] = ("view", "ledger")
     BEGUN: ClassVar[tuple[str, ...]] = ("view", "closed")
+    MOVED: ClassVar[tuple[str, ...]] = ("cut", "view", "closed")
 
     closed: bool
     """whether the open block has all its members"""

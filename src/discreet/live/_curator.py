@@ -34,7 +34,7 @@ from ._rules import Terms
 from ._setup import Plan
 from ._stream_run import RuleFailed, StreamRun
 from ._terms import CONFLICTS, settings_in_words, stopped_by_a_board
-from .stores import FileStore, Store
+from .stores import SqliteStore, Store
 from .stores._base import Json, bare, unheld
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Curator:
         self.guarantee = guarantee
         self._default, self._missing = default, plan.steps(default) or 0
         self._clock = check_clock(clock)
-        self._lock = threading.RLock()
+        self._lock = store.lock
         self._process = os.getpid()
         self._closed, self._failure = False, ""
         self._ended: dict[str, str] = {}
@@ -84,8 +84,8 @@ class Curator:
         """whether the run must be brought to where the store is"""
         self._drawing: tuple[str, int | None] | None = None
         """the block, or the place of a local release, whose noise is being drawn"""
-        self._saving: FileStore | None = None
-        """files that are to take the place of the store"""
+        self._saving: SqliteStore | None = None
+        """a file that is to take the place of the store"""
         self._owns = True
         """whether no other object has taken the store over"""
         self._fixed = self._settings()
@@ -105,7 +105,7 @@ class Curator:
         With contexts, given the features of every arm for this unit; whoever asks again need not
         give them.
         """
-        with self._turn():
+        with self._turn(), self._store.held():
             now = self._settle()
             unit = check_unit(unit)
             member, run, blocks = self._store.member(unit), self._run, self._store.blocks
@@ -122,12 +122,14 @@ class Curator:
                 self._refuse_newcomers()
             self._failure = ""
             self._stale = True  # until the store and the run agree again
-            self._store.assign(unit, entry, place)
-            self._run = run
             if run.cut and run.gives_up(place):
-                self._abandon(entry.block)
-            else:
-                self._stale = False
+                with self._store.together():
+                    self._store.assign(unit, entry, place, run.moved)
+                    self._abandon(run, entry.block)
+                return self._arms[entry.arm]  # the next call stands where the store is
+            self._store.assign(unit, entry, place, run.moved)
+            self._run = run
+            self._stale = False
             return self._arms[entry.arm]
 
     @unheld
@@ -140,7 +142,7 @@ class Curator:
         ignored, if the trial was planned so); of a policy in the local model the first stands, for
         it was randomised at once and cannot be compared.
         """
-        with self._turn():
+        with self._turn(), self._store.held():
             now = self._ready()
             unit = check_unit(unit)
             member = self._store.member(unit)
@@ -175,10 +177,8 @@ class Curator:
     def settle(self) -> bool:
         """Release what is due, as every other call does first (but for `record`, where there is a
         deadline); whether there was anything."""
-        with self._turn():
-            before = set(self._store.blocks)
-            self._settle()
-            return before != set(self._store.blocks)
+        with self._turn(), self._store.held():
+            return self._release(self._seen_now())
 
     # --- a release: draw, store, erase, and only then think ---------------------------------------
 
@@ -202,11 +202,16 @@ class Curator:
             _owners[id(store)] = self
             self._owns = True
 
-    def _ready(self) -> float:
-        """Stand where the store is; the time, which never goes back."""
+    def _stand(self) -> None:
+        """Hold the store, and stand where it is."""
         self._usable()
         while self._stale:
             self._rebuild()
+
+    def _ready(self) -> float:
+        """Stand where the store is; the time, which never goes back. It is read while the store is
+        held: of two users the one that comes later reads a later time."""
+        self._stand()
         if self._terms.deadline is None:
             return 0.0  # nothing is decided by the time
         now = max(read_clock(self._clock), self._run.latest)
@@ -217,20 +222,23 @@ class Curator:
 
     def _settle(self) -> float:
         """Stand where the store is, and release what is due; the time."""
+        now = self._seen_now()
+        self._release(now)
+        return max(now, self._run.latest)
+
+    def _seen_now(self) -> float:
+        """The time, which is seen."""
         now = self._ready()
         if self._terms.deadline is not None:
             self._seen = max(self._seen, now)
-        self._release(now)
         return now
 
     # --- a clock that jumps: a wrong reading would release what nobody has answered yet -----------
 
     def confirm_clock(self) -> str:
         """Go on although the clock has jumped, because it is right; says how far it went."""
-        with self._turn():
-            self._usable()
-            while self._stale:
-                self._rebuild()
+        with self._turn(), self._store.held():
+            self._stand()
             if self._terms.deadline is None:
                 return "this trial has no deadline, and goes by no clock"
             before = self._last_seen()
@@ -284,23 +292,29 @@ class Curator:
     def _lapse(lapse: float) -> str:
         return f"{in_words(round(lapse))} after"
 
-    def _release(self, now: float) -> None:
+    def _release(self, now: float) -> bool:
         """Release what is due, one block after the other, and hand each release to the rule before
-        the next.
+        the next; whether there was anything. Every release is stored by itself, and lets go of the
+        store: somebody else may go on before this call does.
 
         The release of a block is drawn on a copy of the run; storing it and erasing the outcomes
         are one step of the store. If anything goes wrong before that step is done, this object
         refuses to go on: it never draws a block a second time.
         """
+        found = False
         while True:
+            self._stand()
             if not self._run.begun:
                 self._begin()
+                self._stand()
+            now = max(now, self._run.latest)
             due = self._run.next_due(self._store.blocks, self._terms, now)
             if due is None:
-                return
+                return found
+            found = True
             missing = None if self._terms.deadline is None else self._missing
             self._drawing = due.key, None
-            block, run = self._store.blocks[due.key], self._run.copy()
+            block, run = self._store.whole(due.key), self._run.copy()
             run.turn_to(due.key, now)
             try:
                 run.publish(  # the noise is drawn here, on a copy of the run
@@ -343,9 +357,9 @@ class Curator:
             self._store.begin(key, run.opening())
         self._run, self._failure, self._stale = run, "", False
 
-    def _abandon(self, key: str) -> None:
+    def _abandon(self, run: Run, key: str) -> None:
         """Erase what is known of a block of which it turns out that the horizon cuts it off."""
-        run = self._run.copy()
+        run = run.copy()
         run.abandon(len(self._store.blocks[key].places))
         run.forget()
         self._stale = True
@@ -357,11 +371,21 @@ class Curator:
         self, run: StreamRun, ended: dict[str, str] | None = None, block: str | None = None
     ) -> None:
         """Store where the streams stand now, that they have ended, and erase a block."""
+        self._write(run, ended, block)
+        self._took(run)
+
+    def _write(
+        self, run: StreamRun, ended: dict[str, str] | None = None, block: str | None = None
+    ) -> None:
+        """The same, but that this object does not stand there yet."""
         run.forget()
         self._stale = True
         if ended is not None:
             self._fixed = {**self._fixed, "ended": ended}
         self._store.release(block, self._document(run), None)
+
+    def _took(self, run: StreamRun) -> None:
+        """What was written is stored."""
         self._run = run
         self._note_end(self._fixed.get("ended"))
         self._stale = False
@@ -398,15 +422,16 @@ class Curator:
             self._plan, self._arms = self._plan.with_arms(len(arms)), arms
         run = self._plan.run.copy()
         run.restore(state["protocol"])
-        self._run = run = run.replayed(self._store.blocks)
+        self._run = run
         if "policy" in state:
             self._fixed = {k: v for k, v in state.items() if k not in ("protocol", "assigned")}
         self._note_end(state.get("ended"))
         self._seen = max(self._seen, state.get("seen", -inf))
         self._stale = False
-        for key, block in dict(self._store.blocks).items():
+        for key, block in dict(self._store.blocks).items() if run.cut else ():
             if block.places and run.gives_up(block.places[-1]):
-                self._abandon(key)  # whatever came in between when it should have been
+                self._abandon(run, key)  # whatever came in between when it should have been
+                self._store.ready()
 
     def _usable(self) -> None:
         if self._closed:
@@ -415,7 +440,7 @@ class Curator:
         if self._process != os.getpid():
             raise TrialError(
                 "the trial belongs to the process that opened it, and this is a fork of it: both "
-                "could release the same block; open the trial after the fork, in one process"
+                "could release the same block; open the trial in every process, after the fork"
             )
         if self._saving is not None and self._saving is not self._store and self._saving.is_whole:
             raise TrialError(
@@ -427,7 +452,8 @@ class Curator:
                 "another object goes on with the store of this trial, and of two each could "
                 "release the same block; use the one that Trial.load(store) gave"
             )
-        self._store.ready()
+        if self._store.ready():
+            self._stale = True  # somebody else went on
         if self._drawing is not None:
             key, slot = self._drawing
             block = self._store.blocks.get(key)

@@ -15,7 +15,7 @@ any of their outcomes is seen. It is open until it is full, then it waits, and i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from typing import Literal, NamedTuple
 
 from .._checks import Name
@@ -119,10 +119,11 @@ def accept(
 
 
 def due_at(
-    filled: int, answered: int, fixed: float | None, terms: Terms, now: float
+    filled: int, outcomes: Sized, fixed: float | None, terms: Terms, now: float
 ) -> float | None:  # fmt: skip
     """When a block is released that has all its places: at the moment that `closes` fixed, or,
-    without a deadline, now if everybody has responded; None if that is open."""
+    without a deadline, now if everybody has responded; None if that is open. With a deadline
+    outcomes are not even counted."""
     if terms.deadline is not None:
         return fixed
-    return now if answered >= filled else None
+    return now if len(outcomes) >= filled else None

@@ -76,6 +76,8 @@ class Run(ABC):
     """the block that a trial begins with; None where blocks open when somebody comes"""
     BEGUN: ClassVar[tuple[str, ...]]
     """what `begin` changes, beside what all runs have"""
+    MOVED: ClassVar[tuple[str, ...]] = ()
+    """what `seated` changes, of the entries of `public`"""
 
     t: int
     """rounds before the open block"""
@@ -223,6 +225,14 @@ class Run(ABC):
         public = self.public()
         return {name: public[name] for name in ("cut", "begun", "answer", *self.BEGUN)}
 
+    def moved(self) -> dict[str, object]:
+        """What places may have changed of `public` since the last release: with it a run that is
+        restored stands where this one does."""
+        if not self.MOVED:
+            return {}
+        public = self.public()
+        return {name: public[name] for name in self.MOVED}
+
     def secret(self) -> dict[str, object]:
         """The ledger: of some rows it holds exact sums, private as long as they are kept."""
         return self.ledger.to_dict()
@@ -292,7 +302,7 @@ class OneBlock(Run):
         filled = len(block.places)
         if not self.is_full(filled) or self.cut or not filled:
             return None
-        due = rules.due_at(filled, len(block.outcomes), block.due, terms, now)
+        due = rules.due_at(filled, block.outcomes, block.due, terms, now)
         return None if due is None or now < due else Due(key, now)
 
     def next_block(self, key: str) -> str | None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_ACTION = 1e15
-"""So that features in whole steps all fit into the same room in a file (`stores.format.ROOM`)."""
+"""So that features in whole steps all fit into the same room in a file (`stores.seal.ROOM`)."""
 
 
 class Sources(NamedTuple):

@@ -15,20 +15,14 @@ so an outcome is in the releases of one trial: what all of them show together co
 (parallel composition). That rests on the stratum being public, and on nobody being in two: a unit
 that was assigned in one stratum is refused in all others.
 
-In a folder, `strata.json` names the strata and is written last, when the trials are all there:
-
-    strata.json          format, version, strata
-    stratum-1.json …     the files of the trial of every stratum (`stores.files`)
-
-Each file says whose it is, and `Trial.load` refuses it: a single trial does not know who is in the
-others.
+All trials lie in one file (`stores.sqlite`), and that nobody is in two of them is checked in the
+step that stores an assignment: it holds for several processes too. `Trial.load` refuses such a
+file: a single trial does not know who is in the others.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -37,13 +31,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 
 from .._checks import Name, Unshown, by_name, check_legible, check_names, check_unit, share
-from ..errors import DamagedFile, InvalidArgument, TrialError, UnknownUnit
+from ..errors import InvalidArgument, TrialError, UnknownUnit
 from ..privacy._guarantees import PUBLIC_STRATUM, Guarantee
 from . import _report as reports
 from ._curator import turn_of
 from ._trial import Trial
+from .stores import SqliteStore, Store
 from .stores._base import unheld
-from .stores._disk import Folder, Refused
+from .stores._database import Database
 
 if TYPE_CHECKING:
     from ..inference import Intervals, Record
@@ -54,20 +49,18 @@ if TYPE_CHECKING:
     from ._contexts import Features
     from ._documents import ArmReport, Behind, Report
 
-FORMAT, VERSION = "discreet strata", 1
-INDEX = "strata.json"
 LEVEL = 0.95
 """Of the intervals of all strata together."""
 
 
 class Strata:
-    """One trial a stratum, in one folder or in memory.
+    """One trial a stratum, in one file or in memory.
 
     - `strata`: their names. `assign(unit, stratum)` says which arm a unit of that stratum gets.
     - `horizon`: of every stratum, or by name, `horizon={"men": 400, "women": 600}`.
     - `risk`: for the goal "identify", the probability that any stratum gets a wrong answer: each
       has its share of it.
-    - `path`: a folder that is made here; without it the trial lives in memory.
+    - `path`: a file that is made here; without it the trial lives in memory.
     - All else as for `Trial`; `share`, the least share of an arm, holds in every stratum.
 
     The report and the intervals are by stratum; intervals hold for all strata together.
@@ -99,9 +92,9 @@ class Strata:
         horizons = by_name("horizon", horizon, names)
         each = None if risk is None else share("risk", risk, below=1.0 / 3.0) / len(names)
 
-        def trial(name: Name, file: Path | None) -> Trial:
+        def trial(name: Name, store: Store | None) -> Trial:
             return Trial(
-                policy, arms, dimension, horizons[name], risk=each, path=file, _stratum=name,
+                policy, arms, dimension, horizons[name], risk=each, store=store, _stratum=name,
                 **options,
             )  # fmt: skip
 
@@ -109,7 +102,7 @@ class Strata:
         if path is None:
             self._trials = {name: trial(name, None) for name in names}
             return
-        self._trials = _made_in(Path(path), names, trial)
+        self._trials = _made_in(Database(Path(path).absolute()), names, trial)
 
     # --- the two calls of every day ---------------------------------------------------------------
 
@@ -332,16 +325,16 @@ class Strata:
         clock: Callable[[], float] | None = None,
     ) -> Self:
         """Go on with a saved trial: see `Trial.load`."""
-        folder = Path(path).absolute()
-        names = _read_index(folder)
+        stores = _stores_in(Database(Path(path).absolute()))
         made = cls.__new__(cls)
         made._lock = threading.RLock()
         with ExitStack() as opened:
+            for store in stores:
+                opened.callback(store.close)
             made._trials = {
-                name: opened.enter_context(
-                    Trial._opened(_file(folder, number), policy, clock, name)
-                )
-                for number, name in enumerate(names, 1)
+                name: Trial._opened(store, policy, clock, name)
+                for store in stores
+                for name in [store.state["stratum"]]
             }
             opened.pop_all()
         return made
@@ -372,95 +365,54 @@ class Strata:
         return self._trials[stratum]
 
 
-# --- the folder -----------------------------------------------------------------------------------
-
-
-def _file(folder: Path, number: int) -> Path:
-    return folder / f"stratum-{number}.json"
+# --- the file -------------------------------------------------------------------------------------
 
 
 def _made_in(
-    path: Path, names: tuple[Name, ...], trial: Callable[[Name, Path | None], Trial]
+    base: Database, names: tuple[Name, ...], trial: Callable[[Name, Store | None], Trial]
 ) -> dict[Name, Trial]:
-    """A trial for every stratum in a new folder; if one cannot be made, nothing is left of it."""
-    folder = path.absolute()
-    _make_folder(folder)
+    """A trial for every stratum in a new file; if one cannot be made, nothing is left of it."""
+    base.make()
+    base.users += 1
     try:
-        with ExitStack() as opened:
+        with base.gathered():
             made = {
-                name: opened.enter_context(trial(name, _file(folder, number)))
-                for number, name in enumerate(names, 1)
+                name: trial(name, SqliteStore(base, number)) for number, name in enumerate(names, 1)
             }
-            _write_index(folder, names)
-            opened.pop_all()
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)  # made above; nobody was assigned
+        base.discard()
         raise
+    base.leave()
     return made
 
 
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(mode=0o700)
-    except FileExistsError:
-        unfinished = folder.is_dir() and not (folder / INDEX).exists()
+def _stores_in(base: Database) -> list[SqliteStore]:
+    """The stores of all strata."""
+    base.open()
+    numbers = [number for (number,) in base.run("SELECT trial FROM trials ORDER BY trial")]
+    stores = [SqliteStore(base, number) for number in numbers]
+    for store in stores:
+        store.load()
+    if not stores or any("stratum" not in store.state for store in stores):
+        for store in stores:
+            store.close()
         raise InvalidArgument(
-            "path", "be a folder that is not there yet", str(folder),
-            f"remove it: it holds no {INDEX}, so no trial was begun in it" if unfinished
-            else "go on with Strata.load(path), or take another folder",
-        ) from None  # fmt: skip
-    except FileNotFoundError:
-        raise InvalidArgument(
-            "path", "lie in a folder that exists", str(folder), "make that folder first"
-        ) from None
+            "path", "be a saved trial by stratum", str(base.path),
+            f"open it as one trial: discreet.Trial.load({str(base.path)!r})",
+        )  # fmt: skip
+    return stores
 
 
-def _write_index(folder: Path, names: tuple[Name, ...]) -> None:
-    """The last step of the creation: from here on there is a trial."""
-    data = {"format": FORMAT, "version": VERSION, "strata": list(names)}
-    opened = Folder(folder)
+def is_by_stratum(path: str | os.PathLike[str]) -> bool:
+    """Whether the trial of a file has strata."""
+    store = SqliteStore(path)
+    store.load()
     try:
-        opened.replace(INDEX, json.dumps(data).encode())
+        return "stratum" in store.state
     finally:
-        opened.close()
-    parent = Folder(folder.parent)
-    try:
-        parent.sync()  # the folder's own name
-    finally:
-        parent.close()
+        store.close()
 
 
-def _read_index(folder: Path) -> tuple[Name, ...]:
-    try:
-        opened = Folder(folder)
-    except OSError:
-        raise InvalidArgument(
-            "path", "be the folder of a saved trial by stratum", str(folder),
-            "start one with Strata(path=...)",
-        ) from None  # fmt: skip
-    try:
-        data = json.loads(opened.read(INDEX))
-        present = {name for name in opened.names() if name.endswith(".json") and name != INDEX}
-    except FileNotFoundError:
-        raise InvalidArgument(
-            "path", f"hold {INDEX}, which ends the creation of a trial", str(folder),
-            "if it was never finished nobody was assigned: remove the folder, and start again",
-        ) from None  # fmt: skip
-    except (Refused, ValueError):
-        raise DamagedFile(f"{folder / INDEX} is damaged, or is not a plain file") from None
-    finally:
-        opened.close()
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise DamagedFile(f"{folder / INDEX} does not name strata")
-    if data.get("version") != VERSION:
-        raise DamagedFile(f"{folder / INDEX}: written by a later version of discreet; use that one")
-    try:
-        names = check_names("strata", data.get("strata"), "put the file back")
-    except InvalidArgument:
-        raise DamagedFile(f"{folder / INDEX}: the names of the strata are damaged") from None
-    expected = {_file(folder, number).name for number in range(1, len(names) + 1)}
-    if present != expected:
-        raise DamagedFile(
-            f"{folder} must hold one trial for each of its {len(names)} strata; put the files back"
-        )
-    return names
+def opened(path: str | os.PathLike[str]) -> Trial | Strata:
+    """The trial of a file, whichever it is."""
+    return Strata.load(path) if is_by_stratum(path) else Trial.load(path)

@@ -32,7 +32,7 @@ from ._setup import Plan, plan_for
 from ._stream_run import StreamRun
 from ._streams import check_shares
 from ._terms import Stored, check_default, covering, deadline_of, missing_as, settings_in, terms_of
-from .stores import FileStore, MemoryStore, Store
+from .stores import MemoryStore, SqliteStore, Store
 from .stores._base import unheld
 
 if TYPE_CHECKING:
@@ -81,8 +81,9 @@ class Trial(Curator):
     - `contributions`: how many outcomes of one unit may be used; the guarantee covers all.
     - `conflicts`: "refuse" a second, different outcome of a unit with an error, or "ignore" it:
       then whoever may record cannot find out by trying what was recorded before.
-    - `path`: where the trial is stored, so that it outlives a crash; else it lives in memory.
-      `store`: a store of your own instead.
+    - `path`: the file in which the trial is stored, "trial.db", so that it outlives a crash, and
+      so that several processes can use it at once; else it lives in memory. `store`: a store of
+      your own instead.
     - `clock`: the time as a function, for tests and replays; `deadline` is then a number in the
       unit of that clock.
 
@@ -149,7 +150,7 @@ class Trial(Curator):
         if path is not None and store is not None:
             raise InvalidArgument("store", "be left out beside path", store, "give one of them")
         if path is not None:
-            store = FileStore(path)
+            store = SqliteStore(path)
         super().__init__(
             names, plan, terms, check_default(default, plan, terms), covering(plan, terms),
             MemoryStore() if store is None else store, time.time if clock is None else clock,
@@ -166,14 +167,14 @@ class Trial(Curator):
 
         Decide by `report()`, or by what is public: that is free.
         """
-        with self._turn():
+        with self._turn(), self._store.held():
             run = self._without(arm)
             if run is not None:
                 self._change(run)
 
     def _check_drop(self, arm: Name) -> None:
         """Refuse what `drop` would refuse, and change nothing."""
-        with self._turn():
+        with self._turn(), self._store.held():
             self._without(arm)
 
     def _without(self, arm: Name) -> StreamRun | None:
@@ -193,13 +194,13 @@ class Trial(Curator):
 
     def __contains__(self, unit: object) -> bool:
         """Whether a unit was assigned an arm."""
-        with self._turn():
+        with self._turn(), self._store.held():
             self._usable()
             return self._store.member(check_unit(unit)) is not None
 
     def add(self, arm: Name) -> None:
         """A new arm, with an empty stream: one in K of the places until its first release."""
-        with self._turn():
+        with self._turn(), self._store.held():
             run = self._changing("add")
             if arm in self._arms:
                 raise InvalidArgument("arm", "be new", arm, "choose another name")
@@ -221,7 +222,7 @@ class Trial(Curator):
         - "board": somebody who has seen raw outcomes. That is not covered: the guarantee says so.
         """
         reason = one_of("by", by, *REASONS)
-        with self._turn():
+        with self._turn(), self._store.held():
             run = self._changing("stop")
             if reason == "board" or not run.has_ended:
                 self._change(run.ended(), {"by": reason})
@@ -229,16 +230,19 @@ class Trial(Curator):
     def finish(self, discard: bool = False) -> None:
         """No more units. Open blocks close now, each is released when its last member is due: they
         are disjoint, so this costs nothing. `discard`: they are erased instead."""
-        with self._turn():
+        with self._turn(), self._store.held():
             run = self._changing("finish")
             if run.has_ended:
                 return
-            for arm in range(len(self._arms)) if discard else ():
-                key = run.open_key(arm)
-                if key in self._store.blocks:
-                    run = run.without(arm)
-                    self._change(run, block=key)
-            self._change(run.ended(), {"by": "public"})
+            with self._store.together():
+                for arm in range(len(self._arms)) if discard else ():
+                    key = run.open_key(arm)
+                    if key in self._store.blocks:
+                        run = run.without(arm)
+                        self._write(run, block=key)
+                run = run.ended()
+                self._write(run, {"by": "public"})
+            self._took(run)
 
     def _changing(self, what: str) -> StreamRun:
         """The run, settled, for a change that only streams allow."""
@@ -257,47 +261,50 @@ class Trial(Curator):
 
     @property
     def arms(self) -> tuple[Name, ...]:
-        """The names of the arms."""
-        return self._arms
+        """The names of the arms; somebody else may have added one."""
+        with self._turn(), self._store.held():
+            if not self._closed:
+                self._stand()
+            return self._arms
 
     @property
     def rounds(self) -> int:
         """Assignments whose outcomes are used, so far."""
-        with self._turn():
+        with self._turn(), self._store.held():
             return self._shown().standing.rounds
 
     @property
     def status(self) -> str:
         """ "collecting" units, "settling" what waits for its release while no unit is taken,
         "finished", or "stuck" if the rule of the policy fails on what was released."""
-        with self._turn():
+        with self._turn(), self._store.held():
             return self._shown().standing.status
 
     @property
     def recommendation(self) -> Name | None:
         """The best arm, wrong with probability at most `risk`, once a trial that identifies has
         stopped."""
-        with self._turn():
+        with self._turn(), self._store.held():
             self._shown()
             answer = self._run.answer
             return None if answer is None else self._arms[answer]
 
     def report(self) -> Report:
         """Releases and public counts, ready for JSON."""
-        with self._turn():
+        with self._turn(), self._store.held():
             shown = self._shown()
             shown = shown._replace(record=self._plan.record(self._run, self._arms))
             return reports.report_of(shown, self._run)  # type: ignore[arg-type]
 
     def public_record(self) -> Record | None:
         """What was released, and what is known of the noise in it: all that intervals use."""
-        with self._turn():
+        with self._turn(), self._store.held():
             self._shown()
             return self._plan.record(self._run, self._arms)
 
     def public_epochs(self) -> EpochRecord | None:
         """Of a trial with `trend=True`: what was released in every epoch, for differences."""
-        with self._turn():
+        with self._turn(), self._store.held():
             shown = self._shown()
             if not isinstance(self._run, EpochRun):
                 return None
@@ -307,7 +314,7 @@ class Trial(Curator):
     def estimates(self, actions: Features) -> list[Estimate]:
         """For features as `assign` takes them: the estimated mean outcome of every arm, and how far
         the truth may be from it if the policy's assumptions hold. Made of releases alone."""
-        with self._turn():
+        with self._turn(), self._store.held():
             self._shown()
             found = self._plan.estimates(self._run, actions)
             return [
@@ -322,7 +329,7 @@ class Trial(Curator):
         kind = f"<Trial of {self.policy.name}, {len(self._arms)} arms"
         if self._is_inside:  # a debugger's, or an error-reporting tool's
             return f"{kind}, in a call: {self.guarantee.short()}>"
-        with self._turn():
+        with self._turn(), self._store.held():
             if self._closed:
                 return f"{kind}, closed: {self.guarantee.short()}>"
             try:
@@ -348,20 +355,20 @@ class Trial(Curator):
     # --- storing ----------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Store the trial in files from now on; every later call is on disk before it returns.
+        """Store the trial in a file from now on; every later call is on disk before it returns.
 
         A trial has one file: of two copies each could release the same block, and two noisy
         answers about the same people reveal more than one.
         """
-        with self._turn():
-            self._usable()
-            store = FileStore(path)
+        with self._turn(), self._store.held():
+            self._stand()
+            store = SqliteStore(path)
             if self._store.place == store.place:
                 return
-            if not isinstance(self._store, MemoryStore) or isinstance(self._store, FileStore):
+            if not isinstance(self._store, MemoryStore):
                 raise TrialError(
                     f"the trial is stored in {self._store.place} and must not be copied; close it, "
-                    "move all its files and load it from there"
+                    "move its file and load it from there"
                 )
             self._saving = store  # noted first: one of the two goes on, whatever interrupts this
             store.adopt(self._store, self._fixed)
@@ -389,12 +396,12 @@ class Trial(Curator):
         """The same, of a stratum too."""
         store: Store
         if isinstance(path, str | os.PathLike):
-            store = files = FileStore(path)
-            files.load()
+            store = file = SqliteStore(path)
+            file.load()
         else:
             if not callable(getattr(path, "member", None)):
                 raise InvalidArgument(
-                    "path", "be the file of a saved trial, or a store", path, 'use "trial.json"'
+                    "path", "be the file of a saved trial, or a store", path, 'use "trial.db"'
                 )
             store = path
             if isinstance(store, MemoryStore):
@@ -416,11 +423,11 @@ class Trial(Curator):
         try:
             trial = cls(row, store.state["arms"], **settings_in(store.state, row), clock=clock)
             trial._own(store)
-            trial._store, trial._fixed = store, trial._settings()
+            trial._store, trial._lock, trial._fixed = store, store.lock, trial._settings()
             trial._seen = -inf  # this moment is none that the trial has seen
-            for unit in {place.unit for block in store.blocks.values() for place in block.places}:
-                check_unit(unit)
-            trial._rebuild()
+            trial._stale = True
+            with store.held():
+                trial._stand()
             return trial
         except DamagedFile as error:
             damage = str(error)
@@ -473,8 +480,7 @@ def check_stratum(store: Store, stratum: Name | None) -> None:
         return
     if stratum is not None:
         raise DamagedFile(f"{store.place}: not the trial of stratum {stratum!r}; put it back")
-    folder = os.path.dirname(store.place) or "."
     raise InvalidArgument(
-        "path", f"be a trial of its own, not stratum {found!r} of one", store.place,
-        f"open all strata: discreet.Strata.load({folder!r}), or that folder on the command line",
+        "path", f"be a trial of its own, not one by stratum, as of {found!r}", store.place,
+        f"open all strata: discreet.Strata.load({store.place!r})",
     )  # fmt: skip

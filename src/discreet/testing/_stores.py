@@ -4,12 +4,14 @@
 >>> check_store(MemoryStore)
 
 `make` opens an empty store. `reopen`, for stores that outlive their process, closes nothing: it is
-handed a store that was closed and opens what that one has stored.
+handed a store that was closed and opens what that one has stored. Stores that several users may
+have at once keep `check_shared` as well: `again` opens what another one has stored and still uses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..errors import DiscreetError, TrialError
@@ -19,14 +21,15 @@ from ..live.stores import Store
 Make = Callable[[], Store]
 Reopen = Callable[[Store], Store]
 
-STATE: dict[str, object] = {"arms": ["A", "B"], "protocol": {"t": 0, "ledger": {"sums": [0, 0]}}}
+STATE_OF_RUN: dict[str, object] = {"t": 0, "ledger": {"sums": [0, 0]}}
+STATE: dict[str, Any] = {"arms": ["A", "B"], "protocol": STATE_OF_RUN}
 
 
 def check_store(make: Make, reopen: Reopen | None = None) -> None:
     """Raise AssertionError where a store does not do what a trial needs."""
     for check in (
         check_members, check_outcomes, check_release, check_several_blocks, check_streams,
-        check_begin, check_create, check_trial,
+        check_begin, check_moved, check_together, check_create, check_trial,
     ):  # fmt: skip
         check(make, reopen)
 
@@ -35,11 +38,36 @@ def fresh(make: Make) -> Store:
     """A store with two members in its block, and a visitor."""
     store = make()
     store.create(dict(STATE), 2, "1")
-    store.ready()
-    store.assign("x", Member(0, 1, "1", 0), Place("x", 0))
-    store.assign(7, Member(1, 1, "1", 1), Place(7, 1, 99.5))
-    store.assign("7", Member(1), None)
+    assign(store, "x", Member(0, 1, "1", 0), Place("x", 0))
+    assign(store, 7, Member(1, 1, "1", 1), Place(7, 1, 99.5))
+    assign(store, "7", Member(1), None)
     return store
+
+
+@contextmanager
+def call(store: Store) -> Iterator[Store]:
+    """A call of a trial, which has the store in its hands."""
+    with store.held():
+        store.ready()
+        yield store
+
+
+def assign(store: Store, unit: Any, member: Member, place: Place | None, **moved: object) -> None:
+    """One assignment, with what it changes of the run."""
+    with call(store):
+        store.assign(unit, member, place, lambda: moved)
+
+
+def record(store: Store, block: str, slot: int, value: int) -> None:
+    """One outcome."""
+    with call(store):
+        store.record(block, slot, value)
+
+
+def release(store: Store, block: str | None, state: dict[str, Any], opens: str | None) -> None:
+    """One release."""
+    with call(store):
+        store.release(block, state, opens)
 
 
 def after(store: Store, reopen: Reopen | None) -> Store:
@@ -63,7 +91,7 @@ def check_members(make: Make, reopen: Reopen | None = None) -> None:
     block = store.blocks["1"]
     assert [place.unit for place in block.places] == ["x", 7]
     assert block.due == 99.5
-    store.assign("7", Member(0, 1, "1", 2), Place("7", 0))
+    assign(store, "7", Member(0, 1, "1", 2), Place("7", 0))
     store = after(store, reopen)
     assert store.member("7") == Member(0, 1, "1", 2)
     assert list(store.assigned) == [2, 2]
@@ -73,8 +101,8 @@ def check_members(make: Make, reopen: Reopen | None = None) -> None:
 def check_outcomes(make: Make, reopen: Reopen | None = None) -> None:
     """Outcomes are there, by slot, as whole numbers."""
     store = fresh(make)
-    store.record("1", 1, 1 << 20)
-    store.record("1", 0, 0)
+    record(store, "1", 1, 1 << 20)
+    record(store, "1", 0, 0)
     store = after(store, reopen)
     assert dict(store.blocks["1"].outcomes) == {1: 1 << 20, 0: 0}
     store.close()
@@ -83,9 +111,9 @@ def check_outcomes(make: Make, reopen: Reopen | None = None) -> None:
 def check_release(make: Make, reopen: Reopen | None = None) -> None:
     """A release puts a state in place and erases a block, in one step; members stay."""
     store = fresh(make)
-    store.record("1", 0, 5)
+    record(store, "1", 0, 5)
     state = {**STATE, "protocol": {"t": 2, "ledger": {"sums": [123_456, 0]}}}
-    store.release("1", state, "2")
+    release(store, "1", state, "2")
     store = after(store, reopen)
     assert store.state["protocol"] == state["protocol"]
     assert list(store.blocks) == ["2"]
@@ -102,21 +130,21 @@ def check_release(make: Make, reopen: Reopen | None = None) -> None:
 def check_several_blocks(make: Make, reopen: Reopen | None = None) -> None:
     """Blocks wait side by side; a release erases its own outcomes alone."""
     store = fresh(make)
-    store.record("1", 0, 5)
-    store.release("1", dict(STATE), "a-1")
-    store.assign("y", Member(0, 1, "a-1", 0), Place("y", 0))
-    store.record("a-1", 0, 11)
+    record(store, "1", 0, 5)
+    release(store, "1", dict(STATE), "a-1")
+    assign(store, "y", Member(0, 1, "a-1", 0), Place("y", 0))
+    record(store, "a-1", 0, 11)
     state = {**STATE, "protocol": {"t": 3, "ledger": {"sums": [0, 0]}}}
-    store.assign("z", Member(1, 1, "a-1", 1), Place("z", 1))
-    store.release(None, state, "b-1")  # another block opens beside the first
-    store.assign("w", Member(1, 1, "b-1", 0), Place("w", 1))
-    store.record("b-1", 0, 12)
+    assign(store, "z", Member(1, 1, "a-1", 1), Place("z", 1))
+    release(store, None, state, "b-1")  # another block opens beside the first
+    assign(store, "w", Member(1, 1, "b-1", 0), Place("w", 1))
+    record(store, "b-1", 0, 12)
     store = after(store, reopen)
     assert sorted(store.blocks) == ["a-1", "b-1"]
     assert dict(store.blocks["a-1"].outcomes) == {0: 11}
     assert [place.unit for place in store.blocks["a-1"].places] == ["y", "z"]
     assert store.member("z") == Member(1, 1, "a-1", 1)
-    store.release("a-1", state, None)
+    release(store, "a-1", state, None)
     store = after(store, reopen)
     assert list(store.blocks) == ["b-1"]
     assert dict(store.blocks["b-1"].outcomes) == {0: 12}
@@ -132,14 +160,17 @@ def check_streams(make: Make, reopen: Reopen | None = None) -> None:
     for number in range(many):
         key = f"{number % 2}-{number // 2 + 1}"
         place = Place(f"u{number}", number % 2, at=5.5, number=number, left=(1, 2))
-        store.assign(place.unit, Member(place.arm, 1, key, 0), place)
-        store.record(key, 0, number)
+        assign(store, place.unit, Member(place.arm, 1, key, 0), place)
+        record(store, key, 0, number)
     store = after(store, reopen)
     assert len(store.blocks) == many
-    assert store.blocks["1-3"].places == [Place("u5", 1, at=5.5, number=5, left=(1, 2))]
+    (place,) = store.blocks["1-3"].places
+    assert place[:7] == Place("u5", 1, at=5.5, number=5)[:7]
+    whole = store.whole("1-3")
+    assert (len(whole.places), dict(whole.outcomes)) == (1, {0: 5})
     assert dict(store.blocks["1-3"].outcomes) == {0: 5}
-    store.release("1-3", {**STATE, "arms": ["A", "B", "C"]}, None)
-    store.assign("late", Member(2, 1, "2-1", 0), Place("late", 2, at=6.0, number=many, left=()))
+    release(store, "1-3", {**STATE, "arms": ["A", "B", "C"]}, None)
+    assign(store, "late", Member(2, 1, "2-1", 0), Place("late", 2, at=6.0, number=many, left=()))
     store = after(store, reopen)
     assert "1-3" not in store.blocks
     assert len(store.blocks) == many
@@ -152,17 +183,65 @@ def check_streams(make: Make, reopen: Reopen | None = None) -> None:
 def check_begin(make: Make, reopen: Reopen | None = None) -> None:
     """What the rule made of a release is added to the state."""
     store = fresh(make)
-    store.release("1", {**STATE, "protocol": {"t": 2, "begun": False, "ledger": {}}}, "2")
-    store.begin("2", {"begun": True, "arm": 1})
+    release(store, "1", {**STATE, "protocol": {"t": 2, "begun": False, "ledger": {}}}, "2")
+    with call(store):
+        store.begin("2", {"begun": True, "arm": 1})
     store = after(store, reopen)
     assert store.state["protocol"] == {"t": 2, "begun": True, "arm": 1, "ledger": {}}
+    store.close()
+
+
+def check_moved(make: Make, reopen: Reopen | None = None) -> None:
+    """What a place changes of the run is in the state from then on, up to the next one."""
+    store = fresh(make)
+    assign(store, "y", Member(0, 1, "1", 2), Place("y", 0), t=5, cells=[[1, None]])
+    store = after(store, reopen)
+    assert store.state["protocol"] == {**STATE_OF_RUN, "t": 5, "cells": [[1, None]]}
+    assign(store, "visitor", Member(1), None)
+    assert store.state["protocol"]["t"] == 5
+    release(store, "1", {**STATE, "protocol": {"t": 7, "ledger": {"sums": [1, 2]}}}, "2")
+    store = after(store, reopen)
+    assert store.state["protocol"] == {"t": 7, "ledger": {"sums": [1, 2]}}
+    store.close()
+
+
+def check_together(make: Make, reopen: Reopen | None = None) -> None:
+    """Writes that are gathered are stored together, or not at all."""
+    store = fresh(make)
+    with call(store), store.together():
+        for slot in (2, 3):
+            place = Place(f"m{slot}", 0)
+            store.assign(place.unit, Member(0, 1, "1", slot), place, lambda slot=slot: {"t": slot})  # type: ignore[misc]
+        store.record("1", 3, 8)
+    store = after(store, reopen)
+    assert store.state["protocol"]["t"] == 3
+    assert dict(store.blocks["1"].outcomes) == {3: 8}
+    try:
+        with call(store), store.together():
+            store.assign("m4", Member(1, 1, "1", 4), Place("m4", 1), lambda: {"t": 4})
+            store.assign("new", Member(1, 1, "9", 0), Place("new", 1), lambda: {"t": 5})
+            store.record("1", 4, 9)
+            store.record("1", 2, 9)
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        pass
+    with call(store):
+        assert store.member("m4") is None
+        assert store.member("new") is None
+        assert list(store.blocks) == ["1"]
+        assert len(store.blocks["1"].places) == 4
+        assert dict(store.blocks["1"].outcomes) == {3: 8}
+        assert store.state["protocol"]["t"] == 3
+        assert list(store.assigned) == [3, 2]
+    store = after(store, reopen)
+    assert len(store.blocks["1"].places) == 4
     store.close()
 
 
 def check_create(make: Make, reopen: Reopen | None = None) -> None:
     """A store that holds a trial takes no other, and loses nothing by being asked."""
     store = fresh(make)
-    store.record("1", 0, 5)
+    record(store, "1", 0, 5)
     try:
         store.create(dict(STATE), 2, "1")
     except DiscreetError:

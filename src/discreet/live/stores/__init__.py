@@ -1,7 +1,7 @@
-"""Where trials are stored: in memory, in files, or in a store of your own (`Store`)."""
+"""Where trials are stored: in memory, in a SQLite file, or in a store of your own (`Store`)."""
 
 from ._base import Block, Store
-from ._files import FileStore
 from ._memory import MemoryStore
+from ._sqlite import SqliteStore
 
-__all__ = ["Block", "FileStore", "MemoryStore", "Store"]
+__all__ = ["Block", "MemoryStore", "SqliteStore", "Store"]

@@ -1,27 +1,34 @@
 """What a store must do for a trial.
 
 A trial keeps nothing to itself: who has which arm, the blocks that are not yet released with their
-outcomes, and where the run stood after the last release are the store's. It calls `ready` first in
-whatever it does, so that a store can refuse; then it reads, decides by the rules, and writes.
+outcomes, and where the run stands are the store's. It calls `ready` first in whatever it does, so
+that a store can refuse, or say that somebody else went on with it; then it reads, decides by the
+rules, and writes. From `ready` to the write nobody else changes anything: a store that several
+processes share holds them off, and lets go with the write, or when the call ends (`held`).
 
-Every write is all or nothing, and durable when it returns. One write does two things at once, and
-must: `release` puts the new state in place *and* erases the outcomes of the block that went into
-it. Were the state stored first, a crash would leave outcomes that nobody needs; were they erased
-first, a block could never be released.
+Every write is all or nothing, and durable when it returns, or when the `together` ends that it is
+in. One write does two things at once, and must: `release` puts the new state in place *and* erases
+the outcomes of the block that went into it. Were the state stored first, a crash would leave
+outcomes that nobody needs; were they erased first, a block could never be released.
 
-    state      a JSON document, replaced as a whole: settings, and the run after its last release
+    state      a JSON document: settings, and where the run stands
     members    unit -> its arm, how many places it took, and its latest place
     blocks     key -> places and outcomes; several may be open, or full and waiting, side by side
 
-A store has one owner at a time: of two, each could release the same block, and two noisy answers
-about the same people reveal more than one. Of the objects of one process the trial sees to that:
-whoever loads a store goes on with it, and the object before refuses. It is not asked to be quick: a
-trial holds a lock of its own around every call. `discreet.testing._stores.check_store` tests it.
+Nothing is replayed: with every place comes what it changed of the run (`moved`), so that a trial is
+opened as fast after a million assignments as after one.
+
+A block has one release. Two objects that know nothing of each other could each draw one, and two
+noisy answers about the same people reveal more than one. So a store that cannot tell its users of
+each other has one owner: whoever loads it goes on with it, and the object before refuses.
+`discreet.testing._stores.check_store` tests all this.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import wraps
 from typing import Any, ParamSpec, Protocol, TypeVar
 
@@ -29,6 +36,8 @@ from ..._checks import Name
 from .._rules import Member, Place
 
 Json = dict[str, Any]
+Moved = Callable[[], Json]
+"""What a place has changed of `state["protocol"]`, when it is asked for."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -54,42 +63,43 @@ def unheld(call: Callable[P, T]) -> Callable[P, T]:
     return clean
 
 
-class Block:
+class Block(Protocol):
     """Places that are released together, and the outcomes that have come."""
 
-    __slots__ = ("outcomes", "places")
+    @property
+    def places(self) -> Sequence[Place]:
+        """In the order of their assignment; a place's number is its slot."""
 
-    def __init__(self) -> None:
-        self.places: list[Place] = []
-        """in the order of their assignment; a place's number is its slot"""
-        self.outcomes: dict[int, int] = {}
-        """by slot, in whole steps; of a local release, what was made of them"""
-
-    def copy(self) -> Block:
-        """The same places and outcomes, in another object."""
-        other = Block()
-        other.places, other.outcomes = self.places.copy(), self.outcomes.copy()
-        return other
+    @property
+    def outcomes(self) -> Mapping[int, int]:
+        """By slot, in whole steps; of a local release, what was made of them."""
 
     @property
     def due(self) -> float | None:
         """When it is released, once it is full and if there is a deadline."""
-        return self.places[-1].due if self.places else None
 
 
 class Store(Protocol):
     """Where one trial is stored."""
 
     @property
+    def lock(self) -> threading.RLock:
+        """What a trial holds around every call. Stores that share a connection share it."""
+
+    @property
     def place(self) -> str:
         """Where that is, for messages."""
 
     @property
-    def state(self) -> Json:
-        """What `create`, `release` and `begin` have stored."""
+    def shared(self) -> bool:
+        """Whether it keeps several users apart by itself; else it has one owner."""
 
     @property
-    def assigned(self) -> list[int]:
+    def state(self) -> Json:
+        """What `create`, `release` and `begin` have stored, and what has `moved` since."""
+
+    @property
+    def assigned(self) -> Sequence[int]:
         """Assignments per arm so far, of visitors too; `release` may make arms of it more, as many
         as `state["arms"]` has."""
 
@@ -97,8 +107,18 @@ class Store(Protocol):
     def blocks(self) -> Mapping[str, Block]:
         """The blocks that are not yet released."""
 
-    def ready(self) -> None:
-        """Raise `TrialError` if it is unknown what is stored, or if there is another owner."""
+    def whole(self, key: str) -> Block:
+        """One of them, for its release: all its places, and all outcomes that will ever count."""
+
+    def ready(self) -> bool:
+        """Hold the store for this user, up to its next write or the end of the call. Whether
+        somebody else went on with it since; `TrialError` if it is unknown what is stored."""
+
+    def held(self) -> AbstractContextManager[object]:
+        """A call of the trial: at its end the store is let go."""
+
+    def together(self) -> AbstractContextManager[object]:
+        """Writes that are stored at once, at the end; none of them if anything is raised."""
 
     def member(self, unit: Name) -> Member | None:
         """What is known of a unit; None for a stranger."""
@@ -106,10 +126,10 @@ class Store(Protocol):
     def create(self, state: Json, arms: int, block: str | None) -> None:
         """A new trial, with one empty block, or with none; refused where there is one already."""
 
-    def assign(self, unit: Name, member: Member, place: Place | None) -> None:
+    def assign(self, unit: Name, member: Member, place: Place | None, moved: Moved) -> None:
         """A unit has got an arm: `member` is what is known of it from now on. With a place it is
-        the next one of `member.block`, which opens if it is not there; if `place.private`, its
-        action is erased like an outcome."""
+        the next one of `member.block`, which opens if it is not there; its action is erased with
+        its outcome, and takes the same room whatever it is if `place.private`."""
 
     def record(self, block: str, slot: int, value: int) -> None:
         """An outcome has come."""

@@ -1,0 +1,84 @@
+"""Private numbers on disk, sealed: once their key is overwritten, no copy of them can be read.
+
+A database that deletes a row overwrites it, but not the copies of it that moving rows from page to
+page has left behind. So whatever is private is stored under a key of its block. Keys have a table
+of their own, whose rows never move: they are overwritten where they are. Forgetting a block is
+forgetting its key.
+
+A sealed text is a fresh nonce, and the text added to the first bytes of SHAKE256(key, nonce). It
+has the length of the text, so texts are of one length whatever they say.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+
+from .._rules import Action
+from ._base import Json
+
+KEY, NONCE = 32, 12
+"""Bytes of a key and of a nonce."""
+ROOM = 24
+"""Characters of a feature, a count of assignments or a number of the ledger."""
+NO_KEY = bytes(KEY)
+"""In place of a key that was overwritten."""
+SILENT, ANSWERED = b"\0", b"\1"
+
+
+def new_key() -> bytes:
+    """Random bytes, of the system."""
+    return secrets.token_bytes(KEY)
+
+
+def sealed(key: bytes, text: bytes) -> bytes:
+    """A text under a key."""
+    nonce = secrets.token_bytes(NONCE)
+    return nonce + _added(key, nonce, text)
+
+
+def opened(key: bytes, found: bytes) -> bytes:
+    """The text again."""
+    return _added(key, found[:NONCE], found[NONCE:])
+
+
+def _added(key: bytes, nonce: bytes, text: bytes) -> bytes:
+    size = len(text)
+    pad = int.from_bytes(hashlib.shake_256(key + nonce).digest(size), "big")
+    return (int.from_bytes(text, "big") ^ pad).to_bytes(size, "big")
+
+
+def outcome_text(value: int | None) -> bytes:
+    """An outcome, or that there is none: of one length."""
+    if value is None:
+        return SILENT + bytes(8)
+    return ANSWERED + value.to_bytes(8, "big", signed=True)
+
+
+def outcome_in(text: bytes) -> int | None:
+    """What `outcome_text` was made of."""
+    return int.from_bytes(text[1:], "big", signed=True) if text[:1] == ANSWERED else None
+
+
+def count_text(count: int) -> bytes:
+    """A count, of one length."""
+    return count.to_bytes(8, "big")
+
+
+def count_in(text: bytes) -> int:
+    """That count."""
+    return int.from_bytes(text, "big")
+
+
+def action_text(action: Action) -> bytes:
+    """Features, of one length whatever they are."""
+    return f"[{','.join(f'{feature:>{ROOM}}' for feature in action)}]".encode()
+
+
+def padded(data: Json) -> bytes:
+    """A document of numbers, of one length whatever they are."""
+    text = json.dumps(data, separators=(",", ":"))
+    fields = [value if type(value) is list else [value] for value in data.values()]
+    short = sum(max(0, ROOM - len(json.dumps(number))) for field in fields for number in field)
+    return (text + " " * short).encode()

@@ -1,0 +1,656 @@
+"""A trial in one SQLite file, which several processes may use at once.
+
+Every call of a trial is one transaction, or a few one after the other: whoever has the file reads
+where the trial stands, decides, and writes. A version counts the public steps. If it is not the one
+that this object knows, somebody else went on, or a write of this object was interrupted; then what
+is stored is read again. So whatever happens, object and file agree before anything is decided.
+
+Nothing is read that is not needed: a trial is opened by its settings, its run and its open blocks.
+
+Whatever is private (outcomes, private features, exact sums) is sealed under a key, and the key is
+overwritten at the release (`seal`). Every place has its row of `pending` from the beginning, so
+that neither rows nor their lengths tell who has answered.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, overload
+
+from ..._checks import Name
+from ...errors import DamagedFile, InvalidArgument, TrialError
+from .._rules import Action, Member, Place
+from . import _seal as seal
+from ._base import Json, Moved, unheld
+from ._database import Database
+from ._memory import HeldBlock, MemoryStore
+
+UNKNOWN = -1
+"""The version of what is not known to agree with the file."""
+PLACE = """
+SELECT p.unit, p.arm, p.due, q.action, q.private, p.at, p.number, p.slot, q.outcome
+FROM places p JOIN pending q USING (trial, block, slot) WHERE p.trial = ? AND p.block = ?"""
+
+
+class Row(NamedTuple):
+    """What is known of an open block without looking into it."""
+
+    key: bytes
+    filled: int
+    at: float | None
+    """when its last place was taken"""
+    due: float | None
+
+
+class Places(Sequence[Place]):
+    """The places of a block, read when they are asked for."""
+
+    def __init__(self, store: SqliteStore, block: str) -> None:
+        self._store, self._block = store, block
+
+    def __len__(self) -> int:
+        return self._store.row(self._block).filled
+
+    @overload
+    def __getitem__(self, slot: int) -> Place: ...
+    @overload
+    def __getitem__(self, slot: slice) -> list[Place]: ...
+    def __getitem__(self, slot: int | slice) -> Place | list[Place]:
+        if isinstance(slot, slice):
+            return list(self)[slot]
+        filled = len(self)
+        number = slot + filled if slot < 0 else slot
+        if not 0 <= number < filled:
+            raise IndexError("no such place")
+        return self._store.place_at(self._block, number)
+
+    def __iter__(self) -> Iterator[Place]:
+        return iter(self._store.whole(self._block).places)
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Outcomes(Mapping[int, int]):
+    """The outcomes of a block, likewise."""
+
+    def __init__(self, store: SqliteStore, block: str) -> None:
+        self._store, self._block = store, block
+
+    def __getitem__(self, slot: int) -> int:
+        value = self._store.outcome_at(self._block, slot)
+        if value is None:
+            raise KeyError("no outcome yet")
+        return value
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._store.whole(self._block).outcomes)
+
+    def __len__(self) -> int:
+        return self._store.answered(self._block)
+
+    def __eq__(self, other: object) -> bool:
+        return dict(self) == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class StoredBlock(NamedTuple):
+    """A block of the file."""
+
+    places: Places
+    outcomes: Outcomes
+    due: float | None
+
+
+class Blocks(Mapping[str, StoredBlock]):
+    """The open blocks of a trial."""
+
+    def __init__(self, store: SqliteStore, rows: Mapping[str, Row]) -> None:
+        self._store, self._rows = store, rows
+
+    def __getitem__(self, key: str) -> StoredBlock:
+        row = self._rows[key]
+        return StoredBlock(Places(self._store, key), Outcomes(self._store, key), row.due)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+class SqliteStore:
+    """A trial in a file; in the file of a trial by stratum, one of several."""
+
+    def __init__(self, path: str | os.PathLike[str] | Database, trial: int = 1) -> None:
+        if not isinstance(path, str | os.PathLike | Database):
+            raise InvalidArgument("path", "be a path", path, 'use for example "trial.db"')
+        self._own = not isinstance(path, Database)
+        self._base = path if isinstance(path, Database) else Database(Path(path).absolute())
+        self._base.users += 1
+        self._trial, self._closed = trial, False
+        self._version, self._next, self._generation = UNKNOWN, 0, UNKNOWN
+        self._settings: Json = {}
+        self._public: Json = {}
+        self._secret: Json = {}
+        self._key = 0
+        """of the ledger"""
+        self._moved: Json = {}
+        self._asked: Moved | None = None
+        """what has moved, if it was not asked for yet"""
+        self._assigned: list[int] = []
+        self._rows: dict[str, Row] = {}
+        self._last: dict[str, Place] = {}
+        """the last places of blocks, as far as they are known"""
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._base.path
+
+    @property
+    def lock(self) -> Any:
+        return self._base.lock
+
+    @property
+    def place(self) -> str:
+        return str(self._base.path)
+
+    @property
+    def shared(self) -> bool:
+        return True
+
+    # --- a call of the trial ----------------------------------------------------------------------
+
+    def ready(self) -> bool:
+        self._check_open()
+        self._base.begin()
+        found = self._base.one("SELECT version FROM heads WHERE trial = ?", (self._trial,))
+        if found is None:
+            raise DamagedFile(f"{self.place} holds no trial")
+        if found[0] == self._version:
+            return False
+        self._read()
+        return True
+
+    def held(self) -> AbstractContextManager[object]:
+        return _Held(self._base)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        before = self._version
+        try:
+            with self._base.gathered():
+                yield
+                if self._version == UNKNOWN and before != UNKNOWN:
+                    self._write_head()
+        except BaseException:
+            self._version = UNKNOWN
+            self._base.let_go()
+            raise
+        if self._version == UNKNOWN and before != UNKNOWN:
+            self._version = self._next
+
+    def _read(self) -> None:
+        """All that is known here, from the file."""
+        base, trial = self._base, (self._trial,)
+        head = base.one(
+            "SELECT version, generation, moved, assigned FROM heads WHERE trial = ?", trial
+        )
+        assert head is not None
+        version, generation, moved, assigned = head
+        if generation != self._generation:
+            self._read_document()
+        self._moved, self._asked, self._last = json.loads(moved), None, {}
+        self._assigned = json.loads(assigned)
+        self._rows = {
+            block: Row(key, *row)
+            for block, key, *row in base.run(
+                "SELECT b.block, k.key, b.filled, b.at, b.due FROM open_blocks b "
+                "JOIN keys k ON k.id = b.key WHERE b.trial = ?", trial,
+            )
+        }  # fmt: skip
+        if self._generation not in (UNKNOWN, generation):
+            base.soiled = True  # somebody has released, and may have died of it
+        self._generation, self._next, self._version = generation, version, version
+
+    def _read_document(self) -> None:
+        found = self._base.one(
+            "SELECT t.settings, t.public, t.secret, t.key, k.key FROM trials t "
+            "JOIN keys k ON k.id = t.key WHERE t.trial = ?",
+            (self._trial,),
+        )
+        if found is None:
+            raise DamagedFile(f"{self.place} holds no trial")
+        settings, public, secret, self._key, key = found
+        damaged = False
+        try:
+            self._settings, self._public = json.loads(settings), json.loads(public)
+            self._secret = json.loads(seal.opened(key, secret))
+        except (ValueError, TypeError):
+            damaged = True
+        del found, secret, key
+        if damaged or not isinstance(self._settings, dict) or not isinstance(self._public, dict):
+            raise DamagedFile(f"{self.place}: the settings or the state of the run are damaged")
+
+    # --- what is stored ---------------------------------------------------------------------------
+
+    @property
+    def state(self) -> Json:
+        if not self._settings:
+            return {}
+        moved = self._moved if self._asked is None else self._asked()
+        return {**self._settings, "protocol": {**self._public, **moved, "ledger": self._secret}}
+
+    @property
+    def assigned(self) -> list[int]:
+        return self._assigned
+
+    @property
+    def blocks(self) -> Blocks:
+        return Blocks(self, self._rows)
+
+    def row(self, block: str) -> Row:
+        """What is known of an open block."""
+        return self._rows[block]
+
+    def member(self, unit: Name) -> Member | None:
+        found = self._base.one(
+            "SELECT arm, turn, block, slot FROM places WHERE unit = ? AND trial = ? "
+            "ORDER BY turn DESC LIMIT 1",
+            (json.dumps(unit), self._trial),
+        )
+        if found is None:
+            return None
+        arm, turn, block, slot = found
+        number = int.from_bytes(arm, "big")
+        return Member(number, turn) if block is None else Member(number, turn, block, slot)
+
+    def place_at(self, block: str, slot: int) -> Place:
+        """One place; of the last one it is asked again and again when it was taken."""
+        last = slot == self._rows[block].filled - 1
+        if last and block in self._last:
+            return self._last[block]
+        found = self._base.one(f"{PLACE} AND p.slot = ?", (self._trial, block, slot))
+        if found is None:
+            raise DamagedFile(f"{self.place}: a block lacks one of its places")
+        place = self._place(found, self._rows[block].key)
+        if last:
+            self._last[block] = place
+        return place
+
+    def _place(self, found: Sequence[Any], key: bytes) -> Place:
+        unit, arm, due, hidden, private, at, number, *_ = found
+        action: Action | None = None
+        if hidden is not None:
+            action = json.loads(seal.opened(key, hidden) if private else hidden)
+        number_of_arm = int.from_bytes(arm, "big")
+        return Place(json.loads(unit), number_of_arm, due, action, bool(private), at, number)
+
+    def outcome_at(self, block: str, slot: int) -> int | None:
+        """One outcome, if it has come."""
+        found = self._base.one(
+            "SELECT outcome FROM pending WHERE trial = ? AND block = ? AND slot = ?",
+            (self._trial, block, slot),
+        )
+        if found is None:
+            return None
+        return seal.outcome_in(seal.opened(self._rows[block].key, found[0]))
+
+    def answered(self, block: str) -> int:
+        """How many outcomes of a block have come."""
+        found = self._base.one(
+            "SELECT answered FROM open_blocks WHERE trial = ? AND block = ?", (self._trial, block)
+        )
+        return 0 if found is None else seal.count_in(seal.opened(self._rows[block].key, found[0]))
+
+    @unheld
+    def whole(self, key: str) -> HeldBlock:
+        block, row = HeldBlock(), self._rows[key]
+        for found in self._base.run(f"{PLACE} ORDER BY p.slot", (self._trial, key)):
+            slot = len(block.places)
+            if found[7] != slot:
+                break
+            block.places.append(self._place(found, row.key))
+            value = seal.outcome_in(seal.opened(row.key, found[8]))
+            if value is not None:
+                block.outcomes[slot] = value
+        if len(block.places) != row.filled:
+            raise DamagedFile(f"{self.place}: a block lacks one of its places")
+        return block
+
+    # --- new files --------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Open the file of a saved trial."""
+        try:
+            if not self._base.is_open:
+                self._base.open()
+            with self.held():
+                self.ready()
+        except BaseException:
+            self.close()
+            raise
+
+    def create(self, state: Json, arms: int, block: str | None) -> None:
+        self._check_open()
+        if self._settings:
+            raise InvalidArgument(
+                "store", "be empty for a new trial", f"the store of one, in {self.place}",
+                "go on with it by Trial.load(store)",
+            )  # fmt: skip
+        blocks = {} if block is None else {block: HeldBlock()}
+        self._write_all(state, [0] * arms, blocks, {})
+
+    @unheld
+    def adopt(self, other: MemoryStore, settings: Json) -> None:
+        """Go on in a file with what a store in memory holds, and leave nothing there: of two, each
+        could release the same block. Should it fail, the other has lost nothing."""
+        blocks = {key: block.copy() for key, block in other.blocks.items()}
+        self._write_all({**settings, **other.state}, other._assigned, blocks, other._members)
+        other._now, other._members = ({}, {}), {}
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the file can be loaded, as far as this object has written it."""
+        if not self._base.is_open:
+            return False
+        with self.held():
+            return self._base.one("SELECT 1 FROM heads WHERE trial = ?", (self._trial,)) is not None
+
+    def _write_all(
+        self, state: Json, assigned: Sequence[int], blocks: Mapping[str, HeldBlock],
+        members: Mapping[Name, Member],
+    ) -> None:  # fmt: skip
+        made = not self._base.is_open
+        if made:
+            self._base.make()
+        try:
+            self._base.begin()
+            self._key = self._new_key()
+            self._base.run(
+                "INSERT INTO trials VALUES (?, '', '', x'', ?)", (self._trial, self._key)
+            )
+            self._base.run("INSERT INTO heads VALUES (?, 0, 0, '', '')", (self._trial,))
+            self._assigned, self._generation, self._next = list(assigned), 0, 0
+            turns = _turns(blocks, members)
+            for key, block in blocks.items():
+                self._open_block(key)
+                for slot, place in enumerate(block.places):
+                    entry = Member(place.arm, turns[key, slot], key, slot)
+                    self._seat(place.unit, entry, place)
+                for slot, value in block.outcomes.items():
+                    self._note(key, slot, value)
+            for unit, member in members.items():
+                if member.block not in blocks:
+                    self._enter(unit, member, None)
+            self._put(state)
+            self._write_head()
+            self._base.commit()
+            self._version = self._next
+        except BaseException:
+            self._version = UNKNOWN
+            if made and not self._is_stored():
+                self._base.discard()
+            raise
+
+    def _is_stored(self) -> bool:
+        """Whether the trial is in the file, and not in a transaction that ends with an error."""
+        self._base.let_go()
+        return self._base.is_open and self.is_whole
+
+    # --- every day --------------------------------------------------------------------------------
+
+    @unheld
+    def assign(self, unit: Name, member: Member, place: Place | None, moved: Moved) -> None:
+        with self._step():
+            self._check_stratum(unit)
+            if place is None:
+                self._enter(unit, member, None)
+            else:
+                if member.block not in self._rows:
+                    self._open_block(member.block)
+                self._seat(unit, member, place)
+                self._asked = moved
+            self._assigned = [n + (arm == member.arm) for arm, n in enumerate(self._assigned)]
+
+    @unheld
+    def record(self, block: str, slot: int, value: int) -> None:
+        self._check_held()
+        before = self._version
+        self._version = UNKNOWN
+        self._note(block, slot, value)
+        self._base.commit()
+        self._version = before  # no public step: nobody is told that it came
+
+    @unheld
+    def release(self, block: str | None, state: Json, opens: str | None) -> None:
+        with self._step():
+            if block is not None:
+                self._erase(block)
+            if opens is not None:
+                self._open_block(opens)
+            self._assigned = self._assigned + [0] * (
+                len(state.get("arms", ())) - len(self._assigned)
+            )
+            self._put(state)
+        self._base.soiled = True
+        self._base.clean()
+
+    @unheld
+    def begin(self, block: str, run: Json) -> None:
+        state = self.state
+        with self._step():
+            self._put({**state, "protocol": {**state["protocol"], **run}})
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._secret, self._asked, self._moved, self._last = {}, None, {}, {}
+        self._rows = {block: row._replace(key=seal.NO_KEY) for block, row in self._rows.items()}
+        if self._base.users == 1:
+            self._base.let_go()
+        self._base.leave()
+
+    def __reduce__(self) -> NoReturn:
+        raise TrialError(
+            "the store of a trial must not be copied or pickled; open its file again by "
+            "Trial.load(path)"
+        )
+
+    # --- in a transaction -------------------------------------------------------------------------
+
+    @contextmanager
+    def _step(self) -> Iterator[None]:
+        """A public step. Until it is stored, what is known here is not known to be in the file."""
+        self._check_held()
+        self._version = UNKNOWN
+        yield
+        if self._base.is_gathering:
+            return  # the last of several writes the head
+        self._write_head()
+        self._base.commit()
+        self._version = self._next
+
+    def _write_head(self) -> None:
+        if self._asked is not None:
+            self._moved, self._asked = self._asked(), None
+        self._base.run(
+            "UPDATE heads SET version = ?, generation = ?, moved = ?, assigned = ? WHERE trial = ?",
+            (
+                self._next + 1, self._generation, json.dumps(self._moved, separators=(",", ":")),
+                f"[{','.join(f'{number:>{seal.ROOM}}' for number in self._assigned)}]", self._trial,
+            ),
+        )  # fmt: skip
+        self._next += 1
+
+    def _put(self, state: Json) -> None:
+        """The state is that of now: what moved before is in it."""
+        run = dict(state["protocol"])
+        secret = run.pop("ledger")
+        settings = {name: part for name, part in state.items() if name != "protocol"}
+        self._base.run(
+            "UPDATE trials SET settings = ?, public = ? WHERE trial = ?",
+            (json.dumps(settings), json.dumps(run), self._trial),
+        )
+        if secret != self._secret or not self._generation:
+            key = seal.new_key()
+            self._base.run("UPDATE keys SET key = ? WHERE id = ?", (key, self._key))
+            self._base.run(
+                "UPDATE trials SET secret = ? WHERE trial = ?",
+                (seal.sealed(key, seal.padded(secret)), self._trial),
+            )
+        self._settings, self._public, self._secret = settings, run, secret
+        self._moved, self._asked = {}, None
+        self._generation += 1
+
+    def _new_key(self) -> int:
+        """The number of a key that is used by nobody else, with fresh bytes in it."""
+        base, key = self._base, seal.new_key()
+        found = base.one("SELECT id FROM free LIMIT 1")
+        if found is None:
+            number = base.run("INSERT INTO keys(key) VALUES (?)", (key,)).lastrowid
+            assert number is not None
+            return number
+        base.run("DELETE FROM free WHERE id = ?", found)
+        base.run("UPDATE keys SET key = ? WHERE id = ?", (key, *found))
+        return int(found[0])
+
+    def _open_block(self, block: str) -> None:
+        number = self._new_key()
+        found = self._base.one("SELECT key FROM keys WHERE id = ?", (number,))
+        assert found is not None
+        self._base.run(
+            "INSERT INTO open_blocks VALUES (?, ?, ?, 0, NULL, NULL, ?)",
+            (self._trial, block, number, seal.sealed(found[0], seal.count_text(0))),
+        )
+        self._rows = {**self._rows, block: Row(found[0], 0, None, None)}
+
+    def _erase(self, block: str) -> None:
+        """All that is known of a block but for who had which place."""
+        base, place = self._base, (self._trial, block)
+        found = base.one("SELECT key FROM open_blocks WHERE trial = ? AND block = ?", place)
+        if found is None:
+            raise DamagedFile(f"{self.place}: a block that is released is not there")
+        base.run("UPDATE keys SET key = ? WHERE id = ?", (seal.NO_KEY, *found))
+        base.run("INSERT INTO free VALUES (?)", found)
+        base.run("DELETE FROM open_blocks WHERE trial = ? AND block = ?", place)
+        self._rows = {key: row for key, row in self._rows.items() if key != block}
+        self._last.pop(block, None)
+
+    def _enter(self, unit: Name, member: Member, place: Place | None) -> None:
+        at, number, due = (None, None, None) if place is None else (
+            place.at, place.number, place.due,
+        )  # fmt: skip
+        here = (None, None) if member.slot < 0 else (member.block, member.slot)
+        self._base.run(
+            "INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (json.dumps(unit), member.used, self._trial, member.arm.to_bytes(4, "big"), *here,
+             at, number, due),
+        )  # fmt: skip
+
+    def _seat(self, unit: Name, member: Member, place: Place) -> None:
+        row, action = self._rows[member.block], None
+        if row.filled != member.slot:
+            raise DamagedFile(f"{self.place}: the places of a block are out of order")
+        if place.action is not None:
+            text = seal.action_text(place.action)
+            action = seal.sealed(row.key, text) if place.private else text
+        self._enter(unit, member, place)
+        self._base.run(
+            "INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?)",
+            (self._trial, member.block, member.slot,
+             seal.sealed(row.key, seal.outcome_text(None)), action, place.private),
+        )  # fmt: skip
+        row = Row(row.key, member.slot + 1, place.at, place.due)
+        self._base.run(
+            "UPDATE open_blocks SET filled = ?, at = ?, due = ? WHERE trial = ? AND block = ?",
+            (row.filled, row.at, row.due, self._trial, member.block),
+        )
+        self._rows[member.block], self._last[member.block] = row, place
+
+    def _note(self, block: str, slot: int, value: int) -> None:
+        key, place = self._rows[block].key, (self._trial, block)
+        count = self.answered(block) + (self.outcome_at(block, slot) is None)
+        changed = self._base.run(
+            "UPDATE pending SET outcome = ? WHERE trial = ? AND block = ? AND slot = ?",
+            (seal.sealed(key, seal.outcome_text(value)), *place, slot),
+        ).rowcount
+        if changed != 1:
+            raise DamagedFile(f"{self.place}: an outcome has no place")
+        self._base.run(
+            "UPDATE open_blocks SET answered = ? WHERE trial = ? AND block = ?",
+            (seal.sealed(key, seal.count_text(count)), *place),
+        )
+
+    # --- refusals ---------------------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise TrialError("the trial is closed; go on with Trial.load(path)")
+
+    def _check_held(self) -> None:
+        """A write without `ready` would be decided on what may not be true any more."""
+        self._check_open()
+        if not self._base.in_transaction or (
+            self._version == UNKNOWN and not self._base.is_gathering
+        ):
+            raise TrialError(f"{self.place} is not held: call ready() before a write")
+
+    def _check_stratum(self, unit: Name) -> None:
+        if "stratum" not in self._settings:
+            return
+        other = self._base.one(
+            "SELECT 1 FROM places WHERE unit = ? AND trial <> ? LIMIT 1",
+            (json.dumps(unit), self._trial),
+        )
+        if other is not None:
+            raise TrialError(
+                f"unit {unit!r} has an arm in another stratum, and everybody belongs to one: were "
+                "it two, outcomes would be used twice; give the stratum that it was assigned in"
+            )
+
+
+def _turns(
+    blocks: Mapping[str, HeldBlock], members: Mapping[Name, Member]
+) -> dict[tuple[str, int], int]:
+    """Which of its places a unit has in an open block, by block and slot: counted back from its
+    latest."""
+    seats: dict[Name, list[tuple[int, str, int]]] = {}
+    for key, block in blocks.items():
+        for slot, place in enumerate(block.places):
+            seats.setdefault(place.unit, []).append((place.number or 0, key, slot))
+    found = {}
+    for unit, own in seats.items():
+        member = members[unit]
+        turn = member.used - (member.block not in blocks)
+        for back, (_, key, slot) in enumerate(sorted(own, reverse=True)):
+            found[key, slot] = turn - back
+    return found
+
+
+class _Held:
+    """A call: what it did not commit is forgotten, and what was erased leaves the log."""
+
+    __slots__ = ("_base",)
+
+    def __init__(self, base: Database) -> None:
+        self._base = base
+
+    def __enter__(self) -> None:
+        self._base.let_go()  # what an interrupt may have left
+
+    def __exit__(self, *error: object) -> None:
+        self._base.let_go()
+        self._base.clean()
