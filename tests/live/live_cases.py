@@ -111,6 +111,19 @@ def values_in(data: Any) -> Iterator[Any]:
         yield data
 
 
+def damaged(path: Path, statement: str, *values: object) -> None:
+    """Somebody has changed a file by hand."""
+    with closing(sqlite3.connect(path)) as file:
+        file.execute(statement, values)
+        file.commit()
+
+
+def pending_in(path: Path) -> int:
+    """Rows of a file that may hold outcomes."""
+    with closing(sqlite3.connect(path)) as file:
+        return int(file.execute("SELECT count(*) FROM pending").fetchone()[0])
+
+
 class Keys:
     """Every key under which anything private was sealed; `seal.new_key`, watched."""
 

@@ -1,8 +1,9 @@
 """A database that crashes when it is told to, and what is left of its files then.
 
 Operations are the statements of a connection that change anything, commits and checkpoints among
-them: the process dies before one of them is run, which is after the one before. SQLite syncs its log at the end of a commit if `synchronous` is FULL, and the file
-at a checkpoint, so that is what a pulled plug leaves.
+them: the process dies before one of them is run, which is after the one before. SQLite syncs its
+log at the end of a commit if `synchronous` is FULL, and the file at a checkpoint, so that is what a
+pulled plug leaves.
 """
 
 from __future__ import annotations

@@ -162,13 +162,15 @@ def test_a_crash_while_loading_after_a_crash_breaks_no_promise(
     keys: Keys,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for crash_at in range(20, 160, 1 if THOROUGH else 4 * every):
+    for crash_at in range(20, 1000, 1 if THOROUGH else 4 * every):
         for again_at in range(0, 13, 1 if THOROUGH or every > 1 else 4):
             folder = tmp_path / f"{crash_at}-{again_at}"
             folder.mkdir()
             witness = Witness(folder / "trial.db", keys)
             disk = Disk(folder, crash_at)
-            assert crash_once(witness, disk, monkeypatch)
+            if not crash_once(witness, disk, monkeypatch):
+                assert crash_at > 60, "the scenario has too few operations to be a test"
+                return
             disk.after_crash(first)
             disk = Disk(folder, again_at, disk if first == "kill" else None)
             assert crash_once(witness, disk, monkeypatch)

@@ -4,7 +4,6 @@ what is stored and then interrupted, what is refused, and which moment a block i
 from __future__ import annotations
 
 import gc
-import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,9 +12,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from discreet.live.stores.files import FileStore
-from discreet.live.stores.format import BODY, VERSION, digest_of
-from live_cases import Clock, CountedNoise, batch_trial, klucb_trial
+from live_cases import (
+    Clock,
+    CountedNoise,
+    batch_trial,
+    damaged,
+    klucb_trial,
+)
 
 from discreet._compiled import Function, Kernel
 from discreet.errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
@@ -26,7 +29,8 @@ from discreet.live._rows import rows_for_trials, serves_trials
 from discreet.live._stream_run import StreamRun
 from discreet.live._streams import Streams
 from discreet.live._tables import TABLES
-from discreet.live.stores import MemoryStore, disk
+from discreet.live.stores import MemoryStore, SqliteStore
+from discreet.live.stores._database import Database
 from discreet.policies import CATALOGUE, DividedTree, EachRound, ForgetLaplace, Policy, policy
 from discreet.policies._rules import Rule
 from discreet.privacy import _secure as secure
@@ -121,11 +125,11 @@ def test_an_interrupt_while_loading_is_not_swallowed_and_frees_the_lock(
     path = tmp_path / "t.db"
     klucb_trial(path=path).close()
 
-    def interrupted(store: FileStore, *arguments: Any) -> None:
+    def interrupted(store: SqliteStore, *arguments: Any) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(FileStore, "_remove_leftovers", interrupted)
+        patch.setattr(SqliteStore, "_read_document", interrupted)
         with pytest.raises(KeyboardInterrupt):
             Trial.load(path)
     Trial.load(path).close()
@@ -143,52 +147,36 @@ def test_files_that_are_closed_take_nothing_more(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_sync")
 @pytest.mark.parametrize("call", ["assign", "record"])
-def test_after_a_write_that_failed_nothing_is_done_until_it_is_loaded(
-    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_after_a_commit_that_failed_the_trial_stands_where_the_file_is(
+    when: str, call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether the line is on disk is not known: the next one might contradict it."""
-    path = tmp_path / "t.db"
+    """The answer to a commit may be lost, and then it is in the file."""
+    path, commit = tmp_path / "t.db", Database.commit
     trial = klucb_trial(path=path, deadline=9.0)
     trial.assign("x")
     calls: dict[str, Callable[[], Any]] = {
         "assign": lambda: trial.assign("y"), "record": lambda: trial.record("x", 1.0),
-        "report": trial.report, "settle": trial.settle,
     }  # fmt: skip
 
-    def full(descriptor: int, data: bytes) -> None:
+    def fails(base: Database) -> None:
+        if when == "after":
+            commit(base)
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.live.stores.disk.append", full)
+        patch.setattr(Database, "commit", fails)
         with pytest.raises(OSError, match="No space"):
             calls[call]()
-    for refused in calls.values():
-        with pytest.raises(TrialError, match="unknown what is on disk"):
-            refused()
+    assigned = 2 if (when, call) == ("after", "assign") else 1
+    assert trial.report()["assigned"] == assigned
+    (block,) = trial._store.blocks.values()
+    assert len(block.outcomes) == ((when, call) == ("after", "record"))
+    arm = trial.assign("y")
     trial.close()
     with Trial.load(path) as again:
-        assert again.report()["assigned"] == 1
-
-
-@pytest.mark.usefixtures("no_sync")
-@pytest.mark.parametrize(
-    ("field", "value", "why"),
-    [
-        ("generation", "1", "no generation"), ("assignments", 1.5, "no generation"),
-        ("blocks", [1], "which blocks are open"), ("blocks", [""], "which blocks are open"),
-        ("blocks", "1", "which blocks are open"),
-    ],
-)  # fmt: skip
-def test_a_snapshot_that_makes_no_sense_is_refused_though_its_digest_fits(
-    field: str, value: Any, why: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "t.db"
-    klucb_trial(path=path).close()
-    data = json.loads(path.read_text()) | {field: value}
-    data["digest"] = digest_of({key: data[key] for key in BODY[VERSION]})
-    path.write_text(json.dumps(data))
-    with pytest.raises(DamagedFile, match=why):
-        Trial.load(path)
+        assert again.report()["assigned"] == 2
+        assert again.assign("y") == arm
 
 
 @pytest.mark.usefixtures("no_sync")
@@ -336,9 +324,9 @@ def test_a_record_that_was_damaged_in_one_arm_is_refused() -> None:
     good = [[[2, 0.5]], [[2, 0.25, 3]]]
     assert history_in({"history": good}, 2) == good
     assert history_in({}, 2) is None
-    for damaged in ([good[0], 3], [3, good[1]], [good[0], [[2, "x"]]], [[[2]], good[1]], [good[0]]):
+    for wrong in ([good[0], 3], [3, good[1]], [good[0], [[2, "x"]]], [[[2]], good[1]], [good[0]]):
         with pytest.raises(DamagedFile, match="damaged record"):
-            history_in({"history": damaged}, 2)
+            history_in({"history": wrong}, 2)
 
 
 # --- noise that could not be drawn ----------------------------------------------------------------
@@ -444,37 +432,37 @@ def test_a_rule_whose_opening_could_not_be_stored_is_not_asked_again(
     trial = klucb_trial(path=path)
     trial.assign("x")
 
-    def full(descriptor: int, data: bytes) -> None:
-        if b'{"run"' in data:
-            raise OSError(28, "No space left on device")
-        append(descriptor, data)
+    def full(store: SqliteStore, block: str, run: Any) -> None:
+        raise OSError(28, "No space left on device")
 
-    append = disk.append
     with monkeypatch.context() as patch:
-        patch.setattr(disk, "append", full)
+        patch.setattr(SqliteStore, "begin", full)
         with pytest.raises(OSError, match="No space"):
             trial.record("x", 1.0)
-    with pytest.raises(TrialError, match="unknown what is on disk"):
-        trial.assign("y")
     trial.close()
     with Trial.load(path) as again:
         assert again.report()["releases"] == 1
 
 
 @pytest.mark.usefixtures("no_sync")
-@pytest.mark.parametrize(("lines", "taken"), [(1, True), (2, False)])
+@pytest.mark.parametrize("left", ["empty", "no tables"])
 def test_what_a_crash_left_of_a_trial_that_had_not_begun_is_replaced(
-    lines: int, taken: bool, tmp_path: Path
+    left: str, tmp_path: Path
 ) -> None:
-    left = tmp_path / "t.db.assignments"
-    left.write_text('{"trial":"x"}\n' + '["a",0,0,1]\n' * (lines - 1))
-    left.chmod(0o600)
-    if taken:
-        klucb_trial(path=tmp_path / "t.db").close()
-        return
-    with pytest.raises(InvalidArgument, match="assignments of another trial"):
-        klucb_trial(path=tmp_path / "t.db")
-    assert left.read_text().count("\n") == 2
+    path = tmp_path / "t.db"
+    path.write_bytes(b"")
+    if left == "no tables":
+        damaged(path, "PRAGMA journal_mode=WAL")
+    with pytest.raises(InvalidArgument, match="nobody was assigned"):
+        Trial.load(path)
+    with klucb_trial(path=path) as trial:
+        trial.assign("x")
+    with Trial.load(path) as trial:
+        assert "x" in trial
+    before = path.read_bytes()
+    with pytest.raises(InvalidArgument, match="be a new file"):
+        klucb_trial(path=path)
+    assert path.read_bytes() == before
 
 
 @pytest.mark.usefixtures("no_sync")
@@ -483,9 +471,9 @@ def test_no_file_stays_open_when_a_trial_is_closed_or_refused(tmp_path: Path) ->
     gc.collect()  # of what earlier tests left open
     before = len(os.listdir("/proc/self/fd"))
     klucb_trial(path=tmp_path / "t.db").close()
-    os.mkfifo(tmp_path / "u.json.assignments", 0o600)
-    (tmp_path / "u.json").write_bytes((tmp_path / "t.db").read_bytes())
-    for path in ("t.db", "u.json"):
+    os.mkfifo(tmp_path / "u.db-wal", 0o600)
+    (tmp_path / "u.db").write_bytes((tmp_path / "t.db").read_bytes())
+    for path in ("t.db", "u.db"):
         for _ in range(3):
             with suppress(DamagedFile):
                 Trial.load(tmp_path / path).close()

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from discreet.live.stores.format import BODY, VERSION, digest_of
-from live_cases import ROWS, Clock, CountedNoise, batch_trial, klucb_trial, short_row
+from live_cases import ROWS, Clock, CountedNoise, batch_trial, damaged, klucb_trial, short_row
 
 from discreet._compiled import Function
 from discreet.errors import DamagedFile, InvalidArgument, TrialError
@@ -113,20 +114,27 @@ def test_only_the_owner_can_read_the_files(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     modes = {p.name: stat.S_IMODE(p.stat().st_mode) for p in tmp_path.iterdir()}
-    assert len(modes) == 3
-    assert set(modes.values()) == {0o600}
+    assert modes == {"trial.db": 0o600}
 
 
-def test_a_trial_is_open_only_once(tmp_path: Path) -> None:
+def test_a_trial_may_be_open_many_times(tmp_path: Path) -> None:
+    """In one process and in others: each goes on where the others are."""
     path = tmp_path / "trial.db"
-    with klucb_trial(path=path):
-        with pytest.raises(TrialError, match="already open"):
-            Trial.load(path)
-        script = f"import discreet; discreet.Trial.load({str(path)!r})"
+    script = (
+        f"import discreet; trial = discreet.Trial.load({str(path)!r}); "
+        "print(trial.assign('x'), trial.assign('y'), trial.assign('z'))"
+    )
+    with klucb_trial(path=path) as one, Trial.load(path) as other:
+        arm = one.assign("x")
+        assert other.assign("x") == arm
+        other.record("x", 1.0)
+        assert one.report() == other.report()
+        assert one.report()["releases"] == 1
+        second = one.assign("y")
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-        assert "already open" in done.stderr
-    with Trial.load(path):
-        pass
+        third = other.assign("z")
+        assert done.stdout.split() == [arm, second, third]
+        assert one.report()["assigned"] == other.report()["assigned"] == 3
 
 
 def test_a_trial_has_one_file(tmp_path: Path) -> None:
@@ -134,7 +142,7 @@ def test_a_trial_has_one_file(tmp_path: Path) -> None:
     with klucb_trial(path=path) as trial:
         trial.save(path)
         with pytest.raises(TrialError, match="copied"):
-            trial.save(tmp_path / "copy.json")
+            trial.save(tmp_path / "copy.db")
     with pytest.raises(InvalidArgument, match=r"Trial.load"):
         klucb_trial(path=path)
     assert not list(tmp_path.glob("copy*"))
@@ -218,142 +226,100 @@ def test_a_changed_row_of_the_catalogue_counts_as_composed(tmp_path: Path) -> No
 # --- files that cannot be trusted ----------------------------------------------------------------
 
 
-def rewritten(change: Callable[[dict[str, Any]], None]) -> Callable[[Path], None]:
-    """A snapshot that was changed by somebody who also made its digest fit."""
-
-    def damage(path: Path) -> None:
-        data = json.loads(path.read_text())
-        change(data)
-        body = {key: data.get(key) for key in BODY[VERSION]}
-        path.write_text(json.dumps({**data, "digest": digest_of(body)}))
-
-    return damage
-
-
-def beside(path: Path, kind: str) -> Path:
-    return next(path.parent.glob(f"{path.name}.{kind}*"))
-
-
 def cut(path: Path, share: float) -> None:
     data = path.read_bytes()
     path.write_bytes(data[: int(len(data) * share)])
 
 
+def rewritten(column: str, change: Callable[[Any], Any]) -> Callable[[Path], None]:
+    """A document of the trial that somebody has changed by hand."""
+
+    def damage(path: Path) -> None:
+        with closing(sqlite3.connect(path)) as file:
+            (text,) = file.execute(f"SELECT {column} FROM trials").fetchone()
+            data = json.loads(text)
+            change(data)
+            file.execute(f"UPDATE trials SET {column} = ?", (json.dumps(data),))
+            file.commit()
+
+    return damage
+
+
+def changed(statement: str) -> Callable[[Path], None]:
+    return lambda path: damaged(path, statement)
+
+
 DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
-    "foreign": (lambda p: p.write_text('{"format": "something else"}'), "not the file of a trial"),
-    "not json": (lambda p: p.write_bytes(b"PK\x03\x04"), "not JSON"),
-    "a list": (lambda p: p.write_text("[]"), "not the file of a trial"),
-    "empty": (lambda p: p.write_bytes(b""), "not JSON"),
-    "truncated": (lambda p: cut(p, 0.7), "not JSON"),
-    "newer": (rewritten(lambda d: d.update(version=4)), "version 4 .* later version"),
-    "a digit": (lambda p: p.write_text(p.read_text().replace('"t": 3', '"t": 4')), "digest"),
-    "no state": (rewritten(lambda d: d.update(state=None)), "no state"),
-    "no policy": (rewritten(lambda d: d["state"].pop("policy")), "policy"),
+    "an old trial": (lambda p: p.write_text('{"format": "discreet trial"}'), "before there was"),
+    "not a database": (lambda p: p.write_bytes(b"PK\x03\x04"), "foreign"),
+    "foreign": (changed("PRAGMA application_id = 5"), "not the file of a trial"),
+    "truncated": (lambda p: cut(p, 0.4), "damaged"),
+    "overwritten": (lambda p: p.write_bytes(p.read_bytes()[:100] + b"x" * 60_000), "damaged"),
+    "newer": (changed("PRAGMA user_version = 4"), "version 4 .* later version"),
+    "no table": (changed("DROP TABLE heads"), "no such table"),
+    "no trial": (changed("DELETE FROM heads"), "holds no trial"),
+    "no state": (changed("UPDATE trials SET settings = '[]'"), "settings"),
+    "not json": (changed("UPDATE trials SET public = '{'"), "state of the run"),
+    "no policy": (rewritten("settings", lambda d: d.pop("policy")), "policy"),
     "unknown row": (
-        rewritten(lambda d: d["state"]["policy"]["recipe"].update(name="nobody")), "nobody",
+        rewritten("settings", lambda d: d["policy"]["recipe"].update(name="nobody")), "nobody",
     ),
     "other row": (
-        rewritten(lambda d: d["state"]["policy"]["recipe"].update(alpha=1.0)), "another",
+        rewritten("settings", lambda d: d["policy"]["recipe"].update(alpha=1.0)), "another",
     ),
-    "no view": (rewritten(lambda d: d["state"]["protocol"].pop("view")), "view"),
-    "short view": (
-        rewritten(lambda d: d["state"]["protocol"]["view"]["value"].pop()), "another shape",
-    ),
-    "strange arm": (
-        lambda p: beside(p, "outcomes").write_text(
-            beside(p, "outcomes").read_text().replace('"arm":', '"arm":9')
-        ),
-        "open block",
-    ),
-    "negative t": (rewritten(lambda d: d["state"]["protocol"].update(t=-1)), "its t"),
-    "no range": (rewritten(lambda d: d["state"].pop("outcome_range")), "settings"),
-    "bad range": (rewritten(lambda d: d["state"].update(outcome_range=[1, 0])), "settings"),
-    "assignments gone": (lambda p: beside(p, "assignments").unlink(), "missing"),
-    "assignments cut": (lambda p: cut(beside(p, "assignments"), 0.4), "truncated"),
-    "assignments of another": (
-        lambda p: beside(p, "assignments").write_text(
-            '{"trial":"0123456789abcdef"}\n' + "x" * 500
-        ),
-        "belong",
-    ),
-    "assignments emptied": (lambda p: beside(p, "assignments").write_text(""), "truncated"),
-    "line damaged": (
-        lambda p: beside(p, "assignments").write_text(
-            beside(p, "assignments").read_text().replace("[0,", "(0,", 1)
-        ),
-        "line 2 is damaged",
-    ),
-    "line twice": (
-        lambda p: beside(p, "assignments").write_text(
-            beside(p, "assignments").read_text()
-            + beside(p, "assignments").read_text().splitlines()[-1]
-            + "\n"
-        ),
-        "out of order",
-    ),
-    "outcomes gone": (lambda p: beside(p, "outcomes").unlink(), "missing"),
-    "outcomes of another": (
-        lambda p: beside(p, "outcomes").write_text('{"trial":"0","generation":9}\n'), "belong",
-    ),
-    "outcome of nobody": (
-        lambda p: beside(p, "outcomes").open("a").write("[99,5]\n"), "outcomes since",
-    ),
-    "outcome is text": (
-        lambda p: beside(p, "outcomes").open("a").write('["0",5]\n'), "damaged",
-    ),
+    "no view": (rewritten("public", lambda d: d.pop("view")), "view"),
+    "short view": (rewritten("public", lambda d: d["view"]["value"].pop()), "another shape"),
+    "strange arm": (rewritten("public", lambda d: d.update(arm=9)), "open block"),
+    "negative t": (rewritten("public", lambda d: d.update(t=-1)), "its t"),
+    "no range": (rewritten("settings", lambda d: d.pop("outcome_range")), "settings"),
+    "bad range": (rewritten("settings", lambda d: d.update(outcome_range=[1, 0])), "settings"),
+    "another's ledger": (changed("UPDATE keys SET key = zeroblob(32)"), "state of the run"),
 }  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("case", DAMAGES)
-def test_a_damaged_trial_is_refused_and_left_alone(case: str, tmp_path: Path) -> None:
+def test_a_damaged_trial_is_refused(case: str, tmp_path: Path) -> None:
     path = tmp_path / "trial.db"
     with klucb_trial(path=path) as trial:
         for unit in range(3):
             trial.assign(unit)
             trial.record(unit, 0.5)
         trial.assign(3)
-        while trial.status != "collecting":
-            trial.record(3, 0.5)
     damage, message = DAMAGES[case]
-    if case == "a digit" and '"t": 3' not in path.read_text():
-        path.write_text(path.read_text().replace('"t": 2', '"t": 3'))
     damage(path)
-    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
-    for _ in range(2):  # the first refusal lets go of the lock
-        with pytest.raises(DamagedFile, match=message):
+    for _ in range(2):
+        with pytest.raises((DamagedFile, TrialError), match=message):
             Trial.load(path)
-    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
 
-def test_an_old_copy_of_the_snapshot_is_noticed(tmp_path: Path) -> None:
+def test_a_block_that_lacks_a_place_is_not_released(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "trial.db"
-    with klucb_trial(path=path) as trial:
+    with klucb_trial(path=path, deadline=5.0, clock=clock) as trial:
         trial.assign("x")
-        old = path.read_bytes()
-        trial.record("x", 1.0)
-    path.write_bytes(old)
-    with pytest.raises(DamagedFile, match="missing"):
-        Trial.load(path)
+    damaged(path, "DELETE FROM pending")
+    clock.now += 9.0
+    with Trial.load(path, clock=clock) as trial, pytest.raises(DamagedFile, match="lacks one"):
+        trial.settle()
 
 
 def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match="saved trial"):
-        Trial.load(tmp_path / "nothing.json")
+        Trial.load(tmp_path / "nothing.db")
     with pytest.raises(InvalidArgument, match="existing folder"):
         klucb_trial(path=tmp_path / "no" / "trial.db")
     assert not list(tmp_path.iterdir())
 
 
-def test_assignments_of_a_lost_trial_are_not_overwritten(tmp_path: Path) -> None:
-    path = tmp_path / "trial.db"
+def test_the_log_of_a_lost_trial_is_not_overwritten(tmp_path: Path) -> None:
+    path, log = tmp_path / "trial.db", tmp_path / "trial.db-wal"
     with klucb_trial(path=path) as trial:
         trial.assign("x")
+        left = log.read_bytes()
     path.unlink()
+    log.write_bytes(left)
     with pytest.raises(InvalidArgument, match="another trial"):
         klucb_trial(path=path)
-    assert "x" in beside(path, "assignments").read_text()
+    assert log.read_bytes() == left
 
 
 # --- units with several places --------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from discreet.live.stores import FileStore, MemoryStore, Store
+from discreet.live.stores import MemoryStore, SqliteStore, Store
 from discreet.testing import _stores as contract
 from discreet.testing._stores import check_store
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("no_sync")
 
 
 def reopened(store: Any) -> Store:
-    again = FileStore(store.path)
+    again = SqliteStore(store.path)
     again.load()
     return again
 
@@ -27,7 +27,7 @@ def test_memory_keeps_the_contract() -> None:
 
 def test_files_keep_the_contract(tmp_path: Path) -> None:
     number = itertools.count()
-    check_store(lambda: FileStore(tmp_path / f"{next(number)}.json"), reopened)
+    check_store(lambda: SqliteStore(tmp_path / f"{next(number)}.db"), reopened)
 
 
 class Forgetful(MemoryStore):
@@ -60,8 +60,8 @@ class Untyped(MemoryStore):
     def member(self, unit: Any) -> Any:
         return self._members.get(str(unit))
 
-    def assign(self, unit: Any, member: Any, place: Any) -> None:
-        super().assign(str(unit), member, place)
+    def assign(self, unit: Any, member: Any, place: Any, moved: Any) -> None:
+        super().assign(str(unit), member, place, moved)
 
 
 class Stale(MemoryStore):
@@ -69,6 +69,20 @@ class Stale(MemoryStore):
 
     def begin(self, block: str, run: Any) -> None:
         """Not at all."""
+
+
+class Unmoved(MemoryStore):
+    """Leaves the run where it was at the last release."""
+
+    def assign(self, unit: Any, member: Any, place: Any, moved: Any) -> None:
+        super().assign(unit, member, place, dict)
+
+
+class Torn(MemoryStore):
+    """Keeps the first of several writes that fail together."""
+
+    def together(self) -> Any:
+        return self.held()
 
 
 class Replaceable(MemoryStore):
@@ -79,7 +93,9 @@ class Replaceable(MemoryStore):
         super().create(state, arms, block)
 
 
-@pytest.mark.parametrize("kind", [Forgetful, Hoarding, Sweeping, Untyped, Stale, Replaceable])
+@pytest.mark.parametrize(
+    "kind", [Forgetful, Hoarding, Sweeping, Untyped, Stale, Unmoved, Torn, Replaceable]
+)
 def test_the_contract_finds_stores_that_do_not_do_their_part(kind: type[MemoryStore]) -> None:
     with pytest.raises((AssertionError, KeyError)):
         check_store(kind)

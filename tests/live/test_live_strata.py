@@ -5,22 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import pickle
-import shutil
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
+from live_disk import Crash, Disk, off_disk, on_disk
 from typer.testing import CliRunner
 
 import discreet
 from discreet.cli import app
-from discreet.errors import DamagedFile, InvalidArgument, TrialError, UnknownUnit
+from discreet.errors import InvalidArgument, TrialError, UnknownUnit
 from discreet.live import _strata as module
 from discreet.live._terms import BOARD
-from discreet.live.stores import disk
 
 NAMES = ["men", "women"]
 
@@ -55,13 +53,13 @@ def fill(trial: discreet.Strata, clock: Clock, units: int = 40) -> None:
 
 
 def test_nobody_is_in_two_strata(tmp_path: Path) -> None:
-    trial = made(tmp_path / "t")
+    trial = made(tmp_path / "t.db")
     arm = trial.assign("p1", "men")
     assert trial.assign("p1", "men") == arm
     with pytest.raises(InvalidArgument, match="'men', got 'women'"):
         trial.assign("p1", "women")
     trial.close()
-    with discreet.Strata.load(tmp_path / "t", clock=Clock()) as again:  # nor after a restart
+    with discreet.Strata.load(tmp_path / "t.db", clock=Clock()) as again:  # nor after a restart
         assert again.stratum_of("p1") == "men"
         assert again.stratum_of("p2") is None
         with pytest.raises(InvalidArgument, match="stratum"):
@@ -174,104 +172,90 @@ def test_the_risk_is_shared_and_horizons_are_by_name() -> None:
     assert trial.recommendation == {"men": None, "women": None}
 
 
-def test_stored_loaded_and_locked(tmp_path: Path) -> None:
-    clock = Clock()
-    with made(tmp_path / "t", clock=clock, horizon={"men": 100, "women": 200}) as trial:
+def test_stored_and_loaded(tmp_path: Path) -> None:
+    clock, path = Clock(), tmp_path / "t.db"
+    with made(path, clock=clock, horizon={"men": 100, "women": 200}) as trial:
         fill(trial, clock)
         report = trial.report()
-        with pytest.raises(TrialError, match="open"):
-            discreet.Strata.load(tmp_path / "t")
+        with discreet.Strata.load(path, clock=clock) as beside:  # several may use it at once
+            assert beside.report() == report
         with pytest.raises(TrialError, match="copied or pickled"):
             pickle.dumps(trial)
     for _ in range(2):  # closed and loaded: nothing is drawn again
-        with discreet.Strata.load(tmp_path / "t", clock=clock) as again:
+        with discreet.Strata.load(path, clock=clock) as again:
             assert again.report() == report
             assert repr(again) == "<Strata men, women of dp-imed: ε = 1 (interactive)>"
-    files = sorted(os.listdir(tmp_path / "t"))
-    assert [name for name in files if name.endswith(".json")] == [
-        "strata.json", "stratum-1.json", "stratum-2.json",
-    ]  # fmt: skip
-    assert oct((tmp_path / "t").stat().st_mode & 0o777) == "0o700"
-    with pytest.raises(InvalidArgument, match=r"Strata\.load"):
-        made(tmp_path / "t")
+    assert [p.name for p in tmp_path.iterdir()] == ["t.db"]
+    assert oct(path.stat().st_mode & 0o777) == "0o600"
+    with pytest.raises(InvalidArgument, match=r"be a new file"):
+        made(path)
 
 
-def test_a_stratum_does_not_open_alone(tmp_path: Path) -> None:
+def test_strata_do_not_open_as_one_trial(tmp_path: Path) -> None:
     """Its people could be assigned again in another stratum, and enter two releases."""
-    clock = Clock()
-    with made(tmp_path / "t", clock=clock) as trial:
+    clock, path = Clock(), tmp_path / "t.db"
+    with made(path, clock=clock) as trial:
         trial.assign("p", "women")
         report = trial.report()
-    shutil.copytree(tmp_path / "t", tmp_path / "copy")
-    (tmp_path / "copy" / "strata.json").unlink()
-    for path in (tmp_path / "t" / "stratum-2.json", tmp_path / "copy" / "stratum-2.json"):
-        with pytest.raises(InvalidArgument, match="not stratum 'women' of one") as refused:
-            discreet.Trial.load(path)
-        assert f"discreet.Strata.load({str(path.parent)!r})" in str(refused.value)
     for _ in range(2):  # the mark stays, whatever is released
-        with discreet.Strata.load(tmp_path / "t", clock=clock) as again:
+        with pytest.raises(InvalidArgument, match="not one by stratum") as refused:
+            discreet.Trial.load(path)
+        assert f"discreet.Strata.load({str(path)!r})" in str(refused.value)
+        with discreet.Strata.load(path, clock=clock) as again:
             assert again.report()["assigned"] == report["assigned"]
             again.finish()
             clock.now += 1e6
             again.settle()
-        with pytest.raises(InvalidArgument, match="not stratum 'men' of one"):
-            discreet.Trial.load(tmp_path / "t" / "stratum-1.json")
-    for file in sorted((tmp_path / "t").iterdir()):  # each in the place of the other
-        _, dash, rest = file.name.partition("-")
-        if dash:
-            file.rename(file.with_name(f"swapped-{'21'[int(rest[0]) - 1]}{rest[1:]}"))
-    for file in sorted((tmp_path / "t").glob("swapped-*")):
-        file.rename(file.with_name(file.name.replace("swapped", "stratum")))
-    with pytest.raises(DamagedFile, match="not the trial of stratum 'men'"):
-        discreet.Strata.load(tmp_path / "t")
+    discreet.Trial(row(), 2, path=tmp_path / "one.db").close()
+    with pytest.raises(InvalidArgument, match="be a saved trial by stratum"):
+        discreet.Strata.load(tmp_path / "one.db")
 
 
-class Crash(BaseException):
-    """The machine stops."""
+def test_nobody_gets_into_two_strata_by_two_processes(tmp_path: Path) -> None:
+    """Both have looked where somebody is at home before either assigns."""
+    path = tmp_path / "t.db"
+    with made(path, clock=Clock()) as one, discreet.Strata.load(path, clock=Clock()) as other:
+        assert one.stratum_of("p") is None
+        assert other.stratum_of("p") is None
+        one._trials["men"].assign("p")
+        with pytest.raises(TrialError, match="has an arm in another stratum"):
+            other._trials["women"].assign("p")
+        assert other.stratum_of("p") == "men"
+        assert other.report()["assigned"] == 1
 
 
 def test_a_crash_during_the_creation_leaves_no_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At every write: the folder cannot be loaded, or it is whole; nobody is lost."""
-    monkeypatch.setattr(shutil, "rmtree", lambda *a, **k: None)  # a crash does not clean up
-    create, replace = disk.Folder.create, disk.Folder.replace
-    finished = False
-    for stop in range(1, 40):
-        steps = iter(range(1, 1000))
-
-        def counted(work: Any, steps: Any = steps, stop: int = stop) -> Any:
-            def step(*arguments: Any) -> Any:
-                if next(steps) == stop:
-                    raise Crash
-                return work(*arguments)
-
-            return step
-
-        monkeypatch.setattr(disk.Folder, "create", counted(create))
-        monkeypatch.setattr(disk.Folder, "replace", counted(replace))
-        path = tmp_path / f"t{stop}"
+    """At every write: nobody was assigned and it is begun anew, or it is whole."""
+    stop = 0
+    while True:
+        folder = tmp_path / str(stop)
+        folder.mkdir()
+        disk, path = Disk(folder, stop), folder / "t.db"
+        on_disk(monkeypatch, disk)
         try:
             made(path).close()
-            finished = True
         except Crash:
             pass
-        monkeypatch.setattr(disk.Folder, "create", create)
-        monkeypatch.setattr(disk.Folder, "replace", replace)
-        if finished:
+        finally:
+            off_disk(monkeypatch)
+        if not disk.crashed:
             break
-        with pytest.raises(InvalidArgument, match="never finished"):
-            discreet.Strata.load(path)
-        with pytest.raises(InvalidArgument, match="remove it"):
-            made(path)
-    assert finished
-    assert stop > 6  # there were as many places to crash at
-    with discreet.Strata.load(path, clock=Clock()) as whole:
-        assert whole.report()["assigned"] == 0
+        disk.after_crash("kill")
+        try:
+            made(path).close()
+        except InvalidArgument as error:
+            assert "be a new file" in str(error)  # noqa: PT017 - or it is whole
+        with discreet.Strata.load(path, clock=Clock()) as whole:
+            assert whole.strata == tuple(NAMES)
+            assert whole.report()["assigned"] == 0
+        stop += 1
+    assert stop > 20  # there were as many places to crash at
 
 
 def test_a_creation_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+    path = tmp_path / "t.db"
     for wrong in ({"outcome_range": (1.0, 0.0)}, {"store": object()}, {"horizon": {"men": 5}}):
         with pytest.raises(InvalidArgument):
             made(path, **wrong)
@@ -280,7 +264,7 @@ def test_a_creation_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
         with pytest.raises(InvalidArgument, match="strata"):
             discreet.Strata(row(), names, 2)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="path"):
-        made(tmp_path / "no" / "t")
+        made(tmp_path / "no" / "t.db")
     with pytest.raises(InvalidArgument, match="risk"):
         made(risk=2.0)
     trial = made()
@@ -288,24 +272,6 @@ def test_a_creation_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
         with pytest.raises(InvalidArgument, match="stratum"):
             trial.assign("p", stratum)  # type: ignore[arg-type]
     assert trial.report()["assigned"] == 0
-
-
-@pytest.mark.parametrize("damage", ["lost", "extra", "index", "version", "names"])
-def test_damaged_folders_are_refused(tmp_path: Path, damage: str) -> None:
-    made(tmp_path / "t").close()
-    index = tmp_path / "t" / "strata.json"
-    if damage == "lost":  # its people would look like strangers
-        (tmp_path / "t" / "stratum-2.json").unlink()
-    elif damage == "extra":
-        shutil.copy(tmp_path / "t" / "stratum-2.json", tmp_path / "t" / "stratum-3.json")
-    elif damage == "index":
-        index.write_text("{")
-    else:
-        data = json.loads(index.read_text())
-        data |= {"version": 9} if damage == "version" else {"strata": ["men", "men"]}
-        index.write_text(json.dumps(data))
-    with pytest.raises(DamagedFile):
-        discreet.Strata.load(tmp_path / "t")
 
 
 def test_strata_in_simulation() -> None:
@@ -341,22 +307,22 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         return result
 
     settings = {"policy": "dp-imed", "epsilon": 1, "arms": ["A", "B"], "strata": NAMES}
-    call("new", "t", given=settings)
-    call("assign", "t", "p1", "--stratum", "men")
-    assert "stratum" in call("assign", "t", "p1", code=2).stderr
-    assert "stratum" in call("assign", "t", "p1", "--stratum", "women", code=2).stderr
+    call("new", "t.db", given=settings)
+    call("assign", "t.db", "p1", "--stratum", "men")
+    assert "stratum" in call("assign", "t.db", "p1", code=2).stderr
+    assert "stratum" in call("assign", "t.db", "p1", "--stratum", "women", code=2).stderr
     many = [{"unit": "p2", "stratum": "women"}, {"unit": "p3", "stratum": "men"}]
-    assert len(json.loads(call("assign", "t", "--json", given=many).stdout)) == 2
-    call("record", "t", given={"unit": "p2", "outcome": 1})
-    report = json.loads(call("report", "t", "--json").stdout)
+    assert len(json.loads(call("assign", "t.db", "--json", given=many).stdout)) == 2
+    call("record", "t.db", given={"unit": "p2", "outcome": 1})
+    report = json.loads(call("report", "t.db", "--json").stdout)
     assert [one["assigned"] for one in report["strata"]] == [2, 1]
-    table = list(csv.DictReader(io.StringIO(call("report", "t", "--format", "csv").stdout)))
+    table = list(csv.DictReader(io.StringIO(call("report", "t.db", "--format", "csv").stdout)))
     assert [(line["stratum"], line["arm"]) for line in table] == [
         ("men", "A"), ("men", "B"), ("women", "A"), ("women", "B"),
     ]  # fmt: skip
-    assert "Stratum: women" in call("report", "t", "--format", "html").stdout
-    call("finish", "t", "--discard")
-    assert json.loads(call("report", "t", "--json").stdout)["status"] == "finished"
+    assert "Stratum: women" in call("report", "t.db", "--format", "html").stdout
+    call("finish", "t.db", "--discard")
+    assert json.loads(call("report", "t.db", "--json").stdout)["status"] == "finished"
 
 
 def test_intervals_of_all_share_the_error_too() -> None:

@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_cases import Clock, CountedNoise
+from live_cases import (
+    Clock,
+    CountedNoise,
+    damaged,
+    pending_in,
+)
 from test_live_interruptions import Injector
 
 import discreet
@@ -226,7 +231,7 @@ def test_spreading_rounds_and_keeps_sums() -> None:
 
 def test_windows_are_drawn_without_writing_down_who_comes_next(tmp_path: Path) -> None:
     """Both orders of a window of two are seen in 200 (each 1/2: missed with probability 2^-99),
-    and the file holds counts of the window alone."""
+    and the state holds counts of the window alone."""
     first = {"A": 0, "B": 0}
     for number in range(100):
         trial = stream_trial(window=2, first=100)
@@ -234,9 +239,9 @@ def test_windows_are_drawn_without_writing_down_who_comes_next(tmp_path: Path) -
     assert min(first.values()) > 0
     with stream_trial(path=tmp_path / "t.db", window=8) as trial:
         trial.assign("x")
-    line = json.loads((tmp_path / "t.db.assignments").read_text().splitlines()[-1])
-    assert line[:2] == ["x", line[1]]
-    assert sorted(line[-1]) == [3, 4]
+        with trial._store.held():
+            trial._store.ready()
+            assert sorted(trial._store.state["protocol"]["streams"]["left"]) == [3, 4]
 
 
 @pytest.mark.usefixtures("no_sync")
@@ -264,7 +269,7 @@ def test_every_row_goes_on_where_it_was(name: str, tmp_path: Path, clock: Clock)
     assert sum(row["used"] for row in report["arms"]) == 90
     assert sum(run_of(trial).view.pulls) == 90
     assert not trial._store.blocks
-    assert not list(tmp_path.glob("*.outcomes-*"))
+    assert not pending_in(path)
     trial.close()
 
 
@@ -385,70 +390,24 @@ def test_an_interrupt_at_any_line_draws_nothing_twice(
 
 
 @pytest.mark.usefixtures("no_sync")
-def test_trials_that_were_saved_before_finish_under_the_old_rule(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE heads SET moved = replace(moved, '\"places\"', '\"plac\"')",
+        "UPDATE heads SET moved = '[]'",
+        "UPDATE trials SET public = replace(public, '\"releases\"', '\"r\"')",
+        "UPDATE open_blocks SET filled = filled + 1",
+    ],
+)
+def test_damaged_streams_are_refused(damage: str, tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "t.db"
-    Trial(policy("dp-imed", epsilon=1.0), 2, path=path, streams=False).close()
-    data = json.loads(path.read_text())
-    from discreet.live.stores import format as files
-
-    body = {key: data[key] for key in files.BODY[2]}
-    assert "streams" not in body["state"]
-    whole = {"format": files.FORMAT, "version": 2, "digest": files.digest_of(body), **body}
-    path.write_text(json.dumps(whole))
-    with Trial.load(path) as trial:
-        assert not isinstance(trial._run, StreamRun)
-        trial.assign("x")
-        assert "batch" in trial.report()
-        with pytest.raises(TrialError, match="single batches"):
-            trial.finish()
-
-
-@pytest.mark.usefixtures("no_sync")
-@pytest.mark.parametrize("kind", ["streams", "identify"])
-def test_trials_with_blocks_in_flight_that_were_saved_before_go_on(
-    kind: str, tmp_path: Path, clock: Clock
-) -> None:
-    """Files of format 3 as they were written before arms were compared side by side: a trial in
-    streams has four blocks, one that identifies is in the middle of its third batch."""
-    from shutil import copytree
-
-    copytree(Path(__file__).parent / "data" / "version3" / kind, tmp_path / kind)
-    clock.now = 1060.0
-    with Trial.load(tmp_path / kind / "trial.db", clock=clock) as trial:
-        assert isinstance(trial._run, StreamRun) == (kind == "streams")
-        report = trial.report()
-        assert report["assigned"] == (40 if kind == "streams" else 60)
-        assert report["releases"] == (9 if kind == "streams" else 2)
-        for unit in range(100, 110):
-            trial.assign(unit)
-            trial.record(unit, 1.0)
-        if kind == "streams":
-            trial.finish()
-            clock.now += 14.0
-            assert trial.status == "finished"
-            assert sum(row["size"] for row in trial.report()["arms"]) == 50
-        else:
-            assert trial.status == "settling"
-            clock.now += 2.0
-            assert trial.report()["releases"] == 3
-
-
-@pytest.mark.usefixtures("no_sync")
-def test_damaged_streams_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "t.db"
-    with stream_trial(path=path, first=2, window=2) as trial:
+    with stream_trial(path=path, first=2, window=2, clock=clock) as trial:
         for unit in range(5):
             trial.assign(unit)
-    log = path.with_name("t.db.assignments")
-    lines = log.read_text().splitlines(keepends=True)
-    for damage in (
-        [*lines[:-2], lines[-1]], [*lines, lines[-1]], [lines[0], *reversed(lines[1:])],
-    ):  # fmt: skip
-        log.write_text("".join(damage))
-        with pytest.raises(DamagedFile):
-            Trial.load(path)
-    log.write_text("".join(lines))
-    Trial.load(path).close()
+    damaged(path, damage)
+    clock.now += 100.0
+    with pytest.raises(DamagedFile), Trial.load(path, clock=clock) as trial:
+        trial.settle()
     with pytest.raises(DamagedFile, match="streams"):
         Streams.from_dict({}, 2)
 
@@ -495,7 +454,7 @@ def test_discarding_erases_open_blocks_alone(tmp_path: Path, clock: Clock) -> No
         clock.now += 14.0
         assert trial.status == "finished"
         assert [row["size"] for row in trial.report()["arms"]] == [3, 3]
-    assert not list(tmp_path.glob("*.outcomes-*"))
+    assert not pending_in(tmp_path / "t.db")
 
 
 @pytest.mark.usefixtures("no_sync")

@@ -71,6 +71,8 @@ class Database:
         self._gathering = False
         self._connection: sqlite3.Connection | None = None
         self._process = os.getpid()
+        self._identity: tuple[int, int] | None = None
+        """which file it is, whatever has its name later"""
 
     # --- the file ---------------------------------------------------------------------------------
 
@@ -208,6 +210,7 @@ class Database:
     def _connect(self) -> None:
         """Durable and forgetful: every commit is synced, and deleted rows are overwritten."""
         try:
+            self._identity = self._found()
             self._connection = sqlite3.connect(
                 f"{self.path.as_uri()}?mode=rw", uri=True, isolation_level=None,
                 check_same_thread=False, timeout=PATIENCE, cached_statements=256,
@@ -220,6 +223,14 @@ class Database:
                 self.run(f"PRAGMA {setting}")
             return
         raise refusal
+
+    def _found(self) -> tuple[int, int] | None:
+        """The file that has the name now."""
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     # --- statements -------------------------------------------------------------------------------
 
@@ -274,8 +285,15 @@ class Database:
                 f"{self.path} was opened by another process, of which this is a fork; open the "
                 "trial in every process, after the fork"
             )
-        if not self.in_transaction:
-            self.run("BEGIN IMMEDIATE")
+        if self.in_transaction:
+            return
+        if self.is_open and self._found() != self._identity:
+            raise TrialError(
+                f"{self.path} is not the file that this trial has opened: it was moved, removed or "
+                "replaced, and others may go on with another one; put it back, close the trial and "
+                "load it again"
+            )
+        self.run("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
         """Store what was written, unless it is gathered; the file is let go."""
