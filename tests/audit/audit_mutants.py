@@ -429,13 +429,13 @@ class RedrawingTrial(Trial):
 
     stored: Any = None
 
-    def _release(self, now: float) -> None:
+    def _release(self, now: float) -> bool:
         if self._run.next_due(self._store.blocks, self._terms, 0.0) is not None:
             self.stored = store = self._store
             self._store = copy = MemoryStore()
             copy._now = store.state, dict(store.blocks)
-            copy._assigned = store.assigned
-        super()._release(now)
+            copy._assigned = list(store.assigned)
+        return super()._release(now)
 
 
 def with_release(name: str, release: Any, **budget: Any) -> Policy:

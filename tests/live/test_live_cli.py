@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import sqlite3
 import threading
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli._app import app
-from discreet.live import Trial
 
 SETTINGS = {"policy": "dp-imed", "epsilon": 1.0, "arms": ["A", "B"], "deadline": "1 h",
             "missing": "estimate"}  # fmt: skip
@@ -196,11 +196,11 @@ def test_files_are_named_as_the_command_line_knows_them() -> None:
     assert "discreet trial new" in call("report", "t.db", code=2).output
     told("new", "t.db", given=SETTINGS)
     assert "discreet trial assign" in call("new", "t.db", given=SETTINGS, code=2).output
-    told("new", "s", given={**SETTINGS, "strata": ["men", "women"]})
-    for path in ("t.db", "t.db.html", "s/x.json"):
-        trial = "s" if path.startswith("s") else "t.db"
+    told("new", "s.db", given={**SETTINGS, "strata": ["men", "women"]})
+    for path in ("t.db", "t.db.html", "s.db-wal"):
+        trial = "s.db" if path.startswith("s") else "t.db"
         assert "no file of the trial" in call("report", trial, "--output", path, code=2).output
-    call("report", "s", "--output", "s.html")
+    call("report", "s.db", "--output", "s.html")
     page = Path("s.html").read_text()
     assert page.count("Stratum: ") >= 2
     assert "97.5 % interval" in page
@@ -254,10 +254,11 @@ def test_arms_join_and_leave(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_commands_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     told("new", "t.db", given=SETTINGS)
-    monkeypatch.setattr("discreet.cli._trial.PATIENCE", 0.2)
-    held = Trial.load("t.db")
-    assert "already open" in call("assign", "t.db", "p1", code=2).output
-    monkeypatch.setattr("discreet.cli._trial.PATIENCE", 60.0)
+    monkeypatch.setattr("discreet.live.stores._database.PATIENCE", 0.2)
+    held = sqlite3.connect("t.db", isolation_level=None, check_same_thread=False)
+    held.execute("BEGIN IMMEDIATE")
+    assert "has held" in call("assign", "t.db", "p1", code=2).output
+    monkeypatch.setattr("discreet.live.stores._database.PATIENCE", 60.0)
     closing = threading.Timer(0.2, held.close)
     closing.start()
     assert told("assign", "t.db", "p1")["unit"] == "p1"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +57,9 @@ def asked(trial: Any, unit: int) -> Any:
     return trial.assign(unit, features)
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in folder.iterdir()}
+def contents(folder: Path) -> list[str]:
+    with closing(sqlite3.connect(folder / "t.db")) as file:
+        return list(file.iterdump())
 
 
 @pytest.mark.parametrize("kind", KINDS)

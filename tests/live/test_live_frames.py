@@ -6,7 +6,6 @@ every line that a call passes in the package, one line a run, and its frames are
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -22,6 +21,7 @@ from test_live_interruptions import PACKAGE, Injector, Interrupt
 import discreet
 import discreet.linear as linear
 from discreet.live import Strata, Trial
+from discreet.live.stores._database import Database
 from discreet.policies import policy
 from discreet.privacy import _secure as secure
 
@@ -209,15 +209,15 @@ def test_a_full_disk_carries_neither_outcomes_nor_exact_sums(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make, call = STORING[name]
-    path, write = tmp_path / "t.db", os.write
+    path, run = tmp_path / "t.db", Database.run
     trial = make(path)
 
-    def full(descriptor: int, data: bytes) -> int:
-        if str(STEPS).encode() in data:
+    def full(base: Database, statement: str, values: Any = ()) -> Any:
+        if statement.startswith(("UPDATE trials", "UPDATE pending")):
             raise OSError(28, "No space left on device")
-        return write(descriptor, data)
+        return run(base, statement, values)
 
-    monkeypatch.setattr(os, "write", full)
+    monkeypatch.setattr(Database, "run", full)
     with pytest.raises(OSError, match="No space") as failure:
         call(trial, path)
     assert not carried_by(failure.value)
@@ -229,15 +229,15 @@ def test_a_disk_that_fails_at_loading_carries_no_outcome(
     path, failures = tmp_path / "t.db", list[OSError]()
     with in_memory(path) as trial:
         trial.save(path)
-    sync, left = os.fsync, [0]
+    run, left = Database.run, [0]
 
-    def failing(descriptor: int) -> None:
+    def failing(base: Database, statement: str, values: Any = ()) -> Any:
         left[0] -= 1
-        if left[0] < 0:
+        if left[0] < 0 and statement != "ROLLBACK":
             raise OSError(5, "Input/output error")
-        sync(descriptor)
+        return run(base, statement, values)
 
-    monkeypatch.setattr(os, "fsync", failing)
+    monkeypatch.setattr(Database, "run", failing)
     while True:
         left[0] = len(failures)
         try:

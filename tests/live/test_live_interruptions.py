@@ -30,8 +30,9 @@ from discreet._compiled import Function
 from discreet.errors import TrialError
 from discreet.identify import identifier
 from discreet.live import Trial
-from discreet.live.stores import Block, MemoryStore
+from discreet.live.stores import MemoryStore
 from discreet.live.stores._database import Database
+from discreet.live.stores._memory import HeldBlock
 from discreet.policies import BetaLeader, Doubling, ForgetLaplace, Policy, policy
 from discreet.policies._rules import Rule
 from discreet.privacy import Approximate
@@ -92,9 +93,12 @@ class Handler(Injector):
 
 def stand(trial: Trial) -> str:
     """All that is shown, and all that is stored."""
-    block = open_block(trial)
-    stored = [block.places, sorted(block.outcomes.items()), trial._store.state["protocol"]]
-    return json.dumps([trial.report(), stored], default=str)
+    shown = trial.report()
+    with trial._store.held():
+        trial._store.ready()
+        block = open_block(trial)
+        stored = [*block.places], sorted(block.outcomes.items()), trial._store.state["protocol"]
+    return json.dumps([shown, stored], default=str)
 
 
 STEPS: dict[str, tuple[Callable[..., Trial], Callable[[Trial], Any]]] = {
@@ -455,7 +459,7 @@ IN_UNITS = (UNITS, round(SECRET * 2**21))
 
 def carries(error: BaseException) -> bool:
     plain = [
-        [value.places, value.outcomes] if isinstance(value, Block) else value
+        [value.places, value.outcomes] if isinstance(value, HeldBlock) else value
         for value in locals_of(error)
     ]
     return any(
@@ -501,7 +505,7 @@ def test_failures_of_the_store_carry_no_outcome(
     assert not carries(failure.value)
 
 
-def test_contexts_of_a_batch_that_is_given_up_are_erased_by_the_next_call(
+def test_a_batch_that_is_given_up_is_erased_with_its_last_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The horizon cuts it off; an interrupt comes between knowing that and erasing it."""
@@ -509,14 +513,16 @@ def test_contexts_of_a_batch_that_is_given_up_are_erased_by_the_next_call(
     trial = linear.Trial(row, 2, dimension=1, horizon=2, batch=4)
     trial.assign("x", [[0.5], [0.5]])
 
-    def interrupted(self: Any, key: str) -> None:
+    def interrupted(self: Any, run: Any, key: str) -> None:
         raise Interrupt
 
     with monkeypatch.context() as patched:
         patched.setattr(Trial, "_abandon", interrupted)
         with pytest.raises(Interrupt):
             trial.assign("y", [[0.5], [0.5]])
-    assert len(open_block(trial).places) == 2
+    assert len(open_block(trial).places) == 1, "it happened or it did not"
+    assert trial.status == "collecting"
+    trial.assign("y", [[0.5], [0.5]])
     assert trial.status == "finished"
     assert not open_block(trial).places
 

@@ -33,6 +33,7 @@ from discreet.linear import _grid as grid
 from discreet.live import Rehearsal, Trial
 from discreet.live._finite_run import FiniteRun, linked_kernels
 from discreet.live._randomness import SystemRandomness
+from discreet.live.stores import SqliteStore
 from discreet.policies import CATALOGUE, ForgetLaplace, Geometric, Policy, policy
 from discreet.policies._thompson import Thompson
 from discreet.privacy import _noise as simulated_noise
@@ -233,7 +234,6 @@ def test_raw_outcomes_are_erased_at_the_release(tmp_path: Path) -> None:
             trial.assign(unit)
         trial.record("a", SECRET)
         assert reveals(values_on_disk(tmp_path)), "the search must be able to find it"
-        assert reveals(values_in_memory(trial))
         for unit in units[1:]:
             trial.record(unit, 1.0)
         assert trial.status == "collecting"
@@ -382,8 +382,11 @@ def test_neighbouring_trials_that_release_the_same_look_the_same(
             trial.record(unit, private if unit == 17 else 0.25)
             shown.append(all_that_is_shown(trial))
         trial.close()
-        snapshot = json.loads((folder / "trial.db").read_text())
-        return shown, snapshot["state"]
+        store = SqliteStore(folder / "trial.db")
+        store.load()
+        state = store.state
+        store.close()
+        return shown, state
 
     def unit_is_last(trial: Trial, unit: int) -> bool:
         """Whether the batch that is being filled ends with the next unit and holds that one."""

@@ -14,7 +14,7 @@ from discreet import policy
 from discreet.errors import ConflictingOutcome, InvalidArgument, UnknownUnit
 from discreet.identify import identifier
 from discreet.live import Trial
-from discreet.live.stores import disk
+from discreet.live.stores._database import Database
 from discreet.privacy import _secure as secure
 
 READERS: dict[str, Callable[[Trial], Any]] = {
@@ -139,18 +139,20 @@ def test_an_answer_is_shown_as_soon_as_it_is_due(
 def test_what_cannot_be_shown_any_more_says_why(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A debugger that shows a trial after a failed write gets a word on it, not another error."""
+    """A debugger that shows a trial whose file is gone gets a word on it, not another error."""
 
-    def fails(descriptor: int, data: bytes) -> None:
+    def fails(base: Database) -> None:
         raise OSError(28, "No space left on device")
 
     trial = klucb_trial(deadline=10.0, clock=clock, path=tmp_path / "t.db")
     with monkeypatch.context() as failing:
-        failing.setattr(disk, "append", fails)
+        failing.setattr(Database, "commit", fails)
         with pytest.raises(OSError, match="space"):
             trial.assign("x")
-    assert "a write to" in repr(trial)
-    assert "failed" in repr(trial)
+    assert "0 assigned" in repr(trial)
+    (tmp_path / "t.db").rename(tmp_path / "u.db")
+    assert "not in use" in repr(trial)
+    assert "moved, removed or replaced" in repr(trial)
     trial.close()
     assert "closed" in repr(trial)
     wrong = klucb_trial(deadline=10.0, clock=clock)

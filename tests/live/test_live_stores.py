@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from discreet.errors import DiscreetError
 from discreet.live.stores import MemoryStore, SqliteStore, Store
 from discreet.testing import _stores as contract
-from discreet.testing._stores import check_store
+from discreet.testing._stores import check_shared, check_store
 
 pytestmark = pytest.mark.usefixtures("no_sync")
 
@@ -28,6 +29,39 @@ def test_memory_keeps_the_contract() -> None:
 def test_files_keep_the_contract(tmp_path: Path) -> None:
     number = itertools.count()
     check_store(lambda: SqliteStore(tmp_path / f"{next(number)}.db"), reopened)
+
+
+def beside(store: Any) -> Store:
+    """Another user of the file that a store has open."""
+    return reopened(store)
+
+
+def test_files_can_be_shared(tmp_path: Path) -> None:
+    number = itertools.count()
+    check_shared(lambda: SqliteStore(tmp_path / f"{next(number)}.db"), beside)
+
+
+class Deaf(SqliteStore):
+    """Does not hear of others."""
+
+    def ready(self) -> bool:
+        super().ready()
+        return False
+
+
+@pytest.mark.parametrize("kind", [Deaf])
+def test_the_contract_finds_stores_that_do_not_share(
+    kind: type[SqliteStore], tmp_path: Path
+) -> None:
+    number = itertools.count()
+
+    def again(store: Any) -> Store:
+        other = kind(store.path)
+        other.load()
+        return other
+
+    with pytest.raises((AssertionError, DiscreetError)):
+        check_shared(lambda: kind(tmp_path / f"{next(number)}.db"), again)
 
 
 class Forgetful(MemoryStore):
@@ -102,7 +136,7 @@ def test_the_contract_finds_stores_that_do_not_do_their_part(kind: type[MemorySt
 
 
 def test_every_check_is_part_of_the_contract() -> None:
-    names = [name for name in vars(contract) if name.startswith("check_") and name != "check_store"]
-    called = check_store.__code__.co_names
-    assert names
-    assert set(names) <= set(called)
+    names = {name for name in vars(contract) if name.startswith("check_")}
+    called = {*check_store.__code__.co_names, *check_shared.__code__.co_names}
+    assert len(names) > 10
+    assert names - {"check_store", "check_shared"} <= called

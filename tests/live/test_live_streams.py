@@ -482,37 +482,6 @@ def test_trees_take_no_further_arms() -> None:
         trial.add("new")
 
 
-@pytest.mark.usefixtures("no_sync")
-@pytest.mark.parametrize("kind", ["deadline", "adac-oful"])
-def test_files_of_version_2_finish_under_the_old_rule(
-    kind: str, tmp_path: Path, clock: Clock
-) -> None:
-    """Single batches, one of which waits: who arrives meanwhile is treated alike and not used, the
-    batch is released when it was due, and missing outcomes count as declared then."""
-    from shutil import copytree
-
-    copytree(Path(__file__).parent / "data" / "version2" / kind, tmp_path / kind)
-    path, actions = tmp_path / kind / "trial.db", None
-    if kind == "adac-oful":
-        actions = [[0.5, 0.1, 0.0, 0.0], [0.0, 0.0, 0.5, 0.1]]
-    due, releases, rounds = (1037.0, 1, 10) if kind == "deadline" else (1071.0, 2, 5)
-    clock.now = due - 1.0
-    with Trial.load(path, clock=clock) as trial:
-        assert not isinstance(trial._run, StreamRun)
-        report = trial.report()
-        assert (report["status"], report["next_release"]) == ("settling", due)
-        assert (report["releases"], report["rounds"]) == (releases, rounds)
-        trial.assign("visitor", actions)
-        assert trial.rounds == rounds
-        with pytest.raises(TrialError, match="single batches"):
-            trial.finish()
-    clock.now = due
-    with Trial.load(path, clock=clock) as trial:
-        assert trial.report()["releases"] == releases + 1
-        trial.assign("next", actions)
-        assert trial.rounds == rounds + 1
-
-
 def test_what_was_thrown_away_is_not_used(clock: Clock) -> None:
     trial = stream_trial(first=4, window=1, clock=clock)
     for unit in range(11):  # six places and five; marks at 4 and 6

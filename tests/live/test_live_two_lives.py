@@ -2,14 +2,16 @@
 
 What they answer, whether and when they respond and, with private contexts, some of their features
 differ. Releases are made of zeros in both, so nothing of it may be seen: not in what any call
-returns or refuses, in how many numbers it draws, nor in the names and sizes of the files (but for
-the logs of outcomes, which grow when somebody responds).
+returns or refuses, in how many numbers it draws, nor in the names and pages of the files (but for
+the log of the database, which grows when somebody responds).
 """
 
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -27,7 +29,7 @@ from discreet.live._curator import Curator
 from discreet.live._pairs import PairRun
 from discreet.live._randomness import SystemRandomness
 from discreet.live._run import Run
-from discreet.live.stores import format as formats
+from discreet.live.stores import _seal as seal
 from discreet.privacy import _secure as secure
 
 pytestmark = pytest.mark.usefixtures("no_sync")
@@ -172,8 +174,12 @@ class Life:
             world.noise.setstate(before[1])
 
     def sizes(self) -> dict[str, int]:
-        files = [] if self.folder is None else self.folder.iterdir()
-        return {p.name: 0 if "outcomes" in p.name else p.stat().st_size for p in sorted(files)}
+        """Pages of the file; the log beside it grows with every call."""
+        if self.folder is None:
+            return {}
+        with closing(sqlite3.connect(self.folder / "t.db")) as file:
+            names = {path.name: 0 for path in sorted(self.folder.iterdir())}
+            return names | {"t.db": file.execute("PRAGMA page_count").fetchone()[0]}
 
     def new(self) -> Any:
         unit, own, length = f"u{len(self.seen)}", False, 0.5
@@ -255,8 +261,8 @@ def settled_by_answers(member: Any, blocks: Any, terms: Any, now: float) -> bool
     return block is None or member.slot in block.outcomes
 
 
-def no_room(entry: Any, arms: int) -> bytes:
-    return b"\n"
+def no_room(action: list[int]) -> bytes:
+    return json.dumps(action).encode() + b" " * 3000 * (len(str(action[0])) > 9)
 
 
 record = Curator.record
@@ -271,7 +277,7 @@ def recorded_and_settled(self: Trial, unit: Any, outcome: float) -> None:
     ("kind", "where", "name", "leak"),
     [
         ("several outcomes", stream_run, "_is_settled", settled_by_answers),
-        ("private contexts", formats, "_room", no_room),
+        ("private contexts", seal, "action_text", no_room),
         ("declared", Curator, "record", recorded_and_settled),
     ],
 )

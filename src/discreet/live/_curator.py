@@ -428,10 +428,6 @@ class Curator:
         self._note_end(state.get("ended"))
         self._seen = max(self._seen, state.get("seen", -inf))
         self._stale = False
-        for key, block in dict(self._store.blocks).items() if run.cut else ():
-            if block.places and run.gives_up(block.places[-1]):
-                self._abandon(run, key)  # whatever came in between when it should have been
-                self._store.ready()
 
     def _usable(self) -> None:
         if self._closed:

@@ -290,3 +290,97 @@ def check_trial(make: Make, reopen: Reopen | None = None) -> None:
             store = reopen(store)
         with Trial.load(store) as again:
             assert again.report() == expected
+
+
+# --- several users of one store -------------------------------------------------------------------
+
+
+def check_shared(make: Make, again: Reopen) -> None:
+    """Raise AssertionError where two users of one store could undo each other's steps."""
+    check_news(make, again)
+    check_turns(make, again)
+    check_shared_trials(make, again)
+
+
+def check_news(make: Make, again: Reopen) -> None:
+    """`ready` says once that somebody else went on, and what they stored is there."""
+    one = fresh(make)
+    other = again(one)
+    assert not news(other), "nothing has happened since it was opened"
+    assign(one, "y", Member(0, 1, "1", 2), Place("y", 0), t=5)
+    assert not news(one), "its own steps are no news"
+    assert news(other), "somebody was assigned"
+    assert not news(other), "that is known by now"
+    assert other.member("y") == Member(0, 1, "1", 2)
+    assert len(other.blocks["1"].places) == 3
+    assert list(other.assigned) == [2, 2]
+    assert other.state["protocol"]["t"] == 5
+    record(other, "1", 2, 11)
+    with call(one):
+        assert dict(one.whole("1").outcomes) == {2: 11}, "an outcome of another user is lost"
+    release(other, "1", {**STATE, "arms": ["A", "B", "C"]}, "2")
+    assert news(one), "a block was released"
+    assert list(one.blocks) == ["2"]
+    assert list(one.assigned) == [2, 2, 0]
+    one.close()
+    assert other.member("y") is not None, "one user's end is not the other's"
+    other.close()
+
+
+def news(store: Store) -> bool:
+    """What `ready` says."""
+    with store.held():
+        return store.ready()
+
+
+def check_turns(make: Make, again: Reopen) -> None:
+    """A write that is not decided on what is stored now is refused, and changes nothing."""
+    one = fresh(make)
+    other = again(one)
+    assign(one, "y", Member(0, 1, "1", 2), Place("y", 0))
+    try:
+        with other.held():
+            other.assign("z", Member(1, 1, "1", 2), Place("z", 1), dict)
+    except DiscreetError:
+        pass
+    else:
+        raise AssertionError("two units were given one place")
+    with call(one):
+        assert one.member("z") is None
+    one.close()
+    other.close()
+
+
+def check_shared_trials(make: Make, again: Reopen) -> None:
+    """Two trials by turns on one store, of every kind of plan: they agree after every step, and no
+    block is released twice."""
+    from ..live import Trial
+    from ..policies import policy
+
+    kinds: dict[str, dict[str, Any]] = {
+        "index": {"window": 2},
+        "pairs": {"window": 2, "missing": "estimate"},
+        "epochs": {"trend": True, "window": 6},
+        "batches": {"streams": False},
+    }
+    for options in kinds.values():
+        now = [1000.0]
+        row = policy("dp-imed", epsilon=1.0, ratio=1.5, first=1)
+        settings: dict[str, Any] = {"deadline": 9.0, "missing": 0.0, **options}
+        store = make()
+        first = Trial(row, ["A", "B"], store=store, clock=lambda now=now: now[0], **settings)  # type: ignore[misc]
+        users = [first, Trial.load(again(store), clock=lambda now=now: now[0])]  # type: ignore[misc]
+        for unit in range(24):
+            now[0] += 1.0
+            one, other = users[unit % 2], users[1 - unit % 2]
+            arm = one.assign(unit)
+            assert other.assign(unit) == arm, "somebody has two arms"
+            if unit % 3:
+                other.record(unit, 0.5)
+            assert one.report() == other.report(), "two users of a store see two trials"
+        now[0] += 9.0
+        users[0].settle()
+        assert not users[1].settle(), "a block was released twice"
+        assert users[0].report() == users[1].report()
+        for trial in users:
+            trial.close()

@@ -101,7 +101,7 @@ class Database:
         try:
             self._connect()
             self.begin()
-            taken = self._has_tables
+            taken = self.has_tables
             if taken:
                 self._refuse_taken()
             for statement in SCHEMA.split(";\n"):
@@ -130,7 +130,8 @@ class Database:
             return file.read(len(MAGIC))
 
     @property
-    def _has_tables(self) -> bool:
+    def has_tables(self) -> bool:
+        """Whether it was finished."""
         return self.one("SELECT 1 FROM sqlite_master LIMIT 1") is not None
 
     def _create(self) -> None:
@@ -174,7 +175,7 @@ class Database:
             raise DamagedFile(f"{self.path} is not the file of a trial: foreign or truncated")
         try:
             self._connect()
-            if not self._has_tables:
+            if not self.has_tables:
                 raise InvalidArgument(
                     "path", "be the file of a trial that was begun", str(self.path),
                     "its creation was cut short and nobody was assigned: start it with "

@@ -17,9 +17,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, overload
+from typing import Any, NamedTuple, NoReturn, TypeVar, overload
 
 from ..._checks import Name
 from ...errors import DamagedFile, InvalidArgument, TrialError
@@ -29,6 +29,7 @@ from ._base import Json, Moved, unheld
 from ._database import Database
 from ._memory import HeldBlock, MemoryStore
 
+T = TypeVar("T")
 UNKNOWN = -1
 """The version of what is not known to agree with the file."""
 PLACE = """
@@ -209,10 +210,10 @@ class SqliteStore:
         )
         assert head is not None
         version, generation, moved, assigned = head
+        self._moved, self._assigned = self._parsed(moved, dict), self._parsed(assigned, list)
         if generation != self._generation:
             self._read_document()
-        self._moved, self._asked, self._last = json.loads(moved), None, {}
-        self._assigned = json.loads(assigned)
+        self._asked, self._last = None, {}
         self._rows = {
             block: Row(key, *row)
             for block, key, *row in base.run(
@@ -224,6 +225,16 @@ class SqliteStore:
             base.soiled = True  # somebody has released, and may have died of it
         self._generation, self._next, self._version = generation, version, version
 
+    def _parsed(self, text: str | bytes, kind: type[T]) -> T:
+        """A stored document; an error of the parser would hold the whole text."""
+        found: object = None
+        with suppress(ValueError, TypeError):
+            found = json.loads(text)
+        if not isinstance(found, kind):
+            raise DamagedFile(f"{self.place}: the settings or the state of the run are damaged")
+        return found
+
+    @unheld
     def _read_document(self) -> None:
         found = self._base.one(
             "SELECT t.settings, t.public, t.secret, t.key, k.key FROM trials t "
@@ -233,15 +244,8 @@ class SqliteStore:
         if found is None:
             raise DamagedFile(f"{self.place} holds no trial")
         settings, public, secret, self._key, key = found
-        damaged = False
-        try:
-            self._settings, self._public = json.loads(settings), json.loads(public)
-            self._secret = json.loads(seal.opened(key, secret))
-        except (ValueError, TypeError):
-            damaged = True
-        del found, secret, key
-        if damaged or not isinstance(self._settings, dict) or not isinstance(self._public, dict):
-            raise DamagedFile(f"{self.place}: the settings or the state of the run are damaged")
+        self._settings, self._public = self._parsed(settings, dict), self._parsed(public, dict)
+        self._secret = self._parsed(seal.opened(key, secret), dict)
 
     # --- what is stored ---------------------------------------------------------------------------
 
@@ -366,6 +370,8 @@ class SqliteStore:
         if not self._base.is_open:
             return False
         with self.held():
+            if not self._base.has_tables:
+                return False
             return self._base.one("SELECT 1 FROM heads WHERE trial = ?", (self._trial,)) is not None
 
     def _write_all(

@@ -1,0 +1,188 @@
+"""One trial, several users: what a place moves is stored with it, and nothing is replayed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from golden import LIVES
+from live_cases import Clock, CountedNoise
+from test_live_interruptions import Injector
+
+import discreet
+import discreet.linear as linear
+from discreet.errors import TrialError
+from discreet.live import Trial
+from discreet.live.stores._database import Database
+from discreet.policies import policy
+
+pytestmark = pytest.mark.usefixtures("no_sync")
+
+
+def restored(trial: Trial) -> dict[str, object]:
+    """Where a fresh run stands that is given what the store has."""
+    run = trial._plan.run.copy()
+    with trial._store.held():
+        trial._store.ready()
+        run.restore(json.loads(json.dumps(trial._store.state["protocol"])))
+    return run.to_dict()
+
+
+KINDS = [
+    "index", "index, window 24, shares", "index, twice", "index that forgets", "index, tree",
+    "index, sampled", "index, local bits", "pairs", "epochs", "epochs, horizon", "looks, race",
+    "looks, elimination", "top two, evidence", "top two, doubling", "top two, local", "one batch",
+]  # fmt: skip
+"""Of the scripted lives, one or more for every kind of run."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_is_restored_from_what_moved_after_every_place(kind: str, clock: Clock) -> None:
+    life = LIVES[kind]
+    options: dict[str, Any] = {**life.options, "deadline": 3.0}
+    options.setdefault("missing", 0.0)
+    options.pop("share", None)
+    trial = Trial(discreet.policy(life.policy, **life.budget), life.arms, clock=clock, **options)
+    for unit in range(60):
+        clock.now += 0.11
+        try:
+            trial.assign(unit)
+        except TrialError:
+            break
+        assert restored(trial) == trial._run.to_dict(), unit
+        if unit % 3:
+            trial.record(unit, 0.5)
+    assert trial.rounds > 20
+
+
+@pytest.mark.parametrize("name", ["adac-oful", "private-linucb", "jdp-linucb"])
+def test_a_run_with_contexts_is_restored_after_every_place(name: str, clock: Clock) -> None:
+    budget = {"epsilon": 1.0} if name == "private-linucb" else {"rho": 0.5}
+    row = linear.policy(name, **budget)
+    batch = {} if name == "adac-oful" else {"batch": 3}
+    trial = linear.Trial(
+        row, 2, dimension=2, horizon=20, deadline=1.0, missing=0.0, clock=clock, **batch
+    )
+    for unit in range(20):
+        clock.now += 0.6
+        trial.assign(unit, [[0.1 * (unit % 7), 0.5], [0.4, 0.04 * unit]])
+        assert restored(trial) == trial._run.to_dict(), unit
+    assert trial.report()["releases"] > 2
+
+
+def test_opening_a_trial_reads_neither_places_nor_outcomes(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, run, read = tmp_path / "t.db", Database.run, list[str]()
+    options: dict[str, Any] = {"deadline": 9.0, "missing": 0.0, "clock": clock, "path": path}
+    with Trial(policy("dp-imed", epsilon=1.0), 2, **options) as trial:
+        for unit in range(40):
+            trial.assign(unit)
+
+    def watched(base: Database, statement: str, values: Any = ()) -> Any:
+        read.append(statement)
+        return run(base, statement, values)
+
+    monkeypatch.setattr(Database, "run", watched)
+    Trial.load(path, clock=clock).close()
+    assert read
+    assert not any("places" in statement or "pending" in statement for statement in read)
+
+
+WORKER = """
+import sys
+import discreet
+
+path, name, units = sys.argv[1], sys.argv[2], int(sys.argv[3])
+with discreet.Trial.load(path) as trial:
+    for number in range(units):
+        both = f"both {number}"
+        print(both, trial.assign(both))
+        own = f"{name} {number}"
+        print(own, trial.assign(own))
+        trial.record(own, 0.5)
+        trial.record(both, 0.25)
+"""
+
+
+def test_processes_share_a_trial(tmp_path: Path) -> None:
+    """Three at once, each with people of its own and with people whom all of them meet: nobody has
+    two arms, nobody is lost, and every block is released once."""
+    path, units = tmp_path / "t.db", 12
+    row = policy("dp-imed", epsilon=1.0, first=2)
+    Trial(row, ["A", "B"], window=2, path=path, conflicts="ignore").close()
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WORKER, str(path), name, str(units)], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+        )
+        for name in "abc"
+    ]  # fmt: skip
+    arms: dict[str, str] = {}
+    for worker in workers:
+        out, err = worker.communicate(timeout=120)
+        assert worker.returncode == 0, err
+        for line in out.splitlines():
+            unit, arm = line.rsplit(" ", 1)
+            assert arms.setdefault(unit, arm) == arm, "somebody has two arms"
+    assert len(arms) == 4 * units
+    with Trial.load(path) as trial:
+        report = trial.report()
+        assert report["assigned"] == report["rounds"] == 4 * units
+        for row_ in report["arms"] or ():
+            assert row_["assigned"] == sum(arm == row_["arm"] for arm in arms.values())
+        sizes = {row_["arm"]: 0 for row_ in report["arms"] or ()}
+        for entry in report["course"]:
+            assert entry["size"] > sizes[entry["arm"]], "a block was released twice"
+            sizes[entry["arm"]] = entry["size"]
+
+
+def test_an_arm_that_somebody_else_added_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with (
+        Trial(policy("dp-imed", epsilon=1.0), ["A", "C"], path=path) as one,
+        Trial.load(path) as other,
+    ):
+        one.add("B")
+        assert other.arms == ("A", "C", "B")
+        other.drop("A")
+        other.drop("C")
+        assert one.assign("x") == "B"
+
+
+def test_an_interrupt_in_add_leaves_no_object_without_the_arm(tmp_path: Path) -> None:
+    at = 0
+    while True:
+        path = tmp_path / f"{at}.db"
+        trial = Trial(policy("dp-imed", epsilon=1.0), ["A", "C"], path=path)
+        injector = Injector(at)
+        interrupted = injector.run(partial(trial.add, "B"))
+        with Trial.load(path) as stored:
+            assert trial.arms == stored.arms, injector.where
+            assert trial.report() == stored.report(), injector.where
+        trial.close()
+        if not interrupted:
+            break
+        at += 17
+    assert at > 100
+
+
+def test_a_release_of_another_process_is_not_drawn_again(
+    tmp_path: Path, clock: Clock, noise: CountedNoise
+) -> None:
+    path = tmp_path / "t.db"
+    options: dict[str, Any] = {"deadline": 5.0, "missing": 0.0, "clock": clock, "window": 1}
+    row = policy("dp-imed", epsilon=1.0, first=1)
+    with Trial(row, 2, path=path, **options) as one, Trial.load(path, clock=clock) as other:
+        one.assign("x")
+        other.record("x", 1.0)
+        clock.now += 5.0
+        assert one.settle()
+        assert not other.settle()
+        assert other.report() == one.report()
+        assert len(noise.drawn) == 1
