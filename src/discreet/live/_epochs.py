@@ -40,7 +40,6 @@ class EpochRun(StreamRun):
     """A run of DP-IMED in epochs; `window` is the largest of them."""
 
     PLAN: ClassVar[str] = "epochs"
-    MOVED: ClassVar[tuple[str, ...]] = (*StreamRun.MOVED, "cells")
     NO_ESTIMATE: ClassVar[str] = (
         "differences within epochs are of sums over all places of a cell; who answers may drift "
         "differently from arm to arm, and then no shared trend cancels in means over them"

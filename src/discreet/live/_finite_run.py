@@ -185,9 +185,6 @@ class FiniteRun(ArmRun, OneBlock):
     def choice(self, context: Context) -> tuple[int, Action | None]:
         return self.arm, None
 
-    def may_play(self, arm: int) -> bool:
-        return arm == self.arm
-
     def is_full(self, filled: int) -> bool:
         return filled >= self.rounds
 

@@ -73,8 +73,6 @@ class Place(NamedTuple):
     """when it was taken; in streams"""
     number: int | None = None
     """how many places were taken before, in all streams"""
-    left: tuple[int, ...] | None = None
-    """what is left of the window after it"""
 
 
 def admit(

@@ -118,10 +118,6 @@ class Run(ABC):
     # --- by the rules: what is due, who gets which place, what becomes of an outcome --------------
 
     @abstractmethod
-    def replayed(self, blocks: Blocks) -> Self:
-        """The run, restored as of its last release, with the places that were taken since."""
-
-    @abstractmethod
     def next_due(self, blocks: Blocks, terms: Terms, now: float) -> Due | None:
         """The block to be released now, if there is one."""
 
@@ -277,23 +273,9 @@ class OneBlock(Run):
         """The run with one more place taken; this one stays as it is."""
         return self
 
-    def may_play(self, arm: int) -> bool:
-        """Whether a saved assignment of that arm fits the open block."""
-        return True
-
     @abstractmethod
     def is_full(self, filled: int) -> bool:
         """Whether the open block takes no more places."""
-
-    def replayed(self, blocks: Blocks) -> Self:
-        """The run, restored as of its last release, with the places that were taken since."""
-        (block,) = blocks.values()
-        run = self
-        for slot, place in enumerate(block.places):
-            if run.is_full(slot) or not run.may_play(place.arm):
-                raise DamagedFile("the assignments since the last release are out of order")
-            run = run.joined(place.action, slot)
-        return run
 
     def next_due(self, blocks: Blocks, terms: Terms, now: float) -> Due | None:
         """The block to be released now, if there is one. What nobody has a place in is never due:

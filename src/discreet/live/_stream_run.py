@@ -126,6 +126,7 @@ class StreamRun(ArmRun):
     """whether missing outcomes are estimated"""
     PARTS: ClassVar[tuple[str, ...]] = ("ledger",)
     BEGUN: ClassVar[tuple[str, ...]] = ("head",)
+    MOVED: ClassVar[tuple[str, ...]] = ("head",)
     FIRST: ClassVar[str | None] = None
     NO_NEWCOMERS: ClassVar[str] = ""
     """why no arm can be added; empty if one can"""
@@ -275,20 +276,20 @@ class StreamRun(ArmRun):
         if head.at[WAITING] == 0:
             return None
         if wait is None:
-            head, wait = self._answered(blocks), 0.0
+            head, wait = self._answered(blocks, terms), 0.0
         if head.when[SOON] + wait > now:
             return None
         arm = self.steps.first_due(self.design, head)
         return Due(key_of(arm, head.released[arm] + 1), head.when[SOON] + wait)
 
-    def _answered(self, blocks: Blocks) -> Head:
+    def _answered(self, blocks: Blocks, terms: Terms) -> Head:
         """The head of a trial without a deadline: a block is due, now, when all have answered."""
         head, depth = self.head, self.design.depth
         shown = head._replace(due=[NEVER] * len(head.due), when=list(head.when))
         for arm in range(len(head.places)):
             for number in range(head.released[arm], head.block[arm]):
                 block = blocks[key_of(arm, number + 1)]
-                if len(block.outcomes) >= len(block.places):
+                if rules.due_at(len(block.places), block.outcomes, None, terms, 0.0) is not None:
                     shown.due[arm * depth + number % depth] = 0.0
         self.steps.hasten(self.design, shown)
         return shown
@@ -335,7 +336,7 @@ class StreamRun(ArmRun):
         self.steps.seat(run.design, head, arm, 1, now)
         run._make_room()
         used = 1 if member is None else member.used + 1
-        place = Place(unit, arm, None, None, False, now, before, tuple(head.left))
+        place = Place(unit, arm, None, None, False, now, before)
         return Member(arm, used, key, slot), place, run
 
     def _stepped(self) -> Self:
@@ -474,24 +475,6 @@ class StreamRun(ArmRun):
         return Standing(status, sum(self.used), due, blocks=found)
 
     # --- as JSON, and back ------------------------------------------------------------------------
-
-    def replayed(self, blocks: Blocks) -> Self:
-        """The places since the last release are in the head: it is stored with each of them."""
-        self.check_blocks({key: len(block.places) for key, block in blocks.items()})
-        return self
-
-    def check_blocks(self, filled: Mapping[str, int]) -> None:
-        """The blocks of the store are those that are open or wait, with as many places."""
-        head, known = self.head, 0
-        for arm, places in enumerate(head.places):
-            numbers = range(head.released[arm] + 1, head.block[arm] + 2)
-            found = [filled.get(key_of(arm, number), 0) for number in numbers]
-            known += sum(count > 0 for count in found)
-            last = 0 if head.erased[arm] else places - head.closed[arm]
-            if found[-1] != last or not all(found[:-1]):
-                raise DamagedFile("the blocks of the trial do not fit its streams")
-        if known != len(filled):
-            raise DamagedFile("there are blocks that no stream has")
 
     def public(self) -> dict[str, object]:
         return {
