@@ -29,6 +29,8 @@ from discreet.policies._races import race_marks, threshold
 from discreet.policies._schedules import LONGEST
 from discreet.privacy import _secure as secure
 from discreet.privacy._source import SECURE
+from discreet.protocol._state import ANSWER, LOOKED
+from discreet.protocol.plans import _looks as looks
 from discreet.protocol.plans._top_two import still_in
 
 IDENTIFY = {"goal": "identify", "risk": 0.1}
@@ -125,7 +127,7 @@ def test_a_race_in_permuted_blocks(clock: Clock, monkeypatch: pytest.MonkeyPatch
     real = LookRun.publish
 
     def spy(run: LookRun, *block: Any) -> None:
-        seen.append((clock.now, run.arm, run.streams.released[run.arm] + 1))
+        seen.append((clock.now, run.arm, run.head.released[run.arm] + 1))
         real(run, *block)
 
     monkeypatch.setattr(LookRun, "publish", spy)
@@ -136,7 +138,7 @@ def test_a_race_in_permuted_blocks(clock: Clock, monkeypatch: pytest.MonkeyPatch
             break
         given.append(arm := trial.assign(unit))
         trial.record(unit, rates[str(arm)])
-        if len(run_of(trial)._active()) == 3 and unit % 6 == 5:
+        if sum(run_of(trial).head.active) == 3 and unit % 6 == 5:
             assert sorted(given[-6:]) == ["A", "A", "B", "B", "C", "C"]
     for look in range(1, run_of(trial).looked + 1):
         moments = {at for at, arm, number in seen if number == look and arm == 0}
@@ -212,17 +214,22 @@ def test_once_nobody_comes_any_more_full_blocks_alone_are_looked_at(clock: Clock
     than the rule counts on."""
     row = policy("dp-se", epsilon=1.0)
     run = run_of(Trial(row, 2, horizon=10_000, deadline=1.0, missing=0.0, clock=clock))
-    phase = run._phase()
+    phase = looks.phase(run.design, run.head)
     assert phase > 1
-    assert run.last == LONGEST
+
+    def last_of(other: Any) -> int:
+        return looks.last_look(other.design, other.head)
 
     def last(*places: int, looked: int = 0) -> int:
-        ended, streams = run.copy(), run.streams
+        other = run.copy()
         for arm, number in enumerate(places):
             for _ in range(number):
-                streams = streams.taken(arm, run.length_after, 0.0)
-        ended.streams, ended.looked = streams.ended(), looked
-        return int(ended.last)
+                other.steps.seat(other.design, other.head, arm, 1, 0.0)
+                other._make_room()
+        other.head.at[LOOKED] = looked
+        return last_of(other.ended())
+
+    assert last_of(run) == LONGEST
 
     assert last(0, 0) == last(phase - 1, phase) == last(phase, phase - 1) == 0
     assert last(phase + 1, phase - 1) == 0
@@ -230,11 +237,11 @@ def test_once_nobody_comes_any_more_full_blocks_alone_are_looked_at(clock: Clock
     assert last(phase + 1, phase + 1, looked=1) == 1
     assert last(2 * phase, 2 * phase, looked=1) == 2
     answered = run.copy()
-    answered.answer, answered.looked = 0, 3
-    assert answered.last == 3
+    answered.head.at[ANSWER], answered.head.at[LOOKED] = 0, 3
+    assert last_of(answered) == 3
     race = run_of(trial_of("race", clock=clock))
-    assert race.last == LONGEST
-    assert race.at(race.streams.ended()).last == 0
+    assert last_of(race) == LONGEST
+    assert last_of(race.ended()) == 0
 
 
 def test_arms_of_a_race_can_be_dropped_but_not_added(clock: Clock) -> None:
@@ -290,7 +297,7 @@ def test_in_place_of_an_arm_that_was_dropped_another_one_is_compared(
     row = identifier("evidence-tt", epsilon=1.0)
     trial = Trial(row, ["A", "B", "C"], deadline=1.0, missing=0.0, clock=clock, **IDENTIFY)
     run: Any = run_of(trial).dropped(0)
-    pair = still_in(run.head(), *named)
+    pair = still_in(run.head, *named)
     assert sorted(pair) == [1, 2]
     assert pair[0] == next(arm for arm in named if arm != 0)
     fixed = trial_of("adap-tt", arms=["A", "B", "C"], clock=clock)
@@ -310,7 +317,7 @@ def test_a_block_that_was_cut_off_by_hand_is_no_evidence(by_hand: str, clock: Cl
     clock.now += 14.0
     play(trial, clock, range(300, 330), lambda unit, arm: 0.5, step=0.0)
     run = run_of(trial)
-    cut = [arm for arm in range(3) if run.streams.places[arm] > run.streams.closed[arm]]
+    cut = [arm for arm in range(3) if run.head.places[arm] > run.head.closed[arm]]
     assert cut, "no block is open"
     if by_hand == "drop":
         cut = cut[:1]
@@ -342,7 +349,7 @@ def test_top_two_gives_no_verdict_on_what_its_rule_has_not_seen(name: str, clock
     )  # fmt: skip
     play(trial, clock, range(40), lambda unit, arm: 1.0, step=0.1)
     run = run_of(trial)
-    steps, note = run.steps, run.note
+    steps, books = run.steps, run.keeps_books
 
     def fails(*arguments: Any) -> int:
         raise ValueError("no")
@@ -356,7 +363,7 @@ def test_top_two_gives_no_verdict_on_what_its_rule_has_not_seen(name: str, clock
     for one in (run_of(trial), trial._plan.run):
         one.steps = steps
     # a verdict on the view alone may be asked later; books that miss a release may not
-    assert trial.status == ("collecting" if note is None else "stuck")
+    assert trial.status == ("stuck" if books else "collecting")
 
 
 # --- epochs ---------------------------------------------------------------------------------------
@@ -393,7 +400,7 @@ def test_the_cells_of_an_epoch_are_released_together(clock: Clock, noise: Counte
     assert [row["size"] for row in report["arms"]] == [row["used"] for row in report["arms"]]
     run = run_of(trial)
     cells = [sum(epoch[arm][0] for epoch in run.cells) for arm in range(3)]
-    assert cells == list(run.streams.places)
+    assert cells == run.head.places
     assert len(noise.drawn) == report["releases"]
 
 
@@ -419,9 +426,6 @@ def test_an_epoch_that_was_cut_short_stays_out_of_intervals(clock: Clock, tmp_pa
     for damage in ([3], ["0"], [[0]], 0):
         with pytest.raises(DamagedFile, match="cells"):
             run.restore({**state, "shortened": damage})
-    # as older versions wrote it
-    run.restore({name: value for name, value in state.items() if name != "shortened"})
-    assert run.shortened == ()
     race = trial_of("race", clock=clock)
     assert race.public_epochs() is None
 
@@ -444,10 +448,10 @@ def test_nobody_is_taken_while_blocks_are_thrown_away(kind: str, clock: Clock) -
     while not found:
         trial.assign(trial.rounds)
         run = run_of(trial)
-        keys = [key_of(arm, run.streams.block[arm]) for arm in range(2)]
+        keys = [run.open_key(arm) for arm in range(2)]
         found = [arm for arm in range(2) if keys[arm] in trial._store.blocks]
     arm = found[0]
-    trial._change(run.without(arm), block=key_of(arm, run.streams.block[arm]))
+    trial._change(run.without(arm), block=run.open_key(arm))
     with pytest.raises(TrialError, match="ended"):
         trial.assign("another")
     trial.finish(discard=True)
@@ -503,18 +507,18 @@ def test_every_outcome_enters_one_release_and_every_release_has_one_noise(
     else:
         trial, epsilon = trial_of(kind, clock=clock), 1.0
     totals: list[tuple[int, int, int]] = []
-    kernels = trial._run.kernels
+    steps = run_of(trial).steps
 
-    def publish(
-        release: Any, ledger: Any, view: Any, arm: int, rounds: int, total: int, rng: Any
-    ) -> None:
-        totals.append((arm, rounds, total))
+    def release(design: Any, head: Any, vault: Any, arm: int, rng: Any) -> None:
+        slot = arm * design.depth + head.released[arm] % design.depth
+        totals.append((arm, head.many[slot], vault.total[slot]))
+        vault.total[slot] = 0
         spent = len(scales)
-        kernels.publish(release, ledger, view, arm, rounds, 0, rng)
+        steps.release(design, head, vault, arm, rng)
         assert len(scales) == spent + 1
 
     for run in (trial._plan.run, trial._run):
-        run.kernels = kernels._replace(publish=publish)
+        run.steps = steps._replace(release=release)  # type: ignore[attr-defined]
     bits: dict[Any, int] = {}
     trial._plan = trial._plan._replace(steps=lambda unit: 1 << int(str(unit)))
     units = 24 if kind == "race" else 40 if kind in KINDS else 600
@@ -522,7 +526,7 @@ def test_every_outcome_enters_one_release_and_every_release_has_one_noise(
         clock.now += 2.0 if kind in KINDS else 0.2
         bits[unit] = trial.arms.index(trial.assign(unit))
         trial.record(unit, unit)
-    if not run_of(trial).streams.over:
+    if not run_of(trial).has_ended:
         trial.finish()
     clock.now += 14.0
     assert trial.status == "finished"
@@ -551,7 +555,7 @@ def test_neighbours_with_the_same_releases_look_the_same(
         real = StreamRun.publish
 
         def publish(run: StreamRun, actions: Any, outcomes: Any) -> None:
-            key = key_of(run.arm, run.streams.released[run.arm] + 1)
+            key = key_of(run.arm, run.head.released[run.arm] + 1)
             holds = any(place.unit == 7 for place in trial._store.blocks[key].places)
             shift = -round((private or 0.0) * SECURE.resolution) if holds else 0
             monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 777 + shift)
@@ -596,7 +600,7 @@ def test_a_trial_goes_on_where_it_was(kind: str, tmp_path: Path, clock: Clock) -
             assert (trial.report(), run_of(trial).to_dict()) == before
             assert trial.assign(unit) == arm
     with Trial.load(path, clock=clock) as trial:
-        if not run_of(trial).streams.over:
+        if not run_of(trial).has_ended:
             trial.finish()
         clock.now += 14.0
         assert trial.status == "finished"

@@ -26,8 +26,7 @@ from discreet.identify import identifier
 from discreet.live import Trial
 from discreet.live._lists import history_in
 from discreet.live._rows import rows_for_trials, serves_trials
-from discreet.live._stream_run import StreamRun
-from discreet.live._streams import Streams
+from discreet.live._stream_run import StreamRun, head_from_dict, head_to_dict
 from discreet.live._tables import TABLES
 from discreet.live.stores import MemoryStore, SqliteStore
 from discreet.live.stores._database import Database
@@ -206,7 +205,7 @@ def test_evidence_of_batches_that_fill_is_the_newest_full_one() -> None:
         if filled == size:
             newest, size, filled = size, 2 * size, 0
         room = run.design.room._replace(ends=[closed, 0], planned=[closed, 0])
-        assert behind(run.design, run.head(), room, 0) == newest
+        assert behind(run.design, run.head, room, 0) == newest
 
 
 def choose_nothing(rule: Any, memory: Any, view: Any, t: int, rng: Any) -> int:
@@ -285,13 +284,13 @@ def test_a_last_arm_is_played_in_blocks_that_double(
             unit += 1
         clock.now += 14.0
         trial.settle()
-    length = stream_run(trial).streams.closed[0]
+    length = stream_run(trial).head.closed[0]
     for _ in range(3):
         for place in range(1, length + 1):
             assert trial.assign(unit) == "A"
             unit += 1
             full = length * (1 + place // length)
-            assert stream_run(trial).streams.closed[0] == full
+            assert stream_run(trial).head.closed[0] == full
         length *= 2
 
 
@@ -302,7 +301,7 @@ def test_rows_that_promise_too_little_or_have_no_secure_noise_serve_no_trial() -
     refused = {name for name, row in CATALOGUE.items() if not serves_trials(row.example())}
     assert refused == {
         "ucb1", "kl-ucb", "imed", "thompson", "episodic-ucb", "gdp-elim-new", "dp-ftpl-gauss",
-        "dp-ftpl-beta", "dp-ftpl-new",
+        "dp-ftpl-beta", "dp-ftpl-new", "sw-ucb", "d-ucb", "m-ucb", "exp3",
     }  # fmt: skip
     assert set(rows_for_trials()) == set(CATALOGUE) - refused
 
@@ -408,17 +407,21 @@ def test_a_damaged_state_is_refused_by_what_is_wrong(entry: str, value: Any, why
     [
         ("places", [0], "of another shape"), ("places", 0, "of another shape"),
         ("closed", [0, -1], "damaged closed"), ("left", [0, 0.5], "damaged left"),
-        ("active", [1, 1], "damaged active"), ("over", 0, "streams of the run are damaged"),
-        ("latest", "0", "streams of the run are damaged"), ("block", [0, 0], "contradict"),
+        ("active", [True, 1], "damaged active"), ("active", [2, 1], "contradict"),
+        ("at", [0] * 5, "of another shape"), ("at", [0.0] * 6, "damaged counts"),
+        ("at", [1, 0, 0, 0, -1, 0], "contradict"), ("when", "0", "when they were read"),
+        ("when", float("inf"), "when they were read"), ("block", [0, 1], "contradict"),
         ("closed", [1, 0], "contradict"), ("places", [10**9, 0], "contradict"),
-        ("released", [1, 0], "contradict"),
+        ("released", [1, 0], "contradict"), ("due", [0.0], "no room"), ("due", 3, "no room"),
+        ("many", [0], "of another shape"), ("memory", 3, "lacks its memory"),
     ],
 )  # fmt: skip
 def test_damaged_streams_are_refused_by_what_is_wrong(entry: str, value: Any, why: str) -> None:
-    saved = stream_run(Trial(policy("dp-imed", epsilon=1.0), 2)).streams.to_dict()
-    assert Streams.from_dict(saved, 2).to_dict() == saved
+    run = stream_run(Trial(policy("dp-imed", epsilon=1.0), 2))
+    saved = head_to_dict(run.head)
+    assert head_to_dict(head_from_dict(saved, run.design, run.head)[1]) == saved
     with pytest.raises(DamagedFile, match=why):
-        Streams.from_dict({**saved, entry: value}, 2)
+        head_from_dict({**saved, entry: value}, run.design, run.head)
 
 
 # --- files ----------------------------------------------------------------------------------------

@@ -14,11 +14,9 @@ import discreet
 from discreet._compiled import Function
 from discreet.errors import InvalidArgument
 from discreet.live import _lives as lives
-from discreet.live._finite_run import FiniteRun
 from discreet.live._lives import LIVES, Life, play, verify_lives
 from discreet.live._pairs import PairRun
 from discreet.live._stream_run import StreamRun
-from discreet.live._streams import Streams
 from discreet.policies import (
     UCB1,
     Doubling,
@@ -33,6 +31,7 @@ from discreet.policies._view import View
 from discreet.policies.releases import _pairs as pairs
 from discreet.policies.releases._base import noise
 from discreet.privacy.verification import main_number
+from discreet.protocol._state import WAITING
 
 ROWS: list[tuple[str, dict[str, Any], float | None]] = [
     ("dp-imed", {"epsilon": 1.0}, 1.0),
@@ -123,7 +122,7 @@ def test_a_record_of_raw_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     def publish(self: Any, actions: Any, outcomes: Any) -> None:
         real(self, actions, outcomes)
         if self.history is not None and self.history[self.arm]:
-            self.history[self.arm][-1][1] = float(outcomes)
+            self.history[self.arm][-1][1] = float(outcomes[0])
 
     monkeypatch.setattr(StreamRun, "publish", publish)
     found = found_in("adap-klucb", "everybody")
@@ -136,7 +135,7 @@ def test_a_course_of_raw_sums(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def publish(self: Any, actions: Any, outcomes: Any) -> None:
         real_publish(self, actions, outcomes)
-        self.raw = outcomes if isinstance(outcomes, int) else 0
+        self.raw = outcomes[0]
 
     def course_after(self: Any, course: Any, seen: Any) -> Any:
         after = real_course(self, course, seen)
@@ -154,12 +153,12 @@ def test_missing_outcomes_that_count_as_the_mean_of_their_block(
 ) -> None:
     """One outcome then counts for those that are missing too."""
 
-    def completed(self: Any, block: Any, default: int | None) -> int:
+    def completed(self: Any, block: Any, default: int | None) -> tuple[int, int]:
         known = list(block.outcomes.values())
-        mean = sum(known) // len(known) if known else 0
-        return int(sum(block.outcomes.get(slot, mean) for slot in range(len(block.places))))
+        mean, places = sum(known) // len(known) if known else 0, len(block.places)
+        return int(sum(block.outcomes.get(slot, mean) for slot in range(places))), places
 
-    monkeypatch.setattr(FiniteRun, "completed", completed)
+    monkeypatch.setattr(StreamRun, "completed", completed)
     found = found_in("adap-klucb", "value")
     assert not found.holds
     assert main_number(found.computed) >= 2.0
@@ -169,8 +168,9 @@ def test_an_answer_that_counts_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     real: Callable[..., Any] = PairRun.completed
 
     def completed(self: Any, block: Any, default: int | None) -> Any:
-        outcomes = real(self, block, default)
-        return [*outcomes, *outcomes[:1]]
+        total, answers = real(self, block, default)
+        first = block.outcomes.get(0)
+        return (total, answers) if first is None else (total + first, answers + 1)
 
     monkeypatch.setattr(PairRun, "completed", completed)
     found = found_in("dp-imed", "estimated")
@@ -184,9 +184,15 @@ def test_the_block_of_a_dropped_arm_that_is_released_twice(
 
     def publish(self: Any, actions: Any, outcomes: Any) -> None:
         real(self, actions, outcomes)
-        if not self.streams.active[self.arm]:
+        if not self.head.active[self.arm]:
             self.kernels.publish(
-                self.release, self.ledger, self.view, self.arm, len(actions), outcomes, self.noise
+                self.release,
+                self.ledger,
+                self.view,
+                self.arm,
+                len(actions),
+                outcomes[0],
+                self.noise,
             )
 
     monkeypatch.setattr(StreamRun, "publish", publish)
@@ -195,10 +201,16 @@ def test_the_block_of_a_dropped_arm_that_is_released_twice(
 
 
 def test_a_block_that_stays_after_its_release(monkeypatch: pytest.MonkeyPatch) -> None:
-    def released_one(self: Streams, arm: int) -> Streams:
-        return self  # it is due again
+    real = StreamRun.publish
 
-    monkeypatch.setattr(Streams, "released_one", released_one)
+    def publish(self: Any, actions: Any, outcomes: Any) -> None:
+        before = self.head.released.copy()
+        real(self, actions, outcomes)
+        self.head = self.head._replace(released=before)  # it is due again
+        self.head.at[WAITING] += 1
+        self.steps.hasten(self.design, self.head)
+
+    monkeypatch.setattr(StreamRun, "publish", publish)
     with pytest.raises((AssertionError, KeyError, discreet.errors.DiscreetError)):
         assert found_in("adap-klucb", "everybody").holds
 

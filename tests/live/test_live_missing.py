@@ -278,13 +278,13 @@ def test_an_attack_on_the_pair_finds_no_more_than_epsilon(answers: Any) -> None:
 def test_the_attack_finds_a_pair_that_costs_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sum with too little noise; means show it. (The count is clipped to the block there.)"""
     from discreet.audit import TrialRuns, attack
-    from discreet.live import _pairs as pairs
+    from discreet.protocol import _begin as begin
 
     def too_little(release: Release, source: Source) -> PairScale | None:
         scale = pair_scale_of(release, source)
         return None if scale is None else scale._replace(total=1e-3)
 
-    monkeypatch.setattr(pairs, "pair_scale_of", too_little)
+    monkeypatch.setattr(begin, "pair_scale_of", too_little)
     row = policy("dp-imed", epsilon=0.5, first=1)
     runs = TrialRuns(row, (1.0,), (None,), deadline=1.0)
     result = attack([runs], row.guarantee, transcripts=600, confidence=1.0 - 1e-6, seed=1)

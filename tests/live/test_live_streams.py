@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import random
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,13 @@ import discreet
 from discreet._compiled import Kernel
 from discreet.errors import ConflictingOutcome, DamagedFile, InvalidArgument, TrialError
 from discreet.live import Trial
-from discreet.live._stream_run import StreamRun
-from discreet.live._streams import Streams, key_of, spread
+from discreet.live._stream_run import StreamRun, copied
+from discreet.live._streams import key_of
 from discreet.policies import CATALOGUE, Policy, policy
 from discreet.privacy import _secure as secure
 from discreet.privacy._source import SECURE
 from discreet.protocol import Playing, slots
+from discreet.protocol.plans._index import spread
 
 DAY = 86_400.0
 IN_STREAMS = {
@@ -96,9 +96,9 @@ def test_marks_are_fixed_by_the_schedule(clock: Clock, noise: CountedNoise) -> N
     for unit in range(400):
         clock.now += 0.5
         arm = trial.arms.index(trial.assign(unit))
-        streams = run_of(trial).streams
-        if streams.closed[arm] != ends[arm][-1] and not streams.over:
-            ends[arm].append(streams.closed[arm])
+        run = run_of(trial)
+        if run.head.closed[arm] != ends[arm][-1] and not run.has_ended:
+            ends[arm].append(run.head.closed[arm])
     for marks in ends.values():
         assert marks[1] == 4
         for before, after in itertools.pairwise(marks[1:]):
@@ -145,20 +145,6 @@ def test_clocks_that_are_set_back_change_nothing(clock: Clock, noise: CountedNoi
     assert trial.report()["arms"][0]["mean"] == seen[0]["mean"]
 
 
-def test_streams_wait_if_one_of_them_does() -> None:
-    coins = random.Random(1)
-    streams, seen = Streams.fresh([2, 1, 3]), set()
-    for _ in range(300):
-        arm = coins.randrange(3)
-        if streams.waiting(arm) and coins.random() < 0.7:
-            streams = streams.released_one(arm)
-        else:
-            streams = streams.taken(arm, lambda arm, places: arm + 1, 0.0)
-        assert streams.waits == any(map(streams.waiting, range(3)))
-        seen.add(streams.waits)
-    assert seen == {True, False}
-
-
 def test_the_rule_sees_closed_places_all_places_and_released_means(clock: Clock) -> None:
     trial = stream_trial(clock=clock, first=4, window=1)
     for unit in range(8):
@@ -166,7 +152,7 @@ def test_the_rule_sees_closed_places_all_places_and_released_means(clock: Clock)
         trial.record(unit, 1.0)
     clock.now += 14.0
     unit = 8
-    while unit < 15 or sum(run_of(trial).streams.closed) == unit:
+    while unit < 15 or sum(run_of(trial).head.closed) == unit:
         trial.assign(unit)
         unit += 1
     run, seen = run_of(trial), []
@@ -180,12 +166,11 @@ def test_the_rule_sees_closed_places_all_places_and_released_means(clock: Clock)
     plan = Kernel(filled["plan"], **filled).interpreted()
     ask_for = plan.__globals__["ask_for"]
     ask_for.__globals__["ask"] = ask
-    plan(run.design, run.head(), 1, run.random)
+    plan(run.design, copied(run.head), 1, run.random)
     view, t = seen[0]
-    streams = run.streams
     assert t == unit
-    assert view.size == list(streams.closed)
-    assert view.pulls == list(streams.places)
+    assert view.size == run.head.closed
+    assert view.pulls == run.head.places
     assert view.value == list(run.view.value)
     assert sum(view.size) < sum(view.pulls)
 
@@ -200,23 +185,30 @@ def test_what_dp_imed_minimises(clock: Clock) -> None:
     assert scores[1] < scores[0]
 
 
+def window(run: StreamRun) -> list[int]:
+    """A window as it would be planned now."""
+    other = run.copy()
+    other.leave_window()
+    arm, _ = other.steps.turn(other.design, other.head, 1, other.random)
+    return [left + (arm == each) for each, left in enumerate(other.head.left)]
+
+
 def test_an_arm_without_release_gets_its_share_and_shares_are_kept() -> None:
     """40 windows of 10 with a least share of 0.25, rounded at random: 100 places on average, and
     each window has 2 or 3, so 4,000 assignments are never needed to see it."""
     trial = stream_trial(arms=["A", "B", "control"], share={"control": 0.25}, window=10, first=1)
     run = run_of(trial)
-    run.view.value[:] = [0.9, 0.1, 0.1]
-    run.view.size[:] = [50, 50, 50]
-    run.streams = run.streams._replace(places=(50, 50, 50), closed=(50, 50, 50), marks=(99, 99, 99))
-    plans = [run.planned() for _ in range(40)]
+    fifty: Any = [50, 50, 50]
+    head = run.head._replace(value=[0.9, 0.1, 0.1], places=fifty, closed=fifty, mark=[99, 99, 99])
+    run.head = head._replace(size=[50, 50, 50])
+    plans = [window(run) for _ in range(40)]
     assert {plan[2] for plan in plans} <= {2, 3}
     assert all(sum(plan) == 10 for plan in plans)
-    run.view.size[1] = 0  # blind: one in three
-    plans = [run.planned() for _ in range(40)]
+    run.head.size[1] = 0  # blind: one in three
+    plans = [window(run) for _ in range(40)]
     assert {plan[1] for plan in plans} <= {3, 4}
-    run.view.size[:] = [0, 0, 0]
-    run.streams = run.streams._replace(places=(0, 0, 0))
-    assert sorted(run.planned()) == [3, 3, 4]
+    run.head = run.head._replace(size=[0, 0, 0], places=[0, 0, 0])
+    assert sorted(window(run)) == [3, 3, 4]
     for share in ({"X": 0.1}, {"A": 2.0}, {"A": 0.6, "B": 0.6}, {"A": True}):
         with pytest.raises(InvalidArgument, match="share"):
             stream_trial(share=share)
@@ -224,7 +216,8 @@ def test_an_arm_without_release_gets_its_share_and_shares_are_kept() -> None:
 
 def test_spreading_rounds_and_keeps_sums() -> None:
     for start in (0.0, 0.3, 0.999999):
-        found = spread([0.5, 1.5, 1.0], start)
+        found = [0, 0, 0]
+        spread(1.0, [0.5, 1.5, 1.0], found, start)
         assert sum(found) == 3
         assert all(abs(x - y) < 1 for x, y in zip(found, [0.5, 1.5, 1.0], strict=True))
 
@@ -241,7 +234,7 @@ def test_windows_are_drawn_without_writing_down_who_comes_next(tmp_path: Path) -
         trial.assign("x")
         with trial._store.held():
             trial._store.ready()
-            assert sorted(trial._store.state["protocol"]["streams"]["left"]) == [3, 4]
+            assert sorted(trial._store.state["protocol"]["head"]["left"]) == [3, 4]
 
 
 @pytest.mark.usefixtures("no_sync")
@@ -322,7 +315,7 @@ def test_neighbours_with_the_same_releases_look_the_same(monkeypatch: pytest.Mon
         real = StreamRun.publish
 
         def publish(run: StreamRun, actions: Any, outcomes: Any) -> None:
-            key = key_of(run.arm, run.streams.released[run.arm] + 1)
+            key = key_of(run.arm, run.head.released[run.arm] + 1)
             holds = any(place.unit == 17 for place in trial._store.blocks[key].places)
             shift = -round((private or 0.0) * SECURE.resolution) if holds else 0
             monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 777 + shift)
@@ -408,8 +401,6 @@ def test_damaged_streams_are_refused(damage: str, tmp_path: Path, clock: Clock) 
     clock.now += 100.0
     with pytest.raises(DamagedFile), Trial.load(path, clock=clock) as trial:
         trial.settle()
-    with pytest.raises(DamagedFile, match="streams"):
-        Streams.from_dict({}, 2)
 
 
 def test_dropping_adding_stopping(clock: Clock, noise: CountedNoise) -> None:
@@ -434,7 +425,7 @@ def test_dropping_adding_stopping(clock: Clock, noise: CountedNoise) -> None:
     report = trial.report()
     assert trial.status == report["status"] == "finished"
     assert report["ended"] == {"by": "board"}
-    assert [row["size"] for row in report["arms"]] == list(run_of(trial).streams.places)
+    assert [row["size"] for row in report["arms"]] == run_of(trial).head.places
     assert len(noise.drawn) == report["releases"]
     with pytest.raises(InvalidArgument, match="by"):
         trial.stop(by="whim")

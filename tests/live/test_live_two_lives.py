@@ -113,12 +113,15 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
             self.respond(0)
         return [0] * len(block.places)
 
+    def nobody(self: Run, block: Any, default: int | None) -> tuple[int, int]:
+        return 0, 0
+
     def published(self: ContextRun, actions: Any, outcomes: Any) -> None:
         hidden = [[0] * self.dimension for _ in actions]
         publish(self, hidden if self.private else actions, outcomes)
 
     monkeypatch.setattr(Run, "completed", nothing)
-    monkeypatch.setattr(PairRun, "completed", nothing)
+    monkeypatch.setattr(PairRun, "completed", nobody)
     monkeypatch.setattr(ContextRun, "publish", published)
     for name, draw in (
         ("laplace", world.draw), ("gaussian", world.draw), ("randomised_response", world.respond),

@@ -235,6 +235,8 @@ class StreamRun(ArmRun):
     def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
         """Release the oldest closed block of the arm. Nothing else looks at outcomes."""
         head, arm, design = self.head, self.arm, self.design
+        if not self.begun:
+            self.miss()
         before, full = (head.value[arm], head.size[arm]), head.full[arm]
         known = self.known(arm)
         slot = arm * design.depth + head.released[arm] % design.depth
@@ -253,6 +255,9 @@ class StreamRun(ArmRun):
     def completed(self, block: Any, default: int | None) -> Outcomes:
         """The sum of a block's outcomes, and how many they are: missing ones count as declared."""
         return super().completed(block, default), len(block.places)
+
+    def miss(self) -> None:
+        """A release comes although the rule has not looked at the one before."""
 
     def known(self, arm: int) -> object:
         """What `enter` compares with."""

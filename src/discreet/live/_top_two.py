@@ -7,17 +7,12 @@ risk covers no verdict on what was released.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 from ..errors import TrialError
 from ..policies import Policy
 from ..policies._view import Setting
-from ._rules import Action
 from ._stream_run import StreamRun
-
-if TYPE_CHECKING:
-    from ._run import Outcomes
 
 
 class TopTwoRun(StreamRun):
@@ -43,10 +38,9 @@ class TopTwoRun(StreamRun):
         self.keeps_books = getattr(policy.rule, "note", None) is not None
         self.sized = not policy.schedule.fixed_sizes
 
-    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
-        if self.keeps_books and not self.begun:
+    def miss(self) -> None:
+        if self.keeps_books:
             self.head.notes.covered[0] = 0
-        super().publish(actions, outcomes)
 
     def dropped(self, arm: int) -> Self:
         if not self.sized:

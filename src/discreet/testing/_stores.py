@@ -159,7 +159,7 @@ def check_streams(make: Make, reopen: Reopen | None = None) -> None:
     assert not store.blocks
     for number in range(many):
         key = f"{number % 2}-{number // 2 + 1}"
-        place = Place(f"u{number}", number % 2, at=5.5, number=number, left=(1, 2))
+        place = Place(f"u{number}", number % 2, at=5.5, number=number)
         assign(store, place.unit, Member(place.arm, 1, key, 0), place)
         record(store, key, 0, number)
     store = after(store, reopen)
@@ -170,7 +170,7 @@ def check_streams(make: Make, reopen: Reopen | None = None) -> None:
     assert (len(whole.places), dict(whole.outcomes)) == (1, {0: 5})
     assert dict(store.blocks["1-3"].outcomes) == {0: 5}
     release(store, "1-3", {**STATE, "arms": ["A", "B", "C"]}, None)
-    assign(store, "late", Member(2, 1, "2-1", 0), Place("late", 2, at=6.0, number=many, left=()))
+    assign(store, "late", Member(2, 1, "2-1", 0), Place("late", 2, at=6.0, number=many))
     store = after(store, reopen)
     assert "1-3" not in store.blocks
     assert len(store.blocks) == many
