@@ -186,3 +186,104 @@ def test_a_release_of_another_process_is_not_drawn_again(
         assert not other.settle()
         assert other.report() == one.report()
         assert len(noise.drawn) == 1
+
+
+# --- several at once ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stored", ["memory", "file"])
+@pytest.mark.parametrize("refused", ["", "assign", "record", "conflict"])
+def test_many_are_stored_by_one_commit_or_not_at_all(
+    stored: str, refused: str, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit, commits = Database.commit, [0]
+
+    def counted(base: Database) -> None:
+        commits[0] += not base.is_gathering
+        commit(base)
+
+    monkeypatch.setattr(Database, "commit", counted)
+    path = {"path": tmp_path / "t.db"} if stored == "file" else {}
+    trial = Trial(
+        policy("dp-imed", epsilon=1.0), 2, deadline=9.0, missing=0.0, clock=clock, horizon=9, **path
+    )  # fmt: skip
+    trial.assign("known")
+    commits[0] = 0
+    units = ["known", *(f"u{n}" for n in range(9 if refused == "assign" else 6))]
+    before = trial.report()
+    if refused == "assign":
+        with pytest.raises(TrialError, match="horizon"):
+            trial.assign_many(units)
+        assert trial.report() == before
+        assert "u0" not in trial
+        trial.close()
+        return
+    arms = trial.assign_many(units)
+    assert commits[0] == (stored == "file")
+    assert [trial.assign(unit) for unit in units] == arms
+    wrong: dict[str, list[Any]] = {
+        "": [], "record": [("nobody", 0.5)], "conflict": [("u1", 0.25), ("u1", 0.75)],
+    }  # fmt: skip
+    outcomes = [("known", 0.5), ("u0", 0.5), *wrong[refused]]
+    if refused:
+        with pytest.raises(
+            TrialError, match=r"entry \d of \d: .*none of them is recorded"
+        ) as error:
+            trial.record_many(outcomes)
+        assert "0.25" not in str(error.value)
+        trial.record("known", 1.0)  # no other outcome stands
+    else:
+        trial.record_many(outcomes)
+        assert commits[0] == 2 * (stored == "file")
+        with pytest.raises(TrialError, match="the first one stands"):
+            trial.record("known", 1.0)
+    trial.close()
+
+
+def test_a_batch_that_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
+    at = 0
+    while True:
+        trial = Trial(policy("dp-imed", epsilon=1.0), 2, path=tmp_path / f"{at}.db")
+        injector = Injector(at)
+        interrupted = injector.run(partial(trial.assign_many, ["x", "y", "z"]))
+        assigned = trial.report()["assigned"]
+        assert assigned in (0, 3), injector.where
+        with Trial.load(tmp_path / f"{at}.db") as stored:
+            assert stored.report() == trial.report(), injector.where
+        trial.close()
+        if not interrupted:
+            break
+        at += 37
+    assert at > 200
+
+
+def test_many_contexts_up_to_the_horizon(clock: Clock) -> None:
+    row = linear.policy("private-linucb", epsilon=1.0)
+    trial = linear.Trial(row, 2, dimension=1, horizon=5, batch=4, clock=clock)
+    arms = trial.assign_many(range(4), [[[0.5], [0.1]]] * 4)
+    assert len(arms) == 4
+    trial.record_many([(unit, 0.5) for unit in range(4)])
+    assert trial.report()["releases"] == 1
+    trial.assign_many([4], [[[0.5], [0.1]]])
+    assert trial.status == "finished"
+
+
+def test_local_noise_of_a_batch_that_was_not_stored_is_not_drawn_again(
+    tmp_path: Path, noise: CountedNoise, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial = Trial(policy("ldp-ucb-l", epsilon=1.0), 2, path=tmp_path / "t.db")
+    trial.assign_many(["x", "y"])
+
+    def fails(base: Database) -> None:
+        if not base.is_gathering:
+            raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Database, "commit", fails)
+        with pytest.raises(OSError, match="space"):
+            trial.record_many([("x", 0.5), ("y", 0.5)])
+    assert len(noise.drawn) == 2
+    with pytest.raises(TrialError, match="never drawn twice"):
+        trial.record_many([("x", 0.5), ("y", 0.5)])
+    assert len(noise.drawn) == 2
+    trial.close()

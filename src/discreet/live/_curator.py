@@ -25,12 +25,19 @@ from weakref import WeakValueDictionary
 
 from .._checks import Name, Unshown, check_clock, check_unit, read_clock
 from .._durations import DAY, in_words
-from ..errors import ClockJumped, ConflictingOutcome, InvalidArgument, TrialError, UnknownUnit
+from ..errors import (
+    ClockJumped,
+    ConflictingOutcome,
+    DiscreetError,
+    InvalidArgument,
+    TrialError,
+    UnknownUnit,
+)
 from ..privacy._guarantees import Guarantee
 from ._course import public_moment
 from ._report import Shown
 from ._rows import row_to_dict
-from ._rules import Terms
+from ._rules import Member, Terms
 from ._setup import Plan
 from ._stream_run import RuleFailed, StreamRun
 from ._terms import CONFLICTS, settings_in_words, stopped_by_a_board
@@ -106,31 +113,60 @@ class Curator:
         give them.
         """
         with self._turn(), self._store.held():
-            now = self._settle()
-            unit = check_unit(unit)
-            member, run, blocks = self._store.member(unit), self._run, self._store.blocks
-            admission = run.admit(member, blocks, self._terms, now)
-            if member is not None and admission == "same":
-                return self._arms[member.arm]
-            if admission == "over" or not run.begun or run.answer is not None:
-                self._refuse_newcomers()
-            context = self._plan.context(actions)
-            try:
-                entry, place, run = run.seated(unit, member, context, blocks, self._terms, now)
-            except RuleFailed as failure:
-                self._failure = str(failure)
-                self._refuse_newcomers()
-            self._failure = ""
-            self._stale = True  # until the store and the run agree again
-            if run.cut and run.gives_up(place):
-                with self._store.together():
-                    self._store.assign(unit, entry, place, run.moved)
-                    self._abandon(run, entry.block)
-                return self._arms[entry.arm]  # the next call stands where the store is
-            self._store.assign(unit, entry, place, run.moved)
-            self._run = run
+            arm, stands = self._placed(unit, actions, self._settle())
+            self._stale = not stands
+            return self._arms[arm]
+
+    @unheld
+    def assign_many(self, units: Sequence[Name], actions: Sequence[Features] = ()) -> list[Name]:
+        """The arms of several units, in their order, stored by one commit: all of them have their
+        arms then, or none has, if one is refused. With contexts, `actions` has features for each.
+        """
+        given: Sequence[Features] = actions or [None] * len(units)
+        if isinstance(units, str) or len(given) != len(units):
+            raise InvalidArgument(
+                "units", "be a list, and actions as long if there are any", units,
+                'use for example ["p1", "p2"]',
+            )  # fmt: skip
+        with self._turn(), self._store.held():
+            now, found = self._settle(), list[int]()
+            self._stale = True  # whatever is raised, the store has none of them
+            with self._store.together():
+                for unit, features in zip(units, given, strict=True):
+                    arm, stands = self._placed(unit, features, now)
+                    found.append(arm)
+                    if not stands:
+                        self._rebuild()
+                        self._stale = True
             self._stale = False
-            return self._arms[entry.arm]
+            return [self._arms[arm] for arm in found]
+
+    def _placed(self, unit: Name, actions: Features, now: float) -> tuple[int, bool]:
+        """The arm of a unit, by its number; whether this object stands where the store does."""
+        unit = check_unit(unit)
+        member, run = self._store.member(unit), self._run
+        blocks = self._store.blocks
+        admission = run.admit(member, blocks, self._terms, now)
+        if member is not None and admission == "same":
+            return member.arm, True
+        if admission == "over" or not run.begun or run.answer is not None:
+            self._refuse_newcomers()
+        context = self._plan.context(actions)
+        try:
+            entry, place, run = run.seated(unit, member, context, blocks, self._terms, now)
+        except RuleFailed as failure:
+            self._failure = str(failure)
+            self._refuse_newcomers()
+        self._failure = ""
+        self._stale = True  # until the store and the run agree again
+        if run.cut and run.gives_up(place):
+            with self._store.together():
+                self._store.assign(unit, entry, place, run.moved)
+                self._abandon(run, entry.block)
+            return entry.arm, False
+        self._store.assign(unit, entry, place, run.moved)
+        self._run = run
+        return entry.arm, True
 
     @unheld
     def record(self, unit: Name, outcome: float) -> None:
@@ -144,35 +180,74 @@ class Curator:
         """
         with self._turn(), self._store.held():
             now = self._ready()
-            unit = check_unit(unit)
-            member = self._store.member(unit)
-            if member is None:
-                # record(outcome, unit), the wrong way round, must not show the outcome
-                shown = (
-                    unit if self._plan.steps(outcome) is not None else Unshown(type(unit).__name__)
-                )
-                raise UnknownUnit(
-                    f"unit must have been assigned before an outcome is recorded, got {shown!r}; "
-                    "call assign(unit) first, and note that 1 and '1' are different participants"
-                )
-            value = self._plan.steps(outcome)
-            if value is None:
-                self._refuse_outcome(type(outcome).__name__)
-            effect = self._run.accept(member, value, self._store.blocks, self._terms, now)
-            if effect == "conflict":
-                raise ConflictingOutcome(
-                    "outcome must stay the same once it is recorded, got another one for unit "
-                    f"{unit!r} (neither is shown: outcomes are private); the first one stands"
-                )
-            if effect != "kept":
+            found = self._accepted(unit, outcome, now)
+            if found is None:
                 return
-            if self._terms.local:
-                self._drawing = member.block, member.slot
-                value = self._run.respond(value)
-            self._store.record(member.block, member.slot, value)
+            self._noted(*found)
+            if self._terms.deadline is None:
+                self._release(now)
+
+    @unheld
+    def record_many(self, outcomes: Sequence[tuple[Name, float]]) -> None:
+        """The outcomes of several units, as pairs, stored by one commit. If `record` would refuse
+        one of them, none is stored, and the error says which one it was."""
+        with self._turn(), self._store.held():
+            now, kept = self._ready(), dict[tuple[str, int], tuple[Member, int]]()
+            for number, (unit, outcome) in enumerate(outcomes, 1):
+                refusal: TrialError | None = None
+                try:
+                    found = self._accepted(unit, outcome, now)
+                    if found is not None:
+                        member, value = found
+                        first = kept.setdefault((member.block, member.slot), found)
+                        if first[1] != value and self._compares:
+                            self._refuse_conflict(unit)
+                except DiscreetError as error:
+                    refusal = TrialError(
+                        f"entry {number} of {len(outcomes)}: {error} (none of them is recorded)"
+                    )
+                if refusal is not None:
+                    raise refusal
+            with self._store.together():
+                for member, value in kept.values():
+                    self._noted(member, value)
+                    if self._terms.local:  # drawn, and not stored before all of them are
+                        self._drawing = member.block, member.slot
             self._drawing = None
             if self._terms.deadline is None:
                 self._release(now)
+
+    @property
+    def _compares(self) -> bool:
+        """Whether a second, different outcome is refused."""
+        return self._terms.refuses_conflicts and not self._terms.local
+
+    def _accepted(self, unit: Name, outcome: float, now: float) -> tuple[Member, int] | None:
+        """Where an outcome belongs, in whole steps; None if it is dropped."""
+        unit = check_unit(unit)
+        member = self._store.member(unit)
+        if member is None:
+            # record(outcome, unit), the wrong way round, must not show the outcome
+            shown = unit if self._plan.steps(outcome) is not None else Unshown(type(unit).__name__)
+            raise UnknownUnit(
+                f"unit must have been assigned before an outcome is recorded, got {shown!r}; "
+                "call assign(unit) first, and note that 1 and '1' are different participants"
+            )
+        value = self._plan.steps(outcome)
+        if value is None:
+            self._refuse_outcome(type(outcome).__name__)
+        effect = self._run.accept(member, value, self._store.blocks, self._terms, now)
+        if effect == "conflict":
+            self._refuse_conflict(unit)
+        return (member, value) if effect == "kept" else None
+
+    def _noted(self, member: Member, value: int) -> None:
+        """Store an outcome; of a local release, what is made of it."""
+        if self._terms.local:
+            self._drawing = member.block, member.slot
+            value = self._run.respond(value)
+        self._store.record(member.block, member.slot, value)
+        self._drawing = None
 
     def settle(self) -> bool:
         """Release what is due, as every other call does first (but for `record`, where there is a
@@ -506,6 +581,12 @@ class Curator:
         if horizon is not None and standing.rounds >= horizon:
             raise TrialError(f"the horizon of {horizon} assignments is reached; {decide}")
         raise TrialError(f"the trial has ended; {decide}")
+
+    def _refuse_conflict(self, unit: Name) -> NoReturn:
+        raise ConflictingOutcome(
+            "outcome must stay the same once it is recorded, got another one for unit "
+            f"{unit!r} (neither is shown: outcomes are private); the first one stands"
+        )
 
     def _refuse_outcome(self, kind: str) -> NoReturn:
         raise InvalidArgument(
