@@ -16,13 +16,30 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import discreet
+from discreet import linear
 from discreet._compiled import compile_for, machine_code
 from discreet._draws import Draws
 from discreet.identify import identifier
 from discreet.identify._runs import PATIENCE, Identification
+from discreet.linear._algebra import of_known_length
+from discreet.linear._late import context_slots
+from discreet.linear._loop import fresh_course, loop_kernel, simulated_state
+from discreet.linear._runs import fitted
+from discreet.linear._view import LinearSetting
+from discreet.policies._step import fresh_state, parts_of
 from discreet.privacy._source import SIMULATED
 from discreet.protocol import Playing, Track, Truth, World, begin, play_kernel, slots
+from discreet.protocol.plans._contexts import ContextDesign, ContextHead, ContextVault
+from discreet.protocol.worlds._contexts import (
+    ContextTrack,
+    ContextTruth,
+    context_kernel,
+    play_contexts,
+)
+from discreet.simulator._loop import Curve
 from discreet.simulator._runs import DECISIONS, Simulation, log_grid
+from discreet.simulator.calendar import calendar
+from discreet.simulator.calendar._runs import world_of
 
 FIVE = [0.75, 0.625, 0.5, 0.375, 0.25]
 SEARCH = [0.95, 0.9, 0.9, 0.9, 0.5]
@@ -53,6 +70,14 @@ ANSWERS = (
     Line("dp-se", 10**7, 200, {"epsilon": 1.0}),
     Line("ttucb", 10**7, 20, {}),
     Line("adap-tt", 10**7, 2, {"epsilon": 1.0}),
+)
+
+
+CONTEXTS = (
+    Line("adac-oful", 50_000, 1, {"rho": 0.5}),
+    Line("oful", 50_000, 1, {}),
+    Line("private-linucb", 5_000, 1, {"epsilon": 1.0, "delta": 1e-6}),
+    Line("jdp-ts", 50_000, 1, {"rho": 0.5}),
 )
 
 
@@ -154,12 +179,67 @@ def measured(line: Line, stops: bool) -> tuple[float, float]:
     return min(a for a, _ in pairs), min(b for _, b in pairs)
 
 
+def with_contexts(line: Line) -> tuple[float, float]:
+    """The same for linear policies in Gaussian contexts, d = 5, K = 10."""
+    problem = linear.LinearProblem.random(arms=10, dimension=5, seed=1)
+    row: Any = fitted(linear.policy(line.name, **line.budget), problem)
+    setting = LinearSetting(10, 5, line.horizon)
+    parts, grid = parts_of(row, setting), log_grid(line.horizon, 100)
+    rewards, theta = problem.rewards.parameters(), of_known_length(problem.theta)
+    offer, pay = problem.contexts.offer, problem.rewards.pay
+    loops: list[Any] = []
+
+    def coins() -> Draws:
+        return Draws(np.random.SFC64(np.random.SeedSequence(1)))
+
+    def record() -> tuple[Any, Any]:
+        return np.zeros(len(grid)), np.zeros((len(grid), 10), np.int64)
+
+    def timed(kernel: Any, arguments: tuple[Any, ...]) -> float:
+        key = 0 if kernel.function is not play_contexts else 1
+        if len(loops) <= key:
+            loops.append(compile_for(row.name, partial(kernel.cached, *arguments), arguments))
+        before = time.process_time()
+        while loops[key](*arguments) not in (0,):
+            pass
+        return time.process_time() - before
+
+    def loop() -> float:
+        rng, state = coins(), simulated_state(row, setting)
+        return timed(
+            loop_kernel(row, offer, pay),
+            (problem.contexts.start(rng), rewards, *parts, *state, fresh_course(10, 5), theta,
+             line.horizon, Curve(grid, *record()), DECISIONS, rng),
+        )  # fmt: skip
+
+    def own() -> float:
+        rng, (ledger, _, seen) = coins(), fresh_state(row, setting)
+        design = ContextDesign(*parts, 5, line.horizon, 0.0, 1, int(row.release.each_alone), 0.0)
+        head = ContextHead(seen, np.zeros(10, np.int64), np.zeros(6, np.int64), np.full(1, np.inf))
+        truth = ContextTruth(problem.contexts.start(rng), rewards, theta, np.zeros(50))
+        world = world_of(calendar(10, arrivals=1), line.horizon, problem)
+        track = ContextTrack(grid, *record(), np.zeros(1), np.zeros(1, np.int64))
+        vault = ContextVault(ledger, np.zeros(5), np.zeros(1))
+        kernel = context_kernel(context_slots(row, problem), "at once")
+        return timed(kernel, (world, truth, design, head, vault, track, rng))
+
+    loop()
+    own()
+    pairs = [(loop(), own()) for _ in range(REPEATS)]
+    return min(a for a, _ in pairs), min(b for _, b in pairs)
+
+
 def main(say: Callable[[str, str, str], None] | None = None) -> None:
     """A line a policy."""
-    for lines, stops in ((REGRET, False), (ANSWERS, True)):
+    kinds: tuple[tuple[tuple[Line, ...], str, Callable[[Line], tuple[float, float]]], ...] = (
+        (REGRET, "", partial(measured, stops=False)),
+        (ANSWERS, ", a search", partial(measured, stops=True)),
+        (CONTEXTS, ", contexts", with_contexts),
+    )
+    for lines, kind, measure in kinds:
         for line in lines:
-            loop, own = measured(line, stops)
-            what = f"{line.name}{', a search' if stops else ''}: protocol at once / its loop"
+            loop, own = measure(line)
+            what = f"{line.name}{kind}: protocol at once / its loop"
             each = 1e3 / line.runs
             found = f"{own / loop:.2f} ({each * own:.4f}, {each * loop:.4f} ms)"
             if say is None:

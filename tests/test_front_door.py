@@ -92,9 +92,9 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: discreet.simulate(IDENTIFY.at(0.1), ENVIRONMENT, **STUDY),
         r"policy must be a row that runs to a horizon, got 'adap-tt, which is identifying'",
     ),
-    "simulate a linear row with late outcomes": (
+    "simulate a linear row with late outcomes on a law": (
         lambda: discreet.simulate(LINEAR, ENVIRONMENT, horizon=20, arrivals=5.0),
-        r"finite-armed or identifying row for outcomes that come late, got 'adac-oful, which is",
+        r"problem must be a LinearProblem",
     ),
     "simulate a finite row on a linear problem": (
         lambda: discreet.simulate(FINITE, PROBLEM, **STUDY),

@@ -17,7 +17,7 @@ from ._version import __version__
 TYPE_CHECKING = False  # type checkers take it for True; typing itself would be most of the import
 
 if TYPE_CHECKING:
-    from ._front import policy
+    from ._front import cite, load, policy, verify
     from .arms import (
         Bernoulli,
         Beta,
@@ -56,9 +56,9 @@ if TYPE_CHECKING:
         compose,
         parallel,
     )
-    from .simulator import Comparison, Result, compare, load, simulate, simulate_strata
+    from .simulator import Comparison, Result, compare, simulate, simulate_strata
     from .sweeps import sweep
-    from .theory import plan, plan_trial
+    from .theory import bounds, plan, plan_trial
 
 _HOMES = {
     "arms": (
@@ -69,7 +69,7 @@ _HOMES = {
     "confirm": ("operating", "size"),
     "errors": ("DiscreetError", "InvalidArgument"),
     "live": ("Rehearsal", "Strata", "Trial"),
-    "_front": ("policy",),
+    "_front": ("cite", "load", "policy", "verify"),
     "logs": ("evaluate", "logged", "problem"),
     "membership": ("audit_training",),
     "policies": ("CATALOGUE", "Policy"),
@@ -77,11 +77,9 @@ _HOMES = {
         "ZCDP", "Approximate", "Budget", "Definition", "GaussianDP", "Guarantee", "Pure", "Renyi",
         "compose", "parallel",
     ),
-    "simulator": (
-        "Comparison", "Result", "compare", "load", "simulate", "simulate_strata",
-    ),
+    "simulator": ("Comparison", "Result", "compare", "simulate", "simulate_strata"),
     "sweeps": ("sweep",),
-    "theory": ("plan", "plan_trial"),
+    "theory": ("bounds", "plan", "plan_trial"),
 }  # fmt: skip
 
 __all__ = [
@@ -121,6 +119,8 @@ __all__ = [
     "__version__",
     "actg175",
     "audit_training",
+    "bounds",
+    "cite",
     "compare",
     "compose",
     "environment",
@@ -137,6 +137,7 @@ __all__ = [
     "simulate_strata",
     "size",
     "sweep",
+    "verify",
 ]
 
 

@@ -1,4 +1,7 @@
-"""The front door: a published row of any kind, by name.
+"""The front door: a published row of any kind, by name; and what is asked of any of them.
+
+What is a command is a function: `discreet.policy`, `policies`, `simulate`, `compare`, `sweep`,
+`identify`, `audit`, `verify`, `cite`, `bounds`, `plan`, and `load` for whatever was saved.
 
 >>> import discreet
 >>> print(discreet.policy("adac-oful", rho=0.5).guarantee.short())
@@ -29,9 +32,14 @@ from .policies._registry import entry
 from .privacy.budgets import Budget, budget_from
 
 if TYPE_CHECKING:
-    from .identify import Identifier
+    from pathlib import Path
+
+    from .identify import Identifications, Identifier
     from .linear import LinearPolicy
     from .policies import Policy
+    from .privacy.verification import Verification
+    from .references import Reference
+    from .simulator import Comparison
 
 FiniteName = Literal[
     "ucb1", "kl-ucb", "imed", "thompson", "episodic-ucb", "adap-ucb", "adap-klucb", "adac-ucb",
@@ -122,3 +130,64 @@ def policy(
         label=label, **options,
     )  # fmt: skip
     return replace(made, why=why) if why else made
+
+
+def verify(
+    policy: Policy | LinearPolicy, arms: int | None = None, horizon: int = 300, *,
+    dimension: int | None = None, live: bool = False,
+) -> Verification:  # fmt: skip
+    """What a policy's own kernels spend, run on symbols, beside what it claims.
+
+    `live`: with the whole-numbered noise of live trials. `dimension` is for linear policies.
+
+    >>> verify(policy("dp-imed", epsilon=1.0), arms=2, horizon=50).holds
+    True
+    """
+    if not isinstance(policy, BasePolicy):
+        raise InvalidArgument(
+            "policy", "be a policy", policy, 'build it: discreet.policy("dp-imed", epsilon=1.0)'
+        )
+    more: dict[str, Any] = {} if arms is None else {"arms": arms}
+    if dimension is not None:
+        if policy.kind != "linear":
+            raise InvalidArgument(
+                "dimension", f"be left out for {policy.name}, which has no features", dimension,
+                "leave it out",
+            )  # fmt: skip
+        more["dimension"] = dimension
+    return policy.verify(horizon=horizon, live=live, **more)
+
+
+def cite(name: str | BasePolicy[Never]) -> Reference:
+    """The work behind a policy, by its name or itself; or by the key of a reference.
+
+    >>> cite("dp-imed").short() == cite(policy("dp-imed", epsilon=1.0)).short()
+    True
+    >>> cite("discreet").key
+    'discreet'
+    """
+    from difflib import get_close_matches
+
+    from .policies._registry import every_entry
+    from .references import REFERENCES
+
+    if isinstance(name, BasePolicy):
+        name = name.reference or name.name
+    spelled, rows = str(name).lower(), every_entry()
+    key = rows[spelled].reference if spelled in rows else spelled
+    if key not in REFERENCES:
+        known = [*rows, *REFERENCES]
+        close = get_close_matches(spelled, known, n=3, cutoff=0.4)
+        fix = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
+        raise InvalidArgument("name", "be a policy, a reference or discreet", name, fix)
+    return REFERENCES[key]
+
+
+def load(path: str | Path) -> Comparison | Identifications:
+    """What `save` wrote, whatever it holds; refuses files that are damaged, foreign or of a later
+    format."""
+    from .identify._results import KIND, load_all
+    from .simulator._files import kind_of
+    from .simulator._results import load as load_results
+
+    return load_all(path) if kind_of(path) == KIND else load_results(path)

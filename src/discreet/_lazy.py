@@ -33,3 +33,33 @@ def lazily(
         return value
 
     return load, lambda: sorted([*home_of, *packages, *more])
+
+
+class _Called(type(sys)):  # type: ignore[misc]  # a module: types would be most of the import
+    """A package that is called as its main function: `discreet.identify(...)` is
+    `discreet.identify.identify(...)`, and the package stays what it is."""
+
+    def _main(self) -> Callable[..., object]:
+        import importlib
+
+        home, name = self.__dict__["_called_as"]
+        found: Callable[..., object] = getattr(
+            importlib.import_module(f".{home}", self.__name__), name
+        )
+        return found
+
+    def __call__(self, *given: object, **named: object) -> object:
+        return self._main()(*given, **named)
+
+    @property
+    def __signature__(self) -> object:
+        import inspect
+
+        return inspect.signature(self._main())
+
+
+def called_as(package: str, home: str, name: str) -> None:
+    """Let a package be called as a function that lives in one of its modules."""
+    module = sys.modules[package]
+    module.__dict__["_called_as"] = (home, name)
+    module.__class__ = _Called

@@ -294,7 +294,7 @@ def test_answers_that_come_sooner_help_those_who_see_them() -> None:
         ({"shuffle": True}, "shuffle"),
         ({"delay": Delay(5, "fixed", mean=6)}, "delay"),
         ({"environment": discreet.Gaussian([0.5, 0.3])}, "environment"),
-        ({"policy": discreet.policy("oful")}, "policy"),
+        ({"policy": discreet.policy("oful")}, "problem"),
         ({"policy": discreet.policy("dp-se", epsilon=1.0), "share": 0.1}, "share"),
         ({"policy": discreet.policy("private-thompson", epsilon=1.0), "window": 4}, "window"),
     ],

@@ -248,6 +248,7 @@ def test_files_of_older_formats_load(
         table.replace_schema_metadata({b"discreet": json.dumps(settings).encode()}), path
     )
     loaded = discreet.load(path)
+    assert isinstance(loaded, discreet.Comparison)
     assert [result.shuffle for result in loaded] == [number == 2] * 2
     assert loaded.labels == ["ucb1", "dp-imed"]
     assert (loaded[0].regret == study[0].regret).all()

@@ -151,7 +151,9 @@ def test_what_is_saved_says_whether_it_was_shuffled(tmp_path: Any) -> None:
             rows, discreet.Bernoulli(MEANS), horizon=100, runs=3, seed=1, shuffle=shuffle
         )
         assert done.summary()[0]["shuffle"] is shuffle
-        assert discreet.load(done.save(tmp_path / "x.parquet"))[0].shuffle is shuffle
+        again = discreet.load(done.save(tmp_path / "x.parquet"))
+        assert isinstance(again, discreet.Comparison)
+        assert again[0].shuffle is shuffle
     with pytest.raises(InvalidArgument, match="shuffle must be True or False"):
         discreet.compare(rows, discreet.Bernoulli(MEANS), horizon=100, shuffle="no")  # type: ignore[arg-type]
 

@@ -1,5 +1,9 @@
-"""Attacks on our own claims: lower bounds on the budget that a policy really spends."""
+"""Attacks on our own claims: lower bounds on the budget that a policy really spends.
 
+The package can be called as its main function: `discreet.audit(policy, seconds=10)`.
+"""
+
+from .._lazy import called_as
 from ._adversaries import Adversary, Echo, Steady, Tables, lists
 from ._attack import attack
 from ._candidates import candidates
@@ -43,3 +47,5 @@ __all__ = [
     "played",
     "release_timing",
 ]
+
+called_as(__name__, "search", "audit")

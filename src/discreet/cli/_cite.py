@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Annotated
 
-from ..errors import InvalidArgument
 from ._options import Json, argument
 from ._output import print_json, print_text
 
@@ -18,17 +16,10 @@ def command(
     json: Json = False,
 ) -> None:
     """Print the BibTeX entry of a policy's paper, of any reference, or of this package."""
-    from ..policies._registry import every_entry
-    from ..references import REFERENCES
+    from .._front import cite
 
-    spelled, rows = name.lower(), every_entry()
-    key = rows[spelled].reference if spelled in rows else spelled
-    if key not in REFERENCES:
-        known = [*rows, *REFERENCES]
-        close = get_close_matches(spelled, known, n=3, cutoff=0.4)
-        fix = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
-        raise InvalidArgument("name", "be a policy, a reference or discreet", name, fix)
+    found = cite(name)
     if json:
-        print_json(REFERENCES[key].to_dict())
+        print_json(found.to_dict())
     else:
-        print_text(REFERENCES[key].bibtex())
+        print_text(found.bibtex())

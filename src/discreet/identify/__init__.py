@@ -1,13 +1,14 @@
 """Best-arm identification: which arm is best, after how many samples, at what price of privacy.
 
-What runs identifications is loaded when it is first used: a live trial needs the rows alone.
+What runs identifications is loaded when it is first used: a live trial needs the rows alone. The
+package can be called as its main function: `discreet.identify(policy, law, risk=0.05)`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._lazy import lazily
+from .._lazy import called_as, lazily
 from ._catalogue import IDENTIFIERS, IdentifierRow, identifier, identifier_from_recipe
 from ._chernoff import ChernoffTopTwo, EnoughChernoff, FixedBatches
 from ._costs import GaussianCost, PrivateCost, UnitCost
@@ -95,3 +96,4 @@ __getattr__, __dir__ = lazily(
     },
     *__all__,
 )
+called_as(__name__, "runs", "identify")

@@ -45,27 +45,40 @@ class PhasedPlayer(Player):
                 return False
             phase += 1
             if len(active) == 1:
+                self.cut_off(work.horizon - ledger.t, rng)
                 ledger.play(active, np.array([work.horizon - ledger.t]), work.horizon)
                 break
             design = self.design(active)
             c = self.rule.rounds(phase, len(self.means), design.rank, self.release.reward_variance)
             played, plays = active[design.support], rounded(c, design)
-            cut = int(plays.sum()) > work.horizon - ledger.t
+            left = work.horizon - ledger.t
             ledger.play(played, plays, work.horizon)
-            if cut:  # a phase that the horizon cuts off is never released
+            if int(plays.sum()) > left:  # a phase that the horizon cuts off is never released
+                self.cut_off(left, rng)
                 break
-            totals = np.array(
-                [
-                    self.total(state, int(arm), int(n), rng)
-                    for arm, n in zip(played, plays, strict=True)
-                ]
-            )
+            self.waits(ledger, played, plays, rng)
+            totals = self.sums(state, played, plays, rng)
             inside = self.points[active] @ design.basis
             support = inside[design.support]
             theta = self.release.estimate(support, plays.astype(float), totals, c, rng)
             values = inside @ theta
+            self.estimated(values, active)
             active = active[values >= values.max() - 2.0 * 2.0**-phase]
         return True
+
+    def waits(self, ledger: Ledger, played: Ints, plays: Ints, rng: Generator) -> None:
+        """What comes between the end of a phase and its release: nobody, at once."""
+
+    def cut_off(self, rounds: int, rng: Generator) -> None:
+        """The last rounds, which are never released."""
+
+    def estimated(self, values: Floats, active: Ints) -> None:
+        """The means that a phase leaves of the actions that were in."""
+
+    def sums(self, state: NamedTuple, played: Ints, plays: Ints, rng: Generator) -> Floats:
+        """What a phase releases of every action that was played."""
+        each = zip(played, plays, strict=True)
+        return np.array([self.total(state, int(arm), int(n), rng) for arm, n in each])
 
     def design(self, active: Ints) -> Design:
         """The design on the active actions; most runs go through the same ones."""

@@ -107,6 +107,10 @@ class LinearPolicy(BasePolicy[LinearSetting]):
         mine, problem = cast("Sequence[LinearPolicy]", rows), cast("LinearProblem", place)
         return compare(mine, problem, **cast("Size", study))  # which refuses others
 
+    def plan(self, setting: LinearSetting) -> str:
+        """How participants are treated: a key of `discreet.protocol.PLANS`."""
+        return "contexts"
+
     @property
     def phased(self) -> bool:
         """Whether it plays in phases, for which actions must be fixed."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
@@ -23,7 +24,7 @@ from ..policies._policy import served
 from ..policies._step import FINISHED, STARVED, parts_of
 from ..simulator._loop import Curve
 from ..simulator._results import Comparison, Result
-from ..simulator._runs import DECISIONS, Asked, compared, listed
+from ..simulator._runs import DECISIONS, Asked, calendar_of, compared, listed
 from ..simulator._work import Player, RegretWork
 from ._algebra import of_known_length
 from ._batches import RangedRelease
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from .._progress import Bar
     from .._types import Ints
     from ..simulator._runs import Runs
+    from ..simulator.calendar._setting import Late
 
 
 def simulate(
@@ -60,8 +62,12 @@ def compare(
     threads: int | None = None,
     points: int = 100,
     progress: bool | Bar | None = None,
+    arrivals: float | None = None,
+    **late: Unpack[Late],
 ) -> Comparison:
     """Run several linear policies on the same problem with the same seeds.
+
+    With `arrivals` outcomes come late, as in `discreet.simulate`: see `discreet.linear._late`.
 
     A policy that clips rewards, and was not told a range, is given one that fits them, which the
     result tells (`low` and `high` in its recipe): see `fitted`.
@@ -72,7 +78,12 @@ def compare(
         )
     fitting = [fitted(policy, problem) for policy in listed(policies)]
     asked = Asked(horizon, runs, seed, threads, points, progress)
-    return compared(fitting, problem, check_problem, LinearWork, asked)
+    days = calendar_of(problem, arrivals, late)
+    if days is None:
+        return compared(fitting, problem, check_problem, LinearWork, asked)
+    from ._late import LateWork
+
+    return compared(fitting, problem, check_problem, partial(LateWork, calendar=days), asked)
 
 
 SPREADS = 3.0

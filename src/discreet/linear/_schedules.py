@@ -29,6 +29,8 @@ class LinearSchedule(SchedulePart[LinearSetting]):
 
     private_contexts: ClassVar[bool] = False
     """Whether it leaves the actions to the curator; others keep their design matrix, in public."""
+    every_round: ClassVar[bool] = False
+    """Whether a release is due after everyone."""
 
 
 class RoundSchedule(LinearSchedule):
@@ -55,6 +57,7 @@ class EachRoundPublicly(RoundSchedule):
     """A release after every round; the policy keeps the design matrix, in public."""
 
     name: ClassVar[str] = "each round"
+    every_round: ClassVar[bool] = True
     follow: ClassVar[Function] = staticmethod(follow_each)
 
 
@@ -71,6 +74,7 @@ class EachRoundPrivately(RoundSchedule):
 
     name: ClassVar[str] = "each round"
     private_contexts: ClassVar[bool] = True
+    every_round: ClassVar[bool] = True
     follow: ClassVar[Function] = staticmethod(follow_nothing)
 
 

@@ -73,6 +73,19 @@ def save_table(table: pa.Table, path: str | Path) -> Path:
     return path
 
 
+def kind_of(path: str | Path) -> str | None:
+    """What a file says it holds; None for results of simulations, and what is no such file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        metadata = pq.read_schema(Path(path)).metadata or {}
+        said = json.loads(metadata.get(METADATA, b"{}")).get("kind")
+    except (pa.ArrowException, OSError, ValueError, AttributeError):
+        return None  # whoever opens it says what is wrong
+    return said if isinstance(said, str) else None
+
+
 def open_table(
     path: str | Path, what: str, newest: int, kind: str | None = None
 ) -> tuple[pa.Table, dict[str, Any]]:

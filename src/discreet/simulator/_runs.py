@@ -164,7 +164,7 @@ def _known(late: Iterable[str]) -> None:
             raise TypeError(f"got an unexpected keyword argument {name!r}")
 
 
-def calendar_of(environment: Environment, arrivals: float | None, late: Late) -> Calendar | None:
+def calendar_of(environment: Place, arrivals: float | None, late: Late) -> Calendar | None:
     """The calendar that was asked for; None where outcomes are known at once."""
     from .calendar import calendar
 
@@ -175,7 +175,7 @@ def calendar_of(environment: Environment, arrivals: float | None, late: Late) ->
                 "arrivals", f"be given with {', '.join(late)}", None, "use for example arrivals=12"
             )
         return None
-    if environment.late:
+    if isinstance(environment, Environment) and environment.late:
         raise InvalidArgument(
             "environment", "give rewards at once with arrivals", type(environment).__name__,
             "say with delay= how late outcomes are, in days",
@@ -209,7 +209,8 @@ def compare(
     with `arrivals` there is none, for arms run side by side.
     """
     rows = listed(policies)
-    if arrivals is not None or late:
+    linear = [row for row in rows if isinstance(row, BasePolicy) and row.kind == "linear"]
+    if (arrivals is not None or late) and not linear:
         environment = check_is_environment(environment)
         asked_for = calendar_of(environment, arrivals, late)
         assert asked_for is not None
@@ -230,6 +231,8 @@ def compare(
                 threads=threads,
                 points=points,
                 progress=progress,
+                **({} if arrivals is None else {"arrivals": arrivals}),
+                **late,
             )
             assert isinstance(other, Comparison)
             return other

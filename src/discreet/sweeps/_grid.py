@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Never, TypeAlias
 from ..arms import Environment
 from ..errors import InvalidArgument, UnsupportedBudget
 from ..identify._runs import asked_for, prepared
+from ..linear._late import check_calendar
 from ..linear._problem import LinearProblem
 from ..linear._runs import check_problem, fitted
 from ..policies._policy import BasePolicy
@@ -199,7 +200,7 @@ class Days:
     arrivals: float | None
     late: Mapping[str, Any]
 
-    def of(self, environment: Environment) -> Calendar:
+    def of(self, environment: Problem) -> Calendar:
         """The calendar of a problem."""
         found = calendar_of(environment, self.arrivals, dict(self.late))  # type: ignore[arg-type]
         assert found is not None
@@ -220,6 +221,9 @@ def late_cells(
         )
     cells: list[Cell] = []
     for row, (name, problem) in itertools.product(rows, problems.items()):
+        if isinstance(problem, LinearProblem) or row.kind == "linear":
+            cells += _late_linear(row, problem, name, horizons, days)
+            continue
         environment = check_is_environment(problem)
         calendar = days.of(environment)
         asked = [row]
@@ -232,6 +236,17 @@ def late_cells(
             prepared_trial(one, environment, calendar, size)
             cells.append(Cell(one, environment, name, size, calendar))
     return list(dict(_keyed(cells)).values())
+
+
+def _late_linear(
+    row: Any, problem: Any, name: str, horizons: Sequence[float], days: Days
+) -> list[Cell]:
+    _check_linear(row, problem)
+    fitting, calendar = fitted(row, problem), days.of(problem)
+    check_problem(fitting, problem)
+    check_calendar(fitting, calendar)
+    sizes = [check_horizon(checked_size(each, problem.arms), problem) for each in horizons]
+    return [Cell(fitting, problem, name, size, calendar) for size in sizes]
 
 
 def _keyed(cells: Iterable[Cell]) -> Iterable[tuple[Hashable, Cell]]:

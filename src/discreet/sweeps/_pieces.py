@@ -23,12 +23,14 @@ from ..identify._loop import loop_kernel as identifying_loop
 from ..identify._results import COLUMNS, Identifications, IdentifyResult
 from ..identify._results import from_table as identifications
 from ..identify._runs import Identification
+from ..linear._late import LateWork, context_slots
 from ..linear._loop import loop_kernel as linear_loop
 from ..linear._problem import LinearProblem
 from ..linear._row import RoundPolicy
 from ..linear._runs import LinearWork
 from ..policies._fingerprints import fingerprint
 from ..protocol import play_kernel
+from ..protocol.worlds._contexts import context_kernel
 from ..simulator._files import open_table, save_table
 from ..simulator._loop import loop_kernel
 from ..simulator._own import OwnPolicy, OwnWork
@@ -96,7 +98,8 @@ class Piece:
         work: AnyWork
         if cell.calendar is not None:
             grid = log_grid(cell.horizon, self.points)
-            work = TrialWork(
+            kind = LateWork if isinstance(cell.problem, LinearProblem) else TrialWork
+            work = kind(
                 cell.policy, cell.problem, cell.horizon, runs, self.entropy, grid,
                 calendar=cell.calendar,
             )  # fmt: skip
@@ -163,6 +166,9 @@ def cell_digest(cell: Cell) -> str:
     # parts of one's own stand in files that `source_digest` misses
     if cell.calendar is not None:
         said |= {"calendar": cell.calendar.to_dict()}
+    if cell.calendar is not None and isinstance(policy, RoundPolicy):
+        said["kernel"] = context_kernel(context_slots(policy, problem), "calendar").digest
+    elif cell.calendar is not None and not isinstance(problem, LinearProblem):
         filled = filled_of(policy, problem, cell.calendar, cell.horizon)
         said["kernel"] = play_kernel(filled).digest
     elif policy.kind == "finite":

@@ -7,13 +7,15 @@ The fourth column of the table. A policy names its own (`Policy.plan`):
 - *index*: streams of all arms side by side, the rule asked for every place;
 - *looks*: arms that are compared over the same participants, in permuted blocks;
 - *top two*: leader and challenger share the windows;
-- *epochs*: an index whose comparisons stay within epochs.
+- *epochs*: an index whose comparisons stay within epochs;
+- *contexts*: blocks of any arm, for participants with features: on a state of its own.
 """
 
 from __future__ import annotations
 
 from ..._compiled import Function
 from ._batch import BATCH, MIXED
+from ._contexts import CONTEXTS
 from ._epochs import EPOCHS
 from ._index import INDEX
 from ._looks import LOOKS
@@ -21,7 +23,7 @@ from ._top_two import TOP_TWO
 
 PLANS: dict[str, dict[str, Function]] = {
     "one batch": BATCH, "mixed": MIXED, "index": INDEX, "looks": LOOKS, "top two": TOP_TWO,
-    "epochs": EPOCHS,
+    "epochs": EPOCHS, "contexts": CONTEXTS,
 }  # fmt: skip
 
 __all__ = ["PLANS"]

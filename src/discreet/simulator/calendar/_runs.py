@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from ..._checks import horizon_of
 from ..._compiled import Function, Kernel, kinds_of, machine_code
@@ -41,6 +41,15 @@ if TYPE_CHECKING:
     from ..._types import Floats, Ints
 
 MOST_PARTICIPANTS = 10**9
+
+
+class Bounded(Protocol):
+    """Rewards, of finite arms or of a linear problem."""
+
+    @property
+    def bounds(self) -> tuple[float, float] | None: ...
+
+
 T = TypeVar("T")
 
 
@@ -131,7 +140,7 @@ def filled_of(
     return filled | {"lost": environment.lost}
 
 
-def world_of(calendar: Calendar, size: int, environment: Environment) -> World:
+def world_of(calendar: Calendar, size: int, environment: Bounded) -> World:
     """What is true of the trial, on its first day."""
     import numpy as np
 

@@ -84,10 +84,13 @@ class Drift:
 
     def moved(self, rate: float, day: float, length: float) -> float:
         """A rate on a day of a trial that lasts about `length` days."""
-        period = float(self.period)
-        linear = self.size * min(day / length, 1.0)
-        season = self.size * math.sin(2.0 * math.pi * day / period)
-        return min(max(rate + (linear if self.kind == "linear" else season), 0.0), 1.0)
+        return min(max(rate + self.shift(day, length), 0.0), 1.0)
+
+    def shift(self, day: float, length: float) -> float:
+        """By how much all rates have moved."""
+        if self.kind == "linear":
+            return self.size * min(day / length, 1.0)
+        return self.size * math.sin(2.0 * math.pi * day / float(self.period))
 
 
 @dataclass(frozen=True)
