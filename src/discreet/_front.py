@@ -136,7 +136,8 @@ def verify(
     policy: Policy | LinearPolicy, arms: int | None = None, horizon: int = 300, *,
     dimension: int | None = None, live: bool = False,
 ) -> Verification:  # fmt: skip
-    """What a policy's own kernels spend, run on symbols, beside what it claims.
+    """What a policy's own kernels spend, run on symbols, beside what it claims; and what a whole
+    trial does, with blocks in flight (`discreet.protocol._symbols`).
 
     `live`: with the whole-numbered noise of live trials. `dimension` is for linear policies.
 
@@ -155,7 +156,38 @@ def verify(
                 "leave it out",
             )  # fmt: skip
         more["dimension"] = dimension
-    return policy.verify(horizon=horizon, live=live, **more)
+    found = policy.verify(horizon=horizon, live=live, **more)
+    return found if policy.kind == "linear" else _in_flight(policy, found)
+
+
+MOST_IN_FLIGHT = 120
+"""Participants of the trial that is walked with blocks in flight."""
+
+
+def _in_flight(policy: Any, found: Verification) -> Verification:
+    """The same with a whole trial on symbols beside the proof: a breach if an outcome pays more
+    than is claimed there."""
+    from .privacy.verification import NotAffine
+    from .privacy.verification._result import main_number
+    from .protocol import _symbols as symbols
+
+    central = policy.release.guarantee(policy.schedule, found.horizon).is_private
+    if found.breach or not central or policy.release.respond is not None:
+        return found
+    if policy.kind == "identify":
+        if policy.fixed_size and policy.rule.participants is None:
+            return found
+        policy = policy if policy.fixed_size or policy.risk is not None else policy.at(0.1)
+    participants = min(found.horizon, MOST_IN_FLIGHT)
+    try:
+        dearest = max(symbols.costs(policy, participants, found.arms), default=0.0)
+    except NotAffine:  # the proof has said so already
+        return found
+    claimed = main_number(policy.guarantee_at(participants).budget)
+    if dearest <= claimed * (1.0 + 1e-9):
+        return found
+    said = f"a trial with blocks in flight costs an outcome {dearest:g}, not {claimed:g}"
+    return replace(found, breach=said)
 
 
 def cite(name: str | BasePolicy[Never]) -> Reference:

@@ -42,6 +42,8 @@ def command(
     Exit code 1 if the claim is exceeded. Without a name, a table of all private policies: what is
     left over of each budget, and why.
     """
+    from .._front import verify
+
     study = Study(asked=asked, option=option)
     if name is None:
         if study != Study() or live or arms != 3:
@@ -52,7 +54,7 @@ def command(
         _all(whole("horizon", horizon), json)
         return
     (policy,) = policies_of([name.lower()], study)
-    found = policy.verify(arms=arms, horizon=whole("horizon", horizon), live=live)
+    found = verify(policy, arms=arms, horizon=whole("horizon", horizon), live=live)
     lives = _lives(policy) if live else None
     if lives is None:
         print_found(found, json)
