@@ -24,7 +24,6 @@ from ..errors import InvalidArgument
 from ..identify._filling import Batches, Ease
 from ..identify._identifier import Identifier
 from ..identify._loop import Course, fresh_course, loop_kernel
-from ..policies import EachRound
 from ..policies._step import PAUSED
 from ..policies._view import View, fresh_view
 from ..privacy._source import SIMULATED
@@ -182,7 +181,7 @@ def identifications(row: Identifier) -> list[Subject]:
     """Inputs to search: clear and unclear best arms, early and later pulls; in the local model also
     a single response, which is seen as it leaves, before any batch is summed up."""
     # a release every round makes long transcripts dear
-    limit = 256 if isinstance(row.schedule, EachRound) else 4096
+    limit = 256 if row.schedule.each_round else 4096
     found: list[Subject] = [
         Identifications(row, base, arm, pull, limit=limit)
         for base in ((1.0, 0.0), (0.0, 0.0), (1.0, 1.0))

@@ -27,7 +27,7 @@ from typing import ClassVar, NamedTuple
 from .._checks import takes_delta
 from .._compiled import Function, Kernel
 from ..errors import InvalidArgument
-from ..policies import EachRound, Phases, Policy, Setting, SuccessiveElimination
+from ..policies import Policy, Setting, SuccessiveElimination
 from ..policies._policy import ONE_BATCH, check_size
 from ..privacy._source import SIMULATED, Source
 from ._halving import Halving
@@ -64,7 +64,7 @@ class Identifier(Policy):
                 "rule", "eliminate arms if the row asks which are left", str(self.rule),
                 "use Elimination(), or the stopping rule Likelihood and BestMean()",
             )  # fmt: skip
-        if self.mixed and isinstance(self.schedule, Phases):
+        if self.mixed and self.schedule.set_by_rule:
             raise InvalidArgument(
                 "mixed", "be False where the rule sets the phases", True, "leave it out"
             )
@@ -162,7 +162,7 @@ class Identifier(Policy):
         """The row for a live trial, which decides between releases and not every round."""
         if not self.mixed:
             return self
-        if isinstance(self.rule, PrivateTopTwo) and not isinstance(self.schedule, EachRound):
+        if isinstance(self.rule, PrivateTopTwo) and not self.schedule.each_round:
             rule, recipe = BatchedTopTwo(self.rule.cost, self.rule.beta), self._recipe
             return replace(self, rule=rule, mixed=False, recipe=recipe(sampling="batched"))
         return replace(self, mixed=False, recipe=self._recipe(mixed=False))

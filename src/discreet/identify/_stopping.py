@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from .._compiled import Kernel, open_slot
-from ..policies import Phases, Release, Rule, Schedule, Setting
+from ..policies import Release, Rule, Schedule, Setting
 from ..policies._elimination import (
     Confidence,
     Race,
@@ -126,4 +126,4 @@ class OneLeft(Stopping):
     enough = Kernel(enough_one_left)
 
     def covers(self, schedule: Schedule, release: Release) -> bool:
-        return isinstance(schedule, Phases) and release.guarantee(schedule).is_private
+        return schedule.set_by_rule and release.guarantee(schedule).is_private

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .._compiled import Function, Kernel
 from ._rules import bound, level
-from ._schedules import EachRound
 from ._view import View
 from .releases._entries import says_itself
 
@@ -93,7 +92,7 @@ def under_ceilings(level: Function, bound: Function) -> Kernel:
 def takes_notes(policy: Policy) -> bool:
     """Whether a simulation may choose so. A rule that chooses in a way of its own may not: what it
     inherits is the other choice."""
-    rule, each_round = policy.rule, isinstance(policy.schedule, EachRound)
+    rule, each_round = policy.rule, policy.schedule.each_round
     own = rule.noted is not None and says_itself(rule, "noted", "choose")
     return own and policy.release.settles and each_round
 

@@ -35,7 +35,6 @@ from ..privacy._source import Source
 from ..privacy.verification import Form, Loss, NotAffine, Symbol, Tape, symbolic
 from ..privacy.verification._forms import GAUSSIAN, LAPLACE, REWARD, TRUNCATED, Scaled, Unknown
 from ..privacy.verification._shifts import TINY, cost, is_whole
-from ._schedules import Phases
 from ._view import View
 
 if TYPE_CHECKING:
@@ -574,7 +573,7 @@ def exceeds(first: Loss, second: Loss) -> bool:
 
 def constant_length(policy: Policy, setting: Setting) -> int | None:
     """The length of all batches, if the schedule says the same whatever it sees; else None."""
-    if isinstance(policy.schedule, Phases):
+    if policy.schedule.set_by_rule:
         return None
     decisions = Decisions([])
     counts = [Anything(decisions) for _ in range(setting.arms)]

@@ -22,7 +22,7 @@ from ..privacy.budgets import Budget
 from ._parts import ReleasePart, RulePart, SchedulePart
 from ._registry import WORDS
 from ._rules import Rule
-from ._schedules import Phases, Schedule
+from ._schedules import Schedule
 from ._view import Empty, Setting
 from .releases import Release
 from .releases._entries import says_itself
@@ -142,7 +142,7 @@ class Policy(BasePolicy[Setting]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        phases, set_by_rule = isinstance(self.schedule, Phases), self.rule.sets_phases
+        phases, set_by_rule = self.schedule.set_by_rule, self.rule.sets_phases
         if phases and not set_by_rule:
             raise InvalidArgument(
                 "schedule", "be set by the rule where it is Phases", str(self.rule),
@@ -202,7 +202,7 @@ class Policy(BasePolicy[Setting]):
             alone = type(self.rule.memory(setting)) is Empty
             return "index" if self.schedule.fixed_sizes and alone else ONE_BATCH
         if self.rule.compares == "looks":
-            return "looks" if isinstance(self.schedule, Phases) else ONE_BATCH
+            return "looks" if self.schedule.set_by_rule else ONE_BATCH
         return ONE_BATCH
 
     @property

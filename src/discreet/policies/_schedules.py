@@ -50,6 +50,10 @@ class Schedule(SchedulePart[Setting]):
     """Whether the sizes at an arm's releases are fixed before the first outcome."""
     grows: ClassVar[bool] = False
     """Whether they also multiply, so that there are few of them."""
+    each_round: ClassVar[bool] = False
+    """Whether every round is a batch."""
+    set_by_rule: ClassVar[bool] = False
+    """Whether the rule sets the length of a batch."""
 
     def looks(self, setting: Setting) -> int | None:
         """The most releases of an arm within the horizon, where their sizes are fixed beforehand;
@@ -73,6 +77,7 @@ class EachRound(Schedule):
     """A release after every round."""
 
     name: ClassVar[str] = "each round"
+    each_round: ClassVar[bool] = True
     fixed_sizes: ClassVar[bool] = True
     length: ClassVar[Function] = staticmethod(one_round)
 
@@ -203,4 +208,5 @@ class Phases(Schedule):
     """Phases whose length an eliminating rule sets from public quantities."""
 
     name: ClassVar[str] = "phases"
+    set_by_rule: ClassVar[bool] = True
     length: ClassVar[Function] = staticmethod(as_the_rule_says)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._schedules import EachRound
 from .releases._base import CLOSED, FILLED, NEWEST
 
 if TYPE_CHECKING:
@@ -23,4 +22,4 @@ ALL = "all"
 def evidence_in(policy: Policy) -> str:
     """Which places stand behind a released mean, those that wait included."""
     evidence = policy.release.evidence
-    return ALL if evidence == CLOSED and isinstance(policy.schedule, EachRound) else evidence
+    return ALL if evidence == CLOSED and policy.schedule.each_round else evidence

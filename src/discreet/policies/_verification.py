@@ -62,7 +62,6 @@ from ..privacy.verification._choices import Choices
 from ..privacy.verification._forms import REWARD, Place
 from ..privacy.verification._result import main_number
 from ._induction import Proof, prove
-from ._schedules import Phases
 from ._view import View
 
 if TYPE_CHECKING:
@@ -198,7 +197,7 @@ class Verifier:
             self.most = SHORT
         else:
             proved = None
-        if isinstance(self.policy.schedule, Phases):
+        if self.policy.schedule.set_by_rule:
             scope, covered = self._phases(proved is not None), 0
         else:
             alone = [self._walk(path, horizon) for path in arms_alone(arms)]

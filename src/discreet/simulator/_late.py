@@ -21,7 +21,6 @@ from ..arms._base import Environment, lost_steadily
 from ..errors import InvalidArgument
 from ..policies import CATALOGUE, Policy
 from ..policies._parts import RulePart
-from ..policies._schedules import EachRound
 from ..policies._step import (
     FINISHED,
     PAUSED,
@@ -151,7 +150,7 @@ def late_kernel(policy: Policy, draw: Function, lost: Function = lost_steadily) 
 def bears_delay(policy: Policy) -> bool:
     """Whether a row can use rewards that arrive later."""
     plain = type(policy.rule).memory is RulePart.memory
-    return plain and isinstance(policy.schedule, EachRound)
+    return plain and policy.schedule.each_round
 
 
 def check_late(policy: Policy, environment: Environment) -> None:
@@ -160,7 +159,7 @@ def check_late(policy: Policy, environment: Environment) -> None:
         return
     why = (
         "which is told of releases in the order of the rounds"
-        if isinstance(policy.schedule, EachRound)
+        if policy.schedule.each_round
         else f"whose batches last longer than a round ({policy.schedule})"
     )
     raise InvalidArgument(

@@ -15,7 +15,6 @@ from ...arms._bernoulli import Bernoulli
 from ...errors import InvalidArgument
 from ...policies import Policy
 from ...policies._policy import ONE_BATCH
-from ...policies._schedules import EachRound
 from ...policies.releases._pairs import pair_scale_of
 from ...privacy._source import SIMULATED
 from ...protocol import (
@@ -101,7 +100,7 @@ def terms_of(policy: Policy, calendar: Calendar, arms: int, size: int) -> Playin
 def has_own_days(policy: Policy, plan: str) -> bool:
     """Whether outcomes are used on the day they come: where nothing is private, and every one is a
     batch of its own."""
-    return not policy.is_private and plan == "index" and isinstance(policy.schedule, EachRound)
+    return not policy.is_private and plan == "index" and policy.schedule.each_round
 
 
 class Played(NamedTuple):
@@ -225,7 +224,7 @@ class TrialPlayer(Player):
         self.work, self.stream = work, work.stream()
         self.loops: dict[object, Function] = {}
         arms, size = work.environment.arms, work.horizon
-        each = isinstance(work.policy.schedule, EachRound)
+        each = work.policy.schedule.each_round
         waiting = work.calendar.arrivals * float(work.calendar.delay.deadline)
         depth = 16 + (math.ceil(min(1.5 * waiting, size)) if each else 0)
         setting = work.policy.setting(arms, size)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ...policies import CATALOGUE, EachRound, Policy
+from ...policies import CATALOGUE, Policy
 from ...policies._catalogue import Row
 from ...privacy._guarantees import Definition, Guarantee
 from ...privacy.budgets import Approximate, Budget, Pure
@@ -45,7 +45,7 @@ class Candidate:
     @property
     def each_round(self) -> bool:
         """Whether a simulated run costs time for every round."""
-        return isinstance(CATALOGUE[self.row].example().schedule, EachRound)
+        return CATALOGUE[self.row].example().schedule.each_round
 
     def __hash__(self) -> int:
         return hash(self.label)

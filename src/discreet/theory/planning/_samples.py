@@ -11,7 +11,6 @@ import math
 from ..._progress import Bar
 from ...arms import Bernoulli
 from ...identify import IDENTIFIERS, IdentifyResult, identifier, identify
-from ...policies import EachRound
 from ...privacy._guarantees import Definition
 from .._identification import identification_samples
 from ._plan import Found, Prediction
@@ -75,7 +74,7 @@ def _predicted(
     import numpy as np
 
     row = identifier(name, epsilon=epsilon)
-    runs = SLOW_RUNS if isinstance(row.schedule, EachRound) else RUNS
+    runs = SLOW_RUNS if row.schedule.each_round else RUNS
     results = []
     arranged = orders(asked)
     for place, means in enumerate(arranged):
