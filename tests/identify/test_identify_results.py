@@ -82,8 +82,9 @@ def test_damaged_files_are_refused(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(DamagedFile, match=r"discreet\.load"):
         load(ucb.save(path))
     identify(ROW, ENVIRONMENT, delta=0.1, runs=2, seed=3).save(path)
+    assert discreet.load(path)[0].runs == 2
     with pytest.raises(DamagedFile):
-        discreet.load(path)
+        discreet.simulator.load(path)
 
 
 def test_files_of_others_and_of_the_future_are_refused(tmp_path: Path) -> None:
