@@ -91,10 +91,6 @@ class Store(Protocol):
         """Where that is, for messages."""
 
     @property
-    def shared(self) -> bool:
-        """Whether it keeps several users apart by itself; else it has one owner."""
-
-    @property
     def state(self) -> Json:
         """What `create`, `release` and `begin` have stored, and what has `moved` since."""
 

@@ -70,10 +70,6 @@ class MemoryStore:
         return "memory"
 
     @property
-    def shared(self) -> bool:
-        return False
-
-    @property
     def state(self) -> Json:
         state, moved = self._now[0], self._moved
         if moved is None or moved[0] is not state:

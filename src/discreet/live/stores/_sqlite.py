@@ -136,7 +136,6 @@ class SqliteStore:
     def __init__(self, path: str | os.PathLike[str] | Database, trial: int = 1) -> None:
         if not isinstance(path, str | os.PathLike | Database):
             raise InvalidArgument("path", "be a path", path, 'use for example "trial.db"')
-        self._own = not isinstance(path, Database)
         self._base = path if isinstance(path, Database) else Database(Path(path).absolute())
         self._base.users += 1
         self._trial, self._closed = trial, False
@@ -166,10 +165,6 @@ class SqliteStore:
     @property
     def place(self) -> str:
         return str(self._base.path)
-
-    @property
-    def shared(self) -> bool:
-        return True
 
     # --- a call of the trial ----------------------------------------------------------------------
 
