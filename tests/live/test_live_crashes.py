@@ -190,14 +190,9 @@ def keep_the_key(store: SqliteStore, block: str) -> None:
     store._rows.pop(block)
 
 
-def head_without_run(store: SqliteStore) -> None:
-    store._asked = None
-    HEAD(store)
-
-
-ERASE, HEAD = SqliteStore._erase, SqliteStore._write_head
+ERASE = SqliteStore._erase
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
-    "none": (SqliteStore, "_erase", SqliteStore._erase),
+    "none": (SqliteStore, "_erase", ERASE),
     "commits are not synced": (database, "SYNCHRONOUS", "NORMAL"),
     "outcomes are erased before the state is stored": (SqliteStore, "_erase", two_commits),
     "old keys stay": (SqliteStore, "_erase", keep_the_key),
