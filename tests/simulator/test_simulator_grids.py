@@ -199,7 +199,7 @@ def test_moving_regret_is_a_column_where_means_move(
     column = played.table()["moving_regret"].to_numpy().reshape(played.regret.shape)
     np.testing.assert_array_equal(column, played.moving_regret)
     assert (column[:, -1] > played.regret[:, -1]).all()
-    again = discreet.load(played.save(tmp_path / "moving.parquet"))
+    again: Any = discreet.load(played.save(tmp_path / "moving.parquet"))
     np.testing.assert_array_equal(again[0].moving_regret, played.moving_regret)
     both = discreet.Comparison((*found.results, played)).table()
     assert both["moving_regret"].null_count == 0

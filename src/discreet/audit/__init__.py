@@ -48,4 +48,4 @@ __all__ = [
     "release_timing",
 ]
 
-called_as(__name__, "search", "audit")
+called_as(__name__, "_search", "audit")

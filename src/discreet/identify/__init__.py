@@ -96,4 +96,4 @@ __getattr__, __dir__ = lazily(
     },
     *__all__,
 )
-called_as(__name__, "runs", "identify")
+called_as(__name__, "_runs", "identify")

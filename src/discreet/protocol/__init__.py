@@ -17,18 +17,44 @@ interpreted, with a store between the calls.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from .._lazy import lazily
 from ._begin import Playing, Started, as_lists, begin, grown, slots
 from ._play import FINISHED, GROW, STARVED, Track, play, play_kernel
-from ._state import Design, Head, Vault
+from ._state import (
+    ANSWER,
+    LATEST,
+    LEFT,
+    LOOKED,
+    OVER,
+    SOON,
+    TAKEN,
+    WAITING,
+    Design,
+    Head,
+    Vault,
+)
 from ._steps import answer, close, end, follow, hasten, leave, release, seat, settle, turn
 from .plans import PLANS
 from .worlds import WORLDS, Truth, World
 
+if TYPE_CHECKING:
+    from ._symbols import costs
+
 __all__ = [
+    "ANSWER",
     "FINISHED",
     "GROW",
+    "LATEST",
+    "LEFT",
+    "LOOKED",
+    "OVER",
     "PLANS",
+    "SOON",
     "STARVED",
+    "TAKEN",
+    "WAITING",
     "WORLDS",
     "Design",
     "Head",
@@ -42,6 +68,7 @@ __all__ = [
     "as_lists",
     "begin",
     "close",
+    "costs",
     "end",
     "follow",
     "grown",
@@ -55,3 +82,4 @@ __all__ = [
     "slots",
     "turn",
 ]
+__getattr__, __dir__ = lazily(__name__, {"_symbols": ("costs",)}, *__all__)
