@@ -102,9 +102,9 @@ def test_commands_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_files_of_sweeps_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    study, late = blocks(ROOT / "docs" / "sweeps.md", "toml")
-    settings, _, delay = late.partition("[delay]")
-    for text in (study, f"{settings}{study}\n[delay]{delay}"):
+    (study,) = blocks(ROOT / "docs" / "sweeps.md", "toml")
+    late = 'arrivals = 12\nmissing = 0.1\n{}\n[delay]\ndeadline = "14 days"\n'
+    for text in (study, late.format(study)):
         Path("study.toml").write_text(text.replace("1e3, 1e4", "200, 400"))
         done = CliRunner().invoke(app, ["sweep", "--file", "study.toml", "--runs", "4", "--json"])
         assert done.exit_code == 0, done.stderr

@@ -16,9 +16,11 @@ from .linear._catalogue import row as linear_row
 from .policies._catalogue import row as policy_row
 from .policies._rules import choose_highest, choose_largest, choose_sampled, choose_smallest
 from .policies.releases._base import NEWEST, noise, zeros
+from .privacy._source import SIMULATED
 
 __all__ = [
     "NEWEST",
+    "SIMULATED",
     "Kernel",
     "amount",
     "choose_highest",
