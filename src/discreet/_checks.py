@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, TypeVar
 from unicodedata import category
@@ -123,30 +122,6 @@ def positive(argument: str, value: object, fix: str = "", *, infinite: bool = Fa
 def share(argument: str, value: object, *, below: float = 1.0, fix: str = "use 0.05") -> float:
     """A number strictly between 0 and `below`."""
     return number(argument, value, low=0.0, high=below, strict=True, fix=fix)
-
-
-def one_risk(risk: float | None, other: float | None, older: str = "delta") -> float | None:
-    """The risk, under its own name or under the older one."""
-    if risk is not None and other is not None:
-        raise InvalidArgument(
-            older, "be left out: it is the older name of risk", other,
-            "give risk; the δ of a budget belongs to the policy",
-        )  # fmt: skip
-    return other if risk is None else risk
-
-
-def takes_delta(kind: type[T]) -> type[T]:
-    """A class whose risk was called delta once: it goes on taking that name, by keyword."""
-    made: Callable[..., None] = kind.__init__
-
-    @wraps(made)
-    def init(self: T, *given: object, delta: float | None = None, **named: object) -> None:
-        if delta is not None:
-            named["risk"] = one_risk(named.get("risk"), delta)  # type: ignore[arg-type]
-        made(self, *given, **named)
-
-    kind.__init__ = init  # type: ignore[method-assign,assignment]
-    return kind
 
 
 def probability(argument: str, value: object, *, fix: str) -> float:

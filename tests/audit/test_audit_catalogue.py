@@ -5,7 +5,6 @@ By construction a false alarm has probability at most 1e-6 a row; seeds are fixe
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,17 +112,6 @@ def test_what_an_instantaneous_claim_has_no_use_for_is_refused(given: dict[str, 
     policy = discreet.policy("dp-ftpl-new", epsilon=1.0)
     with pytest.raises(discreet.InvalidArgument, match=f"{next(iter(given))} must be left out for"):
         audit(policy, transcripts=1000, seed=1, **given)
-
-
-def test_the_risk_of_identifications_goes_by_its_older_name_too() -> None:
-    row = identifier("adap-tt", epsilon=1.0)
-    older: Any = Identifications
-    assert older(row, delta=0.2) == Identifications(row, risk=0.2)
-    assert Identifications(row, risk=0.2).delta == 0.2
-    assert replace(older(row, delta=0.2), limit=64).risk == 0.2
-    assert row.at(0.2).delta == row.at(0.2).risk == 0.2
-    with pytest.raises(discreet.InvalidArgument, match="delta must be left out"):
-        older(row, risk=0.1, delta=0.2)
 
 
 def test_in_the_local_model_a_single_response_is_seen() -> None:

@@ -73,7 +73,7 @@ def test_thresholds(a: int, b: int, delta: float) -> None:
     private = PrivateThreshold()
     value = private.value(private.level(at), 0.1, wa, wb, a + b)
     assert value == pytest.approx(naive_private(5, delta, 0.3, wa, wb), rel=1e-9)
-    for version, c in (("jmlr", 0.5), ("thesis-k2", 3.0), ("thesis", 3.0)):
+    for version, c in (("jmlr", 0.5), ("thesis-k2", 3.0)):
         starred = StarredThreshold(version)
         for gap in (0.1, 0.2, 2.0):
             value = starred.value(starred.level(at), gap, wa, wb, a + b)

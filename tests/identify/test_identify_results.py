@@ -36,10 +36,10 @@ ROW = identifier("adap-tt", epsilon=1.0)
 
 
 def test_a_seed_fixes_everything_whatever_the_threads() -> None:
-    one = identify(ROW, ENVIRONMENT, delta=0.1, runs=12, seed=3, threads=1)
-    three = identify(ROW, ENVIRONMENT, delta=0.1, runs=12, seed=3, threads=3)
-    longer = identify(ROW, ENVIRONMENT, delta=0.1, runs=20, seed=3, threads=2)
-    other = identify(ROW, ENVIRONMENT, delta=0.1, runs=12, seed=4, threads=1)
+    one = identify(ROW, ENVIRONMENT, risk=0.1, runs=12, seed=3, threads=1)
+    three = identify(ROW, ENVIRONMENT, risk=0.1, runs=12, seed=3, threads=3)
+    longer = identify(ROW, ENVIRONMENT, risk=0.1, runs=20, seed=3, threads=2)
+    other = identify(ROW, ENVIRONMENT, risk=0.1, runs=12, seed=4, threads=1)
     assert (one.pulls == three.pulls).all()
     assert (one.pulls == longer.pulls[:12]).all()
     assert (one.pulls != other.pulls).any()
@@ -47,9 +47,9 @@ def test_a_seed_fixes_everything_whatever_the_threads() -> None:
 
 
 def test_pauses_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = identify(ROW, ENVIRONMENT, delta=0.1, runs=6, seed=3)
+    whole = identify(ROW, ENVIRONMENT, risk=0.1, runs=6, seed=3)
     monkeypatch.setattr("discreet.identify._runs.PATIENCE", 97)
-    paused = identify(ROW, ENVIRONMENT, delta=0.1, runs=6, seed=3)
+    paused = identify(ROW, ENVIRONMENT, risk=0.1, runs=6, seed=3)
     assert (whole.pulls == paused.pulls).all()
     assert (whole.recommendation == paused.recommendation).all()
 
@@ -58,12 +58,12 @@ def test_a_law_that_must_be_refilled_gives_the_same_law_of_runs() -> None:
     from scipy.stats import bernoulli
 
     sampler = discreet.Sampler([bernoulli(0.9), bernoulli(0.2)], buffer=16)
-    result = identify(identifier("adap-tt", epsilon=2.0), sampler, delta=0.1, runs=20, seed=1)
+    result = identify(identifier("adap-tt", epsilon=2.0), sampler, risk=0.1, runs=20, seed=1)
     assert result.recommendations == [20, 0]
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:
-    result = identify(ROW, ENVIRONMENT, delta=0.1, runs=5, seed=3)
+    result = identify(ROW, ENVIRONMENT, risk=0.1, runs=5, seed=3)
     again = load(result.save(tmp_path / "x.parquet"))
     assert again.summary() == result.summary()
     assert (again.stopping_time == result.stopping_time).all()
@@ -81,14 +81,14 @@ def test_damaged_files_are_refused(tmp_path: Path, content: bytes) -> None:
     ucb = discreet.simulate(discreet.policy("ucb1"), ENVIRONMENT, horizon=10, runs=1, seed=1)
     with pytest.raises(DamagedFile, match=r"discreet\.load"):
         load(ucb.save(path))
-    identify(ROW, ENVIRONMENT, delta=0.1, runs=2, seed=3).save(path)
+    identify(ROW, ENVIRONMENT, risk=0.1, runs=2, seed=3).save(path)
     assert discreet.load(path)[0].runs == 2
     with pytest.raises(DamagedFile):
         discreet.simulator.load(path)
 
 
 def test_files_of_others_and_of_the_future_are_refused(tmp_path: Path) -> None:
-    path = identify(ROW, ENVIRONMENT, delta=0.1, runs=2, seed=3).save(tmp_path / "x.parquet")
+    path = identify(ROW, ENVIRONMENT, risk=0.1, runs=2, seed=3).save(tmp_path / "x.parquet")
     table = pq.read_table(path)
     entry = json.loads(table.schema.metadata[b"discreet"])
     wrong = [
@@ -109,7 +109,7 @@ def test_files_of_others_and_of_the_future_are_refused(tmp_path: Path) -> None:
 
 def test_files_of_the_first_format_load(tmp_path: Path) -> None:
     """They hold one result, without settings as columns."""
-    result = identify(ROW, ENVIRONMENT, delta=0.1, runs=2, seed=3)
+    result = identify(ROW, ENVIRONMENT, risk=0.1, runs=2, seed=3)
     path = result.save(tmp_path / "x.parquet")
     table = pq.read_table(path)
     entry = json.loads(table.schema.metadata[b"discreet"])
@@ -134,7 +134,7 @@ def test_several_are_saved_together(tmp_path: Path) -> None:
 
 
 def test_the_guard_ends_hopeless_runs_without_an_answer() -> None:
-    result = identify(ROW, discreet.Bernoulli([0.5, 0.499]), delta=0.1, runs=4, seed=1,
+    result = identify(ROW, discreet.Bernoulli([0.5, 0.499]), risk=0.1, runs=4, seed=1,
                       max_samples=5000)  # fmt: skip
     assert result.unfinished == 4
     assert result.recommendations == [0, 0]
@@ -145,16 +145,16 @@ def test_the_guard_ends_hopeless_runs_without_an_answer() -> None:
 
 def test_equal_best_arms_are_warned_of() -> None:
     with pytest.warns(EqualBestArms, match="arms 0, 2 are equally good"):
-        identify(ROW, discreet.Bernoulli([0.5, 0.1, 0.5]), delta=0.1, runs=1, max_samples=100)
+        identify(ROW, discreet.Bernoulli([0.5, 0.1, 0.5]), risk=0.1, runs=1, max_samples=100)
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"delta": 0.0}, "risk must be a finite number"),
-        ({"delta": 1.0}, "risk must be a finite number"),
-        ({"delta": float("nan")}, "risk must be a finite number"),
-        ({"delta": True}, "risk must be a finite number"),
+        ({"risk": 0.0}, "risk must be a finite number"),
+        ({"risk": 1.0}, "risk must be a finite number"),
+        ({"risk": float("nan")}, "risk must be a finite number"),
+        ({"risk": True}, "risk must be a finite number"),
         ({"environment": discreet.Bernoulli([0.5])}, "environment must have at least 2 arms"),
         ({"environment": discreet.Gaussian([0.5, 0.1])}, "environment must keep rewards in"),
         ({"environment": discreet.RewardList([0.5] * 9, arms=2)}, "independent"),
@@ -170,7 +170,7 @@ def test_bad_input(changes: dict[str, Any], words: str) -> None:
     given: dict[str, Any] = {
         "row": ROW,
         "environment": ENVIRONMENT,
-        "delta": 0.1,
+        "risk": 0.1,
         "runs": 1,
     } | changes
     with pytest.raises(InvalidArgument, match=words):
@@ -209,17 +209,17 @@ def test_bad_rows() -> None:
 def test_command(tmp_path: Path) -> None:
     run = CliRunner().invoke
     path = tmp_path / "x.parquet"
-    asked = ["identify", "adap-tt", "--means", ".9,.5,.4", "--epsilon", "1", "--delta", "0.1",
+    asked = ["identify", "adap-tt", "--means", ".9,.5,.4", "--epsilon", "1", "--risk", "0.1",
              "--runs", "12", "--seed", "3"]  # fmt: skip
     done = run(app, [*asked, "--json", "--output", str(path)])
     assert done.exit_code == 0, done.output
     summary = json.loads(done.stdout)
-    expected = identify(ROW, ENVIRONMENT, delta=0.1, runs=12, seed=3).summary()
+    expected = identify(ROW, ENVIRONMENT, risk=0.1, runs=12, seed=3).summary()
     for key in ("policy", "stopping_time", "error_rate", "recommendations", "guarantee"):
         assert summary[key] == expected[key]
     assert load(path).runs == 12
     assert "wrong answers" in run(app, asked).stdout
-    bad = run(app, ["identify", "adap-tt", "--means", ".9,.5", "--epsilon", "1", "--delta", "2"])
+    bad = run(app, ["identify", "adap-tt", "--means", ".9,.5", "--epsilon", "1", "--risk", "2"])
     assert bad.exit_code == 2
     assert "risk must be a finite number strictly between 0 and 1" in bad.stderr
     with warnings.catch_warnings():

@@ -66,7 +66,7 @@ def test_top_two_equals_the_naive_twin(
 ) -> None:
     runs, most = 3, 20_000
     row = identifier(name, epsilon=1.0, **options)
-    result = result_of(row, EASY, delta=0.1, runs=runs, seed=5, max_samples=most)
+    result = result_of(row, EASY, risk=0.1, runs=runs, seed=5, max_samples=most)
     shared, beta = options.get("sampling") != "published", options.get("beta", 0.5)
     twins = [
         NaiveTopTwo(EASY, 0.1, 1.0, generator(5, run), star, shared, beta=beta).run(most)
@@ -79,13 +79,13 @@ def test_top_two_equals_the_naive_twin(
 def test_ttucb_and_ctb_equal_the_naive_twin(epsilon: float | None) -> None:
     means, most = [0.95, 0.5, 0.3], 2_000
     row = identifier("ttucb") if epsilon is None else identifier("ctb-tt", epsilon=epsilon)
-    result = result_of(row, means, delta=0.1, runs=2, seed=6, max_samples=most)
+    result = result_of(row, means, risk=0.1, runs=2, seed=6, max_samples=most)
     same(result, [naive_ttucb(means, 0.1, generator(6, run), epsilon, most) for run in range(2)])
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 1.0])
 def test_elimination_equals_the_naive_twin(epsilon: float) -> None:
-    result = result_of(identifier("dp-se", epsilon=epsilon), EASY, delta=0.1, runs=5, seed=7)
+    result = result_of(identifier("dp-se", epsilon=epsilon), EASY, risk=0.1, runs=5, seed=7)
     same(result, [naive_elimination(EASY, 0.1, epsilon, generator(7, run)) for run in range(5)])
 
 
@@ -104,7 +104,7 @@ class WalkedAlone(PrivateTopTwo):
 def test_strides_are_exact(means: list[float], epsilon: float, beta: float) -> None:
     for sampling, walked in (("shared", Walked), ("published", WalkedAlone)):
         row = identifier("adap-tt", epsilon=epsilon, sampling=sampling, beta=beta)
-        options: dict[str, Any] = {"delta": 0.1, "runs": 6, "seed": 8, "max_samples": 300_000}
+        options: dict[str, Any] = {"risk": 0.1, "runs": 6, "seed": 8, "max_samples": 300_000}
         fast = result_of(row, means, **options)
         slow = result_of(replace(row, rule=walked(GaussianCost(), beta)), means, **options)
         assert (fast.stopping_time == slow.stopping_time).all()
@@ -115,9 +115,7 @@ def test_batch_sums_have_the_law_of_single_rewards() -> None:
     """Mean stopping times of 4000 runs and of 250 twins that draw every reward by itself: they
     differ by more than 5.4 standard errors with probability below 1e-7."""
     means, delta, epsilon = [0.95, 0.1], 0.2, 4.0
-    result = result_of(
-        identifier("adap-tt", epsilon=epsilon), means, delta=delta, runs=4000, seed=9
-    )
+    result = result_of(identifier("adap-tt", epsilon=epsilon), means, risk=delta, runs=4000, seed=9)
     times = np.array(
         [
             NaiveTopTwo(means, delta, epsilon, generator(10, run), draw=one_by_one).run(10**6)[0]
@@ -151,7 +149,7 @@ def test_error_rate_is_at_most_delta(
     """300 runs at δ = 0.2; a rate of δ would fail each of these tests with probability 1e-7."""
     row = identifier(name, epsilon=epsilon, **options)
     assert row.delta_correct
-    result = result_of(row, means, delta=0.2, runs=300, seed=11, max_samples=2e6)
+    result = result_of(row, means, risk=0.2, runs=300, seed=11, max_samples=2e6)
     assert result.wrong <= binom.isf(FALSE_ALARM, 300, 0.2)
     assert result.unfinished <= 15  # the published bonus forgets an arm now and then
 
@@ -159,7 +157,7 @@ def test_error_rate_is_at_most_delta(
 def test_heuristic_threshold_is_not_delta_correct_and_does_err() -> None:
     row = identifier("adap-tt", epsilon=0.1, threshold="heuristic")
     assert not row.delta_correct
-    result = result_of(row, [0.6, 0.5, 0.5], delta=0.05, runs=300, seed=12)
+    result = result_of(row, [0.6, 0.5, 0.5], risk=0.05, runs=300, seed=12)
     assert result.wrong > binom.isf(FALSE_ALARM, 300, 0.05)
     assert not result.delta_correct
     assert "not δ-correct" in str(row)
@@ -171,7 +169,7 @@ def test_public_code_is_not_delta_correct_and_does_err() -> None:
     row = identifier("adap-tt", epsilon=0.001, threshold="public")
     assert not row.delta_correct
     assert "public code's threshold (not δ-correct)" in str(row)
-    result = result_of(row, [0.501, 0.5], delta=0.3, runs=2000, seed=12, max_samples=2000)
+    result = result_of(row, [0.501, 0.5], risk=0.3, runs=2000, seed=12, max_samples=2000)
     assert result.wrong > binom.isf(FALSE_ALARM, 2000, 0.3)
     with pytest.raises(InvalidArgument, match="sampling must be 'shared'"):
         identifier("adap-tt", epsilon=1.0, threshold="public", sampling="batched")
@@ -187,10 +185,10 @@ def test_parts_can_be_recombined() -> None:
     )  # fmt: skip
     assert mine.delta_correct
     assert mine.guarantee.short() == "ε = 2 (interactive)"
-    result = result_of(mine, [0.9, 0.1], delta=0.1, runs=50, seed=13)
+    result = result_of(mine, [0.9, 0.1], risk=0.1, runs=50, seed=13)
     assert result.recommendations == [50, 0]
     other = result_of(
-        replace(mine, recommendation=BestMean()), [0.9, 0.1], delta=0.1, runs=50, seed=13
+        replace(mine, recommendation=BestMean()), [0.9, 0.1], risk=0.1, runs=50, seed=13
     )
     assert other.mean <= result.mean  # likelihood cannot stop for an arm that is not ahead
 
@@ -210,8 +208,8 @@ def test_every_row_has_a_derived_guarantee_and_a_reference() -> None:
 def test_infinite_budget_is_the_twin_without_noise() -> None:
     """At ε = 1e9 the noise of a sum is about 1e-9: no choice hangs on it."""
     row = identifier("adap-tt", epsilon=1e9, sampling="batched")
-    quiet = result_of(row, EASY, delta=0.1, runs=20, seed=14)
-    silent = result_of(replace(row, release=ForgetLaplace(1e12)), EASY, delta=0.1, runs=20, seed=14)
+    quiet = result_of(row, EASY, risk=0.1, runs=20, seed=14)
+    silent = result_of(replace(row, release=ForgetLaplace(1e12)), EASY, risk=0.1, runs=20, seed=14)
     assert (quiet.stopping_time == silent.stopping_time).all()
     exact = replace(row, release=ForgetExact())
     assert not exact.is_private

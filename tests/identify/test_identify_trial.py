@@ -42,7 +42,7 @@ def play(trial: discreet.Trial, seed: int, first: int = 0, most: int = 5000) -> 
 def test_a_trial_stops_with_an_answer(name: str) -> None:
     """The answer is wrong with probability at most δ = 1e-6: that is the false-alarm rate."""
     row = identifier(name, epsilon=3.0)
-    with discreet.Trial(row, ["A", "B"], goal="identify", delta=1e-6) as trial:
+    with discreet.Trial(row, ["A", "B"], goal="identify", risk=1e-6) as trial:
         assert trial.recommendation is None
         assert trial.report()["recommendation"] is None
         used = play(trial, 1)
@@ -63,7 +63,7 @@ def test_a_trial_stops_with_an_answer(name: str) -> None:
 def test_a_trial_outlives_its_process(tmp_path: Path) -> None:
     path = tmp_path / "trial.db"
     row = identifier("adap-tt", epsilon=3.0)
-    trial = discreet.Trial(row, ["A", "B"], goal="identify", delta=1e-6, path=path)
+    trial = discreet.Trial(row, ["A", "B"], goal="identify", risk=1e-6, path=path)
     unit = play(trial, 2, most=45)
     before = trial.report()
     trial.close()
@@ -91,7 +91,7 @@ def test_a_damaged_answer_is_refused(tmp_path: Path) -> None:
 
 
 def test_no_answer_before_every_arm_has_a_release() -> None:
-    with discreet.Trial(identifier("adap-tt", epsilon=1e3), 3, goal="identify", delta=0.9) as trial:
+    with discreet.Trial(identifier("adap-tt", epsilon=1e3), 3, goal="identify", risk=0.9) as trial:
         for unit in range(2):
             trial.record(unit, 1.0) if trial.assign(unit) is not None else None
             assert trial.recommendation is None
@@ -106,14 +106,14 @@ def test_what_a_trial_refuses() -> None:
     with pytest.raises(InvalidArgument, match="risk must be a finite number"):
         discreet.Trial(row, 2, goal="identify")
     with pytest.raises(InvalidArgument, match="risk must be left out"):
-        discreet.Trial(discreet.policy("adap-klucb", epsilon=1.0), 2, delta=0.1)
+        discreet.Trial(discreet.policy("adap-klucb", epsilon=1.0), 2, risk=0.1)
     with pytest.raises(InvalidArgument, match="policy must be an identifier"):
-        discreet.Trial(discreet.policy("adap-klucb", epsilon=1.0), 2, goal="identify", delta=0.1)
+        discreet.Trial(discreet.policy("adap-klucb", epsilon=1.0), 2, goal="identify", risk=0.1)
     with pytest.raises(UnsupportedBudget, match="be private over the whole run"):
-        discreet.Trial(identifier("ttucb"), 2, goal="identify", delta=0.1)
+        discreet.Trial(identifier("ttucb"), 2, goal="identify", risk=0.1)
     with pytest.raises(InvalidArgument, match="keep the risk that a trial states"):
         discreet.Trial(
-            identifier("adap-tt", epsilon=1.0, threshold="heuristic"), 2, goal="identify", delta=0.1
+            identifier("adap-tt", epsilon=1.0, threshold="heuristic"), 2, goal="identify", risk=0.1
         )
 
 

@@ -239,14 +239,6 @@ def test_the_first_outcome_stands_and_the_setting_is_stored(tmp_path: Path, cloc
         klucb_trial(conflicts="alike")
 
 
-def test_risk_and_delta_are_the_same_thing() -> None:
-    row = identifier("adap-tt", epsilon=1.0)
-    one = batch_trial(row, 2, goal="identify", risk=0.1)
-    assert one.policy == batch_trial(row, 2, goal="identify", delta=0.1).policy
-    with pytest.raises(InvalidArgument, match="older name of risk"):
-        batch_trial(row, 2, goal="identify", risk=0.1, delta=0.1)
-
-
 def test_time_passes_by_itself_without_a_clock_of_ones_own() -> None:
     trial = klucb_trial(deadline=0.01)
     trial.assign("x")

@@ -311,11 +311,8 @@ def test_overlay_curves() -> None:
 
 def test_one_budget_and_one_word_for_risk() -> None:
     ask = {"means": [0.6, 0.5], "horizon": 100}
-    new = theory.bounds(**ask, risk=0.01)
-    assert theory.bounds(**ask, confidence=0.01) == new  # the former name
     for wrong, argument in (
         ({"risk": 2.0}, "risk"),
-        ({"risk": 0.1, "confidence": 0.1}, "confidence"),
         ({"epsilon": 1.0, "rho": 1.0}, "rho"),
         ({"delta": 0.1}, "delta"),
         ({"epsilon": 1.0, "delta": 2.0}, "delta"),

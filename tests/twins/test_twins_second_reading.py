@@ -286,7 +286,7 @@ def test_noise_in_the_end_is_not_bounded_by_a_design() -> None:
 @pytest.mark.parametrize("epsilon", [0.03, 0.1, 1.0])
 def test_adap_tt_star_as_printed(epsilon: float) -> None:
     means = (0.9, 0.8, 0.6)
-    found = theory.adap_tt_star_samples(means, epsilon, version="thesis")
+    found = theory.adap_tt_star_samples(means, epsilon, version="thesis-k2")
     same(found, twin.adap_tt_star(means, epsilon, 0.5))
 
 

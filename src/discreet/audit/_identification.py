@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .._checks import one_of, takes_delta
+from .._checks import one_of
 from .._compiled import Kernel, open_slot
 from ..errors import InvalidArgument
 from ..identify._filling import Batches, Ease
@@ -102,13 +102,12 @@ def identification_kernel(row: Identifier) -> Kernel:
     return Kernel(identify_often, run=loop_kernel(row, draw_tape))
 
 
-@takes_delta
 @dataclass(frozen=True)
 class Identifications:
     """Transcripts of an identification.
 
     `sees` is "releases" (stopping time, recommendation and the first releases) or "answer" (the
-    first two alone). `risk` is that of a wrong answer (`delta` is an older name of it), `limit`
+    first two alone). `risk` is that of a wrong answer, `limit`
     the most samples.
     """
 
@@ -126,11 +125,6 @@ class Identifications:
             raise InvalidArgument(
                 "arm and pull", "name a pull", (self.arm, self.pull), "both count from 0"
             )
-
-    @property
-    def delta(self) -> float:
-        """The older name of `risk`."""
-        return self.risk
 
     @property
     def inputs(self) -> str:

@@ -53,7 +53,7 @@ def command(
     risk: Annotated[float | None, flag("Risk of a wrong answer; default: 0.05.", "NUMBER")] = None,
     delta: Annotated[
         float | None,
-        flag("With --risk and --epsilon: an (ε, δ) budget; without --risk: the risk.", "NUMBER"),
+        flag("With --epsilon: an (ε, δ) budget.", "NUMBER"),
     ] = None,
     rho: Rho = None,
     participants: Annotated[
@@ -85,13 +85,10 @@ def command(
     from ..identify import EqualBestArms, identifier, identify
 
     check_path("output", output, (".parquet",))
-    budget_delta = None
     if risk is None and participants is None:
-        risk = DEFAULT_RISK if delta is None else delta
-    else:
-        budget_delta = delta
+        risk = DEFAULT_RISK
     name, options = name.lower(), pairs("option", option)
-    row = identifier(name, epsilon=epsilon, delta=budget_delta, rho=rho, **options)
+    row = identifier(name, epsilon=epsilon, delta=delta, rho=rho, **options)
     size = None if participants is None else whole("participants", participants)
     if row.fixed_size and size is None:
         raise InvalidArgument(

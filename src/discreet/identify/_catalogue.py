@@ -121,12 +121,12 @@ def identifier(name: str, *, budget: Budget | None = None, **options: object) ->
 
 
 def identifier_from_recipe(recipe: Mapping[str, object]) -> Identifier:
-    """The identifier that a saved recipe names; older ones call the risk delta."""
+    """The identifier that a saved recipe names."""
     options = dict(recipe)  # JSON, which the rows check
     name = str(options.pop("name"))
     said = options.pop("budget", None)
     budget = None if said is None else budget_from_dict(cast("Json", said))
-    risk = options.pop("risk", options.pop("delta", None))
+    risk = options.pop("risk", None)
     options.pop("goal", None)
     mixed = options.pop("mixed", True)
     row = identifier(name, budget=budget, **options)

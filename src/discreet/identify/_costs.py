@@ -22,11 +22,9 @@ from ..policies import Setting
 
 SIGMA = 0.5
 """Rewards in [0, 1] are 1/2-sub-Gaussian."""
-VERSIONS = {"jmlr": 0.5, "thesis-k2": 3.0, "thesis": 3.0}
+VERSIONS = {"jmlr": 0.5, "thesis-k2": 3.0}
 """c of the private cost, by where it was published. "thesis-k2" is the thesis with k² where its
-threshold prints k (see `thresholds`); "thesis" is an older name of the same."""
-NAMED = tuple(name for name in VERSIONS if name != "thesis")
-"""The versions that an error names."""
+threshold prints k (see `thresholds`)."""
 
 
 class Scale(NamedTuple):
@@ -87,7 +85,7 @@ class PrivateCost(GaussianCost):
 
     def __post_init__(self) -> None:
         if self.version not in VERSIONS:
-            one_of("version", self.version, *NAMED)
+            one_of("version", self.version, *VERSIONS)
 
     @property
     def factor(self) -> float:

@@ -24,7 +24,6 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
-from .._checks import takes_delta
 from .._compiled import Function, Kernel
 from ..errors import InvalidArgument
 from ..policies import Policy, Setting, SuccessiveElimination
@@ -37,7 +36,6 @@ from ._setting import RiskSetting, check_risk
 from ._stopping import OneLeft, Stopping
 
 
-@takes_delta
 @dataclass(frozen=True, kw_only=True)
 class Identifier(Policy):
     """One row; `rule` is the sampling rule, any rule of `discreet.policies` included."""
@@ -70,11 +68,6 @@ class Identifier(Policy):
             )
         if self.risk is not None:
             check_risk(self.risk)
-
-    @property
-    def delta(self) -> float | None:
-        """The older name of `risk`."""
-        return self.risk
 
     @property
     def fixed_size(self) -> bool:
@@ -173,7 +166,6 @@ class Identifier(Policy):
             "recommendation": str(self.recommendation),
             "mixed": self.mixed,
             "risk": self.risk,
-            "delta": self.risk,
             "delta_correct": self.delta_correct,
             **({"xi": self.xi} if self.xi else {}),
         }

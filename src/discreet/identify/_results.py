@@ -128,7 +128,6 @@ class IdentifyResult(Record):
         return {
             "policy": self.label,
             "risk": self.risk,
-            "delta": self.risk,
             "delta_correct": self.delta_correct,
             "runs": self.runs,
             "stopping_time": figures_of(self.stopping_time),

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Unpack, overload
 
 import numpy as np
 
-from .._checks import MOST_RUNS, count, one_risk, rounds
+from .._checks import MOST_RUNS, count, rounds
 from .._progress import Bar
 from ..arms._base import Environment
 from ..errors import InvalidArgument
@@ -62,7 +62,6 @@ def identify(
     environment: Environment,
     *,
     risk: float | None = ...,
-    delta: float | None = ...,
     participants: int | None = ...,
     runs: int = ...,
     seed: int | None = ...,
@@ -76,7 +75,6 @@ def identify(
     environment: Environment,
     *,
     risk: float | None = ...,
-    delta: float | None = ...,
     participants: int | None = ...,
     runs: int = ...,
     seed: int | None = ...,
@@ -91,7 +89,6 @@ def identify(
     environment: Environment,
     *,
     risk: float | None = None,
-    delta: float | None = None,
     participants: int | None = None,
     runs: int = 100,
     seed: int | None = None,
@@ -102,7 +99,7 @@ def identify(
     **late: Unpack[Late],
 ) -> IdentifyResult | TrialResult:
     """Find the best arm many times over: at a risk of a wrong answer, or with a fixed number of
-    participants. `delta` is an older name of `risk`.
+    participants.
 
     A run ends when its evidence is enough, or after `max_samples` without an answer. Ctrl-C
     returns the runs that were done: `result.complete` is then False.
@@ -111,7 +108,7 @@ def identify(
     `missing`, `default`, `drift`, `window` and `share` say how, as in `discreet.simulate`. The
     result then counts days as well. `max_samples` is the horizon there.
     """
-    asked = one_risk(risk, delta)
+    asked = risk
     if calendar_of(check_is_environment(environment), arrivals, late) is not None:
         row, limit = prepared_late(row, environment, asked, participants, max_samples)
         found: TrialResult = compare(  # type: ignore[assignment]  # with arrivals

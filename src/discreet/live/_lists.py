@@ -13,9 +13,6 @@ from ..inference._record import History
 if TYPE_CHECKING:
     from .._types import Json
 
-NODES = ("total_at", "prefix_at")
-"""Of trees, in a ledger: `privacy.counters.TreeLedger`."""
-
 
 class Lists:
     """A NamedTuple of arrays as an object of lists: the kernels read it twice as fast."""
@@ -71,30 +68,10 @@ def restored(name: str, fresh: Lists, data: Json) -> Lists:
     saved = data.get(name)
     if not isinstance(saved, Mapping) or set(saved) != set(fields):
         raise DamagedFile(f"the state of the run lacks its {name}")
-    if has_more_levels(saved, fresh):
-        saved = {**saved, **{nodes: _without_top(saved[nodes], saved["total"]) for nodes in NODES}}
     for field in fields:
         if not is_like(saved[field], getattr(fresh, field)):
             raise DamagedFile(f"the {name} of the run has a {field} of another shape")
     return type(fresh)(**{field: _copied(value) for field, value in saved.items()})
-
-
-def has_more_levels(saved: object, fresh: Lists) -> bool:
-    """Whether trees were saved when they had one level more."""
-    fields: tuple[str, ...] = fresh.__slots__
-    if not isinstance(saved, Mapping) or not {*NODES, "total"} <= {*fields} & {*saved}:
-        return False
-    more = len(fresh.total_at) + len(fresh.total)
-    return all(type(saved[nodes]) is list and len(saved[nodes]) == more for nodes in NODES)
-
-
-def _without_top(nodes: list[float], trees: list[object]) -> list[float]:
-    """The nodes of all levels but the highest. No reward was ever in that one, so that none enters
-    more nodes than the noise of those to come pays for; those that were drawn have more noise."""
-    levels = len(nodes) // len(trees)
-    if any(nodes[levels - 1 :: levels]):
-        raise DamagedFile("the ledger of the run has rewards in a level that none can reach")
-    return [value for place, value in enumerate(nodes) if (place + 1) % levels]
 
 
 def is_like(saved: object, fresh: object) -> bool:
@@ -123,7 +100,7 @@ def copied_history(history: History | None) -> History | None:
 
 
 def history_in(data: Json, arms: int, numbers: int = 1) -> History | None:
-    """The saved record, of so many numbers a release; None in files from before there was one."""
+    """The saved record, of so many numbers a release; None where it was not kept."""
     history = data.get("history")
     if history is None:
         return None

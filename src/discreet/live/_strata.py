@@ -80,10 +80,10 @@ class Strata:
     ) -> None:
         names = check_names("strata", strata, 'use names such as ["men", "women"]')
         check_legible("strata", names)
-        if "delta" in options or getattr(policy, "risk", None) is not None:
+        if getattr(policy, "risk", None) is not None:
             raise InvalidArgument(
                 "risk", "be given here, by that name: the strata share it",
-                "in the policy" if "delta" not in options else "as delta", "use risk=0.05",
+                "in the policy", "use risk=0.05",
             )  # fmt: skip
         if "store" in options:
             raise InvalidArgument(

@@ -21,7 +21,7 @@ from datetime import timedelta
 from math import inf
 from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 
-from .._checks import Name, check_arms, check_flag, check_legible, check_unit, one_of, one_risk
+from .._checks import Name, check_arms, check_flag, check_legible, check_unit, one_of
 from .._notebooks import plain
 from ..errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
 from . import _report as reports
@@ -58,8 +58,8 @@ class Trial(Curator):
 
     - `horizon`: how many assignments are used at most; some policies need it.
     - `goal`: "regret" to treat well on the way, or "identify", with an identifying policy, to
-      stop with a recommendation that is wrong with probability at most `risk` (`delta` is its
-      older name), or, with a policy of a fixed size, after its number of participants.
+      stop with a recommendation that is wrong with probability at most `risk`, or, with a
+      policy of a fixed size, after its number of participants.
     - `deadline`: how long after its assignment an outcome counts, with its unit: "28 days",
       "30 min", "PT12H" or a `timedelta` (in single batches: after the last assignment of its
       batch); a block is released that long after its last place was taken, whoever has responded by
@@ -106,7 +106,6 @@ class Trial(Curator):
         *,
         goal: str = "regret",
         risk: float | None = None,
-        delta: float | None = None,
         deadline: str | timedelta | float | None = None,
         missing: str | float | None = None,
         outcome_range: tuple[float, float] | None = None,
@@ -140,7 +139,7 @@ class Trial(Curator):
         estimate, default = missing_as(missing, within, outcome_range)
         plan = self._planned(
             policy, len(names), dimension=dimension, horizon=horizon, goal=goal,
-            risk=one_risk(risk, delta), outcome_range=outcome_range, intervals=intervals,
+            risk=risk, outcome_range=outcome_range, intervals=intervals,
             binary=binary, longest=longest, batch=batch, streams=streams, window=window,
             shares=check_shares(share, names), trend=trend, estimate=estimate,
             planned=None if _stored is None else _stored.arms,

@@ -14,7 +14,7 @@ def fingerprint(policy: BasePolicy[Never]) -> str:
     """A digest of the row's parts and all their settings."""
     described = [_described(getattr(policy, part)) for part in policy.made_of]
     if policy.kind == "identify":
-        asked = (f"{name}={getattr(policy, name)}" for name in ("delta", "mixed"))
+        asked = (f"{name}={getattr(policy, name)}" for name in ("risk", "mixed"))
         described.append(", ".join(asked))
     return hashlib.sha256("\n".join(described).encode()).hexdigest()
 

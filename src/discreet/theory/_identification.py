@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from .._checks import means_of, one_best, one_risk, positive, share
+from .._checks import means_of, one_best, positive, share
 from ..errors import InvalidArgument
 from ..policies._divergences import kl, private_divergence
 from ._bound import RISK, SAMPLES, bound
@@ -188,13 +188,12 @@ def identification_samples(
     risk: float | None = None,
     epsilon: float = math.inf,
     *,
-    delta: float | None = None,
     family: str = "bernoulli",
     sd: float = 1.0,
 ) -> float:
     """T*(ε) log(1/(3δ)): samples that any ε-DP procedure needs on average whose risk of a wrong
-    answer is δ. `delta` is the older name of `risk`."""
-    risk = share("risk", one_risk(risk, delta), below=1.0 / 3.0)
+    answer is δ."""
+    risk = share("risk", risk, below=1.0 / 3.0)
     return characteristic_time(means, epsilon, family=family, sd=sd).samples * math.log(
         1.0 / (3.0 * risk)
     )
@@ -231,11 +230,11 @@ def adap_tt_star_samples(
     As printed it is not monotone in ε: the second branch grows with g2 until Δmax = cε, where it
     gives way to the first, a small fraction of it.
     """
-    from ..identify._costs import NAMED, VERSIONS
+    from ..identify._costs import VERSIONS
 
     means, epsilon = _different(means), positive("epsilon", epsilon, infinite=True)
     if version not in VERSIONS:
-        known = " or ".join(map(repr, NAMED))
+        known = " or ".join(map(repr, VERSIONS))
         raise InvalidArgument("version", f"be {known}", version, "use 'jmlr'")
     c = VERSIONS[version]
     widest = max(means) - min(means)

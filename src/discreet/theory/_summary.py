@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from .._checks import amount, horizon_of, means_of, one_risk, positive, probability, share
+from .._checks import amount, horizon_of, means_of, positive, probability, share
 from ..errors import DiscreetError, InvalidArgument
 from ..privacy._guarantees import Definition
 from ..privacy.budgets import ZCDP, Approximate, Budget, Pure
@@ -58,12 +58,11 @@ def bounds(
     delta: float = 0.0,
     rho: float | None = None,
     risk: float | None = None,
-    confidence: float | None = None,
 ) -> list[Line]:
     """Every bound for Bernoulli arms of these means that the given numbers suffice for.
 
     `epsilon` and `delta`, or `rho`, are the budget; `risk` is the probability of a wrong answer
-    when the best arm is to be identified (`confidence` is its former name). A theorem that is
+    when the best arm is to be identified. A theorem that is
     silent for these numbers says so; at ε = 0 beside a δ > 0 most are.
     """
     clean = means_of(means)
@@ -74,7 +73,6 @@ def bounds(
             "epsilon", epsilon, infinite=False, zero=delta > 0.0, fix="use for example epsilon=1.0"
         )
     _one_budget(epsilon, delta, rho)
-    risk = one_risk(risk, confidence, older="confidence")
     if risk is not None:
         risk = share("risk", risk, below=1.0 / 3.0)
     lines: list[Line] = []

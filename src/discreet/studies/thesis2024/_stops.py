@@ -73,7 +73,7 @@ def identified(lab: Lab, setting: str, curves: Mapping[str, Identifier], **value
             return
         for place in missing:
             result = identify(
-                rows[place], Bernoulli(means), delta=DELTA, runs=size.runs, seed=lab.seed,
+                rows[place], Bernoulli(means), risk=DELTA, runs=size.runs, seed=lab.seed,
                 threads=lab.threads, max_samples=size.horizon, progress=lab.progress,
             )  # fmt: skip
             if not result.complete:

@@ -79,7 +79,7 @@ def _predicted(
     arranged = orders(asked)
     for place, means in enumerate(arranged):
         result = identify(
-            row, Bernoulli(means), delta=asked.risk, runs=math.ceil(runs / len(arranged)),
+            row, Bernoulli(means), risk=asked.risk, runs=math.ceil(runs / len(arranged)),
             seed=asked.seed * 1_000_003 + place, threads=threads, max_samples=MOST, progress=bar,
         )  # fmt: skip
         if not result.complete:
