@@ -24,7 +24,7 @@ def _remember_sums(patch: pytest.MonkeyPatch) -> None:
 
     def publish(self: Any, actions: Any, outcomes: Any) -> None:
         real(self, actions, outcomes)
-        self.__dict__.setdefault("raw", {})[self.arm] = float(outcomes) / self.release.resolution
+        self.__dict__.setdefault("raw", {})[self.arm] = float(outcomes[0]) / self.release.resolution
         every = self.__dict__.setdefault("every", {}).setdefault(self.arm, [0, 0.0])
         every[0], every[1] = every[0] + len(actions), every[1] + self.raw[self.arm]
 
@@ -80,10 +80,10 @@ def exact_answers(patch: pytest.MonkeyPatch) -> None:
     real: Any = PairRun.publish
 
     def publish(self: Any, actions: Any, outcomes: Any) -> None:
-        whole = self.pair
-        self.pair = whole._replace(answers=1.0)
+        whole = self.design
+        self.design = whole._replace(pair=whole.pair._replace(answers=1.0))
         real(self, actions, outcomes)
-        self.pair = whole
+        self.design = whole
 
     patch.setattr(PairRun, "publish", publish)
 
@@ -115,11 +115,12 @@ def quiet_third_arm(patch: pytest.MonkeyPatch) -> None:
     real = StreamRun.publish
 
     def publish(self: Any, actions: Any, outcomes: Any) -> None:
-        whole = self.release
+        whole = self.design
         if self.arm == 2:
-            self.release = whole._replace(scale=0.1 * whole.scale)
+            quiet = whole.release._replace(scale=0.1 * whole.release.scale)
+            self.design = whole._replace(release=quiet)
         real(self, actions, outcomes)
-        self.release = whole
+        self.design = whole
 
     patch.setattr(StreamRun, "publish", publish)
 

@@ -338,8 +338,10 @@ class StreamRun(ArmRun):
         except Exception as error:
             raise RuleFailed(f"{type(error).__name__}: {error}") from None
         key, slot = run.open_key(arm), head.places[arm] - head.closed[arm]
+        waiting = head.at[WAITING]
         self.steps.seat(run.design, head, arm, 1, now)
-        run._make_room()
+        if head.at[WAITING] > waiting:
+            run._make_room()
         used = 1 if member is None else member.used + 1
         place = Place(unit, arm, None, None, False, now, before)
         return Member(arm, used, key, slot), place, run
@@ -352,8 +354,8 @@ class StreamRun(ArmRun):
             run.head = copied(head)
             run.make_notes()
         else:
-            kept = {"memory": head.memory, "pairs": head.pairs, "notes": head.notes}
-            run.head = copied(head._replace(memory=None, pairs=None, notes=None))._replace(**kept)
+            parts: list[Any] = [part.copy() if type(part) is list else part for part in head]
+            run.head = Head(*parts)
         return run
 
     def make_notes(self) -> None:
