@@ -12,6 +12,7 @@ import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,14 +23,17 @@ from live_cases import Clock
 import discreet
 import discreet.linear as linear
 from discreet.errors import DiscreetError
+from discreet.identify import IDENTIFIERS
 from discreet.live import Trial
 from discreet.live import _stream_run as stream_run
 from discreet.live._contexts import ContextRun
 from discreet.live._curator import Curator
 from discreet.live._pairs import PairRun
 from discreet.live._randomness import SystemRandomness
+from discreet.live._rows import rows_for_trials
 from discreet.live._run import Run
 from discreet.live.stores import _seal as seal
+from discreet.policies import CATALOGUE
 from discreet.privacy import _secure as secure
 
 pytestmark = pytest.mark.usefixtures("no_sync")
@@ -78,6 +82,34 @@ KINDS: dict[str, Callable[..., Trial]] = {
     "private contexts": contextual("private-linucb", PURE, batch=3),
     "private batches": contextual("jdp-ts", {"rho": 0.5, "first": 3}),
 }
+
+
+def everything() -> dict[str, Callable[..., Trial]]:
+    """Every policy that a trial can run, in every way that it can be played."""
+    found: dict[str, Callable[..., Trial]] = {}
+    ways: dict[str, dict[str, Any]] = {
+        "streams": {"missing": 0.0}, "estimated": {"missing": "estimate"},
+        "single batches": {"missing": 0.0, "streams": False},
+        "trend": {"missing": 0.0, "trend": True}, "shares": {"missing": 0.0, "share": {0: 0.3}},
+    }  # fmt: skip
+    rows: list[Any] = [CATALOGUE[name].example() for name in rows_for_trials()]
+    rows += [IDENTIFIERS[name].example() for name in IDENTIFIERS]
+    for row in rows:
+        goal = {} if row.name in CATALOGUE else {"goal": "identify"}
+        risk = {"risk": 0.1} if goal and not row.fixed_size else {}
+        for way, options in ways.items():
+            make = partial(
+                Trial, row, 3, deadline=10.0, **({"horizon": 90} | goal | risk | options)
+            )
+            try:
+                make(clock=Clock()).close()
+            except DiscreetError:
+                continue  # refused when it is planned
+            found[f"{row.name}, {goal.get('goal', 'regret')}, {way}"] = make
+    return found
+
+
+KINDS |= everything()
 WEIGHTS = {
     "new": 30.0, "again": 8.0, "later": 20.0, "earlier": 2.0, "settle": 3.0, "report": 6.0,
     "status": 3.0, "repr": 3.0, "known": 2.0, "reload": 2.0, "drop": 0.7, "add": 0.5, "finish": 0.2,
