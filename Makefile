@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 UV := build/uv/bin/uv
 EXPORT := --all-extras --no-emit-project
 
-.PHONY: demo test check studies audits boundscheck timing crashes mutants storm-sweeps benchmark lock lowest package clean
+.PHONY: demo test check studies audits boundscheck timing crashes mutants storm-sweeps benchmark site lock lowest package clean
 
 demo: $(READY)
 	$(BIN)/python -m discreet.demo
@@ -15,8 +15,8 @@ test: check
 	$(BIN)/python -m pytest -n 2
 
 check: $(READY)
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks docs/site
+	$(BIN)/ruff format --check src tests benchmarks docs/site
 	$(BIN)/mypy
 	$(BIN)/mypy --config-file tests/mypy.ini tests
 
@@ -53,6 +53,12 @@ storm-sweeps: $(READY)
 benchmark: $(READY)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[benchmark]"
 	$(BIN)/python benchmarks/run.py
+
+# a minute or two: the pages and the API reference as a web site in out/site, warnings as errors
+site: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	$(BIN)/python docs/site/stage.py build/site/pages
+	$(BIN)/sphinx-build -q -W --keep-going -c docs/site -d build/site/doctrees build/site/pages out/site
 
 # renews the pinned versions; the other targets install what constraints.txt says
 lock: $(UV)

@@ -35,6 +35,7 @@ class Plain:
     - By default numbers, one line each; NaN is an output like any other.
     - With `codes=k` and `names=()`: discrete outputs 0 … k-1, such as arms, in any order.
     - With `codes=k` and names: a pair of discrete outputs and numbers.
+
     A draw that may raise is one for `Each`, which runs a mechanism once at a time and counts that.
     """
 

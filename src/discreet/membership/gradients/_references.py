@@ -160,7 +160,9 @@ class References:
         `among=True` says that each candidate is one of the references, which shrinks its distance:
         it is left out of the mean and covariance that it is held against. With x = u - ū and
         q = x'(Σxx')⁻¹x that is, for all references at once,
+
             m = (n-2) (n/(n-1))² q/(1 - nq/(n-1)),
+
         the ridge counting as a fixed part of Σxx'.
         """
         if among and not self.centred:
