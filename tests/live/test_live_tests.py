@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import discreet
 from discreet.arms import Bernoulli
+from discreet.cli._app import app
 from discreet.confirm import Design
 from discreet.confirm._played import played
 from discreet.errors import InvalidArgument, TrialError
@@ -277,3 +279,58 @@ def test_a_test_that_is_ended_by_hand_has_not_decided(monkeypatch: pytest.Monkey
     verdict = world.trial.verdict()
     assert verdict is not None
     assert (verdict.decision, len(verdict.z)) == ("go on", 1)
+
+
+TOLD = {
+    "design": {"participants": 40, "looks": 2, "epsilon": 1.0}, "arms": ARMS, "deadline": "1 h",
+    "missing": 0,
+}  # fmt: skip
+
+
+def command(*arguments: str, given: Any = None, code: int = 0) -> str:
+    result = CliRunner().invoke(app, ["trial", *arguments], input=json.dumps(given))
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_a_test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secure, "_next", lambda law, scale: 0)
+    now = [1000.0]
+    monkeypatch.setattr("time.time", lambda: now[0])
+    file, page = str(tmp_path / "trial.db"), tmp_path / "page.html"
+    said = command("new", file, given=TOLD)
+    assert "obrien-fleming at 20, 40 participants" in said
+    assert command("verdict", file).strip() == "no look yet: go on"
+    units = [{"unit": number} for number in range(20)]
+    arms = json.loads(command("assign", file, "--json", given=units))
+    outcomes = [{"unit": one["unit"], "outcome": int(one["arm"] == "drug")} for one in arms]
+    command("record", file, given=outcomes)
+    command("report", file, "--output", str(page))
+    assert "No look yet: the trial goes on" in page.read_text()
+    now[0] += 3601.0
+    plan = discreet.confirm.design(40, looks=2, epsilon=1.0)
+    wanted = plan.verdict([(10, 0)])
+    assert wanted.decision == "better"
+    assert wanted.estimate is not None
+    assert command("verdict", file).strip() == str(wanted)
+    told = json.loads(command("verdict", file, "--json"))
+    assert told["p_value"] == wanted.estimate.p_value
+    assert told["looks"][0]["sums"] == [10.0, 0.0]
+    command("report", file, "--output", str(page))
+    html = page.read_text()
+    for words in (
+        "drug is shown to be better than placebo, at look 1",
+        f"{wanted.estimate.difference:.3f}", f"{wanted.z[0]:.3f}", f"{plan.boundaries[1]:.3f}",
+    ):  # fmt: skip
+        assert words in html
+    assert "Released means" not in html
+
+
+def test_designs_on_the_command_line_are_checked(tmp_path: Path) -> None:
+    file = str(tmp_path / "trial.db")
+    for wrong in ({"epsilon": 2.0}, {"policy": "dp-imed"}):
+        assert "a design or a policy" in command("new", file, given={**TOLD, **wrong}, code=2)
+    for design in ({"epsilon": 1.0}, 40, {"participants": 40, "epsilon": 1.0, "sizes": 3}):
+        assert "design must have" in command("new", file, given={**TOLD, "design": design}, code=2)
+    command("new", file, given={"policy": "dp-imed", "epsilon": 1.0, "arms": ARMS})
+    assert "trials that test" in command("verdict", file, code=2)

@@ -132,7 +132,7 @@ class Trial(Curator):
         _stratum: Name | None = None,
     ) -> None:
         self._stratum = _stratum
-        policy, goal = as_policy(policy, goal)
+        row, goal = as_policy(policy, goal)
         names = check_arms(arms)
         if _stored is None:  # else it is a trial of before, which goes on as it is
             check_legible("arms", names)
@@ -145,7 +145,7 @@ class Trial(Curator):
                 check_flag(name, value)
         estimate, default = missing_as(missing, within, outcome_range)
         plan = self._planned(
-            policy, len(names), dimension=dimension, horizon=horizon, goal=goal,
+            row, len(names), dimension=dimension, horizon=horizon, goal=goal,
             risk=one_risk(risk, delta), outcome_range=outcome_range, intervals=intervals,
             binary=binary, longest=longest, batch=batch, streams=streams, window=window,
             shares=check_shares(share, names), trend=trend, estimate=estimate,
