@@ -47,8 +47,9 @@ def new(file: File, json: Json = False) -> None:
     An object with `policy` (a name), its budget and options (`epsilon`, `rho`, ...), `arms` (a
     list), and what `Trial` takes: `deadline` with its unit ("28 days", "30 min", "PT12H"), with it
     `missing` (0 if silence means that outcome, "estimate" if silence means that it is unknown),
-    `horizon`, `window`, ... With `strata` (a list), every stratum has a copy of the policy. What
-    was planned is repeated in words.
+    `horizon`, `window`, ... A test has a `design` in place of a policy: an object with what
+    `discreet.confirm.design` takes. With `strata` (a list), every stratum has a copy of the
+    policy. What was planned is repeated in words.
     """
     from .._front import policy as row_named
     from ..live import Strata, Trial
@@ -56,7 +57,8 @@ def new(file: File, json: Json = False) -> None:
     settings = _read("settings", dict)
     given = sorted(settings)
     name, arms = settings.pop("policy", None), settings.pop("arms", None)
-    if not isinstance(name, str) or arms is None or "name" in settings:
+    design = settings.pop("design", None)
+    if (design is None and not isinstance(name, str)) or arms is None or "name" in settings:
         raise InvalidArgument(
             "settings", 'have "policy", a name, and "arms"', given,
             'for example {"policy": "dp-imed", "epsilon": 1.0, "arms": ["A", "B"]}',
@@ -70,7 +72,10 @@ def new(file: File, json: Json = False) -> None:
             "FILE", "be new", str(file), "go on with it by discreet trial assign, or take another"
         )
     try:
-        row = row_named(name, goal=options.get("goal"), **settings)
+        if design is None:
+            row = row_named(name, goal=options.get("goal"), **settings)
+        else:
+            row = _design_of(design, name, settings)
     except InvalidArgument as error:
         if error.argument not in settings or "an option of" not in error.rule:
             raise
@@ -90,6 +95,28 @@ def new(file: File, json: Json = False) -> None:
             made["strata"] = strata
         made |= {"settings": one["settings"]} if json else one["settings"]
         _print(made | {key: shown[key] for key in ("guarantee", "status")}, json)
+
+
+def _design_of(design: object, policy: object, others: Entry) -> Any:
+    """The test that the settings describe."""
+    from inspect import signature
+
+    from ..confirm import design as planned
+
+    known = [name for name in signature(planned).parameters if name != "budget"]
+    if policy is not None or others:
+        raise InvalidArgument(
+            "settings", "have a design or a policy, and nothing else beside what a trial takes",
+            sorted([*others, *(["policy"] * (policy is not None))]),
+            'put what the design takes into it: {"design": {"participants": 800, "epsilon": 1}}',
+        )  # fmt: skip
+    if not isinstance(design, dict) or "participants" not in design or set(design) - set(known):
+        raise InvalidArgument(
+            "design", f"have participants, a budget and what else a design takes: {known}",
+            sorted(design) if isinstance(design, dict) else design,
+            'for example "design": {"participants": 800, "looks": 3, "epsilon": 1}',
+        )  # fmt: skip
+    return planned(**design)
 
 
 def assign(
@@ -181,6 +208,21 @@ def report(
         print_text(text.rstrip("\n"))
     else:
         write_whole(output, text)
+
+
+def verdict(file: File, json: Json = False) -> None:
+    """What a test says: "go on", or its decision with estimate, interval and p-value.
+
+    Read off the releases, so asking costs no privacy. Before the test has decided nothing else is
+    shown.
+    """
+    with _opened(file) as trial:
+        trial.verdict()  # which refuses a trial that does not test
+        test = trial.report()["test"]
+    if json:
+        print_json(test)
+    else:
+        print_text(test["sentence"])
 
 
 def _is_of(trial: Path, path: Path) -> bool:
@@ -314,6 +356,7 @@ EXAMPLES = {
     "assign": "discreet trial assign trial.db patient-1",
     "record": 'echo \'{"unit": "patient-1", "outcome": 1}\' | discreet trial record trial.db',
     "report": "discreet trial report trial.db --output report.html",
+    "verdict": "discreet trial verdict trial.db",
     "add": "discreet trial add trial.db C",
     "drop": "discreet trial drop trial.db B",
     "stop": "discreet trial stop trial.db --by releases",
@@ -321,8 +364,8 @@ EXAMPLES = {
     "confirm-clock": "discreet trial confirm-clock trial.db",
 }
 COMMANDS: dict[str, Callable[..., None]] = {
-    "new": new, "assign": assign, "record": record, "report": report, "add": add, "drop": drop,
-    "stop": stop, "finish": finish, "confirm-clock": confirm_clock,
+    "new": new, "assign": assign, "record": record, "report": report, "verdict": verdict,
+    "add": add, "drop": drop, "stop": stop, "finish": finish, "confirm-clock": confirm_clock,
 }  # fmt: skip
 
 

@@ -43,6 +43,8 @@ class Identifier(Policy):
     stopping: Stopping
     recommendation: Recommendation = field(default_factory=BestMean)
     kind: ClassVar[str] = "identify"
+    goal: ClassVar[str] = "identify"
+    """That of a trial which plays it."""
     made_of: ClassVar[dict[str, type]] = {
         **Policy.made_of, "stopping": Stopping, "recommendation": Recommendation,
     }  # fmt: skip

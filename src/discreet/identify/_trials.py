@@ -16,7 +16,7 @@ from ..policies._view import View
 from ._identifier import Identifier
 from ._sampling import first_unreleased
 
-GOALS = ("regret", "identify")
+GOALS = ("regret", "identify", "test")
 
 Verdict = Callable[[object, object, View, int], int | None]
 """(rule, memory, view, t) -> the recommended arm, or None to go on."""
@@ -36,6 +36,8 @@ def row_for_goal(policy: Policy, goal: str, risk: float | None) -> Policy:
                 "add goal='identify'" + ("" if policy.fixed_size else ", risk=0.05"),
             )  # fmt: skip
         return policy
+    if goal == "test" or getattr(policy, "goal", goal) == "test":
+        return _row_for_test(policy, goal, risk)
     if not isinstance(policy, Identifier):
         raise InvalidArgument(
             "policy", "be an identifier if the goal is to identify", str(policy),
@@ -50,6 +52,23 @@ def row_for_goal(policy: Policy, goal: str, risk: float | None) -> Policy:
             "take a row whose delta_correct is True, such as evidence-tt",
         )  # fmt: skip
     return row
+
+
+def _row_for_test(policy: Policy, goal: str, risk: float | None) -> Policy:
+    """A design has its risk, and no other goal."""
+    if getattr(policy, "goal", "") != "test":
+        raise InvalidArgument(
+            "policy", "be a design if the goal is to test", str(policy),
+            "use for example discreet.confirm.design(800, epsilon=1.0)",
+        )  # fmt: skip
+    if goal != "test":
+        raise InvalidArgument("goal", "be 'test' for a design", goal, "leave it out")
+    if risk is not None:
+        raise InvalidArgument(
+            "risk", "be left out: the design has its own", risk,
+            "use for example discreet.confirm.design(800, epsilon=1.0, risk=0.05)",
+        )  # fmt: skip
+    return policy
 
 
 def verdict_of(policy: Policy, setting: Setting) -> Verdict | None:

@@ -79,6 +79,32 @@ class TrendReport(TypedDict):
     record: dict[str, object]
 
 
+class LookReport(TypedDict, total=False):
+    """A planned look of a test; what it showed, once the trial has stopped."""
+
+    participants: int
+    boundary: float
+    sums: list[float]
+    z: float
+
+
+class TestReport(TypedDict, total=False):
+    """Where a test stands; what it found, once it has stopped."""
+
+    decision: str
+    """ "go on", "better", "worse" (of the first arm), "no difference shown" or "futile" """
+    look: int
+    """looks so far, or that which decided"""
+    sides: int
+    looks: list[LookReport]
+    sentence: str
+    difference: float
+    interval: list[float]
+    level: float
+    p_value: float
+    repeated: list[float]
+
+
 class Ellipsoid(TypedDict):
     """Where the parameter of a linear row lies."""
 
@@ -123,6 +149,8 @@ class Report(TypedDict, total=False):
     batch: BlockReport
     looks: int
     trend: TrendReport | None
+    test: TestReport
+    """of a trial that tests"""
     blocks: list[BlockReport] | None
     ended: dict[str, str] | None
     course: list[CourseEntry]

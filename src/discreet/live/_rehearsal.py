@@ -38,11 +38,13 @@ from ..privacy._source import SIMULATED
 from ._finite_run import FiniteRun
 from ._rows import row_from_dict, row_to_dict
 from ._terms import UNSAID
+from ._verdicts import as_policy
 from ._visits import CAVEAT, RehearsedTrial, Visit, Visits
 
 if TYPE_CHECKING:
     from .._types import Json
     from ..arms import Bernoulli
+    from ..confirm import Design, Verdict
     from ..simulator.calendar import Calendar, Delay, Drift
 
 FORMAT, VERSION = "discreet rehearsal", 1
@@ -65,6 +67,7 @@ class Rehearsal:
       missing as well. An arm that is added is like the last one;
     - `default`: what a missing outcome counts as, or "estimate": to be said, as `missing` of a
       `Trial`;
+    - a design (`discreet.confirm.design`) in place of the policy rehearses a test: see `verdict`;
     - `drift`: how the rates of a law move that is played, see `play`;
     - and whatever else `Trial` takes: `window`, `share`, `goal`, `outcome_range`, ...
     """
@@ -76,7 +79,7 @@ class Rehearsal:
 
     def __init__(
         self,
-        policy: BasePolicy[Never],
+        policy: BasePolicy[Never] | Design,
         arms: int | Sequence[Name],
         *,
         horizon: float | None = None,
@@ -97,6 +100,10 @@ class Rehearsal:
             raise InvalidArgument(
                 "seed", "be a whole number from 0", seed, "use for example seed=1"
             )
+        policy, goal = as_policy(policy, trial.get("goal", "regret"))
+        if goal == "test":
+            trial["goal"] = goal
+            self._check_tested(arrivals)
         self.policy: Policy = served(
             policy, "a rehearsal", Policy, "finite", "identify",
             fix="rehearse a policy with contexts by discreet.simulate, on made-up problems",
@@ -118,6 +125,15 @@ class Rehearsal:
         self._respond = self._run.kernels.respond
         self._low, self._high = self.policy.bounds or (-float_info.max, float_info.max)
         self._open()
+
+    @staticmethod
+    def _check_tested(arrivals: float | None) -> None:
+        """A test is rehearsed as it runs: arms side by side."""
+        if arrivals is None:
+            raise InvalidArgument(
+                "arrivals", "be given for a test, whose arms are played side by side", None,
+                "use for example arrivals=12, delay=14 and default=0",
+            )  # fmt: skip
 
     # --- with a calendar --------------------------------------------------------------------------
 
@@ -317,6 +333,10 @@ class Rehearsal:
         found = self._run.record(self._arms, (0.0, 1.0), "auto", binary)
         bounded = binary or self.policy.bounds is not None
         return found if found is None or bounded else replace(found, bounded=False)
+
+    def verdict(self) -> Verdict | None:
+        """Of a test: what its design says of the releases so far; None before the first look."""
+        return self.trial.verdict()
 
     def public_epochs(self) -> EpochRecord | None:
         """With a calendar and `trend=True`: what was released in every epoch, for differences."""

@@ -18,17 +18,22 @@ from ._finite_run import ArmRun, FiniteRun
 from ._looks import LookRun
 from ._pairs import PairRun
 from ._stream_run import StreamRun
+from ._verdicts import is_test, sums_of
 
 if TYPE_CHECKING:
+    from ..confirm._played import Tested
     from ..linear._row import LinearPolicy
     from ..policies.releases import Release
     from ._contexts import ContextRun
     from ._documents import (
         ArmReport,
+        CourseEntry,
         Ellipsoid,
         IntervalsReport,
+        LookReport,
         Recommendation,
         Report,
+        TestReport,
         TrendReport,
     )
     from ._lists import Lists
@@ -162,13 +167,57 @@ def stream_entries(shown: Shown, run: StreamRun) -> Report:
         special["warnings"] = [ONE_SIDED]
     low, high = shown.outcome_range
     mean_of = _release_of(shown).estimated_mean
+    told = course.entries(shown.course, shown.arms, low, high, mean_of)
+    if is_test(shown.policy):
+        special["test"] = test_entries(shown.policy, run)
+        blind(entries["arms"] or [], told, shown, run, special["test"]["decision"] == "go on")
     return {
         **entries,
         **special,
         "blocks": shown.standing.blocks,
         "ended": dict(shown.ended) if shown.ended else None,  # the trial's own is not to be changed
-        "course": course.entries(shown.course, shown.arms, low, high, mean_of),
+        "course": told,
     }
+
+
+def test_entries(policy: Tested, run: StreamRun) -> TestReport:
+    """The looks that were planned, and "go on" until the trial stops; then what they showed."""
+    design, sums = policy.design, sums_of(run)
+    looks: list[LookReport] = [
+        {"participants": sum(size), "boundary": bound}
+        for size, bound in zip(design.sizes, design.boundaries, strict=True)
+    ]
+    found = design.verdict(sums) if sums else None
+    shown: TestReport = {
+        "decision": "go on", "look": len(sums), "sides": design.sides, "looks": looks,
+        "sentence": str(found) if found else "no look yet: go on",
+    }  # fmt: skip
+    if found is None or found.estimate is None:
+        return shown
+    for look, pair, z in zip(looks, sums, found.z, strict=False):
+        look |= {"sums": list(pair), "z": z}
+    return shown | {
+        "decision": found.decision, "look": found.look, "level": found.level,
+        "difference": found.estimate.difference, "interval": list(found.estimate.interval),
+        "p_value": found.estimate.p_value, "repeated": list(found.repeated),
+    }  # fmt: skip
+
+
+def blind(
+    rows: list[ArmReport], told: list[CourseEntry], shown: Shown, run: StreamRun, on: bool
+) -> None:
+    """No mean before a test has decided; then that of all looks. Means on the way are released
+    numbers like others: they are not shown because people who know them act on them."""
+    assert is_test(shown.policy)
+    sums = sums_of(run)
+    low, high = shown.outcome_range
+    places = shown.policy.design.sizes[len(sums) - 1] if sums else (0, 0)
+    for arm, row in enumerate(rows):
+        total = sum(pair[arm] for pair in sums)
+        row["size"] = places[arm]
+        row["mean"] = None if on else low + (high - low) * total / places[arm]
+    for entry in told:
+        entry["mean"] = None if on else entry["mean"]
 
 
 def trend_entries(shown: Shown, run: EpochRun) -> TrendReport | None:
@@ -314,6 +363,8 @@ def as_text(report: Report) -> str:
         near = f" as best or within {answer['within']:g} of it" if "within" in answer else ""
         sure = "" if confidence is None else f", with confidence {confidence:g}"
         lines.append(f"recommends {answer['arm']}{near}{sure}")
+    if "test" in report:
+        lines += _tested(report["test"])
     trend = report.get("trend")
     if trend is not None:
         behind = [
@@ -330,6 +381,15 @@ def as_text(report: Report) -> str:
         of = "" if trend is None else " of means"
         lines.append(f"no intervals{of}: {report['silence']}")
     return "\n".join([*lines, *_planned(report)])
+
+
+def _tested(test: TestReport) -> list[str]:
+    """The looks, and what they say."""
+    lines = [f"{'look':<16}{'participants':>12}{'boundary':>12}{'Z':>12}"]
+    for number, look in enumerate(test["looks"], 1):
+        z = f"{look['z']:.3f}" if "z" in look else "-"
+        lines.append(f"{number:<16}{look['participants']:>12}{look['boundary']:>12.3f}{z:>12}")
+    return [*lines, test["sentence"]]
 
 
 def _planned(report: Report) -> list[str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Never
+from typing import TYPE_CHECKING, Any, Never
 
 from ..errors import DamagedFile, DiscreetError, InvalidArgument
 from ..policies import CATALOGUE, Policy
 from ..policies._fingerprints import fingerprint
-from ..policies._registry import row_from_recipe
+from ..policies._registry import row_from_recipe as row_of_the_catalogue
 from ..privacy._guarantees import Definition
 from ..privacy._source import SECURE
 
@@ -49,6 +49,15 @@ def serves_trials(policy: Policy) -> bool:
 def rows_for_trials() -> list[str]:
     """The rows of the catalogue that serve."""
     return [row.name for row in CATALOGUE.values() if serves_trials(row.example())]
+
+
+def row_from_recipe(recipe: Mapping[str, Any]) -> Any:
+    """The row that a recipe names: of the catalogue, or a design that is tested by."""
+    if "design" not in recipe:
+        return row_of_the_catalogue(recipe)
+    from ..confirm._played import played_from
+
+    return played_from(recipe)
 
 
 def row_to_dict(policy: BasePolicy[Never]) -> dict[str, object]:

@@ -26,9 +26,11 @@ from ._run import Run
 from ._stream_run import StreamRun
 from ._streams import check_window
 from ._top_two import TopTwoRun
+from ._verdicts import is_test
 from ._vetting import vetted
 
 if TYPE_CHECKING:
+    from ..confirm._played import Tested
     from ..linear._row import LinearPolicy
     from ._contexts import ContextRun, Features
     from ._randomness import Draws, Randomness
@@ -137,6 +139,9 @@ def finite_plan(
             f"{usable}; Rehearsal runs any policy, on made-up outcomes",
         )  # fmt: skip
     low, high = check_range((0.0, 1.0) if outcome_range is None else outcome_range)
+    binary = bool(binary) or row.release.takes_binary
+    if is_test(row):
+        horizon = check_tested(row, horizon, streams)
     drawn = sources or Sources(SECURE, SystemRandomness(), None)
     setting = row.setting(arms, check_horizon(horizon), drawn.source)
     if sources is None and not row.release.is_live:
@@ -158,12 +163,10 @@ def finite_plan(
     kind = kind_of_streams(streams, row, setting, window, shares, trend)
     if estimate and not _estimates(kind, row, setting):
         why = kind.NO_ESTIMATE if kind else "a single batch releases a sum without a count"
-        middle = 0.5 * (low + high)
-        raise InvalidArgument(
-            "missing", f"be a value for this trial: {why}", "estimate",
-            f"use missing={low:g} if a missing outcome is a failure, or missing={middle:g}, which "
-            "is off by half of the range at most",
-        )  # fmt: skip
+        fix = f"use missing={low:g} if a missing outcome is a failure"
+        if not binary:
+            fix += f", or missing={0.5 * (low + high):g}, which is off by half of the range at most"
+        raise InvalidArgument("missing", f"be a value for this trial: {why}", "estimate", fix)
     if kind is not None:
         first = arms if planned is None else planned
         places = check_window(window, first)
@@ -208,13 +211,30 @@ def finite_plan(
         steps_of(
             low, high, lambda number: round((number - low) / (high - low) * RESOLUTION), binary
         ),
-        "record what was measured, or plan the trial without binary=True"
+        "record what was measured: a test counts one of two outcomes"
+        if row.release.takes_binary
+        else "record what was measured, or plan the trial without binary=True"
         if binary
         else "record what was measured, or set outcome_range when the trial is planned",
         settings,
         no_context,
         grown,
     )
+
+
+def check_tested(row: Tested, horizon: float | None, streams: bool | None) -> int:
+    """How many participants a test has: its design says so, and its arms are side by side."""
+    most = row.design.participants
+    if horizon is not None and horizon != most:
+        raise InvalidArgument(
+            "horizon", f"be left out: the design has {most} participants", horizon, "leave it out"
+        )
+    if streams is False:
+        raise InvalidArgument(
+            "streams", "be left out for a test, whose arms are side by side", streams,
+            "leave it out",
+        )  # fmt: skip
+    return most
 
 
 def can_estimate(row: Policy, arms: int, horizon: float | None = None) -> bool:

@@ -12,15 +12,18 @@ from .._checks import Name, check_range, count, number_of, positive
 from .._durations import in_words, seconds
 from ..errors import InvalidArgument
 from ..identify import Identifier
+from ..policies.releases._whole import BINARY
 from ..privacy._guarantees import Guarantee
 from ._rules import Terms
 from ._setup import Plan
+from ._verdicts import is_test
 
 if TYPE_CHECKING:
     from .stores._base import Json
 
 CHECKED = "rewards lie in [0, 1]"
-"""A condition of the policies that a trial sees to: it scales outcomes and refuses others."""
+"""A condition of the policies that a trial sees to: it scales outcomes and refuses others; as those
+of a test that are neither of two."""
 EVERYBODY_RESPONDS = "every participant responds, or it is public who responded"
 BOARD = (
     "nothing is read into the fact that the trial stopped, or into when: both may depend on raw "
@@ -42,6 +45,11 @@ def terms_of(
         raise InvalidArgument(
             "conflicts", "be 'refuse' or 'ignore'", conflicts, "leave it out for 'refuse'"
         )
+    if is_test(plan.policy) and contributions != 1:
+        raise InvalidArgument(
+            "contributions", "be 1 for a test, which counts on independent outcomes", contributions,
+            "leave it out",
+        )  # fmt: skip
     return Terms(
         deadline,
         count(
@@ -111,7 +119,7 @@ def covering(plan: Plan, terms: Terms) -> Guarantee:
     guarantee, asked = plan.guarantee, getattr(plan.policy.release, "budget", None)
     if asked is not None and guarantee.budget.implies(asked):
         guarantee = replace(guarantee, budget=asked)
-    conditions = [text for text in guarantee.conditions if text != CHECKED]
+    conditions = [text for text in guarantee.conditions if text not in (CHECKED, BINARY)]
     if terms.deadline is None:
         conditions.append(EVERYBODY_RESPONDS)
     guarantee = replace(guarantee, conditions=tuple(conditions))
@@ -129,6 +137,8 @@ def settings_in_words(plan: Plan, terms: Terms, default: float, arms: Sequence[N
     """The settings of a trial for people, all of them public."""
     settings, deadline = plan.settings, terms.deadline
     found: Json = {"arms": list(arms), "outcomes": plan.outcomes}
+    if is_test(plan.policy):
+        found["design"] = str(plan.policy.design)
     if deadline is None:
         found["deadline"] = "none: a block waits until everybody has responded"
     else:
@@ -184,4 +194,4 @@ def settings_in(state: Json, row: object) -> Json:
         del options["streams"]
     if not isinstance(row, Identifier):
         return options
-    return {**options, "goal": "identify", "risk": row.risk}
+    return {**options, "goal": row.goal, "risk": row.risk}

@@ -32,10 +32,12 @@ from ._setup import Plan, plan_for
 from ._stream_run import StreamRun
 from ._streams import check_shares
 from ._terms import Stored, check_default, covering, deadline_of, missing_as, settings_in, terms_of
+from ._verdicts import as_policy, verdict_of
 from .stores import MemoryStore, SqliteStore, Store
 from .stores._base import unheld
 
 if TYPE_CHECKING:
+    from ..confirm import Design, Verdict
     from ..inference._record import Record
     from ..inference._within import EpochRecord
     from ..policies._policy import BasePolicy
@@ -58,8 +60,8 @@ class Trial(Curator):
 
     - `horizon`: how many assignments are used at most; some policies need it.
     - `goal`: "regret" to treat well on the way, or "identify", with an identifying policy, to
-      stop with a recommendation that is wrong with probability at most `risk`, or, with a
-      policy of a fixed size, after its number of participants.
+            row, len(names), dimension=dimension, horizon=horizon, goal=goal,
+            risk=risk, outcome_range=outcome_range, intervals=intervals,
     - `deadline`: how long after its assignment an outcome counts, with its unit: "28 days",
       "30 min", "PT12H" or a `timedelta` (in single batches: after the last assignment of its
       batch); a block is released that long after its last place was taken, whoever has responded by
@@ -99,7 +101,7 @@ class Trial(Curator):
 
     def __init__(
         self,
-        policy: BasePolicy[Never],
+        policy: BasePolicy[Never] | Design,
         arms: int | Sequence[Name],
         dimension: int | None = None,
         horizon: float | None = None,
@@ -126,6 +128,7 @@ class Trial(Curator):
         _stratum: Name | None = None,
     ) -> None:
         self._stratum = _stratum
+        row, goal = as_policy(policy, goal)
         names = check_arms(arms)
         if _stored is None:  # else it is a trial of before, which goes on as it is
             check_legible("arms", names)
@@ -138,7 +141,7 @@ class Trial(Curator):
                 check_flag(name, value)
         estimate, default = missing_as(missing, within, outcome_range)
         plan = self._planned(
-            policy, len(names), dimension=dimension, horizon=horizon, goal=goal,
+            row, len(names), dimension=dimension, horizon=horizon, goal=goal,
             risk=risk, outcome_range=outcome_range, intervals=intervals,
             binary=binary, longest=longest, batch=batch, streams=streams, window=window,
             shares=check_shares(share, names), trend=trend, estimate=estimate,
@@ -201,6 +204,8 @@ class Trial(Curator):
         """A new arm, with an empty stream: one in K of the places until its first release."""
         with self._turn(), self._store.held():
             run = self._changing("add")
+            if run.NO_NEWCOMERS:
+                raise TrialError(run.NO_NEWCOMERS)
             if arm in self._arms:
                 raise InvalidArgument("arm", "be new", arm, "choose another name")
             arms = check_arms((*self._arms, arm))
@@ -287,6 +292,16 @@ class Trial(Curator):
             self._shown()
             answer = self._run.answer
             return None if answer is None else self._arms[answer]
+
+    def verdict(self) -> Verdict | None:
+        """Of a trial that tests: what its design says of the releases so far; None before the
+        first look. Made of releases, so it costs nothing. `print` of it says "go on" until the
+        trial stops, and so does `report()`: whoever looks at more of it on the way knows the state
+        of a trial that others take part in. Of a trial that was ended by hand before its boundary
+        the decision stays "go on": its design has not decided."""
+        with self._turn(), self._store.held():
+            self._shown()
+            return verdict_of(self.policy, self._run)
 
     def report(self) -> Report:
         """Releases and public counts, ready for JSON."""

@@ -31,6 +31,25 @@ def gaussian(scale: float, rng: Generator) -> float:
     return scale * rng.standard_normal()
 
 
+def whole_laplace(scale: float, rng: Generator) -> float:
+    """Discrete Laplace noise on whole numbers, P[k] proportional to exp(-|k|/b): the difference of
+    two geometric numbers, for the whole part of an exponential number of mean b is geometric."""
+    first = math.floor(scale * rng.standard_exponential())
+    return float(first - math.floor(scale * rng.standard_exponential()))
+
+
+def whole_gaussian(scale: float, rng: Generator) -> float:
+    """Discrete Gaussian noise on whole numbers, P[k] proportional to exp(-k²/(2σ²)): discrete
+    Laplace noise, thinned out (Canonne, Kamath & Steinke 2020, algorithm 3)."""
+    wide = math.floor(scale) + 1.0
+    while True:
+        first = math.floor(wide * rng.standard_exponential())
+        drawn = float(first - math.floor(wide * rng.standard_exponential()))
+        beyond = (abs(drawn) - scale * scale / wide) / scale
+        if rng.random() < math.exp(-0.5 * beyond * beyond):
+            return drawn
+
+
 def truncated_laplace(epsilon: float, delta: float, rng: Generator) -> float:
     """Truncated Laplace noise for sensitivity 1 (Geng, Ding, Guo & Kumar 2020; Wang & Zhu 2024).
 

@@ -66,6 +66,19 @@ class Source:
         paper = Gaussian.calibrated(budget, calibration=calibration).scale
         return max(scale, self.resolution * paper)
 
+    def whole_scale(self, budget: Budget) -> float:
+        """Scale of noise on *whole* numbers that hides one reward of 0 or 1: Laplace's for a pure
+        budget, else that of Gaussian noise."""
+        if not self.secure:
+            if isinstance(budget, Pure):
+                return Laplace.calibrated(budget).scale
+            return Gaussian.calibrated(budget, lattice=1).scale
+        from . import _secure as secure
+
+        if isinstance(budget, Pure):
+            return secure.laplace_scale(budget.epsilon, 1)
+        return secure.gaussian_scale(budget, 1)
+
 
 def _secure_laplace(scale: float, rng: None) -> int:
     from . import _secure as secure
@@ -111,6 +124,8 @@ SIMULATED = Source(
     kernels={
         "laplace": noise.laplace,
         "gaussian": noise.gaussian,
+        "whole_laplace": noise.whole_laplace,
+        "whole_gaussian": noise.whole_gaussian,
         "response": noise.randomised_response,
         "truncated": noise.truncated_laplace,
         "squash": _squash,
@@ -124,6 +139,8 @@ REHEARSED = Source(
     kernels={
         "laplace": noise.laplace,
         "gaussian": noise.gaussian,
+        "whole_laplace": noise.whole_laplace,
+        "whole_gaussian": noise.whole_gaussian,
         "response": _rehearsed_response,
         "squash": _secure_squash,
     },
@@ -136,6 +153,8 @@ SECURE = Source(
     kernels={
         "laplace": _secure_laplace,
         "gaussian": _secure_gaussian,
+        "whole_laplace": _secure_laplace,
+        "whole_gaussian": _secure_gaussian,
         "response": _secure_response,
         "squash": _secure_squash,
     },

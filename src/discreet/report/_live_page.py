@@ -129,7 +129,9 @@ def _add_trial(page: Page, report: Report, times: Times, begin: Callable[[str], 
             ["Arm", "Assigned"], [[str(arm["arm"]), arm["assigned"]] for arm in arms],
             caption="All arms.",
         )  # fmt: skip
-    if answer := report.get("recommendation"):
+    if "test" in report:
+        add_test(page, report, begin)
+    elif answer := report.get("recommendation"):
         near = f" as best or within {answer['within']:g} of it" if "within" in answer else ""
         page.note(f"The trial has stopped, and recommends {answer['arm']}{near}.")
     answered = [
@@ -164,6 +166,53 @@ def _add_trial(page: Page, report: Report, times: Times, begin: Callable[[str], 
     begin("What happens next").items(next_steps(report, times))
 
 
+DECISIONS = {
+    "better": "{0} is shown to be better than {1}",
+    "worse": "{0} is shown to be worse than {1}",
+    "no difference shown": "No difference between {0} and {1} is shown",
+    "futile": "The trial was given up: it was unlikely to show that {0} is better than {1}",
+}
+
+
+def add_test(page: Page, report: Report, begin: Callable[[str], Page]) -> None:
+    """The verdict of a test, look by look; before it, the looks that were planned."""
+    test = report["test"]
+    names = [str(arm["arm"]) for arm in report["arms"] or ()]
+    begin("The test")
+    if test["decision"] == "go on":
+        had = "No look yet" if test["look"] == 0 else f"Look {test['look']}"
+        page.note(f"{had}: the trial goes on. What it shows is not told before its verdict.")
+    else:
+        low, high = test["interval"]
+        said = DECISIONS[test["decision"]].format(*names)
+        page.note(
+            f"{said}, at look {test['look']}. The difference is estimated as "
+            f"{decimal(test['difference'], 3)}, {100.0 * test['level']:g} % interval "
+            f"{decimal(low, 3)} to {decimal(high, 3)}, p = {test['p_value']:.2g}."
+        )
+    side = "beyond ±" if test["sides"] == 2 else "above "
+    page.table(
+        ["Look", "Participants", "Boundary", *(f"Sum of {name}, new" for name in names), "Z"],
+        [
+            [number, look["participants"], f"{side}{decimal(look['boundary'], 3)}",
+             *(decimal(x, 0) for x in look.get("sums", ())), *(["–", "–"] * ("sums" not in look)),
+             decimal(look["z"], 3) if "z" in look else "–"]
+            for number, look in enumerate(test["looks"], 1)
+        ],
+        caption="The looks, as they were planned before the first outcome. Sums contain the noise "
+        "that protects participants, and Z allows for it. The estimate is median-unbiased and its "
+        "interval is for a trial that stops like this one; both rest on the normal law, the "
+        "decision does not.",
+        numeric=(0, 1, 2, 3, 4, 5),
+    )  # fmt: skip
+    if test["decision"] != "go on":
+        low, high = test["repeated"]
+        page.text(
+            f"An interval that also holds if the boundary was overruled: {decimal(low, 3)} to "
+            f"{decimal(high, 3)}."
+        )
+
+
 def _standing(report: Report) -> str:
     horizon = report.get("horizon")
     of = "" if horizon is None else f" of {count(horizon)}"
@@ -190,6 +239,8 @@ def add_course(page: Page, report: Report, times: Times, begin: Callable[[str], 
         alt="Participants at the last release: "
         + ", ".join(f"{arm} {count(places)}" for arm, places in last.items()) + ".",
     )  # fmt: skip
+    if "test" in report:
+        return
     spans = "their intervals" if report["intervals"] is not None else "worst-case bounds"
     means = ", ".join(
         f"{arm['arm']} {decimal(arm['mean'], 3)}"

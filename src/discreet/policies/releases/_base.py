@@ -58,6 +58,8 @@ class Release(ReleasePart[Setting]):
     """The range of rewards that the sensitivity rests on."""
     secure_noise: ClassVar[bool] = True
     """Whether all its noise has a secure twin."""
+    takes_binary: ClassVar[bool] = False
+    """Whether outcomes must be 0 or 1, for its noise hides nothing in between."""
     settles: ClassVar[bool] = False
     """Whether a batch leaves all that is public of other arms as it was."""
     any_lengths: ClassVar[bool] = False

@@ -137,6 +137,8 @@ def symbolic(source: Source) -> Source:
     kernels: dict[str, Callable[..., Form | float]] = {
         "laplace": symbolic_laplace,
         "gaussian": symbolic_gaussian,
+        "whole_laplace": symbolic_laplace,
+        "whole_gaussian": symbolic_gaussian,
         "truncated": symbolic_truncated,
         "response": symbolic_secure_response if source.secure else symbolic_response,
         "squash": symbolic_secure_squash if source.secure else symbolic_squash,

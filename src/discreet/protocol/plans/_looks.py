@@ -11,7 +11,8 @@ blocks of the next look: of fixed length where lengths are fixed beforehand (rac
 are. A block that has more places by then closes with all of them: its size is a matter of arrivals,
 and a mean of more outcomes is nearer the truth than the rule counts on.
 
-The open block of an arm that is dropped closes, and is released when it is due.
+The open block of an arm that is dropped closes, and is released when it is due. A rule that drops
+all arms ends the trial without an answer: a test that is futile.
 """
 
 from __future__ import annotations
@@ -168,7 +169,7 @@ def look(design: Design, head: Head, arm: int, now: float, rng: Generator) -> No
                     leave(design, head, other)
                 elif len(design.plan.marks) == 0 and head.at[OVER] == 0:
                     remark(design, head, other)
-        if head.at[ANSWER] >= 0 and head.at[OVER] == 0:
+        if head.at[OVER] == 0 and (head.at[ANSWER] >= 0 or racing(head) == 0):
             end(design, head)
 
 

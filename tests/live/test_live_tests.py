@@ -1,0 +1,336 @@
+"""Live trials that run a private test: what they release, where they stop, and what they say."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import discreet
+from discreet.arms import Bernoulli
+from discreet.cli._app import app
+from discreet.confirm import Design
+from discreet.confirm._played import played
+from discreet.errors import InvalidArgument, TrialError
+from discreet.live._vetting import refuse_lives
+from discreet.privacy import _secure as secure
+
+PLAN = discreet.confirm.design(120, looks=3, epsilon=1.0)
+ARMS = ["drug", "placebo"]
+
+
+class World:
+    """Participants who come one after the other, and a ledger of who got what."""
+
+    def __init__(self, plan: Design = PLAN, **options: Any) -> None:
+        self.now = 0.0
+        self.seen: dict[str, list[float]] = {arm: [] for arm in ARMS}
+        self.trial = discreet.Trial(
+            plan, ARMS, deadline=10.0, missing=0.0, clock=lambda: self.now, **options
+        )
+
+    def come(self, rates: tuple[float, float], most: int, seed: int = 1) -> int:
+        """So many at most, one a unit of time, who answer at once; how many got an arm."""
+        rng = np.random.default_rng(seed)
+        for number in range(most):
+            self.now += 1.0
+            try:
+                arm = self.trial.assign(f"p{number}-{self.now}")
+            except TrialError:
+                return number
+            outcome = float(rng.random() < rates[ARMS.index(str(arm))])
+            self.trial.record(f"p{number}-{self.now}", outcome)
+            self.seen[str(arm)].append(outcome)
+        return most
+
+    def wait(self) -> None:
+        """Until nothing is due any more."""
+        self.now += 20.0
+
+
+def naive(plan: Design, seen: dict[str, list[float]]) -> tuple[list[tuple[float, float]], int]:
+    """By hand, without noise in the sums: the sums of every look until Z is beyond the boundary."""
+    noise = 2.0 * math.exp(-1.0) / (1.0 - math.exp(-1.0)) ** 2  # of ε = 1
+    sums: list[tuple[float, float]] = []
+    for look, (n, _) in enumerate(plan.sizes, 1):
+        before = plan.sizes[look - 2][0] if look > 1 else 0
+        sums.append((sum(seen["drug"][before:n]), sum(seen["placebo"][before:n])))
+        ones = [sum(pair[arm] for pair in sums) for arm in (0, 1)]
+        p = min(max((sum(ones) + 2.0) / (2 * n + 4.0), 0.0), 1.0)
+        spread = math.sqrt(p * (1 - p) * 2 / n + 2 * look * noise / n**2)
+        if abs(ones[0] - ones[1]) / n / spread > plan.boundaries[look - 1]:
+            return sums, look
+    return sums, len(plan.sizes)
+
+
+@pytest.mark.parametrize("rates", [(0.9, 0.2), (0.2, 0.9), (0.7, 0.4), (0.5, 0.5)])
+def test_a_trial_stops_where_its_design_says(
+    rates: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against a replay by hand, with noise of 0 in place of the secure one."""
+    monkeypatch.setattr(secure, "_next", lambda law, scale: 0)
+    world = World()
+    came = world.come(rates, 200)
+    world.wait()
+    sums, look = naive(PLAN, world.seen)
+    assert world.trial.verdict() == PLAN.verdict(sums)
+    assert world.trial.status == "finished"
+    # the nine who came while the last of a look could still answer took places of the next one
+    assert came == min(PLAN.sizes[look - 1][0] * 2 + 9, PLAN.participants)
+    found = PLAN.verdict(sums).decision
+    winner = {"better": "drug", "worse": "placebo"}.get(found)
+    assert world.trial.recommendation == winner
+    assert len(sums) == look
+
+
+def test_the_cases_above_differ() -> None:
+    """Both winners and none."""
+    seen = {"drug": [1.0] * 60, "placebo": [0.0] * 60}
+    assert naive(PLAN, seen)[1] == 1
+    assert naive(PLAN, {"drug": [0.0, 1.0] * 30, "placebo": [1.0, 0.0] * 30})[1] == 3
+
+
+def test_what_is_released_is_whole_and_near() -> None:
+    """Secure noise of scale 1: beyond 40 with probability e^-40."""
+    world = World()
+    world.come((0.5, 0.5), 130)
+    world.wait()
+    verdict = world.trial.verdict()
+    assert verdict is not None
+    shown = world.trial.report()["test"]
+    before = 0
+    for look, (n, _) in zip(shown["looks"], PLAN.sizes, strict=True):
+        if "sums" not in look:
+            break
+        for arm, total in zip(ARMS, look["sums"], strict=True):
+            assert float(total).is_integer()
+            assert abs(total - sum(world.seen[arm][before:n])) < 40
+        before = n
+    assert verdict == PLAN.verdict([look["sums"] for look in shown["looks"] if "sums" in look])
+
+
+def test_nothing_but_go_on_is_shown_before_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither means nor Z, though they are released. All respond, so that Z is 0."""
+    monkeypatch.setattr(secure, "_next", lambda law, scale: 0)
+    world = World()
+    assert world.trial.verdict() is None
+    assert world.trial.report()["test"]["sentence"] == "no look yet: go on"
+    world.come((1.0, 1.0), 55)
+    shown = world.trial.report()
+    assert shown["looks"] == shown["test"]["look"] == 1
+    assert shown["test"]["decision"] == "go on"
+    assert set(shown["test"]) == {"decision", "look", "sides", "looks", "sentence"}
+    assert all(set(look) == {"participants", "boundary"} for look in shown["test"]["looks"])
+    assert [row["mean"] for row in shown["arms"] or ()] == [None, None]
+    assert [row["size"] for row in shown["arms"] or ()] == [20, 20]
+    assert all(entry["mean"] is None for entry in shown["course"])
+    assert shown["record"] is None
+    assert "look 1: go on" in str(world.trial)
+    world.come((1.0, 1.0), 200, seed=2)
+    assert world.trial.status == "settling"  # all came, the last look is due: still nothing
+    assert [row["mean"] for row in world.trial.report()["arms"] or ()] == [None, None]
+    world.wait()
+    shown = world.trial.report()
+    json.dumps(shown, allow_nan=False)
+    assert shown["test"]["decision"] == "no difference shown"
+    assert world.trial.recommendation is None
+    assert [row["size"] for row in shown["arms"] or ()] == [60, 60]
+    total = sum(look["sums"][0] for look in shown["test"]["looks"])
+    assert total == 60
+    assert [row["mean"] for row in shown["arms"] or ()] == [1.0, 1.0]
+    assert shown["test"]["sentence"] in str(world.trial)
+
+
+def test_a_futile_test_ends_without_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secure, "_next", lambda law, scale: 0)
+    plan = discreet.confirm.design(
+        120, looks=3, epsilon=1.0, sides=1, risk=0.05, futility=(0.0, 0.5)
+    )
+    world = World(plan)
+    came = world.come((0.0, 1.0), 200)
+    assert came == 49
+    with pytest.raises(TrialError):
+        world.trial.assign("late")
+    world.wait()
+    assert world.trial.status == "finished"
+    assert world.trial.recommendation is None
+    verdict = world.trial.verdict()
+    assert verdict is not None
+    assert (verdict.decision, verdict.look) == ("futile", 1)
+    assert world.trial.report()["test"]["decision"] == "futile"
+
+
+def test_a_stored_test_goes_on(tmp_path: Path) -> None:
+    """Its design is in the file."""
+    file = tmp_path / "trial.db"
+    world = World(path=file)
+    world.come((0.5, 0.5), 52)
+    before, said = world.trial.verdict(), world.trial.report()
+    world.trial.close()
+    world.trial = discreet.Trial.load(file, clock=lambda: world.now)
+    assert world.trial.verdict() == before
+    assert world.trial.report() == said
+    assert world.trial.policy == played(PLAN)
+    world.come((0.5, 0.5), 200, seed=3)
+    world.wait()
+    verdict = world.trial.verdict()
+    assert verdict is not None
+    assert verdict.estimate is not None
+    world.trial.close()
+
+
+def test_a_rehearsal_is_the_trial() -> None:
+    """The same rule, with noise that can be replayed."""
+    options: dict[str, Any] = {"arrivals": 4.0, "delay": 5.0, "default": 0.0, "seed": 7}
+    first = discreet.Rehearsal(PLAN, ARMS, **options)
+    shown = first.play(Bernoulli([0.8, 0.3]))
+    sums = [look["sums"] for look in shown["test"]["looks"] if "sums" in look]
+    assert first.verdict() == PLAN.verdict(sums)
+    assert all(float(x).is_integer() for pair in sums for x in pair)
+    again = discreet.Rehearsal(PLAN, ARMS, **options)
+    again.play(Bernoulli([0.8, 0.3]))
+    assert again.verdict() == first.verdict()
+    with pytest.raises(InvalidArgument, match="arrivals"):
+        discreet.Rehearsal(PLAN, ARMS)
+
+
+@pytest.mark.parametrize("live", [False, True])
+@pytest.mark.parametrize(
+    "budget", [{"epsilon": 0.5}, {"rho": 0.5}, {"epsilon": 1.0, "delta": 1e-6}]
+)
+def test_the_guarantee_is_derived_and_holds(budget: dict[str, float], live: bool) -> None:
+    row = played(discreet.confirm.design(40, looks=2, **budget))  # type: ignore[arg-type]
+    assert row.guarantee.budget == row.design.budget
+    found = row.verify(arms=2, horizon=40, live=live)
+    assert found.holds
+    assert found.scope.startswith("every public path")
+
+
+def test_two_lives_that_differ_in_an_outcome_show_the_same() -> None:
+    """Pairs of whole lives on symbols: nothing but releases reacts to an outcome."""
+    refuse_lives(played(discreet.confirm.design(16, looks=2, epsilon=1.0)), 2)
+
+
+def test_outcomes_between_0_and_1_never_get_in() -> None:
+    """Whole noise would show their fractions."""
+    world = World()
+    arm = world.trial.assign("a")
+    assert arm in ARMS
+    with pytest.raises(InvalidArgument, match="0 or 1"):
+        world.trial.record("a", 0.5)
+    with pytest.raises(InvalidArgument, match="missing"):
+        discreet.Trial(PLAN, ARMS, deadline="28 days", missing=0.5)
+
+
+@pytest.mark.parametrize(
+    ("options", "argument"),
+    [
+        ({"goal": "identify"}, "goal"),
+        ({"risk": 0.05}, "risk"),
+        ({"horizon": 100}, "horizon"),
+        ({"streams": False}, "streams"),
+        ({"contributions": 2}, "contributions"),
+        ({"share": {"drug": 0.3}}, "share"),
+        ({"trend": True}, "trend"),
+        ({"deadline": "28 days", "missing": "estimate"}, "missing"),
+    ],
+)
+def test_what_a_test_cannot_do_is_refused(options: dict[str, Any], argument: str) -> None:
+    with pytest.raises(InvalidArgument) as error:
+        discreet.Trial(PLAN, ARMS, **options)
+    assert error.value.argument == argument
+
+
+def test_designs_that_no_trial_plays_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="arms"):
+        discreet.Trial(PLAN, 3)
+    lopsided = discreet.confirm.design(60, looks=1, treated=0.4, epsilon=1.0)
+    with pytest.raises(InvalidArgument, match="either arm"):
+        discreet.Trial(lopsided, ARMS)
+    open_one = discreet.confirm.design(40, looks=1, epsilon=math.inf)
+    with pytest.raises(InvalidArgument, match="private"):
+        discreet.Trial(open_one, ARMS)
+    with pytest.raises(InvalidArgument, match="design"):
+        discreet.Trial(discreet.policy("dp-imed", epsilon=1.0), ARMS, goal="test")
+    with pytest.raises(TrialError, match="trials that test"):
+        discreet.Trial(discreet.policy("dp-imed", epsilon=1.0), ARMS).verdict()
+
+
+def test_arms_of_a_test_stay() -> None:
+    world = World()
+    with pytest.raises(TrialError, match="must stay"):
+        world.trial.drop("placebo")
+    with pytest.raises(TrialError, match="compared"):
+        world.trial.add("third")
+
+
+def test_a_test_that_is_ended_by_hand_has_not_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secure, "_next", lambda law, scale: 0)
+    world = World()
+    world.come((1.0, 1.0), 55)
+    world.trial.stop("public")
+    world.wait()
+    assert world.trial.status == "finished"
+    verdict = world.trial.verdict()
+    assert verdict is not None
+    assert (verdict.decision, len(verdict.z)) == ("go on", 1)
+
+
+TOLD = {
+    "design": {"participants": 40, "looks": 2, "epsilon": 1.0}, "arms": ARMS, "deadline": "1 h",
+    "missing": 0,
+}  # fmt: skip
+
+
+def command(*arguments: str, given: Any = None, code: int = 0) -> str:
+    result = CliRunner().invoke(app, ["trial", *arguments], input=json.dumps(given))
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_a_test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secure, "_next", lambda law, scale: 0)
+    now = [1000.0]
+    monkeypatch.setattr("time.time", lambda: now[0])
+    file, page = str(tmp_path / "trial.db"), tmp_path / "page.html"
+    said = command("new", file, given=TOLD)
+    assert "obrien-fleming at 20, 40 participants" in said
+    assert command("verdict", file).strip() == "no look yet: go on"
+    units = [{"unit": number} for number in range(20)]
+    arms = json.loads(command("assign", file, "--json", given=units))
+    outcomes = [{"unit": one["unit"], "outcome": int(one["arm"] == "drug")} for one in arms]
+    command("record", file, given=outcomes)
+    command("report", file, "--output", str(page))
+    assert "No look yet: the trial goes on" in page.read_text()
+    now[0] += 3601.0
+    plan = discreet.confirm.design(40, looks=2, epsilon=1.0)
+    wanted = plan.verdict([(10, 0)])
+    assert wanted.decision == "better"
+    assert wanted.estimate is not None
+    assert command("verdict", file).strip() == str(wanted)
+    told = json.loads(command("verdict", file, "--json"))
+    assert told["p_value"] == wanted.estimate.p_value
+    assert told["looks"][0]["sums"] == [10.0, 0.0]
+    command("report", file, "--output", str(page))
+    html = page.read_text()
+    for words in (
+        "drug is shown to be better than placebo, at look 1",
+        f"{wanted.estimate.difference:.3f}", f"{wanted.z[0]:.3f}", f"{plan.boundaries[1]:.3f}",
+    ):  # fmt: skip
+        assert words in html
+    assert "Released means" not in html
+
+
+def test_designs_on_the_command_line_are_checked(tmp_path: Path) -> None:
+    file = str(tmp_path / "trial.db")
+    for wrong in ({"epsilon": 2.0}, {"policy": "dp-imed"}):
+        assert "a design or a policy" in command("new", file, given={**TOLD, **wrong}, code=2)
+    for design in ({"epsilon": 1.0}, 40, {"participants": 40, "epsilon": 1.0, "sizes": 3}):
+        assert "design must have" in command("new", file, given={**TOLD, "design": design}, code=2)
+    command("new", file, given={"policy": "dp-imed", "epsilon": 1.0, "arms": ARMS})
+    assert "trials that test" in command("verdict", file, code=2)
