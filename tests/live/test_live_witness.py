@@ -662,6 +662,6 @@ def test_two_writers_of_one_witness_cannot_both_append(tmp_path: Path) -> None:
     assert other.append('{"x": 3}', second.end, second.chain).end > second.end
     assert one.look(first.end, first.chain)[1][0] == second
     os.unlink(tmp_path / "w")
-    with pytest.raises(TrialError, match="could not be opened"):
+    with pytest.raises(TrialError, match="could not be written"):
         one.append("{}", second.end, second.chain)
     assert one.look(second.end, second.chain)[0].endswith("is not there")

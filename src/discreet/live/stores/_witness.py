@@ -19,12 +19,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+import weakref
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...errors import DamagedFile, Fenced, TrialError
+from ...errors import AlreadyOpen, DamagedFile, Fenced, TrialError
 
 try:
     import fcntl
@@ -35,6 +36,8 @@ ENDING = ".witness"
 OWNER_ONLY = 0o600
 START = "0" * 64
 """What stands in place of the hash before the first line."""
+TRIES, PAUSE = 1000, 0.01
+"""How often, and every how many seconds, a witness is asked for that another process holds."""
 FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -126,10 +129,8 @@ class Witness:
 
     def _lines(self) -> list[Line]:
         """The whole lines after what is known; `ValueError` if the chain is broken."""
-        descriptor = os.open(self.path, os.O_RDONLY | FLAGS)
-        with os.fdopen(descriptor, "rb") as file:
-            file.seek(self._size)
-            data = file.read()
+        with closing(_Opened(self.path, os.O_RDONLY)) as file:
+            data = _read(file.number, self._size)
         found: list[Line] = []
         end, before = self._size, self._chain
         for raw in data.splitlines(keepends=True):
@@ -147,43 +148,63 @@ class Witness:
 
     def append(self, text: str, size: int, chain: str) -> Line:
         """One line more, synced; refused if it knows more than whoever appends it."""
-        with _locked(self.path) as descriptor:
-            why, lines = self.look(size, chain)
-            if why or lines or str(os.fstat(descriptor).st_ino) != self.file:
-                raise Fenced(
-                    f"{why or f'its witness {self.path} knows of another release'}; nothing was "
-                    "released: load the trial again"
-                )
-            os.ftruncate(descriptor, size)  # a line that was never finished
-            os.lseek(descriptor, size, os.SEEK_SET)
-            line = chained(chain, text)
-            data = f"{line} {text}\n".encode()
-            _write(descriptor, data)
-            sync(descriptor)
-        self._size, self._chain = size + len(data), line
-        self._seen = self._now()
-        return Line(text, self._size, line)
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[int]:
-    """The file, while nobody else appends to it."""
-    try:
-        descriptor = os.open(path, os.O_RDWR | FLAGS)
-    except OSError as error:
-        why = f"the witness {path} could not be opened: {error.strerror}"
-    else:
+        line = chained(chain, text)
+        data = f"{line} {text}\n".encode()
         try:
-            if fcntl is not None:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield descriptor
+            with closing(_Opened(self.path, os.O_RDWR)) as file:
+                _lock(file.number)
+                why, lines = self.look(size, chain)
+                if why or lines or str(os.fstat(file.number).st_ino) != self.file:
+                    raise Fenced(
+                        f"{why or f'its witness {self.path} knows of another release'}; nothing "
+                        "was released: load the trial again"
+                    )
+                os.ftruncate(file.number, size)  # a line that was never finished
+                os.lseek(file.number, size, os.SEEK_SET)
+                _write(file.number, data)
+                sync(file.number)
         except OSError as error:
-            why = f"the witness {path} could not be written: {error.strerror}"
+            failed = error.strerror
+        else:
+            self._size, self._chain = size + len(data), line
+            self._seen = self._now()
+            return Line(text, self._size, line)
+        raise TrialError(
+            f"the witness {self.path} could not be written: {failed}; nothing was released: mend "
+            "the disk, and try again"
+        )
+
+
+class _Opened:
+    """An open file, never through a link. Whatever interrupts its use, it is closed with this
+    object: a lock on it must not outlive the call."""
+
+    def __init__(self, path: Path, flags: int) -> None:
+        self.number = os.open(path, flags | FLAGS)
+        self.close = weakref.finalize(self, os.close, self.number)
+
+
+def _lock(number: int) -> None:
+    """Hold a file until it is closed. Where there are no such locks, on Windows, two copies of a
+    trial that share a witness are told apart by what it holds alone."""
+    for _ in range(TRIES if fcntl is not None else 0):
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(PAUSE)
         else:
             return
-        finally:
-            os.close(descriptor)
-    raise TrialError(f"{why}; nothing was released: mend the disk, and try again")
+    if fcntl is not None:
+        raise AlreadyOpen(
+            "another process writes to the witness of this trial, and does not end; nothing was "
+            "released: end the process that hangs, and try again"
+        )
+
+
+def _read(descriptor: int, start: int) -> bytes:
+    os.lseek(descriptor, start, os.SEEK_SET)
+    parts = list(iter(lambda: os.read(descriptor, 1 << 20), b""))
+    return b"".join(parts)
 
 
 def _write(descriptor: int, data: bytes) -> None:
