@@ -11,13 +11,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from context_cases import trial_of
-from live_cases import Clock, CountedNoise, klucb_trial
+from context_cases import BUDGETS, offers, trial_of
+from live_cases import ROWS, Clock, CountedNoise, batch_trial, klucb_trial, short_row
 
 import discreet
 from discreet.errors import DamagedFile, Fenced, InvalidArgument, TrialError
@@ -480,6 +481,80 @@ def test_strata_adopt_whichever_of_them_is_asked(
             trial.assign("z", "women")
         trial.fence()
         assert trial.status == "finished"
+
+
+IDENTIFY = {"goal": "identify", "risk": 0.1}
+ADOPTING: dict[str, Callable[..., Trial]] = {
+    **{
+        name: partial(batch_trial, short_row(name), ["A", "B", "C"], horizon=40) for name in ROWS
+    },
+    "streams": partial(Trial, discreet.policy("dp-imed", epsilon=1.0), ["A", "B"]),
+    "pairs": partial(
+        Trial, discreet.policy("dp-imed", epsilon=1.0, ratio=1.5, first=2), ["A", "B"],
+        deadline=3.0, missing="estimate",
+    ),
+    "epochs": partial(
+        Trial, discreet.policy("dp-imed", epsilon=1.0, ratio=1.5, first=2), ["A", "B"],
+        trend=True, window=6, deadline=3.0, missing=0.0,
+    ),
+    "race": partial(
+        Trial, discreet.policy("race", epsilon=1.0), ["A", "B"], horizon=24, **IDENTIFY
+    ),
+    "top two": partial(
+        Trial, discreet.policy("adap-tt", epsilon=1.0), ["A", "B"], window=2, **IDENTIFY
+    ),
+    **{name: partial(trial_of, name, horizon=40) for name in BUDGETS},
+}  # fmt: skip
+"""A trial of every kind of run, by every policy that a trial accepts."""
+
+
+@pytest.mark.parametrize("kind", ADOPTING)
+def test_whatever_is_adopted_is_what_was_drawn(
+    kind: str, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every commit of a release is lost once. What is stored in its place is the same, to the last
+    character, and the trial goes on."""
+    states: list[str] = []
+    replace, testify = SqliteStore._replace, Database.testify
+
+    def watched(store: SqliteStore, block: str | None, state: Any, opens: str | None) -> None:
+        if block is not None and not store._base.is_gathering:
+            states.append(json.dumps([block, state, opens], sort_keys=True))
+        replace(store, block, state, opens)
+
+    def dies(base: Database, text: str) -> None:
+        testify(base, text)
+        raise Stop
+
+    monkeypatch.setattr(SqliteStore, "_replace", watched)
+    monkeypatch.setattr(Database, "testify", dies)
+    features = offers(40, 1)
+    options: dict[str, Any] = {} if kind not in ("pairs", "epochs") else {"clock": clock}
+    trial = ADOPTING[kind](path=tmp_path / "trial.db", **options)
+
+    def until_it_goes_on(call: Callable[[], Any]) -> Any:
+        for _ in range(10):
+            with suppress(Stop):
+                return call()
+        raise AssertionError("the trial does not go on")
+
+    def play(unit: int) -> None:
+        actions = features[unit] if kind in BUDGETS else None
+        until_it_goes_on(lambda: trial.assign(unit, actions))
+        until_it_goes_on(lambda: trial.record(unit, 0.25))
+        clock.now += 1.0
+
+    with suppress(TrialError):  # it may stop before
+        for unit in range(40):
+            play(unit)
+    report = until_it_goes_on(trial.report)
+    trial.close()
+    assert states[::2] == states[1::2]
+    assert len(states) == 2 * (len(lines_of(tmp_path / "trial.db")) - 1)
+    if kind != "dp-se":  # whose first epoch is longer
+        assert len(states) >= 4, "too few releases to be a test"
+    with Trial.load(tmp_path / "trial.db", clock=options.get("clock")) as again:
+        assert until_it_goes_on(again.report) == report
 
 
 # --- backups, moves, the end of a fence -----------------------------------------------------------

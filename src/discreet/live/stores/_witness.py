@@ -133,11 +133,9 @@ class Witness:
             data = _read(file.number, self._size)
         found: list[Line] = []
         end, before = self._size, self._chain
-        for raw in data.splitlines(keepends=True):
-            if not raw.endswith(b"\n"):
-                break
-            chain, _, text = raw[:-1].decode().partition(" ")
-            end += len(raw)
+        for raw in data.split(b"\n")[:-1]:  # the last one has no end
+            chain, _, text = raw.decode().partition(" ")
+            end += len(raw) + 1
             if chain != chained(before, text):
                 raise ValueError("a line was changed")
             if before == START and json.loads(text).get("trial") != self.trial:
