@@ -24,6 +24,7 @@ import discreet
 from discreet.errors import DamagedFile, Fenced, InvalidArgument, TrialError
 from discreet.live import Strata, Trial
 from discreet.live.stores import SqliteStore
+from discreet.live.stores import _copies as copies
 from discreet.live.stores import _database as database
 from discreet.live.stores._database import Database
 from discreet.live.stores._witness import Witness, changed, changes
@@ -675,14 +676,17 @@ def test_a_trial_is_moved_with_its_witness(
         Trial.move(path, to)
 
 
-@pytest.mark.parametrize("at", range(3))
-def test_a_move_that_was_cut_short_leaves_one_trial(
-    at: int, tmp_path: Path, noise: CountedNoise, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Before the commit the old one goes on; after it nobody does, until it is called again. Who
-    has the old one open cannot go on either."""
-    from discreet.live.stores import _copies as copies
+CUTS = {"witness": (copies.Witness, "written"), "commit": (copies, "sync_folder"),
+        "file": (copies, "_write_whole"), "end": (copies, "_remove")}  # fmt: skip
+"""Where a move ends too early: before that."""
 
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_move_that_was_cut_short_leaves_one_trial(
+    cut: str, tmp_path: Path, noise: CountedNoise, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the commit the old one goes on; after it nobody does with the old file, who has it
+    open neither. Called again it goes to its end."""
     path, to = tmp_path / "trial.db", tmp_path / "new.db"
     trial = klucb_trial(path=path)
     step(trial, 0)
@@ -691,26 +695,24 @@ def test_a_move_that_was_cut_short_leaves_one_trial(
     def dies(*arguments: object, **options: object) -> None:
         raise Stop
 
-    with monkeypatch.context() as patched, suppress(Stop):
-        patched.setattr(*[
-            (copies.Witness, "written", dies), (copies, "_write_whole", dies),
-            (copies, "_remove", dies),
-        ][at])  # fmt: skip
-        Trial.move(path, to)
-    if at == 0:
+    with monkeypatch.context() as patched:
+        patched.setattr(*CUTS[cut], dies)
+        with pytest.raises(Stop):
+            Trial.move(path, to)
+    if cut in ("witness", "commit"):
         trial.record(1, 1.0)
-        assert means(trial)[0][0] == 1
-        trial.close()
-        Trial.move(path, to)
+        assert sum(count for count, _ in means(trial)) == 2
     else:
         check_fenced(trial, noise, 1)
-        trial.close()
-        Trial.move(path, to)
-        assert not path.exists()
+    trial.close()
+    Trial.move(path, to)
+    assert {p.name for p in tmp_path.iterdir()} == {"new.db", "new.db.witness"}
     with Trial.load(to) as moved:
         moved.record(1, 1.0)
         step(moved, 2)
         assert sum(count for count, _ in means(moved)) == 3
+    with pytest.raises(InvalidArgument, match="lie beside a trial"):
+        Trial.move(to, tmp_path / "x.witness")
 
 
 def test_a_fence_ends_only_what_is_fenced(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from ...errors import Fenced, InvalidArgument, TrialError
 from . import _seal as seal
 from ._base import Json
-from ._database import NO_FILE, Database, sync_folder
+from ._database import BESIDE, NO_FILE, Database, sync_folder
 from ._witness import ENDING, Witness, sync
 
 AS_IT_IS = ("heads", "places")
@@ -82,6 +82,7 @@ def _new_key(other: Database, number: int) -> bytes:
 def restore(backup: Path, to: Path) -> None:
     """A backup in another place."""
     base = Database(backup)
+    _check_name(to)
     base.open()
     try:
         if base.one("SELECT file FROM witness") != (NO_FILE,):
@@ -98,6 +99,7 @@ def move(path: Path, to: Path) -> None:
     """A trial from one place to another; nothing of it stays. What was cut short goes on when it is
     called again."""
     base, there = Database(path), Path(f"{to}{ENDING}")
+    _check_name(to)
     base.open()
     try:
         base.begin()
@@ -117,6 +119,8 @@ def move(path: Path, to: Path) -> None:
                 )
             if place == "":
                 data = Path(f"{path}{ENDING}").read_bytes()[:size]
+                if there.is_file() and data.startswith(there.read_bytes()):
+                    there.unlink()  # of a move that was cut short before its commit
                 _check_new(there)
                 moved = Witness.written(there, trial, data)
                 sync_folder(there.parent)
@@ -157,6 +161,14 @@ def _held_bytes(base: Database) -> bytes:
             return base.path.read_bytes()
         base.let_go()
     raise TrialError(f"others use {base.path}; close it everywhere, and try again")
+
+
+def _check_name(to: Path) -> None:
+    if to.name.endswith((*BESIDE, ENDING)):
+        raise InvalidArgument(
+            "to", "not end like the files that lie beside a trial", str(to),
+            'use for example "trial.db"',
+        )  # fmt: skip
 
 
 def _check_new(path: Path) -> None:
