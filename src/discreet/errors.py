@@ -10,6 +10,7 @@
     └── TrialError (also a RuntimeError)      a step that the state of a live trial does not allow
         ├── AlreadyOpen                       the file of a trial is held by another process
         ├── ClockJumped                       the clock went further than a trial takes on trust
+        ├── Fenced                            a file that is old, or lacks its witness
         ├── UnknownUnit (also a KeyError)     an outcome for somebody who was never assigned
         └── ConflictingOutcome                a second, different outcome for one unit
 
@@ -28,6 +29,7 @@ __all__ = [
     "ConflictingOutcome",
     "DamagedFile",
     "DiscreetError",
+    "Fenced",
     "InvalidArgument",
     "NoConversion",
     "NoData",
@@ -116,6 +118,11 @@ class AlreadyOpen(TrialError):
 
 class ClockJumped(TrialError):
     """The clock went further than a trial takes on trust, and nobody has said that it is right."""
+
+
+class Fenced(TrialError):
+    """The file of a trial is not known to be the newest, so what it holds may be released
+    already."""
 
 
 class UnknownUnit(TrialError, KeyError):

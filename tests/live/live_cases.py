@@ -158,6 +158,10 @@ def values_on_disk(folder: Path) -> list[Any]:
     for path in folder.iterdir():
         if path.name.endswith((".db-wal", ".db-shm")):
             continue
+        if path.name.endswith(".witness"):
+            for line in path.read_text().splitlines():
+                found += values_in(json.loads(line.partition(" ")[2]))
+            continue
         with closing(sqlite3.connect(path)) as file:
             keys = dict(file.execute("SELECT id, key FROM keys").fetchall())
             for text, settings, secret, key in file.execute(

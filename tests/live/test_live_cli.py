@@ -263,3 +263,26 @@ def test_commands_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     closing.start()
     assert told("assign", "t.db", "p1")["unit"] == "p1"
     closing.join()
+
+
+def test_backups_moves_and_fences() -> None:
+    told("new", "t.db", "--witness", "w", given={"policy": "dp-imed", "epsilon": 1, "arms": 2})
+    assert {path.name for path in Path().iterdir()} == {"t.db", "w"}
+    arm = told("assign", "t.db", "p1")["arm"]
+    old = Path("t.db").read_bytes()
+    call("record", "t.db", given={"unit": "p1", "outcome": 1.0})
+    assert told("fence", "t.db")["fence"] == ""
+    assert "end it by stop()" in call("fence", "t.db", "--stop", code=2).output
+    assert told("backup", "t.db", "b.db") == {"file": "b.db"}
+    assert "new file" in call("backup", "t.db", "b.db", code=2).output
+    assert told("restore", "b.db", "r.db") == {"file": "r.db", "status": "fenced"}
+    assert "is fenced" in call("assign", "r.db", "p2", code=2).output
+    assert "the trial is fenced" in call("report", "r.db").output
+    assert told("fence", "r.db", "--stop") == {"status": "finished", "fence": ""}
+    assert told("assign", "r.db", "p1")["arm"] == arm
+    assert told("move", "t.db", "m.db") == {"file": "m.db"}
+    told("assign", "m.db", given=[{"unit": unit} for unit in range(40)])
+    call("record", "m.db", given=[{"unit": unit, "outcome": 1.0} for unit in range(40)])
+    assert told("report", "m.db")["releases"] > 1
+    Path("t.db").write_bytes(old)
+    assert "old copy" in told("fence", "t.db")["fence"]

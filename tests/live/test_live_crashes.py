@@ -107,6 +107,7 @@ class Witness:
         )
         assert {path.name for path in self.path.parent.iterdir()} <= {
             self.path.name, f"{self.path.name}-wal", f"{self.path.name}-shm",
+            f"{self.path.name}.witness",
         }  # fmt: skip
 
 

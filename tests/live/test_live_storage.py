@@ -114,7 +114,7 @@ def test_only_the_owner_can_read_the_files(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     modes = {p.name: stat.S_IMODE(p.stat().st_mode) for p in tmp_path.iterdir()}
-    assert modes == {"trial.db": 0o600}
+    assert modes == {"trial.db": 0o600, "trial.db.witness": 0o600}
 
 
 def test_a_trial_may_be_open_many_times(tmp_path: Path) -> None:

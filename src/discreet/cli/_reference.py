@@ -200,6 +200,18 @@ The JSON has `status`, `next_release` and `guarantee`.
     "trial confirm-clock": """\
 The JSON has `confirmed`, a sentence that names the jump.
 """,
+    "trial backup": """\
+The JSON has `file`, the backup.
+""",
+    "trial restore": """\
+The JSON has `file` and `status`, which is "fenced".
+""",
+    "trial move": """\
+The JSON has `file`, where the trial is now.
+""",
+    "trial fence": """\
+The JSON has `status`, and `fence`: why the trial is fenced, or nothing.
+""",
     **{f"membership {gradients.NAME} {name}": note for name, note in gradients.NOTES.items()},
 }
 

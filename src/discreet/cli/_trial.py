@@ -32,6 +32,7 @@ NAME = "trial"
 SUMMARY = "Run a live trial in a file: JSON in, JSON out."
 
 File = Annotated[Path, argument("The file of the trial.", "FILE")]
+To = Annotated[Path, argument("The new file.", "TO")]
 Arm = Annotated[str, argument("The name of the arm.", "ARM")]
 FORMATS = ("text", "json", "csv", "html")
 TRIAL_SETTINGS = (
@@ -41,7 +42,14 @@ TRIAL_SETTINGS = (
 )  # fmt: skip
 
 
-def new(file: File, json: Json = False) -> None:
+def new(
+    file: File,
+    witness: Annotated[
+        Path | None,
+        flag("Note releases there; default: FILE.witness.", "PLACE", readable=False),
+    ] = None,
+    json: Json = False,
+) -> None:
     """Start a trial, with its settings on standard input.
 
     An object with `policy` (a name), its budget and options (`epsilon`, `rho`, ...), `arms` (a
@@ -84,9 +92,9 @@ def new(file: File, json: Json = False) -> None:
         raise InvalidArgument(error.argument, rule, error.value, fix) from None
     opened: Trial | Strata
     if strata is None:
-        opened = Trial(row, arms, path=file, **options)
+        opened = Trial(row, arms, path=file, witness=witness, **options)
     else:
-        opened = Strata(row, strata, arms, path=file, **options)
+        opened = Strata(row, strata, arms, path=file, witness=witness, **options)
     with opened as trial:
         shown = trial.report()
         one = shown.get("strata", [shown])[0]
@@ -349,6 +357,65 @@ def confirm_clock(file: File, json: Json = False) -> None:
         _print({"confirmed": trial.confirm_clock()}, json)
 
 
+def backup(file: File, to: To, json: Json = False) -> None:
+    """All that is public, in another file: who has which arm, and the releases.
+
+    Outcomes that are not released yet, exact sums and keys are left out. So a backup can be read,
+    but never goes on: it is fenced.
+    """
+    with _opened(file) as trial, or_refused("the backup could not be written"):
+        trial.backup(to)
+    _print({"file": str(to)}, json)
+
+
+def restore(
+    file: Annotated[Path, argument("The backup.", "FILE")], to: To, json: Json = False
+) -> None:
+    """A backup as the file of a trial, to be read or to be ended.
+
+    What was assigned or released after the backup is unknown there, so it is fenced.
+    """
+    from ..live import Trial
+
+    _check_started(file)
+    with or_refused("the backup could not be restored"):
+        Trial.restore(file, to)
+    with _opened(to) as trial:
+        _print({"file": str(to), "status": trial.status}, json)
+
+
+def move(file: File, to: To, json: Json = False) -> None:
+    """Move a trial with its witness; close it everywhere first.
+
+    A file that was moved or copied by hand is fenced. If this is cut short, run it again.
+    """
+    from ..live import Trial
+
+    _check_started(file)
+    with or_refused("the trial could not be moved"):
+        Trial.move(file, to)
+    _print({"file": str(to)}, json)
+
+
+def fence(
+    file: File,
+    stop: Annotated[bool, switch("--stop", "End it with what this file has released.")] = False,
+    json: Json = False,
+) -> None:
+    """What to do about a trial that is fenced: an old copy, or one without its witness.
+
+    Put the newest file and its witness back where they were; then it goes on. If they are lost, end
+    it with --stop: outcomes that wait are erased, and nothing is released any more. Without --stop
+    this says whether, and why, it is fenced.
+    """
+    with _opened(file) as trial:
+        if stop:
+            trial.fence()
+        shown = trial.report()
+    one = shown.get("strata", [shown])[0]
+    _print({"status": shown["status"], "fence": one.get("fence", "")}, json)
+
+
 EXAMPLES = {
     "new": 'echo \'{"policy": "dp-imed", "epsilon": 1, "arms": ["A", "B"], "deadline": "28 days", '
     '"missing": 0}\''
@@ -362,10 +429,15 @@ EXAMPLES = {
     "stop": "discreet trial stop trial.db --by releases",
     "finish": "discreet trial finish trial.db",
     "confirm-clock": "discreet trial confirm-clock trial.db",
+    "backup": "discreet trial backup trial.db backup.db",
+    "restore": "discreet trial restore backup.db restored.db",
+    "move": "discreet trial move trial.db elsewhere.db",
+    "fence": "discreet trial fence trial.db --stop",
 }
 COMMANDS: dict[str, Callable[..., None]] = {
     "new": new, "assign": assign, "record": record, "report": report, "verdict": verdict,
     "add": add, "drop": drop, "stop": stop, "finish": finish, "confirm-clock": confirm_clock,
+    "backup": backup, "restore": restore, "move": move, "fence": fence,
 }  # fmt: skip
 
 

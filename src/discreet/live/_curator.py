@@ -29,6 +29,7 @@ from ..errors import (
     ClockJumped,
     ConflictingOutcome,
     DiscreetError,
+    Fenced,
     InvalidArgument,
     TrialError,
     UnknownUnit,
@@ -149,6 +150,8 @@ class Curator:
         admission = run.admit(member, blocks, self._terms, now)
         if member is not None and admission == "same":
             return member.arm, True
+        if self._is_over or self._fence:
+            self._refuse_fenced()
         if admission == "over" or not run.begun or run.answer is not None:
             self._refuse_newcomers()
         context = self._plan.context(actions)
@@ -379,6 +382,8 @@ class Curator:
         found = False
         while True:
             self._stand()
+            if self._is_over or self._fence:
+                return found
             if not self._run.begun:
                 self._begin()
                 self._stand()
@@ -475,6 +480,11 @@ class Curator:
     def _shown(self) -> Shown:
         self._settle()
         standing = self._run.standing(self._store.blocks, self._terms, self._failure)
+        if self._is_over or self._fence:  # whatever waits is never released here
+            standing = standing._replace(
+                status="finished" if self._is_over else "fenced", due=None,
+                blocks=None if standing.blocks is None else [],
+            )  # fmt: skip
         if standing.blocks is not None:
             named: list[BlockReport] = [
                 {**block, "arm": self._arms[int(block["arm"])]} for block in standing.blocks
@@ -483,7 +493,7 @@ class Curator:
         return Shown(
             self.policy, self.guarantee, self._arms, self._plan.outcome_range, standing,
             list(self._store.assigned), self._failure, ended=self._ended,
-            course=self._fixed.get("course"),
+            course=self._fixed.get("course"), fence="" if self._is_over else self._fence,
             settings=settings_in_words(self._plan, self._terms, self._default, self._arms),
         )  # fmt: skip
 
@@ -560,6 +570,31 @@ class Curator:
 
     def _document(self, run: Run) -> Json:
         return {**self._fixed, "protocol": run.to_dict()}
+
+    # --- a file that is not known to be the newest ------------------------------------------------
+
+    @property
+    def _fence(self) -> str:
+        """Why nothing must be released, if so."""
+        return self._store.fenced if isinstance(self._store, SqliteStore) else ""
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether the trial was ended behind a fence."""
+        return self._ended.get("by") == "fence"
+
+    def _refuse_fenced(self) -> NoReturn:
+        if self._is_over:
+            raise TrialError(
+                "the trial was ended because its file was an old copy, or had lost its witness; "
+                "decide for further units by what report() shows"
+            )
+        raise Fenced(
+            f"{self._store.place} is fenced: {self._fence}. Nothing is released and nobody new is "
+            "assigned, for the same outcomes could be released twice. Put the newest file and its "
+            "witness back where they were, or end the trial with what this file has released: "
+            "discreet trial fence FILE --stop"
+        )
 
     # --- refusals ---------------------------------------------------------------------------------
 

@@ -134,6 +134,7 @@ class Report(TypedDict, total=False):
     budget: dict[str, object]
     status: str
     failure: str
+    fence: str
     rounds: int
     horizon: int | None
     assigned: int

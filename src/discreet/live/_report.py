@@ -64,6 +64,8 @@ class Shown(NamedTuple):
     """what was released, for intervals"""
     ended: dict[str, str] | None = None
     """how the trial was ended, if by hand"""
+    fence: str = ""
+    """why nothing must be released, if so"""
     course: course.Course | None = None
     """in streams: what was public at every release"""
     settings: dict[str, object] | None = None
@@ -86,6 +88,7 @@ def report_of(shown: Shown, run: ArmRun | ContextRun) -> Report:
         "budget": shown.guarantee.to_dict(),
         "status": shown.standing.status,
         **({"failure": shown.failure} if shown.failure else {}),
+        **({"fence": shown.fence} if shown.fence else {}),
         "rounds": shown.standing.rounds,
         "horizon": run.horizon,
         "assigned": sum(shown.assigned),
@@ -340,6 +343,8 @@ def as_text(report: Report) -> str:
     lines += [f"warning: {text}" for text in report.get("warnings", ())]
     if "failure" in report:
         lines.append(f"the rule of the policy fails on what was released: {report['failure']}")
+    if "fence" in report:
+        lines.append(f"nothing is released and nobody new is assigned: {report['fence']}")
     if "estimate" in report:
         estimate = report["estimate"]
         shown = "none yet" if estimate is None else ", ".join(f"{x:.4g}" for x in estimate)

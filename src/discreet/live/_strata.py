@@ -35,10 +35,11 @@ from ..errors import InvalidArgument, TrialError, UnknownUnit
 from ..privacy._guarantees import PUBLIC_STRATUM, Guarantee
 from . import _report as reports
 from ._curator import turn_of
-from ._trial import Trial
+from ._trial import Trial, check_path
 from .stores import SqliteStore, Store
 from .stores._base import unheld
 from .stores._database import Database
+from .stores._sqlite import database_at
 
 if TYPE_CHECKING:
     from ..inference import Intervals, Record
@@ -60,7 +61,8 @@ class Strata:
     - `horizon`: of every stratum, or by name, `horizon={"men": 400, "women": 600}`.
     - `risk`: for the goal "identify", the probability that any stratum gets a wrong answer: each
       has its share of it.
-    - `path`: a file that is made here; without it the trial lives in memory.
+    - `path`: a file that is made here; without it the trial lives in memory. `witness`: see
+      `Trial`; all strata have one. `Trial.restore` and `Trial.move` serve these files too.
     - All else as for `Trial`; `share`, the least share of an arm, holds in every stratum.
 
     The report and the intervals are by stratum; intervals hold for all strata together.
@@ -76,6 +78,7 @@ class Strata:
         *,
         risk: float | None = None,
         path: str | os.PathLike[str] | None = None,
+        witness: str | os.PathLike[str] | None = None,
         **options: Any,
     ) -> None:
         names = check_names("strata", strata, 'use names such as ["men", "women"]')
@@ -100,9 +103,11 @@ class Strata:
 
         self._lock = threading.RLock()
         if path is None:
+            if witness is not None:
+                raise InvalidArgument("witness", "come with path", witness, 'add path="trial.db"')
             self._trials = {name: trial(name, None) for name in names}
             return
-        self._trials = _made_in(Database(Path(path).absolute()), names, trial)
+        self._trials = _made_in(database_at(path, witness), names, trial)
 
     # --- the two calls of every day ---------------------------------------------------------------
 
@@ -207,9 +212,12 @@ class Strata:
 
     @property
     def status(self) -> str:
-        """ "stuck" or "collecting" if a stratum is, "settling" while one waits, "finished" last."""
+        """ "fenced", "stuck" or "collecting" if a stratum is, "settling" while one waits,
+        "finished" last."""
         found = {trial.status for trial in self._trials.values()}
-        return next(s for s in ("stuck", "collecting", "settling", "finished") if s in found)
+        return next(
+            s for s in ("fenced", "stuck", "collecting", "settling", "finished") if s in found
+        )
 
     @property
     def recommendation(self) -> dict[Name, Name | None]:
@@ -338,6 +346,21 @@ class Strata:
             }
             opened.pop_all()
         return made
+
+    def backup(self, to: str | os.PathLike[str]) -> None:
+        """All that is public, in another file: see `Trial.backup`."""
+        with turn_of(self._lock):
+            self.settle()
+            first, *_ = trials = list(self._trials.values())
+            with first._turn(), first._store.held():
+                for trial in trials:
+                    trial._stand()
+                ledgers = {t._in_a_file("backup").number: t._no_ledger() for t in trials}
+                first._in_a_file("backup").back_up(check_path("to", to), ledgers)
+
+    def fence(self) -> None:
+        """End a trial that is fenced, in all strata: see `Trial.fence`."""
+        self._each(None, lambda trial: trial.fence())
 
     def close(self) -> None:
         """End the use of this object: see `Trial.close`."""

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 
 from .._checks import Name, check_arms, check_flag, check_legible, check_unit, one_of
@@ -34,6 +35,7 @@ from ._streams import check_shares
 from ._terms import Stored, check_default, covering, deadline_of, missing_as, settings_in, terms_of
 from ._verdicts import as_policy, verdict_of
 from .stores import MemoryStore, SqliteStore, Store
+from .stores import _copies as copies
 from .stores._base import unheld
 
 if TYPE_CHECKING:
@@ -85,7 +87,8 @@ class Trial(Curator):
       then whoever may record cannot find out by trying what was recorded before.
     - `path`: the file in which the trial is stored, "trial.db", so that it outlives a crash, and
       so that several processes can use it at once; else it lives in memory. `store`: a store of
-      your own instead.
+      your own instead. `witness`: where every release is noted before it is stored, so that an old
+      copy of the file is found out; default: beside it, "trial.db.witness". Best on another disk.
     - `clock`: the time as a function, for tests and replays; `deadline` is then a number in the
       unit of that clock.
 
@@ -122,6 +125,7 @@ class Trial(Curator):
         share: Mapping[Name, float] | None = None,
         trend: bool = False,
         path: str | os.PathLike[str] | None = None,
+        witness: str | os.PathLike[str] | None = None,
         store: Store | None = None,
         clock: Callable[[], float] | None = None,
         _stored: Stored | None = None,
@@ -151,8 +155,10 @@ class Trial(Curator):
         terms = terms_of(plan, within, contributions, conflicts, own)
         if path is not None and store is not None:
             raise InvalidArgument("store", "be left out beside path", store, "give one of them")
+        if witness is not None and path is None:
+            raise InvalidArgument("witness", "come with path", witness, 'add path="trial.db"')
         if path is not None:
-            store = SqliteStore(path)
+            store = SqliteStore(path, witness=witness)
         super().__init__(
             names, plan, terms, check_default(default, plan, terms), covering(plan, terms),
             MemoryStore() if store is None else store, time.time if clock is None else clock,
@@ -257,6 +263,8 @@ class Trial(Curator):
                 f"{what}() is for trials in streams; this one plays single batches, with an end "
                 "that its horizon or its rule sets"
             )
+        if self._is_over or self._fence:
+            self._refuse_fenced()
         if what in ("drop", "add") and run.has_ended:
             self._refuse_newcomers()
         return run
@@ -280,7 +288,8 @@ class Trial(Curator):
     @property
     def status(self) -> str:
         """ "collecting" units, "settling" what waits for its release while no unit is taken,
-        "finished", or "stuck" if the rule of the policy fails on what was released."""
+        "finished", "stuck" if the rule of the policy fails on what was released, or "fenced" if its
+        file is an old copy or has lost its witness: then nothing is released."""
         with self._turn(), self._store.held():
             return self._shown().standing.status
 
@@ -368,7 +377,9 @@ class Trial(Curator):
 
     # --- storing ----------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(
+        self, path: str | os.PathLike[str], witness: str | os.PathLike[str] | None = None
+    ) -> None:
         """Store the trial in a file from now on; every later call is on disk before it returns.
 
         A trial has one file: of two copies each could release the same block, and two noisy
@@ -376,18 +387,66 @@ class Trial(Curator):
         """
         with self._turn(), self._store.held():
             self._stand()
-            store = SqliteStore(path)
+            store = SqliteStore(path, witness=witness)
             if self._store.place == store.place:
                 return
             if not isinstance(self._store, MemoryStore):
                 raise TrialError(
                     f"the trial is stored in {self._store.place} and must not be copied; close it, "
-                    "move its file and load it from there"
+                    "move it by Trial.move(path, to) and load it from there"
                 )
             self._saving = store  # noted first: one of the two goes on, whatever interrupts this
             store.adopt(self._store, self._fixed)
             self._own(store)
             self._store, self._saving = store, None
+
+    def backup(self, to: str | os.PathLike[str]) -> None:
+        """All that is public, in another file: who has which arm, and the releases. Outcomes that
+        are not released yet, exact sums and keys are left out, so it can be read, but never goes
+        on: it is fenced. `restore` puts it into a place of your choice."""
+        with self._turn(), self._store.held():
+            self._settle()
+            self._stand()
+            store = self._in_a_file("backup")
+            store.back_up(check_path("to", to), {store.number: self._no_ledger()})
+
+    @staticmethod
+    def restore(backup: str | os.PathLike[str], to: str | os.PathLike[str]) -> None:
+        """A backup as a file of its own. What was assigned or released after it is unknown there,
+        so it is fenced: `load` it to read it, and `fence` it to end the trial."""
+        copies.restore(check_path("backup", backup), check_path("to", to))
+
+    @staticmethod
+    def move(path: str | os.PathLike[str], to: str | os.PathLike[str]) -> None:
+        """Move the file of a trial with its witness; a witness in a place of its own stays there.
+        Close the trial everywhere first. If it is cut short, call it again."""
+        copies.move(check_path("path", path), check_path("to", to))
+
+    def fence(self) -> None:
+        """End a trial whose `status` is "fenced", with what its file has released: outcomes that
+        wait are erased, and nothing is released any more."""
+        with self._turn(), self._store.held():
+            self._stand()
+            store = self._in_a_file("fence")
+            if self._is_over:
+                return
+            if not self._fence:
+                raise TrialError(
+                    "the trial is not fenced: its file and its witness agree; end it by stop()"
+                )
+            self._stale = True
+            fixed = {**self._fixed, "ended": {"by": "fence"}}
+            run = {**self._run.public(), "ledger": self._no_ledger()}
+            store.silence({**fixed, "protocol": run})
+
+    def _in_a_file(self, what: str) -> SqliteStore:
+        if not isinstance(self._store, SqliteStore):
+            raise TrialError(f"{what}() is for trials in a file; store this one: save(path)")
+        return self._store
+
+    def _no_ledger(self) -> Json:
+        """The ledger with nothing in it."""
+        return self._run.ledger.cleared().to_dict()
 
     @classmethod
     def load(
@@ -484,6 +543,13 @@ class Trial(Curator):
             "a trial must not be copied or pickled: two copies could release the same block twice; "
             "use save(path), close() and Trial.load(path)"
         )
+
+
+def check_path(name: str, path: str | os.PathLike[str]) -> Path:
+    """Where a file is, or is to be."""
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidArgument(name, "be a path", path, 'use for example "trial.db"')
+    return Path(path).absolute()
 
 
 def check_stratum(store: Store, stratum: Name | None) -> None:

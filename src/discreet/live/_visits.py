@@ -77,7 +77,7 @@ class RehearsedTrial(Trial):
         """How many participants it takes at most."""
         return self._terms.horizon
 
-    def save(self, path: object) -> NoReturn:
+    def save(self, path: object, witness: object = None) -> NoReturn:
         """Refused: a file of a trial must be one that protects."""
         raise TrialError("a rehearsal is not stored as a trial: its noise protects nobody")
 

@@ -283,6 +283,11 @@ def next_steps(report: Report, times: Times) -> list[str]:
     if report["status"] == "collecting" and report["horizon"] is not None:
         left = report["horizon"] - report["assigned"]
         steps.append(f"{participants(max(left, 0), 'more ')} to come, then the trial ends.")
+    if report["status"] == "fenced":
+        return [
+            f"Nothing, for the trial is fenced: {report['fence']}. Put the newest file and its "
+            "witness back, or end it: discreet trial fence FILE --stop."
+        ]
     if report["status"] == "finished":
         steps.append("Nothing: the trial is over, and everything is released.")
     if ended := report.get("ended"):

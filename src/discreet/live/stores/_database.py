@@ -4,6 +4,8 @@ The file is made exclusively, is never reached through a link, and nobody but it
 whatever the umask. Its log (`-wal`) and index (`-shm`) lie beside it. Commits are synced; the log
 is emptied after every release, for it holds what was erased.
 
+Its witness (`_witness`) tells whether the file is an old copy of itself; then it is fenced.
+
 A transaction takes the file at its beginning, so that whoever reads decides on what stays true
 until it writes. Others wait for it, up to `PATIENCE` seconds.
 """
@@ -11,6 +13,7 @@ until it writes. Others wait for it, up to `PATIENCE` seconds.
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
 import stat
 import threading
@@ -19,18 +22,22 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ...errors import AlreadyOpen, DamagedFile, DiscreetError, InvalidArgument, TrialError
+from ...errors import AlreadyOpen, DamagedFile, DiscreetError, Fenced, InvalidArgument, TrialError
+from ._witness import ENDING, Line, Witness, is_new
 
 OWNER_ONLY = 0o600
 PATIENCE = 10.0
 """Seconds to wait while another process has the trial in its hands: a call takes milliseconds."""
-APPLICATION, VERSION = 0x64697363, 1
+APPLICATION, VERSION = 0x64697363, 2
 """What a file says that it is ("disc"), and in which version of the schema."""
 SYNCHRONOUS = "FULL"
 """Every commit is on disk when it returns."""
 MAGIC = b"SQLite format 3\0"
 BESIDE = ("-wal", "-shm", "-journal")
 SCHEMA = """
+CREATE TABLE witness(
+    id TEXT NOT NULL, place TEXT NOT NULL, file TEXT NOT NULL, size INTEGER NOT NULL,
+    chain TEXT NOT NULL);
 CREATE TABLE trials(
     trial INTEGER PRIMARY KEY, settings TEXT NOT NULL, public TEXT NOT NULL, secret BLOB NOT NULL,
     key INTEGER NOT NULL);
@@ -55,14 +62,24 @@ CREATE TABLE pending(
 """
 """A place and its row of `pending` come together; an outcome changes that row where it is. A
 release deletes its open block: the foreign key erases all that is pending in it, and refuses what
-comes later."""
+comes later. `witness` is one row: the random name of the trial, where its witness lies ('' for
+beside it), which file that is, and how far it is known; of a backup no file."""
+NO_FILE = ""
+"""In place of the witness of a backup."""
 
 
 class Database:
     """A file of one trial, or of the trials of all strata."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, witness: Path | None = None) -> None:
         self.path = path
+        self.place = "" if witness is None else str(witness)
+        """of the witness of a new file, if it is not to lie beside it"""
+        self.witness: Witness | None = None
+        self.fence = ""
+        """why nothing must be released, if so"""
+        self._made: list[Path] = []
+        """a witness that goes if the trial is not finished"""
         self.lock = threading.RLock()
         self.users = 0
         """stores that use it; the last one closes it"""
@@ -76,13 +93,13 @@ class Database:
 
     # --- the file ---------------------------------------------------------------------------------
 
-    def make(self) -> None:
-        """A new file, with empty tables that are stored with the first commit."""
+    def make(self, witnessed: bool = True) -> None:
+        """A new file, with empty tables that are stored with the first commit, and its witness."""
         if not self.path.parent.is_dir():
             raise InvalidArgument(
                 "path", "lie in an existing folder", str(self.path), "create it first"
             )
-        if self.path.name.endswith(BESIDE):
+        if self.path.name.endswith((*BESIDE, ENDING)):
             raise InvalidArgument(
                 "path", "not end like the files that lie beside a trial", str(self.path),
                 'use for example "trial.db"',
@@ -90,7 +107,7 @@ class Database:
         if os.path.lexists(self.path):
             self._check_unfinished()
         else:
-            for ending in BESIDE:
+            for ending in (*BESIDE, ENDING):
                 if os.path.lexists(f"{self.path}{ending}"):
                     raise InvalidArgument(
                         "path", "have no log of another trial beside it", f"{self.path}{ending}",
@@ -108,9 +125,32 @@ class Database:
                 self.run(statement)
             self.run(f"PRAGMA application_id = {APPLICATION}")
             self.run(f"PRAGMA user_version = {VERSION}")
+            if witnessed:
+                self._make_witness()
         except BaseException:
             self._close() if taken else self.discard()
             raise
+
+    def _make_witness(self) -> None:
+        path = self._witness_at(self.place)
+        self._check_file(str(path))
+        if path.is_file() and is_new(path):
+            path.unlink()  # left when this trial, or another, was being made
+        if os.path.lexists(path) or not path.parent.is_dir():
+            raise InvalidArgument(
+                "witness", "be a new file in an existing folder", str(path),
+                'use for example witness="elsewhere/trial.witness"',
+            )  # fmt: skip
+        self._made = [path]
+        self.witness, line = Witness.make(path, secrets.token_hex(16))
+        sync_folder(path.parent)
+        self.run(
+            "INSERT INTO witness VALUES (?, ?, ?, ?, ?)",
+            (self.witness.trial, self.place, self.witness.file, line.end, line.chain),
+        )
+
+    def _witness_at(self, place: str) -> Path:
+        return Path(place or f"{self.path}{ENDING}")
 
     def _check_unfinished(self) -> None:
         """Refuse a file that holds anything. One that a crash left when it was made is taken over:
@@ -142,12 +182,7 @@ class Database:
                 os.fchmod(descriptor, OWNER_ONLY)  # the umask may have taken away more
         finally:
             os.close(descriptor)
-        if hasattr(os, "O_DIRECTORY"):
-            folder = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                os.fsync(folder)  # the file's name
-            finally:
-                os.close(folder)
+        sync_folder(self.path.parent)
 
     def discard(self) -> None:
         """Close a file that was not finished, and leave nothing of it."""
@@ -155,6 +190,9 @@ class Database:
         for ending in ("", *BESIDE):
             with suppress(OSError):
                 os.unlink(f"{self.path}{ending}")
+        for path in self._made:
+            with suppress(OSError):
+                os.unlink(path)
 
     def open(self) -> None:
         """The file of a saved trial."""
@@ -186,9 +224,10 @@ class Database:
             if found != (APPLICATION,) or version is None:
                 raise DamagedFile(f"{self.path} is not the file of a trial")
             if version[0] != VERSION:
+                other = "a later" if version[0] > VERSION else "the earlier"
                 raise DamagedFile(
                     f"{self.path} has version {version[0]} of the format, this library reads "
-                    f"{VERSION}; use a later version of discreet"
+                    f"{VERSION}; use {other} version of discreet"
                 )
             self.soiled = True  # a crash may have left anything in the log
         except BaseException:
@@ -333,6 +372,51 @@ class Database:
             found = self.one("PRAGMA wal_checkpoint(TRUNCATE)")
             self.soiled = found is None or found[0] != 0
 
+    # --- the witness ------------------------------------------------------------------------------
+
+    def look(self) -> Line | None:
+        """Compare the file with its witness. Fences it, or gives the one line that the file does
+        not know; whether that fits, the store must say."""
+        found = self.one("SELECT id, place, file, size, chain FROM witness")
+        if found is None:
+            raise DamagedFile(f"{self.path}: the name of its witness is lost")
+        trial, place, file, size, chain = found
+        if file == NO_FILE:
+            self.fence = "it is a backup, without outcomes and exact sums"
+            return None
+        path = self._witness_at(place)
+        known = self.witness
+        if known is None or (known.path, known.trial, known.file) != (path, trial, file):
+            self._check_file(str(path))
+            self.witness = known = Witness(path, trial, file)
+        self.fence, lines = known.look(size, chain)
+        if len(lines) > 1:
+            self.fence_off(len(lines))
+        return lines[0] if len(lines) == 1 else None
+
+    def fence_off(self, ahead: int) -> None:
+        """The witness knows of releases that this file cannot have drawn."""
+        self.fence = (
+            f"its witness knows of {ahead} release{'s' * (ahead > 1)} that the file does not, so "
+            "it is an old copy"
+        )
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether it was compared with its witness, and nobody has touched that since."""
+        return self.witness is not None and not self.witness.has_changed and not self.fence
+
+    def testify(self, text: str) -> None:
+        """A release is in the witness before it is stored here."""
+        found = self.one("SELECT size, chain FROM witness")
+        if self.fence or self.witness is None or found is None:
+            raise Fenced(f"{self.path} is fenced: {self.fence}; nothing was released")
+        self.note(self.witness.append(text, *found))
+
+    def note(self, line: Line) -> None:
+        """The file knows its witness up to there."""
+        self.run("UPDATE witness SET size = ?, chain = ?", (line.end, line.chain))
+
     # --- the end ----------------------------------------------------------------------------------
 
     def leave(self) -> None:
@@ -340,6 +424,11 @@ class Database:
         self.users -= 1
         if self.users <= 0:
             self._close()
+
+    def close(self) -> None:
+        """End its use, whoever uses it; what was not committed is forgotten."""
+        self.let_go()
+        self._close()
 
     def _close(self) -> None:
         connection, self._connection = self._connection, None
@@ -350,3 +439,13 @@ class Database:
     def __del__(self) -> None:
         if getattr(self, "_connection", None) is not None:
             self._close()
+
+
+def sync_folder(folder: Path) -> None:
+    """The names of new files in it."""
+    if hasattr(os, "O_DIRECTORY"):
+        found = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(found)
+        finally:
+            os.close(found)

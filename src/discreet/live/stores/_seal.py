@@ -76,6 +76,11 @@ def action_text(action: Action) -> bytes:
     return f"[{','.join(f'{feature:>{ROOM}}' for feature in action)}]".encode()
 
 
+def blank_action(old: bytes, key: bytes, found: bytes) -> bytes:
+    """As many features as were sealed under an old key, all of them 0, under another."""
+    return sealed(key, action_text([0] * len(json.loads(opened(old, found)))))
+
+
 def padded(data: Json) -> bytes:
     """A document of numbers, of one length whatever they are."""
     text = json.dumps(data, separators=(",", ":"))

@@ -10,10 +10,16 @@ Nothing is read that is not needed: a trial is opened by its settings, its run a
 Whatever is private (outcomes, private features, exact sums) is sealed under a key, and the key is
 overwritten at the release (`seal`). Every place has its row of `pending` from the beginning, so
 that neither rows nor their lengths tell who has answered.
+
+A release is in the `witness` of the file before it is stored. Whenever file and witness may have
+moved apart they are compared, before anything else: a release whose commit was lost is adopted, and
+an old copy of the file is fenced.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,8 +32,10 @@ from ...errors import DamagedFile, InvalidArgument, TrialError
 from .._rules import Action, Member, Place
 from . import _seal as seal
 from ._base import Json, Moved, unheld
+from ._copies import write_backup
 from ._database import Database
 from ._memory import HeldBlock, MemoryStore
+from ._witness import Line, changed, changes
 
 T = TypeVar("T")
 UNKNOWN = -1
@@ -133,10 +141,15 @@ class Blocks(Mapping[str, StoredBlock]):
 class SqliteStore:
     """A trial in a file; in the file of a trial by stratum, one of several."""
 
-    def __init__(self, path: str | os.PathLike[str] | Database, trial: int = 1) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | Database,
+        trial: int = 1,
+        witness: str | os.PathLike[str] | None = None,
+    ) -> None:
         if not isinstance(path, str | os.PathLike | Database):
             raise InvalidArgument("path", "be a path", path, 'use for example "trial.db"')
-        self._base = path if isinstance(path, Database) else Database(Path(path).absolute())
+        self._base = path if isinstance(path, Database) else database_at(path, witness)
         self._base.users += 1
         self._trial, self._closed = trial, False
         self._version, self._next, self._generation = UNKNOWN, 0, UNKNOWN
@@ -174,10 +187,76 @@ class SqliteStore:
         found = self._base.one("SELECT version FROM heads WHERE trial = ?", (self._trial,))
         if found is None:
             raise DamagedFile(f"{self.place} holds no trial")
-        if found[0] == self._version:
+        watched = self._base.is_watched
+        if found[0] == self._version and watched:
             return False
+        known = (self._version, self._generation)
         self._read()
-        return True
+        if not watched or known[0] == UNKNOWN or known[1] != self._generation:
+            line = self._base.look()
+            if line is not None:
+                self._adopt(line)
+        return known[0] != self._version
+
+    @property
+    def fenced(self) -> str:
+        """Why nothing must be released, if so."""
+        return self._base.fence
+
+    def _adopt(self, line: Line) -> None:
+        """A release was drawn, and its commit was lost: store it now, as it was drawn."""
+        found = json.loads(line.text)
+        number = found.get("number")
+        if number != self._trial and self._base.one(
+            "SELECT 1 FROM heads WHERE trial = ?", (number,)
+        ):
+            other = SqliteStore(self._base, number)  # another stratum
+            try:
+                other._read()
+                other._adopt(line)
+            finally:
+                other._closed = True
+                self._base.users -= 1
+        elif number != self._trial or not self._fits(found):
+            self._base.fence_off(1)
+            return
+        else:
+            self._take(found, line)
+        self._base.begin()
+        self._read()
+
+    def _fits(self, found: Json) -> bool:
+        """Whether a release was drawn from just what is stored here."""
+        block = found.get("block")
+        if block not in self._rows:
+            return False
+        return hmac.compare_digest(str(found.get("before")), self._standing(block))
+
+    @unheld
+    def _take(self, found: Json, line: Line) -> None:
+        block, key = found["block"], self._rows[found["block"]].key
+        secret = self._parsed(seal.opened(key, bytes.fromhex(found["ledger"])), dict)
+        settings, public = changed([self._settings, self._public], found["change"])
+        with self._step():
+            self._replace(block, {**settings, "protocol": {**public, "ledger": secret}},
+                          found["opens"])  # fmt: skip
+            self._base.note(line)
+        self._base.soiled = True
+        self._base.clean()
+
+    def _standing(self, block: str) -> str:
+        """All that a release goes by but for outcomes, in a hash under the key of its block: two
+        files that have it in common are one and the same up to here."""
+        head = self._base.one(
+            "SELECT version, generation, moved, assigned FROM heads WHERE trial = ?",
+            (self._trial,),
+        )
+        places = self._base.run(
+            "SELECT unit, slot, at FROM places WHERE trial = ? AND block = ? ORDER BY slot",
+            (self._trial, block),
+        ).fetchall()
+        text = json.dumps([self._trial, block, head, places]).encode()
+        return hmac.new(self._rows[block].key, text, hashlib.sha256).hexdigest()
 
     def held(self) -> AbstractContextManager[object]:
         return _Held(self._base)
@@ -206,8 +285,8 @@ class SqliteStore:
         assert head is not None
         version, generation, moved, assigned = head
         self._moved, self._assigned = self._parsed(moved, dict), self._parsed(assigned, list)
-        if generation != self._generation:
-            self._read_document()
+        if generation != self._generation or self._version == UNKNOWN:
+            self._read_document()  # a write that was cut short may have left half of another here
         self._asked, self._last = None, {}
         self._rows = {
             block: Row(key, *row)
@@ -436,23 +515,78 @@ class SqliteStore:
 
     @unheld
     def release(self, block: str | None, state: Json, opens: str | None) -> None:
+        self._check_held()
+        witness: Json | None = None
+        if block is not None and not self._base.is_gathering:  # what is gathered is never drawn
+            if block not in self._rows:
+                raise DamagedFile(f"{self.place}: a block that is released is not there")
+            before = json.loads(json.dumps([self._settings, self._public]))
+            key = self._rows[block].key
+            witness = {"number": self._trial, "block": block, "before": self._standing(block)}
         with self._step():
-            if block is not None:
-                self._erase(block)
-            if opens is not None:
-                self._open_block(opens)
-            self._assigned = self._assigned + [0] * (
-                len(state.get("arms", ())) - len(self._assigned)
-            )
-            self._put(state)
+            self._replace(block, state, opens)
+            if witness is not None:
+                after = json.loads(json.dumps([self._settings, self._public]))
+                ledger = seal.sealed(key, seal.padded(self._secret))
+                witness |= {"opens": opens, "change": changes(before, after)}
+                self._base.testify(json.dumps({**witness, "ledger": ledger.hex()}))
         self._base.soiled = True
         self._base.clean()
+
+    def _replace(self, block: str | None, state: Json, opens: str | None) -> None:
+        """A block by the state that its release has led to."""
+        if block is not None:
+            self._erase(block)
+        if opens is not None:
+            self._open_block(opens)
+        self._assigned = self._assigned + [0] * (len(state.get("arms", ())) - len(self._assigned))
+        self._put(state)
 
     @unheld
     def begin(self, block: str, run: Json) -> None:
         state = self.state
         with self._step():
             self._put({**state, "protocol": {**state["protocol"], **run}})
+
+    @unheld
+    def silence(self, state: Json) -> None:
+        """Put a last state in place, and erase all outcomes; the places stay."""
+        with self._step():
+            for block, row in self._rows.items():
+                key, place = seal.new_key(), (self._trial, block)
+                for slot, action, private in self._base.run(
+                    "SELECT slot, action, private FROM pending WHERE trial = ? AND block = ?", place
+                ).fetchall():
+                    blank = seal.blank_action(row.key, key, action) if private else action
+                    silent = seal.sealed(key, seal.outcome_text(None))
+                    self._base.run(
+                        "UPDATE pending SET outcome = ?, action = ? "
+                        "WHERE trial = ? AND block = ? AND slot = ?",
+                        (silent, blank, *place, slot),
+                    )
+                self._base.run(
+                    "UPDATE open_blocks SET answered = ? WHERE trial = ? AND block = ?",
+                    (seal.sealed(key, seal.count_text(0)), *place),
+                )
+                self._base.run(
+                    "UPDATE keys SET key = ? WHERE id = "
+                    "(SELECT key FROM open_blocks WHERE trial = ? AND block = ?)",
+                    (key, *place),
+                )
+            self._secret = {}  # so that its key is renewed too
+            self._put(state)
+        self._version = UNKNOWN  # the keys of the blocks are others now
+        self._base.soiled = True
+        self._base.clean()
+
+    def back_up(self, to: Path, ledgers: Mapping[int, Json]) -> None:
+        """All that is public, in another file: see `copies`."""
+        write_backup(self._base, to, ledgers)
+
+    @property
+    def number(self) -> int:
+        """Which of the trials of its file it is."""
+        return self._trial
 
     def close(self) -> None:
         if self._closed:
@@ -621,6 +755,16 @@ class SqliteStore:
                 f"unit {unit!r} has an arm in another stratum, and everybody belongs to one: were "
                 "it two, outcomes would be used twice; give the stratum that it was assigned in"
             )
+
+
+def database_at(
+    path: str | os.PathLike[str], witness: str | os.PathLike[str] | None = None
+) -> Database:
+    """The file of that name, with its witness beside it or in another place."""
+    if witness is not None and not isinstance(witness, str | os.PathLike):
+        raise InvalidArgument("witness", "be a path", witness, 'use "elsewhere/trial.witness"')
+    place = None if witness is None else Path(witness).absolute()
+    return Database(Path(path).absolute(), place)
 
 
 def _turns(
