@@ -19,6 +19,7 @@ from discreet.confirm._played import played
 from discreet.errors import InvalidArgument, TrialError
 from discreet.live._vetting import refuse_lives
 from discreet.privacy import _secure as secure
+from discreet.report._live_page import trial_report
 
 PLAN = discreet.confirm.design(120, looks=3, epsilon=1.0)
 ARMS = ["drug", "placebo"]
@@ -334,3 +335,111 @@ def test_designs_on_the_command_line_are_checked(tmp_path: Path) -> None:
         assert "design must have" in command("new", file, given={**TOLD, "design": design}, code=2)
     command("new", file, given={"policy": "dp-imed", "epsilon": 1.0, "arms": ARMS})
     assert "trials that test" in command("verdict", file, code=2)
+
+
+def sites(looks: int = 2) -> discreet.confirm.StrataDesign:
+    return discreet.confirm.strata({"north": 40, "south": 24}, looks=looks, epsilon=1.0, runs=2000)
+
+
+class Sites:
+    """Participants of two sites in turn, all of whom answer at once."""
+
+    def __init__(self, **options: Any) -> None:
+        self.now = 0.0
+        self.seen: dict[tuple[str, str], list[float]] = {}
+        self.trial = discreet.Strata(
+            sites(), ["north", "south"], ARMS, deadline=5.0, missing=0.0, clock=lambda: self.now,
+            **options,
+        )  # fmt: skip
+
+    def come(self, rates: tuple[float, float], most: int) -> int:
+        """How many got an arm."""
+        rng, took = np.random.default_rng(5), 0
+        for number in range(most):
+            self.now += 1.0
+            unit, site = f"{number}-{self.now}", ("north", "north", "south")[number % 3]
+            try:
+                arm = str(self.trial.assign(unit, site))
+            except TrialError:
+                continue
+            outcome = float(rng.random() < rates[ARMS.index(arm)])
+            self.trial.record(unit, outcome)
+            self.seen.setdefault((site, arm), []).append(outcome)
+            took += 1
+        self.now += 10.0
+        return took
+
+    def sums(self, looks: int) -> list[list[tuple[float, float]]]:
+        """By hand, of every look and site."""
+        found, plan = [], sites()
+        for look in range(looks):
+            row = []
+            for site, sizes in zip(("north", "south"), plan.sizes, strict=True):
+                before = sizes[look - 1][0] if look else 0
+                parts = [self.seen[site, arm][before : sizes[look][0]] for arm in ARMS]
+                row.append((sum(parts[0]), sum(parts[1])))
+            found.append(row)
+        return found
+
+
+def test_a_test_over_strata_has_one_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its sums, by hand; it stops everywhere once all sites have had the look that decides."""
+    monkeypatch.setattr(secure, "_next", lambda law, scale: 0)
+    world = Sites()
+    assert world.trial.verdict() is None
+    assert world.trial.report()["test"]["sentence"] == "no look yet: go on"
+    took = world.come((1.0, 0.0), 120)
+    verdict = world.trial.verdict()
+    assert verdict == sites().verdict(world.sums(1))
+    assert verdict is not None
+    assert (verdict.decision, verdict.look) == ("better", 1)
+    assert took < 64
+    assert world.trial.status == "finished"
+    shown = world.trial.report()
+    json.dumps(shown, allow_nan=False)
+    assert shown["test"]["decision"] == "better"
+    forest = shown["test"]["forest"]
+    assert forest == sites().forest(world.sums(1)).to_dict()
+    html = trial_report(shown, clock="days").html()
+    for words in ("drug is shown to be better than placebo, at look 1", "north", "Cochran"):
+        assert words in html
+    assert str(verdict) in str(world.trial)
+    for one in shown["strata"]:
+        assert one["test"]["decision"] == "go on"
+        assert [row["mean"] for row in one["arms"] or ()] == [None, None]
+
+
+def test_sites_without_a_difference_go_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secure, "_next", lambda law, scale: 0)
+    world = Sites()
+    assert world.come((1.0, 1.0), 120) == 64
+    verdict = world.trial.verdict()
+    assert verdict == sites().verdict(world.sums(2))
+    assert verdict is not None
+    assert verdict.decision == "no difference shown"
+
+
+def test_a_stored_test_over_strata_goes_on(tmp_path: Path) -> None:
+    file = tmp_path / "strata.db"
+    world = Sites(path=file)
+    world.come((0.5, 0.5), 40)
+    before, said = world.trial.verdict(), world.trial.report()
+    world.trial.close()
+    world.trial = discreet.Strata.load(file, clock=lambda: world.now)
+    assert world.trial.verdict() == before
+    assert world.trial.report() == said
+    assert world.trial.guarantee.budget == discreet.Pure(1.0)
+    world.trial.close()
+
+
+def test_designs_and_strata_must_fit() -> None:
+    with pytest.raises(InvalidArgument, match="over strata"):
+        discreet.Strata(PLAN, ["north", "south"], ARMS)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="in its order"):
+        discreet.Strata(sites(), ["south", "north"], ARMS)
+    with pytest.raises(InvalidArgument, match="goal"):
+        discreet.Strata(sites(), ["north", "south"], ARMS, goal="identify")
+    with pytest.raises(InvalidArgument, match=r"discreet\.Strata"):
+        discreet.Trial(sites(), ARMS)  # type: ignore[arg-type]
+    with pytest.raises(TrialError, match="trials that test"):
+        discreet.Strata(discreet.policy("dp-imed", epsilon=1.0), ["a", "b"], ARMS).verdict()

@@ -185,6 +185,11 @@ command line, which other processes can read.
 The JSON is what `Trial.report()` returns: `policy`, `settings`, `guarantee`, `status`, `assigned`,
 `releases`, `next_release`, `arms` (with `mean`, `interval` or `bounds`), `blocks`, ...
 """,
+    "trial verdict": """\
+Prints a sentence: "no look yet: go on", "look 1: go on", or the decision with its estimate. The
+JSON has the `looks` that were planned, with `sums` and `z` once the test has decided, `interval`
+and `p_value`; over strata, the common effect and a `forest`. Refused for trials that do not test.
+""",
     "trial add": """\
 The JSON has `arms`, a list.
 """,

@@ -25,6 +25,10 @@ from ..policies._view import View, counts
 from ..policies.releases._whole import whole_sums
 from ..privacy.budgets import Budget
 from ._designs import Design
+from ._lattice import Rule as Bounds
+from ._lattice import Sizes
+from ._noises import Noise
+from ._strata import StrataDesign
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -110,10 +114,58 @@ def recommend_shown(memory: Looked, view: View) -> int:
 
 
 @dataclass(frozen=True)
+class Part:
+    """One stratum of a test over strata. It has its looks; whether to stop is decided by what all
+    strata have released (`live.Strata`)."""
+
+    design: StrataDesign
+    stratum: int
+
+    @property
+    def sizes(self) -> Sizes:
+        """Of the stratum."""
+        return self.design.sizes[self.stratum]
+
+    @property
+    def budget(self) -> Budget:
+        """Of the stratum, and of all: an outcome is in one of them."""
+        return self.design.budget
+
+    @property
+    def noise(self) -> Noise:
+        """On each block's sum."""
+        return self.design.noise
+
+    @property
+    def participants(self) -> int:
+        """At most, both arms."""
+        return sum(self.sizes[-1])
+
+    @property
+    def sides(self) -> int:
+        """Of the whole test."""
+        return self.design.sides
+
+    @property
+    def boundaries(self) -> tuple[float, ...]:
+        """Of the whole test."""
+        return self.design.boundaries
+
+    @property
+    def rule(self) -> Bounds:
+        """Never stop by oneself."""
+        never = (math.inf,) * len(self.sizes)
+        return Bounds(tuple(-b for b in never), never)
+
+    def __str__(self) -> str:
+        return f"{self.design.names[self.stratum]} of {self.design}"
+
+
+@dataclass(frozen=True)
 class Boundaries(Rule):
     """Two arms in equal shares, to the sizes of a design."""
 
-    design: Design
+    design: Design | Part
     compares: ClassVar[str] = "looks"
     sets_phases: ClassVar[bool] = True
     eliminates: ClassVar[bool] = True
@@ -178,7 +230,7 @@ class Tested(Identifier):
     goal: ClassVar[str] = "test"
 
     @property
-    def design(self) -> Design:
+    def design(self) -> Design | Part:
         """What it tests by."""
         assert isinstance(self.rule, Boundaries)
         return self.rule.design
@@ -192,15 +244,19 @@ class Tested(Identifier):
         return "looks"
 
 
-def played(design: Design) -> Tested:
-    """The policy of a design, for a live trial or a rehearsal of one."""
+def played(design: Design | Part) -> Tested:
+    """The policy of a design, for a live trial or a rehearsal of one; or of a stratum of one."""
     if any(treated != control for treated, control in design.sizes):
         raise InvalidArgument(
             "policy", "have as many participants in either arm at every look", str(design),
             "plan the design with treated=0.5 and looks at even numbers of participants",
         )  # fmt: skip
     check_private(design.budget)
-    recipe = {"goal": "test", "name": "test", "design": design.to_dict()}
+    recipe: dict[str, object] = {"goal": "test", "name": "test"}
+    if isinstance(design, Part):
+        recipe |= {"strata": design.design.to_dict(), "stratum": design.stratum}
+    else:
+        recipe["design"] = design.to_dict()
     return Tested(
         "test", HalvingRounds(), whole_sums(design.budget), Boundaries(design), recipe=recipe,
         stopping=Crossed(), recommendation=ShownBetter(),
@@ -218,4 +274,6 @@ def check_private(budget: Budget) -> None:
 
 def played_from(recipe: Mapping[str, Any]) -> Tested:
     """The policy that a stored recipe names."""
+    if "strata" in recipe:
+        return played(Part(StrataDesign.from_dict(recipe["strata"]), recipe["stratum"]))
     return played(Design.from_dict(recipe["design"]))

@@ -103,6 +103,8 @@ class TestReport(TypedDict, total=False):
     level: float
     p_value: float
     repeated: list[float]
+    forest: dict[str, object]
+    """over strata"""
 
 
 class Ellipsoid(TypedDict):

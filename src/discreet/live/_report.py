@@ -184,16 +184,22 @@ def stream_entries(shown: Shown, run: StreamRun) -> Report:
 
 
 def test_entries(policy: Tested, run: StreamRun) -> TestReport:
-    """The looks that were planned, and "go on" until the trial stops; then what they showed."""
+    """The looks that were planned, and "go on" until the trial stops; then what they showed. Of a
+    stratum "go on": all of them decide."""
+    from ..confirm import Design
+
     design, sums = policy.design, sums_of(run)
     looks: list[LookReport] = [
         {"participants": sum(size), "boundary": bound}
         for size, bound in zip(design.sizes, design.boundaries, strict=True)
     ]
-    found = design.verdict(sums) if sums else None
+    found = None
+    if sums and isinstance(design, Design):
+        found = design.verdict(sums)
+    said = f"look {len(sums)}: go on" if sums else "no look yet: go on"
     shown: TestReport = {
         "decision": "go on", "look": len(sums), "sides": design.sides, "looks": looks,
-        "sentence": str(found) if found else "no look yet: go on",
+        "sentence": str(found) if found else said,
     }  # fmt: skip
     if found is None or found.estimate is None:
         return shown
@@ -369,7 +375,7 @@ def as_text(report: Report) -> str:
         sure = "" if confidence is None else f", with confidence {confidence:g}"
         lines.append(f"recommends {answer['arm']}{near}{sure}")
     if "test" in report:
-        lines += _tested(report["test"])
+        lines += tested(report["test"])
     trend = report.get("trend")
     if trend is not None:
         behind = [
@@ -388,7 +394,7 @@ def as_text(report: Report) -> str:
     return "\n".join([*lines, *_planned(report)])
 
 
-def _tested(test: TestReport) -> list[str]:
+def tested(test: TestReport) -> list[str]:
     """The looks, and what they say."""
     lines = [f"{'look':<16}{'participants':>12}{'boundary':>12}{'Z':>12}"]
     for number, look in enumerate(test["looks"], 1):

@@ -53,7 +53,7 @@ def rows_for_trials() -> list[str]:
 
 def row_from_recipe(recipe: Mapping[str, Any]) -> Any:
     """The row that a recipe names: of the catalogue, or a design that is tested by."""
-    if "design" not in recipe:
+    if recipe.get("goal") != "test":
         return row_of_the_catalogue(recipe)
     from ..confirm._played import played_from
 

@@ -36,12 +36,14 @@ from ..privacy._guarantees import PUBLIC_STRATUM, Guarantee
 from . import _report as reports
 from ._curator import turn_of
 from ._trial import Trial, check_path
+from ._verdicts import Combined, by_stratum, is_test
 from .stores import SqliteStore, Store
 from .stores._base import unheld
 from .stores._database import Database
 from .stores._sqlite import database_at
 
 if TYPE_CHECKING:
+    from ..confirm import StrataDesign, StrataVerdict
     from ..inference import Intervals, Record
     from ..inference._within import EpochRecord
     from ..linear._row import LinearPolicy
@@ -63,6 +65,8 @@ class Strata:
       has its share of it.
     - `path`: a file that is made here; without it the trial lives in memory. `witness`: see
       `Trial`; all strata have one. `Trial.restore` and `Trial.move` serve these files too.
+    - A design over strata in place of the policy (`discreet.confirm.strata`) is one test of all of
+      them: `verdict()`. It stops in all strata once what all have released is beyond its boundary.
     - All else as for `Trial`; `share`, the least share of an arm, holds in every stratum.
 
     The report and the intervals are by stratum; intervals hold for all strata together.
@@ -70,7 +74,7 @@ class Strata:
 
     def __init__(
         self,
-        policy: BasePolicy[Never],
+        policy: BasePolicy[Never] | StrataDesign,
         strata: Sequence[Name],
         arms: int | Sequence[Name],
         dimension: int | None = None,
@@ -83,7 +87,10 @@ class Strata:
     ) -> None:
         names = check_names("strata", strata, 'use names such as ["men", "women"]')
         check_legible("strata", names)
-        if getattr(policy, "risk", None) is not None:
+        policies = by_stratum(policy, names, options.get("goal", "regret"))
+        if is_test(policies[names[0]]):
+            options["goal"] = "test"
+        if getattr(policies[names[0]], "risk", None) is not None:
             raise InvalidArgument(
                 "risk", "be given here, by that name: the strata share it",
                 "in the policy", "use risk=0.05",
@@ -97,8 +104,8 @@ class Strata:
 
         def trial(name: Name, store: Store | None) -> Trial:
             return Trial(
-                policy, arms, dimension, horizons[name], risk=each, store=store, _stratum=name,
-                **options,
+                policies[name], arms, dimension, horizons[name], risk=each, store=store,
+                _stratum=name, **options,
             )  # fmt: skip
 
         self._lock = threading.RLock()
@@ -117,6 +124,7 @@ class Strata:
         with turn_of(self._lock):
             chosen = self._trial(stratum)
             unit = check_unit(unit)
+            self._conclude()
             home = self._home(unit)
             if home is not None and home != stratum:
                 raise InvalidArgument(
@@ -144,6 +152,7 @@ class Strata:
         """Release what is due in every stratum; whether there was anything."""
         with turn_of(self._lock):
             found = [trial.settle() for trial in self._trials.values()]
+            self._conclude()
             return any(found)
 
     def confirm_clock(self) -> str:
@@ -214,6 +223,11 @@ class Strata:
     def status(self) -> str:
         """ "fenced", "stuck" or "collecting" if a stratum is, "settling" while one waits,
         "finished" last."""
+        with turn_of(self._lock):
+            self._conclude()
+            return self._status()
+
+    def _status(self) -> str:
         found = {trial.status for trial in self._trials.values()}
         return next(
             s for s in ("fenced", "stuck", "collecting", "settling", "finished") if s in found
@@ -224,10 +238,33 @@ class Strata:
         """The best arm of every stratum, once its trial has stopped."""
         return {name: trial.recommendation for name, trial in self._trials.items()}
 
+    def verdict(self) -> StrataVerdict | None:
+        """Of a test over strata: what its design says of the looks that all strata have had; None
+        before the first. See `Trial.verdict`."""
+        with turn_of(self._lock):
+            self._conclude()
+            return self._combined().verdict
+
+    def _combined(self) -> Combined:
+        trials = self._trials.values()
+        return Combined.of(self.policy, [trial._run for trial in trials])
+
+    def _conclude(self) -> None:
+        """A test that has decided stops in all strata: a rule on releases, so it is free."""
+        if not is_test(self.policy):
+            return
+        for trial in self._trials.values():
+            trial.settle()
+        found = self._combined().verdict
+        if found is not None and found.decision != "go on":
+            for trial in self._trials.values():
+                trial.stop("releases")
+
     def report(self) -> Report:
         """A report for every stratum, ready for JSON; intervals hold for all strata together."""
         with turn_of(self._lock):
-            status = self.status
+            self._conclude()
+            status = self._status()
             each: list[Report] = [
                 {"stratum": name, **self._leveled(trial.report())}
                 for name, trial in self._trials.items()
@@ -244,6 +281,7 @@ class Strata:
                 "releases": sum(one["releases"] for one in each),
                 "next_release": min(dues, default=None),
                 "level": LEVEL,
+                **({"test": self._combined().entries()} if is_test(self.policy) else {}),
                 "strata": each,
             }
 
@@ -317,6 +355,8 @@ class Strata:
     def __str__(self) -> str:
         found = self.report()
         shown = [f"stratum {one['stratum']}\n{reports.as_text(one)}" for one in found["strata"]]
+        if "test" in found:
+            shown += ["\n".join(reports.tested(found["test"]))]
         return "\n\n".join([*shown, found["guarantee"]])
 
     def __repr__(self) -> str:

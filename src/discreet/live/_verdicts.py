@@ -5,15 +5,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeGuard
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
-from ..errors import TrialError
+from .._checks import Name
+from ..errors import InvalidArgument, TrialError
 from ..policies._policy import BasePolicy
 from ._looks import LookRun
 
 if TYPE_CHECKING:
-    from ..confirm import Verdict
+    from ..confirm import StrataDesign, StrataVerdict, Verdict
     from ..confirm._played import Tested
+    from ._documents import LookReport, TestReport
+
+NO_TEST = (
+    "verdict() is for trials that test: plan one with a design, "
+    "discreet.Trial(discreet.confirm.design(800, epsilon=1.0), ['drug', 'placebo'])"
+)
 
 
 def is_test(policy: object) -> TypeGuard[Tested]:
@@ -26,12 +34,41 @@ def as_policy(given: object, goal: str) -> tuple[Any, str]:
     else is given as it is."""
     if isinstance(given, BasePolicy):
         return given, goal
-    from ..confirm import Design
+    from ..confirm import Design, StrataDesign
     from ..confirm._played import played
 
+    if isinstance(given, StrataDesign):
+        raise InvalidArgument(
+            "policy", "be a design without strata for one trial", str(given),
+            "use discreet.Strata, or discreet.confirm.design(800, epsilon=1.0)",
+        )  # fmt: skip
     if not isinstance(given, Design):
         return given, goal
     return played(given), "test" if goal == "regret" else goal
+
+
+def by_stratum(given: object, names: Sequence[Name], goal: object) -> dict[Name, Any]:
+    """The policy of every stratum: the same for all, or its part of a test over strata."""
+    if isinstance(given, BasePolicy):
+        return dict.fromkeys(names, given)
+    from ..confirm import Design, StrataDesign
+    from ..confirm._played import Part, played
+
+    if isinstance(given, Design):
+        raise InvalidArgument(
+            "policy", "be a design over strata for a trial by stratum", str(given),
+            'use for example discreet.confirm.strata({"men": 400, "women": 400}, epsilon=1.0)',
+        )  # fmt: skip
+    if not isinstance(given, StrataDesign):
+        return dict.fromkeys(names, given)
+    if tuple(map(str, names)) != given.names:
+        raise InvalidArgument(
+            "strata", "be those of the design, in its order", list(names),
+            f"use strata={list(given.names)}",
+        )  # fmt: skip
+    if goal not in ("regret", "test"):
+        raise InvalidArgument("goal", "be 'test' for a design", goal, "leave it out")
+    return {name: played(Part(given, number)) for number, name in enumerate(names)}
 
 
 def sums_of(run: object) -> list[tuple[float, float]]:
@@ -45,9 +82,56 @@ def sums_of(run: object) -> list[tuple[float, float]]:
 def verdict_of(policy: object, run: object) -> Verdict | None:
     """What the design says of them; None before the first look."""
     if not is_test(policy):
-        raise TrialError(
-            "verdict() is for trials that test: plan one with a design, "
-            "discreet.Trial(discreet.confirm.design(800, epsilon=1.0), ['drug', 'placebo'])"
-        )
+        raise TrialError(NO_TEST)
     sums = sums_of(run)
-    return policy.design.verdict(sums) if sums else None
+    design: Any = policy.design
+    return design.verdict(sums) if sums else None
+
+
+class Combined(NamedTuple):
+    """What all strata have released: sums by look, by stratum."""
+
+    design: StrataDesign
+    sums: list[list[tuple[float, float]]]
+
+    @classmethod
+    def of(cls, policy: object, runs: Sequence[object]) -> Combined:
+        """Looks count once all strata have had them."""
+        if not is_test(policy):
+            raise TrialError(NO_TEST)
+        part: Any = policy.design
+        each = [sums_of(run) for run in runs]
+        looks = min(map(len, each))
+        return cls(part.design, [[sums[look] for sums in each] for look in range(looks)])
+
+    @property
+    def verdict(self) -> StrataVerdict | None:
+        """None before the first look of all."""
+        return self.design.verdict(self.sums) if self.sums else None
+
+    def entries(self) -> TestReport:
+        """For the report: "go on" until the test has decided; then the common effect, and a forest
+        of the strata at the look that decided."""
+        sizes = [
+            sum(sum(each[look]) for each in self.design.sizes)
+            for look in range(len(self.design.sizes[0]))
+        ]
+        looks: list[LookReport] = [
+            {"participants": size, "boundary": bound}
+            for size, bound in zip(sizes, self.design.boundaries, strict=True)
+        ]
+        found = self.verdict
+        shown: TestReport = {
+            "decision": "go on", "look": len(self.sums), "sides": self.design.sides,
+            "looks": looks, "sentence": str(found) if found else "no look yet: go on",
+        }  # fmt: skip
+        if found is None or found.common is None:
+            return shown
+        for look, z in zip(looks, found.z, strict=False):
+            look["z"] = z
+        return shown | {
+            "decision": found.decision, "look": found.look, "level": found.level,
+            "difference": found.common.difference, "interval": list(found.common.interval),
+            "repeated": list(found.repeated),
+            "forest": self.design.forest(self.sums[: found.look]).to_dict(),
+        }  # fmt: skip

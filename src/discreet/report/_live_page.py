@@ -96,6 +96,8 @@ def trial_report(report: Report, clock: str = "utc") -> Page:
     page = Page("A private adaptive trial", subtitle=_standing(report))
     if "protects" in report:
         page.note(f"This is a rehearsal. It protects {report['protects']}.", warning=True)
+    if "strata" in report and "test" in report:
+        add_test(page, report, page.section)
     for one in report.get("strata", [report]):
         begin = page.section
         if "stratum" in one:
@@ -174,10 +176,26 @@ DECISIONS = {
 }
 
 
+ONE_TRIAL = (
+    "The estimate is median-unbiased and its interval is for a trial that stops like this one; "
+    "both rest on the normal law, the decision does not."
+)
+OVER_STRATA = (
+    "The estimate is Mantel and Haenszel's, its interval is not corrected for the stop and rests "
+    "on the normal law. All strata stop together."
+)
+
+
+def _sums_of(names: list[str]) -> list[str]:
+    return [f"Sum of {name}, new" for name in names]
+
+
 def add_test(page: Page, report: Report, begin: Callable[[str], Page]) -> None:
     """The verdict of a test, look by look; before it, the looks that were planned."""
     test = report["test"]
-    names = [str(arm["arm"]) for arm in report["arms"] or ()]
+    whole = "strata" in report
+    arms = (report["strata"][0] if whole else report)["arms"] or ()
+    names = [str(arm["arm"]) for arm in arms]
     begin("The test")
     if test["decision"] == "go on":
         had = "No look yet" if test["look"] == 0 else f"Look {test['look']}"
@@ -188,23 +206,35 @@ def add_test(page: Page, report: Report, begin: Callable[[str], Page]) -> None:
         page.note(
             f"{said}, at look {test['look']}. The difference is estimated as "
             f"{decimal(test['difference'], 3)}, {100.0 * test['level']:g} % interval "
-            f"{decimal(low, 3)} to {decimal(high, 3)}, p = {test['p_value']:.2g}."
+            f"{decimal(low, 3)} to {decimal(high, 3)}"
+            + (f", p = {test['p_value']:.2g}." if "p_value" in test else ".")
         )
     side = "beyond ±" if test["sides"] == 2 else "above "
     page.table(
-        ["Look", "Participants", "Boundary", *(f"Sum of {name}, new" for name in names), "Z"],
+        ["Look", "Participants", "Boundary", *(() if whole else _sums_of(names)), "Z"],
         [
             [number, look["participants"], f"{side}{decimal(look['boundary'], 3)}",
-             *(decimal(x, 0) for x in look.get("sums", ())), *(["–", "–"] * ("sums" not in look)),
+             *(() if whole else [decimal(x, 0) for x in look.get("sums", ())] or ["–", "–"]),
              decimal(look["z"], 3) if "z" in look else "–"]
             for number, look in enumerate(test["looks"], 1)
         ],
         caption="The looks, as they were planned before the first outcome. Sums contain the noise "
-        "that protects participants, and Z allows for it. The estimate is median-unbiased and its "
-        "interval is for a trial that stops like this one; both rest on the normal law, the "
-        "decision does not.",
-        numeric=(0, 1, 2, 3, 4, 5),
+        "that protects participants, and Z allows for it. " + (OVER_STRATA if whole else ONE_TRIAL),
+        numeric=range(4 if whole else 6),
     )  # fmt: skip
+    if forest := test.get("forest"):
+        rows = [*forest["strata"], forest["total"]]  # type: ignore[misc]
+        page.table(
+            ["Stratum", "Participants", "Difference", "At least", "At most"],
+            [
+                [each["name"], each["participants"], *(decimal(x, 3) for x in
+                 (each["difference"], *each["interval"]))]
+                for each in rows
+            ],
+            caption="Effects by stratum, each with an interval of its own. Heterogeneity: "
+            f"Cochran's Q = {forest['q']:.2f}, p = {forest['p_heterogeneity']:.2g}.",
+            numeric=(1, 2, 3, 4),
+        )  # fmt: skip
     if test["decision"] != "go on":
         low, high = test["repeated"]
         page.text(
