@@ -187,8 +187,8 @@ The JSON is what `Trial.report()` returns: `policy`, `settings`, `guarantee`, `s
 """,
     "trial verdict": """\
 Prints a sentence: "no look yet: go on", "look 1: go on", or the decision with its estimate. The
-JSON has the `looks` that were planned, with `sums` and `z` once the test has decided, `interval` and
-`p_value`; over strata, the common effect and a `forest`. Refused for trials that do not test.
+JSON has the `looks` that were planned, with `sums` and `z` once the test has decided, `interval`
+and `p_value`; over strata, the common effect and a `forest`. Refused for trials that do not test.
 """,
     "trial add": """\
 The JSON has `arms`, a list.
