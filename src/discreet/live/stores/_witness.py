@@ -64,7 +64,8 @@ class Witness:
 
     def __init__(self, path: Path, trial: str, file: str) -> None:
         self.path, self.trial, self.file = path, trial, file
-        self._seen: tuple[str, int] | None = None
+        self._name = str(path)
+        self._seen: tuple[int, int] | None = None
         self._size, self._chain = 0, START
         """how far it was read and found whole"""
 
@@ -95,12 +96,13 @@ class Witness:
         """Whether anybody has touched it since it was read here."""
         return self._seen is None or self._now() != self._seen
 
-    def _now(self) -> tuple[str, int] | None:
+    def _now(self) -> tuple[int, int] | None:
+        """Which file it is, and how long; asked in every call of a trial."""
         try:
-            found = os.lstat(self.path)
+            found = os.lstat(self._name)
         except OSError:
             return None
-        return str(found.st_ino), found.st_size
+        return found.st_ino, found.st_size
 
     def look(self, size: int, chain: str) -> tuple[str, list[Line]]:
         """Why a database that knows it up to there must not go on, if so; and what it says after
@@ -109,7 +111,7 @@ class Witness:
         now = self._now()
         if now is None:
             return f"its witness {self.path} is not there", []
-        if now[0] != self.file:
+        if str(now[0]) != self.file:
             return (
                 f"its witness {self.path} is not the file that this trial has written: the folder "
                 "or the witness was copied, or put back"
