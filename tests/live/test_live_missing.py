@@ -339,3 +339,17 @@ def test_the_report_warns_of_outcomes_of_one_kind(
     assert ("warnings" in report) is warned
     assert ("warning: few answered" in str(trial)) is warned
     assert ("Warning: few answered" in trial_report(report, clock="days").html()) is warned
+
+
+def test_pairs_of_a_live_trial_are_whole_numbers() -> None:
+    """A sum in floats is rounded beyond 2^53, and what is rounded is not what its noise hides."""
+    trial = pair_trial(clock=Clock())
+    for unit in range(40):
+        trial.assign(unit)
+        trial.record(unit, 1.0)
+    trial._clock.now += 20.0  # type: ignore[attr-defined]
+    trial.settle()
+    run = trial._run
+    assert isinstance(run, PairRun)
+    assert sum(run.releases) > 0
+    assert {type(x) for x in (*run.pairs.total, *run.pairs.count)} == {int}

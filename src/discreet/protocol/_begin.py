@@ -98,7 +98,9 @@ def begin(
     pairs: Any = Empty()
     if terms.estimate:
         pair = pair_scale_of(policy.release, setting.source)
-        pairs = Pairs(real(arms), real(arms), whole(arms))
+        # whole where noise is: a rounded sum would not be what its noise hides
+        none = real if setting.source.resolution == 1 else whole
+        pairs = Pairs(none(arms), none(arms), whole(arms))
     share = real(arms)
     share[: len(terms.shares)] = terms.shares
     resolution = setting.source.resolution
