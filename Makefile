@@ -67,7 +67,7 @@ lock: $(UV)
 
 # a few minutes: the command line with the lowest versions that pyproject.toml declares
 lowest: $(UV)
-	$(UV) pip compile --quiet --python $(PYTHON) --resolution lowest-direct --extra dev pyproject.toml \
+	$(UV) pip compile --quiet --python $(PYTHON) --resolution lowest-direct --extra dev --extra serve --extra postgres --extra openfeature pyproject.toml \
 		--output-file build/lowest.txt
 	$(PYTHON) -m venv --clear build/lowest
 	$(UV) pip install --quiet --python build/lowest/bin/python -r build/lowest.txt
@@ -88,7 +88,7 @@ package: $(UV)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,serve,postgres,openfeature]"
 	touch $(READY)
 
 $(UV):

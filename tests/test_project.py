@@ -86,7 +86,7 @@ def test_every_line_pins_one_version() -> None:
 def test_the_environment_is_made_from_the_pins() -> None:
     recipe = (ROOT / "Makefile").read_text().partition("$(READY): ")[2].partition("\n\n")[0]
     assert "constraints.txt" in recipe.splitlines()[0]
-    assert '-c constraints.txt -e ".[dev]"' in recipe
+    assert '-c constraints.txt -e ".[dev,serve,postgres,openfeature]"' in recipe
 
 
 def test_builds_are_bounded() -> None:
