@@ -28,6 +28,7 @@ import others
 import plain
 
 import discreet
+from discreet.live._arguments import grouped
 
 FIVE = [0.75, 0.625, 0.5, 0.375, 0.25]
 TEN = [0.3 + 0.05 * arm for arm in range(10)]
@@ -199,7 +200,7 @@ def rehearse(name: str, arms: int, **budget: float) -> None:
 
 def live(**options: bool) -> None:
     """20,000 participants of a live trial in memory."""
-    trial = discreet.Trial(discreet.policy("adap-klucb", epsilon=1.0), 5, **options)
+    trial = discreet.Trial(discreet.policy("adap-klucb", epsilon=1.0), 5, **grouped(options))
     for unit in range(20_000):
         trial.assign(unit)
         trial.record(unit, 1.0)

@@ -14,6 +14,7 @@ from typing import Any
 
 import discreet
 from discreet.identify import identifier
+from discreet.live._arguments import grouped
 from discreet.simulator.calendar import Drift
 
 CALENDAR: dict[str, Any] = {"arrivals": 12, "delay": 14, "missing": 0.1, "default": 0.0}
@@ -27,9 +28,8 @@ def line(name: str, values: list[float]) -> str:
 
 def identified(row: Any, means: list[float], seed: int, horizon: int, drift: Any = None) -> Any:
     trial = discreet.Rehearsal(
-        row, ["A", "B"], horizon=horizon, seed=seed, goal="identify", risk=0.05, drift=drift,
-        **CALENDAR,
-    )  # fmt: skip
+        row, ["A", "B"], horizon=horizon, seed=seed, risk=0.05, drift=drift, **grouped(CALENDAR)
+    )
     report = trial.play(discreet.Bernoulli(means))
     answer = report["recommendation"]
     return (None if answer is None else answer["arm"]), report["assigned"]
@@ -48,7 +48,11 @@ def main() -> None:
         regret, bias = [], []
         for seed in seeds:
             rehearsal = discreet.Rehearsal(
-                row, ["A", "B"], horizon=5000, seed=seed, trend=True, window=168, **CALENDAR
+                row,
+                ["A", "B"],
+                horizon=5000,
+                seed=seed,
+                **grouped(dict(trend=True, window=168, **CALENDAR)),
             )
             report = rehearsal.play(discreet.Bernoulli([0.5, 0.4]))
             gap = report["trend"]["behind"][0]

@@ -17,6 +17,7 @@ from discreet.cli import app
 from discreet.errors import InvalidArgument
 from discreet.identify import Identifier, identify
 from discreet.linear import LinearProblem
+from discreet.live._arguments import grouped
 from discreet.policies._fingerprints import fingerprint
 from discreet.policies._registry import GOALS, KINDS, Entry, catalogue, row_from_recipe
 
@@ -61,7 +62,7 @@ def test_a_trial_of_every_identifying_row_is_loaded_without_its_policy(
     settings = in_a_trial(line.example())
     with (
         warnings.catch_warnings(),
-        discreet.Trial(arms=["a", "b"], goal="identify", path=path, **settings) as trial,
+        discreet.Trial(arms=["a", "b"], path=path, **grouped(settings)) as trial,
     ):
         warnings.simplefilter("error")
         for unit in range(12):
@@ -130,20 +131,16 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: discreet.Rehearsal(IDENTIFY, 2),
         r"risk must be set for adap-tt.*policy.at\(0.05\)",
     ),
-    "a trial of an identifying row for regret": (
+    "a trial of an identifying policy without its risk": (
         lambda: discreet.Trial(IDENTIFY, 2),
-        r"goal must be 'identify' for adap-tt.*add goal='identify', risk=0.05",
+        r"risk must be a finite number.*such as risk=0.05",
     ),
-    "a trial of a fixed size for regret": (
-        lambda: discreet.Trial(SIZE.among(60), 2),
-        r"goal must be 'identify' for halving.*add goal='identify'$",
-    ),
-    "a trial of a finite row that identifies": (
-        lambda: discreet.Trial(FINITE, 2, goal="identify", risk=0.1),
-        r"policy must be an identifier",
+    "a trial of a finite policy with a risk": (
+        lambda: discreet.Trial(FINITE, 2, risk=0.1),
+        r"risk must be left out for .*, which stops with no answer",
     ),
     "a trial of a phased row": (
-        lambda: discreet.Trial(PHASED, 2, dimension=2, horizon=64),
+        lambda: discreet.Trial(PHASED, 2, horizon=64, features=discreet.Features(dimension=2)),
         r"adac-gope.*policies you can use: adac-oful",
     ),
 }

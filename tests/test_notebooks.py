@@ -56,7 +56,9 @@ def test_intervals_are_a_table() -> None:
 
 def test_a_trial_shows_its_report_and_no_outcome() -> None:
     trial = discreet.Trial(
-        discreet.policy("dp-imed", epsilon=1.0), arms=["A", "B"], outcome_range=(0.0, 1000.0)
+        discreet.policy("dp-imed", epsilon=1.0),
+        arms=["A", "B"],
+        outcomes=discreet.Outcomes(range=(0.0, 1000.0)),
     )
     trial.assign("p1")
     before = trial._repr_html_()

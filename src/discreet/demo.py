@@ -159,13 +159,13 @@ def live_trial(data: TrialData, patients: int, seed: int) -> LiveStory:
     """
     import numpy as np
 
-    from .live import Trial
+    from .live import Assignment, Trial
 
     rng = np.random.default_rng(seed)
     today = 0.0
     trial = Trial(
         policy("dp-imed", epsilon=EPSILON, ratio=1.5), arms=data.arm_names,
-        deadline=float(DEADLINE), missing="estimate", window=A_DAY,
+        deadline=float(DEADLINE), missing="estimate", assignment=Assignment(window=A_DAY),
         clock=lambda: today,  # which counts days
     )  # fmt: skip
     outcomes_of = dict(zip(data.arm_names, data.by_arm, strict=True))

@@ -15,7 +15,7 @@ import numpy as np
 import discreet
 from discreet._compiled import Kernel
 from discreet.identify import Identifier, Stopping, identifier
-from discreet.live import Trial
+from discreet.live import Assignment, Trial
 from discreet.live.stores import MemoryStore
 from discreet.policies import (
     Doubling,
@@ -460,7 +460,7 @@ class Reloaded:
         self.kind = kind
 
     def make(self, policy: Policy, arms: int, **options: Any) -> Trial:
-        return self.kind(policy, arms, streams=False, **options)
+        return self.kind(policy, arms, assignment=Assignment(streams=False), **options)
 
     def reload(self, trial: Trial) -> Trial:
         """What `Trial.load` does, on the same object: a new one costs 2 ms."""

@@ -287,7 +287,7 @@ def test_equal_arms_end_within_xi() -> None:
 
 def test_a_trial_says_within_what_its_answer_is_good() -> None:
     row = identifier("evidence-tt", epsilon=8.0, xi=0.25)
-    with discreet.Trial(row, 2, goal="identify", risk=0.1, outcome_range=(0.0, 4.0)) as trial:
+    with discreet.Trial(row, 2, risk=0.1, outcomes=discreet.Outcomes(range=(0.0, 4.0))) as trial:
         for unit in range(5000):
             if trial.recommendation is not None:
                 break
@@ -366,7 +366,7 @@ def test_fixed_sizes() -> None:
 def test_a_trial_of_a_fixed_size_ends_with_an_answer() -> None:
     """The worse arm never succeeds: a wrong answer needs noise of 20, below 1e-8 at ε = 1."""
     row = identifier("halving", epsilon=1.0, participants=90)
-    with discreet.Trial(row, ["A", "B"], goal="identify") as trial:
+    with discreet.Trial(row, ["A", "B"]) as trial:
         for unit in range(90):
             if trial.recommendation is not None:
                 break
@@ -381,7 +381,7 @@ def test_a_trial_by_evidence_outlives_its_process(tmp_path: Any) -> None:
     """Saved, loaded and ended with the same books; the answer is wrong with probability 1e-6."""
     path, chance = tmp_path / "trial", random.Random(1)
     row = identifier("evidence-tt", rho=0.5)
-    trial = discreet.Trial(row, ["A", "B"], goal="identify", risk=1e-6, path=path)
+    trial = discreet.Trial(row, ["A", "B"], risk=1e-6, path=path)
     for unit in range(5000):
         if trial.recommendation is not None:
             break

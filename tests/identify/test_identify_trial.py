@@ -42,7 +42,7 @@ def play(trial: discreet.Trial, seed: int, first: int = 0, most: int = 5000) -> 
 def test_a_trial_stops_with_an_answer(name: str) -> None:
     """The answer is wrong with probability at most δ = 1e-6: that is the false-alarm rate."""
     row = identifier(name, epsilon=3.0)
-    with discreet.Trial(row, ["A", "B"], goal="identify", risk=1e-6) as trial:
+    with discreet.Trial(row, ["A", "B"], risk=1e-6) as trial:
         assert trial.recommendation is None
         assert trial.report()["recommendation"] is None
         used = play(trial, 1)
@@ -63,7 +63,7 @@ def test_a_trial_stops_with_an_answer(name: str) -> None:
 def test_a_trial_outlives_its_process(tmp_path: Path) -> None:
     path = tmp_path / "trial.db"
     row = identifier("adap-tt", epsilon=3.0)
-    trial = discreet.Trial(row, ["A", "B"], goal="identify", risk=1e-6, path=path)
+    trial = discreet.Trial(row, ["A", "B"], risk=1e-6, path=path)
     unit = play(trial, 2, most=45)
     before = trial.report()
     trial.close()
@@ -91,7 +91,7 @@ def test_a_damaged_answer_is_refused(tmp_path: Path) -> None:
 
 
 def test_no_answer_before_every_arm_has_a_release() -> None:
-    with discreet.Trial(identifier("adap-tt", epsilon=1e3), 3, goal="identify", risk=0.9) as trial:
+    with discreet.Trial(identifier("adap-tt", epsilon=1e3), 3, risk=0.9) as trial:
         for unit in range(2):
             trial.record(unit, 1.0) if trial.assign(unit) is not None else None
             assert trial.recommendation is None
@@ -99,29 +99,21 @@ def test_no_answer_before_every_arm_has_a_release() -> None:
 
 def test_what_a_trial_refuses() -> None:
     row = identifier("adap-tt", epsilon=1.0)
-    with pytest.raises(InvalidArgument, match="goal must be 'regret' or 'identify'"):
-        discreet.Trial(row, 2, goal="win")
-    with pytest.raises(InvalidArgument, match="goal must be 'identify' for adap-tt"):
-        discreet.Trial(row, 2)
     with pytest.raises(InvalidArgument, match="risk must be a finite number"):
-        discreet.Trial(row, 2, goal="identify")
+        discreet.Trial(row, 2)
     with pytest.raises(InvalidArgument, match="risk must be left out"):
         discreet.Trial(discreet.policy("adap-klucb", epsilon=1.0), 2, risk=0.1)
-    with pytest.raises(InvalidArgument, match="policy must be an identifier"):
-        discreet.Trial(discreet.policy("adap-klucb", epsilon=1.0), 2, goal="identify", risk=0.1)
     with pytest.raises(UnsupportedBudget, match="be private over the whole run"):
-        discreet.Trial(identifier("ttucb"), 2, goal="identify", risk=0.1)
+        discreet.Trial(identifier("ttucb"), 2, risk=0.1)
     with pytest.raises(InvalidArgument, match="keep the risk that a trial states"):
-        discreet.Trial(
-            identifier("adap-tt", epsilon=1.0, threshold="heuristic"), 2, goal="identify", risk=0.1
-        )
+        discreet.Trial(identifier("adap-tt", epsilon=1.0, threshold="heuristic"), 2, risk=0.1)
 
 
 @pytest.mark.parametrize("name", ["race", "dp-se", "evidence-tt", "adap-tt", "ctb-tt"])
 def test_fewer_participants_than_arms_are_refused(name: str) -> None:
     row = identifier(name, epsilon=1.0)
     with pytest.raises(InvalidArgument, match=r"horizon must be at least the number of arms \(4\)"):
-        discreet.Trial(row, 4, goal="identify", risk=0.05, horizon=3)
+        discreet.Trial(row, 4, risk=0.05, horizon=3)
     with pytest.raises(InvalidArgument, match=r"horizon must be at least the number of arms \(4\)"):
         discreet.Rehearsal(row.at(0.05), 4, horizon=3)
 
@@ -140,7 +132,7 @@ def test_marks_of_a_race_grow_by_one_at_least() -> None:
 @pytest.mark.parametrize("horizon", [4, 5, 7])
 def test_a_race_of_one_participant_an_arm_comes_to_its_end(horizon: int) -> None:
     with discreet.Trial(
-        discreet.policy("race", epsilon=1.0), 4, goal="identify", risk=0.05, horizon=horizon
+        discreet.policy("race", epsilon=1.0), 4, risk=0.05, horizon=horizon
     ) as trial:
         for unit in range(horizon):
             trial.assign(unit)

@@ -7,7 +7,7 @@ import random
 import pytest
 
 import discreet
-from discreet import linear
+from discreet import Features, linear
 from discreet.errors import InvalidArgument
 from discreet.inference import ellipsoid
 
@@ -18,7 +18,7 @@ def test_the_parameter_lies_inside() -> None:
     """The ellipsoid misses with probability at most 1.5e-6: that is the false-alarm rate."""
     chance = random.Random(1)
     row = linear.policy("adac-oful", rho=1.0, failure=1e-6)
-    with linear.Trial(row, ["A", "B"], dimension=2, horizon=400) as trial:
+    with linear.Trial(row, ["A", "B"], horizon=400, features=Features(dimension=2)) as trial:
         with pytest.raises(InvalidArgument, match="source must be a linear trial"):
             ellipsoid(trial)
         for unit in range(400):

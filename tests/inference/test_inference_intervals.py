@@ -410,7 +410,12 @@ def test_a_trial_shows_its_intervals(tmp_path: Path) -> None:
     path = tmp_path / "trial"
     row = discreet.policy("dp-imed", epsilon=1.0)
     trial = discreet.Trial(
-        row, ["A", "B"], horizon=400, outcome_range=(10.0, 20.0), intervals="anytime", path=path
+        row,
+        ["A", "B"],
+        horizon=400,
+        intervals="anytime",
+        path=path,
+        outcomes=discreet.Outcomes(range=(10.0, 20.0)),
     )
     for unit in range(300):
         trial.record(unit, 20.0 if trial.assign(unit) == "A" else 10.0)

@@ -234,7 +234,13 @@ def test_intervals_cover_on_adaptive_live_trials() -> None:
             return now[0]
 
         with discreet.Trial(
-            row, ["A", "B"], horizon=400, deadline=5.0, missing="estimate", window=4, clock=clock
+            row,
+            ["A", "B"],
+            horizon=400,
+            deadline=5.0,
+            missing="estimate",
+            clock=clock,
+            assignment=discreet.Assignment(window=4),
         ) as trial:
             for unit in range(400):
                 arm = trial.assign(unit)

@@ -18,6 +18,7 @@ from discreet.cli._app import app
 from discreet.errors import InvalidArgument
 from discreet.inference import EpochRecord, differences, evidence, intervals
 from discreet.inference._within import EFFECTS, Within, ahead_within, limits_within
+from discreet.live._arguments import grouped
 from discreet.policies.releases._entries import NOISELESS, Noise
 
 FALSE_ALARM = 1e-7
@@ -215,9 +216,16 @@ def test_differences_of_several_arms() -> None:
 def rehearsed(**options: Any) -> discreet.Rehearsal:
     row = discreet.policy("dp-imed", epsilon=1.0, ratio=1.5)
     return discreet.Rehearsal(
-        row, ["A", "B"], horizon=600, seed=4, arrivals=12, delay=14, missing=0.1, default=0.0,
-        trend=True, share={"A": 0.2, "B": 0.2}, **options,
-    )  # fmt: skip
+        row,
+        ["A", "B"],
+        horizon=600,
+        seed=4,
+        arrivals=12,
+        delay=14,
+        missing=0.1,
+        default=0.0,
+        **grouped(dict(trend=True, share={"A": 0.2, "B": 0.2}, **options)),
+    )
 
 
 def test_a_trial_reports_them(tmp_path: Path) -> None:

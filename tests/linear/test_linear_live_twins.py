@@ -10,12 +10,15 @@ import pytest
 
 import discreet.linear as linear
 from discreet.linear._trees import joint_sensitivity
+from discreet.live._arguments import grouped
 from discreet.privacy import _secure as secure
 from discreet.privacy._counters import tree_levels
 
 
 def trial_of(name: str, budget: dict[str, float], **options: Any) -> linear.Trial:
-    return linear.Trial(linear.policy(name, **budget), ["A", "B"], dimension=3, **options)
+    return linear.Trial(
+        linear.policy(name, **budget), ["A", "B"], **grouped(dict(dimension=3, **options))
+    )
 
 
 def offers(count: int, seed: int, longest: float = 1.0) -> Any:

@@ -13,6 +13,7 @@ from naive_thompson import ends, posterior, weighted
 
 import discreet
 import discreet.linear as linear
+from discreet import Features
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.linear._algebra import eigen
 from discreet.linear._batches import (
@@ -407,7 +408,9 @@ def test_live(name: str, tmp_path) -> None:  # type: ignore[no-untyped-def]
         options |= {"first": 6}
     row = linear.policy(name, **options)
     path = tmp_path / "trial"
-    trial = linear.Trial(row, arms=["A", "B"], dimension=4, horizon=40, path=path)
+    trial = linear.Trial(
+        row, arms=["A", "B"], horizon=40, path=path, features=Features(dimension=4)
+    )
     for unit in range(12):
         features = linear.blocks([0.5, 0.5 if unit % 2 else -0.5], arms=2)
         trial.assign(unit, features)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import discreet.linear as linear
+from discreet.live._arguments import grouped
 from discreet.privacy._source import RESOLUTION
 
 BUDGETS: dict[str, dict[str, float]] = {
@@ -26,7 +27,7 @@ def trial_of(name: str = "adac-oful", **options: Any) -> linear.Trial:
     """A short trial with two arms and three features."""
     row = linear.policy(name, **BUDGETS[name])
     settings: dict[str, Any] = {"arms": ["A", "B"], "dimension": 3, "horizon": 64}
-    return linear.Trial(row, **(settings | options))
+    return linear.Trial(row, **grouped(settings | options))
 
 
 def offers(count: int, seed: int, longest: float = 1.0) -> Any:

@@ -21,6 +21,7 @@ import numpy as np
 
 import discreet
 from discreet.errors import DiscreetError
+from discreet.live._arguments import grouped
 from discreet.live._setup import Sources
 from discreet.live._visits import RehearsedTrial
 from discreet.privacy._source import REHEARSED
@@ -93,7 +94,7 @@ def life(
     )
 
 
-IDENTIFY = {"goal": "identify", "risk": 0.05}
+IDENTIFY = {"risk": 0.05}
 CHANGES = {60: ("drop", "b"), 90: ("add", "new"), 150: ("finish", None)}
 
 LIVES = {
@@ -172,7 +173,7 @@ def lived(name: str) -> Iterator[object]:
     coins, world, now = Scripted(7), random.Random(name), [0.0]
     trial = GoldenTrial(
         coins, 11, discreet.policy(policy, **budget), list("abcdef"[:arms]), clock=lambda: now[0],
-        **options,
+        **grouped(options),
     )  # fmt: skip
     letters: list[tuple[float, int, float]] = []
     for person in range(people):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.live import Trial
+from discreet.live._arguments import grouped
 from discreet.live._rows import protects_whole_run, serves_trials
 from discreet.live.stores import Block
 from discreet.live.stores import _seal as seal
@@ -80,7 +81,7 @@ def batch_trial(*arguments: Any, **options: Any) -> Trial:
         options.setdefault("missing", 0.0)
     if "clock" not in options and isinstance(deadline, int | float):
         options["deadline"] = f"{deadline} s"
-    return Trial(*arguments, streams=False, **options)
+    return Trial(*arguments, **grouped(dict(streams=False, **options)))
 
 
 def klucb_trial(**options: Any) -> Trial:

@@ -13,6 +13,7 @@ import pytest
 
 import discreet
 from discreet.errors import InvalidArgument, TrialError, UnknownUnit
+from discreet.live._arguments import grouped
 from discreet.live._setup import Sources, finite_plan
 from discreet.live._visits import CAVEAT, RehearsedTrial, SeededRandomness, Visit
 from discreet.privacy._source import REHEARSED, SECURE
@@ -25,7 +26,7 @@ CALENDAR: dict[str, Any] = {"arrivals": 12, "delay": 14, "missing": 0.1, "defaul
 
 def rehearsal(**options: Any) -> discreet.Rehearsal:
     given = {"horizon": 300, "seed": 1, **CALENDAR, **options}
-    return discreet.Rehearsal(given.pop("policy", ROW), given.pop("arms", 2), **given)
+    return discreet.Rehearsal(given.pop("policy", ROW), given.pop("arms", 2), **grouped(given))
 
 
 def test_a_seed_fixes_every_day() -> None:
@@ -62,7 +63,12 @@ def test_a_live_trial_with_the_same_draws_does_the_same(monkeypatch: pytest.Monk
     )
     monkeypatch.setattr("discreet.live._setup.SystemRandomness", lambda: SeededRandomness(rng))
     live = discreet.Trial(
-        ROW, horizon=300, deadline=14, missing="estimate", clock=lambda: visits.day, **options
+        ROW,
+        horizon=300,
+        deadline=14,
+        missing="estimate",
+        clock=lambda: visits.day,
+        **grouped(options),
     )
     assert not isinstance(live, RehearsedTrial)
     monkeypatch.setattr(visits, "trial", live)
@@ -93,7 +99,13 @@ def test_rehearsals_simulation_and_live_trials_agree(monkeypatch: pytest.MonkeyP
         visits = world._visits
         assert visits is not None
         visits.trial = live = discreet.Trial(  # type: ignore[assignment]
-            ROW, 2, horizon=300, deadline=5, missing=0.0, window=1, clock=lambda v=visits: v.day
+            ROW,
+            2,
+            horizon=300,
+            deadline=5,
+            missing=0.0,
+            clock=lambda v=visits: v.day,
+            assignment=discreet.Assignment(window=1),
         )
         for visit in world.participants():
             world.answer(visit.unit, float(rng.random() < environment.means[int(visit.arm)]))

@@ -17,6 +17,7 @@ import discreet
 from discreet import linear
 from discreet.cli import app
 from discreet.errors import ClockJumped
+from discreet.live._arguments import grouped
 
 pytestmark = pytest.mark.usefixtures("no_sync")
 DAY = 86_400.0
@@ -35,7 +36,7 @@ def system(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def finite(path: Path | None = None, **options: Any) -> discreet.Trial:
     settings = {"deadline": "14 days", "missing": "estimate", "window": 2, **options}
     return discreet.Trial(
-        discreet.policy("dp-imed", epsilon=1.0, first=2), 2, path=path, **settings
+        discreet.policy("dp-imed", epsilon=1.0, first=2), 2, path=path, **grouped(settings)
     )
 
 
@@ -46,7 +47,7 @@ def batches(path: Path | None = None) -> discreet.Trial:
 def contextual(path: Path | None = None) -> Any:
     row = linear.policy("private-linucb", epsilon=1.0)
     late: dict[str, Any] = {"deadline": "14 days", "missing": 0.0, "batch": 2}
-    return linear.Trial(row, 2, dimension=2, horizon=40, path=path, **late)
+    return linear.Trial(row, 2, horizon=40, path=path, **grouped(dict(dimension=2, **late)))
 
 
 KINDS = {"streams": finite, "single batches": batches, "contexts": contextual}
@@ -170,8 +171,8 @@ def test_strata_and_the_command_line(
     monkeypatch.chdir(tmp_path)
     row = discreet.policy("dp-imed", epsilon=1.0, first=1)
     late: dict[str, Any] = {"deadline": "14 days", "missing": 0.0}
-    discreet.Strata(row, ["men", "women"], 2, path="s", **late).close()
-    discreet.Trial(row, 2, path="t.db", **late).close()
+    discreet.Strata(row, ["men", "women"], 2, path="s", **grouped(late)).close()
+    discreet.Trial(row, 2, path="t.db", **grouped(late)).close()
     for file, more in (("s", ["--stratum", "men"]), ("t.db", [])):
         system.now = START
         assert CliRunner().invoke(app, ["trial", "assign", file, "p", *more]).exit_code == 0

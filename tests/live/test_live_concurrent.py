@@ -15,9 +15,11 @@ from scipy.stats import beta
 from test_live_crashes import is_a_trial
 from test_live_interruptions import Injector
 
+from discreet import Assignment
 from discreet.errors import DamagedFile, InvalidArgument, TrialError
 from discreet.identify import IDENTIFIERS, identifier
 from discreet.live import Trial
+from discreet.live._arguments import grouped
 from discreet.live._epochs import EpochRun
 from discreet.live._looks import LookRun
 from discreet.live._randomness import SystemRandomness
@@ -33,7 +35,7 @@ from discreet.protocol._state import ANSWER, LOOKED
 from discreet.protocol.plans import _looks as looks
 from discreet.protocol.plans._top_two import still_in
 
-IDENTIFY = {"goal": "identify", "risk": 0.1}
+IDENTIFY = {"risk": 0.1}
 KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
     "race": (lambda: identifier("race", epsilon=1.0), {**IDENTIFY, "horizon": 24}),
     "adap-tt": (lambda: identifier("adap-tt", epsilon=1.0), {**IDENTIFY, "window": 2}),
@@ -47,7 +49,7 @@ KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
 def trial_of(kind: str, **options: Any) -> Trial:
     row, settings = KINDS[kind]
     settings = {"deadline": 14.0, "missing": 0.0, **settings, **options}
-    return Trial(row(), settings.pop("arms", ["A", "B"]), **settings)
+    return Trial(row(), settings.pop("arms", ["A", "B"]), **grouped(settings))
 
 
 def run_of(trial: Trial) -> Any:
@@ -75,11 +77,11 @@ def test_which_identifying_rows_are_played_side_by_side() -> None:
         size = {"participants": 60} if "halving" in name or name == "uniform" else {}
         risk = {} if size else {"risk": 0.1}
         row = identifier(name, epsilon=1.0, **size)
-        trial = Trial(row, 4, goal="identify", **risk)
+        trial = Trial(row, 4, **grouped(risk))
         kinds[name] = type(trial._run).__name__
         if not isinstance(trial._run, StreamRun):
             with pytest.raises(InvalidArgument, match=f"{name} has"):
-                Trial(row, 4, goal="identify", streams=True, **risk)
+                Trial(row, 4, **grouped(dict(streams=True, **risk)))
     assert kinds == {
         "race": "LookRun", "dp-se": "LookRun", "uniform": "LookRun", "halving": "FiniteRun",
         "classical-halving": "FiniteRun", "evidence-tt": "TopTwoRun", "chernoff-tt": "TopTwoRun",
@@ -90,7 +92,7 @@ def test_which_identifying_rows_are_played_side_by_side() -> None:
     assert isinstance(dp_se._run, LookRun)
     for wrong in ({"share": {0: 0.5}}, {"trend": True}):
         with pytest.raises(InvalidArgument, match=next(iter(wrong))):
-            Trial(policy("dp-se", epsilon=1.0), 2, horizon=1000, **wrong)  # type: ignore[arg-type]
+            Trial(policy("dp-se", epsilon=1.0), 2, horizon=1000, **grouped(wrong))  # type: ignore[arg-type]
 
 
 # --- races and elimination -----------------------------------------------------------------------
@@ -106,7 +108,7 @@ def least_bound(mark: int, look: int, arms: int, eps: float, alpha: float) -> fl
 
 
 def test_the_limits_of_a_race_are_those_of_its_formula() -> None:
-    run = Trial(identifier("race", epsilon=0.8), 3, horizon=900, **IDENTIFY)._run
+    run = Trial(identifier("race", epsilon=0.8), 3, horizon=900, **grouped(IDENTIFY))._run
     assert isinstance(run, LookRun)
     assert run.marks == race_marks(3, 900, 25)
     for look, (mark, limit) in enumerate(zip(run.marks, run.rule.limit, strict=True), start=1):
@@ -119,9 +121,14 @@ def test_a_race_in_permuted_blocks(clock: Clock, monkeypatch: pytest.MonkeyPatch
     at the first look where it is too far behind, and A is declared."""
     monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 0)
     trial = Trial(
-        identifier("race", epsilon=5.0), ["A", "B", "C"], horizon=600, deadline=14.0, missing=0.0,
-        clock=clock, **IDENTIFY,
-    )  # fmt: skip
+        identifier("race", epsilon=5.0),
+        ["A", "B", "C"],
+        horizon=600,
+        deadline=14.0,
+        missing=0.0,
+        clock=clock,
+        **grouped(IDENTIFY),
+    )
     run, rates = run_of(trial), {"A": 1.0, "B": 0.0, "C": 0.95}
     marks, seen = run.marks, []
     real = LookRun.publish
@@ -269,9 +276,13 @@ def test_top_two_enters_every_release_by_itself(
     of two at once only one noise would be counted. The answer is wrong with probability 1e-6."""
     monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 0)
     trial = Trial(
-        identifier("evidence-tt", epsilon=2.0), ["A", "B", "C"], deadline=14.0, missing=0.0,
-        clock=clock, goal="identify", risk=1e-6,
-    )  # fmt: skip
+        identifier("evidence-tt", epsilon=2.0),
+        ["A", "B", "C"],
+        deadline=14.0,
+        missing=0.0,
+        clock=clock,
+        risk=1e-6,
+    )
     rates, world = {"A": 0.9, "B": 0.4, "C": 0.2}, iter([0.37 * n % 1.0 for n in range(5000)])
     play(trial, clock, range(3000), lambda u, arm: float(next(world) < rates[str(arm)]), step=0.1)
     run = run_of(trial)
@@ -295,7 +306,7 @@ def test_in_place_of_an_arm_that_was_dropped_another_one_is_compared(
     named: tuple[int, int], clock: Clock
 ) -> None:
     row = identifier("evidence-tt", epsilon=1.0)
-    trial = Trial(row, ["A", "B", "C"], deadline=1.0, missing=0.0, clock=clock, **IDENTIFY)
+    trial = Trial(row, ["A", "B", "C"], deadline=1.0, missing=0.0, clock=clock, **grouped(IDENTIFY))
     run: Any = run_of(trial).dropped(0)
     pair = still_in(run.head, *named)
     assert sorted(pair) == [1, 2]
@@ -310,9 +321,14 @@ def test_a_block_that_was_cut_off_by_hand_is_no_evidence(by_hand: str, clock: Cl
     """It is released, but neither in the books nor in the record: its size may follow from its
     outcomes. What the horizon cuts off counts."""
     trial = Trial(
-        identifier("evidence-tt", epsilon=2.0), ["A", "B", "C"], deadline=14.0, missing=0.0,
-        clock=clock, goal="identify", risk=1e-9, horizon=350,
-    )  # fmt: skip
+        identifier("evidence-tt", epsilon=2.0),
+        ["A", "B", "C"],
+        deadline=14.0,
+        missing=0.0,
+        clock=clock,
+        risk=1e-9,
+        horizon=350,
+    )
     play(trial, clock, range(300), lambda unit, arm: 0.5, step=0.0)
     clock.now += 14.0
     play(trial, clock, range(300, 330), lambda unit, arm: 0.5, step=0.0)
@@ -344,9 +360,8 @@ def test_a_block_that_was_cut_off_by_hand_is_no_evidence(by_hand: str, clock: Cl
 @pytest.mark.parametrize("name", ["adap-tt", "evidence-tt"])
 def test_top_two_gives_no_verdict_on_what_its_rule_has_not_seen(name: str, clock: Clock) -> None:
     trial = Trial(
-        identifier(name, epsilon=9.0), 2, deadline=14.0, missing=0.0, clock=clock, goal="identify",
-        risk=1e-6,
-    )  # fmt: skip
+        identifier(name, epsilon=9.0), 2, deadline=14.0, missing=0.0, clock=clock, risk=1e-6
+    )
     play(trial, clock, range(40), lambda unit, arm: 1.0, step=0.1)
     run = run_of(trial)
     steps, books = run.steps, run.keeps_books
@@ -371,7 +386,9 @@ def test_top_two_gives_no_verdict_on_what_its_rule_has_not_seen(name: str, clock
 
 def test_the_largest_epoch_has_four_first_blocks_of_every_arm(clock: Clock) -> None:
     row = policy("dp-imed", epsilon=1.0, first=3)
-    trial = Trial(row, ["A", "B"], trend=True, deadline=14.0, missing=0.0, clock=clock)
+    trial = Trial(
+        row, ["A", "B"], deadline=14.0, missing=0.0, clock=clock, assignment=Assignment(trend=True)
+    )
     assert run_of(trial).window == 4 * 2 * 3
 
 
@@ -462,7 +479,7 @@ def test_nobody_is_taken_while_blocks_are_thrown_away(kind: str, clock: Clock) -
 def test_only_dp_imed_has_epochs() -> None:
     for row in (policy("dp-klucb", epsilon=1.0), policy("adap-klucb", epsilon=1.0)):
         with pytest.raises(InvalidArgument, match=f"trend must be left out for {row.name}"):
-            Trial(row, 2, trend=True)
+            Trial(row, 2, assignment=Assignment(trend=True))
 
 
 @pytest.mark.parametrize(
@@ -502,7 +519,7 @@ def test_every_outcome_enters_one_release_and_every_release_has_one_noise(
     monkeypatch.setattr(secure, "laplace", noted)
     if kind in rows:
         row, settings = rows[kind]
-        trial = Trial(row, 2, deadline=14.0, missing=0.0, clock=clock, **settings)
+        trial = Trial(row, 2, deadline=14.0, missing=0.0, clock=clock, **grouped(settings))
         epsilon = 9.0
     else:
         trial, epsilon = trial_of(kind, clock=clock), 1.0

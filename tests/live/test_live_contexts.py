@@ -15,12 +15,14 @@ from test_live_crashes import is_a_trial
 
 import discreet
 import discreet.linear as linear
+from discreet import Features
 from discreet.errors import (
     ConflictingOutcome,
     InvalidArgument,
     UnknownUnit,
     UnsupportedBudget,
 )
+from discreet.live._arguments import grouped
 from discreet.live._contexts import serves
 from discreet.privacy import ZCDP, GaussianDP
 
@@ -83,7 +85,7 @@ def test_contributions_are_covered_by_the_guarantee() -> None:
 
 def test_outcomes_are_checked_against_the_range_of_the_row() -> None:
     row = linear.policy("adac-oful", rho=1.0, low=0.0, high=10.0)
-    trial = linear.Trial(row, 2, dimension=3, horizon=50)
+    trial = linear.Trial(row, 2, horizon=50, features=Features(dimension=3))
     trial.assign(1, offers(1, seed=1)[0])
     with pytest.raises(InvalidArgument, match=r"from 0 to 10.*not shown.*low="):
         trial.record(1, 10.5)
@@ -161,18 +163,28 @@ def test_rows_that_do_not_serve_are_refused_with_those_that_do() -> None:
     ]
     for row in refused:
         with pytest.raises(UnsupportedBudget, match=r"adac-oful.*private-linucb"):
-            linear.Trial(row, 2, dimension=3, horizon=10)
+            linear.Trial(row, 2, horizon=10, features=Features(dimension=3))
     with pytest.raises(InvalidArgument, match="dimension"):
         discreet.Trial(linear.policy("adac-oful", rho=0.5), 2)
     with pytest.raises(InvalidArgument, match="policy must be a row"):
         discreet.Trial("adac-oful", 2)
     with pytest.raises(UnsupportedBudget, match="rho = mu"):
-        linear.Trial(linear.policy("adac-oful", budget=GaussianDP(1.0)), 2, dimension=3, horizon=10)
+        linear.Trial(
+            linear.policy("adac-oful", budget=GaussianDP(1.0)),
+            2,
+            horizon=10,
+            features=Features(dimension=3),
+        )
 
 
 def test_a_budget_too_small_for_whole_units_is_refused_before_anybody_is_assigned() -> None:
     with pytest.raises(InvalidArgument, match="scale"):
-        linear.Trial(linear.policy("private-linucb", epsilon=1e-4), 2, dimension=3, horizon=1e6)
+        linear.Trial(
+            linear.policy("private-linucb", epsilon=1e-4),
+            2,
+            horizon=1e6,
+            features=Features(dimension=3),
+        )
 
 
 def test_blocks_put_the_features_of_a_unit_where_its_arm_is() -> None:
@@ -215,21 +227,23 @@ def test_a_loaded_trial_stands_where_it_was(name: str, midway: bool, tmp_path: P
 
 def test_there_is_one_trial_for_finite_arms_and_contexts() -> None:
     assert linear.Trial is discreet.Trial
-    positional = discreet.Trial(linear.policy("adac-oful", rho=0.5), 2, 3, 100)
+    positional = discreet.Trial(
+        linear.policy("adac-oful", rho=0.5), 2, 100, features=discreet.Features(dimension=3)
+    )
     assert positional.report()["horizon"] == 100
     finite = discreet.policy("adap-ucb", epsilon=1.0)
     for options in ({"dimension": 3}, {"batch": 2}, {"longest": 2.0}):
         with pytest.raises(InvalidArgument, match="adap-ucb is a policy for finite arms"):
-            discreet.Trial(finite, 2, **options)  # type: ignore[arg-type]
+            discreet.Trial(finite, 2, **grouped(options))  # type: ignore[arg-type]
     trial = discreet.Trial(finite, 2)
     for call in (lambda: trial.assign("x", [[1.0], [0.5]]), lambda: trial.estimates([[1.0]])):
         with pytest.raises(InvalidArgument, match="actions must be left out"):
             call()
     contexts: list[dict[str, Any]] = [
-        {"outcome_range": (0, 1)}, {"goal": "identify", "risk": 0.1}, {"risk": 0.1},
+        {"outcome_range": (0, 1)}, {"risk": 0.1},
     ]  # fmt: skip
     for wrong in contexts:
-        with pytest.raises(InvalidArgument, match=r"outcome_range|goal"):
+        with pytest.raises(InvalidArgument, match=r"outcome_range|risk"):
             trial_of(**wrong)
 
 
@@ -241,7 +255,7 @@ def test_a_composed_row_must_be_passed_again(tmp_path: Path) -> None:
 
     row = replace(linear.policy("adac-oful", rho=0.5), schedule=Determinant(3.0))
     path = tmp_path / "t.db"
-    linear.Trial(row, 2, dimension=3, horizon=10, path=path).close()
+    linear.Trial(row, 2, horizon=10, path=path, features=Features(dimension=3)).close()
     with pytest.raises(InvalidArgument, match="composed row"):
         linear.Trial.load(path)
     linear.Trial.load(path, policy=row).close()
@@ -299,7 +313,10 @@ def test_a_crash_at_any_step_loses_nothing(
 def test_a_batch_without_any_features_is_released_and_the_trial_goes_on() -> None:
     """Noise in proportion to features that are all 0 would be none at all, which is refused."""
     trial = linear.Trial(
-        linear.policy("blocks-ts", epsilon=1.0, first=2), 2, dimension=2, horizon=9
+        linear.policy("blocks-ts", epsilon=1.0, first=2),
+        2,
+        horizon=9,
+        features=Features(dimension=2),
     )
     for unit in range(4):
         trial.assign(unit, [[0.0, 0.0], [0.0, 0.0]])
@@ -317,4 +334,4 @@ def test_noise_that_cannot_be_drawn_is_refused_before_anybody_comes(
 ) -> None:
     """In whole steps of rewards that small, or at that budget, it is beyond what can be drawn."""
     with pytest.raises(InvalidArgument, match="scale must be at most"):
-        linear.Trial(linear.policy(name, **options), 2, dimension=2, horizon=64)
+        linear.Trial(linear.policy(name, **options), 2, horizon=64, features=Features(dimension=2))

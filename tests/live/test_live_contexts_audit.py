@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import discreet.linear as linear
+from discreet import Features
 from discreet.audit import Audit, Plain, attack
 from discreet.linear._trees import joint_sensitivity
 from discreet.privacy import _secure as secure
@@ -34,7 +35,9 @@ def audited(
 
     monkeypatch.setattr(secure, "gaussian", gaussian)
     monkeypatch.setattr(secure, "laplace", laplace)
-    trial = linear.Trial(linear.policy(name, **budget), 2, dimension=2, horizon=1)
+    trial = linear.Trial(
+        linear.policy(name, **budget), 2, horizon=1, features=Features(dimension=2)
+    )
     start: Any = trial._run
 
     def release(side: int, count: int, unused: Any) -> Any:

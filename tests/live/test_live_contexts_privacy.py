@@ -15,6 +15,7 @@ from context_cases import BUDGETS, MARK, PRIVATE, SECRET, SECRET_STEPS, offers, 
 from live_cases import functions_in, units_in, values_in_memory, values_on_disk
 
 import discreet.linear as linear
+from discreet import Features
 from discreet.errors import (
     InvalidArgument,
     TrialError,
@@ -28,6 +29,7 @@ from discreet.linear._trees import (
     joint_sensitivity,
 )
 from discreet.linear._view import Setting
+from discreet.live._arguments import grouped
 from discreet.live._contexts import secure_kernels
 from discreet.live._rules import Member
 from discreet.live.stores import SqliteStore
@@ -292,7 +294,9 @@ def sizes_after(folder: Path, features: list[float], arms: int = 2, **options: A
     """The sizes of all files once somebody with these features has a place."""
     folder.mkdir()
     row = linear.policy("private-linucb", epsilon=1.0)
-    with linear.Trial(row, arms, dimension=3, horizon=64, path=folder / "t.db", **options) as trial:
+    with linear.Trial(
+        row, arms, horizon=64, path=folder / "t.db", **grouped(dict(dimension=3, **options))
+    ) as trial:
         trial.assign("x", [features] * arms)
     return [path.stat().st_size for path in sorted(folder.iterdir())]
 
@@ -317,7 +321,9 @@ def test_sizes_of_files_do_not_tell_who_got_which_arm(arms: int, tmp_path: Path)
     for given in ([0] * 12, [arms - 1] * 12, [0, 1] * 6):
         folder = tmp_path / str(len(found))
         folder.mkdir()
-        with linear.Trial(row, arms, dimension=1, horizon=64, path=folder / "t.db") as trial:
+        with linear.Trial(
+            row, arms, horizon=64, path=folder / "t.db", features=Features(dimension=1)
+        ) as trial:
             for unit, arm in enumerate(given):  # who has no place changes nothing that is public
                 contract.assign(trial._store, f"visitor {unit:02}", Member(arm), None)
             contract.release(trial._store, None, dict(trial._store.state), None)

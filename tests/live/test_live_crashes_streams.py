@@ -20,6 +20,7 @@ from live_disk import THOROUGH, WORLDS, Crash, Disk, off_disk, on_disk
 from test_live_crashes import is_a_trial
 
 from discreet.live import Trial
+from discreet.live._arguments import grouped
 from discreet.live._run import Run
 from discreet.policies import policy
 from discreet.privacy import _secure as secure
@@ -147,7 +148,11 @@ class Life:
         else:
             assert not self.done, "the trial is gone"
             trial = Trial(
-                self.story.row, ["A", "B"], window=2, clock=self.clock, path=self.path, **options
+                self.story.row,
+                ["A", "B"],
+                clock=self.clock,
+                path=self.path,
+                **grouped(dict(window=2, **options)),
             )
         with trial:
             self.check(trial)

@@ -8,6 +8,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddic
 import pytest
 
 import discreet
+from discreet.live._arguments import grouped
 from discreet.live._documents import ArmReport, Estimate, Report
 
 
@@ -33,16 +34,16 @@ def fits(value: object, kind: Any) -> bool:
 
 
 def rehearsed(name: str, arms: int = 2, **options: Any) -> discreet.Rehearsal:
-    row = discreet.policy(name, epsilon=1.0, goal=options.get("goal"))
+    row = discreet.policy(name, epsilon=1.0, goal="identify" if "risk" in options else None)
     options.setdefault("default", "estimate")
-    return discreet.Rehearsal(row, arms, arrivals=20, delay=5.0, seed=1, **options)
+    return discreet.Rehearsal(row, arms, arrivals=20, delay=5.0, seed=1, **grouped(options))
 
 
 REHEARSALS: dict[str, Any] = {
     "estimated": lambda: rehearsed("dp-imed", horizon=80, missing=0.2),
     "declared": lambda: rehearsed("dp-imed", horizon=80, default=0.0, window=6),
     "trend": lambda: rehearsed("dp-imed", 3, horizon=150, default=0.0, trend=True),
-    "race": lambda: rehearsed("race", horizon=60, default=0.0, goal="identify", risk=0.1),
+    "race": lambda: rehearsed("race", horizon=60, default=0.0, risk=0.1),
 }
 
 
@@ -57,7 +58,9 @@ def test_reports_of_streams(kind: str) -> None:
 
 def test_reports_of_single_batches_and_of_strata() -> None:
     row = discreet.policy("adap-klucb", epsilon=1.0)
-    trial = discreet.Strata(row, ["one", "two"], ["A", "B"], streams=False)
+    trial = discreet.Strata(
+        row, ["one", "two"], ["A", "B"], assignment=discreet.Assignment(streams=False)
+    )
     for unit in range(8):
         trial.assign(unit, "one")
         trial.record(unit, float(unit % 2))
@@ -68,7 +71,9 @@ def test_reports_of_single_batches_and_of_strata() -> None:
 
 @pytest.mark.parametrize(("name", "shown"), [("adac-oful", True), ("jdp-linucb", False)])
 def test_reports_of_contexts(name: str, shown: bool) -> None:
-    trial = discreet.Trial(discreet.policy(name, rho=0.5), ["A", "B"], 2, 50)
+    trial = discreet.Trial(
+        discreet.policy(name, rho=0.5), ["A", "B"], 50, features=discreet.Features(dimension=2)
+    )
     for unit in range(6):
         trial.assign(unit, [[1.0, 0.0], [0.0, 1.0]])
         trial.record(unit, 0.5)

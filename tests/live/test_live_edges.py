@@ -20,10 +20,12 @@ from live_cases import (
     klucb_trial,
 )
 
+from discreet import Assignment, Outcomes
 from discreet._compiled import Function, Kernel
 from discreet.errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
 from discreet.identify import identifier
 from discreet.live import Trial
+from discreet.live._arguments import grouped
 from discreet.live._lists import history_in
 from discreet.live._rows import rows_for_trials, serves_trials
 from discreet.live._stream_run import StreamRun, head_from_dict, head_to_dict
@@ -69,7 +71,9 @@ ROWS: dict[str, tuple[str, Callable[..., Trial]]] = {
     "one batch": ("release", klucb_trial),
     "streams": (
         "release",
-        lambda **options: Trial(policy("dp-imed", epsilon=1.0, first=1), ["A", "B"], **options),
+        lambda **options: Trial(
+            policy("dp-imed", epsilon=1.0, first=1), ["A", "B"], **grouped(options)
+        ),
     ),
     "local": (
         "record",
@@ -84,7 +88,7 @@ def test_noise_whose_result_was_not_stored_is_not_drawn_again(
 ) -> None:
     what, make = ROWS[row]
     store = Broken()
-    trial = make(store=store)
+    trial = make(path=store)
     trial.assign("x")
     store.when = f"before {what}"
     with pytest.raises(KeyboardInterrupt):
@@ -102,7 +106,7 @@ def test_noise_whose_result_was_not_stored_is_not_drawn_again(
 def test_what_was_stored_before_an_interrupt_stands(row: str, noise: CountedNoise) -> None:
     what, make = ROWS[row]
     store = Broken()
-    trial = make(store=store)
+    trial = make(path=store)
     trial.assign("x")
     store.when = f"after {what}"
     with pytest.raises(KeyboardInterrupt):
@@ -220,7 +224,7 @@ class Failing(Rule):
 
 def test_a_rule_that_fails_in_streams_leaves_a_trial_that_says_so(noise: CountedNoise) -> None:
     row = Policy("failing", EachRound(), ForgetLaplace(1.0), Failing())
-    trial = Trial(row, ["A", "B"], window=2)
+    trial = Trial(row, ["A", "B"], assignment=Assignment(window=2))
     for unit in range(2):
         trial.assign(unit)
         trial.record(unit, 1.0)
@@ -235,7 +239,15 @@ def test_a_rule_that_fails_in_streams_leaves_a_trial_that_says_so(noise: Counted
 
 def test_a_unit_comes_back_once_its_block_is_released(clock: Clock) -> None:
     row = policy("dp-imed", epsilon=1.0, first=1)
-    trial = Trial(row, 2, contributions=2, deadline=14.0, missing=0.0, clock=clock, window=2)
+    trial = Trial(
+        row,
+        2,
+        deadline=14.0,
+        missing=0.0,
+        clock=clock,
+        outcomes=Outcomes(contributions=2),
+        assignment=Assignment(window=2),
+    )
     trial.assign("x")
     clock.now += 14.0
     assert trial.settle()
@@ -348,11 +360,11 @@ def test_noise_that_could_not_be_drawn_is_refused_when_the_trial_is_planned(name
     (row, given), clock = SMALL[name], Clock()
     options = {**given, "clock": clock}
     with pytest.raises(InvalidArgument, match=r"noise of a scale of at most.*larger budget") as no:
-        Trial(row, 4, **options)
+        Trial(row, 4, **grouped(options))
     times = 1.01 * float(str(no.value).rpartition("at least ")[2].partition(" times")[0])
     release: Any = row.release
     larger = replace(release, epsilon=times * release.epsilon)
-    enough = Trial(Policy(row.name, row.schedule, larger, row.rule), 4, **options)
+    enough = Trial(Policy(row.name, row.schedule, larger, row.rule), 4, **grouped(options))
     scales: list[float] = []
 
     def noise(scale: float, rng: None = None) -> int:
@@ -501,7 +513,7 @@ def test_releases_are_numbered_from_one(clock: Clock) -> None:
 def test_errors_name_the_argument_that_was_given(argument: str, value: Any) -> None:
     options = {"deadline": "1 s", "missing": "estimate", argument: value}
     with pytest.raises(InvalidArgument, match=f"^{argument} must"):
-        Trial(policy("dp-imed", epsilon=1.0), 2, **options)
+        Trial(policy("dp-imed", epsilon=1.0), 2, **grouped(options))
 
 
 @pytest.mark.parametrize("path", [5, None, [], object()])
@@ -512,9 +524,7 @@ def test_what_is_neither_a_path_nor_a_store_is_not_loaded(path: Any) -> None:
 
 def test_a_look_is_due_when_the_last_of_its_blocks_is(clock: Clock) -> None:
     race = identifier("race", epsilon=8.0)
-    trial = Trial(
-        race, 2, deadline=10.0, missing=0.0, clock=clock, goal="identify", risk=0.1, horizon=400
-    )
+    trial = Trial(race, 2, deadline=10.0, missing=0.0, clock=clock, risk=0.1, horizon=400)
     first = trial._run.marks[0]  # type: ignore[attr-defined]
     moments: dict[Any, list[float]] = {0: [], 1: []}
     for unit in range(2 * first + 8):

@@ -20,7 +20,9 @@ from test_live_interruptions import PACKAGE, Injector, Interrupt
 
 import discreet
 import discreet.linear as linear
+from discreet import Features
 from discreet.live import Strata, Trial
+from discreet.live._arguments import grouped
 from discreet.live.stores._database import Database
 from discreet.policies import policy
 from discreet.privacy import _secure as secure
@@ -62,7 +64,7 @@ def carried_by(error: BaseException | None) -> set[str]:
 
 
 def recorded(**options: Any) -> Any:
-    trial = Trial(policy("adap-klucb", epsilon=1.0), 2, clock=Clock(), **options)
+    trial = Trial(policy("adap-klucb", epsilon=1.0), 2, clock=Clock(), **grouped(options))
     trial.assign("x")
     return trial
 
@@ -74,12 +76,14 @@ def local() -> Any:
 
 
 def private() -> Any:
-    return linear.Trial(linear.policy("private-linucb", epsilon=1.0), 2, dimension=2, horizon=9)
+    return linear.Trial(
+        linear.policy("private-linucb", epsilon=1.0), 2, horizon=9, features=Features(dimension=2)
+    )
 
 
 def by_stratum() -> Any:
     row = linear.policy("private-linucb", epsilon=1.0)
-    return Strata(row, ["a", "b"], 2, dimension=2, horizon=9)
+    return Strata(row, ["a", "b"], 2, horizon=9, features=Features(dimension=2))
 
 
 def seated() -> Any:
@@ -133,7 +137,9 @@ def test_an_interrupt_at_any_line_carries_nothing_private(
 
 def refusing() -> Iterator[tuple[str, Callable[[], Any]]]:
     """Everyday refusals of somebody whose features are private."""
-    short = linear.Trial(linear.policy("private-linucb", epsilon=1.0), 2, dimension=2, horizon=1)
+    short = linear.Trial(
+        linear.policy("private-linucb", epsilon=1.0), 2, horizon=1, features=Features(dimension=2)
+    )
     short.assign(1, [[0.5, 0.0], [0.0, 0.5]])
     short.record(1, 1.0)
     yield "the horizon is reached", lambda: short.assign("x", FEATURES)

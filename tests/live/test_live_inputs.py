@@ -28,7 +28,7 @@ def test_binary_outcomes_are_the_ends_of_the_range(
     ends: tuple[float, float], between: float
 ) -> None:
     """Intervals rest on it."""
-    with discreet.Trial(row(), 2, binary=True, outcome_range=ends) as trial:
+    with discreet.Trial(row(), 2, outcomes=discreet.Outcomes(binary=True, range=ends)) as trial:
         trial.assign("p")
         before = trial.report()
         for wrong in (between, ends[0] + 1e-12, 0.999_999_9):
@@ -38,7 +38,7 @@ def test_binary_outcomes_are_the_ends_of_the_range(
         assert trial.report() == before
         trial.record("p", ends[1])
         assert trial.report()["releases"] == 1
-    with discreet.Trial(row(), 2, outcome_range=ends) as trial:
+    with discreet.Trial(row(), 2, outcomes=discreet.Outcomes(range=ends)) as trial:
         trial.assign("p")
         trial.record("p", between)
 
@@ -46,14 +46,24 @@ def test_binary_outcomes_are_the_ends_of_the_range(
 def test_a_missing_binary_outcome_counts_as_one_of_the_two() -> None:
     for wrong in (0.5, 2.0):
         with pytest.raises(InvalidArgument, match="missing must be 0 or 1, like every outcome"):
-            discreet.Trial(row(), 2, binary=True, deadline="9 s", missing=wrong)
-    discreet.Trial(row(), 2, binary=True, deadline="9 s", missing=1.0).close()
+            discreet.Trial(
+                row(), 2, deadline="9 s", missing=wrong, outcomes=discreet.Outcomes(binary=True)
+            )
+    discreet.Trial(
+        row(), 2, deadline="9 s", missing=1.0, outcomes=discreet.Outcomes(binary=True)
+    ).close()
 
 
 def test_binary_outcomes_are_refused_with_contexts() -> None:
     linear = discreet.policy("adac-oful", rho=0.5)
     with pytest.raises(InvalidArgument, match="binary must be left out with contexts"):
-        discreet.Trial(linear, 2, dimension=2, horizon=100, binary=True)
+        discreet.Trial(
+            linear,
+            2,
+            horizon=100,
+            features=discreet.Features(dimension=2),
+            outcomes=discreet.Outcomes(binary=True),
+        )
 
 
 # --- names ----------------------------------------------------------------------------------------
@@ -81,7 +91,7 @@ def test_names_of_every_script_are_taken() -> None:
 
 def test_no_cell_of_a_table_is_a_formula() -> None:
     names = ["=1+1", "+1", "-1", "@sum", "plain"]
-    with discreet.Trial(row(), names, outcome_range=(-1.0, 1.0)) as trial:
+    with discreet.Trial(row(), names, outcomes=discreet.Outcomes(range=(-1.0, 1.0))) as trial:
         for unit in range(20):
             trial.assign(unit)
             trial.record(unit, -1.0)
@@ -120,7 +130,7 @@ class Late(float):
 def test_of_a_foreign_object_the_type_alone_is_shown(value: Any) -> None:
     calls: list[Any] = [
         lambda: discreet.Trial(row(), value),
-        lambda: discreet.Trial(row(), 2, outcome_range=value),
+        lambda: discreet.Trial(row(), 2, outcomes=discreet.Outcomes(range=value)),
         lambda: discreet.Trial(row(), 2, horizon=value, deadline="9 s", missing=value),
         lambda: discreet.Trial(value, 2),
         lambda: discreet.Trial(row(), 2).drop(value),

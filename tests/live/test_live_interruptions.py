@@ -26,10 +26,12 @@ from test_live_crashes import is_a_trial
 
 import discreet
 import discreet.linear as linear
+from discreet import Assignment, Features
 from discreet._compiled import Function
 from discreet.errors import TrialError
 from discreet.identify import identifier
 from discreet.live import Trial
+from discreet.live._arguments import grouped
 from discreet.live.stores import MemoryStore
 from discreet.live.stores._database import Database
 from discreet.live.stores._memory import HeldBlock
@@ -189,8 +191,11 @@ def test_what_is_in_memory_is_what_a_reload_would_give(tmp_path: Path, noise: Co
 ROW = policy("adap-klucb", epsilon=1.0)
 UNIFORM = identifier("uniform", epsilon=1.0, participants=4)
 KINDS: dict[str, tuple[int, Callable[..., Trial]]] = {
-    "pairs": (2, lambda **options: Trial(ROW, 2, window=1, missing="estimate", **options)),
-    "looks": (1, lambda **options: Trial(UNIFORM, 2, missing=0.0, goal="identify", **options)),
+    "pairs": (
+        2,
+        lambda **options: Trial(ROW, 2, missing="estimate", **grouped(dict(window=1, **options))),
+    ),
+    "looks": (1, lambda **options: Trial(UNIFORM, 2, missing=0.0, **grouped(options))),
 }
 """Noisy numbers of a release, and the trial."""
 
@@ -249,7 +254,7 @@ def test_a_call_from_within_a_call_is_refused(kind: str, noise: CountedNoise) ->
     at, refused = 0, 0
     while True:
         noise.drawn.clear()
-        trial = Trial(ROW, 2, **options)
+        trial = Trial(ROW, 2, **grouped(options))
         trial.assign("x")
         looks: list[str] = []
 
@@ -274,7 +279,7 @@ def test_a_trial_that_cannot_be_saved_has_lost_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And nothing of it is left on disk, where its outcomes would be for ever."""
-    trial = Trial(ROW, 2, window=1, deadline="9 s", missing="estimate")
+    trial = Trial(ROW, 2, deadline="9 s", missing="estimate", assignment=Assignment(window=1))
     trial.assign("x")
     trial.record("x", SECRET)
     (tmp_path / "taken.json").write_text("{}")
@@ -307,7 +312,7 @@ def test_of_a_trial_and_its_file_one_goes_on_wherever_saving_is_interrupted(
     while True:
         path = tmp_path / str(at) / "t.db"
         path.parent.mkdir()
-        trial = Trial(ROW, 2, window=1, deadline="9 s", missing="estimate")
+        trial = Trial(ROW, 2, deadline="9 s", missing="estimate", assignment=Assignment(window=1))
         trial.assign("x")
         trial.record("x", 1.0)
         injector = Injector(at)
@@ -357,7 +362,7 @@ def test_a_rule_that_fails_leaves_a_trial_that_says_so(
     monkeypatch.setattr(secure, "laplace", negative)
     row = Policy("root", Doubling(), ForgetLaplace(1.0), Root())
     path, store = tmp_path / "t.db", MemoryStore()
-    kinds: dict[str, dict[str, Any]] = {"files": {"path": path}, "store": {"store": store}}
+    kinds: dict[str, dict[str, Any]] = {"files": {"path": path}, "store": {"path": store}}
     options = kinds.get(stored, {})
     trial = batch_trial(row, ["A", "B"], **options)
     trial.assign("x")
@@ -414,7 +419,9 @@ def test_a_linear_rule_that_fails_redraws_nothing(monkeypatch: pytest.MonkeyPatc
         return 0
 
     monkeypatch.setattr(secure, "gaussian", gaussian)
-    trial = linear.Trial(linear.policy("adac-oful", rho=0.5), 2, dimension=2, horizon=50)
+    trial = linear.Trial(
+        linear.policy("adac-oful", rho=0.5), 2, horizon=50, features=Features(dimension=2)
+    )
     kernels: Any = trial._plan.run.kernels
     broken = kernels._replace(update=lambda *arguments: 1 / 0)
     trial._plan.run.kernels = broken
@@ -497,7 +504,7 @@ def test_failures_of_the_store_carry_no_outcome(
     def full(self: Any, *arguments: Any, **options: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    trial = klucb_trial(store=MemoryStore())
+    trial = klucb_trial(path=MemoryStore())
     trial.assign("x")
     monkeypatch.setattr(MemoryStore, broken, full)
     with pytest.raises(OSError, match="No space") as failure:
@@ -510,7 +517,7 @@ def test_a_batch_that_is_given_up_is_erased_with_its_last_place(
 ) -> None:
     """The horizon cuts it off; an interrupt comes between knowing that and erasing it."""
     row = linear.policy("private-linucb", epsilon=1.0)
-    trial = linear.Trial(row, 2, dimension=1, horizon=2, batch=4)
+    trial = linear.Trial(row, 2, horizon=2, features=Features(dimension=1, batch=4))
     trial.assign("x", [[0.5], [0.5]])
 
     def interrupted(self: Any, run: Any, key: str) -> None:
@@ -532,7 +539,7 @@ def test_failures_of_the_store_carry_no_private_context(monkeypatch: pytest.Monk
         raise OSError(28, "No space left on device")
 
     row = linear.policy("private-linucb", epsilon=1.0)
-    trial = linear.Trial(row, 2, dimension=1, horizon=8)
+    trial = linear.Trial(row, 2, horizon=8, features=Features(dimension=1))
     steps = linear_grid_steps(trial)
     monkeypatch.setattr(MemoryStore, "assign", full)
     with pytest.raises(OSError, match="No space") as failure:

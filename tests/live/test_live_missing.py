@@ -15,8 +15,10 @@ import pytest
 from live_cases import Clock, CountedNoise
 
 import discreet
+from discreet import Assignment, Outcomes
 from discreet.errors import InvalidArgument
 from discreet.live import Rehearsal, Strata, Trial
+from discreet.live._arguments import grouped
 from discreet.live._pairs import PairRun
 from discreet.policies import CATALOGUE, ForgetLaplace, Policy, Release, policy
 from discreet.policies.releases._pairs import Pairs, PairScale, pair_scale_of, publish_pair
@@ -33,7 +35,7 @@ MOVES = [(1.0, 0.0), (0.5, 1.0), (-0.5, 1.0), (0.25, 1.0)]
 
 def pair_trial(**options: Any) -> Trial:
     row = policy("dp-imed", epsilon=options.pop("epsilon", 1.0), first=options.pop("first", 4))
-    return Trial(row, 2, deadline=14.0, missing="estimate", **options)
+    return Trial(row, 2, deadline=14.0, missing="estimate", **grouped(options))
 
 
 def scale_of(row: Policy, source: Source) -> PairScale:
@@ -64,7 +66,7 @@ def test_which_rows_can_estimate() -> None:
         assert "missing" not in str(trial.guarantee.conditions)
     options: dict[str, Any]
     for options in ({"deadline": "1 s", "missing": 0.5}, {}):
-        trial = Trial(policy("dp-imed", epsilon=1.0), 2, **options)
+        trial = Trial(policy("dp-imed", epsilon=1.0), 2, **grouped(options))
         assert not isinstance(trial._run, PairRun)
     for options in (
         {"missing": "guess"},
@@ -72,13 +74,20 @@ def test_which_rows_can_estimate() -> None:
         {"missing": "estimate"},
     ):
         with pytest.raises(InvalidArgument, match=r"missing|default"):
-            Trial(policy("dp-imed", epsilon=1.0), 2, **options)
+            Trial(policy("dp-imed", epsilon=1.0), 2, **grouped(options))
     for row, streams, why in (
         (policy("dp-ucb", epsilon=1.0), None, "does not release sums of blocks"),
         (policy("dp-imed", epsilon=1.0), False, "a sum without a count"),
     ):
         with pytest.raises(InvalidArgument, match=f"missing must be a value .*{why}"):
-            Trial(row, 2, horizon=9, deadline="1 s", missing="estimate", streams=streams)
+            Trial(
+                row,
+                2,
+                horizon=9,
+                deadline="1 s",
+                missing="estimate",
+                assignment=Assignment(streams=streams),
+            )
 
 
 @pytest.mark.parametrize("live", [False, True])
@@ -266,7 +275,7 @@ def test_an_attack_on_the_pair_finds_no_more_than_epsilon(answers: Any) -> None:
     from discreet.audit import TrialRuns, attack
 
     def make(row: Any, arms: int, **options: Any) -> Trial:
-        return Trial(row, arms, **options, window=1)
+        return Trial(row, arms, **grouped(dict(**options, window=1)))
 
     row = policy("dp-imed", epsilon=2.0, first=1)
     runs = TrialRuns(row, (answers[0], 1.0), (answers[1], 1.0), deadline=1.0, make=make)
@@ -295,8 +304,8 @@ def test_with_a_deadline_it_must_be_said_what_silence_means() -> None:
     """Clicks are recorded, and that nobody clicked is not: any default is wrong for somebody."""
     row = policy("dp-imed", epsilon=1.0)
     for make in (
-        lambda **options: Trial(row, 2, deadline="1 h", **options),
-        lambda **options: Strata(row, ["men", "women"], 2, deadline="1 h", **options),
+        lambda **options: Trial(row, 2, deadline="1 h", **grouped(options)),
+        lambda **options: Strata(row, ["men", "women"], 2, deadline="1 h", **grouped(options)),
     ):
         with pytest.raises(
             InvalidArgument, match="missing must be said with a deadline"
@@ -308,7 +317,7 @@ def test_with_a_deadline_it_must_be_said_what_silence_means() -> None:
         make(missing=0)
         make(missing="estimate")
     with pytest.raises(InvalidArgument, match=r"use missing=1, or"):
-        Trial(row, 2, deadline="1 h", outcome_range=(1, 5))
+        Trial(row, 2, deadline="1 h", outcomes=Outcomes(range=(1, 5)))
     with pytest.raises(InvalidArgument, match="default must be said with a deadline"):
         Rehearsal(row, 2, arrivals=12, delay="14 days")
 

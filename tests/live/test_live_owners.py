@@ -16,8 +16,10 @@ from live_cases import Clock, CountedNoise
 from test_live_interruptions import Handler
 
 import discreet
+from discreet import Assignment
 from discreet.errors import DamagedFile, InvalidArgument, TrialError
 from discreet.live import Strata, Trial
+from discreet.live._arguments import grouped
 from discreet.live.stores import MemoryStore
 from discreet.privacy import _secure as secure
 
@@ -26,7 +28,9 @@ ROW = discreet.policy("adap-klucb", epsilon=1.0)
 
 def waiting(clock: Clock, **options: Any) -> Trial:
     """A trial with an outcome whose block is due in a second."""
-    trial = Trial(ROW, 2, deadline=1.0, missing=0.0, window=1, clock=clock, **options)
+    trial = Trial(
+        ROW, 2, deadline=1.0, missing=0.0, clock=clock, **grouped(dict(window=1, **options))
+    )
     trial.assign("x")
     trial.record("x", 1.0)
     return trial
@@ -39,7 +43,7 @@ def test_whoever_loads_a_store_goes_on_and_the_other_refuses(
     clock: Clock, noise: CountedNoise
 ) -> None:
     store = MemoryStore()
-    first = waiting(clock, store=store)
+    first = waiting(clock, path=store)
     again = Trial.load(store, clock=clock)
     clock.now += 5.0
     for call in (first.report, first.settle, lambda: first.assign("y"), lambda: "x" in first):
@@ -55,7 +59,7 @@ def test_whoever_loads_a_store_goes_on_and_the_other_refuses(
 def test_a_store_cannot_be_copied(copied: Callable[[Any], object], clock: Clock) -> None:
     """Each copy could be loaded, and would release the same block with noise of its own."""
     store = MemoryStore()
-    waiting(clock, store=store)
+    waiting(clock, path=store)
     with pytest.raises(TrialError, match="must not be copied"):
         copied(store)
 
@@ -64,7 +68,7 @@ def test_a_store_cannot_be_copied(copied: Callable[[Any], object], clock: Clock)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_fork_cannot_go_on_with_a_store(clock: Clock, noise: CountedNoise) -> None:
     store = MemoryStore()
-    trial = waiting(clock, store=store)
+    trial = waiting(clock, path=store)
     clock.now += 5.0
     child = os.fork()
     if child == 0:
@@ -83,7 +87,7 @@ def test_a_store_is_not_taken_over_in_the_middle_of_a_draw(
 ) -> None:
     """A signal handler that loads the store while a block is drawn would draw it again."""
     store, drawn = MemoryStore(), []
-    trial = waiting(clock, store=store)
+    trial = waiting(clock, path=store)
     clock.now += 5.0
 
     def noise(scale: float, rng: None = None) -> int:
@@ -102,7 +106,7 @@ def test_a_thread_that_takes_a_store_over_waits_for_the_draw(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, drawn, drawing, loading = MemoryStore(), [], threading.Event(), threading.Event()
-    trial = waiting(clock, store=store)
+    trial = waiting(clock, path=store)
     clock.now += 5.0
     reports: list[Any] = []
 
@@ -131,7 +135,7 @@ def test_saving_leaves_nothing_in_the_store_before(
     tmp_path: Path, clock: Clock, noise: CountedNoise
 ) -> None:
     store = MemoryStore()
-    with waiting(clock, store=store) as trial:
+    with waiting(clock, path=store) as trial:
         trial.save(tmp_path / "trial.db")
         assert not store.blocks
         assert not store.state
@@ -144,9 +148,9 @@ def test_saving_leaves_nothing_in_the_store_before(
 
 def test_a_store_that_holds_a_trial_takes_no_new_one(clock: Clock) -> None:
     store = MemoryStore()
-    trial = waiting(clock, store=store)
+    trial = waiting(clock, path=store)
     with pytest.raises(InvalidArgument, match="be empty for a new trial"):
-        Trial(ROW, 2, store=store)
+        Trial(ROW, 2, path=store)
     assert "x" in trial
 
 
@@ -154,7 +158,7 @@ def test_a_store_that_is_loaded_in_vain_stays_with_its_trial(
     clock: Clock, noise: CountedNoise
 ) -> None:
     store = MemoryStore()
-    trial = waiting(clock, store=store)
+    trial = waiting(clock, path=store)
     with pytest.raises(InvalidArgument, match="policy must"):
         Trial.load(store, policy=discreet.policy("dp-imed", epsilon=1.0), clock=clock)
     clock.now += 5.0
@@ -166,7 +170,9 @@ def test_a_store_that_is_loaded_in_vain_stays_with_its_trial(
 
 
 def strata(clock: Clock) -> Strata:
-    trial = Strata(ROW, ["a", "b"], 3, deadline=1.0, missing=0.0, window=3, clock=clock)
+    trial = Strata(
+        ROW, ["a", "b"], 3, deadline=1.0, missing=0.0, clock=clock, assignment=Assignment(window=3)
+    )
     for unit in range(6):
         trial.assign(unit, "ab"[unit % 2])
         trial.record(unit, 1.0)

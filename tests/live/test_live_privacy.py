@@ -28,6 +28,7 @@ from live_cases import (
 )
 
 import discreet.live
+from discreet import Assignment
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.linear import _grid as grid
 from discreet.live import Rehearsal, Trial
@@ -256,7 +257,7 @@ def test_exact_sums_are_erased_when_nothing_more_is_released(
     """Trees go on needing exact sums, of a single outcome at times; at the end nobody does."""
     streams = False if how == "single batches" else None
     path, row = tmp_path / "trial.db", short_row(name)
-    trial = Trial(row, 2, horizon=9, streams=streams, path=path)
+    trial = Trial(row, 2, horizon=9, path=path, assignment=Assignment(streams=streams))
     for unit in range(9 if streams is False or how == "horizon" else 5):
         assert ledger_in(trial) != {0} or unit == 0, "the search must be able to find them"
         trial.assign(unit)

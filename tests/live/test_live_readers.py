@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from live_cases import Clock, CountedNoise, batch_trial, fill, klucb_trial, open_block
 
-from discreet import policy
+from discreet import Assignment, policy
 from discreet.errors import ConflictingOutcome, InvalidArgument, UnknownUnit
 from discreet.identify import identifier
 from discreet.live import Trial
+from discreet.live._arguments import grouped
 from discreet.live.stores._database import Database
 from discreet.privacy import _secure as secure
 
@@ -39,7 +40,7 @@ def made(kind: str, clock: Clock) -> Trial:
     missing: Any = "estimate" if kind == "pairs" else 0.0
     options: dict[str, Any] = {"streams": False} if kind == "batches" else {"window": 1}
     row = policy("adap-klucb", epsilon=1.0)
-    return Trial(row, 2, deadline=10.0, clock=clock, missing=missing, **options)
+    return Trial(row, 2, deadline=10.0, clock=clock, missing=missing, **grouped(options))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -104,7 +105,9 @@ def test_a_local_release_takes_as_many_draws_whoever_responded(
     """Every draw has its window of time: draws for missing outcomes alone would count them."""
     row, drawn, sizes = policy("ldp-ucb-l", epsilon=1.0), [], set()
     for responding in ([], ["x"]):
-        trial = Trial(row, 2, deadline=10.0, missing=0.0, streams=streams, clock=clock)
+        trial = Trial(
+            row, 2, deadline=10.0, missing=0.0, clock=clock, assignment=Assignment(streams=streams)
+        )
         trial.assign("x")
         for unit in responding:
             trial.record(unit, 1.0)
@@ -123,7 +126,7 @@ def test_an_answer_is_shown_as_soon_as_it_is_due(
     """Whoever reads it first after the moment sees it, and whoever reads it before does not."""
     monkeypatch.setattr(secure, "laplace", lambda scale, rng=None: 0)
     row = identifier("adap-tt", epsilon=1e3)
-    trial = batch_trial(row, 2, goal="identify", risk=0.3, deadline=1.0, clock=clock)
+    trial = batch_trial(row, 2, risk=0.3, deadline=1.0, clock=clock)
     blocks = 0
     while trial.recommendation is None and blocks < 30:
         blocks += 1
@@ -179,11 +182,11 @@ def test_a_report_can_be_changed_without_changing_the_trial(
 ) -> None:
     """What a board has seen must stay in the guarantee, whatever becomes of a copy."""
     identifies = name in ("race", "evidence-tt")
-    goal: dict[str, Any] = {"goal": "identify", "risk": 0.1} if identifies else {}
+    goal: dict[str, Any] = {"risk": 0.1} if identifies else {}
     path, row = tmp_path / "t.db", policy(name, epsilon=1.0)
     trial = Trial(
-        row, 2, horizon=900, deadline=1.0, missing=0.0, clock=clock, path=path, **goal
-    )  # fmt: skip
+        row, 2, horizon=900, deadline=1.0, missing=0.0, clock=clock, path=path, **grouped(goal)
+    )
     for unit in range(20):
         trial.assign(unit)
         clock.now += 0.2

@@ -16,8 +16,10 @@ from test_live_interruptions import Injector
 
 import discreet
 import discreet.linear as linear
+from discreet import Assignment, Features, Outcomes
 from discreet.errors import TrialError
 from discreet.live import Trial
+from discreet.live._arguments import grouped
 from discreet.live.stores._database import Database
 from discreet.policies import policy
 
@@ -47,7 +49,9 @@ def test_a_run_is_restored_from_what_moved_after_every_place(kind: str, clock: C
     options: dict[str, Any] = {**life.options, "deadline": 3.0}
     options.setdefault("missing", 0.0)
     options.pop("share", None)
-    trial = Trial(discreet.policy(life.policy, **life.budget), life.arms, clock=clock, **options)
+    trial = Trial(
+        discreet.policy(life.policy, **life.budget), life.arms, clock=clock, **grouped(options)
+    )
     for unit in range(60):
         clock.now += 0.11
         try:
@@ -66,7 +70,13 @@ def test_a_run_with_contexts_is_restored_after_every_place(name: str, clock: Clo
     row = linear.policy(name, **budget)
     batch = {} if name == "adac-oful" else {"batch": 3}
     trial = linear.Trial(
-        row, 2, dimension=2, horizon=20, deadline=1.0, missing=0.0, clock=clock, **batch
+        row,
+        2,
+        horizon=20,
+        deadline=1.0,
+        missing=0.0,
+        clock=clock,
+        **grouped(dict(dimension=2, **batch)),
     )
     for unit in range(20):
         clock.now += 0.6
@@ -80,7 +90,7 @@ def test_opening_a_trial_reads_neither_places_nor_outcomes(
 ) -> None:
     path, run, read = tmp_path / "t.db", Database.run, list[str]()
     options: dict[str, Any] = {"deadline": 9.0, "missing": 0.0, "clock": clock, "path": path}
-    with Trial(policy("dp-imed", epsilon=1.0), 2, **options) as trial:
+    with Trial(policy("dp-imed", epsilon=1.0), 2, **grouped(options)) as trial:
         for unit in range(40):
             trial.assign(unit)
 
@@ -115,7 +125,13 @@ def test_processes_share_a_trial(tmp_path: Path) -> None:
     two arms, nobody is lost, and every block is released once."""
     path, units = tmp_path / "t.db", 12
     row = policy("dp-imed", epsilon=1.0, first=2)
-    Trial(row, ["A", "B"], window=2, path=path, conflicts="ignore").close()
+    Trial(
+        row,
+        ["A", "B"],
+        path=path,
+        assignment=Assignment(window=2),
+        outcomes=Outcomes(conflicts="ignore"),
+    ).close()
     workers = [
         subprocess.Popen(
             [sys.executable, "-c", WORKER, str(path), name, str(units)], stdout=subprocess.PIPE,
@@ -178,7 +194,10 @@ def test_a_release_of_another_process_is_not_drawn_again(
     path = tmp_path / "t.db"
     options: dict[str, Any] = {"deadline": 5.0, "missing": 0.0, "clock": clock, "window": 1}
     row = policy("dp-imed", epsilon=1.0, first=1)
-    with Trial(row, 2, path=path, **options) as one, Trial.load(path, clock=clock) as other:
+    with (
+        Trial(row, 2, path=path, **grouped(options)) as one,
+        Trial.load(path, clock=clock) as other,
+    ):
         one.assign("x")
         other.record("x", 1.0)
         clock.now += 5.0
@@ -205,8 +224,14 @@ def test_many_are_stored_by_one_commit_or_not_at_all(
     monkeypatch.setattr(Database, "commit", counted)
     path = {"path": tmp_path / "t.db"} if stored == "file" else {}
     trial = Trial(
-        policy("dp-imed", epsilon=1.0), 2, deadline=9.0, missing=0.0, clock=clock, horizon=9, **path
-    )  # fmt: skip
+        policy("dp-imed", epsilon=1.0),
+        2,
+        deadline=9.0,
+        missing=0.0,
+        clock=clock,
+        horizon=9,
+        **grouped(path),
+    )
     trial.assign("known")
     commits[0] = 0
     units = ["known", *(f"u{n}" for n in range(9 if refused == "assign" else 6))]
@@ -259,7 +284,7 @@ def test_a_batch_that_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
 
 def test_many_contexts_up_to_the_horizon(clock: Clock) -> None:
     row = linear.policy("private-linucb", epsilon=1.0)
-    trial = linear.Trial(row, 2, dimension=1, horizon=5, batch=4, clock=clock)
+    trial = linear.Trial(row, 2, horizon=5, clock=clock, features=Features(dimension=1, batch=4))
     arms = trial.assign_many(range(4), [[[0.5], [0.1]]] * 4)
     assert len(arms) == 4
     trial.record_many([(unit, 0.5) for unit in range(4)])

@@ -17,9 +17,11 @@ from typing import Any, ClassVar
 import pytest
 from live_cases import ROWS, Clock, CountedNoise, batch_trial, damaged, klucb_trial, short_row
 
+from discreet import Assignment, Outcomes
 from discreet._compiled import Function
 from discreet.errors import DamagedFile, InvalidArgument, TrialError
 from discreet.live import Strata, Trial
+from discreet.live._arguments import ungrouped
 from discreet.live._randomness import SystemRandomness
 from discreet.live._terms import Stored
 from discreet.policies import AdaPKLUCB, ForgetLaplace, Geometric, Policy, policy
@@ -100,7 +102,9 @@ def test_names_that_read_alike_are_refused(tmp_path: Path) -> None:
         with pytest.raises(InvalidArgument, match=r"read differently.*rename one"):
             refused()
     path = tmp_path / "trial.db"
-    Trial(row, [1, "1"], path=path, _stored=Stored(2, False)).close()  # of before they were refused
+    made, asked = Trial.__new__(Trial), {"horizon": None, "risk": None, **ungrouped({})}
+    made._set_up(row, [1, "1"], path, None, asked, Stored(2, False))  # of before they were refused
+    made.close()
     with Trial.load(path) as trial:
         assert trial.assign("x") in (1, "1")
 
@@ -334,8 +338,12 @@ def test_of_several_places_the_latest_counts_after_a_reload_too(
     monkeypatch.setattr(SystemRandomness, "below", lambda self, number: 0)  # A, A, A, B, ...
     path, row = tmp_path / "trial.db", policy("adap-klucb", epsilon=1.0)
     trial = Trial(
-        row, ["A", "B"], contributions=2, window=6, path=None if saved_later else path
-    )  # fmt: skip
+        row,
+        ["A", "B"],
+        path=None if saved_later else path,
+        outcomes=Outcomes(contributions=2),
+        assignment=Assignment(window=6),
+    )
     for unit, arm, outcome in (("x", "A", 0), ("x", "A", 1), ("y", "A", 0.25), ("y", "B", 0.5)):
         assert trial.assign(unit) == arm
         trial.record(unit, outcome)

@@ -18,6 +18,7 @@ import discreet
 from discreet.cli import app
 from discreet.errors import InvalidArgument, TrialError, UnknownUnit
 from discreet.live import _strata as module
+from discreet.live._arguments import grouped
 from discreet.live._terms import BOARD
 
 NAMES = ["men", "women"]
@@ -30,7 +31,7 @@ def row(**options: Any) -> discreet.Policy:
 
 def made(path: Path | None = None, **options: Any) -> discreet.Strata:
     settings: dict[str, Any] = {"missing": 0.0, "deadline": 5.0, "clock": Clock()} | options
-    return discreet.Strata(row(), NAMES, ["A", "B"], path=path, **settings)
+    return discreet.Strata(row(), NAMES, ["A", "B"], path=path, **grouped(settings))
 
 
 class Clock:
@@ -161,12 +162,10 @@ def test_differences_within_epochs_share_the_error() -> None:
 
 def test_the_risk_is_shared_and_horizons_are_by_name() -> None:
     identifier = discreet.policy("evidence-tt", epsilon=1.0)
-    trial = discreet.Strata(
-        identifier, NAMES, 2, goal="identify", risk=0.1, horizon={"men": 50, "women": 70}
-    )
+    trial = discreet.Strata(identifier, NAMES, 2, risk=0.1, horizon={"men": 50, "women": 70})
     assert trial.policy.risk == 0.05
     with pytest.raises(InvalidArgument, match="share"):  # it would hold for each, not for all
-        discreet.Strata(identifier.at(0.1), NAMES, 2, goal="identify")
+        discreet.Strata(identifier.at(0.1), NAMES, 2)
     assert [one["horizon"] for one in trial.report()["strata"]] == [50, 70]
     assert trial.recommendation == {"men": None, "women": None}
 

@@ -18,9 +18,11 @@ from live_cases import (
 from test_live_interruptions import Injector
 
 import discreet
+from discreet import Assignment
 from discreet._compiled import Kernel
 from discreet.errors import ConflictingOutcome, DamagedFile, InvalidArgument, TrialError
 from discreet.live import Trial
+from discreet.live._arguments import grouped
 from discreet.live._stream_run import StreamRun, copied
 from discreet.live._streams import key_of
 from discreet.policies import CATALOGUE, Policy, policy
@@ -41,7 +43,10 @@ def stream_trial(**options: Any) -> Trial:
     row = policy("dp-imed", epsilon=1.0, ratio=1.5, first=options.pop("first", 4))
     options.setdefault("deadline", 14.0 if "clock" in options else "14 days")
     return Trial(
-        row, options.pop("arms", ["A", "B"]), missing=options.pop("missing", 0.0), **options
+        row,
+        options.pop("arms", ["A", "B"]),
+        missing=options.pop("missing", 0.0),
+        **grouped(options),
     )
 
 
@@ -61,7 +66,7 @@ def test_which_rows_are_played_in_streams() -> None:
             found.add(name)
         else:
             with pytest.raises(InvalidArgument, match="streams"):
-                Trial(row.example(), 2, horizon=100, streams=True)
+                Trial(row.example(), 2, horizon=100, assignment=Assignment(streams=True))
     assert found == IN_STREAMS | {"dp-se"}  # which compares its arms at looks
 
 

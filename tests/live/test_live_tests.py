@@ -17,6 +17,7 @@ from discreet.cli._app import app
 from discreet.confirm import Design
 from discreet.confirm._played import played
 from discreet.errors import InvalidArgument, TrialError
+from discreet.live._arguments import grouped
 from discreet.live._vetting import refuse_lives
 from discreet.privacy import _secure as secure
 from discreet.report._live_page import trial_report
@@ -32,7 +33,7 @@ class World:
         self.now = 0.0
         self.seen: dict[str, list[float]] = {arm: [] for arm in ARMS}
         self.trial = discreet.Trial(
-            plan, ARMS, deadline=10.0, missing=0.0, clock=lambda: self.now, **options
+            plan, ARMS, deadline=10.0, missing=0.0, clock=lambda: self.now, **grouped(options)
         )
 
     def come(self, rates: tuple[float, float], most: int, seed: int = 1) -> int:
@@ -188,12 +189,12 @@ def test_a_stored_test_goes_on(tmp_path: Path) -> None:
 def test_a_rehearsal_is_the_trial() -> None:
     """The same rule, with noise that can be replayed."""
     options: dict[str, Any] = {"arrivals": 4.0, "delay": 5.0, "default": 0.0, "seed": 7}
-    first = discreet.Rehearsal(PLAN, ARMS, **options)
+    first = discreet.Rehearsal(PLAN, ARMS, **grouped(options))
     shown = first.play(Bernoulli([0.8, 0.3]))
     sums = [look["sums"] for look in shown["test"]["looks"] if "sums" in look]
     assert first.verdict() == PLAN.verdict(sums)
     assert all(float(x).is_integer() for pair in sums for x in pair)
-    again = discreet.Rehearsal(PLAN, ARMS, **options)
+    again = discreet.Rehearsal(PLAN, ARMS, **grouped(options))
     again.play(Bernoulli([0.8, 0.3]))
     assert again.verdict() == first.verdict()
     with pytest.raises(InvalidArgument, match="arrivals"):
@@ -231,7 +232,6 @@ def test_outcomes_between_0_and_1_never_get_in() -> None:
 @pytest.mark.parametrize(
     ("options", "argument"),
     [
-        ({"goal": "identify"}, "goal"),
         ({"risk": 0.05}, "risk"),
         ({"horizon": 100}, "horizon"),
         ({"streams": False}, "streams"),
@@ -243,7 +243,7 @@ def test_outcomes_between_0_and_1_never_get_in() -> None:
 )
 def test_what_a_test_cannot_do_is_refused(options: dict[str, Any], argument: str) -> None:
     with pytest.raises(InvalidArgument) as error:
-        discreet.Trial(PLAN, ARMS, **options)
+        discreet.Trial(PLAN, ARMS, **grouped(options))
     assert error.value.argument == argument
 
 
@@ -256,8 +256,6 @@ def test_designs_that_no_trial_plays_are_refused() -> None:
     open_one = discreet.confirm.design(40, looks=1, epsilon=math.inf)
     with pytest.raises(InvalidArgument, match="private"):
         discreet.Trial(open_one, ARMS)
-    with pytest.raises(InvalidArgument, match="design"):
-        discreet.Trial(discreet.policy("dp-imed", epsilon=1.0), ARMS, goal="test")
     with pytest.raises(TrialError, match="trials that test"):
         discreet.Trial(discreet.policy("dp-imed", epsilon=1.0), ARMS).verdict()
 
@@ -348,9 +346,14 @@ class Sites:
         self.now = 0.0
         self.seen: dict[tuple[str, str], list[float]] = {}
         self.trial = discreet.Strata(
-            sites(), ["north", "south"], ARMS, deadline=5.0, missing=0.0, clock=lambda: self.now,
-            **options,
-        )  # fmt: skip
+            sites(),
+            ["north", "south"],
+            ARMS,
+            deadline=5.0,
+            missing=0.0,
+            clock=lambda: self.now,
+            **grouped(options),
+        )
 
     def come(self, rates: tuple[float, float], most: int) -> int:
         """How many got an arm."""
@@ -437,8 +440,6 @@ def test_designs_and_strata_must_fit() -> None:
         discreet.Strata(PLAN, ["north", "south"], ARMS)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="in its order"):
         discreet.Strata(sites(), ["south", "north"], ARMS)
-    with pytest.raises(InvalidArgument, match="goal"):
-        discreet.Strata(sites(), ["north", "south"], ARMS, goal="identify")
     with pytest.raises(InvalidArgument, match=r"discreet\.Strata"):
         discreet.Trial(sites(), ARMS)  # type: ignore[arg-type]
     with pytest.raises(TrialError, match="trials that test"):

@@ -21,7 +21,7 @@ from live_cases import Clock, batch_trial
 from timing_attack import epsilon_lower
 from timing_cases import RELEASES, First, trial_of
 
-from discreet import Trial, policy
+from discreet import Assignment, Trial, policy
 from discreet.policies import Policy
 from discreet.policies._schedules import EachRound
 from discreet.privacy import _secure as secure
@@ -427,8 +427,8 @@ LIVE = {
     "a single batch": lambda: trial_of("laplace"),
     "streams": lambda: Trial(policy("adap-klucb", epsilon=1.0), 2),
     "looks": lambda: Trial(policy("dp-se", epsilon=5.0, beta=0.2), 2),
-    "top two": lambda: Trial(policy("evidence-tt", epsilon=1.0), 2, goal="identify", risk=0.1),
-    "epochs": lambda: Trial(policy("dp-imed", epsilon=1.0), 2, trend=True),
+    "top two": lambda: Trial(policy("evidence-tt", epsilon=1.0), 2, risk=0.1),
+    "epochs": lambda: Trial(policy("dp-imed", epsilon=1.0), 2, assignment=Assignment(trend=True)),
 }
 
 

@@ -26,6 +26,7 @@ from discreet.errors import DiscreetError
 from discreet.identify import IDENTIFIERS
 from discreet.live import Trial
 from discreet.live import _stream_run as stream_run
+from discreet.live._arguments import grouped
 from discreet.live._contexts import ContextRun
 from discreet.live._curator import Curator
 from discreet.live._pairs import PairRun
@@ -49,7 +50,7 @@ def finite(name: str, budget: dict[str, float], **options: Any) -> Callable[...,
             discreet.policy(name, **settings),
             3,
             deadline=10.0,
-            **{"missing": "estimate"} | options | more,
+            **grouped({"missing": "estimate"} | options | more),
         )
 
     return make
@@ -58,14 +59,18 @@ def finite(name: str, budget: dict[str, float], **options: Any) -> Callable[...,
 def contextual(name: str, budget: dict[str, float], **options: Any) -> Callable[..., Trial]:
     def make(**more: Any) -> Trial:
         return linear.Trial(
-            linear.policy(name, **budget), ARMS, dimension=2, horizon=60, longest=1e6,
-            deadline=10.0, missing=0.0, **options, **more,
-        )  # fmt: skip
+            linear.policy(name, **budget),
+            ARMS,
+            horizon=60,
+            deadline=10.0,
+            missing=0.0,
+            **grouped(dict(dimension=2, longest=1e6, **options, **more)),
+        )
 
     return make
 
 
-PURE, IDENTIFY = {"epsilon": 1.0}, {"goal": "identify", "risk": 0.1, "missing": 0.0}
+PURE, IDENTIFY = {"epsilon": 1.0}, {"risk": 0.1, "missing": 0.0}
 KINDS: dict[str, Callable[..., Trial]] = {
     "pairs": finite("adap-klucb", PURE),
     "declared": finite("dp-imed", PURE | {"ratio": 1.5}, missing=0.25),

@@ -21,8 +21,10 @@ from context_cases import BUDGETS, offers, trial_of
 from live_cases import ROWS, Clock, CountedNoise, batch_trial, klucb_trial, short_row
 
 import discreet
+from discreet import Assignment
 from discreet.errors import DamagedFile, Fenced, InvalidArgument, TrialError
 from discreet.live import Strata, Trial
+from discreet.live._arguments import grouped
 from discreet.live.stores import SqliteStore
 from discreet.live.stores import _copies as copies
 from discreet.live.stores import _database as database
@@ -216,7 +218,7 @@ def test_an_old_file_that_took_others_in_is_fenced(tmp_path: Path, noise: Counte
     path, elsewhere = tmp_path / "trial.db", tmp_path / "there"
     elsewhere.mkdir()
     common = elsewhere / "witness"
-    with klucb_trial(path=path, witness=common) as trial:
+    with klucb_trial(path=SqliteStore(path, witness=common)) as trial:
         step(trial, 0)
     shutil.copy(path, elsewhere / "trial.db")
     with Trial.load(path) as one, Trial.load(elsewhere / "trial.db") as other:
@@ -458,7 +460,9 @@ def test_strata_adopt_whichever_of_them_is_asked(
 ) -> None:
     path = tmp_path / "trial.db"
     row = discreet.policy("adap-klucb", epsilon=1.0)
-    trial = Strata(row, ["men", "women"], ["A", "B"], streams=False, path=path)
+    trial = Strata(
+        row, ["men", "women"], ["A", "B"], path=path, assignment=Assignment(streams=False)
+    )
     trial.assign("x", "women")
     lost_commit()
     with pytest.raises(Stop):
@@ -484,7 +488,7 @@ def test_strata_adopt_whichever_of_them_is_asked(
         assert trial.status == "finished"
 
 
-IDENTIFY = {"goal": "identify", "risk": 0.1}
+IDENTIFY = {"risk": 0.1}
 ADOPTING: dict[str, Callable[..., Trial]] = {
     **{
         name: partial(batch_trial, short_row(name), ["A", "B", "C"], horizon=40) for name in ROWS
@@ -496,13 +500,14 @@ ADOPTING: dict[str, Callable[..., Trial]] = {
     ),
     "epochs": partial(
         Trial, discreet.policy("dp-imed", epsilon=1.0, ratio=1.5, first=2), ["A", "B"],
-        trend=True, window=6, deadline=3.0, missing=0.0,
+        assignment=Assignment(trend=True, window=6), deadline=3.0, missing=0.0,
     ),
     "race": partial(
         Trial, discreet.policy("race", epsilon=1.0), ["A", "B"], horizon=24, **IDENTIFY
     ),
     "top two": partial(
-        Trial, discreet.policy("adap-tt", epsilon=1.0), ["A", "B"], window=2, **IDENTIFY
+        Trial, discreet.policy("adap-tt", epsilon=1.0), ["A", "B"],
+        assignment=Assignment(window=2), **IDENTIFY,
     ),
     **{name: partial(trial_of, name, horizon=40) for name in BUDGETS},
 }  # fmt: skip
@@ -606,7 +611,7 @@ def test_nothing_private_is_left_in_a_backup_or_behind_a_fence(
     path = folder / "trial.db"
     options: dict[str, Any] = {"deadline": 9.0, "missing": 0.0, "clock": clock}
     row = discreet.policy("dp-imed", epsilon=1.0)
-    with Trial(row, ["A", "B"], path=tmp_path / "trial.db", **options) as trial:
+    with Trial(row, ["A", "B"], path=tmp_path / "trial.db", **grouped(options)) as trial:
         for unit in range(12):
             step(trial, unit, 0.5)
             clock.now += 1.0
@@ -653,7 +658,7 @@ def test_a_trial_is_moved_with_its_witness(
     path, to = tmp_path / "trial.db", tmp_path / "there" / "new.db"
     to.parent.mkdir()
     witness = tmp_path / "w" if elsewhere else None
-    with klucb_trial(path=path, witness=witness) as trial:
+    with klucb_trial(path=SqliteStore(path, witness=witness)) as trial:
         step(trial, 0)
         trial.assign(1)
         shown = means(trial)
@@ -723,7 +728,7 @@ def test_a_fence_ends_only_what_is_fenced(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match="come with path"):
         klucb_trial(witness=tmp_path / "w")
     with pytest.raises(InvalidArgument, match="new file in an existing folder"):
-        klucb_trial(path=tmp_path / "b.db", witness=tmp_path / "trial.db.witness")
+        klucb_trial(path=SqliteStore(tmp_path / "b.db", witness=tmp_path / "trial.db.witness"))
     assert not (tmp_path / "b.db").exists()
     (tmp_path / "trial.db").unlink()
     with pytest.raises(InvalidArgument, match="put its trial back"):

@@ -21,13 +21,14 @@ from timing_streams import Sampler
 
 from discreet.identify import identifier
 from discreet.live import Trial
+from discreet.live._arguments import grouped
 from discreet.policies import policy
 from discreet.privacy._source import SECURE
 
 DEADLINE = 1.0
 KNOWN = 0.5
 """The outcome of the unit that is not attacked."""
-IDENTIFY: dict[str, Any] = {"goal": "identify", "risk": 0.1}
+IDENTIFY: dict[str, Any] = {"risk": 0.1}
 LOOKS: dict[str, Callable[[], tuple[Any, dict[str, Any]]]] = {
     "race": lambda: (identifier("race", epsilon=1.0), {**IDENTIFY, "horizon": 20}),
     "top two": lambda: (identifier("adap-tt", epsilon=1.0), IDENTIFY),
@@ -38,7 +39,9 @@ LOOKS: dict[str, Callable[[], tuple[Any, dict[str, Any]]]] = {
 
 def trial_of_looks(name: str, clock: Clock) -> Trial:
     row, options = LOOKS[name]()
-    return Trial(row, 2, deadline=DEADLINE, missing=0.0, window=2, clock=clock, **options)
+    return Trial(
+        row, 2, deadline=DEADLINE, missing=0.0, clock=clock, **grouped(dict(window=2, **options))
+    )
 
 
 def timed_looks(name: str, sampler: Sampler) -> Timed:

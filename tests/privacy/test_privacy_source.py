@@ -17,6 +17,7 @@ import pytest
 from scipy import stats
 
 import discreet
+from discreet.live._arguments import grouped
 from discreet.privacy import _secure as secure
 from discreet.privacy._source import REHEARSED, RESOLUTION, SECURE, SIMULATED, Source
 
@@ -117,7 +118,7 @@ def test_a_trial_draws_at_the_scales_that_keep_its_budget(
     spy: Spy, name: str, budget: dict[str, Any], late: dict[str, Any]
 ) -> None:
     row, now = discreet.policy(name, **budget), [0.0]
-    with discreet.Trial(row, 2, horizon=6, clock=lambda: now[0], **late) as trial:
+    with discreet.Trial(row, 2, horizon=6, clock=lambda: now[0], **grouped(late)) as trial:
         for unit in range(6):
             trial.assign(unit)
             trial.record(unit, 1.0)

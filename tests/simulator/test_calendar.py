@@ -16,6 +16,7 @@ from naive_calendar import ks_distance, ks_limit, naive_epochs, naive_trial
 
 import discreet
 from discreet.errors import InvalidArgument
+from discreet.live._arguments import grouped
 from discreet.policies._epochs import EpochPlan
 from discreet.policies._races import half_width, race_marks, threshold
 from discreet.simulator.calendar import Delay, Drift, TrialResult
@@ -350,8 +351,12 @@ def test_a_row_by_its_own_rule_has_the_law_of_rehearsed_trials(
     pulls, means = [], []
     for seed in range(50):
         rehearsal = discreet.Rehearsal(
-            row, 2, horizon=200, seed=seed, share={0: least, 1: least}, **days, **played  # type: ignore[arg-type]
-        )  # fmt: skip
+            row,
+            2,
+            horizon=200,
+            seed=seed,
+            **grouped(dict(share={0: least, 1: least}, **days, **played)),
+        )
         report = rehearsal.play(environment)
         pulls.append(report["arms"][0]["used"])
         means.append([arm["mean"] for arm in report["arms"]])

@@ -160,7 +160,7 @@ def rows() -> Iterator[Row]:
     for name in WHOLE:
         yield f"{name} (live, whole report)", partial(_lived, name)
     race = IDENTIFIERS["adap-tt"].asked(epsilon=1.0)
-    make = partial(Trial, goal="identify", risk=0.1)
+    make = partial(Trial, risk=0.1)
     runs = partial(live_trials, make=make, horizon=None)
     yield _row("adap-tt (live trial)", race, runs)
     for name, each in LINEAR.items():

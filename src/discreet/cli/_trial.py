@@ -61,6 +61,8 @@ def new(
     """
     from .._front import policy as row_named
     from ..live import Strata, Trial
+    from ..live._arguments import grouped
+    from ..live.stores import SqliteStore
 
     settings = _read("settings", dict)
     given = sorted(settings)
@@ -81,7 +83,7 @@ def new(
         )
     try:
         if design is None:
-            row = row_named(name, goal=options.get("goal"), **settings)
+            row = row_named(name, goal=options.pop("goal", None), **settings)
         else:
             row = _design_of(design, name, settings)
     except InvalidArgument as error:
@@ -91,10 +93,11 @@ def new(
         fix = f"{error.fix}; settings: {', '.join(TRIAL_SETTINGS)}, strata"
         raise InvalidArgument(error.argument, rule, error.value, fix) from None
     opened: Trial | Strata
+    store = SqliteStore(file, witness=witness)
     if strata is None:
-        opened = Trial(row, arms, path=file, witness=witness, **options)
+        opened = Trial(row, arms, path=store, **grouped(options))
     else:
-        opened = Strata(row, strata, arms, path=file, witness=witness, **options)
+        opened = Strata(row, strata, arms, path=store, **grouped(options))
     with opened as trial:
         shown = trial.report()
         one = shown.get("strata", [shown])[0]

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from .._lazy import lazily
+from ._arguments import Assignment, Features, Outcomes
 from ._rehearsal import Rehearsal
 from ._strata import Strata
 from ._tables import as_csv
@@ -11,5 +12,7 @@ from ._trial import Trial
 if TYPE_CHECKING:
     from ._lives import verify_lives
 
-__all__ = ["Rehearsal", "Strata", "Trial", "as_csv", "verify_lives"]
+__all__ = [
+    "Assignment", "Features", "Outcomes", "Rehearsal", "Strata", "Trial", "as_csv", "verify_lives",
+]  # fmt: skip
 __getattr__, __dir__ = lazily(__name__, {"_lives": ("verify_lives",)}, *__all__)

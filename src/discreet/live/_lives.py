@@ -46,6 +46,7 @@ from ..privacy.verification import (
 )
 from ..privacy.verification._choices import Choices
 from ..privacy.verification._shifts import UNHIDDEN, loss_between
+from ._arguments import grouped
 from ._lists import Lists
 from ._setup import Plan, Sources, finite_plan
 from ._stream_run import StreamRun
@@ -227,12 +228,10 @@ def lead(
     """What a trial shows in a life: what every call answers, what `glance` sees after each
     participant, and `look` after what happens in the middle and at the end."""
     options = dict(life.options)
-    if isinstance(policy, Identifier):
-        options |= {"goal": "identify"}
-        if not policy.fixed_size:
-            options["risk"] = RISK if policy.risk is None else policy.risk
+    if isinstance(policy, Identifier) and not policy.fixed_size:
+        options["risk"] = RISK if policy.risk is None else policy.risk
     now, public = [0.0], list[object]()
-    trial = make(policy, arms, horizon=len(outcomes), clock=lambda: now[0], **options)
+    trial = make(policy, arms, horizon=len(outcomes), clock=lambda: now[0], **grouped(options))
     change = life.in_the_middle
     for number, outcome in enumerate(outcomes):
         now[0] += 0.5

@@ -38,7 +38,7 @@ from ..privacy._source import SIMULATED
 from ._finite_run import FiniteRun
 from ._rows import row_from_dict, row_to_dict
 from ._terms import UNSAID
-from ._verdicts import as_policy
+from ._verdicts import as_policy, is_test
 from ._visits import CAVEAT, RehearsedTrial, Visit, Visits
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Rehearsal:
       `Trial`;
     - a design (`discreet.confirm.design`) in place of the policy rehearses a test: see `verdict`;
     - `drift`: how the rates of a law move that is played, see `play`;
-    - and whatever else `Trial` takes: `window`, `share`, `goal`, `outcome_range`, ...
+    - and whatever else `Trial` takes: `outcomes`, `assignment`, `risk`, `intervals`.
     """
 
     __slots__ = (
@@ -100,9 +100,8 @@ class Rehearsal:
             raise InvalidArgument(
                 "seed", "be a whole number from 0", seed, "use for example seed=1"
             )
-        policy, goal = as_policy(policy, trial.get("goal", "regret"))
-        if goal == "test":
-            trial["goal"] = goal
+        policy = as_policy(policy)
+        if is_test(policy):
             self._check_tested(arrivals)
         self.policy: Policy = served(
             policy, "a rehearsal", Policy, "finite", "identify",

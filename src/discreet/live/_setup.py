@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._checks import Name, check_horizon, check_range, count, number, number_of
 from ..errors import InvalidArgument, UnsupportedBudget
 from ..identify import Identifier
-from ..identify._trials import row_for_goal
+from ..identify._trials import row_for_trial
 from ..inference._record import Record, check_kind
 from ..policies import Policy
 from ..policies._view import Setting
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 LONGEST_ACTION = 1e15
 """So that features in whole steps all fit into the same room in a file (`stores.seal.ROOM`)."""
+
+
+NO_FEATURES = "say how many features an arm has: features=discreet.Features(dimension=5)"
 
 
 class Sources(NamedTuple):
@@ -115,7 +118,7 @@ def plan_for(policy: object, arms: int, **options: Any) -> Plan:
 
 
 def finite_plan(
-    policy: Policy, arms: int, *, horizon: float | None, goal: str, risk: float | None,
+    policy: Policy, arms: int, *, horizon: float | None, risk: float | None,
     outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     streams: bool | None, window: int | None, shares: Sequence[float],
     planned: int | None, estimate: bool, trend: bool = False,
@@ -128,10 +131,10 @@ def finite_plan(
     for name, value in contexts.items():
         if value is not None:
             raise _no_contexts(name, policy)
-    row = row_for_goal(policy, goal, risk)
+    row = row_for_trial(policy, risk)
     if sources is None and not protects_whole_run(row):
         usable = f"policies you can use: {', '.join(rows_for_trials())}"
-        if goal == "identify":
+        if isinstance(policy, Identifier):
             usable = 'use for example discreet.policy("evidence-tt", epsilon=1.0)'
         raise UnsupportedBudget(
             "policy", "be private over the whole run of a live trial",
@@ -184,7 +187,7 @@ def finite_plan(
 
         def with_arms(more: int) -> Plan:
             return finite_plan(
-                policy, more, horizon=horizon, goal=goal, risk=risk, outcome_range=outcome_range,
+                policy, more, horizon=horizon, risk=risk, outcome_range=outcome_range,
                 intervals=intervals, binary=binary, streams=True, window=places,
                 shares=[*shares, *[0.0] * (more - len(shares))], trend=trend, planned=first,
                 estimate=estimate, conditions=unverified, sources=sources,
@@ -213,9 +216,10 @@ def finite_plan(
         ),
         "record what was measured: a test counts one of two outcomes"
         if row.release.takes_binary
-        else "record what was measured, or plan the trial without binary=True"
+        else "record what was measured, or plan the trial without binary outcomes"
         if binary
-        else "record what was measured, or set outcome_range when the trial is planned",
+        else "record what was measured, or plan the trial with "
+        "outcomes=discreet.Outcomes(range=(0, 10))",
         settings,
         no_context,
         grown,
@@ -311,7 +315,7 @@ def why_not(row: Policy) -> str:
 
 
 def context_plan(
-    policy: LinearPolicy, arms: int, *, dimension: int | None, horizon: float | None, goal: str,
+    policy: LinearPolicy, arms: int, *, dimension: int | None, horizon: float | None,
     risk: float | None, outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     longest: float | None, batch: int | None, streams: bool | None, window: int | None,
     shares: Sequence[float], trend: bool, planned: int | None, estimate: bool,
@@ -326,10 +330,11 @@ def context_plan(
             "streams", "be left out with contexts, whose batches are of all arms", streams,
             "leave out streams, window, share and trend, and give missing=0.0",
         )  # fmt: skip
-    if goal != "regret" or risk is not None:
+    if risk is not None:
         raise InvalidArgument(
-            "goal", "be 'regret', with no risk, for a policy with contexts", goal, "leave it out"
-        )
+            "risk", "be left out for a policy with contexts, which stops with no answer", risk,
+            "leave it out",
+        )  # fmt: skip
     if outcome_range is not None:
         raise InvalidArgument(
             "outcome_range", "be left out: the policy says what it clips outcomes to",
@@ -341,7 +346,11 @@ def context_plan(
             "leave it out",
         )  # fmt: skip
     release = served_release(policy)
-    size = count("dimension", dimension, fix="give the number of features of an arm")
+    size = count(
+        "dimension",
+        dimension,
+        fix="use features=discreet.Features(dimension=5), the number of features of an arm",
+    )
     rounds = check_horizon(horizon)
     if rounds is None:
         raise InvalidArgument(

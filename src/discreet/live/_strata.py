@@ -34,13 +34,14 @@ from .._checks import Name, Unshown, by_name, check_legible, check_names, check_
 from ..errors import InvalidArgument, TrialError, UnknownUnit
 from ..privacy._guarantees import PUBLIC_STRATUM, Guarantee
 from . import _report as reports
+from ._arguments import ungrouped
 from ._curator import turn_of
 from ._trial import Trial, check_path
 from ._verdicts import Combined, by_stratum, is_test
 from .stores import SqliteStore, Store
 from .stores._base import unheld
 from .stores._database import Database
-from .stores._sqlite import database_at
+from .stores._sqlite import database_of
 
 if TYPE_CHECKING:
     from ..confirm import StrataDesign, StrataVerdict
@@ -61,13 +62,14 @@ class Strata:
 
     - `strata`: their names. `assign(unit, stratum)` says which arm a unit of that stratum gets.
     - `horizon`: of every stratum, or by name, `horizon={"men": 400, "women": 600}`.
-    - `risk`: for the goal "identify", the probability that any stratum gets a wrong answer: each
-      has its share of it.
-    - `path`: a file that is made here; without it the trial lives in memory. `witness`: see
-      `Trial`; all strata have one. `Trial.restore` and `Trial.move` serve these files too.
+    - `risk`: for a policy that stops with an answer, the probability that any stratum gets a wrong
+      answer: each has its share of it.
+    - `path`: a file that is made here, or a `SqliteStore` with a witness elsewhere; without it the
+      trial lives in memory. `Trial.restore` and `Trial.move` serve these files too.
     - A design over strata in place of the policy (`discreet.confirm.strata`) is one test of all of
       them: `verdict()`. It stops in all strata once what all have released is beyond its boundary.
-    - All else as for `Trial`; `share`, the least share of an arm, holds in every stratum.
+    - All else as for `Trial`: `deadline`, `missing`, `outcomes`, `assignment`, `features`,
+      `intervals`. The least share of an arm holds in every stratum.
 
     The report and the intervals are by stratum; intervals hold for all strata together.
     """
@@ -77,44 +79,36 @@ class Strata:
         policy: BasePolicy[Never] | StrataDesign,
         strata: Sequence[Name],
         arms: int | Sequence[Name],
-        dimension: int | None = None,
         horizon: float | Mapping[Name, float] | None = None,
         *,
         risk: float | None = None,
-        path: str | os.PathLike[str] | None = None,
-        witness: str | os.PathLike[str] | None = None,
+        path: str | os.PathLike[str] | SqliteStore | None = None,
+        clock: Callable[[], float] | None = None,
         **options: Any,
     ) -> None:
         names = check_names("strata", strata, 'use names such as ["men", "women"]')
         check_legible("strata", names)
-        policies = by_stratum(policy, names, options.get("goal", "regret"))
-        if is_test(policies[names[0]]):
-            options["goal"] = "test"
+        policies = by_stratum(policy, names)
         if getattr(policies[names[0]], "risk", None) is not None:
             raise InvalidArgument(
                 "risk", "be given here, by that name: the strata share it",
                 "in the policy", "use risk=0.05",
             )  # fmt: skip
-        if "store" in options:
-            raise InvalidArgument(
-                "store", "be left out: a store holds one trial", options["store"], "give path"
-            )
         horizons = by_name("horizon", horizon, names)
         each = None if risk is None else share("risk", risk, below=1.0 / 3.0) / len(names)
+        settings = ungrouped(options)
 
         def trial(name: Name, store: Store | None) -> Trial:
-            return Trial(
-                policies[name], arms, dimension, horizons[name], risk=each, store=store,
-                _stratum=name, **options,
-            )  # fmt: skip
+            made = Trial.__new__(Trial)
+            asked = {**settings, "horizon": horizons[name], "risk": each}
+            made._set_up(policies[name], arms, store, clock, asked, stratum=name)
+            return made
 
         self._lock = threading.RLock()
         if path is None:
-            if witness is not None:
-                raise InvalidArgument("witness", "come with path", witness, 'add path="trial.db"')
             self._trials = {name: trial(name, None) for name in names}
             return
-        self._trials = _made_in(database_at(path, witness), names, trial)
+        self._trials = _made_in(database_of(path), names, trial)
 
     # --- the two calls of every day ---------------------------------------------------------------
 

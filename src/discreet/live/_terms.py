@@ -14,6 +14,7 @@ from ..errors import InvalidArgument
 from ..identify import Identifier
 from ..policies.releases._whole import BINARY
 from ..privacy._guarantees import Guarantee
+from ._arguments import FLAT
 from ._rules import Terms
 from ._setup import Plan
 from ._verdicts import is_test
@@ -170,28 +171,28 @@ class Stored(NamedTuple):
     """what was not verified of its policy"""
 
 
-def settings_in(state: Json, row: object) -> Json:
-    """The arguments that a stored trial was made with."""
-    contexts = ("dimension", "longest", "batch") if "dimension" in state else ("outcome_range",)
-    names = ("horizon", "deadline", "contributions", *contexts)
-    options = {name: state[name] for name in names}
+def settings_in(state: Json, policy: object) -> tuple[Json, Stored]:
+    """What a stored trial was asked for, by flat names; and what else is known of it."""
+    names = ("horizon", "deadline", "contributions", "conflicts")
+    contexts = "dimension" in state
+    streams = bool(state.get("streams"))
+    options: Json = dict.fromkeys(FLAT) | {name: state[name] for name in names}
+    options |= {"missing": None, "risk": None, "intervals": "auto", "binary": False, "trend": False}
     if options["deadline"] is not None:
         options["missing"] = state.get("missing", state["default"])
-    arms = state["planned"] if state.get("streams") else len(state["arms"])
-    conditions = tuple(state.get("conditions", ()))
-    options["_stored"] = Stored(arms, state.get("clock") == "own", conditions)
-    options["_stratum"] = state.get("stratum")
-    later = {"conflicts": CONFLICTS[0], "intervals": "auto", "binary": False}  # than version 1
-    options |= {name: state.get(name, usual) for name, usual in later.items()}
-    options |= {"streams": bool(state.get("streams", False))}  # before, there were none
-    if options["streams"]:
+    if contexts:
+        options |= {name: state[name] for name in ("dimension", "longest", "batch")}
+    else:
+        options |= {name: state[name] for name in ("outcome_range", "intervals", "binary")}
+        options["streams"] = streams
+    if streams:
         named = zip(state["arms"], state["shares"], strict=True)
         options |= {
             "window": state["window"], "share": dict(named),
             "trend": bool(state.get("trend", False)),
         }  # fmt: skip
-    elif "dimension" in state:
-        del options["streams"]
-    if not isinstance(row, Identifier):
-        return options
-    return {**options, "goal": row.goal, "risk": row.risk}
+    if isinstance(policy, Identifier):
+        options["risk"] = policy.risk
+    arms = state["planned"] if streams else len(state["arms"])
+    conditions = tuple(state.get("conditions", ()))
+    return options, Stored(arms, state.get("clock") == "own", conditions)

@@ -22,10 +22,11 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 
-from .._checks import Name, check_arms, check_flag, check_legible, check_unit, one_of
+from .._checks import Name, check_arms, check_legible, check_unit, one_of
 from .._notebooks import plain
 from ..errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
 from . import _report as reports
+from ._arguments import Assignment, Features, Outcomes, group_of
 from ._curator import Curator
 from ._epochs import EpochRun
 from ._rows import row_from_dict
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from ..inference._record import Record
     from ..inference._within import EpochRecord
     from ..policies._policy import BasePolicy
-    from ._contexts import Features
+    from ._contexts import Features as Actions
     from ._documents import Estimate, Report
     from .stores._base import Json
 
@@ -60,108 +61,90 @@ class Trial(Curator):
     few others, play single batches instead: units that arrive while one waits get an arm, and their
     outcomes are not used.
 
-    - `horizon`: how many assignments are used at most; some policies need it.
-    - `goal`: "regret" to treat well on the way, or "identify", with an identifying policy, to
-            row, len(names), dimension=dimension, horizon=horizon, goal=goal,
-            risk=risk, outcome_range=outcome_range, intervals=intervals,
-    - `deadline`: how long after its assignment an outcome counts, with its unit: "28 days",
-      "30 min", "PT12H" or a `timedelta` (in single batches: after the last assignment of its
-      batch); a block is released that long after its last place was taken, whoever has responded by
-      then. Without a deadline a block waits until everybody has responded, and the guarantee rests
-      on that.
-    - `missing`: what silence means, to be said with a deadline. A value, such as 0.0: silence means
-      that outcome (no click, no purchase). "estimate": silence means that the outcome is unknown;
-      how many answered is released beside the sum of what they answered, at no further price.
-    - `streams`: False for single batches also where the policy could do otherwise.
-    - `window`: how many assignments are planned at once, and given out in a random order; default:
-      two for each arm. A day's arrivals is a good choice.
-    - `share`: the least share of an arm in every window, by name: `share={"control": 0.2}`.
-    - `trend`: whether to compare arms within epochs of fixed shares, so that a trend that all arms
-      share does not matter; for dp-imed. `window` is then the largest epoch, best as many as arrive
-      within the deadline.
-    - `outcome_range`: the least and the largest outcome; default: (0, 1). `binary`: whether
-      outcomes can only be one of these two.
-    - `intervals`: the kind that the report shows, fixed here: "auto", "anytime", "looks" or "end".
-    - `contributions`: how many outcomes of one unit may be used; the guarantee covers all.
-    - `conflicts`: "refuse" a second, different outcome of a unit with an error, or "ignore" it:
-      then whoever may record cannot find out by trying what was recorded before.
-    - `path`: the file in which the trial is stored, "trial.db", so that it outlives a crash, and
-      so that several processes can use it at once; else it lives in memory. `store`: a store of
-      your own instead. `witness`: where every release is noted before it is stored, so that an old
-      copy of the file is found out; default: beside it, "trial.db.witness". Best on another disk.
-    - `clock`: the time as a function, for tests and replays; `deadline` is then a number in the
-      unit of that clock.
+    Args:
+        policy: What decides, from `discreet.policy` or `discreet.identify.identifier`; or the
+            design of a test, from `discreet.confirm.design`.
+        arms: Their names, or how many there are.
+        horizon: How many assignments are used at most. Some policies need it.
+        deadline: How long after its assignment an outcome counts, with its unit: "28 days",
+            "30 min", "PT12H" or a `timedelta` (in single batches: after the last assignment of its
+            batch). A block is released that long after its last place was taken, whoever has
+            responded by then. Without a deadline a block waits until everybody has responded, and
+            the guarantee rests on that.
+        missing: What silence means, to be said with a deadline. A value, such as 0.0: silence means
+            that outcome (no click, no purchase). "estimate": silence means that the outcome is
+            unknown; how many answered is released beside the sum of what they answered, at no
+            further price.
+        risk: For a policy that stops with an answer: how likely that may be wrong.
+        outcomes: What an outcome is, see `Outcomes`.
+        assignment: How participants are assigned: windows, shares, trends, see `Assignment`.
+        features: For a linear policy, see `Features`. Every participant then brings features,
+            `assign(unit, actions)`, one list per arm; `horizon` must be given; outcomes lie in the
+            range that the policy clips to: `low` and `high` of adac-oful, else [-1, 1].
+        intervals: The kind that the report shows, fixed here: "auto", "anytime", "looks" or "end".
+        path: The file in which the trial is stored, "trial.db", so that it outlives a crash, and so
+            that several processes can use it at once; or a store, such as
+            `SqliteStore("trial.db", witness="elsewhere/trial.witness")`. Without it the trial lives
+            in memory.
+        clock: The time as a function, for tests and replays; `deadline` is then a number in the
+            unit of that clock.
 
-    With a linear policy every unit brings features, `assign(unit, actions)`, one list per arm:
-
-    - `dimension`: features that an arm has; `horizon` must be given.
-    - `longest`: a bound on the length of the actions, default: 1; with private contexts, longer
-      ones than 1 are scaled to 1, and their outcomes with them.
-    - `batch`: members per release, for policies with trees; the others make their own batches.
-    - Outcomes lie in the range that the policy clips to: `low` and `high` of adac-oful, else
-      [-1, 1].
+    Raises:
+        InvalidArgument: If the trial cannot be run as asked; nothing was made then.
+        UnsupportedBudget: If the policy does not protect the whole run.
     """
 
     def __init__(
         self,
         policy: BasePolicy[Never] | Design,
         arms: int | Sequence[Name],
-        dimension: int | None = None,
         horizon: float | None = None,
         *,
-        goal: str = "regret",
-        risk: float | None = None,
         deadline: str | timedelta | float | None = None,
         missing: str | float | None = None,
-        outcome_range: tuple[float, float] | None = None,
-        binary: bool = False,
+        risk: float | None = None,
+        outcomes: Outcomes | None = None,
+        assignment: Assignment | None = None,
+        features: Features | None = None,
         intervals: str = "auto",
-        contributions: int = 1,
-        conflicts: str = "refuse",
-        longest: float | None = None,
-        batch: int | None = None,
-        streams: bool | None = None,
-        window: int | None = None,
-        share: Mapping[Name, float] | None = None,
-        trend: bool = False,
-        path: str | os.PathLike[str] | None = None,
-        witness: str | os.PathLike[str] | None = None,
-        store: Store | None = None,
+        path: str | os.PathLike[str] | Store | None = None,
         clock: Callable[[], float] | None = None,
-        _stored: Stored | None = None,
-        _stratum: Name | None = None,
     ) -> None:
-        self._stratum = _stratum
-        row, goal = as_policy(policy, goal)
+        settings = {
+            "horizon": horizon, "deadline": deadline, "missing": missing, "risk": risk,
+            "intervals": intervals, **group_of("outcomes", outcomes),
+            **group_of("assignment", assignment), **group_of("features", features),
+        }  # fmt: skip
+        self._set_up(policy, arms, path, clock, settings)
+
+    def _set_up(
+        self, policy: BasePolicy[Never] | Design, arms: int | Sequence[Name],
+        path: str | os.PathLike[str] | Store | None, clock: Callable[[], float] | None,
+        settings: Mapping[str, Any], stored: Stored | None = None, stratum: Name | None = None,
+    ) -> None:  # fmt: skip
+        """Plan the trial and store it. `stored`: of a trial that goes on; `stratum`: of which it is
+        the trial."""
+        self._stratum = stratum
+        options = dict(settings)
+        deadline, missing, share = (options.pop(n, None) for n in ("deadline", "missing", "share"))
+        contributions, conflicts = options.pop("contributions"), options.pop("conflicts")
         names = check_arms(arms)
-        if _stored is None:  # else it is a trial of before, which goes on as it is
+        if stored is None:  # else it is a trial of before, which goes on as it is
             check_legible("arms", names)
             own = clock is not None and clock is not time.time
             within = deadline_of(deadline, own)
         else:
-            own, within = _stored.own_clock, deadline_of(deadline, own_clock=True)
-        for name, value in (("binary", binary), ("trend", trend), ("streams", streams)):
-            if value is not None:
-                check_flag(name, value)
-        estimate, default = missing_as(missing, within, outcome_range)
+            own, within = stored.own_clock, deadline_of(deadline, own_clock=True)
+        estimate, default = missing_as(missing, within, options["outcome_range"])
         plan = self._planned(
-            row, len(names), dimension=dimension, horizon=horizon, goal=goal,
-            risk=risk, outcome_range=outcome_range, intervals=intervals,
-            binary=binary, longest=longest, batch=batch, streams=streams, window=window,
-            shares=check_shares(share, names), trend=trend, estimate=estimate,
-            planned=None if _stored is None else _stored.arms,
-            conditions=None if _stored is None else _stored.conditions,
+            as_policy(policy), len(names), shares=check_shares(share, names), estimate=estimate,
+            planned=None if stored is None else stored.arms,
+            conditions=None if stored is None else stored.conditions, **options,
         )  # fmt: skip
         terms = terms_of(plan, within, contributions, conflicts, own)
-        if path is not None and store is not None:
-            raise InvalidArgument("store", "be left out beside path", store, "give one of them")
-        if witness is not None and path is None:
-            raise InvalidArgument("witness", "come with path", witness, 'add path="trial.db"')
-        if path is not None:
-            store = SqliteStore(path, witness=witness)
         super().__init__(
             names, plan, terms, check_default(default, plan, terms), covering(plan, terms),
-            MemoryStore() if store is None else store, time.time if clock is None else clock,
+            store_at(path), time.time if clock is None else clock,
         )  # fmt: skip
 
     def _planned(self, policy: BasePolicy[Never], arms: int, **options: Any) -> Plan:
@@ -334,7 +317,7 @@ class Trial(Curator):
             return self._run.public_epochs(self._arms, shown.outcome_range)
 
     @unheld
-    def estimates(self, actions: Features) -> list[Estimate]:
+    def estimates(self, actions: Actions) -> list[Estimate]:
         """For features as `assign` takes them: the estimated mean outcome of every arm, and how far
         the truth may be from it if the policy's assumptions hold. Made of releases alone."""
         with self._turn(), self._store.held():
@@ -494,7 +477,11 @@ class Trial(Curator):
         row = row_from_dict(store.state.get("policy"), policy, store.place)
         damage = ""
         try:
-            trial = cls(row, store.state["arms"], **settings_in(store.state, row), clock=clock)
+            trial = cls.__new__(cls)
+            trial._set_up(
+                row, store.state["arms"], None, clock, *settings_in(store.state, row),
+                store.state.get("stratum"),
+            )  # fmt: skip
             trial._own(store)
             trial._store, trial._lock, trial._fixed = store, store.lock, trial._settings()
             trial._seen = -inf  # this moment is none that the trial has seen
@@ -543,6 +530,17 @@ class Trial(Curator):
             "a trial must not be copied or pickled: two copies could release the same block twice; "
             "use save(path), close() and Trial.load(path)"
         )
+
+
+def store_at(path: str | os.PathLike[str] | Store | None) -> Store:
+    """Where a trial is stored: in memory, in a file, or in a store of your own."""
+    if path is None:
+        return MemoryStore()
+    if isinstance(path, str | os.PathLike):
+        return SqliteStore(path)
+    if not callable(getattr(path, "member", None)):
+        raise InvalidArgument("path", "be a file or a store", path, 'use for example "trial.db"')
+    return path
 
 
 def check_path(name: str, path: str | os.PathLike[str]) -> Path:

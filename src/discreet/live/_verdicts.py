@@ -29,11 +29,10 @@ def is_test(policy: object) -> TypeGuard[Tested]:
     return getattr(policy, "goal", "") == "test"
 
 
-def as_policy(given: object, goal: str) -> tuple[Any, str]:
-    """A design as the policy that plays it, with its goal unless another was asked for; whatever
-    else is given as it is."""
+def as_policy(given: object) -> Any:
+    """A design as the policy that plays it; whatever else is given as it is."""
     if isinstance(given, BasePolicy):
-        return given, goal
+        return given
     from ..confirm import Design, StrataDesign
     from ..confirm._played import played
 
@@ -42,12 +41,10 @@ def as_policy(given: object, goal: str) -> tuple[Any, str]:
             "policy", "be a design without strata for one trial", str(given),
             "use discreet.Strata, or discreet.confirm.design(800, epsilon=1.0)",
         )  # fmt: skip
-    if not isinstance(given, Design):
-        return given, goal
-    return played(given), "test" if goal == "regret" else goal
+    return played(given) if isinstance(given, Design) else given
 
 
-def by_stratum(given: object, names: Sequence[Name], goal: object) -> dict[Name, Any]:
+def by_stratum(given: object, names: Sequence[Name]) -> dict[Name, Any]:
     """The policy of every stratum: the same for all, or its part of a test over strata."""
     if isinstance(given, BasePolicy):
         return dict.fromkeys(names, given)
@@ -66,8 +63,6 @@ def by_stratum(given: object, names: Sequence[Name], goal: object) -> dict[Name,
             "strata", "be those of the design, in its order", list(names),
             f"use strata={list(given.names)}",
         )  # fmt: skip
-    if goal not in ("regret", "test"):
-        raise InvalidArgument("goal", "be 'test' for a design", goal, "leave it out")
     return {name: played(Part(given, number)) for number, name in enumerate(names)}
 
 

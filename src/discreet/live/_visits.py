@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..simulator.calendar import Calendar
 
 CAVEAT = "a live trial draws the noise: that of a rehearsal can be replayed and protects nobody"
-FIXED = ("deadline", "path", "store", "clock", "_stored")
+FIXED = ("deadline", "path", "clock")
 """What a calendar says of a trial, or what a rehearsal has none of."""
 
 

@@ -256,13 +256,13 @@ def check_create(make: Make, reopen: Reopen | None = None) -> None:
 def check_trial(make: Make, reopen: Reopen | None = None) -> None:
     """A trial runs on it, contexts and all, and is loaded again."""
     from ..linear import policy as linear_policy
-    from ..live import Trial
+    from ..live import Features, Trial
     from ..policies import policy
     from ..privacy.budgets import ZCDP, Pure
 
     store = make()
     late: dict[str, Any] = {"deadline": "10000 days", "missing": 0.0}
-    trial = Trial(policy("adap-klucb", epsilon=1.0), ["A", "B"], store=store, **late)
+    trial = Trial(policy("adap-klucb", epsilon=1.0), ["A", "B"], path=store, **late)
     arm = trial.assign("x")
     trial.record("x", 0.5)
     expected = trial.report()
@@ -282,7 +282,7 @@ def check_trial(make: Make, reopen: Reopen | None = None) -> None:
     for name in ("adac-oful", "private-linucb"):
         budget = ZCDP(0.5) if name == "adac-oful" else Pure(1.0)
         row, store = linear_policy(name, budget=budget), make()
-        contextual = Trial(row, 2, dimension=2, horizon=20, store=store, **late)
+        contextual = Trial(row, 2, horizon=20, features=Features(dimension=2), path=store, **late)
         contextual.assign("x", rows)
         expected = contextual.report()
         if reopen is not None:
@@ -354,21 +354,22 @@ def check_turns(make: Make, again: Reopen) -> None:
 def check_shared_trials(make: Make, again: Reopen) -> None:
     """Two trials by turns on one store, of every kind of plan: they agree after every step, and no
     block is released twice."""
-    from ..live import Trial
+    from ..live import Assignment, Trial
     from ..policies import policy
 
+    two = Assignment(window=2)
     kinds: dict[str, dict[str, Any]] = {
-        "index": {"window": 2},
-        "pairs": {"window": 2, "missing": "estimate"},
-        "epochs": {"trend": True, "window": 6},
-        "batches": {"streams": False},
+        "index": {"assignment": two},
+        "pairs": {"assignment": two, "missing": "estimate"},
+        "epochs": {"assignment": Assignment(trend=True, window=6)},
+        "batches": {"assignment": Assignment(streams=False)},
     }
     for options in kinds.values():
         now = [1000.0]
         row = policy("dp-imed", epsilon=1.0, ratio=1.5, first=1)
         settings: dict[str, Any] = {"deadline": 9.0, "missing": 0.0, **options}
         store = make()
-        first = Trial(row, ["A", "B"], store=store, clock=lambda now=now: now[0], **settings)  # type: ignore[misc]
+        first = Trial(row, ["A", "B"], path=store, clock=lambda now=now: now[0], **settings)  # type: ignore[misc]
         users = [first, Trial.load(again(store), clock=lambda now=now: now[0])]  # type: ignore[misc]
         for unit in range(24):
             now[0] += 1.0

@@ -767,6 +767,15 @@ def database_at(
     return Database(Path(path).absolute(), place)
 
 
+def database_of(path: str | os.PathLike[str] | SqliteStore) -> Database:
+    """A new database, at a path or in the place of a store that was not used yet."""
+    if isinstance(path, SqliteStore):
+        return path._base
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidArgument("path", "be a path", path, 'use for example "trial.db"')
+    return database_at(path)
+
+
 def _turns(
     blocks: Mapping[str, HeldBlock], members: Mapping[Name, Member]
 ) -> dict[tuple[str, int], int]:
