@@ -29,7 +29,6 @@ OPTIONS = {
     },
     "linear/_runs.py": {"compare"},
     "live/_rehearsal.py": {"__init__"},
-    "live/_strata.py": {"__init__"},
     "live/_trial.py": {"__init__"},
     "membership/gradients/_audits.py": {"audit_dpsgd"},
     "membership/gradients/_canaries.py": {"canife"},

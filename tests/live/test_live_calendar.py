@@ -178,9 +178,7 @@ def test_a_trial_cannot_be_handed_sources() -> None:
     options: dict[str, Any] = dict.fromkeys(
         ("horizon", "risk", "outcome_range", "streams", "window", "planned", "estimate", "trend")
     )
-    plan = finite_plan(
-        ROW, 2, goal="regret", intervals="auto", binary=False, shares=(0.0, 0.0), **options
-    )
+    plan = finite_plan(ROW, 2, intervals="auto", binary=False, shares=(0.0, 0.0), **options)
     assert plan.run.noise is None
 
 

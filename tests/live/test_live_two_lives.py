@@ -89,6 +89,10 @@ KINDS: dict[str, Callable[..., Trial]] = {
 }
 
 
+def flat(*what: Any, **settings: Any) -> Trial:
+    return Trial(*what, **grouped(settings))
+
+
 def everything() -> dict[str, Callable[..., Trial]]:
     """Every policy that a trial can run, in every way that it can be played."""
     found: dict[str, Callable[..., Trial]] = {}
@@ -100,17 +104,15 @@ def everything() -> dict[str, Callable[..., Trial]]:
     rows: list[Any] = [CATALOGUE[name].example() for name in rows_for_trials()]
     rows += [IDENTIFIERS[name].example() for name in IDENTIFIERS]
     for row in rows:
-        goal = {} if row.name in CATALOGUE else {"goal": "identify"}
-        risk = {"risk": 0.1} if goal and not row.fixed_size else {}
+        goal = "regret" if row.name in CATALOGUE else "identify"
+        risk = {"risk": 0.1} if goal == "identify" and not row.fixed_size else {}
         for way, options in ways.items():
-            make = partial(
-                Trial, row, 3, deadline=10.0, **({"horizon": 90} | goal | risk | options)
-            )
+            make = partial(flat, row, 3, deadline=10.0, **({"horizon": 90} | risk | options))
             try:
                 make(clock=Clock()).close()
             except DiscreetError:
                 continue  # refused when it is planned
-            found[f"{row.name}, {goal.get('goal', 'regret')}, {way}"] = make
+            found[f"{row.name}, {goal}, {way}"] = make
     return found
 
 

@@ -725,8 +725,6 @@ def test_a_fence_ends_only_what_is_fenced(tmp_path: Path) -> None:
         step(trial, 0)
         with pytest.raises(TrialError, match=r"not fenced.*stop\(\)"):
             trial.fence()
-    with pytest.raises(InvalidArgument, match="come with path"):
-        klucb_trial(witness=tmp_path / "w")
     with pytest.raises(InvalidArgument, match="new file in an existing folder"):
         klucb_trial(path=SqliteStore(tmp_path / "b.db", witness=tmp_path / "trial.db.witness"))
     assert not (tmp_path / "b.db").exists()

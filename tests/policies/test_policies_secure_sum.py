@@ -18,7 +18,6 @@ from discreet.audit import Runs, Steady
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.live._rows import serves_trials
 from discreet.policies import UCB1, Geometric, Policy, SecureSum, SkellamSum
-from discreet.policies._noisy_imed import noise_of_batch
 from discreet.policies._private_kl import DPIMED
 from discreet.policies.releases import _secure_sum as secure_sum
 from discreet.privacy import _shares as shares
@@ -263,10 +262,9 @@ def test_gauss_imed_on_skellam_shares() -> None:
     budget = Renyi(2.0, 1.0)
     trusted = discreet.policy("gauss-imed", budget=budget)
     far = replace(trusted, release=SkellamSum(budget, levels=4), recipe={})
-    assert noise_of_batch(far.release) == pytest.approx((far.release.variance / 16, 0.0))
-    assert noise_of_batch(trusted.release) == pytest.approx((1.0, 0.0))
-    assert noise_of_batch(SecureSum(0.5)) == (0.0, 2.0)
-    assert noise_of_batch(SecureSum(0.5, forget=True)) is None
+    assert far.release.batch_noise == pytest.approx((far.release.variance / 16, 0.0))
+    assert trusted.release.batch_noise == pytest.approx((1.0, 0.0))
+    assert SecureSum(0.5).batch_noise == (8.0, 2.0)
     environment = discreet.Bernoulli([0.8, 0.3])
     both = [
         discreet.simulate(

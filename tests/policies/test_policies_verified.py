@@ -302,11 +302,27 @@ def test_beta_leaders_count_bits(release: Release) -> None:
         Policy("mine", Doubling(), release, BetaLeader(Approximate(1.0, 0.01)))
 
 
-@pytest.mark.parametrize("schedule", [EachRound(), Doubling(), Phases()])
+@pytest.mark.parametrize("schedule", [Doubling(), Phases()])
 def test_shrinking_noise_needs_regular_releases(schedule: Schedule) -> None:
     rule = SuccessiveElimination() if isinstance(schedule, Phases) else UCB1()
-    with pytest.raises(InvalidArgument, match="be Regular"):
+    with pytest.raises(InvalidArgument, match="have batches of one length"):
         Policy("mine", schedule, ShrinkingLaplace(1.1, ZCDP(1.0)), rule)
+
+
+class Irregular(Regular):
+    """Says that its batches are equally long, and does not keep to it."""
+
+    length = Doubling.length
+
+
+def test_who_sets_lengths_must_say_that_they_are_even() -> None:
+    each, one = (
+        Policy("mine", schedule, ShrinkingLaplace(1.1, ZCDP(100.0)), UCB1())
+        for schedule in (EachRound(), Regular(1))
+    )
+    assert each.guarantee == one.guarantee
+    with pytest.raises(InvalidArgument, match="have batches of one length"):
+        Policy("mine", Irregular(10), ShrinkingLaplace(1.1, ZCDP(1.0)), UCB1())
 
 
 SCHEDULES: st.SearchStrategy[Schedule] = st.one_of(

@@ -15,13 +15,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
 from .._compiled import Kernel
 from ..errors import InvalidArgument
-from ..linear._batches import PrivateBatches
 from ..linear._loop import choose, collect, follow, publish, slots_of, update
 from ..linear._row import LinearPolicy, RoundPolicy
 from ..linear._view import LinearSetting, LinearView
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from .._types import Floats, Ints
+    from ..linear._batches import Batches
 
 ARMS, DIMENSION = 2, 2
 SEEN = 8
@@ -148,7 +148,7 @@ class LinearRuns:
     @cached_property
     def releases(self) -> int:
         """How often something is released at most: of batches with known ends, as in one walk."""
-        if not isinstance(self.policy.schedule, PrivateBatches):
+        if not self.policy.schedule.known_ends:
             return self.horizon
         seen = self._played(0, 1, np.random.Generator(np.random.SFC64(0)), self.horizon)[1][0]
         return int((seen[:, 0] != ABSENT).sum())
@@ -212,8 +212,9 @@ def streams(policy: LinearPolicy, horizon: int | None = None) -> list[LinearRuns
     if is_in_blocks(policy):  # the one feature of a block is the first
         pairs = tuple(pair for pair in pairs if all(not person[0][1] for person in pair))
     lengths: tuple[int, ...] = (1, 4, 8) if horizon is None else (horizon,)
-    if isinstance(policy.schedule, PrivateBatches):  # of lengths that are known beforehand
-        first = policy.schedule.parameters(LinearSetting(ARMS, DIMENSION, SEEN)).first
+    if policy.schedule.known_ends:
+        setting = LinearSetting(ARMS, DIMENSION, SEEN)
+        first = cast("Batches", policy.schedule.parameters(setting)).first
         lengths = (first, 2 * first) if horizon is None else lengths
     return [
         LinearRuns(policy, pair, place, rounds)

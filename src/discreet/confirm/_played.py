@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from .._compiled import Function, Kernel
 from ..errors import InvalidArgument
@@ -169,6 +169,7 @@ class Boundaries(Rule):
     compares: ClassVar[str] = "looks"
     sets_phases: ClassVar[bool] = True
     eliminates: ClassVar[bool] = True
+    ends: ClassVar[str] = "boundary"
     name: ClassVar[str] = "test"
     choose: ClassVar[Function | Kernel] = staticmethod(choose_tested)
 
@@ -208,11 +209,9 @@ class Crossed(Stopping):
     """Stop beyond a boundary, at a futile look, or at the last one."""
 
     name: ClassVar[str] = "beyond a boundary"
+    ends: ClassVar[str] = "boundary"
+    fitting = ("be a test", "discreet.confirm.design")
     enough = Kernel(enough_tested, z_of=z_of)
-
-    def check(self, rule: Rule) -> None:
-        if not isinstance(rule, Boundaries):
-            raise InvalidArgument("rule", "be a test", str(rule), "use discreet.confirm.design")
 
 
 @dataclass(frozen=True)
@@ -232,8 +231,7 @@ class Tested(Identifier):
     @property
     def design(self) -> Design | Part:
         """What it tests by."""
-        assert isinstance(self.rule, Boundaries)
-        return self.rule.design
+        return cast("Boundaries", self.rule).design
 
     @property
     def fixed_size(self) -> bool:

@@ -144,10 +144,10 @@ def _threshold(asked: str, proved: Threshold) -> Threshold:
 
 
 def _sampled(row: Identifier, sampling: str) -> Identifier:
-    assert isinstance(row.rule, PrivateTopTwo)
     asked = one_of("sampling", sampling, "shared", "published", "batched")
     if asked == "published":
-        return replace(row, rule=PrivateTopTwo(row.rule.cost, row.rule.beta))
+        rule = cast("SharedTopTwo", row.rule)
+        return replace(row, rule=PrivateTopTwo(rule.cost, rule.beta))
     return row.batched() if asked == "batched" else row
 
 

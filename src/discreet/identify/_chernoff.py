@@ -168,4 +168,4 @@ class EnoughChernoff(EnoughEvidence):
 
     def covers(self, schedule: Schedule, release: Release) -> bool:
         # the sums of a phase must be sums of a fixed number of rewards
-        return isinstance(schedule, Geometric) and has_running_sums(release)
+        return schedule.grows and has_running_sums(release)

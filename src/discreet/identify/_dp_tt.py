@@ -30,10 +30,10 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from .._checks import share
 from .._compiled import Function, Kernel
 from ..errors import InvalidArgument
-from ..policies import Geometric, Release, Rule, RunningLaplace, Schedule, Setting
+from ..policies import Release, Rule, Schedule, Setting
 from ..policies._noisy_imed import batches_in
 from ..policies._rules import clip01
-from ..policies._schedules import Growth
+from ..policies._schedules import growth_of
 from ..policies._view import View
 from ._evidence_top_two import least_cost
 from ._sampling import Tracking, first_unreleased
@@ -173,8 +173,8 @@ class EnoughCost(Stopping):
     enough = Kernel(enough_cost)
 
     def parameters(self, setting: Setting) -> Level:
-        growth = setting.schedule.parameters(setting)
-        if not isinstance(growth, Growth):
+        growth = growth_of(setting.schedule, setting)
+        if growth is None:
             raise InvalidArgument(
                 "schedule", "be Doubling or Geometric for this stopping rule",
                 str(setting.schedule), "use Doubling()",
@@ -183,4 +183,4 @@ class EnoughCost(Stopping):
         return Level(setting.pure_epsilon(self.name), log_risk, growth.first, growth.ratio)
 
     def covers(self, schedule: Schedule, release: Release) -> bool:
-        return isinstance(schedule, Geometric) and isinstance(release, RunningLaplace)
+        return schedule.grows and release.releases_cells

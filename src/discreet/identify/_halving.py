@@ -101,6 +101,8 @@ class Halving(Rule):
     compares: ClassVar[str] = "looks"
     sets_phases: ClassVar[bool] = True
     eliminates: ClassVar[bool] = True
+    ends: ClassVar[str] = "rounds"
+    fixed_size: ClassVar[bool] = True
     name: ClassVar[str] = "halving"
     choose: ClassVar[Function | Kernel] = staticmethod(choose_halving)
 
@@ -139,13 +141,9 @@ class Halved(Stopping):
     """Stop at the end of the last round."""
 
     name: ClassVar[str] = "fixed number of participants"
+    ends: ClassVar[str] = "rounds"
+    fitting = ("play rounds of fixed lengths", "Halving(participants=2000)")
     enough = Kernel(enough_halved)
-
-    def check(self, rule: Rule) -> None:
-        if not isinstance(rule, Halving):
-            raise InvalidArgument(
-                "rule", "play rounds of fixed lengths", str(rule), "use Halving(participants=2000)"
-            )
 
     def covers(self, schedule: Schedule, release: Release) -> bool:
         return False

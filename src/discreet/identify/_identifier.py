@@ -26,14 +26,12 @@ from typing import ClassVar, NamedTuple
 
 from .._compiled import Function, Kernel
 from ..errors import InvalidArgument
-from ..policies import Policy, Setting, SuccessiveElimination
+from ..policies import Policy, Setting
 from ..policies._policy import ONE_BATCH, check_size
 from ..privacy._source import SIMULATED, Source
-from ._halving import Halving
-from ._recommendation import BestActive, BestMean, Recommendation
-from ._sampling import BatchedTopTwo, PrivateTopTwo
+from ._recommendation import BestMean, Recommendation
 from ._setting import RiskSetting, check_risk
-from ._stopping import OneLeft, Stopping
+from ._stopping import Stopping
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,11 +53,8 @@ class Identifier(Policy):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.stopping.check(self.rule)
-        counts_arms = isinstance(self.stopping, OneLeft) or isinstance(
-            self.recommendation, BestActive
-        )
-        eliminates = getattr(self.rule, "eliminates", False)
-        if counts_arms and not (eliminates or isinstance(self.rule, SuccessiveElimination)):
+        counts_arms = self.stopping.counts_arms or self.recommendation.counts_arms
+        if counts_arms and not self.rule.eliminates:
             raise InvalidArgument(
                 "rule", "eliminate arms if the row asks which are left", str(self.rule),
                 "use Elimination(), or the stopping rule Likelihood and BestMean()",
@@ -74,7 +69,12 @@ class Identifier(Policy):
     @property
     def fixed_size(self) -> bool:
         """Whether it stops after a number of participants, and not at a risk."""
-        return isinstance(self.rule, Halving)
+        return self.rule.fixed_size
+
+    @property
+    def participants(self) -> int | None:
+        """After how many participants it stops, if that is fixed."""
+        return getattr(self.rule, "participants", None) if self.fixed_size else None
 
     @property
     def xi(self) -> float:
@@ -114,12 +114,12 @@ class Identifier(Policy):
 
     def among(self, participants: int) -> Identifier:
         """The row for a fixed number of participants."""
-        if not isinstance(self.rule, Halving):
+        if not self.rule.fixed_size:
             raise InvalidArgument(
                 "participants", f"be left out for {self.name}, which stops at a risk", participants,
                 "give risk instead, or take halving",
             )  # fmt: skip
-        rule = replace(self.rule, participants=participants)
+        rule = replace(self.rule, participants=participants)  # type: ignore[type-var]
         return replace(self, rule=rule, recipe=self._recipe(participants=participants))
 
     def _recipe(self, **changes: object) -> dict[str, object]:
@@ -157,10 +157,9 @@ class Identifier(Policy):
         """The row for a live trial, which decides between releases and not every round."""
         if not self.mixed:
             return self
-        if isinstance(self.rule, PrivateTopTwo) and not self.schedule.each_round:
-            rule, recipe = BatchedTopTwo(self.rule.cost, self.rule.beta), self._recipe
-            return replace(self, rule=rule, mixed=False, recipe=recipe(sampling="batched"))
-        return replace(self, mixed=False, recipe=self._recipe(mixed=False))
+        rule = self.rule if self.schedule.each_round else self.rule.between_releases()
+        how: dict[str, object] = {"mixed": False} if rule is self.rule else {"sampling": "batched"}
+        return replace(self, rule=rule, mixed=False, recipe=self._recipe(**how))
 
     def to_dict(self) -> dict[str, object]:
         return super().to_dict() | {

@@ -26,8 +26,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from .._compiled import Function, Kernel
-from ..errors import InvalidArgument
-from ..policies import Phases, Release, Rule, RunningLaplace, Schedule, Setting
+from ..policies import Phases, Release, Rule, Schedule, Setting
 from ..policies._elimination import Race, count_active, fresh_race, next_active, next_in_turn
 from ..policies._races import race_marks, threshold
 from ..policies._schedules import UNTIL_THE_END
@@ -100,6 +99,7 @@ class Racing(Rule):
     compares: ClassVar[str] = "looks"
     sets_phases: ClassVar[bool] = True
     eliminates: ClassVar[bool] = True
+    ends: ClassVar[str] = "race"
     name: ClassVar[str] = "race"
     choose: ClassVar[Function | Kernel] = staticmethod(choose_racing)
 
@@ -133,11 +133,9 @@ class RaceWon(Stopping):
     """Stop when one arm is left."""
 
     name: ClassVar[str] = "one arm left in the race"
+    ends: ClassVar[str] = "race"
+    fitting = ("be a race", "Racing()")
     enough = Kernel(enough_raced)
 
-    def check(self, rule: Rule) -> None:
-        if not isinstance(rule, Racing):
-            raise InvalidArgument("rule", "be a race", str(rule), "use Racing()")
-
     def covers(self, schedule: Schedule, release: Release) -> bool:
-        return isinstance(schedule, Looks) and type(release) is RunningLaplace
+        return schedule.set_by_rule and release.releases_cells

@@ -14,6 +14,8 @@ class Recommendation:
     """Base of all; `recommend(memory, view)` sees releases, counts and the rule's notes."""
 
     name: ClassVar[str]
+    counts_arms: ClassVar[bool] = False
+    """Whether it asks which arms are left, so that the rule must eliminate them."""
     recommend: ClassVar[Function]
 
     def __str__(self) -> str:
@@ -69,4 +71,5 @@ class BestActive(Recommendation):
     """Of the arms that an eliminating rule has left, the one with the highest released mean."""
 
     name: ClassVar[str] = "best of the active"
+    counts_arms: ClassVar[bool] = True
     recommend: ClassVar[Function] = staticmethod(recommend_active)

@@ -37,7 +37,6 @@ from ..simulator._runs import (
 from ..simulator._work import Player, Work, check_threads, entropy_of
 from ..simulator.calendar._runs import MOST_PARTICIPANTS
 from ._filling import Batches, Ease
-from ._halving import Halving
 from ._identifier import Identifier
 from ._loop import compiled_loop, fresh_course
 from ._results import IdentifyResult
@@ -186,8 +185,8 @@ def prepared(
     check_environment(row, environment)
     check_endless(environment)
     row.setting(environment.arms)
-    if isinstance(row.rule, Halving):
-        limit = max(limit, row.rule.participants or 0)
+    if row.fixed_size:
+        limit = max(limit, row.participants or 0)
     elif row.xi == 0.0:
         warn_of_equals(environment)
     return row, limit

@@ -215,6 +215,9 @@ class PrivateTopTwo(TopTwo):
         epsilon = setting.pure_epsilon(self.name)
         return TopTwoScale(self.cost.scale(setting), float(self.beta), epsilon)
 
+    def between_releases(self) -> Rule:
+        return BatchedTopTwo(self.cost, self.beta)
+
 
 @dataclass(frozen=True)
 class SharedTopTwo(PrivateTopTwo):

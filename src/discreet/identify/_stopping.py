@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from .._compiled import Kernel, open_slot
+from ..errors import InvalidArgument
 from ..policies import Release, Rule, Schedule, Setting
 from ..policies._elimination import (
     Confidence,
@@ -33,6 +34,12 @@ class Stopping:
     """Base of all stopping rules."""
 
     name: ClassVar[str]
+    counts_arms: ClassVar[bool] = False
+    """Whether it asks which arms are left, so that the rule must eliminate them."""
+    ends: ClassVar[str] = ""
+    """How the sampling rule must end, `Rule.ends`; "" for any rule."""
+    fitting: ClassVar[tuple[str, str]] = ("", "")
+    """What a rule must be that does not, and which one to use, for the refusal."""
 
     @property
     def enough(self) -> Kernel:
@@ -49,6 +56,9 @@ class Stopping:
 
     def check(self, rule: Rule) -> None:
         """Refuse a sampling rule that does not note what the kernel reads."""
+        if self.ends and rule.ends != self.ends:
+            must, fix = self.fitting
+            raise InvalidArgument("rule", must, str(rule), f"use {fix}")
 
     def __str__(self) -> str:
         return self.name
@@ -122,6 +132,7 @@ def enough_one_left(
 class OneLeft(Stopping):
     """Stop when an eliminating rule has one arm left."""
 
+    counts_arms: ClassVar[bool] = True
     name: ClassVar[str] = "one arm left"
     enough = Kernel(enough_one_left)
 

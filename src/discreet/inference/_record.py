@@ -25,8 +25,9 @@ from typing import Any, NamedTuple
 
 from .._checks import Name
 from ..errors import DiscreetError, InvalidArgument
-from ..policies import Geometric, Policy, Setting, View
-from ..policies._schedules import growing
+from ..policies import Policy, Setting, View
+from ..policies._parts import says_itself
+from ..policies._schedules import growing, growth_of
 from ..policies._view import fresh_view
 from ..policies.releases._entries import (
     AGAIN,
@@ -42,7 +43,6 @@ from ..policies.releases._entries import (
     Noise,
     Silence,
     entries_of,
-    says_itself,
 )
 from . import _sigmoids as sigmoids
 from ._within import epochs_of
@@ -135,12 +135,10 @@ def recording(policy: Policy, setting: Setting) -> Recording | Silence:
 
 def planned_sizes(policy: Policy, setting: Setting, looks: int | None) -> tuple[int, ...]:
     """Pulls of an arm at its reads, for schedules that grow by a factor; else none."""
-    schedule = policy.schedule
-    if looks is None or looks > MOST_LOOKS or not isinstance(schedule, Geometric):
+    growth = growth_of(policy.schedule, setting)
+    if looks is None or looks > MOST_LOOKS or growth is None:
         return ()
-    if type(schedule).length is not Geometric.length:
-        return ()
-    view, growth, sizes = fresh_view(1), schedule.parameters(setting), []
+    view, sizes = fresh_view(1), list[int]()
     for _ in range(looks):
         view.pulls[0] += growing(growth, None, view, 0)
         sizes.append(int(view.pulls[0]))

@@ -129,6 +129,7 @@ class PrivateBatches(RoundSchedule):
     blocks: str = "shared"
     each: int = 0
     private_contexts: ClassVar[bool] = True
+    known_ends: ClassVar[bool] = True
     name: ClassVar[str] = "growing batches"
     follow: ClassVar[Function] = staticmethod(follow_count)
 
@@ -285,6 +286,10 @@ class RangedRelease(RoundRelease):
         return True
 
     @property
+    def own_blocks(self) -> bool:
+        return self.blocks == "disjoint"
+
+    @property
     def clip(self) -> tuple[float, float] | None:
         return (float(self.low), float(self.high))
 
@@ -301,6 +306,7 @@ class BatchMatrices(RangedRelease):
     `ratio` is κ: the variance of the noise on the diagonal of Σ x x' over that on Σ x r.
     """
 
+    shape: ClassVar[str] = "batches"
     budget: Budget
     low: float = -1.0
     high: float = 1.0
@@ -427,6 +433,7 @@ def publish_vectors(
 class LaplaceBlocks(RangedRelease):
     """Σ x r of every batch and block with Laplace noise: pure ε for rewards, contexts public."""
 
+    shape: ClassVar[str] = "blocks"
     epsilon: float
     low: float = 0.0
     high: float = 1.0

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 class PhaseRelease(LinearRelease):
     """Base of the releases at the end of a phase."""
 
+    shape: ClassVar[str] = "phases"
+
     @property
     def reward_variance(self) -> float:
         """v: variance of noise that hides one reward."""

@@ -38,11 +38,19 @@ PUBLIC = "contexts are public"
 class LinearRelease(ReleasePart[LinearSetting]):
     """Base of all releases of linear policies."""
 
+    shape: ClassVar[str] = "sums"
+    """What is released, for the verification of it: "sums", "blocks", "trees", "batches",
+    "phases"."""
     private_contexts: ClassVar[bool] = False
 
     @property
     def is_live(self) -> bool:
         """Whether it has secure noise and promises its budget whatever it is handed."""
+        return False
+
+    @property
+    def own_blocks(self) -> bool:
+        """Whether every arm has features in a block of its own, and zeros elsewhere."""
         return False
 
     @property

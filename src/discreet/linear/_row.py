@@ -54,7 +54,7 @@ class LinearPolicy(BasePolicy[LinearSetting]):
         """The kind of row that the schedule asks for."""
         kind: type[LinearPolicy] = cls
         if cls is LinearPolicy:
-            kind = PhasedPolicy if isinstance(schedule, DesignPhases) else RoundPolicy
+            kind = PhasedPolicy if getattr(schedule, "phased", False) else RoundPolicy
         return cast("Self", object.__new__(kind))
 
     def __post_init__(self) -> None:

@@ -27,7 +27,6 @@ from ..simulator._results import Comparison, Result
 from ..simulator._runs import DECISIONS, Asked, calendar_of, compared, listed
 from ..simulator._work import Player, RegretWork
 from ._algebra import of_known_length
-from ._batches import RangedRelease
 from ._catalogue import LinearRow
 from ._contexts import FixedActions
 from ._design import Design
@@ -130,7 +129,7 @@ def check_problem(policy: LinearPolicy, problem: LinearProblem) -> None:
             "contexts", f"be fixed for {policy.name}", problem.contexts.name,
             "use FixedActions, or a policy for changing actions such as adac-oful",
         )  # fmt: skip
-    if isinstance(policy.release, RangedRelease) and policy.release.blocks == "disjoint":
+    if policy.release.own_blocks:
         check_blocks(problem)
 
 

@@ -31,6 +31,10 @@ class LinearSchedule(SchedulePart[LinearSetting]):
     """Whether it leaves the actions to the curator; others keep their design matrix, in public."""
     every_round: ClassVar[bool] = False
     """Whether a release is due after everyone."""
+    phased: ClassVar[bool] = False
+    """Whether phases of fixed actions are planned, so that no round is looked at by itself."""
+    known_ends: ClassVar[bool] = False
+    """Whether batches end at rounds that are known in advance."""
 
 
 class RoundSchedule(LinearSchedule):
@@ -129,4 +133,5 @@ class Determinant(RoundSchedule):
 class DesignPhases(LinearSchedule):
     """A release at the end of a phase whose plays were fixed beforehand; fixed actions only."""
 
+    phased: ClassVar[bool] = True
     name: ClassVar[str] = "phases"

@@ -121,6 +121,7 @@ def publish_trees(
 class TreeRelease(RoundRelease):
     """Base of the two."""
 
+    shape: ClassVar[str] = "trees"
     collect: ClassVar[Function] = staticmethod(collect_row)
     publish: ClassVar[Function] = staticmethod(publish_trees)
     private_contexts: ClassVar[bool] = True

@@ -15,12 +15,10 @@ from typing import ClassVar, NamedTuple
 
 from .._compiled import Function, Kernel
 from ..errors import InvalidArgument
-from ..privacy._source import SIMULATED
 from ._exploration import Exploring
 from ._ranks import ranked_indices
 from ._rules import choose_largest
 from ._view import Setting, View
-from .releases import ForgetGaussian
 
 
 class Spread(NamedTuple):
@@ -47,10 +45,10 @@ class AdaCUCB(Exploring):
 
     def parameters(self, setting: Setting) -> Spread:
         release = setting.release
-        if not isinstance(release, ForgetGaussian):
+        noise = release.batch_noise
+        if noise is None or release.noise != "gaussian":
             raise InvalidArgument(
                 "release", f"add Gaussian noise for the rule {self.name!r}", release.name,
                 "compose it with ForgetGaussian",
             )  # fmt: skip
-        scale = SIMULATED.gaussian_scale(release.budget, release.calibration)
-        return Spread(self.alpha, scale**2)
+        return Spread(self.alpha, noise.variance)

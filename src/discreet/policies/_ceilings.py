@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from .._compiled import Function, Kernel
+from ._parts import says_itself
 from ._rules import bound, level
 from ._view import View
-from .releases._entries import says_itself
 
 if TYPE_CHECKING:
     from numpy.random import Generator

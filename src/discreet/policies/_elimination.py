@@ -137,6 +137,7 @@ class SuccessiveElimination(Rule):
     beta: float | None = None
     compares: ClassVar[str] = "looks"
     sets_phases: ClassVar[bool] = True
+    eliminates: ClassVar[bool] = True
     name: ClassVar[str] = "elimination"
     choose: ClassVar[Function | Kernel] = staticmethod(choose_eliminating)
 

@@ -37,11 +37,10 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from .._checks import amount, count, share
 from .._compiled import Function, Kernel
 from ..errors import InvalidArgument
-from ..privacy._source import SIMULATED
 from ._rules import Rule
-from ._schedules import LONGEST, EachRound, Regular
+from ._schedules import LONGEST, even_batches
 from ._view import Setting, View, counts
-from .releases import ForgetExact, ForgetGaussian, ForgetLaplace
+from .releases._base import NEWEST, Release
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -67,25 +66,18 @@ class Batch(NamedTuple):
 def batch_of(setting: Setting, who: str) -> Batch:
     """Of batches that are all equally long, and released by themselves."""
     schedule, release = setting.schedule, setting.release
-    rounds = 1
-    if isinstance(schedule, Regular):
-        rounds = schedule.every
-    elif not isinstance(schedule, EachRound):
+    rounds, noise = even_batches(schedule), release.batch_noise
+    if rounds is None:
         raise InvalidArgument(
             "schedule", f"have batches of one length for {who}", str(schedule),
             "compose it with Regular(10) or EachRound()",
         )  # fmt: skip
-    if isinstance(release, ForgetLaplace):
-        return Batch(rounds, 2.0 / release.epsilon**2, 1.0 / release.epsilon)
-    if isinstance(release, ForgetGaussian):
-        scale = SIMULATED.gaussian_scale(release.budget, release.calibration)
-        return Batch(rounds, scale * scale, 0.0)
-    if isinstance(release, ForgetExact):
-        return Batch(rounds, 0.0, 0.0)
-    raise InvalidArgument(
-        "release", f"release every batch by itself for {who}", str(release),
-        "compose it with ForgetLaplace, ForgetGaussian or ForgetExact",
-    )  # fmt: skip
+    if noise is None or release.evidence != NEWEST:
+        raise InvalidArgument(
+            "release", f"release every batch by itself for {who}", str(release),
+            "compose it with ForgetLaplace, ForgetGaussian or ForgetExact",
+        )  # fmt: skip
+    return Batch(rounds, *noise)
 
 
 def moving_batch(epsilon: float) -> int:
@@ -418,8 +410,8 @@ class Exp3(Rule):
     name: ClassVar[str] = "exponential weights"
     choose: ClassVar[Function | Kernel] = Kernel(choose_exp3)
 
-    def check_release(self, release: object) -> None:
-        if not isinstance(release, ForgetExact):
+    def check_release(self, release: Release) -> None:
+        if release.batch_noise is None or release.batch_noise.variance:
             raise InvalidArgument(
                 "rule", "be given exact rewards: its bound is for losses in [0, 1]", str(release),
                 "use discreet.policy('dp-tsallis', epsilon=1.0), which bears noise",

@@ -36,9 +36,9 @@ from ._divergences import noisy_divergence, noisy_floor
 from ._imed import best_mean
 from ._ranks import ranked_scores
 from ._rules import Rule, choose_above_floor, clip01
-from ._schedules import LONGEST, Geometric
+from ._schedules import LONGEST, growth_of
 from ._view import Setting, View
-from .releases import Release, RunningGaussian, RunningLaplace, SecureSum, SkellamSum
+from .releases._base import CLOSED
 
 FIRST_BATCH = 20.0
 """Rounds of the first batch, in standard deviations of Gaussian noise."""
@@ -105,29 +105,18 @@ class NoisyIMED(Rule):
         amount("caution", self.caution, infinite=False, fix="use caution=0.5")
 
     def parameters(self, setting: Setting) -> Batches:
-        noise, schedule = noise_of_batch(setting.release), setting.schedule
-        if noise is None or not isinstance(schedule, Geometric):
+        release, schedule = setting.release, setting.schedule
+        noise, growth = release.batch_noise, growth_of(schedule, setting)
+        if noise is None or growth is None or not noise.variance or release.evidence != CLOSED:
             raise InvalidArgument(
                 "rule", "go with geometric batches and a running sum",
-                f"{schedule} × {setting.release}",
+                f"{schedule} × {release}",
                 "compose it with Geometric and RunningLaplace, RunningGaussian, SecureSum or "
                 "SkellamSum",
             )  # fmt: skip
-        growth = schedule.parameters(setting)
-        return Batches(*noise, growth.first, growth.ratio, 1.0 / (1.0 + self.caution))
-
-
-def noise_of_batch(release: Release) -> tuple[float, float] | None:
-    """(σ², 0) or (0, b) of a running sum, rewards in [0, 1]; None for other releases."""
-    if isinstance(release, SkellamSum):  # shares are counted in steps of 1/g
-        return release.variance / release.levels**2, 0.0
-    if isinstance(release, RunningGaussian):
-        return float(SIMULATED.gaussian_scale(release.budget, release.calibration) ** 2), 0.0
-    if isinstance(release, RunningLaplace) or (
-        isinstance(release, SecureSum) and not release.forget
-    ):
-        return 0.0, 1.0 / release.epsilon
-    return None
+        variance = 0.0 if noise.scale else noise.variance
+        caution = 1.0 / (1.0 + self.caution)
+        return Batches(variance, noise.scale, growth.first, growth.ratio, caution)
 
 
 def first_laplace_batch(epsilon: float) -> int:

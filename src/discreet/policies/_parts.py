@@ -61,3 +61,13 @@ class RulePart(Part[S]):
     def first_view(self, setting: S) -> NamedTuple:
         """What is public before the first round."""
         raise NotImplementedError
+
+
+def says_itself(part: object, word: str, *deeds: str) -> bool:
+    """Whether the class that defines `word` knows the `deeds`: none is redefined below it."""
+    kinds = type(part).__mro__
+
+    def place(name: str) -> int:
+        return next((n for n, kind in enumerate(kinds) if name in vars(kind)), len(kinds))
+
+    return place(word) <= min(map(place, deeds))

@@ -186,7 +186,7 @@ class BetaLeader(StartedLeader):
 
     def check_release(self, release: Release) -> None:
         """Its start phase is proved for whole numbers of successes, and a Beta law has no other."""
-        if not isinstance(release, ExactBits):
+        if not release.rounds_to_bits:
             raise InvalidArgument(
                 "release", f"be ExactBits for the rule {self.name!r}", str(release),
                 "its proof counts bits; GaussianLeader takes exact means of any rewards",
@@ -211,6 +211,7 @@ class ExactBits(Exact):
     respond: ClassVar[Function | None] = staticmethod(respond_rounded)
     bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     secure_noise: ClassVar[bool] = False
+    rounds_to_bits: ClassVar[bool] = True
 
     def estimated_mean(self, value: float) -> float | None:
         """A bit has the mean of its reward."""

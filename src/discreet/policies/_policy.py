@@ -25,7 +25,6 @@ from ._rules import Rule
 from ._schedules import Schedule
 from ._view import Empty, Setting
 from .releases import Release
-from .releases._entries import says_itself
 
 if TYPE_CHECKING:
     from ..privacy.verification import Verification
@@ -218,8 +217,7 @@ class Policy(BasePolicy[Setting]):
     @property
     def has_epochs(self) -> bool:
         """Whether there is an index for differences within epochs: DP-IMED's."""
-        sums = self.release.has_cells and says_itself(self.release, "has_cells", "publish")
-        return self.rule.within_epochs and self.schedule.grows and sums
+        return self.rule.within_epochs and self.schedule.grows and self.release.releases_cells
 
     @property
     def has_fixed_size(self) -> bool:

@@ -30,7 +30,7 @@ from ..errors import InvalidArgument
 from ..privacy._counters import is_node, tree_add
 from ..privacy._guarantees import Definition, Guarantee
 from ._rules import Rule, clip01
-from ._schedules import UNTIL_THE_END, Phases, Schedule, check_length
+from ._schedules import UNTIL_THE_END, Schedule, check_length
 from ._thompson import choose_beta
 from ._view import Setting, View, counts
 from .releases._base import laplace_parts, noise
@@ -127,7 +127,7 @@ class GapThenTree(Tree):
         """Blocks close the nodes that they should only if the rule lays them out, and both agree on
         when the gap is known. Other batches are in more nodes than the noise pays for."""
         aligned = isinstance(rule, PrivateThompson) and rule.choose is PrivateThompson.choose
-        if not isinstance(rule, PrivateThompson) or not (aligned and isinstance(schedule, Phases)):
+        if not isinstance(rule, PrivateThompson) or not (aligned and schedule.set_by_rule):
             raise InvalidArgument(
                 "release", "go with Phases and PrivateThompson, whose blocks fill its trees",
                 f"{self.name}, with {schedule} and {rule}",

@@ -26,9 +26,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from .._compiled import Function, Kernel, open_slot
+from ._parts import says_itself
 from ._rules import floor, index, score
 from ._view import Setting, View, counts
-from .releases._entries import says_itself
 
 if TYPE_CHECKING:
     from numpy.random import Generator

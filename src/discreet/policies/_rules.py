@@ -41,6 +41,12 @@ class Rule(RulePart[Setting]):
     compares: ClassVar[str] = "index"
     """How it compares arms, which is how they are played side by side: an "index" of each of them,
     "looks" at all of them, or the "top two"."""
+    eliminates: ClassVar[bool] = False
+    """Whether it notes which arms are still in."""
+    ends: ClassVar[str] = ""
+    """What a stopping rule asks it for: the name of its own way to end; "" for none."""
+    fixed_size: ClassVar[bool] = False
+    """Whether it ends after a number of participants, its field `participants`."""
     within_epochs: ClassVar[bool] = False
     """Whether `policies.epochs` has its index for differences within epochs."""
     still: ClassVar[bool] = False
@@ -63,6 +69,10 @@ class Rule(RulePart[Setting]):
         """For rules that fix the sizes of all batches themselves: the most releases of an arm, and
         whether all arms get them, whatever is released. Else None."""
         return None
+
+    def between_releases(self) -> Rule:
+        """The rule as a live trial plays it, which decides when something was released."""
+        return self
 
     @property
     def budget(self) -> Budget | None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 from .._checks import amount, count
 from .._compiled import Function
 from ..errors import InvalidArgument
-from ._parts import SchedulePart
+from ._parts import SchedulePart, says_itself
 from ._view import Setting, View
 
 if TYPE_CHECKING:
@@ -42,6 +42,13 @@ def check_length(argument: str, value: object, fix: str) -> int:
     return rounds
 
 
+class Growth(NamedTuple):
+    """Parameters of growing batches."""
+
+    first: int
+    ratio: float
+
+
 class Schedule(SchedulePart[Setting]):
     """Base of all schedules of finite arms."""
 
@@ -55,6 +62,15 @@ class Schedule(SchedulePart[Setting]):
     set_by_rule: ClassVar[bool] = False
     """Whether the rule sets the length of a batch."""
 
+    @property
+    def even(self) -> int | None:
+        """Rounds of a batch, if all batches are equally long. Ask by `even_batches`."""
+        return None
+
+    def growth(self, setting: Setting) -> Growth | None:
+        """How batches grow that multiply an arm's pulls; None for others. Ask by `growth_of`."""
+        return None
+
     def looks(self, setting: Setting) -> int | None:
         """The most releases of an arm within the horizon, where their sizes are fixed beforehand;
         else None."""
@@ -65,6 +81,17 @@ class Schedule(SchedulePart[Setting]):
     def releases(self, horizon: int) -> int:
         """The most releases that one arm can see within the horizon."""
         return horizon
+
+
+def even_batches(schedule: Schedule) -> int | None:
+    """Rounds of a batch, if the class that says that all are equally long also sets them."""
+    return schedule.even if says_itself(schedule, "even", "length", "parameters") else None
+
+
+def growth_of(schedule: Schedule, setting: Setting) -> Growth | None:
+    """How batches grow, if the class that says so also sets their lengths."""
+    own = says_itself(schedule, "growth", "length", "parameters")
+    return schedule.growth(setting) if own else None
 
 
 def one_round(schedule: object, memory: object, view: View, arm: int) -> int:
@@ -81,12 +108,9 @@ class EachRound(Schedule):
     fixed_sizes: ClassVar[bool] = True
     length: ClassVar[Function] = staticmethod(one_round)
 
-
-class Growth(NamedTuple):
-    """Parameters of growing batches."""
-
-    first: int
-    ratio: float
+    @property
+    def even(self) -> int:
+        return 1
 
 
 def growing(schedule: Growth, memory: object, view: View, arm: int) -> int:
@@ -125,6 +149,9 @@ class Geometric(Schedule):
     def parameters(self, setting: Setting) -> Growth:
         cap = self.first if setting.horizon is None else setting.horizon // (10 * setting.arms)
         return Growth(max(1, min(self.first, cap)), float(self.ratio))
+
+    def growth(self, setting: Setting) -> Growth:
+        return self.parameters(setting)
 
     def looks(self, setting: Setting) -> int | None:
         if setting.horizon is None or self.ratio - 1.0 < SLOWEST:
@@ -183,6 +210,10 @@ class Regular(Schedule):
     def __post_init__(self) -> None:
         every = check_length("every", self.every, "use every=1")
         object.__setattr__(self, "every", every)
+
+    @property
+    def even(self) -> int:
+        return self.every
 
     def parameters(self, setting: Setting) -> Interval:
         return Interval(self.every)

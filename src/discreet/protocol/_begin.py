@@ -10,11 +10,11 @@ from .._compiled import Function, Kernel
 from ..policies._ceilings import takes_notes
 from ..policies._epochs import Cells, EpochPlan
 from ..policies._epochs import Room as CellRoom
+from ..policies._parts import says_itself
 from ..policies._schedules import LONGEST
 from ..policies._step import collecting, fresh_state, parts_of
 from ..policies._streams import evidence_in
 from ..policies._view import Empty, Setting, View
-from ..policies.releases._entries import says_itself
 from ..policies.releases._pairs import Pairs, pair_scale_of, publish_pair
 from ..privacy._source import Source
 from ._missing import everybody, release_pair, release_sum, release_whole, those_who_answer

@@ -16,7 +16,7 @@ import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..._compiled import Kernel
 from ...policies._verification import MOST_NUMBERS
@@ -37,10 +37,12 @@ from ...privacy.verification import (
     undominated,
 )
 from ...privacy.verification._result import main_number
-from .._batches import LaplaceBlocks
-from .._releases import NoisySum
-from .._row import LinearPolicy, RoundPolicy
+from .._row import RoundPolicy
 from .._view import LinearSetting
+
+if TYPE_CHECKING:
+    from .._batches import LaplaceBlocks
+    from .._releases import NoisySum
 
 
 def symbolic_clipped(reward: object, low: float, high: float) -> Form:
@@ -62,11 +64,11 @@ class Actions(NamedTuple):
 
 
 def verify_episodes(
-    policy: LinearPolicy, setting: LinearSetting, result: Verification, seed: int
+    policy: RoundPolicy, setting: LinearSetting, result: Verification, seed: int
 ) -> Verification:
     found, walked = list[tuple[Budget, Worst]](), 0
     exact = True
-    if isinstance(policy.release, LaplaceBlocks):
+    if policy.release.shape == "blocks":
         paths = _in_blocks(_action_paths(setting.dimension // setting.arms, seed), setting.arms)
     else:
         paths = _action_paths(setting.dimension, seed)
@@ -92,11 +94,10 @@ def verify_episodes(
     )  # fmt: skip
 
 
-def walk(policy: LinearPolicy, setting: LinearSetting, path: Actions) -> Tape:
+def walk(policy: RoundPolicy, setting: LinearSetting, path: Actions) -> Tape:
     """One public path of actions, with the row's own kernels."""
-    assert isinstance(policy, RoundPolicy)
-    release, rule, d, grid = policy.release, policy.rule, setting.dimension, setting.grid
-    assert isinstance(release, NoisySum | LaplaceBlocks)
+    release, rule = cast("NoisySum | LaplaceBlocks", policy.release), policy.rule
+    d, grid = setting.dimension, setting.grid
     source = symbolic(setting.source)
     tape = Tape(None, MOST_NUMBERS)
     taken = Kernel(release.kernel(release.collect, source), clipped=symbolic_clipped)

@@ -18,8 +18,7 @@ import numpy as np
 from ...privacy.verification import Loss, NotAffine, Verification, Worst, spent
 from ...privacy.verification._result import main_number
 from .._design import optimal_design
-from .._phases import Elimination, PhaseRelease
-from .._releases import GaussianRelease
+from .._phases import Elimination, NoisyPhase, PhaseRelease
 from .._row import LinearPolicy
 from .._view import LinearSetting
 
@@ -65,10 +64,7 @@ def affine_map(
 def verify_phases(
     policy: LinearPolicy, setting: LinearSetting, result: Verification, seed: int
 ) -> Verification:
-    release, rule = policy.release, policy.rule
-    assert isinstance(release, PhaseRelease)
-    assert isinstance(release, GaussianRelease)
-    assert isinstance(rule, Elimination)
+    release, rule = cast("NoisyPhase", policy.release), cast("Elimination", policy.rule)
     points = np.random.default_rng(seed).normal(size=(setting.arms, setting.dimension))
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     best, worst = spent(Loss(), result.claimed), None

@@ -39,7 +39,7 @@ from .._batch_view import BatchView
 from .._batches import BatchMatrices, add_row, take_row
 from .._grid import ENTRY
 from .._row import LinearPolicy, RoundPolicy
-from .._trees import LENGTH_SQUARED, GaussianTrees, TreeRelease, joint_sensitivity
+from .._trees import LENGTH_SQUARED, TreeRelease, joint_sensitivity
 from .._view import LinearSetting, LinearView, fresh_view
 
 if TYPE_CHECKING:
@@ -98,10 +98,10 @@ class Products:
 
 
 def verify_trees(
-    release: TreeRelease, setting: LinearSetting, result: Verification, seed: int
+    policy: LinearPolicy, setting: LinearSetting, result: Verification, seed: int
 ) -> Verification:
     """Costs of the entries by kind, from a walk in two dimensions at the scales of all of them."""
-    whole = setting.source.secure
+    release, whole = cast("TreeRelease", policy.release), setting.source.secure
     source = symbolic(SECURE if whole else SIMULATED)
     check_ball(release, setting, seed)
     d = min(2, setting.dimension)
@@ -134,12 +134,10 @@ def verify_trees(
 
 
 def verify_batches(
-    policy: LinearPolicy, setting: LinearSetting, result: Verification, seed: int
+    policy: RoundPolicy, setting: LinearSetting, result: Verification, seed: int
 ) -> Verification:
     """Costs of the entries by kind, from a walk of the row's own batches."""
-    assert isinstance(policy, RoundPolicy)
-    release, rule = policy.release, policy.rule
-    assert isinstance(release, BatchMatrices)
+    release, rule = cast("BatchMatrices", policy.release), policy.rule
     whole = setting.source.secure
     check_batch_ball(release, setting, seed)
     source = symbolic(SECURE if whole else SIMULATED)
@@ -196,7 +194,7 @@ def row_loss(release: TreeRelease, worst: dict[str, Loss], dimension: int) -> Lo
     Σ c_k Δ_k² with ||Δ||_F² = Σ Δ_ii² + 2 Σ_{i<j} Δ_ij² + 2 Σ Δ_ir² <= 2 L^4.
     """
     d = dimension
-    if isinstance(release, GaussianTrees):
+    if release.noise == "gaussian":
         c = [
             worst["diagonal"].gaussian, worst["other"].gaussian / 2, worst["vector"].gaussian / 2,
         ]  # fmt: skip

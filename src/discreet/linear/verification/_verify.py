@@ -9,19 +9,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from ..._checks import count
 from ...errors import InvalidArgument
 from ...policies._verification import SEED
 from ...privacy._source import SECURE, SIMULATED
 from ...privacy.verification import NotAffine, Verification
-from .._batches import BatchMatrices, RangedRelease
-from .._phases import PhaseRelease
 from .._releases import RoundRelease
 from .._row import LinearPolicy
-from .._trees import TreeRelease
 from .._view import LinearSetting
 from ._episodes import verify_episodes
 from ._phases import verify_phases
@@ -29,6 +27,13 @@ from ._private import verify_batches, verify_trees
 
 if TYPE_CHECKING:
     from .._grid import Grid
+
+
+VERIFIERS: dict[str, Callable[[Any, LinearSetting, Verification, int], Verification]] = {
+    "sums": verify_episodes, "blocks": verify_episodes, "trees": verify_trees,
+    "batches": verify_batches, "phases": verify_phases,
+}  # fmt: skip
+"""By the shape of what is released."""
 
 
 def verify(
@@ -53,18 +58,12 @@ def verify(
     if not claim.is_private:
         return replace(result, reason="nothing is claimed: the row is not private")
     setting = LinearSetting(arms, dimension, horizon)
-    if isinstance(policy.release, RangedRelease) and policy.release.blocks == "disjoint":
+    if policy.release.own_blocks:
         setting = replace(setting, dimension=arms * dimension)
     if live:
         setting = replace(setting, grid=_grid(policy))
     try:
-        if isinstance(policy.release, TreeRelease):
-            return verify_trees(policy.release, setting, result, seed)
-        if isinstance(policy.release, BatchMatrices):
-            return verify_batches(policy, setting, result, seed)
-        if isinstance(policy.release, PhaseRelease):
-            return verify_phases(policy, setting, result, seed)
-        return verify_episodes(policy, setting, result, seed)
+        return VERIFIERS[policy.release.shape](policy, setting, result, seed)
     except NotAffine as stop:
         return replace(result, reason=f"the release is not affine: {stop}")
 
@@ -72,8 +71,8 @@ def verify(
 def _grid(policy: LinearPolicy) -> Grid:
     """Whole numbers, for the rows that live trials run."""
     release = policy.release
-    if not isinstance(release, RoundRelease) or not release.is_live:
+    if not release.is_live:
         raise InvalidArgument(
             "live", "be False for a row that live trials do not run", policy.name, "leave it out"
         )
-    return release.grid(1.0)
+    return cast("RoundRelease", release).grid(1.0)  # what is live takes one after the other

@@ -26,7 +26,7 @@ from ...privacy._guarantees import Definition, Guarantee
 from ...privacy._mechanisms import Laplace
 from ...privacy._source import SIMULATED, Source
 from ...privacy.budgets import ZCDP, Approximate, Budget, GaussianDP, Pure, Renyi
-from .._parts import ReleasePart
+from .._parts import ReleasePart, says_itself
 from .._schedules import Schedule
 from .._view import Setting
 
@@ -48,6 +48,13 @@ NOMINAL_HORIZON = 1 << 20
 """Stands in for the horizon where a guarantee is the same for all of them."""
 
 
+class BatchNoise(NamedTuple):
+    """The variance of what is added to the sum of a batch, and b if it is Lap(b), else 0."""
+
+    variance: float
+    scale: float = 0.0
+
+
 class Release(ReleasePart[Setting]):
     """Base of all releases: exact in what it stores, private by what `mechanism` adds."""
 
@@ -66,7 +73,10 @@ class Release(ReleasePart[Setting]):
     """Whether batches of any length, in any order of arms, cost what the guarantee says. A trial
     then ends, drops arms and closes blocks where it likes. Ask by `takes_any_block`."""
     has_cells: ClassVar[bool] = False
-    """Whether the mean grows by the noisy sum of every block, with Laplace noise 1/ε in each."""
+    """Whether the mean grows by the noisy sum of every block, with Laplace noise 1/ε in each. Ask
+    by `releases_cells`."""
+    rounds_to_bits: ClassVar[bool] = False
+    """Whether means are those of exact counts of 0 and 1."""
     evidence: ClassVar[str] = CLOSED
     """Which rewards stand behind a released mean; `view.size` is their number."""
     counter: ClassVar[str | None] = None
@@ -109,14 +119,21 @@ class Release(ReleasePart[Setting]):
     def takes_any_block(self) -> bool:
         """Whether its noise is paid for whatever the length of a batch, and wherever it is cut off,
         by the class that publishes: one that publishes in a way of its own has to say so."""
-        from ._entries import says_itself
-
         return self.any_lengths and says_itself(self, "any_lengths", "publish")
+
+    @property
+    def releases_cells(self) -> bool:
+        """Whether it `has_cells`, by the class that publishes."""
+        return self.has_cells and says_itself(self, "has_cells", "publish")
+
+    @property
+    def batch_noise(self) -> BatchNoise | None:
+        """The noise in the sum of a batch that is released once, rewards in [0, 1]; None where
+        sums of batches are not released by themselves, or not with noise of one size."""
+        return None
 
     def counter_of(self) -> str | None:
         """Its kind of counter, if the class that says so is the one that publishes."""
-        from ._entries import says_itself
-
         return self.counter if says_itself(self, "counter", "publish") else None
 
     def pair_scale(self, source: Source) -> PairScale | None:

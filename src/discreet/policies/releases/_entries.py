@@ -19,6 +19,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from .._parts import says_itself
+
 if TYPE_CHECKING:
     from .._view import Setting
     from ._base import Release
@@ -114,13 +116,3 @@ def entries_of(release: Release, setting: Setting) -> Entries | Silence:
             "are: define entries(setting)"
         )
     return release.entries(setting)
-
-
-def says_itself(part: object, word: str, *deeds: str) -> bool:
-    """Whether the class that defines `word` knows the `deeds`: none is redefined below it."""
-    kinds = type(part).__mro__
-
-    def place(name: str) -> int:
-        return next((n for n, kind in enumerate(kinds) if name in vars(kind)), len(kinds))
-
-    return place(word) <= min(map(place, deeds))

@@ -17,6 +17,7 @@ from .._view import Setting, View
 from ._base import (
     FILLED,
     NEWEST,
+    BatchNoise,
     PureRelease,
     Release,
     Scale,
@@ -70,6 +71,10 @@ class ForgetLaplace(PureRelease):
     def pair_scale(self, source: Source) -> PairScale | None:
         return laplace_pair(self.epsilon, source, kept=0)
 
+    @property
+    def batch_noise(self) -> BatchNoise:
+        return BatchNoise(2.0 / self.epsilon**2, 1.0 / self.epsilon)
+
     def entries(self, setting: Setting) -> Entries | Silence:
         """Of every batch by itself: what the rule forgets, inference may add up."""
         return Entries(FRESH, self.noise_of_sum(setting))
@@ -91,6 +96,10 @@ class ForgetGaussian(Release):
 
     def pair_scale(self, source: Source) -> PairScale | None:
         return gaussian_pair(self.budget, self.calibration, source, kept=0)
+
+    @property
+    def batch_noise(self) -> BatchNoise:
+        return BatchNoise(float(SIMULATED.gaussian_scale(self.budget, self.calibration) ** 2))
 
     @property
     def is_live(self) -> bool:
@@ -147,6 +156,10 @@ class ForgetExact(Noiseless):
     settles: ClassVar[bool] = True
     evidence: ClassVar[str] = NEWEST
     noise_after = noise_of_last
+
+    @property
+    def batch_noise(self) -> BatchNoise:
+        return BatchNoise(0.0)
 
     def entries(self, setting: Setting) -> Entries | Silence:
         """Of every batch by itself."""

@@ -9,8 +9,8 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...privacy.budgets import Approximate, Budget
+from .._parts import says_itself
 from ._base import Release, noise
-from ._entries import says_itself
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -11,9 +11,18 @@ from ..._compiled import Function
 from ...errors import InvalidArgument, UnsupportedBudget
 from ...privacy._guarantees import Definition, Guarantee
 from ...privacy.budgets import ZCDP, Approximate, Budget
-from .._schedules import Regular, Schedule
+from .._schedules import Schedule, even_batches
 from .._view import Setting, View
-from ._base import CLOSED, PureRelease, Release, Scale, laplace_parts, noise, zeros
+from ._base import (
+    CLOSED,
+    BatchNoise,
+    PureRelease,
+    Release,
+    Scale,
+    laplace_parts,
+    noise,
+    zeros,
+)
 from ._entries import AGAIN, ALL, LAPLACE, POWERS, RUNNING, Entries, Noise, Silence
 from ._exact import Sums
 from ._forgetting import ForgetGaussian
@@ -57,6 +66,10 @@ class RunningLaplace(PureRelease):
 
     def pair_scale(self, source: Source) -> PairScale | None:
         return laplace_pair(self.epsilon, source, kept=1)
+
+    @property
+    def batch_noise(self) -> BatchNoise:
+        return BatchNoise(2.0 / self.epsilon**2, 1.0 / self.epsilon)
 
     def ledger(self, setting: Setting) -> Running:
         return Running(zeros(setting.arms, setting.source))
@@ -207,16 +220,19 @@ class ShrinkingLaplace(Release):
 
     def check_composition(self, schedule: Schedule, rule: Rule | None = None) -> None:
         """The sum over releases rests on their being f rounds apart."""
-        if not isinstance(schedule, Regular):
+        self._rounds_apart(schedule)
+
+    def _rounds_apart(self, schedule: Schedule) -> int:
+        apart = even_batches(schedule)
+        if apart is None:
             raise InvalidArgument(
-                "schedule", f"be Regular for the release {self.name!r}", str(schedule),
-                "its noise is paid for by releases that are at least f rounds apart",
+                "schedule", f"have batches of one length for the release {self.name!r}",
+                str(schedule), "its noise is paid for by releases that are at least f rounds apart",
             )  # fmt: skip
+        return apart
 
     def guarantee(self, schedule: Schedule, horizon: int | None = None) -> Guarantee:
-        self.check_composition(schedule)
-        assert isinstance(schedule, Regular)
-        spent: Budget = ZCDP(shrinking_rho(self.power, schedule.every))
+        spent: Budget = ZCDP(shrinking_rho(self.power, self._rounds_apart(schedule)))
         if isinstance(self.asked, Approximate):
             spent = spent.to_approximate(self.asked.delta)
         return Guarantee(spent, Definition.INTERACTIVE, conditions=self.conditions)

@@ -32,7 +32,7 @@ from ...privacy._source import SIMULATED, Source
 from ...privacy.budgets import Budget, Pure, Renyi
 from .._schedules import Schedule
 from .._view import Setting, View
-from ._base import CLOSED, NEWEST, PureRelease, Release, noise, zeros
+from ._base import CLOSED, NEWEST, BatchNoise, PureRelease, Release, noise, zeros
 from ._entries import FRESH, LAPLACE, RUNNING, Entries, Noise, Silence
 from ._remembering import Running
 
@@ -207,6 +207,10 @@ class SecureSum(DistributedRelease, PureRelease):
         noise = Noise(LAPLACE, 1.0 / self.epsilon)
         return Entries(FRESH if self.forget else RUNNING, noise)
 
+    @property
+    def batch_noise(self) -> BatchNoise:
+        return BatchNoise(2.0 / self.epsilon**2, 1.0 / self.epsilon)
+
 
 @dataclass(frozen=True)
 class SkellamSum(DistributedRelease):
@@ -231,6 +235,10 @@ class SkellamSum(DistributedRelease):
     def variance(self) -> float:
         """Of the noise of a whole batch, in steps of 1/g."""
         return float(skellam_variance(self.budget, self.levels))
+
+    @property
+    def batch_noise(self) -> BatchNoise:
+        return BatchNoise(self.variance / self.levels**2)
 
     def mechanism_budget(self, schedule: Schedule, horizon: int) -> Budget:
         alpha = self.budget.alpha

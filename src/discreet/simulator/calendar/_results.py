@@ -156,21 +156,22 @@ class TrialResult(Result):
         """The same, each with its error and what nine of ten trials see."""
         import numpy as np
 
-        from ...policies import Geometric, RunningLaplace
         from ...policies._registry import row_from_recipe
+        from ...policies._schedules import growth_of
 
         row: Any = row_from_recipe(self.policy["recipe"]) if self.policy["recipe"] else None
-        schedule, release = getattr(row, "schedule", None), getattr(row, "release", None)
-        if not isinstance(schedule, Geometric) or type(release) is not RunningLaplace:
+        arms, growth = len(self.means), None
+        if row is not None and row.release.releases_cells:
+            growth = growth_of(row.schedule, row.setting(arms, self.horizon))
+        if growth is None:
             raise InvalidArgument(
                 "policy", "release running sums with Laplace noise for widths by formula",
                 self.name, "rehearse it: the report of discreet.Rehearsal(...) has intervals",
             )  # fmt: skip
-        arms = len(self.means)
-        first, ratio = schedule.parameters(row.setting(arms, self.horizon))
+        first, ratio = growth
         by_look, mark = [1.0], first
         while mark <= self.horizon:
-            wide = 2.0 * half_width(mark, len(by_look), arms, release.epsilon, risk)
+            wide = 2.0 * half_width(mark, len(by_look), arms, row.release.epsilon, risk)
             by_look.append(min(1.0, wide))
             mark += max(1, math.ceil((ratio - 1.0) * mark))
         widths = np.array(by_look)[np.minimum(self.looks, len(by_look) - 1)]
