@@ -104,10 +104,10 @@ class Tradeoff:
             f"finds at most {_of_100(self.power(level), up=True)} {members}"
             for i, level in enumerate(levels)
         ]
-        right = math.ceil(100.0 * self.accuracy - _SLACK)
+        right = 100.0 * self.accuracy
         return (
             "; ".join(found) + f". Asked {question}, with both answers equally likely before, the "
-            f"best attacker is right at most {right} % of the time instead of 50 %."
+            f"best attacker is right at most {right:.1f} % of the time instead of 50 %."
         )
 
     def to_dict(self, levels: Sequence[float] = SHOWN) -> dict[str, object]:

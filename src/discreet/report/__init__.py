@@ -14,15 +14,18 @@ from ._html import Html, element, strong
 from ._live_page import trial_report
 from ._numbers import Estimate, count, decimal, percent
 from ._page import Page, check_path
+from ._papers import Study, papers
 
 __all__ = [
     "Estimate",
     "Html",
     "Page",
+    "Study",
     "check_path",
     "count",
     "decimal",
     "element",
+    "papers",
     "percent",
     "strong",
     "trial_report",

@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from html import escape
+import re
+from html import escape, unescape
 
 
 class Html(str):
@@ -44,3 +45,18 @@ def element(tag: str, *content: object, **attributes: object) -> Html:
 def strong(*content: object) -> Html:
     """Emphasis."""
     return element("strong", *content)
+
+
+def plain(*content: object) -> str:
+    """The same as Markdown: emphasis and code stay, other tags are left out."""
+    whole = "".join(
+        unescape(_without_tags(piece)) if isinstance(piece, Html) else str(piece)
+        for piece in content
+    )
+    return " ".join(whole.split())
+
+
+def _without_tags(piece: str) -> str:
+    marked = re.sub(r"</?(strong|b)>", "**", piece)
+    marked = re.sub(r"</?(em|i)>", "*", marked)
+    return re.sub(r"<[^>]*>", "", re.sub(r"</?code>", "`", marked))

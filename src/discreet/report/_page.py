@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from .._version import __version__
 from ..errors import InvalidArgument
-from ._html import Html, element, joined, text
+from ._html import Html, element, joined, plain, text
 from ._numbers import Estimate, count
 
 if TYPE_CHECKING:
@@ -73,6 +73,9 @@ class Page:
         self._sections: list[tuple[str, str]] = []
         self._body: list[Html] = []
         self._footer: list[Html] = []
+        self._plain: list[str] = []
+        """the same in Markdown, piece by piece"""
+        self._last: list[str] = []
         self._figures = self._tables = 0
 
     def section(self, title: str) -> Self:
@@ -84,35 +87,42 @@ class Page:
         while anchor in taken:
             anchor, number = f"{base}-{number}", number + 1
         self._sections.append((anchor, title))
-        return self._add(element("h2", title, id=anchor))
+        return self._add(element("h2", title, id=anchor), f"## {title}")
 
     def heading(self, title: str) -> Self:
         """A heading inside a section."""
-        return self._add(element("h3", title))
+        return self._add(element("h3", title), f"### {title}")
 
     def text(self, *pieces: object) -> Self:
         """A paragraph of strings (escaped) and `Html`."""
-        return self._add(element("p", *pieces))
+        return self._add(element("p", *pieces), plain(*pieces))
 
     def note(self, *paragraphs: object, warning: bool = False) -> Self:
         """A box with what must not be overlooked."""
         kind = "note warning" if warning else "note"
         inside = [element("p", paragraph) for paragraph in paragraphs]
-        return self._add(element("div", *inside, class_=kind))
+        quoted = "\n>\n".join(f"> {plain(paragraph)}" for paragraph in paragraphs)
+        return self._add(element("div", *inside, class_=kind), quoted)
 
     def items(self, entries: Iterable[object], *, ordered: bool = False) -> Self:
         """A list."""
-        points = [element("li", entry) for entry in entries]
-        return self._add(element("ol" if ordered else "ul", *points))
+        said = list(entries)
+        points = [element("li", entry) for entry in said]
+        lines = [
+            f"{f'{number}.' if ordered else '-'} {plain(entry)}"
+            for number, entry in enumerate(said, 1)
+        ]
+        return self._add(element("ol" if ordered else "ul", *points), "\n".join(lines))
 
     def terms(self, entries: Mapping[str, object]) -> Self:
         """A list of terms and what they mean."""
         pairs = [joined(element("dt", term), element("dd", said)) for term, said in entries.items()]
-        return self._add(element("dl", *pairs))
+        lines = [f"- **{plain(term)}**: {plain(said)}" for term, said in entries.items()]
+        return self._add(element("dl", *pairs), "\n".join(lines))
 
     def code(self, lines: str) -> Self:
         """Something to type, as it is."""
-        return self._add(element("pre", element("code", lines)))
+        return self._add(element("pre", element("code", lines)), f"```\n{lines}\n```")
 
     def table(
         self,
@@ -172,7 +182,13 @@ class Page:
             element("tbody", *body, role="rowgroup"),
             role="table",
         )
-        return self._add(_scrolling(whole, name))
+        under = ["---:" if column in right else "---" for column in range(len(header))]
+        cells = [header, under, *([_shown(content) for content in line] for line in lines)]
+        rows_of = [
+            f"| {' | '.join(plain(cell).replace('|', '/') for cell in row)} |" for row in cells
+        ]
+        words = "\n".join([*rows_of, "", plain(caption)])
+        return self._add(_scrolling(whole, name), words)
 
     def figure(self, figure: Figure, *, caption: object, alt: str) -> Self:
         """A matplotlib figure, kept inside the page; `alt` says what it shows to who cannot see."""
@@ -190,11 +206,13 @@ class Page:
         name = f"figure-{self._figures}"
         label = element("strong", f"Figure {self._figures}. ")
         legend = element("figcaption", label, caption, id=name)
-        return self._add(element("figure", _scrolling(picture, name), legend))
+        said = f"*Figure {self._figures}. {plain(caption)} {alt}*"
+        return self._add(element("figure", _scrolling(picture, name), legend), said)
 
     def footer(self, *pieces: object) -> Self:
         """A paragraph at the very end."""
         self._footer.append(element("p", *pieces))
+        self._last.append(plain(*pieces))
         return self
 
     def html(self) -> str:
@@ -216,18 +234,24 @@ class Page:
             footer="\n".join(self._footer),
         )
 
+    def markdown(self) -> str:
+        """The same as Markdown, for a protocol that others edit; figures become their words."""
+        head = [f"# {self.title}", *([self.subtitle] if self.subtitle else [])]
+        return "\n\n".join([*head, *self._plain, *self._last]) + "\n"
+
     def write(self, path: str | Path) -> Path:
-        """Write the page whole or not at all."""
+        """Write the page whole or not at all: Markdown if the path ends with .md, else HTML."""
         from ..simulator._results import written_whole
 
         path = check_path(path)
-        page = self.html()
+        page = self.markdown() if path.suffix.lower() == ".md" else self.html()
         with written_whole(path) as temporary:
             temporary.write_text(page, encoding="utf-8")
         return path
 
-    def _add(self, piece: Html) -> Self:
+    def _add(self, piece: Html, words: str) -> Self:
         self._body.append(piece)
+        self._plain.append(words)
         return self
 
 
