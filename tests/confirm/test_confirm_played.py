@@ -11,7 +11,7 @@ from scipy.stats import chi2
 from discreet.confirm import design
 from discreet.confirm._lattice import statistic
 from discreet.confirm._noises import Noise
-from discreet.confirm._played import played, z_of
+from discreet.confirm._played import played, z_between
 from discreet.policies.releases._whole import whole_sums
 from discreet.privacy import _noise, _source
 from discreet.privacy.budgets import ZCDP, Pure
@@ -29,7 +29,7 @@ def test_z_is_the_same_to_the_last_bit(epsilon: float) -> None:
         n = plan.sizes[look][0]
         first, second = (float(x) for x in rng.integers(-20, n + 20, size=2))
         wanted = float(statistic(first, second, plan.sizes[look], look + 1, plan.noise))  # type: ignore[arg-type]
-        assert z_of(rule, first, second, look) == wanted
+        assert z_between(rule, first, second, *plan.sizes[look], look) == wanted
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ from discreet.privacy import _secure as secure
 from discreet.report._live_page import trial_report
 
 PLAN = discreet.confirm.design(120, looks=3, epsilon=1.0)
+FOUR = discreet.confirm.several(320, 3, looks=2, epsilon=1.0)
+UNEVEN = discreet.confirm.several(300, 2, looks=3, control=0.5, epsilon=1.0)
 ARMS = ["drug", "placebo"]
 
 
@@ -103,7 +105,7 @@ def test_what_is_released_is_whole_and_near() -> None:
     world.come((0.5, 0.5), 130)
     world.wait()
     verdict = world.trial.verdict()
-    assert verdict is not None
+    assert isinstance(verdict, discreet.confirm.Verdict)
     shown = world.trial.report()["test"]
     before = 0
     for look, (n, _) in zip(shown["looks"], PLAN.sizes, strict=True):
@@ -162,7 +164,7 @@ def test_a_futile_test_ends_without_an_answer(monkeypatch: pytest.MonkeyPatch) -
     assert world.trial.status == "finished"
     assert world.trial.recommendation is None
     verdict = world.trial.verdict()
-    assert verdict is not None
+    assert isinstance(verdict, discreet.confirm.Verdict)
     assert (verdict.decision, verdict.look) == ("futile", 1)
     assert world.trial.report()["test"]["decision"] == "futile"
 
@@ -181,7 +183,7 @@ def test_a_stored_test_goes_on(tmp_path: Path) -> None:
     world.come((0.5, 0.5), 200, seed=3)
     world.wait()
     verdict = world.trial.verdict()
-    assert verdict is not None
+    assert isinstance(verdict, discreet.confirm.Verdict)
     assert verdict.estimate is not None
     world.trial.close()
 
@@ -250,9 +252,8 @@ def test_what_a_test_cannot_do_is_refused(options: dict[str, Any], argument: str
 def test_designs_that_no_trial_plays_are_refused() -> None:
     with pytest.raises(InvalidArgument, match="arms"):
         discreet.Trial(PLAN, 3)
-    lopsided = discreet.confirm.design(60, looks=1, treated=0.4, epsilon=1.0)
-    with pytest.raises(InvalidArgument, match="either arm"):
-        discreet.Trial(lopsided, ARMS)
+    with pytest.raises(InvalidArgument, match="be 4 for this test"):
+        discreet.Trial(FOUR, ARMS)
     open_one = discreet.confirm.design(40, looks=1, epsilon=math.inf)
     with pytest.raises(InvalidArgument, match="private"):
         discreet.Trial(open_one, ARMS)
@@ -276,7 +277,7 @@ def test_a_test_that_is_ended_by_hand_has_not_decided(monkeypatch: pytest.Monkey
     world.wait()
     assert world.trial.status == "finished"
     verdict = world.trial.verdict()
-    assert verdict is not None
+    assert isinstance(verdict, discreet.confirm.Verdict)
     assert (verdict.decision, len(verdict.z)) == ("go on", 1)
 
 
@@ -444,3 +445,164 @@ def test_designs_and_strata_must_fit() -> None:
         discreet.Trial(sites(), ARMS)  # type: ignore[arg-type]
     with pytest.raises(TrialError, match="trials that test"):
         discreet.Strata(discreet.policy("dp-imed", epsilon=1.0), ["a", "b"], ARMS).verdict()
+
+
+# --- fixed shares, and several treatments ---------------------------------------------------------
+
+
+def test_fixed_shares_are_kept_and_looks_have_their_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two thirds get the treatment: at any moment but within a block, exactly but for rounding."""
+    monkeypatch.setattr(secure, "_next", lambda law, scale: 0)
+    plan = discreet.confirm.design(180, looks=3, treated=2 / 3, epsilon=1.0)
+    world = World(plan, window=6)
+    drug = 0
+    rng = np.random.default_rng(5)
+    for number in range(180):
+        world.now += 1.0
+        arm = str(world.trial.assign(f"p{number}"))
+        outcome = float(rng.random() < 0.5)
+        world.trial.record(f"p{number}", outcome)
+        world.seen[arm].append(outcome)
+        drug += arm == "drug"
+        if (number + 1) % 6 == 0:
+            assert abs(drug - 2 * (number + 1) / 3) <= 1
+    world.wait()
+    sums, before = [], (0, 0)
+    for size in plan.sizes:
+        ends = [sum(world.seen[a][b:n]) for a, b, n in zip(ARMS, before, size, strict=True)]
+        sums.append((ends[0], ends[1]))
+        before = size
+    verdict = world.trial.verdict()
+    assert isinstance(verdict, discreet.confirm.Verdict)
+    assert verdict == plan.verdict(sums[: len(verdict.z)])
+
+
+def lived(
+    plan: discreet.confirm.SeveralDesign, rates: tuple[float, ...], seed: int
+) -> tuple[discreet.Trial, list[str], dict[str, list[float]]]:
+    """One after the other, all answer at once."""
+    now, arms = [0.0], [*"ABC"[: plan.treatments], "control"]
+    trial = discreet.Trial(plan, arms, deadline=5.0, missing=0.0, clock=lambda: now[0])
+    rng, seen = np.random.default_rng(seed), {arm: list[float]() for arm in arms}
+    for number in range(2000):
+        now[0] += 1.0
+        try:
+            arm = str(trial.assign(number))
+        except TrialError:
+            break
+        seen[arm].append(float(rng.random() < rates[arms.index(arm)]))
+        trial.record(number, seen[arm][-1])
+    now[0] += 10.0
+    return trial, arms, seen
+
+
+@pytest.mark.parametrize("plan", [FOUR, UNEVEN])
+@pytest.mark.parametrize("seed", range(6))
+def test_several_treatments_are_decided_as_the_design_says(
+    plan: discreet.confirm.SeveralDesign, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against `verdict` on sums by hand, look by look, from those who were there: a treatment that
+    is decided at one look has no sum at the next."""
+    monkeypatch.setattr(secure, "_next", lambda law, scale: 0)
+    cases = [
+        (0.9, 0.5, 0.4, 0.4), (0.1, 0.1, 0.1, 0.8), (0.5, 0.5, 0.5, 0.5), (0.8, 0.75, 0.2, 0.3),
+        (0.1, 0.9, 0.5, 0.5), (0.6, 0.2, 0.9, 0.4),
+    ]  # fmt: skip
+    rates = (*cases[seed][: plan.treatments], cases[seed][-1])
+    trial, arms, seen = lived(plan, rates, seed)
+    sums: list[list[float | None]] = []
+    gone: set[int] = set()
+    before = (0, 0)
+    for size in plan.sizes:
+        row: list[float | None] = []
+        for number, arm in enumerate(arms):
+            last = number == len(arms) - 1
+            row.append(None if number in gone else sum(seen[arm][before[last] : size[last]]))
+        sums.append(row)
+        found = plan.verdict(sums)
+        gone = {n for n, each in enumerate(found.comparisons) if each.decision != "go on"}
+        before = size
+        if found.is_over:
+            break
+    verdict = trial.verdict()
+    assert str(verdict) == str(found)
+    assert trial.status == "finished"
+    better = [n for n, each in enumerate(found.comparisons) if each.decision == "better"]
+    worse = [n for n, each in enumerate(found.comparisons) if each.decision == "worse"]
+    if better:
+        assert trial.recommendation in [arms[n] for n in better]
+    else:
+        all_worse = len(worse) == plan.treatments
+        assert trial.recommendation == ("control" if all_worse else None)
+    shown = trial.report()["test"]
+    assert shown["decision"] == "decided"
+    json.dumps(shown, allow_nan=False)
+    html = trial_report(trial.report()).html()
+    for one in shown["comparisons"]:
+        assert f"{one['difference']:.3f}".replace("-", "\N{MINUS SIGN}") in html
+    for one, each in zip(shown["comparisons"], found.comparisons, strict=True):
+        assert (one["decision"], one["look"]) == (each.decision, each.look)
+
+
+def test_the_others_stay_hidden_when_a_treatment_is_decided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(secure, "_next", lambda law, scale: 0)
+    now = [0.0]
+    trial = discreet.Trial(
+        FOUR, ["A", "B", "C", "control"], deadline=5.0, missing=0.0, clock=lambda: now[0]
+    )
+    number = 0
+    while trial.report()["test"]["look"] < 1:
+        now[0] += 1.0
+        number += 1
+        arm = trial.assign(number)
+        trial.record(number, arm == "A" or number % 2)
+    shown = trial.report()
+    assert shown["test"]["comparisons"][0]["decision"] == "better"
+    assert shown["test"]["decision"] == "go on"
+    assert shown["test"]["comparisons"][1] == {"arm": "B", "decision": "go on"}
+    assert all("sums" not in look for look in shown["test"]["looks"])
+    assert [row["mean"] for row in shown["arms"] or ()] == [None] * 4
+    assert [row["active"] for row in shown["arms"] or ()] == [False, True, True, True]
+
+
+@pytest.mark.parametrize("plan", [FOUR, UNEVEN, discreet.confirm.design(60, treated=0.4, rho=0.5)])
+def test_guarantees_of_fixed_shares_and_several_treatments(plan: Any) -> None:
+    row = played(plan)
+    arms = getattr(plan, "treatments", 1) + 1
+    assert row.guarantee.budget == plan.budget
+    assert row.verify(arms=arms, horizon=40).holds
+
+
+def test_two_lives_of_several_treatments_show_the_same() -> None:
+    small = discreet.confirm.several(24, 2, looks=2, epsilon=1.0)
+    refuse_lives(played(small), 3)
+    refuse_lives(played(discreet.confirm.design(18, looks=2, treated=2 / 3, epsilon=1.0)), 2)
+
+
+def test_a_test_of_several_treatments_is_stored_and_rehearsed(tmp_path: Path) -> None:
+    now = [0.0]
+    arms = ["A", "B", "control"]
+    trial = discreet.Trial(
+        UNEVEN, arms, deadline=5.0, missing=0.0, path=tmp_path / "t.db", clock=lambda: now[0]
+    )
+    for number in range(120):
+        now[0] += 1.0
+        trial.assign(number)
+        trial.record(number, number % 2)
+    said = trial.report()
+    trial.close()
+    trial = discreet.Trial.load(tmp_path / "t.db", clock=lambda: now[0])
+    assert trial.report() == said
+    assert trial.policy == played(UNEVEN)
+    trial.close()
+    rehearsal = discreet.Rehearsal(UNEVEN, arms, arrivals=10.0, delay=5.0, default=0.0, seed=2)
+    shown = rehearsal.play(Bernoulli([0.8, 0.3, 0.3]))
+    sums = [look["sums"] for look in shown["test"]["looks"] if look.get("sums")]
+    assert str(rehearsal.verdict()) == str(UNEVEN.verdict(sums))
+
+
+def test_sums_that_lack_a_treatment_that_goes_on_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="every treatment that goes on"):
+        FOUR.verdict([(20, 20, 20, 20), (None, 20, 20, 20)])

@@ -1,15 +1,16 @@
-"""A test of two arms as a policy that a live trial plays.
+"""A test as a policy that a live trial plays: of two arms, or of several treatments.
 
 The arms are played side by side in permuted blocks (`protocol.plans`, looks), each block of an arm
 ends at a size of the design, and its sum is released once with the noise that the design is
-calibrated on. After both sums of a look the rule computes Z and stops at the boundary. All of that
-is made of releases, so it costs nothing beside them.
+calibrated on. After all sums of a look the rule computes Z of every treatment against the control,
+which is the last arm, and stops at the boundary. All of that is made of releases, so it costs
+nothing beside them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
@@ -26,8 +27,9 @@ from ..policies.releases._whole import whole_sums
 from ..privacy.budgets import Budget
 from ._designs import Design
 from ._lattice import Rule as Bounds
-from ._lattice import Sizes
+from ._lattice import Sizes, two_arm_rule
 from ._noises import Noise
+from ._several import SeveralDesign
 from ._strata import StrataDesign
 
 if TYPE_CHECKING:
@@ -37,13 +39,13 @@ if TYPE_CHECKING:
 
 
 class Planned(NamedTuple):
-    """Of every look: places of an arm since the last one, in all, and the boundaries of Z; what is
-    known of the noise."""
+    """Of every look, by arm: places since the last one, and in all. The boundaries of Z with 1, 2,
+    ... treatments that are left, look by look; where it is futile; what is known of the noise."""
 
-    length: Integers
-    places: Integers
-    lower: Floats
-    upper: Floats
+    length: Any
+    places: Any
+    lower: Any
+    upper: Any
     futile_above: Floats
     futile_below: Floats
     variance: float
@@ -51,61 +53,128 @@ class Planned(NamedTuple):
 
 
 class Looked(NamedTuple):
-    """What the looks so far have shown: `sums` holds two numbers a look."""
+    """What the looks so far have shown: `sums` holds a number for every arm of a look."""
 
     active: Integers
-    """0 for both once the test is futile"""
+    """0 for a treatment that is decided, and for all once the test is futile"""
     epoch: Integers
     """looks so far"""
     next: Integers
     length: Integers
     sums: Floats
+    found: Integers
+    """of every treatment: 0 go on, 1 better, 2 worse; the control has the last entry"""
     winner: Integers
     """the arm that is shown to be better; -1 for none"""
 
 
 def choose_tested(rule: Planned, memory: Looked, view: View, t: int, rng: Generator) -> int:
     """The arms take turns, to the end."""
-    memory.length[0] = rule.length[min(memory.epoch[0], len(rule.length) - 1)]
-    return next_in_turn(memory, len(view.size))  # type: ignore[arg-type]
+    arm = next_in_turn(memory, len(view.size))  # type: ignore[arg-type]
+    if arm < len(view.size):  # else none is left, for the test is futile
+        memory.length[0] = rule.length[min(memory.epoch[0], len(rule.length) - 1)][arm]
+    return int(arm)
 
 
-def z_of(rule: Planned, first: float, second: float, look: int) -> float:
-    """Z at a look (0, 1, ...) from sums of two arms with as many places each: the same numbers, in
-    the same order, as of `_lattice.statistic`."""
-    n = rule.places[look]
-    rate = (first + second + rule.shrinkage) / (n + n + 2.0 * rule.shrinkage)
+def total_of(memory: Looked, arm: int, look: int, arms: int) -> float:
+    """The sum of an arm's releases up to a look (0, 1, ...)."""
+    total = 0.0
+    for number in range(look + 1):
+        total += memory.sums[arms * number + arm]
+    return total
+
+
+def z_between(rule: Planned, first: float, second: float, n1: int, n0: int, look: int) -> float:
+    """Z from two sums at a look: the same numbers, in the same order, as of
+    `_lattice.statistic`."""
+    rate = (first + second + rule.shrinkage) / (n1 + n0 + 2.0 * rule.shrinkage)
     rate = min(max(rate, 0.0), 1.0)
-    noisy = (look + 1) * rule.variance * (1.0 / n**2 + 1.0 / n**2)
-    spread = math.sqrt(rate * (1.0 - rate) * (1.0 / n + 1.0 / n) + noisy)
-    return float((first / n - second / n) / (spread if spread > 0.0 else 1.0))
+    noisy = (look + 1) * rule.variance * (1.0 / n1**2 + 1.0 / n0**2)
+    spread = math.sqrt(rate * (1.0 - rate) * (1.0 / n1 + 1.0 / n0) + noisy)
+    return float((first / n1 - second / n0) / (spread if spread > 0.0 else 1.0))
+
+
+def z_of(rule: Planned, memory: Looked, arm: int, look: int, arms: int) -> float:
+    """Z of a treatment against the control, which is the last arm."""
+    first, second = total_of(memory, arm, look, arms), total_of(memory, arms - 1, look, arms)
+    n1, n0 = rule.places[look][arm], rule.places[look][arms - 1]
+    return z_between(rule, first, second, n1, n0, look)
+
+
+def decide_more(rule: Planned, memory: Looked, look: int, arms: int) -> int:
+    """Decide the treatments that are beyond the boundary for those that are left, at any look so
+    far (closed testing); how many they are."""
+    left, more = 0, 0
+    for arm in range(arms - 1):
+        left += memory.found[arm] == 0
+    for arm in range(arms - 1):
+        if memory.found[arm] == 0:
+            for number in range(look + 1):
+                z = z_of(rule, memory, arm, number, arms)
+                if memory.found[arm] == 0 and z > rule.upper[left - 1][number]:
+                    memory.found[arm] = -1
+                if memory.found[arm] == 0 and z < rule.lower[left - 1][number]:
+                    memory.found[arm] = -2
+    for arm in range(arms - 1):
+        if memory.found[arm] < 0:
+            memory.found[arm] = -memory.found[arm]
+            memory.active[arm] = 0
+            more += 1
+    return more
 
 
 def enough_tested(
     stopping: object, rule: Planned, memory: Looked, view: View, best: int, t: int
 ) -> bool:
-    """At a look: note both sums, and see whether Z is beyond a boundary. Where the test is futile,
-    no arm is left, and the trial ends without an answer."""
-    look = memory.epoch[0]
-    if next_active(memory, memory.next[0], 2) < 2 or look >= len(rule.length):  # type: ignore[arg-type]
+    """At a look: note the sums, and see which Z are beyond a boundary. A treatment that is decided
+    leaves. Where the test is futile no arm is left, and the trial ends without an answer."""
+    look, arms = memory.epoch[0], len(view.size)
+    if next_active(memory, memory.next[0], arms) < arms or look >= len(rule.length):  # type: ignore[arg-type]
         return False
-    for arm in range(2):
-        # whole by itself: the division is undone
-        memory.sums[2 * look + arm] = float(math.floor(view.value[arm] * view.size[arm] + 0.5))
-    first, second = 0.0, 0.0
-    for number in range(look + 1):
-        first += memory.sums[2 * number]
-        second += memory.sums[2 * number + 1]
-    z = z_of(rule, first, second, look)
+    for arm in range(arms):
+        if memory.active[arm] == 1:
+            # whole by itself: the division is undone
+            whole = math.floor(view.value[arm] * view.size[arm] + 0.5)
+            memory.sums[arms * look + arm] = float(whole)
+    while decide_more(rule, memory, look, arms) > 0:
+        pass
     memory.epoch[0] += 1
     memory.next[0] = 0
-    if z > rule.upper[look] or z < rule.lower[look]:
-        memory.winner[0] = 0 if z > 0.0 else 1
-        return True
-    if rule.futile_above[look] < z < rule.futile_below[look]:
-        memory.active[0] = 0
-        memory.active[1] = 0
-    return False
+    left, worse, largest = 0, 0, -1e300
+    for arm in range(arms - 1):
+        left += memory.found[arm] == 0
+        worse += memory.found[arm] == 2
+    if left > 0 and memory.epoch[0] < len(rule.length):
+        if arms == 2:
+            z = z_of(rule, memory, 0, look, arms)
+            if rule.futile_above[look] < z < rule.futile_below[look]:
+                memory.active[0] = 0
+                memory.active[1] = 0
+        return False
+    if worse == arms - 1:
+        memory.winner[0] = arms - 1
+    for arm in range(arms - 1):
+        if memory.found[arm] == 1:
+            # of several that are better: the one with the largest share, at the look that decided
+            # it or, if later, at the last for which it has sums
+            share = share_at_last(rule, memory, arm, look, arms)
+            if share > largest:
+                largest = share
+                memory.winner[0] = arm
+    return bool(memory.winner[0] >= 0)
+
+
+def share_at_last(rule: Planned, memory: Looked, arm: int, look: int, arms: int) -> float:
+    """The released share of successes of an arm at the last look for which it has a sum."""
+    last = 0
+    for number in range(look + 1):
+        if memory.sums[arms * number + arm] != MISSING:
+            last = number
+    return float(total_of(memory, arm, last, arms) / rule.places[last][arm])
+
+
+MISSING = -1e18
+"""In place of the sum of an arm that has left: no sum with noise comes near it."""
 
 
 def recommend_shown(memory: Looked, view: View) -> int:
@@ -163,9 +232,9 @@ class Part:
 
 @dataclass(frozen=True)
 class Boundaries(Rule):
-    """Two arms in equal shares, to the sizes of a design."""
+    """Arms in fixed shares, to the sizes of a design; the last one is the control."""
 
-    design: Design | Part
+    design: Design | Part | SeveralDesign
     compares: ClassVar[str] = "looks"
     sets_phases: ClassVar[bool] = True
     eliminates: ClassVar[bool] = True
@@ -173,21 +242,36 @@ class Boundaries(Rule):
     name: ClassVar[str] = "test"
     choose: ClassVar[Function | Kernel] = staticmethod(choose_tested)
 
+    @property
+    def limits(self) -> list[Bounds]:
+        """The boundaries with one treatment left, two, ...."""
+        plan = self.design
+        if isinstance(plan, SeveralDesign):
+            return [
+                two_arm_rule(plan.boundaries(left + 1), 1.0, plan.sides)
+                for left in range(plan.treatments)
+            ]
+        return [plan.rule]
+
     def parameters(self, setting: Setting) -> Planned:
         import numpy as np
 
-        if setting.arms != 2:
-            raise InvalidArgument(
-                "arms", "be two for a test: the treatment, then the control", setting.arms,
-                'use for example arms=["treatment", "control"]',
-            )  # fmt: skip
-        plan, rule = self.design, self.design.rule
-        looks = len(plan.sizes)
-        places = [size[0] for size in plan.sizes]
-        lengths = [n - before for before, n in zip((0, *places), places, strict=False)]
-        futile = [*rule.futile, *[(math.inf, -math.inf)] * (looks - len(rule.futile))]
-        ends = [low for low, _ in futile], [high for _, high in futile]
-        columns: list[Any] = [lengths, places, list(rule.lower), list(rule.upper), *ends]
+        plan, arms = self.design, arms_of(self.design)
+        if setting.arms != arms:
+            raise InvalidArgument("arms", *NAMES_OF_ARMS[arms > 2](arms, setting.arms))
+        places = [[n1] * (arms - 1) + [n0] for n1, n0 in plan.sizes]
+        before = [[0] * arms, *places]
+        lengths = [
+            [n - b for n, b in zip(now, then, strict=True)]
+            for now, then in zip(places, before, strict=False)
+        ]
+        rules, looks = self.limits, len(plan.sizes)
+        futile = [*rules[0].futile, *[(math.inf, -math.inf)] * (looks - len(rules[0].futile))]
+        columns: list[Any] = [
+            lengths, places, [list(rule.lower) for rule in rules],
+            [list(rule.upper) for rule in rules], [low for low, _ in futile],
+            [high for _, high in futile],
+        ]  # fmt: skip
         if not setting.source.secure:
             columns = [np.array(column) for column in columns]
         columns += [plan.noise.variance, plan.noise.shrinkage]
@@ -196,12 +280,32 @@ class Boundaries(Rule):
     def memory(self, setting: Setting) -> Looked:
         import numpy as np
 
-        sums = np.zeros(2 * len(self.design.sizes))
-        none = np.full(1, -1, np.int64)
-        return Looked(np.ones(2, np.int64), counts(), counts(), counts(), sums, none)
+        arms = setting.arms
+        return Looked(
+            np.ones(arms, np.int64), counts(), counts(), counts(),
+            np.full(arms * len(self.design.sizes), MISSING), np.zeros(arms, np.int64),
+            np.full(1, -1, np.int64),
+        )  # fmt: skip
 
     def __str__(self) -> str:
         return str(self.design)
+
+
+def arms_of(design: Design | Part | SeveralDesign) -> int:
+    """How many arms a test has, the control included."""
+    return design.treatments + 1 if isinstance(design, SeveralDesign) else 2
+
+
+NAMES_OF_ARMS: dict[bool, Callable[[int, int], tuple[str, int, str]]] = {
+    False: lambda arms, given: (
+        "be two for a test: the treatment, then the control", given,
+        'use for example arms=["treatment", "control"]',
+    ),
+    True: lambda arms, given: (
+        f"be {arms} for this test: {arms - 1} treatments, then the control", given,
+        "name each treatment, and the control last",
+    ),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -211,7 +315,10 @@ class Crossed(Stopping):
     name: ClassVar[str] = "beyond a boundary"
     ends: ClassVar[str] = "boundary"
     fitting = ("be a test", "discreet.confirm.design")
-    enough = Kernel(enough_tested, z_of=z_of)
+    enough = Kernel(
+        enough_tested, decide_more=decide_more, z_of=z_of, z_between=z_between,
+        total_of=total_of, share_at_last=share_at_last,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -229,7 +336,7 @@ class Tested(Identifier):
     goal: ClassVar[str] = "test"
 
     @property
-    def design(self) -> Design | Part:
+    def design(self) -> Design | Part | SeveralDesign:
         """What it tests by."""
         return cast("Boundaries", self.rule).design
 
@@ -242,19 +349,15 @@ class Tested(Identifier):
         return "looks"
 
 
-def played(design: Design | Part) -> Tested:
+def played(design: Design | Part | SeveralDesign) -> Tested:
     """The policy of a design, for a live trial or a rehearsal of one; or of a stratum of one."""
-    if any(treated != control for treated, control in design.sizes):
-        raise InvalidArgument(
-            "policy", "have as many participants in either arm at every look", str(design),
-            "plan the design with treated=0.5 and looks at even numbers of participants",
-        )  # fmt: skip
     check_private(design.budget)
     recipe: dict[str, object] = {"goal": "test", "name": "test"}
     if isinstance(design, Part):
         recipe |= {"strata": design.design.to_dict(), "stratum": design.stratum}
     else:
-        recipe["design"] = design.to_dict()
+        kind = "several" if isinstance(design, SeveralDesign) else "design"
+        recipe[kind] = design.to_dict()
     return Tested(
         "test", HalvingRounds(), whole_sums(design.budget), Boundaries(design), recipe=recipe,
         stopping=Crossed(), recommendation=ShownBetter(),
@@ -274,4 +377,6 @@ def played_from(recipe: Mapping[str, Any]) -> Tested:
     """The policy that a stored recipe names."""
     if "strata" in recipe:
         return played(Part(StrataDesign.from_dict(recipe["strata"]), recipe["stratum"]))
+    if "several" in recipe:
+        return played(SeveralDesign.from_dict(recipe["several"]))
     return played(Design.from_dict(recipe["design"]))

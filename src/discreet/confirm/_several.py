@@ -136,13 +136,17 @@ class SeveralDesign:
         """P(a treatment of that rate is shown to differ), before any other is; exact."""
         return self.operating((treatment,) * self.treatments, control).each[0]
 
-    def verdict(self, sums: Sequence[Sequence[float]]) -> SeveralVerdict:
-        """From the releases: per look the noisy sums (treatments, control) of that look's blocks.
+    def verdict(self, sums: Sequence[Sequence[float | None]]) -> SeveralVerdict:
+        """From the releases: per look the noisy sums (treatments, control) of that look's blocks;
+        None for a treatment that was decided at an earlier look and has left.
 
         A treatment may be rejected at a later look than the one at which it crossed: when another
         one is, which makes the boundary smaller.
         """
-        new = check_sums(sums, len(self.sizes), self.treatments + 1)
+        gone = [[x is None for x in row] for row in sums]
+        known = [[0.0 if x is None else x for x in row] for row in sums]
+        new = check_sums(known, len(self.sizes), self.treatments + 1)
+        new[np.array(gone)] = np.nan
         totals = np.cumsum(new, axis=0)
         z = np.array([
             [
@@ -153,20 +157,27 @@ class SeveralDesign:
         ])  # fmt: skip
         found: dict[int, tuple[str, int]] = {}
         for look in range(len(z)):
+            if any(np.isnan(z[look, arm]) for arm in range(self.treatments) if arm not in found):
+                raise InvalidArgument(
+                    "sums", "be there for the control and for every treatment that goes on",
+                    f"none at look {look + 1}", "pass None for treatments that were decided before",
+                )  # fmt: skip
             while crossed := self._crossed(z[: look + 1], found):
                 found |= {arm: (word, look + 1) for arm, word in crossed.items()}
         last = len(z)
         rest = "no difference shown" if last == len(self.sizes) else "go on"
-        bound = self.boundaries()[last - 1]
         comparisons = []
         for arm in range(self.treatments):
-            one, control = float(totals[-1, arm]), float(totals[-1, -1])
-            n1, n0 = self.sizes[last - 1]
+            seen = int(np.isfinite(z[:, arm]).sum())  # looks at which it was still there
+            bound = self.boundaries()[seen - 1]
+            one, control = float(totals[seen - 1, arm]), float(totals[seen - 1, -1])
+            n1, n0 = self.sizes[seen - 1]
             gap = one / n1 - control / n0
-            se = float(standard_errors(self.sizes, self.noise, one, control, last)[-1])
+            se = float(standard_errors(self.sizes, self.noise, one, control, seen)[-1])
             ends = max(gap - bound * se, -1.0), min(gap + bound * se, 1.0)
             decision, look = found.get(arm, (rest, last))
-            comparisons.append(Comparison(decision, look, tuple(z[:, arm].tolist()), gap, ends))
+            course = tuple(z[:seen, arm].tolist())
+            comparisons.append(Comparison(decision, look, course, gap, ends))
         return SeveralVerdict(tuple(comparisons), last, 1.0 - 2.0 * self.risk / self.sides)
 
     def _crossed(self, z: np.ndarray, found: Mapping[int, object]) -> dict[int, str]:
@@ -177,7 +188,7 @@ class SeveralDesign:
         bounds = np.array(self.boundaries(len(left))[: len(z)])
         words = {}
         for arm in left:
-            up, down = z[:, arm] > bounds, (z[:, arm] < -bounds) & (self.sides == 2)
+            up, down = z[:, arm] > bounds, (z[:, arm] < -bounds) & (self.sides == 2)  # of NaN none
             crossed = np.flatnonzero(up | down)
             if len(crossed):
                 words[arm] = "better" if up[crossed[0]] else "worse"

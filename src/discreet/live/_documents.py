@@ -88,11 +88,25 @@ class LookReport(TypedDict, total=False):
     z: float
 
 
+class ComparisonReport(TypedDict, total=False):
+    """One treatment of several; what was found, once it is decided."""
+
+    arm: Name
+    decision: str
+    look: int
+    z: list[float]
+    difference: float
+    repeated: list[float]
+
+
 class TestReport(TypedDict, total=False):
     """Where a test stands; what it found, once it has stopped."""
 
     decision: str
-    """ "go on", "better", "worse" (of the first arm), "no difference shown" or "futile" """
+    """ "go on", "better", "worse" (of the first arm), "no difference shown" or "futile"; of
+    several treatments "go on" or "decided" """
+    comparisons: list[ComparisonReport]
+    """of several treatments with the control"""
     look: int
     """looks so far, or that which decided"""
     sides: int

@@ -27,8 +27,8 @@ class LookRun(StreamRun):
 
     @property
     def marks(self) -> tuple[int, ...]:
-        """Places of an arm at every look, where they are fixed beforehand; else empty."""
-        return tuple(self.design.plan.marks)
+        """Places of the first arm at every look, where they are fixed beforehand; else empty."""
+        return tuple(self.design.plan.marks[:: len(self.head.places)])
 
     def dropped(self, arm: int) -> Self:
         other = super().dropped(arm)

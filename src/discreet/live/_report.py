@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._checks import Name
 from ..identify import Identifier
@@ -21,12 +22,14 @@ from ._stream_run import StreamRun
 from ._verdicts import is_test, sums_of
 
 if TYPE_CHECKING:
+    from ..confirm import SeveralDesign
     from ..confirm._played import Tested
     from ..linear._row import LinearPolicy
     from ..policies.releases import Release
     from ._contexts import ContextRun
     from ._documents import (
         ArmReport,
+        ComparisonReport,
         CourseEntry,
         Ellipsoid,
         IntervalsReport,
@@ -172,7 +175,7 @@ def stream_entries(shown: Shown, run: StreamRun) -> Report:
     mean_of = _release_of(shown).estimated_mean
     told = course.entries(shown.course, shown.arms, low, high, mean_of)
     if is_test(shown.policy):
-        special["test"] = test_entries(shown.policy, run)
+        special["test"] = test_entries(shown.policy, run, shown.arms)
         blind(entries["arms"] or [], told, shown, run, special["test"]["decision"] == "go on")
     return {
         **entries,
@@ -183,12 +186,14 @@ def stream_entries(shown: Shown, run: StreamRun) -> Report:
     }
 
 
-def test_entries(policy: Tested, run: StreamRun) -> TestReport:
+def test_entries(policy: Tested, run: StreamRun, arms: Sequence[Name]) -> TestReport:
     """The looks that were planned, and "go on" until the trial stops; then what they showed. Of a
     stratum "go on": all of them decide."""
-    from ..confirm import Design
+    from ..confirm import Design, SeveralDesign
 
     design, sums = policy.design, sums_of(run)
+    if isinstance(design, SeveralDesign):
+        return several_entries(design, arms, sums)
     looks: list[LookReport] = [
         {"participants": sum(size), "boundary": bound}
         for size, bound in zip(design.sizes, design.boundaries, strict=True)
@@ -212,6 +217,42 @@ def test_entries(policy: Tested, run: StreamRun) -> TestReport:
     }  # fmt: skip
 
 
+def several_entries(design: SeveralDesign, arms: Sequence[Name], sums: Sequence[Any]) -> TestReport:
+    """Several treatments: each is shown when it is decided, and nothing of the others."""
+    boundaries = design.boundaries()
+    looks: list[LookReport] = [
+        {"participants": design.treatments * n1 + n0, "boundary": bound}
+        for (n1, n0), bound in zip(design.sizes, boundaries, strict=True)
+    ]
+    rows: list[ComparisonReport] = [{"arm": arm, "decision": "go on"} for arm in arms[:-1]]
+    shown: TestReport = {
+        "decision": "go on", "look": len(sums), "sides": design.sides, "looks": looks,
+        "comparisons": rows, "sentence": "no look yet: go on",
+    }  # fmt: skip
+    if not sums:
+        return shown
+    found, words = design.verdict(sums), []
+    for arm, row, each in zip(arms, rows, found.comparisons, strict=False):
+        if each.decision == "go on":
+            words.append(f"{arm}: go on")
+            continue
+        row |= {
+            "decision": each.decision, "look": each.look, "z": list(each.z),
+            "difference": each.difference, "repeated": list(each.repeated),
+        }  # fmt: skip
+        low, high = each.repeated
+        words.append(
+            f"{arm}: {each.decision}; difference to {arms[-1]} {each.difference:.3f}, "
+            f"{100.0 * found.level:g} % interval {low:.3f} to {high:.3f}"
+        )
+    shown |= {"sentence": f"look {found.look}: " + "; ".join(words), "level": found.level}
+    if found.is_over:
+        shown["decision"] = "decided"
+        for look, row_of in zip(looks, sums, strict=False):
+            look["sums"] = list(row_of)
+    return shown
+
+
 def blind(
     rows: list[ArmReport], told: list[CourseEntry], shown: Shown, run: StreamRun, on: bool
 ) -> None:
@@ -220,11 +261,12 @@ def blind(
     assert is_test(shown.policy)
     sums = sums_of(run)
     low, high = shown.outcome_range
-    places = shown.policy.design.sizes[len(sums) - 1] if sums else (0, 0)
+    sizes = shown.policy.design.sizes
     for arm, row in enumerate(rows):
-        total = sum(pair[arm] for pair in sums)
-        row["size"] = places[arm]
-        row["mean"] = None if on else low + (high - low) * total / places[arm]
+        seen = [each[arm] for each in sums if each[arm] is not None]
+        place = sizes[len(seen) - 1][arm == len(rows) - 1] if seen else 0
+        row["size"] = place
+        row["mean"] = None if on or not seen else low + (high - low) * sum(seen) / place
     for entry in told:
         entry["mean"] = None if on else entry["mean"]
 

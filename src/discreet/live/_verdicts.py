@@ -14,7 +14,7 @@ from ..policies._policy import BasePolicy
 from ._looks import LookRun
 
 if TYPE_CHECKING:
-    from ..confirm import StrataDesign, StrataVerdict, Verdict
+    from ..confirm import SeveralVerdict, StrataDesign, StrataVerdict, Verdict
     from ..confirm._played import Tested
     from ._documents import LookReport, TestReport
 
@@ -33,7 +33,7 @@ def as_policy(given: object) -> Any:
     """A design as the policy that plays it; whatever else is given as it is."""
     if isinstance(given, BasePolicy):
         return given
-    from ..confirm import Design, StrataDesign
+    from ..confirm import Design, SeveralDesign, StrataDesign
     from ..confirm._played import played
 
     if isinstance(given, StrataDesign):
@@ -41,17 +41,17 @@ def as_policy(given: object) -> Any:
             "policy", "be a design without strata for one trial", str(given),
             "use discreet.Strata, or discreet.confirm.design(800, epsilon=1.0)",
         )  # fmt: skip
-    return played(given) if isinstance(given, Design) else given
+    return played(given) if isinstance(given, Design | SeveralDesign) else given
 
 
 def by_stratum(given: object, names: Sequence[Name]) -> dict[Name, Any]:
     """The policy of every stratum: the same for all, or its part of a test over strata."""
     if isinstance(given, BasePolicy):
         return dict.fromkeys(names, given)
-    from ..confirm import Design, StrataDesign
+    from ..confirm import Design, SeveralDesign, StrataDesign
     from ..confirm._played import Part, played
 
-    if isinstance(given, Design):
+    if isinstance(given, Design | SeveralDesign):
         raise InvalidArgument(
             "policy", "be a design over strata for a trial by stratum", str(given),
             'use for example discreet.confirm.strata({"men": 400, "women": 400}, epsilon=1.0)',
@@ -66,15 +66,20 @@ def by_stratum(given: object, names: Sequence[Name]) -> dict[Name, Any]:
     return {name: played(Part(given, number)) for number, name in enumerate(names)}
 
 
-def sums_of(run: object) -> list[tuple[float, float]]:
-    """The noisy sums (treatment, control) of every look that the trial has had."""
+def sums_of(run: object) -> list[Any]:
+    """The noisy sums (treatments, control) of every look that the trial has had; None for a
+    treatment that had left."""
+    from ..confirm._played import MISSING
+
     assert isinstance(run, LookRun)
-    memory = run.memory
-    looks = int(memory.epoch[0])
-    return [(memory.sums[2 * look], memory.sums[2 * look + 1]) for look in range(looks)]
+    memory, arms = run.memory, len(run.releases)
+    return [
+        tuple(None if x == MISSING else x for x in memory.sums[arms * look : arms * (look + 1)])
+        for look in range(int(memory.epoch[0]))
+    ]
 
 
-def verdict_of(policy: object, run: object) -> Verdict | None:
+def verdict_of(policy: object, run: object) -> Verdict | SeveralVerdict | None:
     """What the design says of them; None before the first look."""
     if not is_test(policy):
         raise TrialError(NO_TEST)

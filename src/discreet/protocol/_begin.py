@@ -144,8 +144,13 @@ def _plan_parts(
         import numpy as np
 
         lengths = getattr(rule, "length", None)
-        marks = whole(0) if lengths is None else np.cumsum(np.array(lengths, np.int64))
-        return Looks(marks, int(policy.has_fixed_size)), Empty(), Empty()
+        if lengths is None:
+            return Looks(whole(0), int(policy.has_fixed_size), 0), Empty(), Empty()
+        by_look = np.array(lengths, np.int64)  # one number a look for all arms, or one for each
+        by_arm = by_look.reshape(-1, 1) if by_look.ndim == 1 else by_look
+        marks = np.cumsum(np.broadcast_to(by_arm, (len(by_arm), arms)), axis=0)
+        uneven = int((marks != marks[:, :1]).any())
+        return Looks(marks.ravel().copy(), int(policy.has_fixed_size), uneven), Empty(), Empty()
     if plan == "epochs":
         growth = policy.schedule.parameters(setting)
         first, ratio = growth.first, growth.ratio  # type: ignore[attr-defined]
@@ -177,9 +182,9 @@ def _first_marks(policy: Policy, design: Design, head: Head, plan: str) -> None:
         from .plans._looks import ask_all, next_mark, phase
 
         Kernel(ask_all, **linked).interpreted()(design, head, None)
-        first = phase(design, head) if len(design.plan.marks) == 0 else next_mark(design, 0)
         for arm in range(len(head.places)):
-            head.mark[arm] = first
+            planned = len(design.plan.marks) > 0
+            head.mark[arm] = next_mark(design, head, arm) if planned else phase(design, head)
     else:
         mark = _mark_kernel(policy, plan)
         for arm in range(len(head.places)):

@@ -197,6 +197,9 @@ def add_test(page: Page, report: Report, begin: Callable[[str], Page]) -> None:
     arms = (report["strata"][0] if whole else report)["arms"] or ()
     names = [str(arm["arm"]) for arm in arms]
     begin("The test")
+    if "comparisons" in test:
+        _add_several(page, report, names)
+        return
     if test["decision"] == "go on":
         had = "No look yet" if test["look"] == 0 else f"Look {test['look']}"
         page.note(f"{had}: the trial goes on. What it shows is not told before its verdict.")
@@ -241,6 +244,38 @@ def add_test(page: Page, report: Report, begin: Callable[[str], Page]) -> None:
             f"An interval that also holds if the boundary was overruled: {decimal(low, 3)} to "
             f"{decimal(high, 3)}."
         )
+
+
+def _add_several(page: Page, report: Report, names: list[str]) -> None:
+    """Several treatments against a control: the looks, and a line for each treatment."""
+    test = report["test"]
+    page.note(f"{test['sentence'].capitalize()}.")
+    side = "beyond ±" if test["sides"] == 2 else "above "
+    page.table(
+        ["Look", "Participants", "Boundary", *_sums_of(names)],
+        [
+            [number, look["participants"], f"{side}{decimal(look['boundary'], 3)}",
+             *(["–" if x is None else decimal(x, 0) for x in look.get("sums", ())]
+               or ["–"] * len(names))]
+            for number, look in enumerate(test["looks"], 1)
+        ],
+        caption="The looks, as they were planned before the first outcome; the boundary is that "
+        "for all treatments, and falls as treatments are decided. Sums contain the noise that "
+        "protects participants.",
+        numeric=range(3 + len(names)),
+    )  # fmt: skip
+    page.table(
+        ["Treatment", "Decision", "Look", "Difference", "At least", "At most"],
+        [
+            [str(one["arm"]), one["decision"], one.get("look", "–"),
+             *([decimal(one["difference"], 3), *(decimal(x, 3) for x in one["repeated"])]
+               if "difference" in one else ["–"] * 3)]
+            for one in test["comparisons"]
+        ],
+        caption=f"Each treatment against {names[-1]}. One probability of any false claim covers "
+        "all of them; the intervals hold together, at all looks, and rest on the normal law.",
+        numeric=(2, 3, 4, 5),
+    )  # fmt: skip
 
 
 def _standing(report: Report) -> str:

@@ -214,7 +214,7 @@ def _allocation(known: _Known) -> Iterator[str]:
     window = known.settings.get("window")
     if known.goal == "test":
         yield (
-            "Participants are randomised 1:1 in permuted blocks"
+            f"Participants are randomised {_shares(known)} in permuted blocks"
             + (f" of {window}" if window else "")
             + (", within strata. " if known.strata else ". ")
         )
@@ -234,6 +234,15 @@ def _allocation(known: _Known) -> Iterator[str]:
             least = ", ".join(f"{arm} {s:.0%}" for arm, s in share.items())  # type: ignore[attr-defined]
             yield f"Least shares: {least}. "
     yield f"Policy: {known.report['policy']}."
+
+
+def _shares(known: _Known) -> str:
+    """ "1:1", or the numbers of participants."""
+    sizes = known.design.sizes
+    n1, n0 = sizes[0][-1] if known.strata else sizes[-1]
+    if n1 == n0:
+        return ":".join("1" for _ in known.arms)
+    return ":".join([str(n1)] * (len(known.arms) - 1) + [str(n0)])
 
 
 def _missing_words(known: _Known) -> str:
@@ -294,7 +303,10 @@ def _analysis(page: Page, known: _Known) -> None:
 
 def _test_plan(page: Page, known: _Known) -> None:
     design = known.design
-    treatment, control = known.arms[:2]
+    *treatments, control = known.arms
+    treatment = (
+        " or ".join(treatments) if len(treatments) < 2 else f"each of {', '.join(treatments)}"
+    )
     side = (
         f"{treatment} and {control} have the same success rate, against a difference in either "
         "direction"
@@ -317,9 +329,15 @@ def _test_plan(page: Page, known: _Known) -> None:
         caption="Looks and boundaries, fixed before the first outcome.",
         numeric=(1, 2),
     )
+    if hasattr(design, "treatments"):
+        page.text(
+            f"Risk: the probability of any false claim is at most {design.risk:g}; proved bound at "
+            f"every common rate: {design.bound:.4f} ({design.method}, closed testing). A treatment "
+            "that is decided is no longer assigned, and its places are not given away."
+        )
+        return
     page.text(f"Type I error: {design.risk:g}. Certificate: {design.certificate}.")
-    power = getattr(design, "power", None)
-    if power is not None and not known.strata:
+    if not known.strata:
         cases = [(0.5, 0.5), (0.5, 0.35), (0.3, 0.2), (0.6, 0.5)]
         page.table(
             [f"Rate with {treatment}", f"Rate with {control}", "Probability to reject"],

@@ -17,6 +17,7 @@ all arms ends the trial without an answer: a test that is futile.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..._compiled import Function, Integers
@@ -33,19 +34,40 @@ if TYPE_CHECKING:
 
 
 class Looks(NamedTuple):
-    """Places of an arm at every look, where they are fixed beforehand; else empty. Whether the last
-    of them is the end."""
+    """Places of every arm at every look, arm by arm within a look, where they are fixed beforehand;
+    else empty. Whether the last of them is the end, and whether arms have different numbers."""
 
     marks: Integers
     fixed_size: int
+    uneven: int
 
 
 def plan_looks(design: Design, head: Head, most: int, rng: Generator) -> None:
-    """A permuted block: the same for every arm that is still in and has places to come."""
+    """A permuted block: the same for every arm that is still in and has places to come; or, where
+    shares differ, what keeps every arm within one place of its share."""
     each = max(1, design.window // len(head.places))
     for arm in range(len(head.places)):
-        head.left[arm] = head.active[arm] * min(each, room_for(design, head, arm))
+        wanted = each
+        if design.plan.uneven == 1 and head.active[arm] == 1:
+            wanted = share_of(design, head, arm)
+        head.left[arm] = head.active[arm] * min(wanted, room_for(design, head, arm))
         head.at[LEFT] += head.left[arm]
+    if head.at[LEFT] == 0:  # rounding left nothing: one place for each that has room
+        for arm in range(len(head.places)):
+            head.left[arm] = head.active[arm] * min(1, room_for(design, head, arm))
+            head.at[LEFT] += head.left[arm]
+
+
+def share_of(design: Design, head: Head, arm: int) -> int:
+    """Places of an arm in the next block: up to its share of all that there are then, of arms that
+    are still in. A function of public counts alone."""
+    arms, taken, planned = len(head.places), 0, 0
+    last = len(design.plan.marks) - arms
+    for other in range(arms):
+        taken += head.active[other] * head.places[other]
+        planned += head.active[other] * design.plan.marks[last + other]
+    aim = math.floor((taken + design.window) * design.plan.marks[last + arm] / planned + 0.5)
+    return max(0, int(aim) - head.places[arm])
 
 
 def room_for(design: Design, head: Head, arm: int) -> int:
@@ -53,7 +75,8 @@ def room_for(design: Design, head: Head, arm: int) -> int:
     looks = design.plan
     if looks.fixed_size == 0:
         return LONGEST
-    return int(looks.marks[len(looks.marks) - 1] - head.places[arm])
+    last = len(looks.marks) - len(head.places) + arm
+    return int(looks.marks[last] - head.places[arm])
 
 
 def all_taken(design: Design, head: Head) -> bool:
@@ -69,18 +92,20 @@ def phase(design: Design, head: Head) -> int:
     return min(int(head.memory.length[0]), LONGEST)
 
 
-def looks_had(design: Design, places: int) -> int:
+def looks_had(design: Design, head: Head, arm: int) -> int:
     """Marks that an arm has reached."""
-    marks, look = design.plan.marks, 0
-    while look < len(marks) and marks[look] <= places:
+    marks, arms, look = design.plan.marks, len(head.places), 0
+    while look * arms < len(marks) and marks[look * arms + arm] <= head.places[arm]:
         look += 1
     return look
 
 
-def next_mark(design: Design, places: int) -> int:
+def next_mark(design: Design, head: Head, arm: int) -> int:
     """Places to the next of the marks that are fixed beforehand; open after the last."""
-    marks, look = design.plan.marks, looks_had(design, places)
-    return marks[look] - places if look < len(marks) else LONGEST
+    marks, arms, look = design.plan.marks, len(head.places), looks_had(design, head, arm)
+    if look * arms >= len(marks):
+        return LONGEST
+    return int(marks[look * arms + arm] - head.places[arm])
 
 
 def racing(head: Head) -> int:
@@ -96,7 +121,7 @@ def of_look(design: Design, head: Head, arm: int) -> int:
     played for ever, in blocks that double, so that outcomes do not pile up; else open until a look
     says how long it is."""
     if len(design.plan.marks) > 0:
-        return next_mark(design, head.places[arm])
+        return next_mark(design, head, arm)
     return max(1, head.places[arm]) if racing(head) == 1 else LONGEST
 
 
@@ -110,7 +135,7 @@ def last_look(design: Design, head: Head) -> int:
     for arm in range(len(head.places)):
         if head.active[arm] == 1:
             if len(design.plan.marks) > 0:
-                least = min(least, looks_had(design, head.places[arm]))
+                least = min(least, looks_had(design, head, arm))
             elif head.block[arm] < number or (
                 head.block[arm] == number and head.newest[arm] < phase(design, head)
             ):
