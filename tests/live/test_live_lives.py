@@ -76,7 +76,7 @@ def test_every_way_in_which_a_block_can_end_publishes_it_once() -> None:
         row = discreet.policy(name, **budget)
         for life in LIVES:
             try:
-                shown = play(row, 3, life, lives.answers(12, life))
+                shown = play(row, 3, life, lives.answers(row, 12, life))
             except InvalidArgument:
                 continue
             assert len(set(shown.published)) == len(shown.published), (name, life.name)

@@ -217,7 +217,7 @@ def test_the_guarantee_is_derived_and_holds(budget: dict[str, float], live: bool
 
 def test_two_lives_that_differ_in_an_outcome_show_the_same() -> None:
     """Pairs of whole lives on symbols: nothing but releases reacts to an outcome."""
-    refuse_lives(played(discreet.confirm.design(16, looks=2, epsilon=1.0)), 2)
+    assert refuse_lives(played(discreet.confirm.design(16, looks=2, epsilon=1.0)), 2)
 
 
 def test_outcomes_between_0_and_1_never_get_in() -> None:
@@ -577,8 +577,8 @@ def test_guarantees_of_fixed_shares_and_several_treatments(plan: Any) -> None:
 
 def test_two_lives_of_several_treatments_show_the_same() -> None:
     small = discreet.confirm.several(24, 2, looks=2, epsilon=1.0)
-    refuse_lives(played(small), 3)
-    refuse_lives(played(discreet.confirm.design(18, looks=2, treated=2 / 3, epsilon=1.0)), 2)
+    assert refuse_lives(played(small), 3)
+    assert refuse_lives(played(discreet.confirm.design(18, looks=2, treated=2 / 3, epsilon=1.0)), 2)
 
 
 def test_a_test_of_several_treatments_is_stored_and_rehearsed(tmp_path: Path) -> None:

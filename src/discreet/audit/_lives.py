@@ -89,7 +89,7 @@ class LifeRuns:
     def sample(self, side: int, count: int, rng: Generator) -> Transcripts:
         """Live noise takes no generator."""
         codes, numbers = np.zeros(count, np.int64), np.full((count, MOST), ABSENT)
-        outcomes = answers(self.participants, self.life)
+        outcomes = answers(self.policy, self.participants, self.life)
         outcomes[self.who] = self.change[side]
         for line in range(count):
             seen = Seen(self._led(outcomes))
@@ -171,7 +171,7 @@ def life_runs(
     found, refused = list[LifeRuns](), list[InvalidArgument]()
     for life in LIVES if lives is None else lives:
         try:
-            lead(make, policy, arms, life, answers(people, life), _nothing, _nothing)
+            lead(make, policy, arms, life, answers(policy, people, life), _nothing, _nothing)
         except InvalidArgument as refusal:  # this policy leads no such life
             refused.append(refusal)
             continue

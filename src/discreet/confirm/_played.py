@@ -25,6 +25,7 @@ from ..policies._elimination import next_active, next_in_turn
 from ..policies._view import View, counts
 from ..policies.releases._whole import whole_sums
 from ..privacy.budgets import Budget
+from ._adaptive import EpochDesign
 from ._designs import Design
 from ._lattice import Rule as Bounds
 from ._lattice import Sizes, two_arm_rule
@@ -243,6 +244,11 @@ class Boundaries(Rule):
     choose: ClassVar[Function | Kernel] = staticmethod(choose_tested)
 
     @property
+    def participants(self) -> int:
+        """At most, all arms."""
+        return self.design.participants
+
+    @property
     def limits(self) -> list[Bounds]:
         """The boundaries with one treatment left, two, ...."""
         plan = self.design
@@ -336,7 +342,7 @@ class Tested(Identifier):
     goal: ClassVar[str] = "test"
 
     @property
-    def design(self) -> Design | Part | SeveralDesign:
+    def design(self) -> Design | Part | SeveralDesign | EpochDesign:
         """What it tests by."""
         return cast("Boundaries", self.rule).design
 

@@ -84,6 +84,9 @@ class LookReport(TypedDict, total=False):
 
     participants: int
     boundary: float
+    """beyond which the test rejects; left out where no look is planned"""
+    places: list[int]
+    """of both arms, in an epoch"""
     sums: list[float]
     z: float
 

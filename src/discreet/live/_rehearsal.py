@@ -44,7 +44,7 @@ from ._visits import CAVEAT, RehearsedTrial, Visit, Visits
 if TYPE_CHECKING:
     from .._types import Json
     from ..arms import Bernoulli
-    from ..confirm import Design, SeveralVerdict, Verdict
+    from ..confirm import Design, EpochVerdict, SeveralVerdict, Verdict
     from ..simulator.calendar import Calendar, Delay, Drift
 
 FORMAT, VERSION = "discreet rehearsal", 1
@@ -333,7 +333,7 @@ class Rehearsal:
         bounded = binary or self.policy.bounds is not None
         return found if found is None or bounded else replace(found, bounded=False)
 
-    def verdict(self) -> Verdict | SeveralVerdict | None:
+    def verdict(self) -> Verdict | SeveralVerdict | EpochVerdict | None:
         """Of a test: what its design says of the releases so far; None before the first look."""
         return self.trial.verdict()
 

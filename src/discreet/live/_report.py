@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
+from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._checks import Name
@@ -19,10 +21,10 @@ from ._finite_run import ArmRun, FiniteRun
 from ._looks import LookRun
 from ._pairs import PairRun
 from ._stream_run import StreamRun
-from ._verdicts import is_test, sums_of
+from ._verdicts import is_test, released_of, sums_of
 
 if TYPE_CHECKING:
-    from ..confirm import SeveralDesign
+    from ..confirm import EpochDesign, SeveralDesign
     from ..confirm._played import Tested
     from ..linear._row import LinearPolicy
     from ..policies.releases import Release
@@ -189,11 +191,13 @@ def stream_entries(shown: Shown, run: StreamRun) -> Report:
 def test_entries(policy: Tested, run: StreamRun, arms: Sequence[Name]) -> TestReport:
     """The looks that were planned, and "go on" until the trial stops; then what they showed. Of a
     stratum "go on": all of them decide."""
-    from ..confirm import Design, SeveralDesign
+    from ..confirm import Design, EpochDesign, SeveralDesign
 
     design, sums = policy.design, sums_of(run)
     if isinstance(design, SeveralDesign):
         return several_entries(design, arms, sums)
+    if isinstance(design, EpochDesign):
+        return epoch_entries(design, sums)
     looks: list[LookReport] = [
         {"participants": sum(size), "boundary": bound}
         for size, bound in zip(design.sizes, design.boundaries, strict=True)
@@ -253,20 +257,42 @@ def several_entries(design: SeveralDesign, arms: Sequence[Name], sums: Sequence[
     return shown
 
 
+def epoch_entries(design: EpochDesign, cells: Sequence[Any]) -> TestReport:
+    """A trial in epochs: boundaries by epoch, and the final look once it has decided."""
+    taken = accumulate(design.sizes)
+    looks: list[LookReport] = [
+        {"participants": size, **({"boundary": bound} if isfinite(bound) else {})}
+        for size, bound in zip(taken, design.boundaries, strict=True)
+    ]
+    shown: TestReport = {
+        "decision": "go on", "look": len(cells), "sides": design.sides, "looks": looks,
+        "sentence": "no epoch yet: go on",
+    }  # fmt: skip
+    if not cells:
+        return shown
+    found = design.verdict(cells)
+    shown["sentence"] = str(found)
+    if found.final is None:
+        return shown
+    for look, cell, z in zip(looks, cells, found.z, strict=False):
+        look |= {"sums": list(cell[2:]), "places": list(cell[:2]), "z": z}
+    return shown | {
+        "decision": found.decision, "look": found.look, "level": found.level,
+        "difference": found.final.difference, "interval": list(found.repeated),
+        "repeated": list(found.anytime),
+    }  # fmt: skip
+
+
 def blind(
     rows: list[ArmReport], told: list[CourseEntry], shown: Shown, run: StreamRun, on: bool
 ) -> None:
     """No mean before a test has decided; then that of all looks. Means on the way are released
     numbers like others: they are not shown because people who know them act on them."""
     assert is_test(shown.policy)
-    sums = sums_of(run)
     low, high = shown.outcome_range
-    sizes = shown.policy.design.sizes
-    for arm, row in enumerate(rows):
-        seen = [each[arm] for each in sums if each[arm] is not None]
-        place = sizes[len(seen) - 1][arm == len(rows) - 1] if seen else 0
-        row["size"] = place
-        row["mean"] = None if on or not seen else low + (high - low) * sum(seen) / place
+    for row, (places, total) in zip(rows, released_of(shown.policy, run), strict=True):
+        row["size"] = places
+        row["mean"] = None if on or not places else low + (high - low) * total / places
     for entry in told:
         entry["mean"] = None if on else entry["mean"]
 
@@ -441,7 +467,8 @@ def tested(test: TestReport) -> list[str]:
     lines = [f"{'look':<16}{'participants':>12}{'boundary':>12}{'Z':>12}"]
     for number, look in enumerate(test["looks"], 1):
         z = f"{look['z']:.3f}" if "z" in look else "-"
-        lines.append(f"{number:<16}{look['participants']:>12}{look['boundary']:>12.3f}{z:>12}")
+        bound = f"{look['boundary']:.3f}" if "boundary" in look else "-"
+        lines.append(f"{number:<16}{look['participants']:>12}{bound:>12}{z:>12}")
     return [*lines, test["sentence"]]
 
 

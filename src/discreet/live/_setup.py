@@ -25,6 +25,7 @@ from ._rows import protects_whole_run, rows_for_trials
 from ._run import Run
 from ._stream_run import StreamRun
 from ._streams import check_window
+from ._tested_epochs import TestedEpochRun
 from ._top_two import TopTwoRun
 from ._verdicts import is_test
 from ._vetting import vetted
@@ -173,6 +174,14 @@ def finite_plan(
     if kind is not None:
         first = arms if planned is None else planned
         places = check_window(window, first)
+        if is_test(row) and kind is TestedEpochRun:
+            if planned is None and window is not None:
+                raise InvalidArgument(
+                    "window", "be left out for a test in epochs: its design has their sizes",
+                    window, "leave it out",
+                )  # fmt: skip
+            design: Any = row.design
+            places = max(design.sizes)  # an epoch is one window
         if window is None and kind is EpochRun:
             places = longest_epoch(row, row.setting(first, setting.horizon, drawn.source))
         run = streaming = (PairRun if estimate else kind)(
@@ -264,7 +273,7 @@ def check_noise(row: Policy, scale: float) -> None:
 
 
 SIDE_BY_SIDE: dict[str, type[StreamRun]] = {
-    "index": StreamRun, "looks": LookRun, "top two": TopTwoRun,
+    "index": StreamRun, "looks": LookRun, "top two": TopTwoRun, "tested epochs": TestedEpochRun,
 }  # fmt: skip
 """How plans that play arms side by side are stepped."""
 
@@ -291,7 +300,7 @@ def kind_of_streams(
                 "side as they are",
             )  # fmt: skip
         return EpochRun
-    if kind is LookRun and any(shares):
+    if kind in (LookRun, TestedEpochRun) and any(shares):
         raise InvalidArgument(
             "share", "be left out where arms are compared in equal shares", list(shares),
             "leave it out",

@@ -330,7 +330,7 @@ class StreamRun(ArmRun):
     def seated(
         self, unit: Name, member: Member | None, context: Context, blocks: Blocks, terms: Terms,
         now: float,
-    ) -> tuple[Member, Place, Run]:  # fmt: skip
+    ) -> tuple[Member, Place | None, Run]:  # fmt: skip
         run = self._stepped()
         head, before = run.head, self.head.at[TAKEN]
         try:

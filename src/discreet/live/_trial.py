@@ -40,7 +40,7 @@ from .stores import _copies as copies
 from .stores._base import unheld
 
 if TYPE_CHECKING:
-    from ..confirm import Design, SeveralVerdict, Verdict
+    from ..confirm import Design, EpochVerdict, SeveralVerdict, Verdict
     from ..inference._record import Record
     from ..inference._within import EpochRecord
     from ..policies._policy import BasePolicy
@@ -285,7 +285,7 @@ class Trial(Curator):
             answer = self._run.answer
             return None if answer is None else self._arms[answer]
 
-    def verdict(self) -> Verdict | SeveralVerdict | None:
+    def verdict(self) -> Verdict | SeveralVerdict | EpochVerdict | None:
         """Of a trial that tests: what its design says of the releases so far; None before the
         first look. Made of releases, so it costs nothing. `print` of it says "go on" until the
         trial stops, and so does `report()`: whoever looks at more of it on the way knows the state

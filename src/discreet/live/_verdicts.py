@@ -12,9 +12,10 @@ from .._checks import Name
 from ..errors import InvalidArgument, TrialError
 from ..policies._policy import BasePolicy
 from ._looks import LookRun
+from ._tested_epochs import TestedEpochRun
 
 if TYPE_CHECKING:
-    from ..confirm import SeveralVerdict, StrataDesign, StrataVerdict, Verdict
+    from ..confirm import EpochVerdict, SeveralVerdict, StrataDesign, StrataVerdict, Verdict
     from ..confirm._played import Tested
     from ._documents import LookReport, TestReport
 
@@ -33,9 +34,12 @@ def as_policy(given: object) -> Any:
     """A design as the policy that plays it; whatever else is given as it is."""
     if isinstance(given, BasePolicy):
         return given
-    from ..confirm import Design, SeveralDesign, StrataDesign
+    from ..confirm import Design, EpochDesign, SeveralDesign, StrataDesign
     from ..confirm._played import played
+    from ..confirm._played_epochs import played_in_epochs
 
+    if isinstance(given, EpochDesign):
+        return played_in_epochs(given)
     if isinstance(given, StrataDesign):
         raise InvalidArgument(
             "policy", "be a design without strata for one trial", str(given),
@@ -48,10 +52,10 @@ def by_stratum(given: object, names: Sequence[Name]) -> dict[Name, Any]:
     """The policy of every stratum: the same for all, or its part of a test over strata."""
     if isinstance(given, BasePolicy):
         return dict.fromkeys(names, given)
-    from ..confirm import Design, SeveralDesign, StrataDesign
+    from ..confirm import Design, EpochDesign, SeveralDesign, StrataDesign
     from ..confirm._played import Part, played
 
-    if isinstance(given, Design | SeveralDesign):
+    if isinstance(given, Design | SeveralDesign | EpochDesign):
         raise InvalidArgument(
             "policy", "be a design over strata for a trial by stratum", str(given),
             'use for example discreet.confirm.strata({"men": 400, "women": 400}, epsilon=1.0)',
@@ -67,10 +71,12 @@ def by_stratum(given: object, names: Sequence[Name]) -> dict[Name, Any]:
 
 
 def sums_of(run: object) -> list[Any]:
-    """The noisy sums (treatments, control) of every look that the trial has had; None for a
-    treatment that had left."""
+    """The noisy sums (treatments, control) of every look that the trial has had, None for a
+    treatment that had left; in epochs (n1, n0, x1, x0) of each."""
     from ..confirm._played import MISSING
 
+    if isinstance(run, TestedEpochRun):
+        return run.cells
     assert isinstance(run, LookRun)
     memory, arms = run.memory, len(run.releases)
     return [
@@ -79,7 +85,25 @@ def sums_of(run: object) -> list[Any]:
     ]
 
 
-def verdict_of(policy: object, run: object) -> Verdict | SeveralVerdict | None:
+def released_of(policy: Tested, run: object) -> list[tuple[int, float]]:
+    """Of every arm: the places behind its released sums, and their total."""
+    sums = sums_of(run)
+    if isinstance(run, TestedEpochRun):
+        return [
+            (sum(cell[arm] for cell in sums), sum(cell[2 + arm] for cell in sums)) for arm in (0, 1)
+        ]
+    assert isinstance(run, LookRun)
+    design: Any = policy.design
+    arms, sizes = len(run.releases), design.sizes
+    found = []
+    for arm in range(arms):
+        seen = [row[arm] for row in sums if row[arm] is not None]
+        place = sizes[len(seen) - 1][arm == arms - 1] if seen else 0
+        found.append((place, sum(seen)))
+    return found
+
+
+def verdict_of(policy: object, run: object) -> Verdict | SeveralVerdict | EpochVerdict | None:
     """What the design says of them; None before the first look."""
     if not is_test(policy):
         raise TrialError(NO_TEST)

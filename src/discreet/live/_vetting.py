@@ -53,24 +53,27 @@ def _vetted(row: Policy, arms: int, horizon: int | None) -> tuple[str, ...]:
         said = found.breach or f"{found.computed} in place of {found.claimed}"
         raise InvalidArgument("policy", f"keep its guarantee: {said}", row.name, FIX)
     try:
-        refuse_lives(row, walked)
+        played = refuse_lives(row, walked)
     except InvalidArgument:
         raise
     except Exception as failure:  # of a rule: such a trial says so, and goes no further
         return (UNVERIFIED + f"its rule fails ({type(failure).__name__})",)
+    if not played:
+        return (*remaining(found), UNVERIFIED + "no life of a trial could be played")
     return remaining(found)
 
 
-def refuse_lives(row: Policy, arms: int) -> None:
-    """Refuse a policy that some pair of lives refutes."""
+def refuse_lives(row: Policy, arms: int) -> bool:
+    """Refuse a policy that some pair of lives refutes. Whether there was any life to go by."""
     from ._lives import verify_lives
 
     if row.release.respond is not None:
-        return
+        return True  # verified by `verify`, response by response
     found = verify_lives(row, arms, participants=8)
     if not found.holds:
         said = f"{found.computed} in place of {found.claimed}, {found.worst}"
         raise InvalidArgument("policy", f"keep its guarantee in a trial: {said}", row.name, FIX)
+    return bool(found.kinds)
 
 
 def remaining(found: Verification) -> tuple[str, ...]:

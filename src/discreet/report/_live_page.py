@@ -180,6 +180,10 @@ ONE_TRIAL = (
     "The estimate is median-unbiased and its interval is for a trial that stops like this one; "
     "both rest on the normal law, the decision does not."
 )
+IN_EPOCHS = (
+    "Arms are compared within epochs alone, so a trend that both share cancels. The interval holds "
+    "at every planned look and rests on the normal law, the decision does not."
+)
 OVER_STRATA = (
     "The estimate is Mantel and Haenszel's, its interval is not corrected for the stop and rests "
     "on the normal law. All strata stop together."
@@ -216,13 +220,16 @@ def add_test(page: Page, report: Report, begin: Callable[[str], Page]) -> None:
     page.table(
         ["Look", "Participants", "Boundary", *(() if whole else _sums_of(names)), "Z"],
         [
-            [number, look["participants"], f"{side}{decimal(look['boundary'], 3)}",
+            [number, look["participants"],
+             f"{side}{decimal(look['boundary'], 3)}" if "boundary" in look else "no test",
              *(() if whole else [decimal(x, 0) for x in look.get("sums", ())] or ["–", "–"]),
              decimal(look["z"], 3) if "z" in look else "–"]
             for number, look in enumerate(test["looks"], 1)
         ],
         caption="The looks, as they were planned before the first outcome. Sums contain the noise "
-        "that protects participants, and Z allows for it. " + (OVER_STRATA if whole else ONE_TRIAL),
+        "that protects participants, and Z allows for it. " + (
+            OVER_STRATA if whole else ONE_TRIAL if "p_value" in test else IN_EPOCHS
+        ),
         numeric=range(4 if whole else 6),
     )  # fmt: skip
     if forest := test.get("forest"):

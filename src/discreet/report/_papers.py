@@ -132,6 +132,10 @@ class _Known:
         return "dimension" in self.settings
 
     @property
+    def is_adaptive_test(self) -> bool:
+        return hasattr(self.design, "lag")
+
+    @property
     def estimates_missing(self) -> bool:
         return "unknown" in str(self.settings.get("missing", ""))
 
@@ -212,7 +216,16 @@ def _protocol(page: Page, known: _Known) -> None:
 
 def _allocation(known: _Known) -> Iterator[str]:
     window = known.settings.get("window")
-    if known.goal == "test":
+    if known.is_adaptive_test:
+        design = known.design
+        yield (
+            f"Participants are enrolled in epochs of {', '.join(map(str, design.sizes))}. The "
+            "first epoch is split evenly; in every later one the arm that is ahead when it is "
+            f"planned gets all places but {design.least:.0%}. The order within an epoch is random. "
+            f"An epoch is planned on all epochs but the last {design.lag} before it. Who comes "
+            "before these are released gets the control, and is not in the trial. "
+        )
+    elif known.goal == "test":
         yield (
             f"Participants are randomised {_shares(known)} in permuted blocks"
             + (f" of {window}" if window else "")
@@ -323,7 +336,11 @@ def _test_plan(page: Page, known: _Known) -> None:
     page.table(
         ["Look", "Participants", "Reject where Z is"],
         [
-            [number, look["participants"], f"{beyond}{decimal(look['boundary'], 4)}"]
+            [
+                number,
+                look["participants"],
+                f"{beyond}{decimal(look['boundary'], 4)}" if "boundary" in look else "no test",
+            ]
             for number, look in enumerate(test["looks"], 1)
         ],
         caption="Looks and boundaries, fixed before the first outcome.",
@@ -337,7 +354,12 @@ def _test_plan(page: Page, known: _Known) -> None:
         )
         return
     page.text(f"Type I error: {design.risk:g}. Certificate: {design.certificate}.")
-    if not known.strata:
+    if known.is_adaptive_test:
+        page.text(
+            "Arms are compared within epochs alone, so a trend that both share cancels. Statistic: "
+            f"{design.statistic}. discreet operating shows power and participants, simulated."
+        )
+    elif not known.strata:
         cases = [(0.5, 0.5), (0.5, 0.35), (0.3, 0.2), (0.6, 0.5)]
         page.table(
             [f"Rate with {treatment}", f"Rate with {control}", "Probability to reject"],
@@ -466,7 +488,9 @@ def _data(page: Page, known: _Known) -> None:
 def _checklist(page: Page, known: _Known) -> None:
     study, test = known.study, known.goal == "test"
     adaptive = (
-        "group-sequential: may stop at planned looks"
+        "response-adaptive allocation between epochs, group-sequential test"
+        if known.is_adaptive_test
+        else "group-sequential: may stop at planned looks"
         if test
         else "response-adaptive allocation; may stop with an answer"
         if known.goal == "identify"

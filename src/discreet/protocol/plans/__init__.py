@@ -8,6 +8,7 @@ The fourth column of the table. A policy names its own (`Policy.plan`):
 - *looks*: arms that are compared over the same participants, in permuted blocks;
 - *top two*: leader and challenger share the windows;
 - *epochs*: an index whose comparisons stay within epochs;
+- *tested epochs*: two arms in epochs of fixed sizes, for a trial that ends with a test;
 - *contexts*: blocks of any arm, for participants with features: on a state of its own.
 """
 
@@ -19,11 +20,12 @@ from ._contexts import CONTEXTS
 from ._epochs import EPOCHS
 from ._index import INDEX
 from ._looks import LOOKS
+from ._tested_epochs import TESTED_EPOCHS
 from ._top_two import TOP_TWO
 
 PLANS: dict[str, dict[str, Function]] = {
     "one batch": BATCH, "mixed": MIXED, "index": INDEX, "looks": LOOKS, "top two": TOP_TWO,
-    "epochs": EPOCHS, "contexts": CONTEXTS,
+    "epochs": EPOCHS, "tested epochs": TESTED_EPOCHS, "contexts": CONTEXTS,
 }  # fmt: skip
 
 __all__ = ["PLANS"]
