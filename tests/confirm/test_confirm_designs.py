@@ -194,7 +194,7 @@ def test_the_closed_form(
 
 def test_the_exact_size_has_the_power_and_is_near_the_closed_form() -> None:
     found = size(0.7, 0.4, power=0.85, looks=2, epsilon=1.0)
-    assert found.design is not None
+    assert isinstance(found.design, Design)
     assert found.design.participants == found.participants
     assert found.power == found.design.power(0.7, 0.4) >= 0.85
     assert found.power < 0.87

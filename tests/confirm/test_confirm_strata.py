@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
+from discreet import confirm
 from discreet.confirm import StrataDesign, strata
 from discreet.confirm._lattice import Law, two_arm_rule
 from discreet.confirm._noises import Noise, noise_of
@@ -143,3 +144,43 @@ def test_sums_that_are_refused_are_not_shown(plan: StrataDesign, sums: Any) -> N
     with pytest.raises(InvalidArgument, match="sums must hold") as caught:
         plan.verdict(sums)
     assert "0.123" not in str(caught.value)
+
+
+@pytest.mark.parametrize("strata", [2, 3, (0.5, 0.3, 0.2)])
+def test_sizes_over_strata(strata: int | tuple[float, ...]) -> None:
+    """The noise's part of the closed form grows with the number of strata, whatever their shares:
+    against the variance of Mantel and Haenszel's difference, solved by search."""
+    from statistics import NormalDist
+
+    rates, power, epsilon = (0.6, 0.35), 0.8, 0.5
+    found = confirm.size(*rates, power=power, looks=1, epsilon=epsilon, strata=strata, exact=False)
+    shares = [1 / strata] * strata if isinstance(strata, int) else strata
+    noise = 2 * math.exp(-epsilon) / (1 - math.exp(-epsilon)) ** 2
+    normal = NormalDist()
+    drift = normal.inv_cdf(0.975) + normal.inv_cdf(power)
+
+    def reached(n: int) -> bool:
+        spread = sum(
+            f**2 * (sum(p * (1 - p) for p in rates) / (f * n / 2) + 2 * noise / (f * n / 2) ** 2)
+            for f in shares
+        )
+        return (rates[0] - rates[1]) / math.sqrt(spread) >= drift
+
+    wanted = next(n for n in range(2, 5000, 2) if reached(n))
+    assert abs(found.participants - wanted) <= 2
+    assert (
+        found.participants
+        > confirm.size(*rates, power=power, looks=1, epsilon=epsilon, exact=False).participants
+    )
+
+
+def test_a_size_over_strata_has_a_design_with_the_power() -> None:
+    need = confirm.size(0.7, 0.3, power=0.8, looks=2, epsilon=1.0, strata=2)
+    assert isinstance(need.design, confirm.StrataDesign)
+    assert "simulated" in str(need)
+    better, _ = need.design.operating([0.7, 0.7], [0.3, 0.3], runs=20_000, seed=9)
+    assert better >= 0.8 - 5.0 * math.sqrt(0.16 / 20_000)
+    assert need.for_privacy > 0
+    for wrong in (0, (0.5, 0.6), (1.0,)):
+        with pytest.raises(InvalidArgument, match="strata"):
+            confirm.size(0.7, 0.3, strata=wrong)

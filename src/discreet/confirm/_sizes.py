@@ -7,18 +7,22 @@ A = s₁/w₁ + s₀/w₀, B = qv(1/w₁² + 1/w₀²):  A/N + B/N² = δ²/J, s
     N = ½ N₀ (1 + sqrt(1 + 4BJ/(δ²N₀²))),  N₀ = AJ/δ² without noise.
 
 Then N moves until the exact power of the certified design reaches the target.
+
+With H strata whose sums are released each by itself (Mantel-Haenszel, weights in proportion to
+shares f_h), the noise's part is Σ f_h² qv/(f_h N w)² = H qv/(N w)², whatever the shares: q becomes
+qH. The power of such a design is simulated.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
 
-from .._checks import check_flag, count, number, one_of, share
+from .._checks import check_flag, count, number, numbers, one_of, share
 from ..errors import InvalidArgument
 from ..privacy.budgets import Budget, Pure
 from ._certificates import calibrate, likely_factor
@@ -27,6 +31,12 @@ from ._designs import design as make_design
 from ._lattice import Law, two_arm_rule
 from ._noises import noise_of
 from ._normal import boundaries, crossing
+from ._strata import StrataDesign
+from ._strata import strata as strata_design
+
+RUNS = 20_000
+"""Simulated trials for the power over strata, and for the boundaries."""
+MOST_STRATA = 50
 
 
 @dataclass(frozen=True)
@@ -34,8 +44,8 @@ class Size:
     """`participants` reach the power at the budget; `without_privacy` would without noise.
 
     Both are exact where `design` is given: the smallest found whose certified test has the power.
-    Powers of lattice laws wiggle, so a somewhat smaller number may do by luck. `closed_form` and
-    `closed_form_without_privacy` are the normal law's.
+    Powers of lattice laws wiggle, so a somewhat smaller number may do by luck. Over strata the
+    power is simulated. `closed_form` and `closed_form_without_privacy` are the normal law's.
     """
 
     participants: int
@@ -43,7 +53,7 @@ class Size:
     closed_form: int
     closed_form_without_privacy: int
     power: float
-    design: Design | None
+    design: Design | StrataDesign | None
 
     @property
     def for_privacy(self) -> int:
@@ -51,7 +61,9 @@ class Size:
         return self.participants - self.without_privacy
 
     def __str__(self) -> str:
-        kind = "exact" if self.design is not None else "closed form"
+        kind = "closed form"
+        if self.design is not None:
+            kind = "exact" if isinstance(self.design, Design) else "simulated"
         return (
             f"{self.participants} participants for a power of {self.power:.3f} ({kind}), "
             f"{self.for_privacy} of them for privacy"
@@ -69,6 +81,8 @@ class _Aim:
     boundary: str
     risk: float
     sides: int
+    strata: tuple[float, ...] = ()
+    """shares of strata, if there are any"""
 
     def closed(self, budget: Budget) -> int:
         """The closed form, rounded up to an even number."""
@@ -76,7 +90,8 @@ class _Aim:
         gap = p1 - p0
         drift = drift_for(self.power, self.looks, self.boundary, self.risk, self.sides)
         mean = p1 * (1.0 - p1) / w + p0 * (1.0 - p0) / (1.0 - w)
-        known = self.looks * noise_of(budget).variance if budget.is_finite else 0.0
+        releases = self.looks * max(1, len(self.strata))
+        known = releases * noise_of(budget).variance if budget.is_finite else 0.0
         known *= 1.0 / w**2 + 1.0 / (1.0 - w) ** 2
         half = 0.5 * mean * (drift / gap) ** 2
         return _even(half + math.sqrt(half**2 + known * (drift / gap) ** 2))
@@ -93,6 +108,24 @@ class _Aim:
         rule = two_arm_rule(asked.bounds, factor, self.sides)
         found = Law(sizes, asked.noise, *self.rates, trim=1e-9).stops(rule)
         return float((found.above if self.rates[0] > self.rates[1] else found.below).sum())
+
+    def over_strata(self, budget: Budget, start: int) -> tuple[StrataDesign, float]:
+        """The first design over strata, from the closed form on, whose simulated power reaches the
+        target within two standard errors; in steps of 2 %."""
+        participants = start
+        while True:
+            parts = [max(2, _even(f * participants)) for f in self.strata]
+            found = strata_design(
+                parts, looks=self.looks, treated=self.treated, budget=budget,
+                boundary=self.boundary, risk=self.risk, sides=self.sides, runs=RUNS,
+            )  # fmt: skip
+            rates = [[rate] * len(parts) for rate in self.rates]
+            better, worse = found.operating(*rates, runs=RUNS)
+            reached = better if self.rates[0] > self.rates[1] else worse
+            slack = 2.0 * math.sqrt(self.power * (1.0 - self.power) / RUNS)
+            if reached >= self.power - slack:
+                return found, reached
+            participants = max(participants + 2, _even(1.02 * participants))
 
     def exact(self, budget: Budget) -> Design:
         """The smallest certified design found that has the power."""
@@ -162,10 +195,14 @@ def size(
     boundary: str = "obrien-fleming",
     risk: float = 0.05,
     sides: int = 2,
+    strata: int | Sequence[float] = 1,
     exact: bool = True,
 ) -> Size:
     """Participants for a power at a pair of rates; options as in `design`.
 
+    `strata`: how many sites or groups release sums of their own, or their shares, for one effect
+    over all of them (`discreet.confirm.strata`); the power is then simulated. Released as totals,
+    strata need no more participants than none.
     `exact=False` stops at the closed form, which takes milliseconds at any size.
     """
     p1 = number("treatment", treatment, low=0.0, high=1.0, fix="use treatment=0.5")
@@ -180,16 +217,32 @@ def size(
     aim = _Aim(
         (p1, p0), target, count("looks", looks, most=MOST_LOOKS, fix="use looks=3"),
         share("treated", treated, fix="use treated=0.5"), boundary, risk,
-        count("sides", sides, most=2),
+        count("sides", sides, most=2), shares_of(strata),
     )  # fmt: skip
     asked, none = check_budget(epsilon, delta, rho, budget), Pure(math.inf)
     closed, closed_none = aim.closed(asked), aim.closed(none)
     if not exact:
         return Size(closed, closed_none, closed, closed_none, target, None)
+    if aim.strata:
+        over, reached = aim.over_strata(asked, closed)
+        bare = over if not asked.is_finite else aim.over_strata(none, closed_none)[0]
+        return Size(over.participants, bare.participants, closed, closed_none, reached, over)
     found = aim.exact(asked)
     without = found if not asked.is_finite else aim.exact(none)
     reached = found.power(p1, p0)
     return Size(found.participants, without.participants, closed, closed_none, reached, found)
+
+
+def shares_of(strata: int | Sequence[float]) -> tuple[float, ...]:
+    """Shares of strata that add up to 1; none where there is one."""
+    fix = "use for example strata=3, or strata=(0.5, 0.3, 0.2)"
+    if isinstance(strata, int) and not isinstance(strata, bool):
+        number_of = count("strata", strata, most=MOST_STRATA, fix=fix)
+        return () if number_of == 1 else (1.0 / number_of,) * number_of
+    found = numbers("strata", strata, low=0.0, high=1.0, fix=fix)
+    if len(found) < 2 or min(found) <= 0.0 or abs(sum(found) - 1.0) > 1e-9:
+        raise InvalidArgument("strata", "be shares above 0 that add up to 1", strata, fix)
+    return tuple(found)
 
 
 @dataclass(frozen=True)
