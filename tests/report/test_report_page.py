@@ -10,8 +10,20 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
+import discreet
 from discreet.errors import InvalidArgument
-from discreet.report import Estimate, Html, Page, check_path, count, decimal, element, percent
+from discreet.inference import differences, probability_of_best
+from discreet.report import (
+    Estimate,
+    Html,
+    Page,
+    check_path,
+    count,
+    decimal,
+    element,
+    percent,
+    trial_report,
+)
 from discreet.report._html import VOID
 from discreet.report._page import svg
 
@@ -264,3 +276,54 @@ def test_no_row_is_named_in_the_pictures() -> None:
     assert pictures.twin("mine") == ""
     for row in discreet.CATALOGUE.values():
         assert not row.twin or not discreet.CATALOGUE[row.twin].budgets
+
+
+# --- the page of a trial --------------------------------------------------------------------------
+
+
+def played(binary: bool, arms: int = 3) -> Any:
+    rehearsal = discreet.Rehearsal(
+        discreet.policy("dp-imed", epsilon=1.0), ["A", "B", "C"][:arms], horizon=500, arrivals=12,
+        delay="2 days", default=0.0, seed=1, outcomes=discreet.Outcomes(binary=binary),
+    )  # fmt: skip
+    rehearsal.play(discreet.Bernoulli([0.6, 0.4, 0.3][:arms]))
+    return rehearsal
+
+
+def test_the_page_of_a_trial_has_effects_flow_methods_and_how_to_cite() -> None:
+    """Effects are those of `inference`, from the record that the report holds."""
+    rehearsal = played(binary=True)
+    report = rehearsal.report()
+    words = trial_report(report, clock="days", title="Tea or milk").markdown()
+    assert words.startswith("# Tea or milk\n")
+    for row in differences(rehearsal):
+        ends = [
+            f"{x:.3f}".replace("-", "\N{MINUS SIGN}") for x in (row.estimate, row.low, row.high)
+        ]
+        assert f"| {row.arm} | {' | '.join(ends)} |" in words
+    for arm, share in probability_of_best(rehearsal).items():
+        line = next(
+            each
+            for each in words.splitlines()
+            if each.startswith(f"| {arm}") and each.count("|") == 6 and "%" in each
+        )
+        assert f"{100 * share:.1f}" in line
+    for row in report["arms"]:
+        assert f"| {row['arm']} | {row['assigned']} | {row['used']} | {row['size']} |" in words
+    assert "## Methods" in words
+    assert "## How to cite" in words
+    assert discreet.__version__ in words
+    assert "First release day" in words
+
+
+def test_outcomes_of_any_size_have_effects_and_no_probability_of_best() -> None:
+    words = trial_report(played(binary=False).report(), clock="days").markdown()
+    assert "Difference to" in words
+    assert "Is best" not in words
+
+
+def test_a_trial_without_releases_has_a_page_without_effects() -> None:
+    trial = discreet.Trial(discreet.policy("dp-imed", epsilon=1.0), ["A", "B"])
+    words = trial_report(trial.report()).markdown()
+    assert "Nothing was released yet" in words
+    assert "Difference to" not in words

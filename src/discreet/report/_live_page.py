@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._checks import one_of
+from .._version import __version__
 from ._html import joined, strong
-from ._numbers import count, decimal
+from ._numbers import count, decimal, percent
 from ._page import Page
 from ._pictures import title
 
@@ -86,14 +88,17 @@ class Times:
         return "days since the first release" if self.dates else "day"
 
 
-def trial_report(report: Report, clock: str = "utc") -> Page:
-    """The page of one trial, from `Trial.report()`: where it stands, its assignments over time, the
-    released means, what happens next; of a trial by stratum, all of that for each. Made of what is
-    public, so anybody may see it.
+def trial_report(
+    report: Report, clock: str = "utc", *, title: str = "A private adaptive trial"
+) -> Page:
+    """The page of one trial, from `Trial.report()`: where it stands, effects with intervals, its
+    assignments over time, the released means, what happens next, the flow of participants, methods
+    and how to cite; of a trial by stratum, the first of these for each. Made of what is public, so
+    anybody may see it.
 
     `clock`: "utc" if its clock counts seconds since 1970, as it does by default; or "days".
     """
-    page = Page("A private adaptive trial", subtitle=_standing(report))
+    page = Page(title, subtitle=f"{_standing(report)}. {_dates(report, clock)}")
     if "protects" in report:
         page.note(f"This is a rehearsal. It protects {report['protects']}.", warning=True)
     if "strata" in report and "test" in report:
@@ -104,12 +109,18 @@ def trial_report(report: Report, clock: str = "utc") -> Page:
             page.section(f"Stratum: {one['stratum']}").text(_standing(one))
             begin = page.heading
         _add_trial(page, one, Times(clock, one), begin)
-    one = report.get("strata", [report])[0]
+    parts = report.get("strata", [report])
+    one = parts[0]
+    if any(part.get("arms") for part in parts):
+        flow_table(page.section("Flow of participants"), parts)
     page.section("What was planned").terms(
         {name.capitalize(): str(value) for name, value in one["settings"].items()}
     )
     page.section("What is promised").text(report["guarantee"]).text(one["meaning"])
+    page.section("Methods").text(methods(one))
+    page.section("How to cite").text(cited())
     return page.footer(
+        f"Written by discreet {__version__}. "
         "Everything on this page is made of releases and of public counts; looking at it, and "
         "deciding by it, costs no privacy."
     )
@@ -133,7 +144,9 @@ def _add_trial(page: Page, report: Report, times: Times, begin: Callable[[str], 
         )  # fmt: skip
     if "test" in report:
         add_test(page, report, begin)
-    elif answer := report.get("recommendation"):
+    elif report.get("record"):
+        _add_effects(page, report, begin)
+    if answer := report.get("recommendation") if "test" not in report else None:
         near = f" as best or within {answer['within']:g} of it" if "within" in answer else ""
         page.note(f"The trial has stopped, and recommends {answer['arm']}{near}.")
     answered = [
@@ -166,6 +179,114 @@ def _add_trial(page: Page, report: Report, times: Times, begin: Callable[[str], 
     if report.get("course"):
         add_course(page, report, times, begin)
     begin("What happens next").items(next_steps(report, times))
+
+
+def _add_effects(page: Page, report: Report, begin: Callable[[str], Page]) -> None:
+    """Differences to the leader with intervals, and how likely each arm is best."""
+    from ..errors import DiscreetError
+    from ..inference import Record, differences, probability_of_best
+
+    record = Record.from_dict(report["record"] or {})
+    if not any(arm["releases"] for arm in report["arms"] or ()):
+        return
+    try:
+        found = differences(record)
+    except DiscreetError:  # what is released has no such intervals
+        return
+    best: dict[Any, float] = {}
+    if record.binary:
+        with suppress(DiscreetError):  # of sigmoids
+            best = dict(probability_of_best(record))
+    leader = found.rows[0].against
+    low, high = record.outcome_range
+    widest = high - low
+    rows: list[list[object]] = [
+        [
+            str(row.arm),
+            "–" if row.estimate is None else decimal(min(max(row.estimate, -widest), widest), 3),
+            decimal(max(row.low, -widest), 3), decimal(min(row.high, widest), 3),
+            *([percent(best[row.arm])] if best else []),
+        ]
+        for row in found
+    ]  # fmt: skip
+    if best:
+        rows.append([f"{leader} (leads)", "–", "–", "–", percent(best[leader])])
+    begin("Effects").table(
+        ["Arm", f"Difference to {leader}", "At least", "At most", *(["Is best"] if best else [])],
+        rows,
+        caption=f"{100.0 * found.level:g} % intervals ({found.kind}) that hold for all arms at "
+        "once, although allocation adapts; they allow for the noise."
+        + (
+            " How likely an arm is best: given the releases, for outcomes of 0 or 1 and with all "
+            "rates equally likely before."
+            if best
+            else ""
+        ),
+        numeric=range(1, 4 + bool(best)),
+    )
+
+
+def flow_table(page: Page, parts: Sequence[Report]) -> Page:
+    """Who was assigned, used and released, by arm and stratum."""
+    rows: list[list[object]] = []
+    for part in parts:
+        of = f"{part['stratum']}, " if "stratum" in part else ""
+        for arm in part.get("arms") or ():
+            answered = arm.get("answered")
+            rows.append(
+                [
+                    f"{of}{arm['arm']}", arm["assigned"], arm.get("used", "–"),
+                    arm.get("size", "–"), "–" if answered is None else percent(answered, 0),
+                ]
+            )  # fmt: skip
+    return page.table(
+        ["Arm", "Assigned", "Used", "Released", "Answered, released"], rows,
+        caption="Assigned: all who got the arm. Used: those whose outcomes count. Released: those "
+        "behind the present figures. How many answered is private, and shown only where it is "
+        "released with noise.",
+        numeric=(1, 2, 3, 4),
+    )  # fmt: skip
+
+
+def methods(report: Report) -> str:
+    """A paragraph for the methods section of a paper."""
+    settings = report["settings"]
+    arms = ", ".join(str(arm) for arm in settings["arms"])  # type: ignore[attr-defined]
+    held = report.get("intervals")
+    sentences = [
+        f"Participants were assigned to {arms} by {report['policy']}"
+        + (f", planned as {settings['design']}." if "design" in settings else "."),
+        f"Outcomes were {settings['outcomes']}; deadline: {settings['deadline']}"
+        + (f"; {settings['missing']}." if "missing" in settings else "."),
+        "Outcomes were grouped in blocks. The sum of each block was released once, with random "
+        "noise, and all decisions, estimates and intervals are computed from these releases.",
+        report["guarantee"],
+    ]
+    if held is not None:
+        sentences.append(
+            f"Intervals are of the kind {held['kind']!r} at level {100.0 * held['level']:g} % and "
+            "allow for the noise."
+        )
+    sentences.append(f"Software: discreet {__version__}.")
+    return " ".join(sentences)
+
+
+def cited() -> str:
+    """The software as a reference."""
+    from ..references import REFERENCES
+
+    work = REFERENCES["discreet"]
+    return f"{', '.join(work.authors)}. {work.title}. Version {__version__}, {work.year}."
+
+
+def _dates(report: Report, clock: str) -> str:
+    """When the first and the latest block were released."""
+    times = [entry["time"] for part in report.get("strata", [report])
+             for entry in part.get("course") or ()]  # fmt: skip
+    if not times:
+        return "Nothing was released yet."
+    said = Times(clock, report)
+    return f"First release {said(min(times))}, latest {said(max(times))}."
 
 
 DECISIONS = {

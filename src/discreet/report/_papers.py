@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
 from ..errors import InvalidArgument
+from ._live_page import flow_table
 from ._numbers import count, decimal
 from ._page import Page
 
@@ -556,29 +557,12 @@ def _result(known: _Known) -> str:
 
 def _flow(page: Page, known: _Known) -> None:
     page.section("Flow of participants")
-    rows: list[list[Any]] = []
-    for part in known.parts:
-        of = f"{part['stratum']}, " if "stratum" in part else ""
-        for arm in part.get("arms") or ():
-            answered = arm.get("answered")
-            rows.append(
-                [
-                    f"{of}{arm['arm']}", arm["assigned"], arm.get("used", "–"),
-                    arm.get("size", "–"), "–" if answered is None else f"{answered:.0%}",
-                ]
-            )  # fmt: skip
-    if not rows:
+    if not any(part.get("arms") for part in known.parts):
         page.text("Counts of arms are private in this trial, and are not shown.")
         return
-    if not sum(row[1] for row in rows):
+    if not known.whole["assigned"]:
         page.text("No participant has been assigned yet.")
-    page.table(
-        ["Arm", "Assigned", "Used", "Released", "Answered, released"], rows,
-        caption="Assigned: all who got the arm. Used: those whose outcomes count. Released: those "
-        "behind the present figures. How many answered is private, and shown only where it is "
-        "released with noise.",
-        numeric=(1, 2, 3, 4),
-    )  # fmt: skip
+    flow_table(page, known.parts)
 
 
 def _cited(page: Page, known: _Known) -> None:
