@@ -114,7 +114,7 @@ def trial_report(
     if any(part.get("arms") for part in parts):
         flow_table(page.section("Flow of participants"), parts)
     page.section("What was planned").terms(
-        {name.capitalize(): str(value) for name, value in one["settings"].items()}
+        {name.capitalize(): in_words(value) for name, value in one["settings"].items()}
     )
     page.section("What is promised").text(report["guarantee"]).text(one["meaning"])
     page.section("Methods").text(methods(one))
@@ -269,6 +269,13 @@ def methods(report: Report) -> str:
         )
     sentences.append(f"Software: discreet {__version__}.")
     return " ".join(sentences)
+
+
+def in_words(value: object) -> str:
+    """A setting without the brackets of Python."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {each}" for name, each in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def cited() -> str:
