@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from discreet.errors import DiscreetError
-from discreet.live.stores import MemoryStore, SqliteStore, Store
+from discreet.live.stores import MemoryStore, PostgresStore, SqliteStore, Store
 from discreet.testing import _stores as contract
 from discreet.testing._stores import check_shared, check_store
 
@@ -39,6 +39,23 @@ def beside(store: Any) -> Store:
 def test_files_can_be_shared(tmp_path: Path) -> None:
     number = itertools.count()
     check_shared(lambda: SqliteStore(tmp_path / f"{next(number)}.db"), beside)
+
+
+def again(store: Any) -> Store:
+    """Another user of the trial that a store has open."""
+    other = PostgresStore(store._base.url, store._base.title)
+    other.load()
+    return other
+
+
+def test_a_database_keeps_the_contract(url: str) -> None:
+    number = itertools.count()
+    check_store(lambda: PostgresStore(url, f"trial {next(number)}"), again)
+
+
+def test_a_database_can_be_shared(url: str) -> None:
+    number = itertools.count()
+    check_shared(lambda: PostgresStore(url, f"trial {next(number)}"), again)
 
 
 class Deaf(SqliteStore):

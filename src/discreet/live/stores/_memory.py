@@ -53,6 +53,8 @@ class Noted(NamedTuple):
 class MemoryStore:
     """Dictionaries. Other stores may build on it: write first, then call the method of this one."""
 
+    releases_here = True
+
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self._members: dict[Name, Member] = {}
@@ -87,7 +89,7 @@ class MemoryStore:
     def whole(self, key: str) -> HeldBlock:
         return self._now[1][key]
 
-    def ready(self) -> bool:
+    def ready(self, alone: bool = True) -> bool:
         if self._noted is not None:
             self._enter(self._noted)
         return False
