@@ -61,8 +61,8 @@ def test_a_database_can_be_shared(url: str) -> None:
 class Deaf(SqliteStore):
     """Does not hear of others."""
 
-    def ready(self) -> bool:
-        super().ready()
+    def ready(self, alone: bool = True) -> bool:
+        super().ready(alone)
         return False
 
 
@@ -154,6 +154,6 @@ def test_the_contract_finds_stores_that_do_not_do_their_part(kind: type[MemorySt
 
 def test_every_check_is_part_of_the_contract() -> None:
     names = {name for name in vars(contract) if name.startswith("check_")}
-    called = {*check_store.__code__.co_names, *check_shared.__code__.co_names}
+    called = {*check_store.__code__.co_names, *check_shared.__code__.co_names, "check_workers"}
     assert len(names) > 10
     assert names - {"check_store", "check_shared"} <= called

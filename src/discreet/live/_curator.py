@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import UTC, datetime
 from math import inf
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
 from weakref import WeakValueDictionary
 
 from .._checks import Name, Unshown, check_clock, check_unit, read_clock
@@ -60,6 +60,33 @@ PATIENCE, PAUSE = 2.0, 0.01
 
 class Due(Exception):
     """A newcomer must wait for a release that is not made here."""
+
+
+class Assigning(NamedTuple):
+    """A step of a batch: `assign`."""
+
+    unit: Name
+    actions: Features = None
+
+
+class Recording(NamedTuple):
+    """A step of a batch: `record`."""
+
+    unit: Name
+    outcome: float
+
+
+Answer = Name | DiscreetError | Due | None
+"""What comes of a step: an arm, a refusal, that it must wait, or nothing for an outcome."""
+
+
+def too_late() -> TrialBusy:
+    """Why a newcomer that has waited gets no arm."""
+    return TrialBusy(
+        f"newcomers wait while a block is due, and no process has released it for {PATIENCE:g} "
+        "seconds; nothing changed: try again, and see that a process runs which releases, for "
+        "example discreet.live.curate([store])"
+    )
 
 
 def turn_of(lock: threading.RLock) -> AbstractContextManager[bool]:
@@ -170,11 +197,7 @@ class Curator:
             with suppress(Due):
                 return call()
             if time.monotonic() >= until:
-                raise TrialBusy(
-                    "newcomers wait while a block is due, and no process has released it for "
-                    f"{PATIENCE:g} seconds; nothing changed: try again, and see that a process "
-                    "runs which releases, for example discreet.live.curate([store])"
-                )
+                raise too_late()
             time.sleep(PAUSE)
 
     @property
@@ -277,6 +300,48 @@ class Curator:
             self._drawing = None
             if self._terms.deadline is None:
                 self._release(now)
+
+    @unheld
+    def batch(self, steps: Sequence[Assigning | Recording]) -> list[Answer]:
+        """Steps of several users, stored by one commit, which writes even if there are none. Each
+        has its own answer: an arm, None for an outcome, the refusal, or `Due` for a newcomer that
+        must wait. If they cannot be stored, none is."""
+        with self._turn(), self._store.held():
+            now = self._settle()
+            found: list[Answer] = []
+            with self._store.together():
+                for step in steps:
+                    found.append(self._stepped(step, now))
+                if isinstance(self._store, SqlStore):
+                    self._store.touch()
+            self._stale, self._drawing = False, None
+            if self._terms.deadline is None:
+                self._release(now)
+            return found
+
+    def _stepped(self, step: Assigning | Recording, now: float) -> Answer:
+        """One of them; what it refuses before it has written anything."""
+        self._stale = False
+        try:
+            if isinstance(step, Assigning):
+                arm, stands = self._placed(step.unit, step.actions, now)
+                if not stands:
+                    self._rebuild()
+                return self._arms[arm]
+            kept = self._accepted(step.unit, step.outcome, now)
+            if kept is not None:
+                self._stale = True
+                self._noted(*kept)
+                if self._terms.local:  # drawn, and not stored before all of them are
+                    self._drawing = kept[0].block, kept[0].slot
+            return None
+        except (DiscreetError, Due) as error:
+            if self._stale:  # the store was being written: the whole batch is undone
+                raise
+            bare(error)
+            return error
+        finally:
+            self._stale = True  # until all of them are stored
 
     @property
     def _compares(self) -> bool:

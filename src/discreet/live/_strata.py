@@ -470,9 +470,9 @@ def _stores_in(home: SqlStore) -> list[SqlStore]:
     return stores
 
 
-def is_by_stratum(path: str | os.PathLike[str]) -> bool:
-    """Whether the trial of a file has strata."""
-    store = SqliteStore(path)
+def is_by_stratum(path: str | os.PathLike[str] | SqlStore) -> bool:
+    """Whether the trial of a file, or of another home, has strata."""
+    store = sql_store_at(path).again()
     store.load()
     try:
         return "stratum" in store.state
@@ -480,6 +480,6 @@ def is_by_stratum(path: str | os.PathLike[str]) -> bool:
         store.close()
 
 
-def opened(path: str | os.PathLike[str]) -> Trial | Strata:
-    """The trial of a file, whichever it is."""
+def opened(path: str | os.PathLike[str] | SqlStore) -> Trial | Strata:
+    """The trial of a file, or of another home, whichever it is."""
     return Strata.load(path) if is_by_stratum(path) else Trial.load(path)

@@ -472,7 +472,9 @@ class Trial(Curator):
                 store.load()
         try:
             check_stratum(store, stratum)
-            return cls._revived(store, policy, clock)
+            trial = cls._revived(store, policy, clock)
+            trial._check_worker()
+            return trial
         except BaseException:
             if store is not path:  # one that was handed in may be another trial's, which goes on
                 store.close()
@@ -494,7 +496,6 @@ class Trial(Curator):
             trial._store, trial._lock, trial._fixed = store, store.lock, trial._settings()
             trial._seen = -inf  # this moment is none that the trial has seen
             trial._stale = True
-            trial._check_worker()
             with store.held():
                 trial._stand()
             return trial

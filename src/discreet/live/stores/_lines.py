@@ -46,7 +46,8 @@ class TableWitness:
 
     def make(self) -> Line:
         """The table, if it is not there; the end of no lines."""
-        self._run(SETUP)
+        if self._run("SELECT to_regclass('discreet_witness.lines')").fetchone() == (None,):
+            self._run(SETUP)
         self.file = self._found()
         return Line("", 0, START)
 
@@ -77,20 +78,16 @@ class TableWitness:
         self._agrees = False
         if self._found() != self.file:
             return "its witness is in another database than the one that it was written in", []
-        before, found = START if size == 0 else "", list[Line]()
-        for number, known, text in self._run(LINES, (self.trial, size)).fetchall():
-            if number == size:
-                before = known
-            elif number != size + len(found) + 1 or known != chained(before, text):
+        rows = self._run(LINES, (self.trial, size)).fetchall()
+        last = rows.pop(0)[1] if rows and rows[0][0] == size else START if size == 0 else ""
+        if last != chain:
+            return "its witness lacks releases of the trial: it was put back, or is another's", []
+        found: list[Line] = []
+        for number, known, text in rows:
+            if number != size + len(found) + 1 or known != chained(last, text):
                 return "its witness is damaged: a line was changed or removed", []
-            else:
-                found.append(Line(text, number, known))
-                before = known
-        start = found[0] if found else None
-        if size and start is None and before != chain:
-            return "its witness lacks releases of the trial: it was put back", []
-        if start is not None and start.chain != chained(chain, start.text):
-            return "its witness is damaged, or that of another copy", []
+            found.append(Line(text, number, known))
+            last = known
         self._agrees = True
         return "", found
 

@@ -43,6 +43,13 @@ class PostgresStore(SqlStore):
     def beside(self, trial: int) -> PostgresStore:
         return PostgresStore(self._base, trial=trial, releases_here=self.releases_here)
 
+    def again(self) -> PostgresStore:
+        base = self._base
+        return PostgresStore(
+            Server(base.url, base.title, base.asked), trial=self._number,
+            releases_here=self.releases_here,
+        )  # fmt: skip
+
 
 def _address(argument: str, url: object) -> str:
     if not isinstance(url, str) or not url:

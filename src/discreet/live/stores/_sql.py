@@ -176,6 +176,10 @@ class SqlStore:
         """The trial of another stratum, in the same home."""
         return SqlStore(self._base, trial, self.releases_here)
 
+    def again(self) -> SqlStore:
+        """Another user of the same trial, with a connection of its own."""
+        raise NotImplementedError
+
     @property
     def _trial(self) -> int:
         return self._base.first + self._number
@@ -643,6 +647,11 @@ class SqlStore:
         self._version = UNKNOWN  # the keys of the blocks are others now
         self._base.soiled = True
         self._base.clean()
+
+    def touch(self) -> None:
+        """Write something, so that a commit takes its time whatever is stored by it."""
+        self._check_held()
+        self._base.run("UPDATE heads SET version = version WHERE trial = ?", (self._trial,))
 
     def back_up(self, to: Path, ledgers: Mapping[int, Json]) -> None:
         """All that is public, in another file: see `copies`."""

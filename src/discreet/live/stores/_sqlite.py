@@ -34,6 +34,9 @@ class SqliteStore(SqlStore):
     def beside(self, trial: int) -> SqliteStore:
         return SqliteStore(self._base, trial, releases_here=self.releases_here)
 
+    def again(self) -> SqliteStore:
+        return SqliteStore(self.path, self._number, releases_here=self.releases_here)
+
     @property
     def path(self) -> Path:
         """The file."""
