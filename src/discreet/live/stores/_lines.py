@@ -55,14 +55,18 @@ class TableWitness:
         return str(self._run(IDENTITY).fetchone()[0])
 
     def _run(self, statement: str, values: tuple[object, ...] | None = None) -> Any:
-        failed = ""
-        try:
-            if self._connection is None or self._connection.closed:
-                self._connection = self._connect()
-            return self._connection.execute(statement, values, prepare=False)
-        except Exception as error:
-            failed = f"{type(error).__name__} {getattr(error, 'sqlstate', None) or ''}".strip()
-        self.close()
+        failed, known = "", self._connection is not None
+        for _ in range(1 + known):  # a connection that was lost since is opened again
+            try:
+                if self._connection is None:
+                    self._connection = self._connect()
+                return self._connection.execute(statement, values, prepare=False)
+            except Exception as error:
+                failed = f"{type(error).__name__} {getattr(error, 'sqlstate', None) or ''}".strip()
+            lost = self._connection is None or self._connection.closed
+            self.close()
+            if not lost:
+                break
         raise TrialError(
             f"the witness of the trial, a table in PostgreSQL, could not be read or written: "
             f"{failed}; nothing was released here: try again when it can be reached"
@@ -117,3 +121,7 @@ class TableWitness:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_connection", None) is not None:
+            self.close()
