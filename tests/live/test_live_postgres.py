@@ -195,7 +195,7 @@ def test_a_release_is_never_drawn_again(
     place: Any = {"here": None, "file": tmp_path / "w", "database": None}[witness]
     if witness == "database":
         place = postgres.database()
-    store = lambda: PostgresStore(url, "t", witness=place)  # noqa: E731
+    store: Any = lambda: PostgresStore(url, "t", witness=place)  # noqa: E731
     trial = planned(store(), clock)
     beside = Trial.load(store(), clock=clock)
     one_block(trial, clock, "x")
@@ -463,7 +463,7 @@ def in_flight(url: str, clock: Clock, noise: CountedNoise) -> float:
     options: dict[str, Any] = {"deadline": 5.0, "missing": 0.0, "clock": clock}
     row = policy("dp-imed", epsilon=1.0, first=many, ratio=2.0)
     trial = Trial(row, ["A", "B"], path=PostgresStore(url, "t"), **options)
-    units = []
+    units: list[int] = []
     while not any(row_["places"] >= many for row_ in _filled(trial)):
         units.append(len(units))
         trial.assign(units[-1])
