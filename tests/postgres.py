@@ -11,13 +11,13 @@ import os
 import shutil
 import signal
 import tempfile
-import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import psutil  # type: ignore[import-untyped]
 import pytest
 
 SETTINGS = """
@@ -78,17 +78,16 @@ class Postgres:
     def stop(self, how: str = "fast") -> None:
         """By `pg_ctl`; "immediate" is a crash. "kill" kills the first process of the server."""
         if how == "kill":
-            os.kill(self._server.get_pid() or 0, signal.SIGKILL)
+            first = psutil.Process(self._server.get_pid())
+            others = first.children(recursive=True)
+            os.kill(first.pid, signal.SIGKILL)
+            psutil.wait_procs(others, timeout=20)  # they see that it is gone
+            (self.folder / "postmaster.pid").unlink()  # where nobody reaps it, it seems to live
         else:
             self.run("pg_ctl", "-w", "-D", str(self.folder), "-m", how, "stop")
 
     def start(self) -> None:
         """Again, with what is there."""
-        for _ in range(100):  # processes of one that was killed may still be ending
-            with suppress(Exception):
-                self._server.ensure_postgres_running()
-                return
-            time.sleep(0.1)
         self._server.ensure_postgres_running()
 
 

@@ -37,7 +37,7 @@ Open = Callable[[bool], SqlStore]
 
 
 def new_trial(store: SqlStore) -> None:
-    row = policy("dp-imed", epsilon=1.0, first=3, ratio=1.2)
+    row = policy("dp-imed", epsilon=1.0, first=2, ratio=1.001)
     Trial(
         row, ["A", "B"], path=store, deadline=f"{DEADLINE} s", missing=0.0,
         outcomes=Outcomes(conflicts="ignore"), assignment=Assignment(window=4),
@@ -127,8 +127,8 @@ def curate(open_store: Open, folder: Path, seed: int, dies: float) -> None:
         at_commit[0] = False
         commit(base)
 
-    Transactions.testify = noted  # type: ignore[method-assign]
-    Transactions.commit = answered  # type: ignore[method-assign]
+    Transactions.testify = noted  # type: ignore[method-assign, assignment]
+    Transactions.commit = answered  # type: ignore[method-assign, assignment]
     trial: Trial | None = None
     while True:
         try:
@@ -148,7 +148,7 @@ def curate(open_store: Open, folder: Path, seed: int, dies: float) -> None:
 class Storm:
     """Three workers and two curators, until so many were killed."""
 
-    def __init__(self, open_store: Open, folder: Path, seed: int, dies: float = 0.15) -> None:
+    def __init__(self, open_store: Open, folder: Path, seed: int, dies: float = 0.4) -> None:
         self.open_store, self.folder, self.dies = open_store, folder, dies
         self.random, self.seeds = random.Random(seed), seed * 1_000_003
         self.kills = 0
@@ -286,7 +286,7 @@ def counts_of(trial: Trial) -> dict[str, int]:
     for entry in trial.report()["course"]:
         arm = trial.arms.index(entry["arm"])
         seen[arm] += 1
-        total = round(entry["mean"] * entry["size"] * (1 << 20)) - seen[arm] * NOISE
+        total = round((entry["mean"] or 0.0) * entry["size"] * (1 << 20)) - seen[arm] * NOISE
         count = (total - before[arm]) / SECRET_STEPS
         assert abs(count - round(count)) < 1e-3, "not a sum of outcomes"
         found[f"{arm}-{seen[arm]}"], before[arm] = round(count), total

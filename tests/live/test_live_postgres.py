@@ -103,12 +103,10 @@ def test_many_trials_live_in_one_database_by_name(url: str, clock: Clock) -> Non
 
 def test_the_password_is_in_no_message(url: str) -> None:
     address = url.replace("postgres:@", "postgres:geheim@").replace("host=", "host=/nowhere")
-    for call in (
-        lambda: Trial.load(PostgresStore(address, "x")),
-        lambda: planned(PostgresStore(address, "x")),
-    ):
+    calls: list[Callable[[PostgresStore], object]] = [Trial.load, planned]
+    for call in calls:
         with pytest.raises(TrialError, match="cannot be reached") as error:
-            call()
+            call(PostgresStore(address, "x"))
         assert "geheim" not in str(error.value)
 
 

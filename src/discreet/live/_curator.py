@@ -178,6 +178,7 @@ class Curator:
             now, found = self._settle(), list[int]()
             self._stale = True  # whatever is raised, the store has none of them
             with self._store.together():
+                self._expect(units)
                 for unit, features in zip(units, given, strict=True):
                     arm, stands = self._placed(unit, features, now)
                     found.append(arm)
@@ -186,6 +187,11 @@ class Curator:
                         self._stale = True
             self._stale = False
             return [self._arms[arm] for arm in found]
+
+    def _expect(self, units: Sequence[Name]) -> None:
+        """The store may read at once what is known of them."""
+        if isinstance(self._store, SqlStore):
+            self._store.expect([unit for unit in units if type(unit) in (str, int)])
 
     def _patiently(self, call: Callable[[], T]) -> T:
         """A call that may have to wait for a release which somebody else makes. Known units and
@@ -214,9 +220,8 @@ class Curator:
 
     def _is_due(self, now: float) -> bool:
         """Whether something is to be done first by those who release."""
-        run, blocks = self._run, self._store.blocks
-        due = run.next_due(blocks, self._terms, now)
-        return due is not None or not run.begun or self._cut_off() is not None
+        due = self._run.next_due(self._store.blocks, self._terms, now)
+        return due is not None or not self._run.begun
 
     def _placed(self, unit: Name, actions: Features, now: float) -> tuple[int, bool]:
         """The arm of a unit, by its number; whether this object stands where the store does."""
@@ -277,22 +282,23 @@ class Curator:
         with self._turn(), self._store.held():
             now = self._ready(alone=self._releases_here)
             kept: dict[tuple[str, int], tuple[Member, int]] = {}
-            for number, (unit, outcome) in enumerate(outcomes, 1):
-                refusal: TrialError | None = None
-                try:
-                    found = self._accepted(unit, outcome, now)
-                    if found is not None:
-                        member, value = found
-                        first = kept.setdefault((member.block, member.slot), found)
-                        if first[1] != value and self._compares:
-                            self._refuse_conflict(unit)
-                except DiscreetError as error:
-                    refusal = TrialError(
-                        f"entry {number} of {len(outcomes)}: {error} (none of them is recorded)"
-                    )
-                if refusal is not None:
-                    raise refusal
             with self._store.together():
+                self._expect([unit for unit, _ in outcomes])
+                for number, (unit, outcome) in enumerate(outcomes, 1):
+                    refusal: TrialError | None = None
+                    try:
+                        found = self._accepted(unit, outcome, now)
+                        if found is not None:
+                            member, value = found
+                            first = kept.setdefault((member.block, member.slot), found)
+                            if first[1] != value and self._compares:
+                                self._refuse_conflict(unit)
+                    except DiscreetError as error:
+                        refusal = TrialError(
+                            f"entry {number} of {len(outcomes)}: {error} (none of them is recorded)"
+                        )
+                    if refusal is not None:
+                        raise refusal
                 for member, value in kept.values():
                     self._noted(member, value)
                     if self._terms.local:  # drawn, and not stored before all of them are
@@ -310,6 +316,7 @@ class Curator:
             now = self._settle()
             found: list[Answer] = []
             with self._store.together():
+                self._expect([step.unit for step in steps])
                 for step in steps:
                     found.append(self._stepped(step, now))
                 if isinstance(self._store, SqlStore):
@@ -578,8 +585,10 @@ class Curator:
         """A block that somebody else has filled, who does not erase what is cut off."""
         if not self._run.cut:
             return None
-        last = {key: block.places[-1:] for key, block in self._store.blocks.items()}
-        return next((k for k, places in last.items() if any(map(self._run.gives_up, places))), None)
+        for key, block in self._store.blocks.items():
+            if len(block.places) and self._run.gives_up(block.places[-1]):
+                return key
+        return None
 
     def _abandon(self, run: Run, key: str) -> None:
         """Erase what is known of a block of which it turns out that the horizon cuts it off."""

@@ -12,6 +12,7 @@ until it writes. Others wait for it, up to `PATIENCE` seconds.
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import sqlite3
@@ -44,6 +45,7 @@ class Database(Transactions):
     WORDS: ClassVar[Mapping[str, str]] = {"SERIAL": "INTEGER"}
     DIALECT = "sqlite"
     AND_HOLD = ""
+    AMONG = "IN (SELECT value FROM json_each(?))"
 
     def __init__(self, path: Path, witness: Path | None = None) -> None:
         super().__init__()
@@ -273,6 +275,30 @@ class Database(Transactions):
             refusal = self._refusal(error)
         del values
         raise refusal
+
+    def run_many(self, insert: str, rows: Sequence[tuple[object, ...]]) -> None:
+        self._several(f"{insert} ({', '.join('?' * len(rows[0]))})", rows)
+
+    def set_outcomes(self, values: Sequence[tuple[object, ...]]) -> int:
+        return self._several(
+            "UPDATE pending SET outcome = ?4 WHERE trial = ?1 AND block = ?2 AND slot = ?3", values
+        )
+
+    def _several(self, statement: str, rows: Sequence[tuple[object, ...]]) -> int:
+        if len(rows) == 1:
+            return self.run(statement, rows[0]).rowcount
+        connection = self._connection
+        if connection is None:
+            raise TrialError("the trial is closed; go on with Trial.load(path)")
+        try:
+            return connection.executemany(statement, rows).rowcount
+        except sqlite3.Error as error:
+            refusal = self._refusal(error)
+        del rows
+        raise refusal
+
+    def several(self, values: Sequence[object]) -> object:
+        return json.dumps(values)
 
     def _refusal(self, error: sqlite3.Error) -> DiscreetError:
         text = str(error)

@@ -58,6 +58,16 @@ def driver() -> Any:
     return psycopg
 
 
+COLUMNS = {
+    "places": (
+        "TEXT", "BIGINT", "BIGINT", "BYTEA", "TEXT", "BIGINT", "DOUBLE PRECISION", "BIGINT",
+        "DOUBLE PRECISION",
+    ),
+    "pending": ("BIGINT", "TEXT", "BIGINT", "BYTEA", "BYTEA", "BIGINT"),
+}  # fmt: skip
+"""Kinds of the columns of tables that take several rows at once."""
+
+
 class Lost(TrialError):
     """The connection was lost."""
 
@@ -71,6 +81,7 @@ class Server(Transactions):
     }  # fmt: skip
     DIALECT = "postgres"
     AND_HOLD = " FOR UPDATE"
+    AMONG = "= ANY(?)"
 
     def __init__(self, url: str, title: str, witness: str | Path | None = None) -> None:
         super().__init__()
@@ -116,6 +127,25 @@ class Server(Transactions):
                 raise self._lost()
             raise TrialError("the trial is closed; go on with Trial.load(store)")
         return self._execute(with_placeholders(statement), values or None, None)
+
+    def run_many(self, insert: str, rows: Sequence[tuple[object, ...]]) -> None:
+        """By one statement, a column of all rows as one value."""
+        table = insert.split()[2]
+        columns = ", ".join(f"?::{kind}[]" for kind in COLUMNS[table])
+        each = [list(column) for column in zip(*rows, strict=True)]
+        self.run(f"INSERT INTO {table} SELECT * FROM unnest({columns})", each)
+
+    def set_outcomes(self, values: Sequence[tuple[object, ...]]) -> int:
+        trials, *columns = zip(*values, strict=True)
+        return self.run(
+            "UPDATE pending p SET outcome = v.outcome "
+            "FROM unnest(?::TEXT[], ?::BIGINT[], ?::BYTEA[]) v(block, slot, outcome) "
+            "WHERE p.trial = ? AND p.block = v.block AND p.slot = v.slot",
+            (*map(list, columns), trials[0]),
+        ).rowcount
+
+    def several(self, values: Sequence[object]) -> object:
+        return list(values)
 
     def _script(self, text: str) -> Rows:
         """Several statements at once, without values."""

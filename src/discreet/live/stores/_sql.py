@@ -56,6 +56,29 @@ SELECT p.unit, p.arm, p.due, q.action, q.private, p.at, p.number, p.slot, q.outc
 FROM places p JOIN pending q USING (trial, block, slot) WHERE p.trial = ? AND p.block = ?"""
 
 
+class Batch:
+    """Of writes that are stored together: what waits to be written, and what was read for all of
+    them at once."""
+
+    __slots__ = (
+        "answered", "by_seat", "members", "outcomes", "places", "rows", "seats", "values",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.places: list[tuple[object, ...]] = []
+        self.seats: list[tuple[object, ...]] = []
+        """rows that wait for `places` and `pending`"""
+        self.rows: set[str] = set()
+        """blocks whose rows have changed"""
+        self.values: dict[tuple[str, int], bytes] = {}
+        """outcomes that wait, sealed"""
+        self.answered: dict[str, int] = {}
+        """how many have come, of blocks where that has changed"""
+        self.members: dict[Name, Member | None] = {}
+        self.by_seat: dict[tuple[str, int], Place] = {}
+        self.outcomes: dict[tuple[str, int], int | None] = {}
+
+
 class Row(NamedTuple):
     """What is known of an open block without looking into it."""
 
@@ -171,6 +194,7 @@ class SqlStore:
         self._rows: dict[str, Row] = {}
         self._last: dict[str, Place] = {}
         """the last places of blocks, as far as they are known"""
+        self._batch = Batch()
 
     def beside(self, trial: int) -> SqlStore:
         """The trial of another stratum, in the same home."""
@@ -300,10 +324,11 @@ class SqlStore:
         try:
             with self._base.gathered():
                 yield
+                self._flush()
                 if self._version == UNKNOWN and before != UNKNOWN:
                     self._write_head()
         except BaseException:
-            self._version = UNKNOWN
+            self._version, self._batch = UNKNOWN, Batch()
             self._base.let_go()
             raise
         if self._version == UNKNOWN and before != UNKNOWN:
@@ -387,7 +412,83 @@ class SqlStore:
         """What is known of an open block."""
         return self._rows[block]
 
+    def expect(self, units: Sequence[Name]) -> None:
+        """Read at once what is known of units that a batch is about."""
+        if not self._base.is_gathering:
+            return
+        self._flush()
+        batch, rows = self._batch, dict[Name, Any]()
+        for unit, *row in self._base.run(
+            "SELECT unit, arm, turn, block, slot, due, at, number FROM places "
+            f"WHERE trial = ? AND unit {self._base.AMONG} ORDER BY turn",
+            (self._trial, self._base.several([json.dumps(unit) for unit in units])),
+        ).fetchall():
+            rows[json.loads(unit)] = row
+        for unit in units:
+            batch.members[unit] = None
+        seats: list[tuple[str, int]] = []
+        for unit, (arm, turn, block, slot, due, at, number) in rows.items():
+            chosen = int.from_bytes(arm, "big")
+            if block is None:
+                batch.members[unit] = Member(chosen, turn)
+                continue
+            batch.members[unit] = Member(chosen, turn, block, slot)
+            if block in self._rows:
+                batch.by_seat[block, slot] = Place(unit, chosen, due, None, False, at, number)
+                seats.append((block, slot))
+        if self.releases_here and seats:
+            self._expect_outcomes(seats)
+
+    @unheld
+    def _expect_outcomes(self, seats: Sequence[tuple[str, int]]) -> None:
+        batch = self._batch
+        for block, slot, sealed in self._base.run(
+            f"SELECT block, slot, outcome FROM pending WHERE trial = ? AND block "
+            f"{self._base.AMONG} AND slot {self._base.AMONG}{self._base.AND_HOLD}",
+            (
+                self._trial,
+                self._base.several(list(dict.fromkeys(block for block, _ in seats))),
+                self._base.several([slot for _, slot in seats]),
+            ),
+        ).fetchall():
+            text = seal.opened(self._rows[block].key, sealed)
+            batch.outcomes[block, slot] = seal.outcome_in(text)
+
+    def _flush_if_any(self) -> None:
+        """Before something is read that was not expected, what waits is written."""
+        batch = self._batch
+        if batch.places or batch.values or batch.rows:
+            self._flush()
+
+    @unheld
+    def _flush(self) -> None:
+        """Write what waits."""
+        batch, self._batch = self._batch, Batch()
+        base, trial = self._base, self._trial
+        if batch.places:
+            base.run_many("INSERT INTO places VALUES", batch.places)
+        if batch.seats:
+            base.run_many("INSERT INTO pending VALUES", batch.seats)
+        for block in batch.rows:
+            row = self._rows[block]
+            base.run(
+                "UPDATE open_blocks SET filled = ?, at = ?, due = ? WHERE trial = ? AND block = ?",
+                (row.filled, row.at, row.due, trial, block),
+            )
+        if batch.values:
+            values = [(trial, *seat, sealed) for seat, sealed in batch.values.items()]
+            if base.set_outcomes(values) != len(values):
+                raise DamagedFile(f"{self.place}: an outcome has no place")
+        for block, count in batch.answered.items():
+            base.run(
+                "UPDATE open_blocks SET answered = ? WHERE trial = ? AND block = ?",
+                (seal.sealed(self._rows[block].key, seal.count_text(count)), trial, block),
+            )
+
     def member(self, unit: Name) -> Member | None:
+        if unit in self._batch.members:
+            return self._batch.members[unit]
+        self._flush_if_any()
         found = self._base.one(
             "SELECT arm, turn, block, slot FROM places WHERE unit = ? AND trial = ? "
             "ORDER BY turn DESC LIMIT 1",
@@ -404,6 +505,10 @@ class SqlStore:
         last = slot == self._rows[block].filled - 1
         if last and block in self._last:
             return self._last[block]
+        known = self._batch.by_seat.get((block, slot))
+        if known is not None and known.action is None:
+            return known
+        self._flush_if_any()
         asked = f"{PLACE} AND p.slot = ?" if self.releases_here else f"{SEAT} AND slot = ?"
         found = self._base.one(asked, (self._trial, block, slot))
         if found is None:
@@ -425,6 +530,9 @@ class SqlStore:
         """One outcome, if it has come; to those who do not release, none has."""
         if not self.releases_here:
             return None
+        if (block, slot) in self._batch.outcomes:
+            return self._batch.outcomes[block, slot]
+        self._flush_if_any()
         found = self._base.one(
             "SELECT outcome FROM pending WHERE trial = ? AND block = ? AND slot = ?"
             f"{self._base.AND_HOLD}",
@@ -436,6 +544,8 @@ class SqlStore:
 
     def answered(self, block: str) -> int:
         """How many outcomes of a block have come."""
+        if block in self._batch.answered:
+            return self._batch.answered[block]
         found = self._base.one(
             "SELECT answered FROM open_blocks WHERE trial = ? AND block = ?", (self._trial, block)
         )
@@ -446,6 +556,7 @@ class SqlStore:
         if not self.releases_here:
             raise TrialError(NOT_HERE)
         block, row = HeldBlock(), self._rows[key]
+        self._flush_if_any()
         self._base.lock_block(self._trial, key)
         for found in self._base.run(f"{PLACE} ORDER BY p.slot", (self._trial, key)):
             slot = len(block.places)
@@ -531,6 +642,7 @@ class SqlStore:
             for unit, member in members.items():
                 if member.block not in blocks:
                     self._enter(unit, member, None)
+            self._flush_if_any()
             self._put(state)
             self._write_head()
             self._base.commit()
@@ -569,6 +681,7 @@ class SqlStore:
         if self.releases_here:
             self._note(block, slot, value)
         else:
+            self._flush_if_any()
             key = self._rows[block].key
             self._base.hand_in(
                 (self._trial, block, slot), key, seal.sealed(key, seal.outcome_text(value))
@@ -599,6 +712,7 @@ class SqlStore:
 
     def _replace(self, block: str | None, state: Json, opens: str | None) -> None:
         """A block by the state that its release has led to."""
+        self._flush_if_any()
         if block is not None:
             self._erase(block)
             self._base.run(
@@ -621,6 +735,7 @@ class SqlStore:
         """Put a last state in place, and erase all outcomes; the places stay."""
         self._check_releases()
         with self._step():
+            self._flush_if_any()
             for block, row in self._rows.items():
                 key, place = seal.new_key(), (self._trial, block)
                 for slot, action, private in self._base.run(
@@ -757,11 +872,15 @@ class SqlStore:
             place.at, place.number, place.due,
         )  # fmt: skip
         here = (None, None) if member.slot < 0 else (member.block, member.slot)
-        self._base.run(
-            "INSERT INTO places VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (json.dumps(unit), self._trial, member.used, member.arm.to_bytes(4, "big"), *here,
-             at, number, due),
+        row = (
+            json.dumps(unit), self._trial, member.used, member.arm.to_bytes(4, "big"), *here, at,
+            number, due,
         )  # fmt: skip
+        if self._base.is_gathering:
+            self._batch.places.append(row)
+            self._batch.members[unit] = member
+        else:
+            self._base.run("INSERT INTO places VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def _seat(self, unit: Name, member: Member, place: Place) -> None:
         row, action = self._rows[member.block], None
@@ -771,30 +890,33 @@ class SqlStore:
             text = seal.action_text(place.action)
             action = seal.sealed(row.key, text) if place.private else text
         self._enter(unit, member, place)
-        self._base.run(
-            "INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?)",
-            (self._trial, member.block, member.slot,
-             seal.sealed(row.key, seal.outcome_text(None)), action, int(place.private)),
-        )  # fmt: skip
+        silent = seal.sealed(row.key, seal.outcome_text(None))
+        seat = (self._trial, member.block, member.slot, silent, action, int(place.private))
         row = Row(row.key, member.slot + 1, place.at, place.due)
-        self._base.run(
-            "UPDATE open_blocks SET filled = ?, at = ?, due = ? WHERE trial = ? AND block = ?",
-            (row.filled, row.at, row.due, self._trial, member.block),
-        )
+        if self._base.is_gathering:
+            self._batch.seats.append(seat)
+            self._batch.rows.add(member.block)
+        else:
+            self._base.run("INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?)", seat)
+            self._base.run(
+                "UPDATE open_blocks SET filled = ?, at = ?, due = ? WHERE trial = ? AND block = ?",
+                (row.filled, row.at, row.due, self._trial, member.block),
+            )
         self._rows[member.block], self._last[member.block] = row, place
 
     def _note(self, block: str, slot: int, value: int) -> None:
-        key, place = self._rows[block].key, (self._trial, block)
+        key, batch = self._rows[block].key, self._batch
         count = self.answered(block) + (self.outcome_at(block, slot) is None)
-        changed = self._base.run(
-            "UPDATE pending SET outcome = ? WHERE trial = ? AND block = ? AND slot = ?",
-            (seal.sealed(key, seal.outcome_text(value)), *place, slot),
-        ).rowcount
-        if changed != 1:
+        sealed = seal.sealed(key, seal.outcome_text(value))
+        if self._base.is_gathering and (block, slot) in batch.outcomes:
+            batch.values[block, slot], batch.outcomes[block, slot] = sealed, value
+            batch.answered[block] = count
+            return
+        if self._base.set_outcomes([(self._trial, block, slot, sealed)]) != 1:
             raise DamagedFile(f"{self.place}: an outcome has no place")
         self._base.run(
             "UPDATE open_blocks SET answered = ? WHERE trial = ? AND block = ?",
-            (seal.sealed(key, seal.count_text(count)), *place),
+            (seal.sealed(key, seal.count_text(count)), self._trial, block),
         )
 
     # --- refusals ---------------------------------------------------------------------------------

@@ -61,6 +61,8 @@ class Transactions(ABC):
     DIALECT: ClassVar[str]
     AND_HOLD: ClassVar[str]
     """at the end of a statement that reads a row which it will write"""
+    AMONG: ClassVar[str]
+    """that something is one of `several`"""
 
     def __init__(self) -> None:
         self.witness: AnyWitness | None = None
@@ -168,6 +170,19 @@ class Transactions(ABC):
     def trials(self) -> tuple[int, int]:
         """The first and the last number that its trials can have."""
         return self.first, self.first + ROOM_FOR_TRIALS - 1
+
+    @abstractmethod
+    def run_many(self, insert: str, rows: Sequence[tuple[object, ...]]) -> None:
+        """An INSERT of several rows."""
+
+    @abstractmethod
+    def set_outcomes(self, values: Sequence[tuple[object, ...]]) -> int:
+        """Outcomes where they belong: trial, block, slot, and the sealed text of each. How many
+        places there were."""
+
+    @abstractmethod
+    def several(self, values: Sequence[object]) -> object:
+        """Names or numbers as one value, for `AMONG`."""
 
     def one(self, statement: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
         """The first row of an answer."""

@@ -1,0 +1,155 @@
+"""What a store costs: processor time of steps by 64 a commit, as ratios of one run; opening a trial
+that is long; how late releases are under load.
+
+    python benchmarks/stores.py [--assignments 1000000] [--seconds 10]
+
+Processor time is that of the client. PostgreSQL is the server of the tests, with synced commits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+import discreet
+from discreet import Outcomes
+from discreet.live import Beat, Trial
+from discreet.live.stores import PostgresStore, SqliteStore
+from discreet.live.stores._sql import SqlStore
+from postgres import running
+
+BATCH, ROUNDS, REPEATS = 64, 40, 3
+Make = Callable[..., SqlStore]
+
+
+def planned(store: SqlStore | None, deadline: str = "100 days") -> Trial:
+    """A trial such as a service has."""
+    row = discreet.policy("dp-imed", epsilon=1.0, first=1000)
+    return Trial(
+        row, ["A", "B"], path=store, deadline=deadline, missing=0.0,
+        outcomes=Outcomes(conflicts="ignore"),
+    )  # fmt: skip
+
+
+def step_of(trial: Trial) -> float:
+    """Processor seconds of one assignment with its outcome, at best."""
+    found, number = [], 0
+    for _ in range(REPEATS):
+        started = time.process_time()
+        for _ in range(ROUNDS):
+            units = [f"u{number + n}" for n in range(BATCH)]
+            number += BATCH
+            trial.assign_many(units)
+            trial.record_many([(unit, 1.0) for unit in units])
+        found.append((time.process_time() - started) / (ROUNDS * BATCH))
+    trial.close()
+    return min(found)
+
+
+def opening_of(make: Make, assignments: int) -> float:
+    """Seconds to load a trial that has that many."""
+    with planned(make("long")) as trial:
+        for start in range(0, assignments, 1000):
+            trial.assign_many([f"u{start + n}" for n in range(min(1000, assignments - start))])
+    found = []
+    for _ in range(5):
+        started = time.perf_counter()
+        trial = Trial.load(make("long"))
+        trial.assign("u7")
+        found.append(time.perf_counter() - started)
+        trial.close()
+    return sorted(found)[2]
+
+
+def lag_of(make: Make, seconds: float) -> tuple[int, float, int]:
+    """Under full load by two workers: releases, the 99th percentile of how late they were, and
+    assignments."""
+    planned_store = make("load")
+    row = discreet.policy("dp-imed", epsilon=1.0, first=50, ratio=1.01)
+    curator = Trial(
+        row, ["A", "B"], path=planned_store, deadline="1 s", missing=0.0,
+        outcomes=Outcomes(conflicts="ignore"),
+    )  # fmt: skip
+    ended, lags, seated = threading.Event(), list[float](), [0, 0]
+
+    def work(number: int) -> None:
+        with Trial.load(make("load", releases_here=False)) as trial, Beat(trial, 0.01) as beat:
+            unit = 0
+            while not ended.is_set():
+                steps = [(number, unit + n) for n in range(16)]
+                unit += 16
+                waits = [beat.ask(discreet_step(f"{a}-{b}")) for a, b in steps]
+                for wait in waits:
+                    try:
+                        wait.result()
+                        seated[number] += 1
+                    except discreet.errors.TrialBusy:
+                        pass
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(2)]
+    for worker in workers:
+        worker.start()
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        with curator._turn(), curator._store.held():
+            curator._stand()
+            curator._store.ready()
+            due = curator._run.next_due(curator._store.blocks, curator._terms, curator._time())
+        if curator.settle() and due is not None:
+            lags.append(time.time() - due.at)
+        time.sleep(0.02)
+    ended.set()
+    for worker in workers:
+        worker.join()
+    curator.close()
+    lags.sort()
+    return len(lags), lags[int(0.99 * len(lags))] if lags else float("nan"), sum(seated)
+
+
+def discreet_step(unit: str) -> object:
+    """A newcomer."""
+    from discreet.live._curator import Assigning
+
+    return Assigning(unit)
+
+
+@contextmanager
+def stores() -> Iterator[dict[str, Make]]:
+    """Makers of stores by name, in a folder and on a server."""
+    with tempfile.TemporaryDirectory() as folder, running("max_connections = 40\n") as server:
+        url = server.database()
+        yield {
+            "SQLite": lambda name, **options: SqliteStore(f"{folder}/{name}.db", **options),
+            "PostgreSQL": lambda name, **options: PostgresStore(url, name, **options),
+        }
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser()
+    asked.add_argument("--assignments", type=int, default=1_000_000)
+    asked.add_argument("--seconds", type=float, default=10.0)
+    options = asked.parse_args()
+    with stores() as makers:
+        memory = step_of(planned(None))
+        print(f"memory: {1e6 * memory:.0f} µs of processor a step")
+        for name, make in makers.items():
+            step = step_of(planned(make("steps")))
+            print(f"{name}, {BATCH} a commit: {1e6 * step:.0f} µs, {step / memory:.2f} x memory")
+        for name, make in makers.items():
+            many, lag, seated = lag_of(make, options.seconds)
+            print(f"{name}: {many} releases, 99 % less than {lag:.3f} s late, {seated} assigned")
+        for name, make in makers.items():
+            seconds = opening_of(make, options.assignments)
+            print(f"{name}: opened after {options.assignments} in {1000 * seconds:.1f} ms")
+
+
+if __name__ == "__main__":
+    main()
