@@ -9,19 +9,22 @@ Processor time is that of the client. PostgreSQL is the server of the tests, wit
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 import discreet
 from discreet import Outcomes
+from discreet.errors import TrialBusy
 from discreet.live import Beat, Trial
+from discreet.live._curator import Assigning
 from discreet.live.stores import PostgresStore, SqliteStore
 from discreet.live.stores._sql import SqlStore
 from postgres import running
@@ -69,56 +72,52 @@ def opening_of(make: Make, assignments: int) -> float:
     return sorted(found)[2]
 
 
+def worked(make: Make, seconds: float, number: int) -> int:
+    """Newcomers of one process, 16 at once, as many as it can seat."""
+    until, unit, seated = time.monotonic() + seconds, 0, 0
+    with Trial.load(make("load", releases_here=False)) as trial, Beat(trial, 0.01) as beat:
+        while time.monotonic() < until:
+            waits = [beat.ask(Assigning(f"{number}-{unit + n}")) for n in range(16)]
+            unit += 16
+            for wait in waits:
+                with suppress(TrialBusy):
+                    wait.result()
+                    seated += 1
+    return seated
+
+
 def lag_of(make: Make, seconds: float) -> tuple[int, float, int]:
     """Under full load by two workers: releases, the 99th percentile of how late they were, and
     assignments."""
     planned_store = make("load")
-    row = discreet.policy("dp-imed", epsilon=1.0, first=50, ratio=1.01)
+    row = discreet.policy("dp-imed", epsilon=1.0, first=20, ratio=1.1)
     curator = Trial(
         row, ["A", "B"], path=planned_store, deadline="1 s", missing=0.0,
         outcomes=Outcomes(conflicts="ignore"),
     )  # fmt: skip
-    ended, lags, seated = threading.Event(), list[float](), [0, 0]
-
-    def work(number: int) -> None:
-        with Trial.load(make("load", releases_here=False)) as trial, Beat(trial, 0.01) as beat:
-            unit = 0
-            while not ended.is_set():
-                steps = [(number, unit + n) for n in range(16)]
-                unit += 16
-                waits = [beat.ask(discreet_step(f"{a}-{b}")) for a, b in steps]
-                for wait in waits:
-                    try:
-                        wait.result()
-                        seated[number] += 1
-                    except discreet.errors.TrialBusy:
-                        pass
-
-    workers = [threading.Thread(target=work, args=(number,)) for number in range(2)]
-    for worker in workers:
-        worker.start()
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    curator.close()
+    lags, started = list[float](), time.monotonic()
+    workers = multiprocessing.get_context("spawn").Pool(2)
+    asked = workers.map_async(partial(worked, make, seconds), range(2))
+    curator = Trial.load(make("load"))
+    while time.monotonic() < started + seconds:
         with curator._turn(), curator._store.held():
             curator._stand()
-            curator._store.ready()
             due = curator._run.next_due(curator._store.blocks, curator._terms, curator._time())
         if curator.settle() and due is not None:
             lags.append(time.time() - due.at)
         time.sleep(0.02)
-    ended.set()
-    for worker in workers:
-        worker.join()
+    seated = asked.get()
+    workers.close()
+    workers.join()
     curator.close()
     lags.sort()
     return len(lags), lags[int(0.99 * len(lags))] if lags else float("nan"), sum(seated)
 
 
-def discreet_step(unit: str) -> object:
-    """A newcomer."""
-    from discreet.live._curator import Assigning
-
-    return Assigning(unit)
+def in_a_file(folder: str, name: str, **options: bool) -> SqliteStore:
+    """A store in that folder."""
+    return SqliteStore(f"{folder}/{name}.db", **options)  # type: ignore[arg-type]
 
 
 @contextmanager
@@ -127,8 +126,8 @@ def stores() -> Iterator[dict[str, Make]]:
     with tempfile.TemporaryDirectory() as folder, running("max_connections = 40\n") as server:
         url = server.database()
         yield {
-            "SQLite": lambda name, **options: SqliteStore(f"{folder}/{name}.db", **options),
-            "PostgreSQL": lambda name, **options: PostgresStore(url, name, **options),
+            "SQLite": partial(in_a_file, folder),
+            "PostgreSQL": partial(PostgresStore, url),
         }
 
 

@@ -78,6 +78,10 @@ class Block(Protocol):
     def due(self) -> float | None:
         """When it is released, once it is full and if there is a deadline."""
 
+    @property
+    def latest(self) -> float | None:
+        """When its latest place was taken, in streams."""
+
 
 class Store(Protocol):
     """Where one trial is stored."""

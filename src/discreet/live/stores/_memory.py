@@ -39,6 +39,11 @@ class HeldBlock:
         """When it is released, once it is full and if there is a deadline."""
         return self.places[-1].due if self.places else None
 
+    @property
+    def latest(self) -> float | None:
+        """When its latest place was taken."""
+        return self.places[-1].at if self.places else None
+
 
 class Noted(NamedTuple):
     """An assignment; entering it twice is entering it once."""

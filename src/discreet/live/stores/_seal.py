@@ -47,8 +47,10 @@ def opened(key: bytes, found: bytes) -> bytes:
 
 def _added(key: bytes, nonce: bytes, text: bytes) -> bytes:
     size, start = len(text), key + nonce
-    parts = range(-(-size // 32))
-    stream = b"".join(hashlib.sha256(start + n.to_bytes(4, "big")).digest() for n in parts)
+    stream = hashlib.sha256(start + b"\0\0\0\0").digest()
+    if size > len(stream):
+        parts = range(1, -(-size // len(stream)))
+        stream += b"".join(hashlib.sha256(start + n.to_bytes(4, "big")).digest() for n in parts)
     pad = int.from_bytes(stream[:size], "big")
     return (int.from_bytes(text, "big") ^ pad).to_bytes(size, "big")
 

@@ -150,6 +150,7 @@ class StoredBlock(NamedTuple):
     places: Places
     outcomes: Outcomes
     due: float | None
+    latest: float | None
 
 
 class Blocks(Mapping[str, StoredBlock]):
@@ -160,7 +161,7 @@ class Blocks(Mapping[str, StoredBlock]):
 
     def __getitem__(self, key: str) -> StoredBlock:
         row = self._rows[key]
-        return StoredBlock(Places(self._store, key), Outcomes(self._store, key), row.due)
+        return StoredBlock(Places(self._store, key), Outcomes(self._store, key), row.due, row.at)
 
     def __contains__(self, key: object) -> bool:
         return key in self._rows
