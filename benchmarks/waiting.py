@@ -10,21 +10,22 @@ waits for the outcome to be stored; with one (`discreet.live.Beat`) every commit
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import random
 import sys
-import threading
 import time
-from collections.abc import Callable
+from contextlib import ExitStack
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from stores import planned, stores
+from stores import Make, planned, stores
 
 from discreet.live import Beat, Trial
 
 BEATS = {"SQLite": 0.025, "PostgreSQL": 0.005}
-MOMENT = 0.0002
+MOMENT = 0.0003
 """Seconds between the outcome and the observer."""
 
 
@@ -34,36 +35,48 @@ def auc(with_: list[float], without: list[float]) -> float:
     return longer / (len(with_) * len(without))
 
 
-def measured(user: Trial | Beat, number: int, seed: int) -> float:
-    """The AUC of durations, by that many coins."""
-    coins, found = random.Random(seed), ([], [])  # type: ignore[var-annotated]
-    go, done = threading.Semaphore(0), threading.Semaphore(0)
-    task: list[Callable[[], None]] = []
+def user_of(make: Make, name: str, beat: float, until: ExitStack) -> Trial | Beat:
+    """A worker's own trial, with a beat or without."""
+    trial = until.enter_context(Trial.load(make(name, releases_here=False)))
+    return until.enter_context(Beat(trial, beat)) if beat else trial
 
-    def other() -> None:
-        while True:
-            go.acquire()
-            task.pop()()
-            done.release()
 
-    threading.Thread(target=other, daemon=True).start()
-    for unit in range(number):
-        user.assign(f"victim {unit}")
-    for unit in range(number):
-        coin = coins.random() < 0.5
-        time.sleep(coins.uniform(0.0, 0.03))
-        task.append((lambda unit=unit: user.record(f"victim {unit}", 1.0)) if coin else nothing)
-        go.release()
-        time.sleep(MOMENT)
-        started = time.perf_counter()
-        user.assign(f"observer {unit}")
-        found[coin].append(time.perf_counter() - started)
-        done.acquire()
+def answering(make: Make, name: str, beat: float, told: Connection) -> None:
+    """Another worker: it hands an outcome in when it is told to."""
+    with ExitStack() as until:
+        user = user_of(make, name, beat, until)
+        told.send("ready")
+        while (unit := told.recv()) is not None:
+            if unit:
+                user.record(unit, 1.0)
+            told.send("done")
+
+
+def measured(make: Make, name: str, beat: float, number: int, seed: int) -> float:
+    """The AUC of durations, by that many random draws."""
+    planned(make(name)).close()
+    draws, found = random.Random(seed), ([], [])  # type: ignore[var-annotated]
+    here, there = multiprocessing.Pipe()
+    context = multiprocessing.get_context("spawn")
+    other = context.Process(target=answering, args=(make, name, beat, there))
+    other.start()
+    with ExitStack() as until:
+        user = user_of(make, name, beat, until)
+        user.assign("first")
+        here.recv()
+        for unit in range(number):
+            user.assign(f"victim {unit}")
+            answers = draws.random() < 0.5
+            time.sleep(draws.uniform(0.0, 0.03))
+            here.send(f"victim {unit}" if answers else "")
+            time.sleep(MOMENT)
+            started = time.perf_counter()
+            user.assign(f"observer {unit}")
+            found[answers].append(time.perf_counter() - started)
+            here.recv()
+        here.send(None)
+    other.join()
     return auc(found[True], found[False])
-
-
-def nothing() -> None:
-    """Nobody answers."""
 
 
 def main() -> None:
@@ -72,14 +85,10 @@ def main() -> None:
     number = asked.parse_args().number
     with stores() as makers:
         for name, make in makers.items():
-            trial = planned(make("direct"))
-            print(f"{name}, without a beat: AUC {measured(trial, number, 1):.3f}")
-            trial.close()
-            trial = planned(make("beat"))
-            with Beat(trial, BEATS[name]) as beat:
-                found = measured(beat, number, 2)
+            found = measured(make, "direct", 0.0, number, 1)
+            print(f"{name}, without a beat: AUC {found:.3f}")
+            found = measured(make, "beat", BEATS[name], number, 2)
             print(f"{name}, with a beat of {1000 * BEATS[name]:g} ms: AUC {found:.3f}")
-            trial.close()
 
 
 if __name__ == "__main__":

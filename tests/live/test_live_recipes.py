@@ -31,7 +31,8 @@ NAMED = re.compile(r"in `(\w+\.py)`")
 
 def programs(page: str) -> dict[str, str]:
     """Of a page, the programs whose name stands before them."""
-    text, found = (DOCS / page).read_text(), {}
+    text = (DOCS / page).read_text()
+    found: dict[str, str] = {}
     for block in BLOCK.finditer(text):
         names = NAMED.findall(text[: block.start()])
         if block[1] == "py" and names:
@@ -42,7 +43,8 @@ def programs(page: str) -> dict[str, str]:
 def commands(section: str) -> list[str]:
     """What is typed there."""
     text = (DOCS / "recipes.md").read_text().partition(f"\n## {section}\n")[2]
-    return next(code for kind, code in BLOCK.findall(text) if kind == "sh").splitlines()
+    code: str = next(code for kind, code in BLOCK.findall(text) if kind == "sh")
+    return code.splitlines()
 
 
 @contextmanager
