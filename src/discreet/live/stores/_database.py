@@ -45,7 +45,7 @@ class Database(Transactions):
     WORDS: ClassVar[Mapping[str, str]] = {"SERIAL": "INTEGER"}
     DIALECT = "sqlite"
     AND_HOLD = ""
-    AMONG = "IN (SELECT value FROM json_each(?))"
+    AMONG = AMONG_NUMBERS = "IN (SELECT value FROM json_each(?))"
 
     def __init__(self, path: Path, witness: Path | None = None) -> None:
         super().__init__()

@@ -445,7 +445,7 @@ class SqlStore:
         batch = self._batch
         for block, slot, sealed in self._base.run(
             f"SELECT block, slot, outcome FROM pending WHERE trial = ? AND block "
-            f"{self._base.AMONG} AND slot {self._base.AMONG}{self._base.AND_HOLD}",
+            f"{self._base.AMONG} AND slot {self._base.AMONG_NUMBERS}{self._base.AND_HOLD}",
             (
                 self._trial,
                 self._base.several(list(dict.fromkeys(block for block, _ in seats))),

@@ -62,7 +62,8 @@ class Transactions(ABC):
     AND_HOLD: ClassVar[str]
     """at the end of a statement that reads a row which it will write"""
     AMONG: ClassVar[str]
-    """that something is one of `several`"""
+    AMONG_NUMBERS: ClassVar[str]
+    """that a text, or a number, is one of `several`"""
 
     def __init__(self) -> None:
         self.witness: AnyWitness | None = None
