@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil  # type: ignore[import-untyped]
+import psycopg
 import pytest
 
 SETTINGS = """
@@ -46,8 +47,6 @@ class Postgres:
 
     def database(self, owner: str = "") -> str:
         """The address of a new database."""
-        import psycopg
-
         name = f"trials_{os.getpid()}_{next(self._numbers)}"
         with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name}")
@@ -55,15 +54,11 @@ class Postgres:
 
     def databases(self) -> set[str]:
         """Names of all that there are."""
-        import psycopg
-
         with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
             return {name for (name,) in connection.execute("SELECT datname FROM pg_database")}
 
     def drop(self, names: set[str]) -> None:
         """Remove databases, whoever is connected."""
-        import psycopg
-
         with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
             for name in names:
                 connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
