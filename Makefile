@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 UV := build/uv/bin/uv
 EXPORT := --all-extras --no-emit-project
 
-.PHONY: demo test check studies audits boundscheck timing crashes mutants storm-sweeps benchmark site lock lowest package clean
+.PHONY: demo test check studies audits boundscheck timing crashes mutants storm-sweeps storms benchmark site lock lowest package clean
 
 demo: $(READY)
 	$(BIN)/python -m discreet.demo
@@ -49,6 +49,10 @@ mutants: $(READY)
 # a minute or two: a sweep that is killed at a random moment ten times and restarted
 storm-sweeps: $(READY)
 	DISCREET_KILLS=10 $(BIN)/python -m pytest tests/sweeps -k killed
+
+# a quarter of an hour: processes of shared trials, and servers, that are killed at random moments
+storms: $(READY)
+	DISCREET_KILLS=600 $(BIN)/python -m pytest -s tests/live/test_live_storms.py
 
 benchmark: $(READY)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[benchmark]"

@@ -11,6 +11,7 @@
         ├── AlreadyOpen                       the file of a trial is held by another process
         ├── ClockJumped                       the clock went further than a trial takes on trust
         ├── Fenced                            a file that is old, or lacks its witness
+        ├── TrialBusy                         a release that others make has not come in time
         ├── UnknownUnit (also a KeyError)     an outcome for somebody who was never assigned
         └── ConflictingOutcome                a second, different outcome for one unit
 
@@ -33,6 +34,7 @@ __all__ = [
     "InvalidArgument",
     "NoConversion",
     "NoData",
+    "TrialBusy",
     "TrialError",
     "UnknownPolicy",
     "UnknownUnit",
@@ -123,6 +125,10 @@ class ClockJumped(TrialError):
 class Fenced(TrialError):
     """The file of a trial is not known to be the newest, so what it holds may be released
     already."""
+
+
+class TrialBusy(TrialError):
+    """Newcomers wait for a release that another process makes, and it has not come in time."""
 
 
 class UnknownUnit(TrialError, KeyError):

@@ -13,6 +13,9 @@ from discreet.live._finite_run import linked_kernels
 from discreet.live.stores import _database as database
 from discreet.live.stores import _seal as seal
 from discreet.privacy import _noise as simulated_noise
+from postgres import postgres, url
+
+__all__ = ["postgres", "url"]
 
 
 @pytest.fixture

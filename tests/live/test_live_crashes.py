@@ -211,7 +211,7 @@ def test_sabotage_is_noticed(
     if case == "the ledger keeps its key":
         keys.made.append(b"k" * seal.KEY)
     noticed = 0
-    for crash_at in range(20, 200, 12):
+    for crash_at in range(20, 200, 8):
         folder = tmp_path / str(crash_at)
         folder.mkdir()
         witness = Witness(folder / "trial.db", keys)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from discreet.errors import DiscreetError
-from discreet.live.stores import MemoryStore, SqliteStore, Store
+from discreet.live.stores import MemoryStore, PostgresStore, SqliteStore, Store
 from discreet.testing import _stores as contract
 from discreet.testing._stores import check_shared, check_store
 
@@ -41,11 +41,28 @@ def test_files_can_be_shared(tmp_path: Path) -> None:
     check_shared(lambda: SqliteStore(tmp_path / f"{next(number)}.db"), beside)
 
 
+def again(store: Any) -> Store:
+    """Another user of the trial that a store has open."""
+    other = PostgresStore(store._base.url, store._base.title)
+    other.load()
+    return other
+
+
+def test_a_database_keeps_the_contract(url: str) -> None:
+    number = itertools.count()
+    check_store(lambda: PostgresStore(url, f"trial {next(number)}"), again)
+
+
+def test_a_database_can_be_shared(url: str) -> None:
+    number = itertools.count()
+    check_shared(lambda: PostgresStore(url, f"trial {next(number)}"), again)
+
+
 class Deaf(SqliteStore):
     """Does not hear of others."""
 
-    def ready(self) -> bool:
-        super().ready()
+    def ready(self, alone: bool = True) -> bool:
+        super().ready(alone)
         return False
 
 
@@ -137,6 +154,6 @@ def test_the_contract_finds_stores_that_do_not_do_their_part(kind: type[MemorySt
 
 def test_every_check_is_part_of_the_contract() -> None:
     names = {name for name in vars(contract) if name.startswith("check_")}
-    called = {*check_store.__code__.co_names, *check_shared.__code__.co_names}
+    called = {*check_store.__code__.co_names, *check_shared.__code__.co_names, "check_workers"}
     assert len(names) > 10
     assert names - {"check_store", "check_shared"} <= called

@@ -10,9 +10,13 @@ from ._tables import as_csv
 from ._trial import Trial
 
 if TYPE_CHECKING:
+    from ._beat import Beat
+    from ._curate import curate
     from ._lives import verify_lives
 
 __all__ = [
-    "Assignment", "Features", "Outcomes", "Rehearsal", "Strata", "Trial", "as_csv", "verify_lives",
+    "Assignment", "Beat", "Features", "Outcomes", "Rehearsal", "Strata", "Trial", "as_csv",
+    "curate", "verify_lives",
 ]  # fmt: skip
-__getattr__, __dir__ = lazily(__name__, {"_lives": ("verify_lives",)}, *__all__)
+LATE = {"_lives": ("verify_lives",), "_beat": ("Beat",), "_curate": ("curate",)}
+__getattr__, __dir__ = lazily(__name__, LATE, *__all__)

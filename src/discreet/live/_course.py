@@ -25,8 +25,7 @@ releases there are."""
 def public_moment(due: float, blocks: Mapping[str, Block]) -> float:
     """When a block that was due then was released: then, or later if it was closed by hand, which
     was not before the latest assignment. That one is in a block which is not released yet."""
-    places = (block.places[-1].at for block in blocks.values() if block.places)
-    return max([due, *(at or 0.0 for at in places)])
+    return max([due, *(block.latest or 0.0 for block in blocks.values())])
 
 
 def longer(

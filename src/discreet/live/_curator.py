@@ -17,10 +17,10 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import UTC, datetime
 from math import inf
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
 from weakref import WeakValueDictionary
 
 from .._checks import Name, Unshown, check_clock, check_unit, read_clock
@@ -31,6 +31,7 @@ from ..errors import (
     DiscreetError,
     Fenced,
     InvalidArgument,
+    TrialBusy,
     TrialError,
     UnknownUnit,
 )
@@ -42,13 +43,50 @@ from ._rules import Member, Terms
 from ._setup import Plan
 from ._stream_run import RuleFailed, StreamRun
 from ._terms import CONFLICTS, settings_in_words, stopped_by_a_board
-from .stores import SqliteStore, Store
+from .stores import Store
 from .stores._base import Json, bare, unheld
+from .stores._sql import NOT_HERE, SqlStore
 
 if TYPE_CHECKING:
     from ._contexts import Features
     from ._documents import BlockReport
     from ._run import Run
+
+
+T = TypeVar("T")
+PATIENCE, PAUSE = 2.0, 0.01
+"""How long a newcomer waits for a release that others make, and how often is looked, in seconds."""
+
+
+class Due(Exception):
+    """A newcomer must wait for a release that is not made here."""
+
+
+class Assigning(NamedTuple):
+    """A step of a batch: `assign`."""
+
+    unit: Name
+    actions: Features = None
+
+
+class Recording(NamedTuple):
+    """A step of a batch: `record`."""
+
+    unit: Name
+    outcome: float
+
+
+Answer = Name | DiscreetError | Due | None
+"""What comes of a step: an arm, a refusal, that it must wait, or nothing for an outcome."""
+
+
+def too_late() -> TrialBusy:
+    """Why a newcomer that has waited gets no arm."""
+    return TrialBusy(
+        f"newcomers wait while a block is due, and no process has released it for {PATIENCE:g} "
+        "seconds; nothing changed: try again, and see that a process runs which releases, for "
+        "example discreet.live.curate([store])"
+    )
 
 
 def turn_of(lock: threading.RLock) -> AbstractContextManager[bool]:
@@ -92,17 +130,18 @@ class Curator:
         """whether the run must be brought to where the store is"""
         self._drawing: tuple[str, int | None] | None = None
         """the block, or the place of a local release, whose noise is being drawn"""
-        self._saving: SqliteStore | None = None
+        self._saving: SqlStore | None = None
         """a file that is to take the place of the store"""
         self._owns = True
         """whether no other object has taken the store over"""
         self._fixed = self._settings()
         self._seen = -inf
         """the latest time that a call has gone by; `record` leaves it, for that is private"""
-        self._note_seen()
         self._store = store
+        self._note_seen()
         store.create(self._document(self._run), len(self._arms), self._run.FIRST)
         self._own(store)
+        self._check_worker()
 
     # --- the two calls of every day ---------------------------------------------------------------
 
@@ -113,6 +152,9 @@ class Curator:
         With contexts, given the features of every arm for this unit; whoever asks again need not
         give them.
         """
+        return self._patiently(lambda: self._assign(unit, actions))
+
+    def _assign(self, unit: Name, actions: Features) -> Name:
         with self._turn(), self._store.held():
             arm, stands = self._placed(unit, actions, self._settle())
             self._stale = not stands
@@ -129,10 +171,14 @@ class Curator:
                 "units", "be a list, and actions as long if there are any", units,
                 'use for example ["p1", "p2"]',
             )  # fmt: skip
+        return self._patiently(lambda: self._assign_many(units, given))
+
+    def _assign_many(self, units: Sequence[Name], given: Sequence[Features]) -> list[Name]:
         with self._turn(), self._store.held():
             now, found = self._settle(), list[int]()
             self._stale = True  # whatever is raised, the store has none of them
             with self._store.together():
+                self._expect(units)
                 for unit, features in zip(units, given, strict=True):
                     arm, stands = self._placed(unit, features, now)
                     found.append(arm)
@@ -141,6 +187,41 @@ class Curator:
                         self._stale = True
             self._stale = False
             return [self._arms[arm] for arm in found]
+
+    def _expect(self, units: Sequence[Name]) -> None:
+        """The store may read at once what is known of them."""
+        if isinstance(self._store, SqlStore):
+            self._store.expect([unit for unit in units if type(unit) in (str, int)])
+
+    def _patiently(self, call: Callable[[], T]) -> T:
+        """A call that may have to wait for a release which somebody else makes. Known units and
+        outcomes go on meanwhile."""
+        if self._releases_here:
+            return call()
+        until = time.monotonic() + PATIENCE
+        while True:
+            with suppress(Due):
+                return call()
+            if time.monotonic() >= until:
+                raise too_late()
+            time.sleep(PAUSE)
+
+    @property
+    def _releases_here(self) -> bool:
+        return self._store.releases_here
+
+    def _check_worker(self) -> None:
+        """Whoever does not release cannot know whether everybody has answered."""
+        if not self._releases_here and self._terms.deadline is None:
+            raise InvalidArgument(
+                "releases_here", "be True for a trial without a deadline", False,
+                "plan the trial with a deadline, or let every process release",
+            )  # fmt: skip
+
+    def _is_due(self, now: float) -> bool:
+        """Whether something is to be done first by those who release."""
+        due = self._run.next_due(self._store.blocks, self._terms, now)
+        return due is not None or not self._run.begun
 
     def _placed(self, unit: Name, actions: Features, now: float) -> tuple[int, bool]:
         """The arm of a unit, by its number; whether this object stands where the store does."""
@@ -152,7 +233,11 @@ class Curator:
             return member.arm, True
         if self._is_over or self._fence:
             self._refuse_fenced()
-        if admission == "over" or not run.begun or run.answer is not None:
+        if admission == "over" or run.answer is not None:
+            self._refuse_newcomers()
+        if not self._releases_here and self._is_due(now):
+            raise Due
+        if not run.begun:
             self._refuse_newcomers()
         context = self._plan.context(actions)
         try:
@@ -162,7 +247,7 @@ class Curator:
             self._refuse_newcomers()
         self._failure = ""
         self._stale = True  # until the store and the run agree again
-        if run.cut and run.gives_up(place):
+        if run.cut and run.gives_up(place) and self._releases_here:
             with self._store.together():
                 self._store.assign(unit, entry, place, run.moved)
                 self._abandon(run, entry.block)
@@ -182,7 +267,7 @@ class Curator:
         it was randomised at once and cannot be compared.
         """
         with self._turn(), self._store.held():
-            now = self._ready()
+            now = self._ready(alone=self._releases_here)
             found = self._accepted(unit, outcome, now)
             if found is None:
                 return
@@ -195,23 +280,25 @@ class Curator:
         """The outcomes of several units, as pairs, stored by one commit. If `record` would refuse
         one of them, none is stored, and the error says which one it was."""
         with self._turn(), self._store.held():
-            now, kept = self._ready(), dict[tuple[str, int], tuple[Member, int]]()
-            for number, (unit, outcome) in enumerate(outcomes, 1):
-                refusal: TrialError | None = None
-                try:
-                    found = self._accepted(unit, outcome, now)
-                    if found is not None:
-                        member, value = found
-                        first = kept.setdefault((member.block, member.slot), found)
-                        if first[1] != value and self._compares:
-                            self._refuse_conflict(unit)
-                except DiscreetError as error:
-                    refusal = TrialError(
-                        f"entry {number} of {len(outcomes)}: {error} (none of them is recorded)"
-                    )
-                if refusal is not None:
-                    raise refusal
+            now = self._ready(alone=self._releases_here)
+            kept: dict[tuple[str, int], tuple[Member, int]] = {}
             with self._store.together():
+                self._expect([unit for unit, _ in outcomes])
+                for number, (unit, outcome) in enumerate(outcomes, 1):
+                    refusal: TrialError | None = None
+                    try:
+                        found = self._accepted(unit, outcome, now)
+                        if found is not None:
+                            member, value = found
+                            first = kept.setdefault((member.block, member.slot), found)
+                            if first[1] != value and self._compares:
+                                self._refuse_conflict(unit)
+                    except DiscreetError as error:
+                        refusal = TrialError(
+                            f"entry {number} of {len(outcomes)}: {error} (none of them is recorded)"
+                        )
+                    if refusal is not None:
+                        raise refusal
                 for member, value in kept.values():
                     self._noted(member, value)
                     if self._terms.local:  # drawn, and not stored before all of them are
@@ -219,6 +306,49 @@ class Curator:
             self._drawing = None
             if self._terms.deadline is None:
                 self._release(now)
+
+    @unheld
+    def batch(self, steps: Sequence[Assigning | Recording]) -> list[Answer]:
+        """Steps of several users, stored by one commit, which writes even if there are none. Each
+        has its own answer: an arm, None for an outcome, the refusal, or `Due` for a newcomer that
+        must wait. If they cannot be stored, none is."""
+        with self._turn(), self._store.held():
+            now = self._settle()
+            found: list[Answer] = []
+            with self._store.together():
+                self._expect([step.unit for step in steps])
+                for step in steps:
+                    found.append(self._stepped(step, now))
+                if isinstance(self._store, SqlStore):
+                    self._store.touch()
+            self._stale, self._drawing = False, None
+            if self._terms.deadline is None:
+                self._release(now)
+            return found
+
+    def _stepped(self, step: Assigning | Recording, now: float) -> Answer:
+        """One of them; what it refuses before it has written anything."""
+        self._stale = False
+        try:
+            if isinstance(step, Assigning):
+                arm, stands = self._placed(step.unit, step.actions, now)
+                if not stands:
+                    self._rebuild()
+                return self._arms[arm]
+            kept = self._accepted(step.unit, step.outcome, now)
+            if kept is not None:
+                self._stale = True
+                self._noted(*kept)
+                if self._terms.local:  # drawn, and not stored before all of them are
+                    self._drawing = kept[0].block, kept[0].slot
+            return None
+        except (DiscreetError, Due) as error:
+            if self._stale:  # the store was being written: the whole batch is undone
+                raise
+            bare(error)
+            return error
+        finally:
+            self._stale = True  # until all of them are stored
 
     @property
     def _compares(self) -> bool:
@@ -280,23 +410,31 @@ class Curator:
             _owners[id(store)] = self
             self._owns = True
 
-    def _stand(self) -> None:
+    def _stand(self, alone: bool = True) -> None:
         """Hold the store, and stand where it is."""
-        self._usable()
+        self._usable(alone)
         while self._stale:
             self._rebuild()
 
-    def _ready(self) -> float:
+    def _ready(self, alone: bool = True) -> float:
         """Stand where the store is; the time, which never goes back. It is read while the store is
-        held: of two users the one that comes later reads a later time."""
-        self._stand()
+        held: of two users the one that comes later reads a later time. Not `alone` for what others
+        need not wait for."""
+        self._stand(alone)
         if self._terms.deadline is None:
             return 0.0  # nothing is decided by the time
-        now = max(read_clock(self._clock), self._run.latest)
+        now = max(self._time(), self._run.latest)
         jump, limit = now - self._last_seen(), self._longest_jump()
         if jump > limit:
             self._refuse_jump(now, jump, limit)
         return now
+
+    def _time(self) -> float:
+        """By the clock of the trial: that of its database, if it was given none."""
+        store = self._store
+        if self._clock is time.time and isinstance(store, SqlStore):
+            return read_clock(store.moment)
+        return read_clock(self._clock)
 
     def _settle(self) -> float:
         """Stand where the store is, and release what is due; the time."""
@@ -317,6 +455,7 @@ class Curator:
         """Go on although the clock has jumped, because it is right; says how far it went."""
         with self._turn(), self._store.held():
             self._stand()
+            self._check_releases()
             if self._terms.deadline is None:
                 return "this trial has no deadline, and goes by no clock"
             before = self._last_seen()
@@ -331,7 +470,7 @@ class Curator:
         """The present time is seen, and is stored with whatever is stored next. A clock of one's
         own is taken at its word, so of that nothing is kept."""
         if self._terms.deadline is not None and self._clock is time.time:
-            self._seen = max(read_clock(self._clock), self._run.latest)
+            self._seen = max(self._time(), self._run.latest)
             self._fixed = {**self._fixed, "seen": self._seen}
 
     def _last_seen(self) -> float:
@@ -382,8 +521,13 @@ class Curator:
         found = False
         while True:
             self._stand()
-            if self._is_over or self._fence:
+            if self._is_over or self._fence or not self._releases_here:
                 return found
+            cut_off = self._cut_off()
+            if cut_off is not None:
+                with self._store.together():
+                    self._abandon(self._run, cut_off)
+                self._stand()
             if not self._run.begun:
                 self._begin()
                 self._stand()
@@ -436,6 +580,15 @@ class Curator:
         else:
             self._store.begin(key, run.opening())
         self._run, self._failure, self._stale = run, "", False
+
+    def _cut_off(self) -> str | None:
+        """A block that somebody else has filled, who does not erase what is cut off."""
+        if not self._run.cut:
+            return None
+        for key, block in self._store.blocks.items():
+            if len(block.places) and self._run.gives_up(block.places[-1]):
+                return key
+        return None
 
     def _abandon(self, run: Run, key: str) -> None:
         """Erase what is known of a block of which it turns out that the horizon cuts it off."""
@@ -506,7 +659,10 @@ class Curator:
         if arms != self._arms:  # of one that was added, nothing more is known here
             self._plan, self._arms = self._plan.with_arms(len(arms)), arms
         run = self._plan.run.copy()
-        run.restore(state["protocol"])
+        protocol = state["protocol"]
+        if not self._releases_here:  # who does not release never sees the ledger
+            protocol = {**protocol, "ledger": run.secret()}
+        run.restore(protocol)
         self._run = run
         if "policy" in state:
             self._fixed = {k: v for k, v in state.items() if k not in ("protocol", "assigned")}
@@ -514,7 +670,7 @@ class Curator:
         self._seen = max(self._seen, state.get("seen", -inf))
         self._stale = False
 
-    def _usable(self) -> None:
+    def _usable(self, alone: bool = True) -> None:
         if self._closed:
             self._let_go()
             raise TrialError("the trial is closed; go on with Trial.load(path)")
@@ -533,7 +689,7 @@ class Curator:
                 "another object goes on with the store of this trial, and of two each could "
                 "release the same block; use the one that Trial.load(store) gave"
             )
-        if self._store.ready():
+        if self._store.ready() if alone else self._store.ready(alone=False):
             self._stale = True  # somebody else went on
         if self._drawing is not None:
             key, slot = self._drawing
@@ -576,7 +732,7 @@ class Curator:
     @property
     def _fence(self) -> str:
         """Why nothing must be released, if so."""
-        return self._store.fenced if isinstance(self._store, SqliteStore) else ""
+        return self._store.fenced if isinstance(self._store, SqlStore) else ""
 
     @property
     def _is_over(self) -> bool:
@@ -595,6 +751,10 @@ class Curator:
             "witness back where they were, or end the trial with what this file has released: "
             "discreet trial fence FILE --stop"
         )
+
+    def _check_releases(self) -> None:
+        if not self._releases_here:
+            raise TrialError(NOT_HERE)
 
     # --- refusals ---------------------------------------------------------------------------------
 

@@ -27,7 +27,6 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 
 from .._checks import Name, Unshown, by_name, check_legible, check_names, check_unit, share
@@ -40,8 +39,7 @@ from ._trial import Trial, check_path
 from ._verdicts import Combined, by_stratum, is_test
 from .stores import SqliteStore, Store
 from .stores._base import unheld
-from .stores._database import Database
-from .stores._sqlite import database_of
+from .stores._sql import SqlStore
 
 if TYPE_CHECKING:
     from ..confirm import StrataDesign, StrataVerdict
@@ -64,8 +62,9 @@ class Strata:
     - `horizon`: of every stratum, or by name, `horizon={"men": 400, "women": 600}`.
     - `risk`: for a policy that stops with an answer, the probability that any stratum gets a wrong
       answer: each has its share of it.
-    - `path`: a file that is made here, or a `SqliteStore` with a witness elsewhere; without it the
-      trial lives in memory. `Trial.restore` and `Trial.move` serve these files too.
+    - `path`: a file that is made here, or a `SqliteStore` with a witness elsewhere, or a
+      `PostgresStore`; without it the trial lives in memory. `Trial.restore` and `Trial.move` serve
+      files of strata too.
     - A design over strata in place of the policy (`discreet.confirm.strata`) is one test of all of
       them: `verdict()`. It stops in all strata once what all have released is beyond its boundary.
     - All else as for `Trial`: `deadline`, `missing`, `outcomes`, `assignment`, `features`,
@@ -82,7 +81,7 @@ class Strata:
         horizon: float | Mapping[Name, float] | None = None,
         *,
         risk: float | None = None,
-        path: str | os.PathLike[str] | SqliteStore | None = None,
+        path: str | os.PathLike[str] | SqlStore | None = None,
         clock: Callable[[], float] | None = None,
         **options: Any,
     ) -> None:
@@ -108,7 +107,7 @@ class Strata:
         if path is None:
             self._trials = {name: trial(name, None) for name in names}
             return
-        self._trials = _made_in(database_of(path), names, trial)
+        self._trials = _made_in(sql_store_at(path), names, trial)
 
     # --- the two calls of every day ---------------------------------------------------------------
 
@@ -245,8 +244,8 @@ class Strata:
 
     def _conclude(self) -> None:
         """A test that has decided stops in all strata: a rule on releases, so it is free."""
-        if not is_test(self.policy):
-            return
+        if not is_test(self.policy) or not all(t._releases_here for t in self._trials.values()):
+            return  # whoever releases sees to it
         for trial in self._trials.values():
             trial.settle()
         found = self._combined().verdict
@@ -362,12 +361,12 @@ class Strata:
     @classmethod
     def load(
         cls,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | SqlStore,
         policy: BasePolicy[Never] | None = None,
         clock: Callable[[], float] | None = None,
     ) -> Self:
         """Go on with a saved trial: see `Trial.load`."""
-        stores = _stores_in(Database(Path(path).absolute()))
+        stores = _stores_in(sql_store_at(path))
         made = cls.__new__(cls)
         made._lock = threading.RLock()
         with ExitStack() as opened:
@@ -425,44 +424,55 @@ class Strata:
 # --- the file -------------------------------------------------------------------------------------
 
 
+def sql_store_at(path: str | os.PathLike[str] | SqlStore) -> SqlStore:
+    """A store that has room for several trials."""
+    if isinstance(path, SqlStore):
+        return path
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidArgument("path", "be a path", path, 'use for example "trial.db"')
+    return SqliteStore(path)
+
+
 def _made_in(
-    base: Database, names: tuple[Name, ...], trial: Callable[[Name, Store | None], Trial]
+    home: SqlStore, names: tuple[Name, ...], trial: Callable[[Name, Store | None], Trial]
 ) -> dict[Name, Trial]:
-    """A trial for every stratum in a new file; if one cannot be made, nothing is left of it."""
+    """A trial for every stratum in a new home; if one cannot be made, nothing is left of it."""
+    base = home._base
     base.make()
-    base.users += 1
     try:
         with base.gathered():
-            made = {
-                name: trial(name, SqliteStore(base, number)) for number, name in enumerate(names, 1)
-            }
+            made = {name: trial(name, home.beside(n)) for n, name in enumerate(names, 1)}
     except BaseException:
         base.discard()
         raise
-    base.leave()
+    base.leave()  # those of the strata go on
     return made
 
 
-def _stores_in(base: Database) -> list[SqliteStore]:
+def _stores_in(home: SqlStore) -> list[SqlStore]:
     """The stores of all strata."""
+    base = home._base
     base.open()
-    numbers = [number for (number,) in base.run("SELECT trial FROM trials ORDER BY trial")]
-    stores = [SqliteStore(base, number) for number in numbers]
+    found = base.run(
+        "SELECT trial FROM trials WHERE trial BETWEEN ? AND ? ORDER BY trial", base.trials
+    )
+    stores = [home.beside(trial - base.first) for (trial,) in found]
+    base.leave()
     for store in stores:
         store.load()
     if not stores or any("stratum" not in store.state for store in stores):
         for store in stores:
             store.close()
         raise InvalidArgument(
-            "path", "be a saved trial by stratum", str(base.path),
-            f"open it as one trial: discreet.Trial.load({str(base.path)!r})",
+            "path", "be a saved trial by stratum", base.name,
+            f"open it as one trial: discreet.Trial.load({base.name!r})",
         )  # fmt: skip
     return stores
 
 
-def is_by_stratum(path: str | os.PathLike[str]) -> bool:
-    """Whether the trial of a file has strata."""
-    store = SqliteStore(path)
+def is_by_stratum(path: str | os.PathLike[str] | SqlStore) -> bool:
+    """Whether the trial of a file, or of another home, has strata."""
+    store = sql_store_at(path).again()
     store.load()
     try:
         return "stratum" in store.state
@@ -470,6 +480,6 @@ def is_by_stratum(path: str | os.PathLike[str]) -> bool:
         store.close()
 
 
-def opened(path: str | os.PathLike[str]) -> Trial | Strata:
-    """The trial of a file, whichever it is."""
+def opened(path: str | os.PathLike[str] | SqlStore) -> Trial | Strata:
+    """The trial of a file, or of another home, whichever it is."""
     return Strata.load(path) if is_by_stratum(path) else Trial.load(path)

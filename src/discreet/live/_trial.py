@@ -38,6 +38,7 @@ from ._verdicts import as_policy, verdict_of
 from .stores import MemoryStore, SqliteStore, Store
 from .stores import _copies as copies
 from .stores._base import unheld
+from .stores._sql import SqlStore
 
 if TYPE_CHECKING:
     from ..confirm import Design, EpochVerdict, SeveralVerdict, Verdict
@@ -84,8 +85,8 @@ class Trial(Curator):
         intervals: The kind that the report shows, fixed here: "auto", "anytime", "looks" or "end".
         path: The file in which the trial is stored, "trial.db", so that it outlives a crash, and so
             that several processes can use it at once; or a store, such as
-            `SqliteStore("trial.db", witness="elsewhere/trial.witness")`. Without it the trial lives
-            in memory.
+            `SqliteStore("trial.db", witness="elsewhere/trial.witness")` or
+            `PostgresStore("postgresql://...", "name")`. Without it the trial lives in memory.
         clock: The time as a function, for tests and replays; `deadline` is then a number in the
             unit of that clock.
 
@@ -240,6 +241,7 @@ class Trial(Curator):
     def _changing(self, what: str) -> StreamRun:
         """The run, settled, for a change that only streams allow."""
         self._settle()
+        self._check_releases()
         run = self._run
         if not isinstance(run, StreamRun):
             raise TrialError(
@@ -361,16 +363,19 @@ class Trial(Curator):
     # --- storing ----------------------------------------------------------------------------------
 
     def save(
-        self, path: str | os.PathLike[str], witness: str | os.PathLike[str] | None = None
+        self,
+        path: str | os.PathLike[str] | SqlStore,
+        witness: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Store the trial in a file from now on; every later call is on disk before it returns.
+        """Store the trial in a file, or in a `PostgresStore`, from now on; every later call is on
+        disk before it returns.
 
         A trial has one file: of two copies each could release the same block, and two noisy
         answers about the same people reveal more than one.
         """
         with self._turn(), self._store.held():
             self._stand()
-            store = SqliteStore(path, witness=witness)
+            store = path if isinstance(path, SqlStore) else SqliteStore(path, witness=witness)
             if self._store.place == store.place:
                 return
             if not isinstance(self._store, MemoryStore):
@@ -390,6 +395,7 @@ class Trial(Curator):
         with self._turn(), self._store.held():
             self._settle()
             self._stand()
+            self._check_releases()
             store = self._in_a_file("backup")
             store.back_up(check_path("to", to), {store.number: self._no_ledger()})
 
@@ -422,8 +428,8 @@ class Trial(Curator):
             run = {**self._run.public(), "ledger": self._no_ledger()}
             store.silence({**fixed, "protocol": run})
 
-    def _in_a_file(self, what: str) -> SqliteStore:
-        if not isinstance(self._store, SqliteStore):
+    def _in_a_file(self, what: str) -> SqlStore:
+        if not isinstance(self._store, SqlStore):
             raise TrialError(f"{what}() is for trials in a file; store this one: save(path)")
         return self._store
 
@@ -462,9 +468,13 @@ class Trial(Curator):
             store = path
             if isinstance(store, MemoryStore):
                 store.check_process()
+            if isinstance(store, SqlStore) and not store.is_read:
+                store.load()
         try:
             check_stratum(store, stratum)
-            return cls._revived(store, policy, clock)
+            trial = cls._revived(store, policy, clock)
+            trial._check_worker()
+            return trial
         except BaseException:
             if store is not path:  # one that was handed in may be another trial's, which goes on
                 store.close()

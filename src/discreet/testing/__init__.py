@@ -36,7 +36,7 @@ from ._leaks import DRAWS, FALSE_ALARM, check_noisy_first, check_worth
 from ._means import check_means
 from ._repeats import check_compiled, check_saved_state, check_seeded, check_threads
 from ._steps import check_steps
-from ._stores import check_store
+from ._stores import check_shared, check_store, check_workers
 from ._suite import CHECKS, check_policy
 from ._twins import HUGE, at_huge_budget, check_twin
 from ._unchecked import unchecked_policy
@@ -62,11 +62,13 @@ __all__ = [
     "check_policy",
     "check_saved_state",
     "check_seeded",
+    "check_shared",
     "check_steps",
     "check_store",
     "check_threads",
     "check_twin",
     "check_verified",
+    "check_workers",
     "check_worth",
     "unchecked_policy",
 ]

@@ -19,6 +19,8 @@ from ..live._rules import Member, Place
 from ..live.stores import Store
 
 Make = Callable[[], Store]
+Worker = Callable[[Store, bool], Store]
+"""Another user of the trial of a store, one that releases or not."""
 Reopen = Callable[[Store], Store]
 
 STATE_OF_RUN: dict[str, object] = {"t": 0, "ledger": {"sums": [0, 0]}}
@@ -351,31 +353,69 @@ def check_turns(make: Make, again: Reopen) -> None:
     other.close()
 
 
+KINDS: dict[str, dict[str, Any]] = {
+    "index": {"assignment": {"window": 2}},
+    "index, twice": {"assignment": {"window": 2}, "outcomes": {"contributions": 2}},
+    "pairs": {"assignment": {"window": 2}, "missing": "estimate"},
+    "epochs": {"assignment": {"trend": True, "window": 6}},
+    "batches": {"assignment": {"streams": False}},
+    "looks": {"policy": "race", "risk": 0.1, "horizon": 20},
+    "top two": {"policy": "adap-tt", "risk": 0.1, "assignment": {"window": 2}},
+    "local": {"policy": "ldp-ucb-l", "assignment": {"window": 2}},
+    "contexts, public": {"policy": "private-linucb", "horizon": 20},
+    "contexts, private": {"policy": "jdp-linucb", "horizon": 20, "batch": 3},
+}
+"""A trial of every kind of plan."""
+
+
+def trial_of(kind: str, store: Store, clock: Callable[[], float]) -> Any:
+    """A new one, with a deadline of nine."""
+    from ..identify import identifier
+    from ..linear import policy as linear_policy
+    from ..live import Assignment, Features, Outcomes, Trial
+    from ..policies import policy
+
+    options = dict(KINDS[kind])
+    name, batch = options.pop("policy", "dp-imed"), options.pop("batch", None)
+    if kind.startswith("contexts"):
+        budget: dict[str, Any] = {"rho": 0.5} if name == "jdp-linucb" else {"epsilon": 1.0}
+        row: Any = linear_policy(name, **budget)
+        options["features"] = Features(dimension=1, batch=batch)
+    elif name == "dp-imed":
+        row = policy(name, epsilon=1.0, ratio=1.5, first=1)
+    else:
+        row = (identifier if "risk" in options else policy)(name, epsilon=1.0)
+    for key, group in (("assignment", Assignment), ("outcomes", Outcomes)):
+        if key in options:
+            options[key] = group(**options[key])
+    settings = {"deadline": 9.0, "missing": 0.0, **options}
+    return Trial(row, ["A", "B"], path=store, clock=clock, **settings)
+
+
+def features_of(kind: str, unit: int) -> list[list[float]] | None:
+    """What a unit brings."""
+    return [[0.5], [0.01 * unit]] if kind.startswith("contexts") else None
+
+
 def check_shared_trials(make: Make, again: Reopen) -> None:
     """Two trials by turns on one store, of every kind of plan: they agree after every step, and no
     block is released twice."""
-    from ..live import Assignment, Trial
-    from ..policies import policy
+    from ..live import Trial
 
-    two = Assignment(window=2)
-    kinds: dict[str, dict[str, Any]] = {
-        "index": {"assignment": two},
-        "pairs": {"assignment": two, "missing": "estimate"},
-        "epochs": {"assignment": Assignment(trend=True, window=6)},
-        "batches": {"assignment": Assignment(streams=False)},
-    }
-    for options in kinds.values():
+    for kind in KINDS:
         now = [1000.0]
-        row = policy("dp-imed", epsilon=1.0, ratio=1.5, first=1)
-        settings: dict[str, Any] = {"deadline": 9.0, "missing": 0.0, **options}
         store = make()
-        first = Trial(row, ["A", "B"], path=store, clock=lambda now=now: now[0], **settings)  # type: ignore[misc]
+        first = trial_of(kind, store, lambda now=now: now[0])  # type: ignore[misc]
         users = [first, Trial.load(again(store), clock=lambda now=now: now[0])]  # type: ignore[misc]
         for unit in range(24):
             now[0] += 1.0
             one, other = users[unit % 2], users[1 - unit % 2]
-            arm = one.assign(unit)
-            assert other.assign(unit) == arm, "somebody has two arms"
+            features = features_of(kind, unit)
+            try:
+                arm = one.assign(unit, features)
+            except TrialError:  # it has ended
+                break
+            assert other.assign(unit, features) == arm, "somebody has two arms"
             if unit % 3:
                 other.record(unit, 0.5)
             assert one.report() == other.report(), "two users of a store see two trials"
@@ -384,4 +424,44 @@ def check_shared_trials(make: Make, again: Reopen) -> None:
         assert not users[1].settle(), "a block was released twice"
         assert users[0].report() == users[1].report()
         for trial in users:
+            trial.close()
+
+
+def check_workers(make: Make, worker: Worker) -> None:
+    """Raise AssertionError where users that release and users that do not (`releases_here`) are in
+    each other's way: two of each by turns, on every kind of plan. A store that keeps this keeps
+    trials of a service, where workers assign and record, and a process of its own releases."""
+    from ..live import Trial
+
+    for kind in KINDS:
+        now, store = [1000.0], make()
+        clock = lambda now=now: now[0]  # noqa: E731
+        first = trial_of(kind, store, clock)
+        curators = [first, Trial.load(worker(store, True), clock=clock)]
+        workers = [Trial.load(worker(store, False), clock=clock) for _ in range(2)]
+        arms: dict[int, Any] = {}
+        for unit in range(24):
+            now[0] += 1.0
+            curators[unit % 2].settle()  # so that nobody has to wait
+            one, other = workers[unit % 2], workers[1 - unit % 2]
+            features = features_of(kind, unit)
+            try:
+                arms[unit] = one.assign(unit, features)
+            except TrialError:
+                break
+            assert other.assign(unit, features) == arms[unit], "somebody has two arms"
+            assert curators[unit % 2].assign(unit, features) == arms[unit]
+            if unit % 3:
+                other.record(unit, 0.5)
+                one.record(unit, 0.0)  # dropped, and nobody is told
+        now[0] += 9.0
+        for trial in workers:
+            assert not trial.settle(), "a worker has released"
+        curators[0].settle()
+        assert not curators[1].settle(), "a block was released twice"
+        assert curators[0].report() == curators[1].report()
+        for trial in workers:
+            assert trial.report() == curators[0].report(), "a worker sees another trial"
+        assert curators[0].report()["releases"] > 0, kind
+        for trial in (*workers, *curators):
             trial.close()

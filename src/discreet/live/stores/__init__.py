@@ -1,7 +1,9 @@
-"""Where trials are stored: in memory, in a SQLite file, or in a store of your own (`Store`)."""
+"""Where trials are stored: in memory, in a SQLite file, in PostgreSQL, or in a store of your own
+(`Store`)."""
 
 from ._base import Block, Store
 from ._memory import MemoryStore
+from ._postgres import PostgresStore, grant_roles
 from ._sqlite import SqliteStore
 
-__all__ = ["Block", "MemoryStore", "SqliteStore", "Store"]
+__all__ = ["Block", "MemoryStore", "PostgresStore", "SqliteStore", "Store", "grant_roles"]

@@ -78,6 +78,10 @@ class Block(Protocol):
     def due(self) -> float | None:
         """When it is released, once it is full and if there is a deadline."""
 
+    @property
+    def latest(self) -> float | None:
+        """When its latest place was taken, in streams."""
+
 
 class Store(Protocol):
     """Where one trial is stored."""
@@ -89,6 +93,12 @@ class Store(Protocol):
     @property
     def place(self) -> str:
         """Where that is, for messages."""
+
+    @property
+    def releases_here(self) -> bool:
+        """Whether its user releases blocks. If not, it is a worker's: the trial then calls neither
+        `whole` nor `release` nor `begin`, `state` has no ledger, and of the outcomes of a block
+        none is seen; of two that are recorded for one place the store keeps the first."""
 
     @property
     def state(self) -> Json:
@@ -106,9 +116,11 @@ class Store(Protocol):
     def whole(self, key: str) -> Block:
         """One of them, for its release: all its places, and all outcomes that will ever count."""
 
-    def ready(self) -> bool:
+    def ready(self, alone: bool = True) -> bool:
         """Hold the store for this user, up to its next write or the end of the call. Whether
-        somebody else went on with it since; `TrialError` if it is unknown what is stored."""
+        somebody else went on with it since; `TrialError` if it is unknown what is stored. A worker
+        that hands an outcome in asks for `alone=False`: others may go on meanwhile, and if its
+        block is released by then the outcome is dropped."""
 
     def held(self) -> AbstractContextManager[object]:
         """A call of the trial: at its end the store is let go."""

@@ -14,17 +14,22 @@ from pathlib import Path
 from ...errors import Fenced, InvalidArgument, TrialError
 from . import _seal as seal
 from ._base import Json
-from ._database import BESIDE, NO_FILE, Database, sync_folder
+from ._database import BESIDE, Database, sync_folder
+from ._transactions import NO_FILE, Transactions
 from ._witness import ENDING, Witness, sync
 
-AS_IT_IS = ("heads", "places")
-"""Tables that hold nothing private."""
+AS_IT_IS = {
+    "heads": "trial - ?, version, generation, moved, assigned",
+    "places": "unit, trial - ?, turn, arm, block, slot, at, number, due",
+    "releases": "trial - ?, generation, block",
+}
+"""Tables that hold nothing private, and their columns."""
 TRIES = 5
 """How often the log of a file is emptied while others write to it."""
 
 
-def write_backup(base: Database, to: Path, ledgers: Mapping[int, Json]) -> None:
-    """All that is public of a file that is held, in a new one. `ledgers` are empty ones, to stand
+def write_backup(base: Transactions, to: Path, ledgers: Mapping[int, Json]) -> None:
+    """All that is public of a home that is held, in a new file. `ledgers` are empty ones, to stand
     in place of those of every trial."""
     other = Database(to)
     other.make(witnessed=False)
@@ -37,24 +42,25 @@ def write_backup(base: Database, to: Path, ledgers: Mapping[int, Json]) -> None:
     other.close()
 
 
-def _copy(base: Database, other: Database, ledgers: Mapping[int, Json]) -> None:
-    found = base.one("SELECT id FROM witness")
-    assert found is not None
-    other.run("INSERT INTO witness VALUES (?, '', ?, 0, '')", (*found, NO_FILE))
+def _copy(base: Transactions, other: Database, ledgers: Mapping[int, Json]) -> None:
+    trial, *_ = base.known()
+    other.run("INSERT INTO witness VALUES (0, '', ?, '', ?, 0, '', '', '')", (trial, NO_FILE))
+    start, all_of = base.first, "WHERE trial BETWEEN ? AND ?"
     for trial, settings, public, number in base.run(
-        "SELECT trial, settings, public, key FROM trials"
+        f"SELECT trial - ?, settings, public, key FROM trials {all_of}", (start, *base.trials)
     ):
         key = _new_key(other, number)
         secret = seal.sealed(key, seal.padded(ledgers[trial]))
         other.run(
             "INSERT INTO trials VALUES (?, ?, ?, ?, ?)", (trial, settings, public, secret, number)
         )
-    for table in AS_IT_IS:
-        for row in base.run(f"SELECT * FROM {table}"):
+    for table, columns in AS_IT_IS.items():
+        for row in base.run(f"SELECT {columns} FROM {table} {all_of}", (start, *base.trials)):
             other.run(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
     for trial, block, number, filled, at, due, old in base.run(
-        "SELECT b.trial, b.block, b.key, b.filled, b.at, b.due, k.key FROM open_blocks b "
-        "JOIN keys k ON k.id = b.key"
+        "SELECT b.trial - ?, b.block, b.key, b.filled, b.at, b.due, k.key FROM open_blocks b "
+        f"JOIN keys k ON k.id = b.key {all_of}",
+        (start, *base.trials),
     ):
         key = _new_key(other, number)
         other.run(
@@ -63,7 +69,7 @@ def _copy(base: Database, other: Database, ledgers: Mapping[int, Json]) -> None:
         )
         for slot, action, private in base.run(
             "SELECT slot, action, private FROM pending WHERE trial = ? AND block = ?",
-            (trial, block),
+            (start + trial, block),
         ):
             blank = seal.blank_action(old, key, action) if private else action
             silent = seal.sealed(key, seal.outcome_text(None))

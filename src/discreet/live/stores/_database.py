@@ -12,84 +12,56 @@ until it writes. Others wait for it, up to `PATIENCE` seconds.
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import sqlite3
 import stat
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import ClassVar, NoReturn
 
-from ...errors import AlreadyOpen, DamagedFile, DiscreetError, Fenced, InvalidArgument, TrialError
+from ...errors import AlreadyOpen, DamagedFile, DiscreetError, InvalidArgument, TrialError
+from ._seal import NO_KEY, is_silent
+from ._transactions import NO_FILE, Transactions, migrations
 from ._witness import ENDING, Line, Witness, is_new
 
 OWNER_ONLY = 0o600
 PATIENCE = 10.0
 """Seconds to wait while another process has the trial in its hands: a call takes milliseconds."""
-APPLICATION, VERSION = 0x64697363, 2
+APPLICATION, VERSION = 0x64697363, 3
 """What a file says that it is ("disc"), and in which version of the schema."""
 SYNCHRONOUS = "FULL"
 """Every commit is on disk when it returns."""
 MAGIC = b"SQLite format 3\0"
 BESIDE = ("-wal", "-shm", "-journal")
-SCHEMA = """
-CREATE TABLE witness(
-    id TEXT NOT NULL, place TEXT NOT NULL, file TEXT NOT NULL, size INTEGER NOT NULL,
-    chain TEXT NOT NULL);
-CREATE TABLE trials(
-    trial INTEGER PRIMARY KEY, settings TEXT NOT NULL, public TEXT NOT NULL, secret BLOB NOT NULL,
-    key INTEGER NOT NULL);
-CREATE TABLE heads(
-    trial INTEGER PRIMARY KEY REFERENCES trials(trial), version INTEGER NOT NULL,
-    generation INTEGER NOT NULL, moved TEXT NOT NULL, assigned TEXT NOT NULL);
-CREATE TABLE places(
-    unit TEXT NOT NULL, turn INTEGER NOT NULL, trial INTEGER NOT NULL REFERENCES trials(trial),
-    arm BLOB NOT NULL, block TEXT, slot INTEGER, at REAL, number INTEGER, due REAL,
-    PRIMARY KEY(unit, turn, trial)) WITHOUT ROWID;
-CREATE UNIQUE INDEX seats ON places(trial, block, slot) WHERE block IS NOT NULL;
-CREATE TABLE keys(id INTEGER PRIMARY KEY, key BLOB NOT NULL);
-CREATE TABLE free(id INTEGER PRIMARY KEY);
-CREATE TABLE open_blocks(
-    trial INTEGER NOT NULL REFERENCES trials(trial), block TEXT NOT NULL, key INTEGER NOT NULL,
-    filled INTEGER NOT NULL, at REAL, due REAL, answered BLOB NOT NULL,
-    PRIMARY KEY(trial, block)) WITHOUT ROWID;
-CREATE TABLE pending(
-    trial INTEGER NOT NULL, block TEXT NOT NULL, slot INTEGER NOT NULL, outcome BLOB NOT NULL,
-    action BLOB, private INTEGER NOT NULL, PRIMARY KEY(trial, block, slot),
-    FOREIGN KEY(trial, block) REFERENCES open_blocks(trial, block) ON DELETE CASCADE) WITHOUT ROWID;
-"""
-"""A place and its row of `pending` come together; an outcome changes that row where it is. A
-release deletes its open block: the foreign key erases all that is pending in it, and refuses what
-comes later. `witness` is one row: the random name of the trial, where its witness lies ('' for
-beside it), which file that is, and how far it is known; of a backup no file."""
-NO_FILE = ""
-"""In place of the witness of a backup."""
 
 
-class Database:
+class Database(Transactions):
     """A file of one trial, or of the trials of all strata."""
 
+    WORDS: ClassVar[Mapping[str, str]] = {"SERIAL": "INTEGER"}
+    DIALECT = "sqlite"
+    AND_HOLD = ""
+    AMONG = AMONG_NUMBERS = "IN (SELECT value FROM json_each(?))"
+
     def __init__(self, path: Path, witness: Path | None = None) -> None:
+        super().__init__()
         self.path = path
         self.place = "" if witness is None else str(witness)
         """of the witness of a new file, if it is not to lie beside it"""
-        self.witness: Witness | None = None
-        self.fence = ""
-        """why nothing must be released, if so"""
         self._made: list[Path] = []
         """a witness that goes if the trial is not finished"""
-        self.lock = threading.RLock()
-        self.users = 0
-        """stores that use it; the last one closes it"""
-        self.soiled = False
-        """whether the log may hold what was erased"""
-        self._gathering = False
         self._connection: sqlite3.Connection | None = None
         self._process = os.getpid()
         self._identity: tuple[int, int] | None = None
         """which file it is, whatever has its name later"""
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
 
     # --- the file ---------------------------------------------------------------------------------
 
@@ -121,8 +93,7 @@ class Database:
             taken = self.has_tables
             if taken:
                 self._refuse_taken()
-            for statement in SCHEMA.split(";\n"):
-                self.run(statement)
+            self._migrate()
             self.run(f"PRAGMA application_id = {APPLICATION}")
             self.run(f"PRAGMA user_version = {VERSION}")
             if witnessed:
@@ -130,6 +101,16 @@ class Database:
         except BaseException:
             self._close() if taken else self.discard()
             raise
+
+    def _migrate(self) -> None:
+        """Apply the numbered files that the file lacks; it is held."""
+        self.run("CREATE TABLE IF NOT EXISTS meta(number INTEGER PRIMARY KEY)")
+        done = {number for (number,) in self.run("SELECT number FROM meta")}
+        for number, text, _ in migrations(self.DIALECT):
+            if number not in done:
+                for statement in text.split(";\n"):
+                    self.run(self.in_words(statement))
+                self.run("INSERT INTO meta VALUES (?)", (number,))
 
     def _make_witness(self) -> None:
         path = self._witness_at(self.place)
@@ -145,7 +126,7 @@ class Database:
         self.witness, line = Witness.make(path, secrets.token_hex(16))
         sync_folder(path.parent)
         self.run(
-            "INSERT INTO witness VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO witness VALUES (0, '', ?, ?, ?, ?, ?, '', '')",
             (self.witness.trial, self.place, self.witness.file, line.end, line.chain),
         )
 
@@ -229,6 +210,10 @@ class Database:
                     f"{self.path} has version {version[0]} of the format, this library reads "
                     f"{VERSION}; use {other} version of discreet"
                 )
+            if self.one("SELECT max(number) FROM meta") != (migrations(self.DIALECT)[-1][0],):
+                self.begin()
+                self._migrate()
+                self.run("COMMIT")
             self.soiled = True  # a crash may have left anything in the log
         except BaseException:
             self._close()
@@ -291,10 +276,29 @@ class Database:
         del values
         raise refusal
 
-    def one(self, statement: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
-        """The first row of an answer."""
-        found: tuple[Any, ...] | None = self.run(statement, values).fetchone()
-        return found
+    def run_many(self, insert: str, rows: Sequence[tuple[object, ...]]) -> None:
+        self._several(f"{insert} ({', '.join('?' * len(rows[0]))})", rows)
+
+    def set_outcomes(self, values: Sequence[tuple[object, ...]]) -> int:
+        return self._several(
+            "UPDATE pending SET outcome = ?4 WHERE trial = ?1 AND block = ?2 AND slot = ?3", values
+        )
+
+    def _several(self, statement: str, rows: Sequence[tuple[object, ...]]) -> int:
+        if len(rows) == 1:
+            return self.run(statement, rows[0]).rowcount
+        connection = self._connection
+        if connection is None:
+            raise TrialError("the trial is closed; go on with Trial.load(path)")
+        try:
+            return connection.executemany(statement, rows).rowcount
+        except sqlite3.Error as error:
+            refusal = self._refusal(error)
+        del rows
+        raise refusal
+
+    def several(self, values: Sequence[object]) -> object:
+        return json.dumps(values)
 
     def _refusal(self, error: sqlite3.Error) -> DiscreetError:
         text = str(error)
@@ -315,11 +319,9 @@ class Database:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether the file is held."""
         return self._connection is not None and self._connection.in_transaction
 
-    def begin(self) -> None:
-        """Hold the file, if it is not held already."""
+    def begin(self, alone: bool = True) -> None:
         if self._process != os.getpid():
             raise TrialError(
                 f"{self.path} was opened by another process, of which this is a fork; open the "
@@ -335,39 +337,16 @@ class Database:
             )
         self.run("BEGIN IMMEDIATE")
 
-    def commit(self) -> None:
-        """Store what was written, unless it is gathered; the file is let go."""
-        if not self._gathering:
-            self.run("COMMIT")
-
     def let_go(self) -> None:
         """Forget what was not committed."""
         if self._process == os.getpid() and self.in_transaction:
             self.run("ROLLBACK")
 
-    @property
-    def is_gathering(self) -> bool:
-        """Whether writes wait for others, to be stored with them."""
-        return self._gathering
-
-    @contextmanager
-    def gathered(self) -> Iterator[None]:
-        """One commit for all that is written meanwhile; none if anything is raised."""
-        if self._gathering:
-            yield
-            return
-        self._gathering = True
-        try:
-            yield
-            self._gathering = False
-            if self.in_transaction:
-                self.commit()
-        finally:
-            self._gathering = False
+    def moment(self) -> float:
+        return time.time()
 
     def clean(self) -> None:
-        """Empty the log, if it may hold what was erased. While somebody reads it that cannot be
-        done, and is done later."""
+        """While somebody reads the log it cannot be emptied, and is emptied later."""
         if self.soiled and self.is_open and not self.in_transaction:
             found = self.one("PRAGMA wal_checkpoint(TRUNCATE)")
             self.soiled = found is None or found[0] != 0
@@ -375,60 +354,43 @@ class Database:
     # --- the witness ------------------------------------------------------------------------------
 
     def look(self) -> Line | None:
-        """Compare the file with its witness. Fences it, or gives the one line that the file does
-        not know; whether that fits, the store must say."""
-        found = self.one("SELECT id, place, file, size, chain FROM witness")
-        if found is None:
-            raise DamagedFile(f"{self.path}: the name of its witness is lost")
-        trial, place, file, size, chain = found
+        trial, place, file, size, chain = self.known()
         if file == NO_FILE:
             self.fence = "it is a backup, without outcomes and exact sums"
             return None
-        path = self._witness_at(place)
-        known = self.witness
-        if known is None or (known.path, known.trial, known.file) != (path, trial, file):
+        path, known = self._witness_at(place), self.witness
+        if not isinstance(known, Witness) or (known.path, known.trial, known.file) != (
+            path, trial, file,
+        ):  # fmt: skip
             self._check_file(str(path))
             self.witness = known = Witness(path, trial, file)
-        self.fence, lines = known.look(size, chain)
-        if len(lines) > 1:
-            self.fence_off(len(lines))
-        return lines[0] if len(lines) == 1 else None
+        return self.compared(known, size, chain)
 
-    def fence_off(self, ahead: int) -> None:
-        """The witness knows of releases that this file cannot have drawn."""
-        self.fence = (
-            f"its witness knows of {ahead} release{'s' * (ahead > 1)} that the file does not, so "
-            "it is an old copy"
-        )
+    # --- keys and outcomes ------------------------------------------------------------------------
 
-    @property
-    def is_watched(self) -> bool:
-        """Whether it was compared with its witness, and nobody has touched that since."""
-        return self.witness is not None and not self.witness.has_changed and not self.fence
+    def add_key(self, key: bytes) -> int:
+        found = self.one("SELECT id FROM free LIMIT 1")
+        if found is None:
+            found = self.one("INSERT INTO keys(key) VALUES (?) RETURNING id", (key,))
+            assert found is not None
+            return int(found[0])
+        self.run("DELETE FROM free WHERE id = ?", found)
+        self.run("UPDATE keys SET key = ? WHERE id = ?", (key, *found))
+        return int(found[0])
 
-    def testify(self, text: str) -> None:
-        """A release is in the witness before it is stored here."""
-        found = self.one("SELECT size, chain FROM witness")
-        if self.fence or self.witness is None or found is None:
-            raise Fenced(f"{self.path} is fenced: {self.fence}; nothing was released")
-        self.note(self.witness.append(text, *found))
+    def forget_key(self, number: int) -> None:
+        """Where it is: rows of `keys` never move."""
+        self.run("UPDATE keys SET key = ? WHERE id = ?", (NO_KEY, number))
+        self.run("INSERT INTO free VALUES (?)", (number,))
 
-    def note(self, line: Line) -> None:
-        """The file knows its witness up to there."""
-        self.run("UPDATE witness SET size = ?, chain = ?", (line.end, line.chain))
+    def hand_in(self, place: tuple[int, str, int], key: bytes, sealed: bytes) -> None:
+        where = "WHERE trial = ? AND block = ? AND slot = ?"
+        found = self.one(f"SELECT outcome FROM pending {where}", place)
+        if found is not None:
+            kept = sealed if is_silent(key, found[0]) else found[0]
+            self.run(f"UPDATE pending SET outcome = ? {where}", (kept, *place))
 
     # --- the end ----------------------------------------------------------------------------------
-
-    def leave(self) -> None:
-        """A store needs it no more."""
-        self.users -= 1
-        if self.users <= 0:
-            self._close()
-
-    def close(self) -> None:
-        """End its use, whoever uses it; what was not committed is forgotten."""
-        self.let_go()
-        self._close()
 
     def _close(self) -> None:
         connection, self._connection = self._connection, None

@@ -39,6 +39,11 @@ class HeldBlock:
         """When it is released, once it is full and if there is a deadline."""
         return self.places[-1].due if self.places else None
 
+    @property
+    def latest(self) -> float | None:
+        """When its latest place was taken."""
+        return self.places[-1].at if self.places else None
+
 
 class Noted(NamedTuple):
     """An assignment; entering it twice is entering it once."""
@@ -52,6 +57,8 @@ class Noted(NamedTuple):
 
 class MemoryStore:
     """Dictionaries. Other stores may build on it: write first, then call the method of this one."""
+
+    releases_here = True
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -87,7 +94,7 @@ class MemoryStore:
     def whole(self, key: str) -> HeldBlock:
         return self._now[1][key]
 
-    def ready(self) -> bool:
+    def ready(self, alone: bool = True) -> bool:
         if self._noted is not None:
             self._enter(self._noted)
         return False
