@@ -11,7 +11,9 @@
         ├── AlreadyOpen                       the file of a trial is held by another process
         ├── ClockJumped                       the clock went further than a trial takes on trust
         ├── Fenced                            a file that is old, or lacks its witness
+        ├── OverBudget                        a person's budget across trials does not allow a place
         ├── UnknownUnit (also a KeyError)     an outcome for somebody who was never assigned
+        ├── Withdrawn                         somebody who has withdrawn asks for an arm
         └── ConflictingOutcome                a second, different outcome for one unit
 
 A message names the argument, the rule, the value and the fix. Of an object of somebody else's class
@@ -33,10 +35,12 @@ __all__ = [
     "InvalidArgument",
     "NoConversion",
     "NoData",
+    "OverBudget",
     "TrialError",
     "UnknownPolicy",
     "UnknownUnit",
     "UnsupportedBudget",
+    "Withdrawn",
 ]
 
 OWN = ("builtins", "discreet", "numpy", "pathlib", "datetime", "fractions", "decimal")
@@ -123,6 +127,14 @@ class ClockJumped(TrialError):
 class Fenced(TrialError):
     """The file of a trial is not known to be the newest, so what it holds may be released
     already."""
+
+
+class OverBudget(TrialError):
+    """With the price of this trial, somebody's budget across trials would pass its cap."""
+
+
+class Withdrawn(TrialError):
+    """Somebody who has withdrawn, and whose name was overwritten, asks for an arm."""
 
 
 class UnknownUnit(TrialError, KeyError):

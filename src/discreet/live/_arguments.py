@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from datetime import timedelta
 from typing import Any
 
 from .._checks import Name, check_flag
@@ -34,16 +35,23 @@ class Outcomes:
             them together, and its budget grows with them.
         conflicts: "refuse" a second, different outcome of a participant with an error, or "ignore"
             it: then whoever may record cannot find out by trying what was recorded before.
+        corrections: "deadline" to let `Trial.correct` put another outcome in place of the first,
+            until the outcome would be late. Default: the first one stands.
+        retention: How long after the end of the trial the names of its participants are kept, such
+            as "90 days". Default: until `Trial.erase`.
 
     >>> import discreet
     >>> discreet.Outcomes(range=(-1, 1), contributions=2)
-    Outcomes(range=(-1, 1), binary=False, contributions=2, conflicts='refuse')
+    Outcomes(range=(-1, 1), binary=False, contributions=2, conflicts='refuse', corrections=None,
+             retention=None)
     """
 
     range: tuple[float, float] | None = None
     binary: bool = False
     contributions: int = 1
     conflicts: str = "refuse"
+    corrections: str | None = None
+    retention: str | timedelta | float | None = None
 
     def __post_init__(self) -> None:
         check_flag("binary", self.binary)

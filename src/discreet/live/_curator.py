@@ -33,17 +33,20 @@ from ..errors import (
     InvalidArgument,
     TrialError,
     UnknownUnit,
+    Withdrawn,
 )
 from ..privacy._guarantees import Guarantee
 from ._course import public_moment
 from ._report import Shown
+from ._rights import Remains, check_words, keeps_sums
 from ._rows import row_to_dict
-from ._rules import Member, Terms
+from ._rules import Member, Terms, is_void
 from ._setup import Plan
 from ._stream_run import RuleFailed, StreamRun
 from ._terms import CONFLICTS, settings_in_words, stopped_by_a_board
-from .stores import SqliteStore, Store
+from .stores import Block, SqliteStore, Store
 from .stores._base import Json, bare, unheld
+from .stores._memory import HeldBlock
 
 if TYPE_CHECKING:
     from ._contexts import Features
@@ -67,6 +70,14 @@ def is_inside(lock: threading.RLock) -> bool:
     return bool(lock._is_owned())  # type: ignore[attr-defined]
 
 
+def without_void(block: Block) -> Block:
+    """A block as it is released: whoever has withdrawn has no outcome in it."""
+    found = HeldBlock()
+    found.places = list(block.places)
+    found.outcomes = {slot: y for slot, y in block.outcomes.items() if not is_void(y)}
+    return found
+
+
 _owners: WeakValueDictionary[int, Curator] = WeakValueDictionary()
 """Who goes on with a store, by its `id`: of two, each could release the same block."""
 
@@ -81,11 +92,13 @@ class Curator:
         self._arms = tuple(arms)
         self._plan, self.policy, self._terms = plan, plan.policy, terms
         self._run: Run = plan.run
+        self._first_stands = terms._replace(corrects=False)
         self.guarantee = guarantee
         self._default, self._missing = default, plan.steps(default) or 0
         self._clock = check_clock(clock)
         self._lock = store.lock
         self._process = os.getpid()
+        self._store = store
         self._closed, self._failure = False, ""
         self._ended: dict[str, str] = {}
         self._stale = False
@@ -100,7 +113,7 @@ class Curator:
         self._seen = -inf
         """the latest time that a call has gone by; `record` leaves it, for that is private"""
         self._note_seen()
-        self._store = store
+        self._note("planned", policy=str(self.policy), guarantee=str(self.guarantee))
         store.create(self._document(self._run), len(self._arms), self._run.FIRST)
         self._own(store)
 
@@ -150,11 +163,13 @@ class Curator:
         admission = run.admit(member, blocks, self._terms, now)
         if member is not None and admission == "same":
             return member.arm, True
+        if member is None and self._store.people.is_forgotten(unit):
+            self._refuse_forgotten(unit)
         if self._is_over or self._fence:
             self._refuse_fenced()
         if admission == "over" or not run.begun or run.answer is not None:
             self._refuse_newcomers()
-        context = self._plan.context(actions)
+        context, has_left = self._plan.context(actions), self._has_left(member)
         try:
             entry, place, run = run.seated(unit, member, context, blocks, self._terms, now)
         except RuleFailed as failure:
@@ -167,9 +182,19 @@ class Curator:
                 self._store.assign(unit, entry, place, run.moved)
                 self._abandon(run, entry.block)
             return entry.arm, False
-        self._store.assign(unit, entry, place, run.moved)
+        with self._store.together() if has_left else nullcontext():
+            self._store.assign(unit, entry, place, run.moved)
+            if has_left:
+                self._store.void(entry.block, entry.slot)
         self._run = run
         return entry.arm, True
+
+    def _has_left(self, member: Member | None) -> bool:
+        """Whether a unit that takes one more place has withdrawn: then that does not count either."""
+        block = None if member is None else self._store.blocks.get(member.block)
+        if member is None or block is None:
+            return False
+        return is_void(block.outcomes.get(member.slot, 0))
 
     @unheld
     def record(self, unit: Name, outcome: float) -> None:
@@ -220,16 +245,123 @@ class Curator:
             if self._terms.deadline is None:
                 self._release(now)
 
+    @unheld
+    def correct(self, unit: Name, outcome: float, *, by: str = "", reason: str = "") -> None:
+        """Another outcome in place of the one that was recorded, or of none: the last one counts
+        that comes before the outcome would be late; after that nothing changes.
+
+        For trials that were planned so, with `Outcomes(corrections="deadline")`. A place has one
+        outcome whatever comes, so this costs no privacy. `by` and `reason` are for the records of
+        whoever calls: an entry in the trail would tell that somebody has answered, and when.
+        """
+        check_words(by, reason)
+        with self._turn(), self._store.held():
+            now = self._ready()
+            if not self._terms.corrects:
+                raise TrialError(
+                    "this trial takes no corrections: the first outcome of a participant stands; "
+                    'plan one with outcomes=discreet.Outcomes(corrections="deadline")'
+                )
+            found = self._accepted(unit, outcome, now, self._terms)
+            if found is not None:
+                self._noted(*found)
+
+    @unheld
+    def withdraw(self, unit: Name, *, by: str = "", reason: str = "") -> Remains:
+        """A unit takes its outcome back; says what remains.
+
+        As long as the block of its place is not released, the place counts from now on as one
+        whose outcome did not come, whatever came or comes; nobody else can see it, and the unit
+        keeps its arm, until the release overwrites its name. After the release the noisy sum
+        stands, and the name is overwritten at once. The place, what it contributes and the budget
+        stay: somebody who is forgotten is not assigned anew.
+
+        The answer does not depend on whether an outcome had come. `by` and `reason` are for the
+        records of whoever calls: an entry in the trail would tell who has withdrawn, and when.
+        """
+        check_words(by, reason)
+        with self._turn(), self._store.held():
+            now, unit = self._ready(), check_unit(unit)
+            people, member = self._store.people, self._store.member(unit)
+            exact = not self._run.is_over and keeps_sums(
+                tuple(self._run.ledger.to_dict()), self._terms.local
+            )
+            if member is None:
+                if people.is_forgotten(unit):
+                    return Remains(True, exact, forgotten=True)
+                raise UnknownUnit(f"unit must have been assigned before it withdraws, got {unit!r}")
+            seats = people.seats(unit) if member.used > 1 else [(member.block, member.slot)]
+            seats = [(block, slot) for block, slot in seats if block in self._store.blocks]
+            with self._store.together():
+                for block, slot in seats:
+                    self._store.void(block, slot)
+                if not seats:
+                    people.forget(unit)
+                    self._store.noted()
+            if self._terms.deadline is None:
+                self._release(now)
+            return Remains(member.used > len(seats), exact, forgotten=not seats)
+
+    def erase(self, *, by: str = "", reason: str = "") -> None:
+        """Overwrite the names of all participants, once the trial is finished. Releases, public
+        counts and the trail stay; nobody is known by name any more. If it is cut short, or the file
+        is in use elsewhere, call it again."""
+        words = check_words(by, reason)
+        with self._turn(), self._store.held():
+            self._settle()
+            if not (self._run.is_over or self._is_over):
+                raise TrialError(
+                    "names are erased once the trial is finished: until then they show that nobody "
+                    "takes part twice; end it by finish(), and wait until all is released"
+                )
+            self._erase(words)
+
+    def _erase(self, words: dict[str, str]) -> None:
+        if "erased" not in self._fixed:
+            self._stand()
+            self._note("names erased", **words)
+            self._stale = True
+            fixed = {**self._fixed, "erased": True}
+            with self._store.together():
+                self._store.people.erase()
+                self._store.release(None, {**fixed, "protocol": self._run.to_dict()}, None)
+            self._fixed, self._stale = fixed, False
+        self._store.forget_copies()
+
+    def _retain(self) -> None:
+        """Names that have been kept long enough after the end are erased, by the next call."""
+        terms = self._terms
+        if terms.retention is None or "erased" in self._fixed or not self._run.is_over:
+            return
+        now = read_clock(self._clock)
+        if "finished" not in self._fixed:
+            self._stand()
+            self._stale = True
+            fixed = {**self._fixed, "finished": now}
+            self._store.release(None, {**fixed, "protocol": self._run.to_dict()}, None)
+            self._fixed, self._stale = fixed, False
+        elif now >= self._fixed["finished"] + terms.retention:
+            self._erase({"reason": "retention as planned"})
+
+    # --- the trail: decisions and releases, never who has answered --------------------------------
+
+    def _note(self, what: str, **more: object) -> None:
+        """An entry that is stored with the next step."""
+        self._store.people.note({"what": what, "at": read_clock(self._clock), **more})
+
     @property
     def _compares(self) -> bool:
         """Whether a second, different outcome is refused."""
         return self._terms.refuses_conflicts and not self._terms.local
 
-    def _accepted(self, unit: Name, outcome: float, now: float) -> tuple[Member, int] | None:
+    def _accepted(
+        self, unit: Name, outcome: float, now: float, terms: Terms | None = None
+    ) -> tuple[Member, int] | None:
         """Where an outcome belongs, in whole steps; None if it is dropped."""
         unit = check_unit(unit)
         member = self._store.member(unit)
-        if member is None:
+        forgotten = member is None and self._store.people.is_forgotten(unit)
+        if member is None and not forgotten:
             # record(outcome, unit), the wrong way round, must not show the outcome
             shown = unit if self._plan.steps(outcome) is not None else Unshown(type(unit).__name__)
             raise UnknownUnit(
@@ -239,7 +371,11 @@ class Curator:
         value = self._plan.steps(outcome)
         if value is None:
             self._refuse_outcome(type(outcome).__name__)
-        effect = self._run.accept(member, value, self._store.blocks, self._terms, now)
+        if member is None:
+            return None  # of somebody who has withdrawn
+        effect = self._run.accept(
+            member, value, self._store.blocks, terms or self._first_stands, now
+        )
         if effect == "conflict":
             self._refuse_conflict(unit)
         return (member, value) if effect == "kept" else None
@@ -302,6 +438,7 @@ class Curator:
         """Stand where the store is, and release what is due; the time."""
         now = self._seen_now()
         self._release(now)
+        self._retain()
         return max(now, self._run.latest)
 
     def _seen_now(self) -> float:
@@ -313,14 +450,16 @@ class Curator:
 
     # --- a clock that jumps: a wrong reading would release what nobody has answered yet -----------
 
-    def confirm_clock(self) -> str:
+    def confirm_clock(self, *, by: str = "", reason: str = "") -> str:
         """Go on although the clock has jumped, because it is right; says how far it went."""
+        words = check_words(by, reason)
         with self._turn(), self._store.held():
             self._stand()
             if self._terms.deadline is None:
                 return "this trial has no deadline, and goes by no clock"
             before = self._last_seen()
             self._note_seen()
+            self._note("clock confirmed", **words)
             self._stale = True
             self._store.release(None, {**self._store.state, "seen": self._seen}, None)
             self._stale = False
@@ -392,9 +531,11 @@ class Curator:
             if due is None:
                 return found
             found = True
-            missing = None if self._terms.deadline is None else self._missing
             self._drawing = due.key, None
-            block, run = self._store.whole(due.key), self._run.copy()
+            block, run = without_void(self._store.whole(due.key)), self._run.copy()
+            missing = None if self._terms.deadline is None else self._missing
+            if missing is None and len(block.outcomes) < len(block.places):
+                missing = self._missing  # without a deadline it is public who has withdrawn
             run.turn_to(due.key, now)
             try:
                 run.publish(  # the noise is drawn here, on a copy of the run
@@ -408,6 +549,8 @@ class Curator:
                 if "seen" in fixed:
                     fixed = {**fixed, "seen": now}
                 self._stale = True
+                public = None if self._terms.deadline is None else seen.at
+                self._store.people.note({"what": "release", "at": public, "block": due.key})
                 self._store.release(
                     due.key, {**fixed, "protocol": run.to_dict()}, run.next_block(due.key)
                 )
@@ -565,6 +708,8 @@ class Curator:
             **({"clock": "own"} if self._terms.own_clock else {}),
             "contributions": self._terms.contributions,
             "conflicts": CONFLICTS[not self._terms.refuses_conflicts],
+            **({"corrections": "deadline"} if self._terms.corrects else {}),
+            **({} if self._terms.retention is None else {"retention": self._terms.retention}),
             **self._plan.settings,
         }
 
@@ -616,6 +761,12 @@ class Curator:
         if horizon is not None and standing.rounds >= horizon:
             raise TrialError(f"the horizon of {horizon} assignments is reached; {decide}")
         raise TrialError(f"the trial has ended; {decide}")
+
+    def _refuse_forgotten(self, unit: Name) -> NoReturn:
+        raise Withdrawn(
+            f"unit {unit!r} has withdrawn and was forgotten, so there is no arm to be told; it is "
+            "not assigned anew, for one person would contribute twice"
+        )
 
     def _refuse_conflict(self, unit: Name) -> NoReturn:
         raise ConflictingOutcome(

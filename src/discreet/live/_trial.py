@@ -29,11 +29,22 @@ from . import _report as reports
 from ._arguments import Assignment, Features, Outcomes, group_of
 from ._curator import Curator
 from ._epochs import EpochRun
+from ._rights import check_words, entries_of
+from ._rights import verify as check_trail
 from ._rows import row_from_dict
 from ._setup import Plan, plan_for
 from ._stream_run import StreamRun
 from ._streams import check_shares
-from ._terms import Stored, check_default, covering, deadline_of, missing_as, settings_in, terms_of
+from ._terms import (
+    Stored,
+    check_default,
+    covering,
+    deadline_of,
+    missing_as,
+    retention_of,
+    settings_in,
+    terms_of,
+)
 from ._verdicts import as_policy, verdict_of
 from .stores import MemoryStore, SqliteStore, Store
 from .stores import _copies as copies
@@ -128,6 +139,7 @@ class Trial(Curator):
         options = dict(settings)
         deadline, missing, share = (options.pop(n, None) for n in ("deadline", "missing", "share"))
         contributions, conflicts = options.pop("contributions"), options.pop("conflicts")
+        corrections, kept = options.pop("corrections"), options.pop("retention")
         names = check_arms(arms)
         if stored is None:  # else it is a trial of before, which goes on as it is
             check_legible("arms", names)
@@ -141,7 +153,8 @@ class Trial(Curator):
             planned=None if stored is None else stored.arms,
             conditions=None if stored is None else stored.conditions, **options,
         )  # fmt: skip
-        terms = terms_of(plan, within, contributions, conflicts, own)
+        kept = retention_of(kept, own or stored is not None)
+        terms = terms_of(plan, within, contributions, conflicts, own, corrections, kept)
         super().__init__(
             names, plan, terms, check_default(default, plan, terms), covering(plan, terms),
             store_at(path), time.time if clock is None else clock,
@@ -153,14 +166,17 @@ class Trial(Curator):
 
     # --- the life of a trial: public decisions, stored like releases ------------------------------
 
-    def drop(self, arm: Name) -> None:
+    def drop(self, arm: Name, *, by: str = "", reason: str = "") -> None:
         """No more places for an arm. Its open block closes now and is released when it is due.
 
-        Decide by `report()`, or by what is public: that is free.
+        Decide by `report()`, or by what is public: that is free. `by` and `reason`, here and in
+        other decisions, are entries of the trail: see `log`.
         """
+        words = check_words(by, reason)
         with self._turn(), self._store.held():
             run = self._without(arm)
             if run is not None:
+                self._note("arm dropped", arm=arm, **words)
                 self._change(run)
 
     def _check_drop(self, arm: Name) -> None:
@@ -189,8 +205,9 @@ class Trial(Curator):
             self._usable()
             return self._store.member(check_unit(unit)) is not None
 
-    def add(self, arm: Name) -> None:
+    def add(self, arm: Name, *, by: str = "", reason: str = "") -> None:
         """A new arm, with an empty stream: one in K of the places until its first release."""
+        words = check_words(by, reason)
         with self._turn(), self._store.held():
             run = self._changing("add")
             if run.NO_NEWCOMERS:
@@ -202,31 +219,36 @@ class Trial(Curator):
             plan = self._plan.with_arms(len(arms))
             grown = run.grown(plan.run)
             self._stale = True
+            self._note("arm added", arm=arm, **words)
             fixed = {**self._fixed, **plan.settings, "arms": list(arms)}
             self._store.release(None, {**fixed, "protocol": grown.to_dict()}, None)
             self._plan, self._arms, self._run, self._fixed = plan, arms, grown, fixed
             self._stale = False
 
-    def stop(self, by: str = "releases") -> None:
+    def stop(self, because: str = "releases", *, by: str = "", reason: str = "") -> None:
         """No more units, as `finish`; and a word on why.
 
         - "releases": a rule on what `report()` shows. Free, like all that is made of it.
         - "public": reasons that have nothing to do with outcomes: money, season, law.
         - "board": somebody who has seen raw outcomes. That is not covered: the guarantee says so.
         """
-        reason = one_of("by", by, *REASONS)
+        one_of("because", because, *REASONS)
+        words = check_words(by, reason)
         with self._turn(), self._store.held():
             run = self._changing("stop")
-            if reason == "board" or not run.has_ended:
-                self._change(run.ended(), {"by": reason})
+            if because == "board" or not run.has_ended:
+                self._note("stopped", because=because, **words)
+                self._change(run.ended(), {"by": because})
 
-    def finish(self, discard: bool = False) -> None:
+    def finish(self, discard: bool = False, *, by: str = "", reason: str = "") -> None:
         """No more units. Open blocks close now, each is released when its last member is due: they
         are disjoint, so this costs nothing. `discard`: they are erased instead."""
+        words = check_words(by, reason)
         with self._turn(), self._store.held():
             run = self._changing("finish")
             if run.has_ended:
                 return
+            self._note("finished", discard=discard, **words)
             with self._store.together():
                 for arm in range(len(self._arms)) if discard else ():
                     key = run.open_key(arm)
@@ -285,15 +307,36 @@ class Trial(Curator):
             answer = self._run.answer
             return None if answer is None else self._arms[answer]
 
-    def verdict(self) -> Verdict | None:
+    def verdict(self, *, by: str = "", reason: str = "") -> Verdict | None:
         """Of a trial that tests: what its design says of the releases so far; None before the
         first look. Made of releases, so it costs nothing. `print` of it says "go on" until the
         trial stops, and so does `report()`: whoever looks at more of it on the way knows the state
-        of a trial that others take part in. Of a trial that was ended by hand before its boundary
-        the decision stays "go on": its design has not decided."""
+        of a trial that others take part in: that somebody has opened it is in the trail. Of a trial
+        that was ended by hand before its boundary the decision stays "go on": its design has not
+        decided."""
+        words = check_words(by, reason)
         with self._turn(), self._store.held():
             self._shown()
-            return verdict_of(self.policy, self._run)
+            found = verdict_of(self.policy, self._run)
+            if found is not None:
+                self._stand()
+                self._note("verdict opened", look=found.look, **words)
+                self._store.noted()
+            return found
+
+    def log(self, *, verify: bool = False) -> list[dict[str, Any]]:
+        """The trail: what was planned, decided, released, copied and opened, by whom and why. It
+        says nothing of single participants. Entries are chained: `verify` raises `DamagedFile` if
+        one was changed or taken out, or if there were more at a release, by the witness. Whoever
+        can write to the file can still change what came after the last release, and chain it anew:
+        keep the last `chain` elsewhere."""
+        with self._turn(), self._store.held():
+            self._settle()
+            self._stand()
+            trail = self._store.people.trail()
+            if verify:
+                check_trail(trail, self._store.people.witnessed(), self._store.place)
+            return entries_of(trail)
 
     def report(self) -> Report:
         """Releases and public counts, ready for JSON."""
@@ -383,15 +426,18 @@ class Trial(Curator):
             self._own(store)
             self._store, self._saving = store, None
 
-    def backup(self, to: str | os.PathLike[str]) -> None:
+    def backup(self, to: str | os.PathLike[str], *, by: str = "", reason: str = "") -> None:
         """All that is public, in another file: who has which arm, and the releases. Outcomes that
         are not released yet, exact sums and keys are left out, so it can be read, but never goes
         on: it is fenced. `restore` puts it into a place of your choice."""
+        words = check_words(by, reason)
         with self._turn(), self._store.held():
             self._settle()
             self._stand()
             store = self._in_a_file("backup")
             store.back_up(check_path("to", to), {store.number: self._no_ledger()})
+            self._note("backup made", **words)
+            store.noted()
 
     @staticmethod
     def restore(backup: str | os.PathLike[str], to: str | os.PathLike[str]) -> None:
@@ -405,9 +451,10 @@ class Trial(Curator):
         Close the trial everywhere first. If it is cut short, call it again."""
         copies.move(check_path("path", path), check_path("to", to))
 
-    def fence(self) -> None:
+    def fence(self, *, by: str = "", reason: str = "") -> None:
         """End a trial whose `status` is "fenced", with what its file has released: outcomes that
         wait are erased, and nothing is released any more."""
+        words = check_words(by, reason)
         with self._turn(), self._store.held():
             self._stand()
             store = self._in_a_file("fence")
@@ -418,6 +465,7 @@ class Trial(Curator):
                     "the trial is not fenced: its file and its witness agree; end it by stop()"
                 )
             self._stale = True
+            self._note("ended behind a fence", **words)
             fixed = {**self._fixed, "ended": {"by": "fence"}}
             run = {**self._run.public(), "ledger": self._no_ledger()}
             store.silence({**fixed, "protocol": run})

@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...errors import Fenced, InvalidArgument, TrialError
+from . import _people as people
 from . import _seal as seal
 from ._base import Json
 from ._database import BESIDE, NO_FILE, Database, sync_folder
 from ._witness import ENDING, Witness, sync
 
-AS_IT_IS = ("heads", "places")
+AS_IT_IS = ("heads", "places", *people.TABLES)
 """Tables that hold nothing private."""
 TRIES = 5
 """How often the log of a file is emptied while others write to it."""
@@ -61,12 +62,13 @@ def _copy(base: Database, other: Database, ledgers: Mapping[int, Json]) -> None:
             "INSERT INTO open_blocks VALUES (?, ?, ?, ?, ?, ?, ?)",
             (trial, block, number, filled, at, due, seal.sealed(key, seal.count_text(0))),
         )
+        pads = people.pads_of(base, trial, block)
         for slot, action, private in base.run(
             "SELECT slot, action, private FROM pending WHERE trial = ? AND block = ?",
             (trial, block),
         ):
             blank = seal.blank_action(old, key, action) if private else action
-            silent = seal.sealed(key, seal.outcome_text(None))
+            silent = seal.sealed(key + pads[slot], seal.outcome_text(None))
             other.run(
                 "INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?)",
                 (trial, block, slot, silent, blank, private),

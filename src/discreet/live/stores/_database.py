@@ -23,12 +23,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ...errors import AlreadyOpen, DamagedFile, DiscreetError, Fenced, InvalidArgument, TrialError
+from . import _people as people
 from ._witness import ENDING, Line, Witness, is_new
 
 OWNER_ONLY = 0o600
 PATIENCE = 10.0
 """Seconds to wait while another process has the trial in its hands: a call takes milliseconds."""
-APPLICATION, VERSION = 0x64697363, 2
+APPLICATION, VERSION = 0x64697363, 3
 """What a file says that it is ("disc"), and in which version of the schema."""
 SYNCHRONOUS = "FULL"
 """Every commit is on disk when it returns."""
@@ -121,7 +122,7 @@ class Database:
             taken = self.has_tables
             if taken:
                 self._refuse_taken()
-            for statement in SCHEMA.split(";\n"):
+            for statement in (*SCHEMA.split(";\n"), *people.SCHEMA.split(";\n")):
                 self.run(statement)
             self.run(f"PRAGMA application_id = {APPLICATION}")
             self.run(f"PRAGMA user_version = {VERSION}")
@@ -372,6 +373,13 @@ class Database:
             found = self.one("PRAGMA wal_checkpoint(TRUNCATE)")
             self.soiled = found is None or found[0] != 0
 
+    def rewrite(self) -> None:
+        """Write the whole file anew, so that nothing is left in bytes that are not in use."""
+        if self.is_open and not self.in_transaction:
+            self.run("VACUUM")
+            self.soiled = True
+            self.clean()
+
     # --- the witness ------------------------------------------------------------------------------
 
     def look(self) -> Line | None:
@@ -416,6 +424,12 @@ class Database:
     def note(self, line: Line) -> None:
         """The file knows its witness up to there."""
         self.run("UPDATE witness SET size = ?, chain = ?", (line.end, line.chain))
+
+    def witnessed(self) -> list[str] | None:
+        """What the witness says of every release that is known here; None where it cannot say."""
+        if self.witness is None or self.fence:
+            return None
+        return self.witness.texts()
 
     # --- the end ----------------------------------------------------------------------------------
 

@@ -29,12 +29,13 @@ from typing import Any, NamedTuple, NoReturn, TypeVar, overload
 
 from ..._checks import Name
 from ...errors import DamagedFile, InvalidArgument, TrialError
-from .._rules import Action, Member, Place
+from .._rules import VOID, Action, Member, Place, is_void
 from . import _seal as seal
 from ._base import Json, Moved, unheld
 from ._copies import write_backup
 from ._database import Database
 from ._memory import HeldBlock, MemoryStore
+from ._people import SHEET, HeldPeople, SqlPeople, pad_in
 from ._witness import Line, changed, changes
 
 T = TypeVar("T")
@@ -165,6 +166,11 @@ class SqliteStore:
         self._rows: dict[str, Row] = {}
         self._last: dict[str, Place] = {}
         """the last places of blocks, as far as they are known"""
+        self.people = SqlPeople(self._base, trial)
+        self._sheets: dict[str, str] = {}
+        """pads for the next places of blocks, as far as they are known"""
+        self._void: dict[str, list[Name]] = {}
+        """who has withdrawn, of a block that was read to be released"""
 
     @property
     def path(self) -> Path:
@@ -184,6 +190,7 @@ class SqliteStore:
     def ready(self) -> bool:
         self._check_open()
         self._base.begin()
+        self.people.waiting, self._void = [], {}
         found = self._base.one("SELECT version FROM heads WHERE trial = ?", (self._trial,))
         if found is None:
             raise DamagedFile(f"{self.place} holds no trial")
@@ -240,6 +247,7 @@ class SqliteStore:
         with self._step():
             self._replace(block, {**settings, "protocol": {**public, "ledger": secret}},
                           found["opens"])  # fmt: skip
+            self.people.waiting = list(found["noted"])
             self._base.note(line)
         self._base.soiled = True
         self._base.clean()
@@ -287,7 +295,7 @@ class SqliteStore:
         self._moved, self._assigned = self._parsed(moved, dict), self._parsed(assigned, list)
         if generation != self._generation or self._version == UNKNOWN:
             self._read_document()  # a write that was cut short may have left half of another here
-        self._asked, self._last = None, {}
+        self._asked, self._last, self._sheets = None, {}, {}
         self._rows = {
             block: Row(key, *row)
             for block, key, *row in base.run(
@@ -383,7 +391,11 @@ class SqliteStore:
         )
         if found is None:
             return None
-        return seal.outcome_in(seal.opened(self._rows[block].key, found[0]))
+        return seal.outcome_in(seal.opened(self._outcome_key(block, slot), found[0]))
+
+    def _outcome_key(self, block: str, slot: int) -> bytes:
+        """That of its block, and the pad of its place."""
+        return self._rows[block].key + self.people.pad(block, slot)
 
     def answered(self, block: str) -> int:
         """How many outcomes of a block have come."""
@@ -394,15 +406,18 @@ class SqliteStore:
 
     @unheld
     def whole(self, key: str) -> HeldBlock:
-        block, row = HeldBlock(), self._rows[key]
+        block, row, pads = HeldBlock(), self._rows[key], self.people.pads_of(key)
         for found in self._base.run(f"{PLACE} ORDER BY p.slot", (self._trial, key)):
             slot = len(block.places)
             if found[7] != slot:
                 break
             block.places.append(self._place(found, row.key))
-            value = seal.outcome_in(seal.opened(row.key, found[8]))
+            value = seal.outcome_in(seal.opened(row.key + pads[slot], found[8]))
             if value is not None:
                 block.outcomes[slot] = value
+        gone = [place.unit for slot, place in enumerate(block.places)
+                if is_void(block.outcomes.get(slot, 0))]  # fmt: skip
+        self._void[key] = gone
         if len(block.places) != row.filled:
             raise DamagedFile(f"{self.place}: a block lacks one of its places")
         return block
@@ -435,7 +450,9 @@ class SqliteStore:
         """Go on in a file with what a store in memory holds, and leave nothing there: of two, each
         could release the same block. Should it fail, the other has lost nothing."""
         blocks = {key: block.copy() for key, block in other.blocks.items()}
-        self._write_all({**settings, **other.state}, other._assigned, blocks, other._members)
+        self._write_all(
+            {**settings, **other.state}, other._assigned, blocks, other._members, other.people
+        )
         other._now, other._members = ({}, {}), {}
 
     @property
@@ -450,7 +467,7 @@ class SqliteStore:
 
     def _write_all(
         self, state: Json, assigned: Sequence[int], blocks: Mapping[str, HeldBlock],
-        members: Mapping[Name, Member],
+        members: Mapping[Name, Member], people: HeldPeople | None = None,
     ) -> None:  # fmt: skip
         made = not self._base.is_open
         if made:
@@ -462,6 +479,7 @@ class SqliteStore:
                 "INSERT INTO trials VALUES (?, '', '', x'', ?)", (self._trial, self._key)
             )
             self._base.run("INSERT INTO heads VALUES (?, 0, 0, '', '')", (self._trial,))
+            self.people.begin(people)
             self._assigned, self._generation, self._next = list(assigned), 0, 0
             turns = _turns(blocks, members)
             for key, block in blocks.items():
@@ -514,6 +532,24 @@ class SqliteStore:
         self._version = before  # no public step: nobody is told that it came
 
     @unheld
+    def void(self, block: str, slot: int) -> None:
+        self._check_held()
+        before = self._version
+        self._version = UNKNOWN
+        self._note(block, slot, VOID, renewed=True)
+        self._base.commit()
+        self._version = before
+        self._base.soiled = True  # the log may hold the pad that was overwritten
+
+    def noted(self) -> None:
+        with self._step():
+            pass
+
+    def forget_copies(self) -> None:
+        self._base.let_go()
+        self._base.rewrite()
+
+    @unheld
     def release(self, block: str | None, state: Json, opens: str | None) -> None:
         self._check_held()
         witness: Json | None = None
@@ -528,7 +564,9 @@ class SqliteStore:
             if witness is not None:
                 after = json.loads(json.dumps([self._settings, self._public]))
                 ledger = seal.sealed(key, seal.padded(self._secret))
+                noted = self.people.waiting_ahead()
                 witness |= {"opens": opens, "change": changes(before, after)}
+                witness |= {"noted": self.people.waiting, "trail": noted[-1].chain if noted else ""}
                 self._base.testify(json.dumps({**witness, "ledger": ledger.hex()}))
         self._base.soiled = True
         self._base.clean()
@@ -536,11 +574,19 @@ class SqliteStore:
     def _replace(self, block: str | None, state: Json, opens: str | None) -> None:
         """A block by the state that its release has led to."""
         if block is not None:
+            self._forget(block)
             self._erase(block)
         if opens is not None:
             self._open_block(opens)
         self._assigned = self._assigned + [0] * (len(state.get("arms", ())) - len(self._assigned))
         self._put(state)
+
+    def _forget(self, block: str) -> None:
+        """Whoever has withdrawn from a block that is released."""
+        if block not in self._void:
+            self.whole(block)
+        for unit in self._void.pop(block):
+            self.people.forget(unit)
 
     @unheld
     def begin(self, block: str, run: Json) -> None:
@@ -554,11 +600,12 @@ class SqliteStore:
         with self._step():
             for block, row in self._rows.items():
                 key, place = seal.new_key(), (self._trial, block)
+                pads = self.people.pads_of(block)
                 for slot, action, private in self._base.run(
                     "SELECT slot, action, private FROM pending WHERE trial = ? AND block = ?", place
                 ).fetchall():
                     blank = seal.blank_action(row.key, key, action) if private else action
-                    silent = seal.sealed(key, seal.outcome_text(None))
+                    silent = seal.sealed(key + pads[slot], seal.outcome_text(None))
                     self._base.run(
                         "UPDATE pending SET outcome = ?, action = ? "
                         "WHERE trial = ? AND block = ? AND slot = ?",
@@ -619,6 +666,7 @@ class SqliteStore:
         self._version = self._next
 
     def _write_head(self) -> None:
+        self.people.flush()
         if self._asked is not None:
             self._moved, self._asked = self._asked(), None
         self._base.run(
@@ -680,9 +728,11 @@ class SqliteStore:
             raise DamagedFile(f"{self.place}: a block that is released is not there")
         base.run("UPDATE keys SET key = ? WHERE id = ?", (seal.NO_KEY, *found))
         base.run("INSERT INTO free VALUES (?)", found)
+        self.people.free(block)
         base.run("DELETE FROM open_blocks WHERE trial = ? AND block = ?", place)
         self._rows = {key: row for key, row in self._rows.items() if key != block}
         self._last.pop(block, None)
+        self._sheets.pop(block, None)
 
     def _enter(self, unit: Name, member: Member, place: Place | None) -> None:
         at, number, due = (None, None, None) if place is None else (
@@ -703,10 +753,11 @@ class SqliteStore:
             text = seal.action_text(place.action)
             action = seal.sealed(row.key, text) if place.private else text
         self._enter(unit, member, place)
+        key = row.key + self._next_pad(member.block, member.slot)
         self._base.run(
             "INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?)",
             (self._trial, member.block, member.slot,
-             seal.sealed(row.key, seal.outcome_text(None)), action, place.private),
+             seal.sealed(key, seal.outcome_text(None)), action, place.private),
         )  # fmt: skip
         row = Row(row.key, member.slot + 1, place.at, place.due)
         self._base.run(
@@ -715,12 +766,22 @@ class SqliteStore:
         )
         self._rows[member.block], self._last[member.block] = row, place
 
-    def _note(self, block: str, slot: int, value: int) -> None:
+    def _next_pad(self, block: str, slot: int) -> bytes:
+        """The pad of a place that nobody has had: it is still as it was made."""
+        if slot % SHEET == 0:
+            self._sheets[block] = self.people.open_sheet(block, slot // SHEET)
+        elif block not in self._sheets:
+            return self.people.pad(block, slot)
+        return pad_in(self._sheets[block], slot)
+
+    def _note(self, block: str, slot: int, value: int, renewed: bool = False) -> None:
         key, place = self._rows[block].key, (self._trial, block)
         count = self.answered(block) + (self.outcome_at(block, slot) is None)
+        if renewed:
+            self.people.renew(block, slot)
         changed = self._base.run(
             "UPDATE pending SET outcome = ? WHERE trial = ? AND block = ? AND slot = ?",
-            (seal.sealed(key, seal.outcome_text(value)), *place, slot),
+            (seal.sealed(self._outcome_key(block, slot), seal.outcome_text(value)), *place, slot),
         ).rowcount
         if changed != 1:
             raise DamagedFile(f"{self.place}: an outcome has no place")
@@ -750,6 +811,16 @@ class SqliteStore:
             "SELECT 1 FROM places WHERE unit = ? AND trial <> ? LIMIT 1",
             (json.dumps(unit), self._trial),
         )
+        if other is None:  # perhaps one that has withdrawn there
+            numbers = self._base.run("SELECT trial FROM trials WHERE trial <> ?", (self._trial,))
+            other = next(
+                (
+                    number
+                    for number in numbers.fetchall()
+                    if SqlPeople(self._base, *number).is_forgotten(unit)
+                ),
+                None,
+            )
         if other is not None:
             raise TrialError(
                 f"unit {unit!r} has an arm in another stratum, and everybody belongs to one: were "
