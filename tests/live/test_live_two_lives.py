@@ -89,6 +89,10 @@ KINDS: dict[str, Callable[..., Trial]] = {
 }
 
 
+def made(row: Any, options: dict[str, Any], **more: Any) -> Trial:
+    return Trial(row, 3, deadline=10.0, **grouped(options | more))
+
+
 def everything() -> dict[str, Callable[..., Trial]]:
     """Every policy that a trial can run, in every way that it can be played."""
     found: dict[str, Callable[..., Trial]] = {}
@@ -103,9 +107,7 @@ def everything() -> dict[str, Callable[..., Trial]]:
         goal = {} if row.name in CATALOGUE else {"goal": "identify"}
         risk = {"risk": 0.1} if goal and not row.fixed_size else {}
         for way, options in ways.items():
-            make = partial(
-                Trial, row, 3, deadline=10.0, **({"horizon": 90} | goal | risk | options)
-            )
+            make = partial(made, row, {"horizon": 90} | risk | options)
             try:
                 make(clock=Clock()).close()
             except DiscreetError:

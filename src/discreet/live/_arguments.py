@@ -12,13 +12,16 @@ Files with settings are flat, with the same names: `grouped` makes one of the ot
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._checks import Name, check_flag
 from ..errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from ._ledger import Ledger
 
 RENAMED = {"range": "outcome_range"}
 """Names that would say too little outside of their group."""
@@ -70,6 +73,13 @@ class Assignment:
             arrive within the deadline.
         streams: False to play single batches where the policy could do otherwise: participants who
             arrive while a batch waits get an arm, and their outcomes are not used.
+        kits: Codes of numbered kits, by arm: `{"drug": ["K101", "K205"], "placebo": ["K102"]}`.
+            `assign` then answers with a code, each used once, and reports show codes of arms
+            instead of their names: see `Trial.unblind`.
+        ledger: What trials may cost a person together, see `Ledger`. Everybody is charged the
+            budget of this trial before their first place.
+        beyond: The arm of whoever cannot be charged any more; such participants have no place, and
+            their outcomes are not used. Default: an error.
 
     >>> import discreet
     >>> discreet.Assignment(window=24).window
@@ -80,6 +90,9 @@ class Assignment:
     share: Mapping[Name, float] | None = None
     trend: bool = False
     streams: bool | None = None
+    kits: Mapping[Name, Sequence[str]] | None = None
+    ledger: Ledger | None = None
+    beyond: Name | None = None
 
     def __post_init__(self) -> None:
         check_flag("trend", self.trend)

@@ -14,9 +14,10 @@ who has called `record` meanwhile.
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from math import inf
@@ -31,19 +32,23 @@ from ..errors import (
     DiscreetError,
     Fenced,
     InvalidArgument,
+    OverBudget,
     TrialError,
     UnknownUnit,
     Withdrawn,
 )
 from ..privacy._guarantees import Guarantee
+from ..protocol._state import TAKEN
 from ._course import public_moment
 from ._report import Shown
-from ._rights import Remains, check_words, keeps_sums
+from ._rights import Care, Remains, check_words, keeps_sums
 from ._rows import row_to_dict
-from ._rules import Member, Terms, is_void
+from ._rules import Member, Place, Terms, is_void
 from ._setup import Plan
 from ._stream_run import RuleFailed, StreamRun
 from ._terms import CONFLICTS, settings_in_words, stopped_by_a_board
+from ._weights import Weights, check_weights, parts_of, seated_on, standing_of
+from ._weights import exposures as exposures_of
 from .stores import Block, SqliteStore, Store
 from .stores._base import Json, bare, unheld
 from .stores._memory import HeldBlock
@@ -87,11 +92,13 @@ class Curator:
 
     def __init__(
         self, arms: Sequence[Name], plan: Plan, terms: Terms, default: float,
-        guarantee: Guarantee, store: Store, clock: Callable[[], float],
+        guarantee: Guarantee, store: Store, clock: Callable[[], float], care: Care,
+        stock: Mapping[int, Sequence[str]],
     ) -> None:  # fmt: skip
         self._arms = tuple(arms)
         self._plan, self.policy, self._terms = plan, plan.policy, terms
         self._run: Run = plan.run
+        self._care = care
         self._first_stands = terms._replace(corrects=False)
         self.guarantee = guarantee
         self._default, self._missing = default, plan.steps(default) or 0
@@ -114,6 +121,7 @@ class Curator:
         """the latest time that a call has gone by; `record` leaves it, for that is private"""
         self._note_seen()
         self._note("planned", policy=str(self.policy), guarantee=str(self.guarantee))
+        store.people.supply(stock)
         store.create(self._document(self._run), len(self._arms), self._run.FIRST)
         self._own(store)
 
@@ -129,7 +137,7 @@ class Curator:
         with self._turn(), self._store.held():
             arm, stands = self._placed(unit, actions, self._settle())
             self._stale = not stands
-            return self._arms[arm]
+            return self._told(unit, arm)
 
     @unheld
     def assign_many(self, units: Sequence[Name], actions: Sequence[Features] = ()) -> list[Name]:
@@ -153,7 +161,13 @@ class Curator:
                         self._rebuild()
                         self._stale = True
             self._stale = False
-            return [self._arms[arm] for arm in found]
+            return [self._told(*each) for each in zip(units, found, strict=True)]
+
+    def _told(self, unit: Name, arm: int) -> Name:
+        """The name of an arm; where arms are hidden, the code of the unit's kit."""
+        if not self._care.kits:
+            return self._arms[arm]
+        return self._store.people.kit_of(check_unit(unit)) or ""
 
     def _placed(self, unit: Name, actions: Features, now: float) -> tuple[int, bool]:
         """The arm of a unit, by its number; whether this object stands where the store does."""
@@ -169,6 +183,12 @@ class Curator:
             self._refuse_fenced()
         if admission == "over" or not run.begun or run.answer is not None:
             self._refuse_newcomers()
+        if self._care.kits:
+            self._check_stock()
+        if self._care.charged and admission == "place" and not self._charged(unit, member):
+            if member is not None:
+                return member.arm, True
+            return self._turned_away(unit), True
         context, has_left = self._plan.context(actions), self._has_left(member)
         try:
             entry, place, run = run.seated(unit, member, context, blocks, self._terms, now)
@@ -180,17 +200,71 @@ class Curator:
         if run.cut and run.gives_up(place):
             with self._store.together():
                 self._store.assign(unit, entry, place, run.moved)
+                if self._care.kits:
+                    self._store.people.hand_out(unit, entry.arm)
                 self._abandon(run, entry.block)
             return entry.arm, False
-        with self._store.together() if has_left else nullcontext():
+        kits = self._care.kits
+        with self._store.together() if has_left or kits else nullcontext():
             self._store.assign(unit, entry, place, run.moved)
             if has_left:
                 self._store.void(entry.block, entry.slot)
+            if kits:
+                self._store.people.hand_out(unit, entry.arm)
         self._run = run
         return entry.arm, True
 
+    def _charged(self, unit: Name, member: Member | None) -> bool:
+        """Whether the price of this trial is paid: before the first place, so that whatever happens
+        in between nobody has a place for nothing. What was paid is never given back."""
+        if member is not None and member.used > 0:
+            return True
+        ledger = self._care.ledger
+        if ledger is None:
+            raise TrialError(
+                "the ledger of this trial is not where it was, so nobody new can be charged; put "
+                "it back, or hand it in: Trial.load(path, ledger=discreet.Ledger(...))"
+            )
+        if ledger.charge(unit, self._care.charged, self.guarantee.budget):
+            return True
+        if self._care.beyond is None:
+            raise OverBudget(
+                f"the budget of unit {unit!r} does not allow this trial, {self.guarantee.budget}, "
+                f"beside others, with a cap of {ledger.caps}; nothing was charged: leave it out"
+            )
+        return False
+
+    def _turned_away(self, unit: Name) -> int:
+        """The arm of whoever has no budget left; no place."""
+        arm = self._care.beyond or 0
+        self._stale = True
+        with self._store.together() if self._care.kits else nullcontext():
+            self._store.assign(unit, Member(arm), None, self._run.moved)
+            if self._care.kits:
+                self._store.people.hand_out(unit, arm)
+        return arm
+
+    def _check_stock(self) -> None:
+        """Refuse newcomers while any arm that they could get has no kit: were only the arm that is
+        drawn looked at, asking again would draw another one."""
+        run, people = self._run, self._store.people
+        active = run.head.active if isinstance(run, StreamRun) else [1] * len(self._arms)
+        for arm, name in enumerate(self._labels):
+            if active[arm] and people.left(arm) == 0:
+                raise TrialError(
+                    f"there is no kit left for {name!r}, so nobody new can be assigned; nothing "
+                    "changed: hand in more by restock({...})"
+                )
+
+    @property
+    def _labels(self) -> tuple[Name, ...]:
+        """What arms are called in all that is shown."""
+        if not self._care.kits:
+            return self._arms
+        return tuple(f"arm {number}" for number in self._fixed["labels"][: len(self._arms)])
+
     def _has_left(self, member: Member | None) -> bool:
-        """Whether a unit that takes one more place has withdrawn: then that does not count either."""
+        """Whether a unit that takes one more place has withdrawn: it does not count either."""
         block = None if member is None else self._store.blocks.get(member.block)
         if member is None or block is None:
             return False
@@ -387,6 +461,98 @@ class Curator:
             value = self._run.respond(value)
         self._store.record(member.block, member.slot, value)
         self._drawing = None
+
+    # --- arms without a call for every visitor ----------------------------------------------------
+
+    def weights(self) -> Weights:
+        """The public shares of the arms until the next release, for many workers: `pick(visitor)`
+        tells an arm without a call, and `exposed` hands in whom it was shown. For policies with an
+        index, in streams; others are refused."""
+        with self._turn(), self._store.held():
+            self._settle()
+            self._stand()
+            run = self._check_weighted()
+            if self._is_over or self._fence:
+                self._refuse_fenced()
+            if run.has_ended or not run.begun:
+                self._refuse_newcomers()
+            people, standing = self._store.people, standing_of(run)
+            found = people.issued(0)
+            if found is None or found["standing"] != standing:
+                try:
+                    parts = parts_of(run)
+                except Exception as error:
+                    self._failure = f"{type(error).__name__}: {error}"
+                    self._refuse_newcomers()
+                people.issue(
+                    {
+                        "standing": standing, "arms": list(self._arms), "parts": parts,
+                        "key": secrets.token_hex(32),
+                    }
+                )  # fmt: skip
+                self._store.noted()
+                found = people.issued(0)
+                assert found is not None
+            return Weights.from_dict(found)
+
+    @unheld
+    def exposed(self, exposures: Sequence[tuple[Name, Name, int]]) -> int:
+        """Visitors that were shown an arm, as (visitor, arm, version): they take places in the
+        stream of that arm, all of them in one commit; how many did. Whoever is known keeps the
+        first arm that was handed in, and so nothing changes if a list comes twice. An outcome
+        counts until the deadline after this call. Who has a dropped arm, or comes after the end,
+        has an arm but no place.
+
+        Hand in everybody who was shown an arm, at moments that are fixed in advance, whatever they
+        did: a list that depends on outcomes tells of them.
+        """
+        given = exposures_of(exposures)
+        with self._turn(), self._store.held():
+            now = self._settle()
+            self._stand()
+            run, weights = self._check_weighted(), dict[int, Weights]()
+            if self._is_over or self._fence:
+                self._refuse_fenced()
+            for visitor, arm, version in given:
+                if version not in weights:
+                    known = self._store.people.issued(version) if version > 0 else None
+                    if known is None:
+                        raise InvalidArgument(
+                            "version", "be one that weights() has given", version,
+                            "hand in weights.version",
+                        )  # fmt: skip
+                    weights[version] = Weights.from_dict(known)
+                if weights[version].pick(visitor) != arm:
+                    raise InvalidArgument(
+                        "arm", f"be what weights.pick({visitor!r}) says under version {version}",
+                        arm, "hand in what pick said; arms that were chosen otherwise do not count",
+                    )  # fmt: skip
+            people, many = self._store.people, 0
+            self._stale = True  # whatever is raised, the store has none of them
+            with self._store.together():
+                for visitor, arm, _ in given:
+                    if self._store.member(visitor) is not None or people.is_forgotten(visitor):
+                        continue
+                    number = self._arms.index(arm)
+                    if run.has_ended or not run.head.active[number]:
+                        self._store.assign(visitor, Member(number), None, run.moved)
+                        continue
+                    before = run.head.at[TAKEN]
+                    run, key, slot = seated_on(run, number, now)
+                    place = Place(visitor, number, None, None, False, now, before)
+                    self._store.assign(visitor, Member(number, 1, key, slot), place, run.moved)
+                    many += 1
+            self._run, self._stale = run, False
+            return many
+
+    def _check_weighted(self) -> StreamRun:
+        run = check_weights(self._run)
+        if self._care.kits or self._care.charged:
+            raise TrialError(
+                "weights are for trials without kits and without a ledger: a kit is handed out, "
+                "and a budget charged, before an arm is shown; use assign()"
+            )
+        return run
 
     def settle(self) -> bool:
         """Release what is due, as every other call does first (but for `record`, where there is a
@@ -630,14 +796,14 @@ class Curator:
             )  # fmt: skip
         if standing.blocks is not None:
             named: list[BlockReport] = [
-                {**block, "arm": self._arms[int(block["arm"])]} for block in standing.blocks
+                {**block, "arm": self._labels[int(block["arm"])]} for block in standing.blocks
             ]
             standing = standing._replace(blocks=named)
         return Shown(
-            self.policy, self.guarantee, self._arms, self._plan.outcome_range, standing,
+            self.policy, self.guarantee, self._labels, self._plan.outcome_range, standing,
             list(self._store.assigned), self._failure, ended=self._ended,
             course=self._fixed.get("course"), fence="" if self._is_over else self._fence,
-            settings=settings_in_words(self._plan, self._terms, self._default, self._arms),
+            settings=settings_in_words(self._plan, self._terms, self._default, self._labels),
         )  # fmt: skip
 
     # --- where it stands --------------------------------------------------------------------------
@@ -709,6 +875,7 @@ class Curator:
             "contributions": self._terms.contributions,
             "conflicts": CONFLICTS[not self._terms.refuses_conflicts],
             **({"corrections": "deadline"} if self._terms.corrects else {}),
+            **(self._care.saved or {}),
             **({} if self._terms.retention is None else {"retention": self._terms.retention}),
             **self._plan.settings,
         }
@@ -747,7 +914,7 @@ class Curator:
         decide = "decide for further units by what report() shows"
         if self._run.answer is not None:
             raise TrialError(
-                f"the trial has stopped and recommends {self._arms[self._run.answer]!r}; "
+                f"the trial has stopped and recommends {self._labels[self._run.answer]!r}; "
                 "give further units that arm"
             )
         if self._failure:

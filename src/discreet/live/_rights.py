@@ -11,18 +11,25 @@ import csv
 import hmac
 import io
 import json
-from collections.abc import Sequence
+import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import DamagedFile, InvalidArgument
 from .stores._people import START, chained
 
 if TYPE_CHECKING:
+    from .._checks import Name
+    from ._ledger import Ledger
+    from .stores._base import Json
     from .stores._people import Trail
 
 MOST = 500
 """Characters of a reason."""
+EXAMPLES = {"by": "Dr. Weber", "reason": "protocol, section 7"}
+SAVED = ("ledger", "beyond", "kits")
 PUBLIC = {"noisy", "unused", "longest"}
 """Columns of a ledger that hold no exact sum."""
 COLUMNS = ("number", "at", "what", "by", "reason", "more", "chain")
@@ -63,6 +70,92 @@ def keeps_sums(columns: Sequence[str], local: bool) -> bool:
     return not local and not set(columns) <= PUBLIC
 
 
+class Care(NamedTuple):
+    """What a trial was planned with for its people, beside `Terms`."""
+
+    ledger: Ledger | None = None
+    """of budgets; None if there is none, or if its file is not there"""
+    charged: str = ""
+    """the name of this trial in its ledger; empty if there is none"""
+    beyond: int | None = None
+    """the arm of whoever has no budget left"""
+    kits: bool = False
+    """whether arms are hidden behind the codes of kits"""
+    saved: Json | None = None
+    """what is stored of it"""
+
+
+def care_of(
+    arms: Sequence[Name], ledger: object, beyond: Name | None, kits: object, own: str | None,
+) -> tuple[Care, dict[int, list[str]]]:  # fmt: skip
+    """As it was planned, and the stock of kits."""
+    from ._ledger import Ledger
+
+    if ledger is not None and not isinstance(ledger, Ledger):
+        raise InvalidArgument(
+            "ledger", "be a discreet.Ledger", ledger,
+            'use for example ledger=discreet.Ledger("budgets.db", cap=discreet.Pure(2.0))',
+        )  # fmt: skip
+    if beyond is not None and (ledger is None or beyond not in arms):
+        raise InvalidArgument(
+            "beyond", f"be an arm of the trial, {list(arms)}, where there is a ledger", beyond,
+            "leave it out",
+        )  # fmt: skip
+    stock = {} if kits is None else check_kits(kits, arms)
+    saved: Json = {}
+    charged = ""
+    if ledger is not None:
+        charged = own or secrets.token_hex(16)
+        saved["ledger"] = {"id": ledger.id, "path": str(ledger.path), "trial": charged}
+    number = None if beyond is None else list(arms).index(beyond)
+    if number is not None:
+        saved["beyond"] = number
+    if stock:
+        saved["kits"] = True
+    return Care(ledger, charged, number, bool(stock), saved), stock
+
+
+def care_in(state: Json, ledger: object) -> Care:
+    """As it was stored. The ledger is where it was, or is handed in."""
+    from ._ledger import Ledger
+
+    known = state.get("ledger")
+    found: Ledger | None = None
+    if known is not None:
+        if isinstance(ledger, Ledger):
+            found = ledger
+        elif Path(known["path"]).exists():
+            found = Ledger(known["path"])
+        if found is not None and found.id != known["id"]:
+            raise InvalidArgument(
+                "ledger", "be the one that the trial was planned with", str(found.path),
+                f"it was in {known['path']}",
+            )  # fmt: skip
+    saved: Json = {name: state[name] for name in SAVED if name in state}
+    charged = "" if known is None else str(known["trial"])
+    return Care(found, charged, state.get("beyond"), bool(state.get("kits")), saved)
+
+
+def check_kits(kits: object, arms: Sequence[Name]) -> dict[int, list[str]]:
+    """Codes by the number of their arm."""
+    fix = 'use for example kits={"A": ["K101", "K103"], "B": ["K102", "K104"]}'
+    if not isinstance(kits, Mapping) or not set(kits) <= set(arms):
+        raise InvalidArgument("kits", f"have codes for arms of {list(arms)}", sorted(kits, key=str)
+                              if isinstance(kits, Mapping) else kits, fix)  # fmt: skip
+    found: dict[int, list[str]] = {}
+    seen: set[str] = set()
+    for number, arm in enumerate(arms):
+        codes = kits.get(arm, [])
+        if not isinstance(codes, list | tuple) or not all(isinstance(c, str) and c for c in codes):
+            raise InvalidArgument("kits", "be lists of texts", codes, fix)
+        for code in codes:
+            if code in seen:
+                raise InvalidArgument("kits", "have every code once", code, fix)
+            seen.add(code)
+        found[number] = list(codes)
+    return found
+
+
 def check_words(by: str, reason: str) -> dict[str, str]:
     """Who decides, and why, for the trail."""
     found = {"by": by, "reason": reason}
@@ -70,7 +163,7 @@ def check_words(by: str, reason: str) -> dict[str, str]:
         if not isinstance(value, str) or len(value) > MOST:
             raise InvalidArgument(
                 name, f"be a text of at most {MOST} characters", value,
-                f'use for example {name}="{"Dr. Weber" if name == "by" else "protocol, section 7"}"',
+                f"use for example {name}={EXAMPLES[name]!r}",
             )  # fmt: skip
     return {name: value for name, value in found.items() if value}
 

@@ -23,6 +23,7 @@ file: a single trial does not know who is in the others.
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -98,11 +99,12 @@ class Strata:
         horizons = by_name("horizon", horizon, names)
         each = None if risk is None else share("risk", risk, below=1.0 / 3.0) / len(names)
         settings = ungrouped(options)
+        charged = secrets.token_hex(16)
 
         def trial(name: Name, store: Store | None) -> Trial:
             made = Trial.__new__(Trial)
             asked = {**settings, "horizon": horizons[name], "risk": each}
-            made._set_up(policies[name], arms, store, clock, asked, stratum=name)
+            made._set_up(policies[name], arms, store, clock, asked, stratum=name, charged=charged)
             return made
 
         self._lock = threading.RLock()

@@ -218,6 +218,7 @@ def settings_in(state: Json, policy: object) -> tuple[Json, Stored]:
     options: Json = dict.fromkeys(FLAT) | {name: state[name] for name in names}
     options |= {"missing": None, "risk": None, "intervals": "auto", "binary": False, "trend": False}
     options |= {name: state.get(name) for name in ("corrections", "retention")}
+    options |= dict.fromkeys(("kits", "ledger", "beyond"))  # `care_in` reads them
     if options["deadline"] is not None:
         options["missing"] = state.get("missing", state["default"])
     if contexts:

@@ -14,6 +14,7 @@ way, what it shows, and where it is stored.
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,12 +25,12 @@ from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 
 from .._checks import Name, check_arms, check_legible, check_unit, one_of
 from .._notebooks import plain
-from ..errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
+from ..errors import DamagedFile, DiscreetError, InvalidArgument, TrialError, UnknownUnit
 from . import _report as reports
 from ._arguments import Assignment, Features, Outcomes, group_of
 from ._curator import Curator
 from ._epochs import EpochRun
-from ._rights import check_words, entries_of
+from ._rights import Care, care_in, care_of, check_kits, check_words, entries_of
 from ._rights import verify as check_trail
 from ._rows import row_from_dict
 from ._setup import Plan, plan_for
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from ..policies._policy import BasePolicy
     from ._contexts import Features as Actions
     from ._documents import Estimate, Report
+    from ._ledger import Ledger
     from .stores._base import Json
 
 REASONS = ("releases", "public", "board")
@@ -132,14 +134,16 @@ class Trial(Curator):
         self, policy: BasePolicy[Never] | Design, arms: int | Sequence[Name],
         path: str | os.PathLike[str] | Store | None, clock: Callable[[], float] | None,
         settings: Mapping[str, Any], stored: Stored | None = None, stratum: Name | None = None,
+        care: Care | None = None, charged: str | None = None,
     ) -> None:  # fmt: skip
-        """Plan the trial and store it. `stored`: of a trial that goes on; `stratum`: of which it is
-        the trial."""
+        """Plan the trial and store it. `stored` and `care`: of a trial that goes on; `stratum`: of
+        which it is the trial; `charged`: the name of all strata in their ledger."""
         self._stratum = stratum
         options = dict(settings)
         deadline, missing, share = (options.pop(n, None) for n in ("deadline", "missing", "share"))
         contributions, conflicts = options.pop("contributions"), options.pop("conflicts")
         corrections, kept = options.pop("corrections"), options.pop("retention")
+        ledger, beyond, kits = (options.pop(name) for name in ("ledger", "beyond", "kits"))
         names = check_arms(arms)
         if stored is None:  # else it is a trial of before, which goes on as it is
             check_legible("arms", names)
@@ -155,9 +159,16 @@ class Trial(Curator):
         )  # fmt: skip
         kept = retention_of(kept, own or stored is not None)
         terms = terms_of(plan, within, contributions, conflicts, own, corrections, kept)
+        guarantee, default = covering(plan, terms), check_default(default, plan, terms)
+        if care is None:
+            care, stock = care_of(names, ledger, beyond, kits, charged)
+            if care.ledger is not None:
+                care.ledger.check(guarantee.budget)
+        else:
+            stock = {}
         super().__init__(
-            names, plan, terms, check_default(default, plan, terms), covering(plan, terms),
-            store_at(path), time.time if clock is None else clock,
+            names, plan, terms, default, guarantee, store_at(path),
+            time.time if clock is None else clock, care, stock,
         )  # fmt: skip
 
     def _planned(self, policy: BasePolicy[Never], arms: int, **options: Any) -> Plan:
@@ -187,6 +198,8 @@ class Trial(Curator):
     def _without(self, arm: Name) -> StreamRun | None:
         """The run with an arm dropped; None if it was before."""
         run = self._changing("drop")
+        if self._care.kits and arm in self._labels:  # as a report names it
+            arm = self._arms[self._labels.index(arm)]
         if arm not in self._arms:
             raise InvalidArgument("arm", "be an arm of the trial", arm, f"one of {self._arms}")
         number = self._arms.index(arm)
@@ -221,6 +234,8 @@ class Trial(Curator):
             self._stale = True
             self._note("arm added", arm=arm, **words)
             fixed = {**self._fixed, **plan.settings, "arms": list(arms)}
+            if self._care.kits:
+                fixed["labels"] = [*self._fixed["labels"], len(arms)]
             self._store.release(None, {**fixed, "protocol": grown.to_dict()}, None)
             self._plan, self._arms, self._run, self._fixed = plan, arms, grown, fixed
             self._stale = False
@@ -305,7 +320,7 @@ class Trial(Curator):
         with self._turn(), self._store.held():
             self._shown()
             answer = self._run.answer
-            return None if answer is None else self._arms[answer]
+            return None if answer is None else self._labels[answer]
 
     def verdict(self, *, by: str = "", reason: str = "") -> Verdict | None:
         """Of a trial that tests: what its design says of the releases so far; None before the
@@ -342,14 +357,14 @@ class Trial(Curator):
         """Releases and public counts, ready for JSON."""
         with self._turn(), self._store.held():
             shown = self._shown()
-            shown = shown._replace(record=self._plan.record(self._run, self._arms))
+            shown = shown._replace(record=self._plan.record(self._run, self._labels))
             return reports.report_of(shown, self._run)  # type: ignore[arg-type]
 
     def public_record(self) -> Record | None:
         """What was released, and what is known of the noise in it: all that intervals use."""
         with self._turn(), self._store.held():
             self._shown()
-            return self._plan.record(self._run, self._arms)
+            return self._plan.record(self._run, self._labels)
 
     def public_epochs(self) -> EpochRecord | None:
         """Of a trial with `trend=True`: what was released in every epoch, for differences."""
@@ -357,7 +372,7 @@ class Trial(Curator):
             shown = self._shown()
             if not isinstance(self._run, EpochRun):
                 return None
-            return self._run.public_epochs(self._arms, shown.outcome_range)
+            return self._run.public_epochs(self._labels, shown.outcome_range)
 
     @unheld
     def estimates(self, actions: Actions) -> list[Estimate]:
@@ -368,7 +383,7 @@ class Trial(Curator):
             found = self._plan.estimates(self._run, actions)
             return [
                 {"arm": arm, "mean": mean, "width": width}
-                for arm, (mean, width) in zip(self._arms, found, strict=True)
+                for arm, (mean, width) in zip(self._labels, found, strict=True)
             ]
 
     def __str__(self) -> str:
@@ -485,17 +500,19 @@ class Trial(Curator):
         path: str | os.PathLike[str] | Store,
         policy: BasePolicy[Never] | None = None,
         clock: Callable[[], float] | None = None,
+        ledger: Ledger | None = None,
     ) -> Self:
         """Go on with a saved trial; a policy that you composed yourself must be passed again.
 
-        A store of your own is passed in place of a path.
+        A store of your own is passed in place of a path; a ledger only if its file was moved.
         """
-        return cls._opened(path, policy, clock)
+        return cls._opened(path, policy, clock, ledger=ledger)
 
     @classmethod
     def _opened(
         cls, path: str | os.PathLike[str] | Store, policy: BasePolicy[Never] | None,
         clock: Callable[[], float] | None, stratum: Name | None = None,
+        ledger: Ledger | None = None,
     ) -> Self:  # fmt: skip
         """The same, of a stratum too."""
         store: Store
@@ -512,7 +529,7 @@ class Trial(Curator):
                 store.check_process()
         try:
             check_stratum(store, stratum)
-            return cls._revived(store, policy, clock)
+            return cls._revived(store, policy, clock, ledger)
         except BaseException:
             if store is not path:  # one that was handed in may be another trial's, which goes on
                 store.close()
@@ -520,15 +537,16 @@ class Trial(Curator):
 
     @classmethod
     def _revived(
-        cls, store: Store, policy: BasePolicy[Never] | None, clock: Callable[[], float] | None
-    ) -> Self:
+        cls, store: Store, policy: BasePolicy[Never] | None, clock: Callable[[], float] | None,
+        ledger: Ledger | None = None,
+    ) -> Self:  # fmt: skip
         row = row_from_dict(store.state.get("policy"), policy, store.place)
         damage = ""
         try:
             trial = cls.__new__(cls)
             trial._set_up(
                 row, store.state["arms"], None, clock, *settings_in(store.state, row),
-                store.state.get("stratum"),
+                store.state.get("stratum"), care_in(store.state, ledger),
             )  # fmt: skip
             trial._own(store)
             trial._store, trial._lock, trial._fixed = store, store.lock, trial._settings()
@@ -570,8 +588,64 @@ class Trial(Curator):
 
     def _settings(self) -> Json:
         """What is stored; a stratum says that it is one."""
-        mark = {} if self._stratum is None else {"stratum": self._stratum}
+        mark: Json = {} if self._stratum is None else {"stratum": self._stratum}
+        if self._care.kits:
+            mark["labels"] = self._shuffled()
         return super()._settings() | mark
+
+    def _shuffled(self) -> list[int]:
+        """Numbers for arms in reports, in an order that says nothing of them."""
+        numbers = list(range(1, len(self._arms) + 1))
+        secrets.SystemRandom().shuffle(numbers)
+        return numbers
+
+    # --- arms that are hidden behind kits ---------------------------------------------------------
+
+    def restock(
+        self, kits: Mapping[Name, Sequence[str]], *, by: str = "", reason: str = ""
+    ) -> None:
+        """More kits, by arm."""
+        words = check_words(by, reason)
+        with self._turn(), self._store.held():
+            self._settle()
+            self._stand()
+            self._check_blinded()
+            people, stock = self._store.people, check_kits(kits, self._arms)
+            known = people.codes()
+            for code in (code for codes in stock.values() for code in codes):
+                if code in known:
+                    raise InvalidArgument("kits", "be new", code, "every kit is used once")
+            self._note("kits added", many=sum(map(len, stock.values())), **words)
+            with self._store.together():
+                people.stock(stock)
+                self._store.noted()
+
+    def unblind(self, unit: Name, *, by: str, reason: str) -> Name:
+        """The arm behind the kit of a unit. Who opened it, and why, is in the trail, by its code,
+        before the answer is given."""
+        words = check_words(by, reason)
+        if not by or not reason:
+            raise InvalidArgument(
+                "by" if not by else "reason", "be said", "",
+                'use for example by="Dr. Weber", reason="allergic reaction"',
+            )  # fmt: skip
+        with self._turn(), self._store.held():
+            self._settle()
+            self._stand()
+            self._check_blinded()
+            member = self._store.member(check_unit(unit))
+            if member is None:
+                raise UnknownUnit(f"unit must have been assigned to be unblinded, got {unit!r}")
+            self._note("unblinded", kit=self._store.people.kit_of(unit), **words)
+            self._store.noted()
+            return self._arms[member.arm]
+
+    def _check_blinded(self) -> None:
+        if not self._care.kits:
+            raise TrialError(
+                "this trial has no kits, and shows its arms by name; plan one with "
+                'assignment=discreet.Assignment(kits={"A": ["K101"], "B": ["K102"]})'
+            )
 
     def __reduce__(self) -> NoReturn:
         raise TrialError(

@@ -104,6 +104,7 @@ class MemoryStore:
             yield
             return
         before, noted = (self._now, self._moved, self._assigned.copy()), len(self.people.entries)
+        taken = {arm: len(units) for arm, units in self.people.taken.items()}
         undo: list[Callable[[], object]] = []
         self._undo = undo
         try:
@@ -114,6 +115,8 @@ class MemoryStore:
                 undo.pop()()
             self._now, self._moved, self._assigned = before
             del self.people.entries[noted:]
+            for arm, units in self.people.taken.items():
+                del units[taken.get(arm, 0) :]
             raise
         finally:
             self._undo = None

@@ -89,9 +89,10 @@ def new_secret() -> str:
     return secrets.token_hex(32)
 
 
-def new_token() -> str:
-    """In place of a name that is forgotten; it has nothing to do with it."""
-    return f"~{secrets.token_hex(16)}"
+def new_token(unit: Name) -> str:
+    """In place of a name that is forgotten. Random, and as long: files do not grow by it, if names
+    have twelve characters at least."""
+    return f"~{secrets.token_urlsafe(max(12, len(str(unit))))}"[: max(12, len(str(unit)))]
 
 
 def new_pads() -> str:
@@ -139,11 +140,17 @@ class People(Protocol):
     def issue(self, shares: Json) -> int:
         """Issue other ones; their number."""
 
+    def supply(self, kits: Mapping[int, Sequence[str]]) -> None:
+        """Kits of a new trial, by the number of their arm: stored with the next step."""
+
     def stock(self, kits: Mapping[int, Sequence[str]]) -> None:
-        """Kits, by the number of their arm."""
+        """More of them, at once."""
 
     def left(self, arm: int) -> int:
         """How many are left."""
+
+    def codes(self) -> set[str]:
+        """All of them, used or not."""
 
     def kit_of(self, unit: Name) -> str | None:
         """The last one that a unit got."""
@@ -157,6 +164,10 @@ class Notes:
 
     def __init__(self) -> None:
         self.waiting: list[str] = []
+        self.supplied: Mapping[int, Sequence[str]] = {}
+
+    def supply(self, kits: Mapping[int, Sequence[str]]) -> None:
+        self.supplied = kits
 
     def note(self, entry: Json) -> None:
         self.waiting.append(json.dumps(entry))
@@ -199,7 +210,7 @@ class HeldPeople(Notes):
         self._rename(unit)
 
     def _rename(self, unit: Name) -> None:
-        token = new_token()
+        token = new_token(unit)
         for key, slot in self.seats(unit):
             places = self.store.blocks[key].places
             places[slot] = places[slot]._replace(unit=token)
@@ -220,6 +231,8 @@ class HeldPeople(Notes):
         number, chain = self._last()
         self.entries += self.ahead(self.key, number, chain)
         self.waiting = []
+        self.stock(self.supplied)
+        self.supplied = {}
 
     def _last(self) -> tuple[int, str]:
         return (self.entries[-1].number, self.entries[-1].chain) if self.entries else (0, START)
@@ -240,11 +253,15 @@ class HeldPeople(Notes):
         return len(self.shares)
 
     def stock(self, kits: Mapping[int, Sequence[str]]) -> None:
-        self.kits = {arm: list(codes) for arm, codes in kits.items()}
-        self.taken = {arm: [] for arm in kits}
+        for arm, codes in kits.items():
+            self.kits.setdefault(arm, []).extend(codes)
+            self.taken.setdefault(arm, [])
 
     def left(self, arm: int) -> int:
-        return len(self.kits[arm]) - len(self.taken[arm])
+        return len(self.kits.get(arm, ())) - len(self.taken.get(arm, ()))
+
+    def codes(self) -> set[str]:
+        return {code for codes in self.kits.values() for code in codes}
 
     def kit_of(self, unit: Name) -> str | None:
         for arm, units in self.taken.items():
@@ -365,7 +382,7 @@ class SqlPeople(Notes):
         self._rename(json.dumps(unit))
 
     def _rename(self, text: str) -> None:
-        token = json.dumps(new_token())
+        token = json.dumps(new_token(json.loads(text)))
         for table in ("places", "kits"):
             self.base.run(
                 f"UPDATE {table} SET unit = ? WHERE unit = ? AND trial = ?",
@@ -403,6 +420,8 @@ class SqlPeople(Notes):
                 (last.number, last.chain, self.trial),
             )
         self.waiting = []
+        self.stock(self.supplied)
+        self.supplied = {}
 
     def trail(self) -> Trail:
         found = self.base.one(
@@ -445,7 +464,10 @@ class SqlPeople(Notes):
 
     def stock(self, kits: Mapping[int, Sequence[str]]) -> None:
         for arm, codes in kits.items():
-            for number, code in enumerate(codes):
+            known = self.base.one(
+                "SELECT count(*) FROM kits WHERE trial = ? AND arm = ?", (self.trial, arm)
+            )
+            for number, code in enumerate(codes, known[0] if known else 0):
                 self.base.run(
                     "INSERT INTO kits VALUES (?, ?, ?, ?, NULL)", (self.trial, arm, number, code)
                 )
@@ -456,6 +478,10 @@ class SqlPeople(Notes):
             (self.trial, arm),
         )
         return 0 if found is None else int(found[0])
+
+    def codes(self) -> set[str]:
+        rows = self.base.run("SELECT code FROM kits WHERE trial = ?", (self.trial,))
+        return {code for (code,) in rows.fetchall()}
 
     def kit_of(self, unit: Name) -> str | None:
         found = self.base.one(
