@@ -191,7 +191,8 @@ class Strata:
         """Overwrite the names of all participants, once all strata are finished: see
         `Trial.erase`."""
         with turn_of(self._lock):
-            if self.status != "finished":
+            self._conclude()
+            if self._status() != "finished":
                 raise TrialError(
                     "names are erased once all strata are finished: until then they show that "
                     "nobody takes part twice; end the trial by finish()"
