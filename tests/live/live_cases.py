@@ -15,6 +15,7 @@ from discreet.live import Trial
 from discreet.live._arguments import grouped
 from discreet.live._rows import protects_whole_run, serves_trials
 from discreet.live.stores import Block
+from discreet.live.stores import _people as people
 from discreet.live.stores import _seal as seal
 from discreet.policies import CATALOGUE, Policy, policy
 from discreet.privacy._source import SECURE
@@ -173,11 +174,14 @@ def values_on_disk(folder: Path) -> list[Any]:
             for moved, assigned in file.execute("SELECT moved, assigned FROM heads"):
                 found += [*values_in(json.loads(moved)), *values_in(json.loads(assigned))]
             found += [json.loads(unit) for (unit,) in file.execute("SELECT unit FROM places")]
-            for outcome, action, private, key in file.execute(
-                "SELECT p.outcome, p.action, p.private, b.key FROM pending p "
-                "JOIN open_blocks b USING (trial, block)"
+            for outcome, action, private, key, slot, pads in file.execute(
+                "SELECT q.outcome, q.action, q.private, b.key, q.slot, p.pads FROM pending q "
+                "JOIN open_blocks b USING (trial, block) JOIN sheets s ON s.trial = q.trial "
+                "AND s.block = q.block AND s.number = q.slot / ? JOIN pads p ON p.id = s.pads",
+                (people.SHEET,),
             ):
-                found.append(seal.outcome_in(seal.opened(keys[key], outcome)))
+                pad = people.pad_in(pads, slot)
+                found.append(seal.outcome_in(seal.opened(keys[key] + pad, outcome)))
                 if action is not None:
                     text = seal.opened(keys[key], action) if private else action
                     found += values_in(json.loads(text))

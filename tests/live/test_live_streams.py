@@ -432,7 +432,7 @@ def test_dropping_adding_stopping(clock: Clock, noise: CountedNoise) -> None:
     assert report["ended"] == {"by": "board"}
     assert [row["size"] for row in report["arms"]] == run_of(trial).head.places
     assert len(noise.drawn) == report["releases"]
-    with pytest.raises(InvalidArgument, match="by"):
+    with pytest.raises(InvalidArgument, match="because"):
         trial.stop(because="whim")
 
 
