@@ -541,12 +541,12 @@ class Trial(Curator):
         ledger: Ledger | None = None,
     ) -> Self:  # fmt: skip
         row = row_from_dict(store.state.get("policy"), policy, store.place)
-        damage = ""
+        care, damage = care_in(store.state, ledger), ""
         try:
             trial = cls.__new__(cls)
             trial._set_up(
                 row, store.state["arms"], None, clock, *settings_in(store.state, row),
-                store.state.get("stratum"), care_in(store.state, ledger),
+                store.state.get("stratum"), care,
             )  # fmt: skip
             trial._own(store)
             trial._store, trial._lock, trial._fixed = store, store.lock, trial._settings()
