@@ -14,7 +14,6 @@ who has called `record` meanwhile.
 from __future__ import annotations
 
 import os
-import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +46,7 @@ from ._rules import Member, Place, Terms, is_void
 from ._setup import Plan
 from ._stream_run import RuleFailed, StreamRun
 from ._terms import CONFLICTS, settings_in_words, stopped_by_a_board
-from ._weights import Weights, check_weights, parts_of, seated_on, standing_of
+from ._weights import Weights, check_weights, new_key, parts_of, seated_on, standing_of
 from ._weights import exposures as exposures_of
 from .stores import Block, SqliteStore, Store
 from .stores._base import Json, bare, unheld
@@ -487,7 +486,7 @@ class Curator:
                 people.issue(
                     {
                         "standing": standing, "arms": list(self._arms), "parts": parts,
-                        "key": secrets.token_hex(32),
+                        "key": new_key(),
                     }
                 )  # fmt: skip
                 self._store.noted()

@@ -100,6 +100,11 @@ class Strata:
         each = None if risk is None else share("risk", risk, below=1.0 / 3.0) / len(names)
         settings = ungrouped(options)
         charged = secrets.token_hex(16)
+        if settings["kits"] is not None:
+            raise InvalidArgument(
+                "kits", "be left out by stratum: every stratum would hand out the same ones",
+                sorted(settings["kits"], key=str), "plan a trial of its own for each stratum",
+            )  # fmt: skip
 
         def trial(name: Name, store: Store | None) -> Trial:
             made = Trial.__new__(Trial)

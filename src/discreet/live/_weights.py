@@ -19,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -79,6 +80,11 @@ class Weights:
     def from_dict(cls, found: Json) -> Weights:
         """The inverse."""
         return cls(found["version"], tuple(found["arms"]), tuple(found["parts"]), found["key"])
+
+
+def new_key() -> str:
+    """Of the hash, for one version."""
+    return secrets.token_hex(32)
 
 
 def check_weights(run: Run) -> StreamRun:
