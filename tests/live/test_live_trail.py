@@ -145,9 +145,9 @@ def test_an_end_that_is_cut_off_is_found_out_up_to_the_last_release(tmp_path: Pa
     for number in range(1, last):
         path.write_bytes(original)
         forged(path, number)
-        with Trial.load(path, clock=clock) as trial:
-            with pytest.raises(DamagedFile, match="there at a release, by its witness"):
-                trial.log(verify=True)
+        words = "there at a release, by its witness"
+        with Trial.load(path, clock=clock) as trial, pytest.raises(DamagedFile, match=words):
+            trial.log(verify=True)
     path.write_bytes(original)
     forged(path, last)
     with Trial.load(path, clock=clock) as trial:

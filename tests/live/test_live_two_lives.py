@@ -119,8 +119,8 @@ def everything() -> dict[str, Callable[..., Trial]]:
 KINDS |= everything()
 WEIGHTS = {
     "new": 30.0, "again": 8.0, "later": 20.0, "earlier": 2.0, "settle": 3.0, "report": 6.0,
-    "status": 3.0, "repr": 3.0, "log": 3.0, "known": 2.0, "reload": 2.0, "drop": 0.7, "add": 0.5, "finish": 0.2,
-    "stop": 0.2,
+    "status": 3.0, "repr": 3.0, "log": 3.0, "known": 2.0, "reload": 2.0, "drop": 0.7,
+    "add": 0.5, "finish": 0.2, "stop": 0.2,
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from live_cases import Clock
 
 import discreet
 from discreet.errors import InvalidArgument, TrialError
-from discreet.live import Assignment, Ledger, Trial, Weights
+from discreet.live import Ledger, Trial, Weights
 from discreet.live._arguments import grouped
 from discreet.live._pairs import PairRun
 from discreet.live._randomness import SystemRandomness
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("no_sync")
 
 def made(**options: Any) -> Trial:
     name = options.pop("name", "dp-imed")
-    row = {"ratio": 1.5, "first": 2} if name == "dp-imed" else {}
+    row: dict[str, Any] = {"ratio": 1.5, "first": 2} if name == "dp-imed" else {}
     settings: dict[str, Any] = {"deadline": 10.0, "missing": 0.0, "clock": Clock()} | options
     return Trial(discreet.policy(name, epsilon=1.0, **row), ["A", "B", "C"], **grouped(settings))
 
@@ -154,9 +154,9 @@ def test_plans_that_shares_do_not_keep_are_refused(options: dict[str, Any]) -> N
 
 
 def test_a_ledger_must_be_charged_before_an_arm_is_shown(tmp_path: Path) -> None:
-    with made(ledger=Ledger(tmp_path / "b.db", cap=Pure(3.0))) as trial:
-        with pytest.raises(TrialError, match="without a ledger"):
-            trial.weights()
+    trial = made(ledger=Ledger(tmp_path / "b.db", cap=Pure(3.0)))
+    with pytest.raises(TrialError, match="without a ledger"):
+        trial.weights()
 
 
 @pytest.mark.parametrize("estimate", [False, True])

@@ -153,8 +153,12 @@ class Curator:
             now, found = self._settle(), list[int]()
             self._stale = True  # whatever is raised, the store has none of them
             with self._store.together():
-                for unit, features in zip(units, given, strict=True):
-                    arm, stands = self._placed(unit, features, now)
+                for number, (unit, features) in enumerate(zip(units, given, strict=True), 1):
+                    try:
+                        arm, stands = self._placed(unit, features, now)
+                    except DiscreetError as error:
+                        error.add_note(f"entry {number} of {len(units)}")
+                        raise
                     found.append(arm)
                     if not stands:
                         self._rebuild()

@@ -430,8 +430,13 @@ class Strata:
         return {**report, "arms": arms, "intervals": reports.summary_of(found)}
 
     def __str__(self) -> str:
+        return self.as_text()
+
+    def as_text(self, width: int = 0) -> str:
+        """The report in words, for so many columns; as `print` shows it by default."""
         found = self.report()
-        shown = [f"stratum {one['stratum']}\n{reports.as_text(one)}" for one in found["strata"]]
+        each = found["strata"]
+        shown = [f"stratum {one['stratum']}\n{reports.as_text(one, width)}" for one in each]
         if "test" in found:
             shown += ["\n".join(reports.tested(found["test"]))]
         return "\n\n".join([*shown, found["guarantee"]])

@@ -386,8 +386,12 @@ class Trial(Curator):
                 for arm, (mean, width) in zip(self._labels, found, strict=True)
             ]
 
+    def as_text(self, width: int = 0) -> str:
+        """The report in words, for so many columns; as `print` shows it by default."""
+        return reports.as_text(self.report(), width)
+
     def __str__(self) -> str:
-        return reports.as_text(self.report())
+        return self.as_text()
 
     def __repr__(self) -> str:
         kind = f"<Trial of {self.policy.name}, {len(self._arms)} arms"

@@ -8,12 +8,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from .._checks import one_of
+from ..errors import InvalidArgument
 from ._html import joined, strong
 from ._numbers import count, decimal
 from ._page import Page
 from ._pictures import title
 
 if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
     from ..live._documents import ArmReport, Report
 
 STATUS = {
@@ -63,17 +66,19 @@ CLOCKS = ("utc", "days")
 class Times:
     """Moments in words: of a clock that counts seconds since 1970, or of one that counts days."""
 
-    def __init__(self, clock: str, report: Report) -> None:
-        self.dates = one_of("clock", clock, *CLOCKS) == "utc"
+    def __init__(self, clock: str, report: Report, zone: ZoneInfo | None = None) -> None:
+        self.dates, self.zone = one_of("clock", clock, *CLOCKS) == "utc", zone
         course = report.get("course")
         self.start = course[0]["time"] if course and self.dates else 0.0
 
     def __call__(self, moment: float | None) -> str:
-        """ "2026-03-01 14:05 UTC", or "day 17.2"."""
+        """ "2026-03-01 14:05 UTC", "2026-03-01 15:05+01:00" in a zone, or "day 17.2"."""
         if moment is None:
             return "–"
         if not self.dates:
             return f"day {moment:.1f}"
+        if self.zone is not None:
+            return datetime.fromtimestamp(moment, self.zone).isoformat(" ", "minutes")
         return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
     def day(self, moment: float) -> float:
@@ -86,12 +91,27 @@ class Times:
         return "days since the first release" if self.dates else "day"
 
 
-def trial_report(report: Report, clock: str = "utc") -> Page:
+def zone_named(name: str) -> ZoneInfo:
+    """A time zone."""
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, KeyError):
+        pass
+    raise InvalidArgument(
+        "zone", "be a time zone that this machine knows", name,
+        "use for example Europe/Paris, or UTC; the package tzdata has them all",
+    )  # fmt: skip
+
+
+def trial_report(report: Report, clock: str = "utc", zone: ZoneInfo | None = None) -> Page:
     """The page of one trial, from `Trial.report()`: where it stands, its assignments over time, the
     released means, what happens next; of a trial by stratum, all of that for each. Made of what is
     public, so anybody may see it.
 
-    `clock`: "utc" if its clock counts seconds since 1970, as it does by default; or "days".
+    `clock`: "utc" if its clock counts seconds since 1970, as it does by default; or "days". In a
+    `zone` moments are those of the people there, with their offset from UTC.
     """
     page = Page("A private adaptive trial", subtitle=_standing(report))
     if "protects" in report:
@@ -103,7 +123,7 @@ def trial_report(report: Report, clock: str = "utc") -> Page:
         if "stratum" in one:
             page.section(f"Stratum: {one['stratum']}").text(_standing(one))
             begin = page.heading
-        _add_trial(page, one, Times(clock, one), begin)
+        _add_trial(page, one, Times(clock, one, zone), begin)
     one = report.get("strata", [report])[0]
     page.section("What was planned").terms(
         {name.capitalize(): str(value) for name, value in one["settings"].items()}
