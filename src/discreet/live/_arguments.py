@@ -44,9 +44,8 @@ class Outcomes:
             as "90 days". Default: until `Trial.erase`.
 
     >>> import discreet
-    >>> discreet.Outcomes(range=(-1, 1), contributions=2)
-    Outcomes(range=(-1, 1), binary=False, contributions=2, conflicts='refuse', corrections=None,
-             retention=None)
+    >>> discreet.Outcomes(range=(-1, 1), corrections="deadline").conflicts
+    'refuse'
     """
 
     range: tuple[float, float] | None = None

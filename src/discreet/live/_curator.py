@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from math import inf
@@ -89,15 +89,16 @@ _owners: WeakValueDictionary[int, Curator] = WeakValueDictionary()
 class Curator:
     """Assigns, records, releases; see `Trial` for the class to use."""
 
+    _care: Care
+    """what it was planned with for its people; there before all else"""
+
     def __init__(
         self, arms: Sequence[Name], plan: Plan, terms: Terms, default: float,
-        guarantee: Guarantee, store: Store, clock: Callable[[], float], care: Care,
-        stock: Mapping[int, Sequence[str]],
+        guarantee: Guarantee, store: Store, clock: Callable[[], float],
     ) -> None:  # fmt: skip
         self._arms = tuple(arms)
         self._plan, self.policy, self._terms = plan, plan.policy, terms
         self._run: Run = plan.run
-        self._care = care
         self._first_stands = terms._replace(corrects=False)
         self.guarantee = guarantee
         self._default, self._missing = default, plan.steps(default) or 0
@@ -120,7 +121,7 @@ class Curator:
         """the latest time that a call has gone by; `record` leaves it, for that is private"""
         self._note_seen()
         self._note("planned", policy=str(self.policy), guarantee=str(self.guarantee))
-        store.people.supply(stock)
+        store.people.supply(self._care.stock)
         store.create(self._document(self._run), len(self._arms), self._run.FIRST)
         self._own(store)
 

@@ -15,6 +15,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import DamagedFile, InvalidArgument
@@ -83,12 +84,14 @@ class Care(NamedTuple):
     """whether arms are hidden behind the codes of kits"""
     saved: Json | None = None
     """what is stored of it"""
+    stock: Mapping[int, Sequence[str]] = MappingProxyType({})
+    """kits of a new trial"""
 
 
 def care_of(
     arms: Sequence[Name], ledger: object, beyond: Name | None, kits: object, own: str | None,
-) -> tuple[Care, dict[int, list[str]]]:  # fmt: skip
-    """As it was planned, and the stock of kits."""
+) -> Care:  # fmt: skip
+    """As it was planned."""
     from ._ledger import Ledger
 
     if ledger is not None and not isinstance(ledger, Ledger):
@@ -112,7 +115,7 @@ def care_of(
         saved["beyond"] = number
     if stock:
         saved["kits"] = True
-    return Care(ledger, charged, number, bool(stock), saved), stock
+    return Care(ledger, charged, number, bool(stock), saved, stock)
 
 
 def care_in(state: Json, ledger: object) -> Care:

@@ -108,8 +108,8 @@ class Strata:
 
         def trial(name: Name, store: Store | None) -> Trial:
             made = Trial.__new__(Trial)
-            asked = {**settings, "horizon": horizons[name], "risk": each}
-            made._set_up(policies[name], arms, store, clock, asked, stratum=name, charged=charged)
+            asked = {**settings, "horizon": horizons[name], "risk": each, "charged": charged}
+            made._set_up(policies[name], arms, store, clock, asked, stratum=name)
             return made
 
         self._lock = threading.RLock()

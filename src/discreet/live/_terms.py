@@ -15,6 +15,7 @@ from ..identify import Identifier
 from ..policies.releases._whole import BINARY
 from ..privacy._guarantees import Guarantee
 from ._arguments import FLAT
+from ._rights import Care
 from ._rules import Terms
 from ._setup import Plan
 from ._verdicts import is_test
@@ -208,6 +209,8 @@ class Stored(NamedTuple):
     own_clock: bool
     conditions: tuple[str, ...] = ()
     """what was not verified of its policy"""
+    care: Care = Care()
+    """what it was planned with for its people"""
 
 
 def settings_in(state: Json, policy: object) -> tuple[Json, Stored]:

@@ -30,7 +30,7 @@ from . import _report as reports
 from ._arguments import Assignment, Features, Outcomes, group_of
 from ._curator import Curator
 from ._epochs import EpochRun
-from ._rights import Care, care_in, care_of, check_kits, check_words, entries_of
+from ._rights import care_in, care_of, check_kits, check_words, entries_of
 from ._rights import verify as check_trail
 from ._rows import row_from_dict
 from ._setup import Plan, plan_for
@@ -134,16 +134,16 @@ class Trial(Curator):
         self, policy: BasePolicy[Never] | Design, arms: int | Sequence[Name],
         path: str | os.PathLike[str] | Store | None, clock: Callable[[], float] | None,
         settings: Mapping[str, Any], stored: Stored | None = None, stratum: Name | None = None,
-        care: Care | None = None, charged: str | None = None,
     ) -> None:  # fmt: skip
-        """Plan the trial and store it. `stored` and `care`: of a trial that goes on; `stratum`: of
-        which it is the trial; `charged`: the name of all strata in their ledger."""
+        """Plan the trial and store it. `stored`: of a trial that goes on; `stratum`: of which it is
+        the trial."""
         self._stratum = stratum
         options = dict(settings)
         deadline, missing, share = (options.pop(n, None) for n in ("deadline", "missing", "share"))
         contributions, conflicts = options.pop("contributions"), options.pop("conflicts")
         corrections, kept = options.pop("corrections"), options.pop("retention")
         ledger, beyond, kits = (options.pop(name) for name in ("ledger", "beyond", "kits"))
+        charged = options.pop("charged", None)
         names = check_arms(arms)
         if stored is None:  # else it is a trial of before, which goes on as it is
             check_legible("arms", names)
@@ -160,15 +160,15 @@ class Trial(Curator):
         kept = retention_of(kept, own or stored is not None)
         terms = terms_of(plan, within, contributions, conflicts, own, corrections, kept)
         guarantee, default = covering(plan, terms), check_default(default, plan, terms)
-        if care is None:
-            care, stock = care_of(names, ledger, beyond, kits, charged)
-            if care.ledger is not None:
-                care.ledger.check(guarantee.budget)
+        if stored is not None:
+            self._care = stored.care
         else:
-            stock = {}
+            self._care = care_of(names, ledger, beyond, kits, charged)
+            if self._care.ledger is not None:
+                self._care.ledger.check(guarantee.budget)
         super().__init__(
             names, plan, terms, default, guarantee, store_at(path),
-            time.time if clock is None else clock, care, stock,
+            time.time if clock is None else clock,
         )  # fmt: skip
 
     def _planned(self, policy: BasePolicy[Never], arms: int, **options: Any) -> Plan:
@@ -548,9 +548,10 @@ class Trial(Curator):
         care, damage = care_in(store.state, ledger), ""
         try:
             trial = cls.__new__(cls)
+            options, stored = settings_in(store.state, row)
             trial._set_up(
-                row, store.state["arms"], None, clock, *settings_in(store.state, row),
-                store.state.get("stratum"), care,
+                row, store.state["arms"], None, clock, options, stored._replace(care=care),
+                store.state.get("stratum"),
             )  # fmt: skip
             trial._own(store)
             trial._store, trial._lock, trial._fixed = store, store.lock, trial._settings()
