@@ -281,7 +281,8 @@ class SqlPeople(Notes):
     def __init__(self, base: Database, trial: int) -> None:
         super().__init__()
         self.base, self.trial = base, trial
-        self._secret = ""
+        self.known: str | None = None
+        """the secret of the names, as far as it is known; it changes with a public step alone"""
 
     def begin(self, other: HeldPeople | None = None) -> None:
         """Of a new trial; or of one that was in memory until now."""
@@ -353,8 +354,10 @@ class SqlPeople(Notes):
     # --- names ------------------------------------------------------------------------------------
 
     def _known_secret(self) -> str:
-        found = self.base.one("SELECT secret FROM names WHERE trial = ?", (self.trial,))
-        return ERASED if found is None else str(found[0])
+        if self.known is None:
+            found = self.base.one("SELECT secret FROM names WHERE trial = ?", (self.trial,))
+            self.known = ERASED if found is None else str(found[0])
+        return self.known
 
     def is_forgotten(self, unit: Name) -> bool:
         secret = self._known_secret()
@@ -395,6 +398,7 @@ class SqlPeople(Notes):
             self._rename(text)
         self.base.run("DELETE FROM forgotten WHERE trial = ?", (self.trial,))
         self.base.run("UPDATE names SET secret = ? WHERE trial = ?", (ERASED, self.trial))
+        self.known = None
 
     # --- the trail --------------------------------------------------------------------------------
 

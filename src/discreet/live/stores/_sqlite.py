@@ -295,7 +295,7 @@ class SqliteStore:
         self._moved, self._assigned = self._parsed(moved, dict), self._parsed(assigned, list)
         if generation != self._generation or self._version == UNKNOWN:
             self._read_document()  # a write that was cut short may have left half of another here
-        self._asked, self._last, self._sheets = None, {}, {}
+        self._asked, self._last, self._sheets, self.people.known = None, {}, {}, None
         self._rows = {
             block: Row(key, *row)
             for block, key, *row in base.run(
@@ -386,12 +386,15 @@ class SqliteStore:
     def outcome_at(self, block: str, slot: int) -> int | None:
         """One outcome, if it has come."""
         found = self._base.one(
-            "SELECT outcome FROM pending WHERE trial = ? AND block = ? AND slot = ?",
-            (self._trial, block, slot),
+            "SELECT q.outcome, p.pads FROM pending q JOIN sheets s ON s.trial = q.trial "
+            "AND s.block = q.block AND s.number = ? JOIN pads p ON p.id = s.pads "
+            "WHERE q.trial = ? AND q.block = ? AND q.slot = ?",
+            (slot // SHEET, self._trial, block, slot),
         )
         if found is None:
             return None
-        return seal.outcome_in(seal.opened(self._outcome_key(block, slot), found[0]))
+        key = self._rows[block].key + pad_in(found[1], slot)
+        return seal.outcome_in(seal.opened(key, found[0]))
 
     def _outcome_key(self, block: str, slot: int) -> bytes:
         """That of its block, and the pad of its place."""
