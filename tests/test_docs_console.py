@@ -64,8 +64,10 @@ def parsed(words: list[str]) -> None:
         assert command is not None, name
 
 
-def stage(folder: Path) -> None:
+def stage(folder: Path, page: Path) -> None:
     """The files that commands of the docs speak of."""
+    for plan in blocks(page, "toml"):
+        (folder / "plan.toml").write_text(plan)
     rng = np.random.default_rng(1)
     for name, size in (("references", 80), ("canary", 5), ("updates", 5), ("theta", 6)):
         np.save(folder / f"{name}.npy", rng.normal(size=(size, 3)))
@@ -74,7 +76,7 @@ def stage(folder: Path) -> None:
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)
 def test_commands_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    stage(tmp_path)
+    stage(tmp_path, page)
     mine = types.ModuleType("mine")
     exec(OWN, mine.__dict__)
     monkeypatch.setitem(sys.modules, "mine", mine)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     )
     from .confirm import operating, size
     from .errors import DiscreetError, InvalidArgument
-    from .live import Assignment, Features, Outcomes, Rehearsal, Strata, Trial
+    from .live import Assignment, Features, Ledger, Outcomes, Rehearsal, Strata, Trial
     from .logs import evaluate, logged, problem
     from .membership import audit_training
     from .policies import CATALOGUE, Policy
@@ -68,7 +68,7 @@ _HOMES = {
     ),
     "confirm": ("operating", "size"),
     "errors": ("DiscreetError", "InvalidArgument"),
-    "live": ("Assignment", "Features", "Outcomes", "Rehearsal", "Strata", "Trial"),
+    "live": ("Assignment", "Features", "Ledger", "Outcomes", "Rehearsal", "Strata", "Trial"),
     "_front": ("cite", "load", "policy", "verify"),
     "logs": ("evaluate", "logged", "problem"),
     "membership": ("audit_training",),
@@ -104,6 +104,7 @@ __all__ = [
     "GaussianDP",
     "Guarantee",
     "InvalidArgument",
+    "Ledger",
     "Mixed",
     "Outcomes",
     "Policy",

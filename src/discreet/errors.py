@@ -12,7 +12,9 @@
         ├── ClockJumped                       the clock went further than a trial takes on trust
         ├── Fenced                            a file that is old, or lacks its witness
         ├── TrialBusy                         a release that others make has not come in time
+        ├── OverBudget                        a person's budget across trials does not allow a place
         ├── UnknownUnit (also a KeyError)     an outcome for somebody who was never assigned
+        ├── Withdrawn                         somebody who has withdrawn asks for an arm
         └── ConflictingOutcome                a second, different outcome for one unit
 
 A message names the argument, the rule, the value and the fix. Of an object of somebody else's class
@@ -34,11 +36,13 @@ __all__ = [
     "InvalidArgument",
     "NoConversion",
     "NoData",
+    "OverBudget",
     "TrialBusy",
     "TrialError",
     "UnknownPolicy",
     "UnknownUnit",
     "UnsupportedBudget",
+    "Withdrawn",
 ]
 
 OWN = ("builtins", "discreet", "numpy", "pathlib", "datetime", "fractions", "decimal")
@@ -129,6 +133,14 @@ class Fenced(TrialError):
 
 class TrialBusy(TrialError):
     """Newcomers wait for a release that another process makes, and it has not come in time."""
+
+
+class OverBudget(TrialError):
+    """With the price of this trial, somebody's budget across trials would pass its cap."""
+
+
+class Withdrawn(TrialError):
+    """Somebody who has withdrawn, and whose name was overwritten, asks for an arm."""
 
 
 class UnknownUnit(TrialError, KeyError):

@@ -220,7 +220,7 @@ def _happens(trial: GoldenTrial, what: str, to: Any) -> object:
         elif what == "discard":
             trial.finish(discard=True)
         else:
-            trial.stop(by="board")
+            trial.stop(because="board")
     except DiscreetError as error:
         return f"{what}: {type(error).__name__}"
     return what

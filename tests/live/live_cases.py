@@ -174,7 +174,7 @@ def values_on_disk(folder: Path) -> list[Any]:
                 found += [*values_in(json.loads(moved)), *values_in(json.loads(assigned))]
             found += [json.loads(unit) for (unit,) in file.execute("SELECT unit FROM places")]
             for outcome, action, private, key in file.execute(
-                "SELECT p.outcome, p.action, p.private, b.key FROM pending p "
+                "SELECT q.outcome, q.action, q.private, b.key FROM pending q "
                 "JOIN open_blocks b USING (trial, block)"
             ):
                 found.append(seal.outcome_in(seal.opened(keys[key], outcome)))

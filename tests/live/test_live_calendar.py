@@ -205,7 +205,7 @@ def test_stopping_ends_the_participants() -> None:
         seen.append(visit)
         world.answer(visit.unit, None)
         if len(seen) == 100:
-            world.trial.stop(by="releases")
+            world.trial.stop(because="releases")
     assert len(seen) == 100
     assert world.report()["status"] == "finished"
     assert world.day == pytest.approx(seen[-1].day + 14.0, abs=1.0)

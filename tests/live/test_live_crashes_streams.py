@@ -58,7 +58,10 @@ def drop(trial: Trial) -> None:
 STORIES: dict[str, Story] = {
     "late": Story(imed(), {"missing": 0.0}, {4: add, 7: drop}, Trial.finish),
     "pairs": Story(
-        imed(), {"missing": "estimate"}, {3: drop, 6: add}, lambda trial: trial.stop(by="board")
+        imed(),
+        {"missing": "estimate"},
+        {3: drop, 6: add},
+        lambda trial: trial.stop(because="board"),
     ),
     "gaussian pairs": Story(policy("adac-ucb", rho=0.5), {"missing": "estimate", "horizon": 8}),
     "discard": Story(

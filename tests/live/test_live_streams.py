@@ -421,7 +421,7 @@ def test_dropping_adding_stopping(clock: Clock, noise: CountedNoise) -> None:
     assert "C" in {trial.assign(f"then {n}") for n in range(6)}
     with pytest.raises(InvalidArgument, match="new"):
         trial.add("A")
-    trial.stop(by="board")
+    trial.stop(because="board")
     assert any("raw outcomes" in text for text in trial.guarantee.conditions)
     with pytest.raises(TrialError, match="ended"):
         trial.assign("late")
@@ -432,8 +432,8 @@ def test_dropping_adding_stopping(clock: Clock, noise: CountedNoise) -> None:
     assert report["ended"] == {"by": "board"}
     assert [row["size"] for row in report["arms"]] == run_of(trial).head.places
     assert len(noise.drawn) == report["releases"]
-    with pytest.raises(InvalidArgument, match="by"):
-        trial.stop(by="whim")
+    with pytest.raises(InvalidArgument, match="because"):
+        trial.stop(because="whim")
 
 
 @pytest.mark.usefixtures("no_sync")
@@ -467,7 +467,7 @@ def test_changes_outlive_a_reload(tmp_path: Path, clock: Clock) -> None:
     with Trial.load(path, clock=clock) as trial:
         assert trial.report() == before
         assert trial.arms == ("A", "B", "C")
-        trial.stop(by="board")
+        trial.stop(because="board")
     with Trial.load(path, clock=clock) as trial:
         assert any("raw outcomes" in text for text in trial.guarantee.conditions)
 

@@ -22,7 +22,7 @@ from live_cases import Clock
 
 import discreet
 import discreet.linear as linear
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InvalidArgument
 from discreet.identify import IDENTIFIERS
 from discreet.live import Trial
 from discreet.live import _stream_run as stream_run
@@ -89,8 +89,8 @@ KINDS: dict[str, Callable[..., Trial]] = {
 }
 
 
-def flat(*what: Any, **settings: Any) -> Trial:
-    return Trial(*what, **grouped(settings))
+def made(row: Any, options: dict[str, Any], **more: Any) -> Trial:
+    return Trial(row, 3, deadline=10.0, **grouped(options | more))
 
 
 def everything() -> dict[str, Callable[..., Trial]]:
@@ -107,7 +107,7 @@ def everything() -> dict[str, Callable[..., Trial]]:
         goal = "regret" if row.name in CATALOGUE else "identify"
         risk = {"risk": 0.1} if goal == "identify" and not row.fixed_size else {}
         for way, options in ways.items():
-            make = partial(flat, row, 3, deadline=10.0, **({"horizon": 90} | risk | options))
+            make = partial(made, row, {"horizon": 90} | risk | options)
             try:
                 make(clock=Clock()).close()
             except DiscreetError:
@@ -119,8 +119,8 @@ def everything() -> dict[str, Callable[..., Trial]]:
 KINDS |= everything()
 WEIGHTS = {
     "new": 30.0, "again": 8.0, "later": 20.0, "earlier": 2.0, "settle": 3.0, "report": 6.0,
-    "status": 3.0, "repr": 3.0, "known": 2.0, "reload": 2.0, "drop": 0.7, "add": 0.5, "finish": 0.2,
-    "stop": 0.2,
+    "status": 3.0, "repr": 3.0, "log": 3.0, "known": 2.0, "reload": 2.0, "drop": 0.7,
+    "add": 0.5, "finish": 0.2, "stop": 0.2,
 }  # fmt: skip
 
 
@@ -187,10 +187,14 @@ class Life:
         if folder is not None:
             folder.mkdir()
             options["path"] = folder / "t.db"
-        self.trial = KINDS[kind](**options)
+        try:
+            self.trial = KINDS[kind](corrections="deadline", **options)
+        except InvalidArgument:  # of local policies the first answer stands
+            self.trial = KINDS[kind](**options)
         run: Any = self.trial._run
         self.features, self.hidden = isinstance(run, ContextRun), run.private
         self.units: list[str] = []
+        self.blocks: dict[str, set[str]] = {}
 
     def live(self, world: World) -> list[Any]:
         for _ in range(self.public.randrange(30, 90)):
@@ -210,10 +214,36 @@ class Life:
         """Whoever responds does so in between; of local policies, with noise of their own."""
         for _ in range(self.private.choice([0, 0, 1, 2]) if self.units else 0):
             before = world.drawn, world.noise.getstate()
-            self.trial.record(self.private.choice(self.units), self.private.random())
+            self.answer(self.private.choice(self.units))
             assert self.trial._terms.local or world.drawn == before[0]
             world.drawn = before[0]
             world.noise.setstate(before[1])
+
+    def answer(self, unit: str) -> None:
+        """They answer, or correct what they have answered; and some withdraw while their block
+        waits, who ask for no arm afterwards."""
+        act = self.private.random()
+        fickle = int(unit[1:]) % 2 == 1 and self.all_wait(unit)
+        if fickle and act < 0.3:
+            self.trial.withdraw(unit)
+        elif self.trial._terms.corrects and act < 0.5:
+            self.trial.correct(unit, self.private.random())
+        else:
+            self.trial.record(unit, self.private.random())
+
+    def note(self, unit: str) -> None:
+        """In which blocks a unit has places, which is public."""
+        with self.trial._turn(), self.trial._store.held():
+            self.trial._store.ready()
+            member = self.trial._store.member(unit)
+            assert member is not None
+            self.blocks.setdefault(unit, set()).add(member.block)
+
+    def all_wait(self, unit: str) -> bool:
+        """Whether none of them is released."""
+        with self.trial._turn(), self.trial._store.held():
+            self.trial._store.ready()
+            return self.blocks[unit] <= set(self.trial._store.blocks)
 
     def sizes(self) -> dict[str, int]:
         """Pages of the file; the log beside it grows with every call."""
@@ -232,13 +262,18 @@ class Life:
         actions = [[source.uniform(-length, length) for _ in range(2)] for _ in range(ARMS)]
         arm = self.trial.assign(unit, actions if self.features else None)
         self.units.append(unit)
+        self.note(unit)
         return "their own" if own else arm
 
     def again(self) -> Any:
         if not self.units or self.hidden:
             return None
         unit = self.public.choice(self.units)
-        return self.trial.assign(unit, [[0.1, 0.2]] * ARMS if self.features else None)
+        if int(unit[1:]) % 2 == 1 and not self.all_wait(unit):
+            return None  # whoever may have withdrawn is forgotten at a release, and asks no more
+        found = self.trial.assign(unit, [[0.1, 0.2]] * ARMS if self.features else None)
+        self.note(unit)
+        return found
 
     def later(self) -> None:
         self.clock.now += self.public.expovariate(1.0 / 3.0)
@@ -259,7 +294,11 @@ class Life:
         return repr(self.trial)
 
     def known(self) -> bool:
-        return "u3" in self.trial
+        return "u4" in self.trial
+
+    def log(self) -> Any:
+        found = self.trial.log(verify=True)
+        return [{**entry, "chain": ""} for entry in found]
 
     def reload(self) -> None:
         if self.folder is not None:

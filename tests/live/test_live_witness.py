@@ -142,9 +142,9 @@ def test_a_line_says_what_changed_and_nothing_private(tmp_path: Path) -> None:
     assert str(round(0.123456 * 2**20)) not in text
     first, *lines = lines_of(path)
     assert first.keys() == {"witness", "trial"}
-    assert all(
-        line.keys() == {"number", "block", "before", "opens", "change", "ledger"} for line in lines
-    )
+    names = {"number", "block", "before", "opens", "change", "noted", "trail", "ledger"}
+    assert all(line.keys() == names for line in lines)
+    assert all(set(json.loads(one)) <= {"what", "at", "block"} for one in lines[-1]["noted"])
 
 
 @pytest.mark.parametrize(

@@ -190,6 +190,21 @@ Prints a sentence: "no look yet: go on", "look 1: go on", or the decision with i
 JSON has the `looks` that were planned, with `sums` and `z` once the test has decided, `interval`
 and `p_value`; over strata, the common effect and a `forest`. Refused for trials that do not test.
 """,
+    "trial correct": """\
+For trials that were planned with `"corrections": "deadline"`. The last one counts that comes before
+the outcome would be late. The reply is the same for all. See [rights](rights.md).""",
+    "trial withdraw": """\
+Says what remains of the participant; the answer does not depend on whether an outcome had come. See
+[rights](rights.md).""",
+    "trial erase": """\
+Overwrites the names of all participants of a finished trial.""",
+    "trial log": """\
+Prints the trail of decisions and releases. `--verify` checks its chain, `--export` writes CSV.""",
+    "trial unblind": """\
+Tells the arm behind the kit of a participant. That it was opened, by whom and why, is in the
+trail.""",
+    "trial restock": """\
+Adds kits to a trial that hands them out.""",
     "trial add": """\
 The JSON has `arms`, a list.
 """,

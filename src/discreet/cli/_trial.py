@@ -18,11 +18,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from .._checks import Name, one_of
 from ..errors import DiscreetError, InvalidArgument, TrialError
-from ._options import Json, argument, flag, switch
-from ._output import or_refused, print_json, print_text
+from ._options import Json, argument, flag, numbers, switch
+from ._output import or_refused, print_json, print_text, width_of_output
+from ._ward import number_in, print_rows, rehearse, rows_of, settings_of, wrapped
 
 if TYPE_CHECKING:
-    from ..live import Strata, Trial
+    from zoneinfo import ZoneInfo
+
+    from ..live import Ledger, Strata, Trial
     from ..live._documents import Report
 
 T = TypeVar("T")
@@ -34,11 +37,15 @@ SUMMARY = "Run a live trial in a file: JSON in, JSON out."
 File = Annotated[Path, argument("The file of the trial.", "FILE")]
 To = Annotated[Path, argument("The new file.", "TO")]
 Arm = Annotated[str, argument("The name of the arm.", "ARM")]
+By = Annotated[str, flag("Who decides, for the trail.", "NAME")]
+Reason = Annotated[str, flag("Why, for the trail.", "TEXT")]
+Csv = Annotated[bool, switch("--csv", "CSV in and out, with a header, in place of JSON.")]
+NARROWEST = 20
 FORMATS = ("text", "json", "csv", "html")
 TRIAL_SETTINGS = (
     "horizon", "goal", "risk", "deadline", "missing", "outcome_range", "binary", "intervals",
-    "contributions", "conflicts", "streams", "window", "share", "trend", "dimension", "longest",
-    "batch",
+    "contributions", "conflicts", "corrections", "retention", "kits", "beyond", "streams", "window",
+    "share", "trend", "dimension", "longest", "batch",
 )  # fmt: skip
 
 
@@ -48,64 +55,136 @@ def new(
         Path | None,
         flag("Note releases there; default: FILE.witness.", "PLACE", readable=False),
     ] = None,
+    settings: Annotated[
+        Path | None, flag("Read the settings there; default: standard input.", "FILE.toml|json")
+    ] = None,
+    check: Annotated[bool, switch("--check", "Say what was planned, and start nothing.")] = False,
+    rehearsed: Annotated[
+        bool, switch("--rehearse", "Show such a trial with made-up people; start nothing.")
+    ] = False,
+    rates: Annotated[
+        str | None, flag("With --rehearse: the mean outcome of every arm, in [0, 1].", "M,M,...")
+    ] = None,
+    arrivals: Annotated[
+        float, flag("With --rehearse: how many participants come a day.", "NUMBER")
+    ] = 10.0,
+    seed: Annotated[int, flag("With --rehearse: the seed.", "COUNT")] = 1,
     json: Json = False,
 ) -> None:
-    """Start a trial, with its settings on standard input.
+    """Start a trial, with its settings in a file or on standard input.
 
     An object with `policy` (a name), its budget and options (`epsilon`, `rho`, ...), `arms` (a
     list), and what `Trial` takes: `deadline` with its unit ("28 days", "30 min", "PT12H"), with it
     `missing` (0 if silence means that outcome, "estimate" if silence means that it is unknown),
     `horizon`, `window`, ... A test has a `design` in place of a policy: an object with what
     `discreet.confirm.design` takes. With `strata` (a list), every stratum has a copy of the
-    policy. What was planned is repeated in words.
+    policy; `horizon` is that of every stratum. `ledger` has the `path` of a ledger of budgets, and
+    its cap where it is new (`epsilon`, `rho`). What was planned is repeated in words before the
+    trial starts.
     """
     from .._front import policy as row_named
     from ..live import Strata, Trial
     from ..live._arguments import grouped
     from ..live.stores import SqliteStore
 
-    settings = _read("settings", dict)
-    given = sorted(settings)
-    name, arms = settings.pop("policy", None), settings.pop("arms", None)
-    design = settings.pop("design", None)
-    if (design is None and not isinstance(name, str)) or arms is None or "name" in settings:
+    asked = _read("settings", dict) if settings is None else settings_of(settings)
+    given = sorted(asked)
+    name, arms = asked.pop("policy", None), asked.pop("arms", None)
+    design, ledger = asked.pop("design", None), asked.pop("ledger", None)
+    if (design is None and not isinstance(name, str)) or arms is None or "name" in asked:
         raise InvalidArgument(
             "settings", 'have "policy", a name, and "arms"', given,
             'for example {"policy": "dp-imed", "epsilon": 1.0, "arms": ["A", "B"]}',
         )  # fmt: skip
-    options = {key: settings.pop(key) for key in TRIAL_SETTINGS if key in settings}
+    options = {key: asked.pop(key) for key in TRIAL_SETTINGS if key in asked}
     if isinstance(options.get("outcome_range"), list):
         options["outcome_range"] = tuple(options["outcome_range"])
-    strata = settings.pop("strata", None)
-    if file.exists():
+    strata = asked.pop("strata", None)
+    if file.exists() and not (check or rehearsed):
         raise InvalidArgument(
             "FILE", "be new", str(file), "go on with it by discreet trial assign, or take another"
         )
     try:
         if design is None:
-            row = row_named(name, goal=options.pop("goal", None), **settings)
+            row = row_named(name, goal=options.pop("goal", None), **asked)
         else:
-            row = _design_of(design, name, settings)
+            row = _design_of(design, name, asked)
     except InvalidArgument as error:
-        if error.argument not in settings or "an option of" not in error.rule:
+        if error.argument not in asked or "an option of" not in error.rule:
             raise
         rule = f"{error.rule}, or a setting of a trial"
         fix = f"{error.fix}; settings: {', '.join(TRIAL_SETTINGS)}, strata"
         raise InvalidArgument(error.argument, rule, error.value, fix) from None
-    opened: Trial | Strata
-    store = SqliteStore(file, witness=witness)
-    if strata is None:
-        opened = Trial(row, arms, path=store, **grouped(options))
-    else:
-        opened = Strata(row, strata, arms, path=store, **grouped(options))
-    with opened as trial:
+    if rehearsed:
+        _rehearse(row, arms, options, strata, rates, arrivals, seed, json)
+        return
+
+    def planned(store: SqliteStore | None) -> Trial | Strata:
+        if strata is None:
+            return Trial(row, arms, path=store, **grouped(options))
+        return Strata(row, strata, arms, path=store, **grouped(options))
+
+    with planned(None) as trial:  # what is refused is refused here, and leaves nothing
         shown = trial.report()
         one = shown.get("strata", [shown])[0]
         made: Entry = {"file": str(file), "policy": shown["policy"]}
         if strata is not None:
             made["strata"] = strata
         made |= {"settings": one["settings"]} if json else one["settings"]
-        _print(made | {key: shown[key] for key in ("guarantee", "status")}, json)
+        made |= {key: shown[key] for key in ("guarantee", "status")}
+    if not json or check:
+        _print(made | ({"status": "planned, not started"} if check else {}), json)
+    if check:
+        return
+    if ledger is not None:
+        options["ledger"] = _ledger_of(ledger)
+    planned(SqliteStore(file, witness=witness)).close()
+    if json:
+        _print(made, json)
+
+
+def _ledger_of(asked: object) -> Ledger:
+    """The ledger that the settings describe."""
+    from ..live import Ledger
+    from ..privacy.budgets import ZCDP, Pure
+
+    kinds: dict[str, Any] = {"epsilon": Pure, "rho": ZCDP}
+    if not isinstance(asked, dict) or not isinstance(asked.get("path"), str) or (
+        set(asked) - {"path", *kinds}
+    ):  # fmt: skip
+        raise InvalidArgument(
+            "ledger", "have a path, and a cap where it is new", asked,
+            'for example "ledger": {"path": "budgets.db", "epsilon": 2}',
+        )  # fmt: skip
+    caps = [kind(asked[name]) for name, kind in kinds.items() if name in asked]
+    return Ledger(asked["path"], caps or None)
+
+
+def _rehearse(
+    row: Any, arms: Any, options: Entry, strata: object, rates: str | None, arrivals: float,
+    seed: int, json: bool,
+) -> None:  # fmt: skip
+    """What such a trial would look like."""
+    from .._checks import check_arms
+    from ..live._report import as_text
+
+    if strata is not None:
+        raise InvalidArgument(
+            "strata", "be left out of a rehearsal, which is of one stratum", strata,
+            "rehearse the settings without them",
+        )  # fmt: skip
+    many = len(check_arms(arms))
+    made_up = [0.3 + 0.2 * arm / max(1, many - 1) for arm in range(many)]
+    means = made_up if rates is None else numbers("rates", rates)
+    shown: Any = rehearse(row, arms, options, means, arrivals, seed)
+    if json:
+        print_json(shown)
+        return
+    words = ["A rehearsal with made-up people: it protects nobody, and nothing was started.",
+             f"mean outcomes: {', '.join(f'{mean:g}' for mean in means)}; "
+             f"{arrivals:g} participants a day; one in ten does not answer",
+             as_text(shown)]  # fmt: skip
+    print_text(wrapped("\n".join(words), width_of_output(0)))
 
 
 def _design_of(design: object, policy: object, others: Entry) -> Any:
@@ -136,13 +215,16 @@ def assign(
         str | None, argument("The unit; without it, read from standard input.", "[UNIT]")
     ] = None,
     stratum: Annotated[str | None, flag("The unit's stratum, if there are any.", "NAME")] = None,
+    table: Csv = False,
     json: Json = False,
 ) -> None:
     """The arm of a unit, or of each of a list of units on standard input.
 
-    Asking again gives the same arm. On standard input `{"unit": "p1"}`, or a list of such objects:
-    there, whole numbers are units too, and 1 and "1" are different ones. In a trial by stratum each
-    object has a `stratum` as well, and with contexts `actions`, the features of every arm.
+    Asking again gives the same arm. A list has its arms by one commit, or nobody has, if one is
+    refused; by stratum one after the other. On standard input `{"unit": "p1"}`, or a list of such
+    objects: there, whole numbers are units too, and 1 and "1" are different ones. In a trial by
+    stratum each object has a `stratum` as well, and with contexts `actions`, the features of every
+    arm.
     """
     by_stratum = _is_by_stratum(file)
     names = ("unit", "stratum") if by_stratum else ("unit",)
@@ -154,7 +236,9 @@ def assign(
             "stratum", "come with a unit in a trial by stratum, and in no other", stratum,
             "use for example --stratum women, or name it on standard input",
         )  # fmt: skip
-    asked: list[dict[str, Any]] = [given] if unit is not None else _entries(*names, may="actions")
+    asked: list[dict[str, Any]] = [given]
+    if unit is None:
+        asked = rows_of(names) if table else _entries(*names, may="actions")
     said = "those before it have their arms: asking again gives the same"
     with _opened(file) as trial:
 
@@ -163,21 +247,220 @@ def assign(
             given = [*known.values(), one.get("actions")]
             return {**known, "arm": trial.assign(*given)}
 
-        found = _one_by_one(asked, place, said)
-    _print(found[0] if len(found) == 1 else found, json)
+        found = _one_by_one(asked, place, said) if by_stratum else _all_at_once(trial, asked)
+    if table:
+        print_rows(found)
+    else:
+        _print(found[0] if len(found) == 1 else found, json)
 
 
-def record(file: File, json: Json = False) -> None:
+def _all_at_once(trial: Any, asked: list[Entry]) -> list[Entry]:
+    """Arms of a list of units, by one commit."""
+    units = [one["unit"] for one in asked]
+    offers = [one.get("actions") for one in asked]
+    given = offers if any(offer is not None for offer in offers) else ()
+    try:
+        arms = trial.assign_many(units, given)
+    except DiscreetError as error:
+        if len(units) == 1:
+            raise
+        said = "; ".join(getattr(error, "__notes__", ()))
+        raise TrialError(f"{said}: {error} (none of them is assigned)") from None
+    return [{"unit": unit, "arm": arm} for unit, arm in zip(units, arms, strict=True)]
+
+
+def record(
+    file: File,
+    table: Csv = False,
+    each: Annotated[
+        bool, switch("--each", "Record what can be, and list what was refused.")
+    ] = False,
+    json: Json = False,
+) -> None:
     """Hand in outcomes, read from standard input.
 
-    `{"unit": "p1", "outcome": 1.0}`, or a list of such objects. Late, repeated and unused outcomes
-    are accepted alike, so the reply is the same for all.
+    `{"unit": "p1", "outcome": 1.0}`, or a list of such objects: all of them are recorded, or none
+    if one is refused. Late, repeated and unused outcomes are accepted alike, so the reply is the
+    same for all.
     """
-    entries = _entries("unit", "outcome")
-    said = "those before it are recorded, and may be handed in again with the others"
+    entries = _outcomes(table)
     with _opened(file) as trial:
+        refused = _recorded(trial, entries, each)
+    done = len(entries) - len(refused)
+    if table and each:
+        print_rows([{"unit": one["unit"], "refused": one["refused"]} for one in refused])
+    else:
+        _print({"recorded": done, **({"refused": refused} if each else {})}, json)
+
+
+def _outcomes(table: bool) -> list[Entry]:
+    """Units with outcomes on standard input."""
+    if not table:
+        return _entries("unit", "outcome")
+    rows = rows_of(("unit", "outcome"))
+    return [{"unit": row["unit"], "outcome": number_in(row["outcome"])} for row in rows]
+
+
+def _recorded(trial: Any, entries: list[Entry], each: bool) -> list[Entry]:
+    """What was refused, if that is asked for; else nothing is recorded then."""
+    from ..live import Strata
+
+    refused: list[Entry] = []
+    if not each and not isinstance(trial, Strata):
+        if len(entries) == 1:
+            trial.record(entries[0]["unit"], entries[0]["outcome"])
+        else:
+            trial.record_many([(one["unit"], one["outcome"]) for one in entries])
+        return refused
+    if not each:
+        said = "those before it are recorded, and may be handed in again with the others"
         _one_by_one(entries, lambda one: trial.record(one["unit"], one["outcome"]), said)
-    _print({"recorded": len(entries)}, json)
+        return refused
+    for number, one in enumerate(entries, 1):
+        try:
+            trial.record(one["unit"], one["outcome"])
+        except DiscreetError as error:
+            refused.append({"entry": number, "unit": one["unit"], "refused": str(error)})
+    return refused
+
+
+def correct(
+    file: File, table: Csv = False, by: By = "", reason: Reason = "", json: Json = False
+) -> None:
+    """Put other outcomes in place of those that were recorded, read from standard input.
+
+    As for `record`. For trials with `"corrections": "deadline"`: the last one counts that comes
+    before the outcome would be late. The reply is the same for all.
+    """
+    entries = _outcomes(table)
+    said = "those before it are corrected"
+    with _opened(file) as trial:
+        _one_by_one(
+            entries,
+            lambda one: trial.correct(one["unit"], one["outcome"], by=by, reason=reason), said,
+        )  # fmt: skip
+    _print({"corrected": len(entries)}, json)
+
+
+def withdraw(
+    file: File,
+    unit: Annotated[
+        str | None, argument("The unit; without it, read from standard input.", "[UNIT]")
+    ] = None,
+    table: Csv = False,
+    by: By = "",
+    reason: Reason = "",
+    json: Json = False,
+) -> None:
+    """A unit takes its outcome back; says what remains.
+
+    Before the release of its block nothing of an outcome remains, and nobody else can see it;
+    afterwards the noisy sum stands. The name is overwritten at the release. Who, when and why are
+    not in the trail: keep them in your own records.
+    """
+    asked: list[Entry] = [{"unit": unit}]
+    if unit is None:
+        asked = rows_of(("unit",)) if table else _entries("unit")
+    said = "those before it have withdrawn"
+    with _opened(file) as trial:
+
+        def gone(one: Entry) -> Entry:
+            remains = trial.withdraw(one["unit"], by=by, reason=reason)
+            return {"unit": one["unit"], "remains": str(remains)}
+
+        found = _one_by_one(asked, gone, said)
+    if table:
+        print_rows(found)
+    else:
+        _print(found[0] if len(found) == 1 else found, json)
+
+
+def erase(file: File, by: By = "", reason: Reason = "", json: Json = False) -> None:
+    """Overwrite the names of all participants, once the trial is finished.
+
+    Releases, public counts and the trail stay.
+    """
+    with _opened(file) as trial:
+        trial.erase(by=by, reason=reason)
+    _print({"erased": "all names"}, json)
+
+
+def log(
+    file: File,
+    verify: Annotated[
+        bool, switch("--verify", "Check that no entry was changed or taken out.")
+    ] = False,
+    export: Annotated[
+        Path | None, flag("Write it there, as CSV.", "OUT.csv", readable=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """The trail: what was planned, decided, released, copied and opened, by whom and why.
+
+    It says nothing of single participants. With --verify, exit code 2 if an entry was changed or
+    taken out, or if the trail lacks entries that were there at a release.
+    """
+    from ..live._rights import as_table
+
+    with _opened(file) as trial:
+        found = trial.log(verify=verify)
+    if export is not None:
+        if _is_of(file.resolve(), export.resolve()):
+            raise InvalidArgument(
+                "export", "be no file of the trial", str(export), "use for example trail.csv"
+            )
+        write_whole(export, as_table(found))
+    if json:
+        print_json(found)
+    elif export is None:
+        lines = [" ".join(_said(entry)) for entry in found]
+        print_text(wrapped("\n".join(lines), width_of_output(0)))
+    if verify and not json:
+        print_text(f"verified: {len(found)} entries; the last is chained as {found[-1]['chain']}")
+
+
+def _said(entry: Entry) -> list[str]:
+    """An entry of the trail in words."""
+    from datetime import UTC, datetime
+
+    named = ("number", "at", "what", "chain", "stratum")
+    more = [f"{name}={value}" for name, value in entry.items() if name not in named]
+    at = entry.get("at")
+    when = "-" if at is None else f"{at:g}"
+    if at is not None and at > 1e8:  # a clock that counts seconds since 1970
+        when = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    of = [f"[{entry['stratum']}]"] if "stratum" in entry else []
+    return [f"{entry['number']}", *of, when, f"{entry['what']};", *more]
+
+
+def unblind(
+    file: File,
+    unit: Annotated[str, argument("The unit.", "UNIT")],
+    by: By = "",
+    reason: Reason = "",
+    json: Json = False,
+) -> None:
+    """The arm behind the kit of a unit. --by and --reason are needed, and stand in the trail."""
+    from ..live import Strata
+
+    with _opened(file) as trial:
+        if isinstance(trial, Strata):
+            raise InvalidArgument("FILE", "be a trial with kits", str(file), "this one has strata")
+        arm = trial.unblind(unit, by=by, reason=reason)
+    _print({"unit": unit, "arm": arm}, json)
+
+
+def restock(file: File, by: By = "", reason: Reason = "", json: Json = False) -> None:
+    """More kits, on standard input: `{"drug": ["K301"], "placebo": ["K302"]}`."""
+    from ..live import Strata
+
+    kits = _read("kits", dict)
+    with _opened(file) as trial:
+        if isinstance(trial, Strata):
+            raise InvalidArgument("FILE", "be a trial with kits", str(file), "this one has strata")
+        trial.restock({_arm_of(trial, arm): codes for arm, codes in kits.items()},
+                      by=by, reason=reason)  # fmt: skip
+    _print({"kits": sum(map(len, kits.values()))}, json)
 
 
 def report(
@@ -190,6 +473,12 @@ def report(
     ] = "arms",
     output: Annotated[
         Path | None, flag("Write it there, whole or not at all.", "FILE", readable=False)
+    ] = None,
+    zone: Annotated[
+        str | None, flag("Show times there, with their offset; default: UTC.", "Europe/Paris")
+    ] = None,
+    width: Annotated[
+        int | None, flag("Columns of the text. Default: those of the terminal.", "COUNT")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -212,23 +501,36 @@ def report(
             raise InvalidArgument(
                 "output", "be no file of the trial", str(output), "use for example report.html"
             )
+    from ..report._live_page import zone_named
+
+    local = None if zone is None else zone_named(zone)
+    columns = width
+    if width is None:
+        columns = width_of_output(0) if output is None else 0
+    elif width < NARROWEST:
+        raise InvalidArgument(
+            "width", f"be at least {NARROWEST} columns", width, "use for example --width 40"
+        )
     with _opened(file) as trial:
-        shown, words = trial.report(), str(trial)
-    text = _formed(kind, shown, words, table)
+        shown = trial.report()
+        words = trial.as_text(columns or 0)
+    text = _formed(kind, shown, words, table, local)
+    if kind == "text":
+        text = wrapped(text, columns or 0)
     if output is None:
         print_text(text.rstrip("\n"))
     else:
         write_whole(output, text)
 
 
-def verdict(file: File, json: Json = False) -> None:
+def verdict(file: File, by: By = "", reason: Reason = "", json: Json = False) -> None:
     """What a test says: "go on", or its decision with estimate, interval and p-value.
 
     Read off the releases, so asking costs no privacy. Before the test has decided nothing else is
-    shown.
+    shown. That it was opened is in the trail.
     """
     with _opened(file) as trial:
-        trial.verdict()  # which refuses a trial that does not test
+        trial.verdict(by=by, reason=reason)  # which refuses a trial that does not test
         test = trial.report()["test"]
     if json:
         print_json(test)
@@ -246,7 +548,7 @@ def _is_of(trial: Path, path: Path) -> bool:
     )
 
 
-def _formed(kind: str, shown: Report, words: str, table: str) -> str:
+def _formed(kind: str, shown: Report, words: str, table: str, zone: ZoneInfo | None) -> str:
     """The report in one of its forms; each ends with a line's end."""
     if kind == "json":
         return parser.dumps(shown, allow_nan=False) + "\n"
@@ -257,11 +559,11 @@ def _formed(kind: str, shown: Report, words: str, table: str) -> str:
     from ..report._live_page import Times, next_steps, trial_report
 
     if kind == "html":
-        return trial_report(shown).html()
+        return trial_report(shown, zone=zone).html()
     lines = [words, "", "What happens next:"]
     for one in shown.get("strata", [shown]):
         of = f"{one['stratum']}: " if "stratum" in one else ""
-        lines += [f"- {of}{step}" for step in next_steps(one, Times("utc", one))]
+        lines += [f"- {of}{step}" for step in next_steps(one, Times("utc", one, zone))]
     return "\n".join(lines) + "\n"
 
 
@@ -279,7 +581,7 @@ def _by_stratum(shown: Report, table: str) -> str:
     return text.getvalue()
 
 
-def add(file: File, arm: Arm, json: Json = False) -> None:
+def add(file: File, arm: Arm, by: By = "", reason: Reason = "", json: Json = False) -> None:
     """A new arm, which gets one in K of the places until its first release.
 
     For policies with an index; decided by what the report shows, it costs no privacy.
@@ -292,7 +594,7 @@ def add(file: File, arm: Arm, json: Json = False) -> None:
                 "FILE", "be a single trial: the strata have the arms that were planned", str(file),
                 "start a trial of its own for the new arm",
             )  # fmt: skip
-        trial.add(arm)
+        trial.add(arm, by=by, reason=reason)
         _print({"arms": list(trial.arms)}, json)
 
 
@@ -300,6 +602,8 @@ def drop(
     file: File,
     arm: Arm,
     stratum: Annotated[str | None, flag("In this stratum alone; default: all.", "NAME")] = None,
+    by: By = "",
+    reason: Reason = "",
     json: Json = False,
 ) -> None:
     """No more places for an arm. Its open block closes now, and is released when it is due.
@@ -311,9 +615,9 @@ def drop(
     with _opened(file) as trial:
         known = _arm_of(trial, arm)
         if isinstance(trial, Strata):
-            trial.drop(known, stratum)
+            trial.drop(known, stratum, by=by, reason=reason)
         elif stratum is None:
-            trial.drop(known)
+            trial.drop(known, by=by, reason=reason)
         else:
             raise InvalidArgument(
                 "stratum", "be left out: this trial has none", stratum, "leave out --stratum"
@@ -331,25 +635,29 @@ def _arm_of(trial: Trial | Strata, arm: str) -> Name:
 
 def stop(
     file: File,
-    by: Annotated[
-        str, flag("releases, public or board: who has seen raw outcomes is not covered.", "REASON")
+    because: Annotated[
+        str, flag("releases, public or board: who has seen raw outcomes is not covered.", "WHAT")
     ] = "releases",
+    by: By = "",
+    reason: Reason = "",
     json: Json = False,
 ) -> None:
     """Take no more units, and say why. What is open is released when it is due."""
-    _ended(file, lambda trial: trial.stop(by), json)
+    _ended(file, lambda trial: trial.stop(because, by=by, reason=reason), json)
 
 
 def finish(
     file: File,
     discard: Annotated[bool, switch("--discard", "Erase blocks that are not full yet.")] = False,
+    by: By = "",
+    reason: Reason = "",
     json: Json = False,
 ) -> None:
     """Take no more units. What is open is released when it is due, or erased."""
-    _ended(file, lambda trial: trial.finish(discard), json)
+    _ended(file, lambda trial: trial.finish(discard, by=by, reason=reason), json)
 
 
-def confirm_clock(file: File, json: Json = False) -> None:
+def confirm_clock(file: File, by: By = "", reason: Reason = "", json: Json = False) -> None:
     """Go on although the clock has jumped, because it is right.
 
     A trial releases nothing, and refuses every call, if the clock went further since the last one
@@ -357,17 +665,17 @@ def confirm_clock(file: File, json: Json = False) -> None:
     answer. If the clock is wrong, set it right instead.
     """
     with _opened(file) as trial:
-        _print({"confirmed": trial.confirm_clock()}, json)
+        _print({"confirmed": trial.confirm_clock(by=by, reason=reason)}, json)
 
 
-def backup(file: File, to: To, json: Json = False) -> None:
+def backup(file: File, to: To, by: By = "", reason: Reason = "", json: Json = False) -> None:
     """All that is public, in another file: who has which arm, and the releases.
 
     Outcomes that are not released yet, exact sums and keys are left out. So a backup can be read,
     but never goes on: it is fenced.
     """
     with _opened(file) as trial, or_refused("the backup could not be written"):
-        trial.backup(to)
+        trial.backup(to, by=by, reason=reason)
     _print({"file": str(to)}, json)
 
 
@@ -403,6 +711,8 @@ def move(file: File, to: To, json: Json = False) -> None:
 def fence(
     file: File,
     stop: Annotated[bool, switch("--stop", "End it with what this file has released.")] = False,
+    by: By = "",
+    reason: Reason = "",
     json: Json = False,
 ) -> None:
     """What to do about a trial that is fenced: an old copy, or one without its witness.
@@ -413,7 +723,7 @@ def fence(
     """
     with _opened(file) as trial:
         if stop:
-            trial.fence()
+            trial.fence(by=by, reason=reason)
         shown = trial.report()
     one = shown.get("strata", [shown])[0]
     _print({"status": shown["status"], "fence": one.get("fence", "")}, json)
@@ -429,7 +739,13 @@ EXAMPLES = {
     "verdict": "discreet trial verdict trial.db",
     "add": "discreet trial add trial.db C",
     "drop": "discreet trial drop trial.db B",
-    "stop": "discreet trial stop trial.db --by releases",
+    "correct": 'echo \'{"unit": "patient-1", "outcome": 0}\' | discreet trial correct trial.db',
+    "withdraw": "discreet trial withdraw trial.db patient-1",
+    "erase": "discreet trial erase trial.db --by 'data office'",
+    "log": "discreet trial log trial.db --verify",
+    "unblind": "discreet trial unblind trial.db patient-1 --by 'Dr. Weber' --reason allergy",
+    "restock": 'echo \'{"A": ["K301"], "B": ["K302"]}\' | discreet trial restock trial.db',
+    "stop": "discreet trial stop trial.db --because releases",
     "finish": "discreet trial finish trial.db",
     "confirm-clock": "discreet trial confirm-clock trial.db",
     "backup": "discreet trial backup trial.db backup.db",
@@ -439,7 +755,9 @@ EXAMPLES = {
 }
 COMMANDS: dict[str, Callable[..., None]] = {
     "new": new, "assign": assign, "record": record, "report": report, "verdict": verdict,
-    "add": add, "drop": drop, "stop": stop, "finish": finish, "confirm-clock": confirm_clock,
+    "correct": correct, "withdraw": withdraw, "erase": erase, "log": log, "unblind": unblind,
+    "restock": restock, "add": add, "drop": drop, "stop": stop, "finish": finish,
+    "confirm-clock": confirm_clock,
     "backup": backup, "restore": restore, "move": move, "fence": fence,
 }  # fmt: skip
 

@@ -4,10 +4,13 @@ from typing import TYPE_CHECKING
 
 from .._lazy import lazily
 from ._arguments import Assignment, Features, Outcomes
+from ._ledger import Ledger
 from ._rehearsal import Rehearsal
+from ._rights import Remains
 from ._strata import Strata
 from ._tables import as_csv
 from ._trial import Trial
+from ._weights import Weights
 
 if TYPE_CHECKING:
     from ._beat import Beat
@@ -15,8 +18,8 @@ if TYPE_CHECKING:
     from ._lives import verify_lives
 
 __all__ = [
-    "Assignment", "Beat", "Features", "Outcomes", "Rehearsal", "Strata", "Trial", "as_csv",
-    "curate", "verify_lives",
+    "Assignment", "Beat", "Features", "Ledger", "Outcomes", "Rehearsal", "Remains", "Strata",
+    "Trial", "Weights", "as_csv", "curate", "verify_lives",
 ]  # fmt: skip
 LATE = {"_lives": ("verify_lives",), "_beat": ("Beat",), "_curate": ("curate",)}
 __getattr__, __dir__ = lazily(__name__, LATE, *__all__)

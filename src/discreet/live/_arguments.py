@@ -12,12 +12,16 @@ Files with settings are flat, with the same names: `grouped` makes one of the ot
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
 from .._checks import Name, check_flag
 from ..errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from ._ledger import Ledger
 
 RENAMED = {"range": "outcome_range"}
 """Names that would say too little outside of their group."""
@@ -34,16 +38,22 @@ class Outcomes:
             them together, and its budget grows with them.
         conflicts: "refuse" a second, different outcome of a participant with an error, or "ignore"
             it: then whoever may record cannot find out by trying what was recorded before.
+        corrections: "deadline" to let `Trial.correct` put another outcome in place of the first,
+            until the outcome would be late. Default: the first one stands.
+        retention: How long after the end of the trial the names of its participants are kept, such
+            as "90 days". Default: until `Trial.erase`.
 
     >>> import discreet
-    >>> discreet.Outcomes(range=(-1, 1), contributions=2)
-    Outcomes(range=(-1, 1), binary=False, contributions=2, conflicts='refuse')
+    >>> discreet.Outcomes(range=(-1, 1), corrections="deadline").conflicts
+    'refuse'
     """
 
     range: tuple[float, float] | None = None
     binary: bool = False
     contributions: int = 1
     conflicts: str = "refuse"
+    corrections: str | None = None
+    retention: str | timedelta | float | None = None
 
     def __post_init__(self) -> None:
         check_flag("binary", self.binary)
@@ -62,6 +72,13 @@ class Assignment:
             arrive within the deadline.
         streams: False to play single batches where the policy could do otherwise: participants who
             arrive while a batch waits get an arm, and their outcomes are not used.
+        kits: Codes of numbered kits, by arm: `{"drug": ["K101", "K205"], "placebo": ["K102"]}`.
+            `assign` then answers with a code, each used once, and reports show codes of arms
+            instead of their names: see `Trial.unblind`.
+        ledger: What trials may cost a person together, see `Ledger`. Everybody is charged the
+            budget of this trial before their first place.
+        beyond: The arm of whoever cannot be charged any more; such participants have no place, and
+            their outcomes are not used. Default: an error.
 
     >>> import discreet
     >>> discreet.Assignment(window=24).window
@@ -72,6 +89,9 @@ class Assignment:
     share: Mapping[Name, float] | None = None
     trend: bool = False
     streams: bool | None = None
+    kits: Mapping[Name, Sequence[str]] | None = None
+    ledger: Ledger | None = None
+    beyond: Name | None = None
 
     def __post_init__(self) -> None:
         check_flag("trend", self.trend)

@@ -31,20 +31,27 @@ from ..errors import (
     DiscreetError,
     Fenced,
     InvalidArgument,
+    OverBudget,
     TrialBusy,
     TrialError,
     UnknownUnit,
+    Withdrawn,
 )
 from ..privacy._guarantees import Guarantee
+from ..protocol._state import TAKEN
 from ._course import public_moment
 from ._report import Shown
+from ._rights import Care, Remains, check_words, keeps_sums
 from ._rows import row_to_dict
-from ._rules import Member, Terms
+from ._rules import Member, Place, Terms, is_void
 from ._setup import Plan
 from ._stream_run import RuleFailed, StreamRun
 from ._terms import CONFLICTS, settings_in_words, stopped_by_a_board
-from .stores import Store
+from ._weights import Weights, check_weights, new_key, parts_of, seated_on, standing_of
+from ._weights import exposures as exposures_of
+from .stores import Block, Store
 from .stores._base import Json, bare, unheld
+from .stores._memory import HeldBlock
 from .stores._sql import NOT_HERE, SqlStore
 
 if TYPE_CHECKING:
@@ -105,12 +112,23 @@ def is_inside(lock: threading.RLock) -> bool:
     return bool(lock._is_owned())  # type: ignore[attr-defined]
 
 
+def without_void(block: Block) -> Block:
+    """A block as it is released: whoever has withdrawn has no outcome in it."""
+    found = HeldBlock()
+    found.places = list(block.places)
+    found.outcomes = {slot: y for slot, y in block.outcomes.items() if not is_void(y)}
+    return found
+
+
 _owners: WeakValueDictionary[int, Curator] = WeakValueDictionary()
 """Who goes on with a store, by its `id`: of two, each could release the same block."""
 
 
 class Curator:
     """Assigns, records, releases; see `Trial` for the class to use."""
+
+    _care: Care
+    """what it was planned with for its people; there before all else"""
 
     def __init__(
         self, arms: Sequence[Name], plan: Plan, terms: Terms, default: float,
@@ -119,11 +137,13 @@ class Curator:
         self._arms = tuple(arms)
         self._plan, self.policy, self._terms = plan, plan.policy, terms
         self._run: Run = plan.run
+        self._first_stands = terms._replace(corrects=False)
         self.guarantee = guarantee
         self._default, self._missing = default, plan.steps(default) or 0
         self._clock = check_clock(clock)
         self._lock = store.lock
         self._process = os.getpid()
+        self._store = store
         self._closed, self._failure = False, ""
         self._ended: dict[str, str] = {}
         self._stale = False
@@ -139,6 +159,8 @@ class Curator:
         """the latest time that a call has gone by; `record` leaves it, for that is private"""
         self._store = store
         self._note_seen()
+        self._note("planned", policy=str(self.policy), guarantee=str(self.guarantee))
+        store.people.supply(self._care.stock)
         store.create(self._document(self._run), len(self._arms), self._run.FIRST)
         self._own(store)
         self._check_worker()
@@ -158,7 +180,7 @@ class Curator:
         with self._turn(), self._store.held():
             arm, stands = self._placed(unit, actions, self._settle())
             self._stale = not stands
-            return self._arms[arm]
+            return self._told(unit, arm)
 
     @unheld
     def assign_many(self, units: Sequence[Name], actions: Sequence[Features] = ()) -> list[Name]:
@@ -179,14 +201,24 @@ class Curator:
             self._stale = True  # whatever is raised, the store has none of them
             with self._store.together():
                 self._expect(units)
-                for unit, features in zip(units, given, strict=True):
-                    arm, stands = self._placed(unit, features, now)
+                for number, (unit, features) in enumerate(zip(units, given, strict=True), 1):
+                    try:
+                        arm, stands = self._placed(unit, features, now)
+                    except DiscreetError as error:
+                        error.add_note(f"entry {number} of {len(units)}")
+                        raise
                     found.append(arm)
                     if not stands:
                         self._rebuild()
                         self._stale = True
             self._stale = False
-            return [self._arms[arm] for arm in found]
+            return [self._told(*each) for each in zip(units, found, strict=True)]
+
+    def _told(self, unit: Name, arm: int) -> Name:
+        """The name of an arm; where arms are hidden, the code of the unit's kit."""
+        if not self._care.kits:
+            return self._arms[arm]
+        return self._store.people.kit_of(check_unit(unit)) or ""
 
     def _expect(self, units: Sequence[Name]) -> None:
         """The store may read at once what is known of them."""
@@ -231,6 +263,8 @@ class Curator:
         admission = run.admit(member, blocks, self._terms, now)
         if member is not None and admission == "same":
             return member.arm, True
+        if member is None and self._store.people.is_forgotten(unit):
+            self._refuse_forgotten(unit)
         if self._is_over or self._fence:
             self._refuse_fenced()
         if admission == "over" or run.answer is not None:
@@ -239,7 +273,13 @@ class Curator:
             raise Due
         if not run.begun:
             self._refuse_newcomers()
-        context = self._plan.context(actions)
+        if self._care.kits:
+            self._check_stock()
+        if self._care.charged and admission == "place" and not self._charged(unit, member):
+            if member is not None:
+                return member.arm, True
+            return self._turned_away(unit), True
+        context, has_left = self._plan.context(actions), self._has_left(member)
         try:
             entry, place, run = run.seated(unit, member, context, blocks, self._terms, now)
         except RuleFailed as failure:
@@ -250,11 +290,75 @@ class Curator:
         if run.cut and run.gives_up(place) and self._releases_here:
             with self._store.together():
                 self._store.assign(unit, entry, place, run.moved)
+                if self._care.kits:
+                    self._store.people.hand_out(unit, entry.arm)
                 self._abandon(run, entry.block)
             return entry.arm, False
-        self._store.assign(unit, entry, place, run.moved)
+        kits = self._care.kits
+        with self._store.together() if has_left or kits else nullcontext():
+            self._store.assign(unit, entry, place, run.moved)
+            if has_left:
+                self._store.void(entry.block, entry.slot)
+            if kits:
+                self._store.people.hand_out(unit, entry.arm)
         self._run = run
         return entry.arm, True
+
+    def _charged(self, unit: Name, member: Member | None) -> bool:
+        """Whether the price of this trial is paid: before the first place, so that whatever happens
+        in between nobody has a place for nothing. What was paid is never given back."""
+        if member is not None and member.used > 0:
+            return True
+        ledger = self._care.ledger
+        if ledger is None:
+            raise TrialError(
+                "the ledger of this trial is not where it was, so nobody new can be charged; put "
+                "it back, or hand it in: Trial.load(path, ledger=discreet.Ledger(...))"
+            )
+        if ledger.charge(unit, self._care.charged, self.guarantee.budget):
+            return True
+        if self._care.beyond is None:
+            raise OverBudget(
+                f"the budget of unit {unit!r} does not allow this trial, {self.guarantee.budget}, "
+                f"beside others, with a cap of {ledger.caps}; nothing was charged: leave it out"
+            )
+        return False
+
+    def _turned_away(self, unit: Name) -> int:
+        """The arm of whoever has no budget left; no place."""
+        arm = self._care.beyond or 0
+        self._stale = True
+        with self._store.together() if self._care.kits else nullcontext():
+            self._store.assign(unit, Member(arm), None, self._run.moved)
+            if self._care.kits:
+                self._store.people.hand_out(unit, arm)
+        return arm
+
+    def _check_stock(self) -> None:
+        """Refuse newcomers while any arm that they could get has no kit: were only the arm that is
+        drawn looked at, asking again would draw another one."""
+        run, people = self._run, self._store.people
+        active = run.head.active if isinstance(run, StreamRun) else [1] * len(self._arms)
+        for arm, name in enumerate(self._labels):
+            if active[arm] and people.left(arm) == 0:
+                raise TrialError(
+                    f"there is no kit left for {name!r}, so nobody new can be assigned; nothing "
+                    "changed: hand in more by restock({...})"
+                )
+
+    @property
+    def _labels(self) -> tuple[Name, ...]:
+        """What arms are called in all that is shown."""
+        if not self._care.kits:
+            return self._arms
+        return tuple(f"arm {number}" for number in self._fixed["labels"][: len(self._arms)])
+
+    def _has_left(self, member: Member | None) -> bool:
+        """Whether a unit that takes one more place has withdrawn: it does not count either."""
+        block = None if member is None else self._store.blocks.get(member.block)
+        if member is None or block is None:
+            return False
+        return is_void(block.outcomes.get(member.slot, 0))
 
     @unheld
     def record(self, unit: Name, outcome: float) -> None:
@@ -334,7 +438,7 @@ class Curator:
                 arm, stands = self._placed(step.unit, step.actions, now)
                 if not stands:
                     self._rebuild()
-                return self._arms[arm]
+                return self._told(step.unit, arm)
             kept = self._accepted(step.unit, step.outcome, now)
             if kept is not None:
                 self._stale = True
@@ -350,16 +454,126 @@ class Curator:
         finally:
             self._stale = True  # until all of them are stored
 
+    @unheld
+    def correct(self, unit: Name, outcome: float, *, by: str = "", reason: str = "") -> None:
+        """Another outcome in place of the one that was recorded, or of none: the last one counts
+        that comes before the outcome would be late; after that nothing changes.
+
+        For trials that were planned so, with `Outcomes(corrections="deadline")`. A place has one
+        outcome whatever comes, so this costs no privacy. `by` and `reason` are for the records of
+        whoever calls: an entry in the trail would tell that somebody has answered, and when.
+        """
+        check_words(by, reason)
+        self._check_releases()
+        with self._turn(), self._store.held():
+            now = self._ready()
+            if not self._terms.corrects:
+                raise TrialError(
+                    "this trial takes no corrections: the first outcome of a participant stands; "
+                    'plan one with outcomes=discreet.Outcomes(corrections="deadline")'
+                )
+            found = self._accepted(unit, outcome, now, self._terms)
+            if found is not None:
+                self._noted(*found)
+
+    @unheld
+    def withdraw(self, unit: Name, *, by: str = "", reason: str = "") -> Remains:
+        """A unit takes its outcome back; says what remains.
+
+        As long as the block of its place is not released, the place counts from now on as one
+        whose outcome did not come, whatever came or comes; nobody else can see it, and the unit
+        keeps its arm, until the release overwrites its name. After the release the noisy sum
+        stands, and the name is overwritten at once. The place, what it contributes and the budget
+        stay: somebody who is forgotten is not assigned anew.
+
+        The answer does not depend on whether an outcome had come. `by` and `reason` are for the
+        records of whoever calls: an entry in the trail would tell who has withdrawn, and when.
+        """
+        check_words(by, reason)
+        self._check_releases()
+        with self._turn(), self._store.held():
+            now, unit = self._ready(), check_unit(unit)
+            people, member = self._store.people, self._store.member(unit)
+            exact = not self._run.is_over and keeps_sums(
+                tuple(self._run.ledger.to_dict()), self._terms.local
+            )
+            if member is None:
+                if people.is_forgotten(unit):
+                    return Remains(True, exact, forgotten=True)
+                raise UnknownUnit(f"unit must have been assigned before it withdraws, got {unit!r}")
+            seats = people.seats(unit) if member.used > 1 else [(member.block, member.slot)]
+            seats = [(block, slot) for block, slot in seats if block in self._store.blocks]
+            with self._store.together():
+                for block, slot in seats:
+                    self._store.void(block, slot)
+                if not seats:
+                    people.forget(unit)
+                    self._store.noted()
+            if self._terms.deadline is None:
+                self._release(now)
+            return Remains(member.used > len(seats), exact, forgotten=not seats)
+
+    def erase(self, *, by: str = "", reason: str = "") -> None:
+        """Overwrite the names of all participants, once the trial is finished. Releases, public
+        counts and the trail stay; nobody is known by name any more. If it is cut short, or the file
+        is in use elsewhere, call it again."""
+        words = check_words(by, reason)
+        self._check_releases()
+        with self._turn(), self._store.held():
+            self._settle()
+            if not (self._run.is_over or self._is_over):
+                raise TrialError(
+                    "names are erased once the trial is finished: until then they show that nobody "
+                    "takes part twice; end it by finish(), and wait until all is released"
+                )
+            self._erase(words)
+
+    def _erase(self, words: dict[str, str]) -> None:
+        if "erased" not in self._fixed:
+            self._stand()
+            self._note("names erased", **words)
+            self._stale = True
+            fixed = {**self._fixed, "erased": True}
+            with self._store.together():
+                self._store.people.erase()
+                self._store.release(None, {**fixed, "protocol": self._run.to_dict()}, None)
+            self._fixed, self._stale = fixed, False
+        self._store.forget_copies()
+
+    def _retain(self) -> None:
+        """Names that have been kept long enough after the end are erased, by the next call."""
+        terms = self._terms
+        if terms.retention is None or "erased" in self._fixed or not self._run.is_over:
+            return
+        now = self._time()
+        if "finished" not in self._fixed:
+            self._stand()
+            self._stale = True
+            fixed = {**self._fixed, "finished": now}
+            self._store.release(None, {**fixed, "protocol": self._run.to_dict()}, None)
+            self._fixed, self._stale = fixed, False
+        elif now >= self._fixed["finished"] + terms.retention:
+            self._erase({"reason": "retention as planned"})
+
+    # --- the trail: decisions and releases, never who has answered --------------------------------
+
+    def _note(self, what: str, **more: object) -> None:
+        """An entry that is stored with the next step."""
+        self._store.people.note({"what": what, "at": self._time(), **more})
+
     @property
     def _compares(self) -> bool:
         """Whether a second, different outcome is refused."""
         return self._terms.refuses_conflicts and not self._terms.local
 
-    def _accepted(self, unit: Name, outcome: float, now: float) -> tuple[Member, int] | None:
+    def _accepted(
+        self, unit: Name, outcome: float, now: float, terms: Terms | None = None
+    ) -> tuple[Member, int] | None:
         """Where an outcome belongs, in whole steps; None if it is dropped."""
         unit = check_unit(unit)
         member = self._store.member(unit)
-        if member is None:
+        forgotten = member is None and self._store.people.is_forgotten(unit)
+        if member is None and not forgotten:
             # record(outcome, unit), the wrong way round, must not show the outcome
             shown = unit if self._plan.steps(outcome) is not None else Unshown(type(unit).__name__)
             raise UnknownUnit(
@@ -369,7 +583,11 @@ class Curator:
         value = self._plan.steps(outcome)
         if value is None:
             self._refuse_outcome(type(outcome).__name__)
-        effect = self._run.accept(member, value, self._store.blocks, self._terms, now)
+        if member is None:
+            return None  # of somebody who has withdrawn
+        effect = self._run.accept(
+            member, value, self._store.blocks, terms or self._first_stands, now
+        )
         if effect == "conflict":
             self._refuse_conflict(unit)
         return (member, value) if effect == "kept" else None
@@ -381,6 +599,100 @@ class Curator:
             value = self._run.respond(value)
         self._store.record(member.block, member.slot, value)
         self._drawing = None
+
+    # --- arms without a call for every visitor ----------------------------------------------------
+
+    def weights(self) -> Weights:
+        """The public shares of the arms until the next release, for many workers: `pick(visitor)`
+        tells an arm without a call, and `exposed` hands in whom it was shown. For policies with an
+        index, in streams; others are refused."""
+        self._check_releases()
+        with self._turn(), self._store.held():
+            self._settle()
+            self._stand()
+            run = self._check_weighted()
+            if self._is_over or self._fence:
+                self._refuse_fenced()
+            if run.has_ended or not run.begun:
+                self._refuse_newcomers()
+            people, standing = self._store.people, standing_of(run)
+            found = people.issued(0)
+            if found is None or found["standing"] != standing:
+                try:
+                    parts = parts_of(run)
+                except Exception as error:
+                    self._failure = f"{type(error).__name__}: {error}"
+                    self._refuse_newcomers()
+                people.issue(
+                    {
+                        "standing": standing, "arms": list(self._arms), "parts": parts,
+                        "key": new_key(),
+                    }
+                )  # fmt: skip
+                self._store.noted()
+                found = people.issued(0)
+                assert found is not None
+            return Weights.from_dict(found)
+
+    @unheld
+    def exposed(self, exposures: Sequence[tuple[Name, Name, int]]) -> int:
+        """Visitors that were shown an arm, as (visitor, arm, version): they take places in the
+        stream of that arm, all of them in one commit; how many did. Whoever is known keeps the
+        first arm that was handed in, and so nothing changes if a list comes twice. An outcome
+        counts until the deadline after this call. Who has a dropped arm, or comes after the end,
+        has an arm but no place.
+
+        Hand in everybody who was shown an arm, at moments that are fixed in advance, whatever they
+        did: a list that depends on outcomes tells of them.
+        """
+        given = exposures_of(exposures)
+        self._check_releases()
+        with self._turn(), self._store.held():
+            now = self._settle()
+            self._stand()
+            run, weights = self._check_weighted(), dict[int, Weights]()
+            if self._is_over or self._fence:
+                self._refuse_fenced()
+            for visitor, arm, version in given:
+                if version not in weights:
+                    known = self._store.people.issued(version) if version > 0 else None
+                    if known is None:
+                        raise InvalidArgument(
+                            "version", "be one that weights() has given", version,
+                            "hand in weights.version",
+                        )  # fmt: skip
+                    weights[version] = Weights.from_dict(known)
+                if weights[version].pick(visitor) != arm:
+                    raise InvalidArgument(
+                        "arm", f"be what weights.pick({visitor!r}) says under version {version}",
+                        arm, "hand in what pick said; arms that were chosen otherwise do not count",
+                    )  # fmt: skip
+            people, many = self._store.people, 0
+            self._stale = True  # whatever is raised, the store has none of them
+            with self._store.together():
+                for visitor, arm, _ in given:
+                    if self._store.member(visitor) is not None or people.is_forgotten(visitor):
+                        continue
+                    number = self._arms.index(arm)
+                    if run.has_ended or not run.head.active[number]:
+                        self._store.assign(visitor, Member(number), None, run.moved)
+                        continue
+                    before = run.head.at[TAKEN]
+                    run, key, slot = seated_on(run, number, now)
+                    place = Place(visitor, number, None, None, False, now, before)
+                    self._store.assign(visitor, Member(number, 1, key, slot), place, run.moved)
+                    many += 1
+            self._run, self._stale = run, False
+            return many
+
+    def _check_weighted(self) -> StreamRun:
+        run = check_weights(self._run)
+        if self._care.kits or self._care.charged:
+            raise TrialError(
+                "weights are for trials without kits and without a ledger: a kit is handed out, "
+                "and a budget charged, before an arm is shown; use assign()"
+            )
+        return run
 
     def settle(self) -> bool:
         """Release what is due, as every other call does first (but for `record`, where there is a
@@ -440,6 +752,8 @@ class Curator:
         """Stand where the store is, and release what is due; the time."""
         now = self._seen_now()
         self._release(now)
+        if self._releases_here:
+            self._retain()
         return max(now, self._run.latest)
 
     def _seen_now(self) -> float:
@@ -451,8 +765,9 @@ class Curator:
 
     # --- a clock that jumps: a wrong reading would release what nobody has answered yet -----------
 
-    def confirm_clock(self) -> str:
+    def confirm_clock(self, *, by: str = "", reason: str = "") -> str:
         """Go on although the clock has jumped, because it is right; says how far it went."""
+        words = check_words(by, reason)
         with self._turn(), self._store.held():
             self._stand()
             self._check_releases()
@@ -460,6 +775,7 @@ class Curator:
                 return "this trial has no deadline, and goes by no clock"
             before = self._last_seen()
             self._note_seen()
+            self._note("clock confirmed", **words)
             self._stale = True
             self._store.release(None, {**self._store.state, "seen": self._seen}, None)
             self._stale = False
@@ -536,9 +852,11 @@ class Curator:
             if due is None:
                 return found
             found = True
-            missing = None if self._terms.deadline is None else self._missing
             self._drawing = due.key, None
-            block, run = self._store.whole(due.key), self._run.copy()
+            block, run = without_void(self._store.whole(due.key)), self._run.copy()
+            missing = None if self._terms.deadline is None else self._missing
+            if missing is None and len(block.outcomes) < len(block.places):
+                missing = self._missing  # without a deadline it is public who has withdrawn
             run.turn_to(due.key, now)
             try:
                 run.publish(  # the noise is drawn here, on a copy of the run
@@ -552,6 +870,8 @@ class Curator:
                 if "seen" in fixed:
                     fixed = {**fixed, "seen": now}
                 self._stale = True
+                public = None if self._terms.deadline is None else seen.at
+                self._store.people.note({"what": "release", "at": public, "block": due.key})
                 self._store.release(
                     due.key, {**fixed, "protocol": run.to_dict()}, run.next_block(due.key)
                 )
@@ -640,14 +960,14 @@ class Curator:
             )  # fmt: skip
         if standing.blocks is not None:
             named: list[BlockReport] = [
-                {**block, "arm": self._arms[int(block["arm"])]} for block in standing.blocks
+                {**block, "arm": self._labels[int(block["arm"])]} for block in standing.blocks
             ]
             standing = standing._replace(blocks=named)
         return Shown(
-            self.policy, self.guarantee, self._arms, self._plan.outcome_range, standing,
+            self.policy, self.guarantee, self._labels, self._plan.outcome_range, standing,
             list(self._store.assigned), self._failure, ended=self._ended,
             course=self._fixed.get("course"), fence="" if self._is_over else self._fence,
-            settings=settings_in_words(self._plan, self._terms, self._default, self._arms),
+            settings=settings_in_words(self._plan, self._terms, self._default, self._labels),
         )  # fmt: skip
 
     # --- where it stands --------------------------------------------------------------------------
@@ -721,6 +1041,9 @@ class Curator:
             **({"clock": "own"} if self._terms.own_clock else {}),
             "contributions": self._terms.contributions,
             "conflicts": CONFLICTS[not self._terms.refuses_conflicts],
+            **({"corrections": "deadline"} if self._terms.corrects else {}),
+            **(self._care.saved or {}),
+            **({} if self._terms.retention is None else {"retention": self._terms.retention}),
             **self._plan.settings,
         }
 
@@ -762,7 +1085,7 @@ class Curator:
         decide = "decide for further units by what report() shows"
         if self._run.answer is not None:
             raise TrialError(
-                f"the trial has stopped and recommends {self._arms[self._run.answer]!r}; "
+                f"the trial has stopped and recommends {self._labels[self._run.answer]!r}; "
                 "give further units that arm"
             )
         if self._failure:
@@ -776,6 +1099,12 @@ class Curator:
         if horizon is not None and standing.rounds >= horizon:
             raise TrialError(f"the horizon of {horizon} assignments is reached; {decide}")
         raise TrialError(f"the trial has ended; {decide}")
+
+    def _refuse_forgotten(self, unit: Name) -> NoReturn:
+        raise Withdrawn(
+            f"unit {unit!r} has withdrawn and was forgotten, so there is no arm to be told; it is "
+            "not assigned anew, for one person would contribute twice"
+        )
 
     def _refuse_conflict(self, unit: Name) -> NoReturn:
         raise ConflictingOutcome(

@@ -180,7 +180,7 @@ def _discard(trial: Trial) -> None:
 
 
 def _stop(trial: Trial) -> None:
-    trial.stop(by="board")
+    trial.stop(because="board")
 
 
 WAITING: dict[str, Any] = {"deadline": DEADLINE}

@@ -407,8 +407,8 @@ def _release_of(shown: Shown) -> Release:
     return shown.policy.release
 
 
-def as_text(report: Report) -> str:
-    """The report as a small table."""
+def as_text(report: Report, width: int = 0) -> str:
+    """The report as a small table; where that is wider than `width`, a line for every arm."""
     lines = [
         f"Trial of {report['policy']}",
         f"{report['status']}: {report['assigned']} assigned, {report['rounds']} used, "
@@ -429,9 +429,18 @@ def as_text(report: Report) -> str:
         return "\n".join([*lines, *_planned(report)])
     held = report["intervals"]
     head = "" if held is None else f"   {100.0 * held['level']:g} % interval"
-    lines.append(f"{'arm':<16}{'assigned':>10}{'releases':>10}{'size':>10}{'mean':>12}{head}")
+    table = f"{'arm':<16}{'assigned':>10}{'releases':>10}{'size':>10}{'mean':>12}{head}"
+    narrow = 0 < width < len(table) + len("   ")
+    if not narrow:
+        lines.append(table)
     for row in report["arms"] or ():
         mean = "-" if row["mean"] is None else f"{row['mean']:.4g}"
+        if narrow:
+            said = f"{row['arm']}: {row['assigned']} assigned, {row['releases']} releases, "
+            ends = _shown(row).strip()
+            of = f", {head.strip()} {ends}" if ends else ""
+            lines.append(f"{said}size {row['size']}, mean {mean}{of}")
+            continue
         lines.append(
             f"{row['arm']!s:<16}{row['assigned']:>10}{row['releases']:>10}{row['size']:>10}{mean:>12}"
             + _shown(row)

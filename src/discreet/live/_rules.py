@@ -27,6 +27,8 @@ Admission = Literal["same", "place", "visitor", "over"]
 arm, but no place, so that its outcome is not used; or nothing, for the horizon is reached."""
 Effect = Literal["kept", "dropped", "conflict"]
 """What happens to an outcome."""
+VOID = -(1 << 62)
+"""In place of the outcome of somebody who has withdrawn: it counts as one that did not come."""
 
 
 class Terms(NamedTuple):
@@ -45,6 +47,10 @@ class Terms(NamedTuple):
     """whether outcomes are randomised one by one, so that they cannot be compared"""
     own_clock: bool = False
     """whether the clock is the user's, and counts in a unit that is not known here"""
+    corrects: bool = False
+    """whether an outcome may be put in place of another, as long as one would still count"""
+    retention: float | None = None
+    """how long after the end names are kept; None for as long as the trial"""
 
 
 class Member(NamedTuple):
@@ -105,15 +111,25 @@ def accept(
 ) -> Effect:  # fmt: skip
     """An outcome counts if it is the first of its place, and if the moment has not come at which
     it is late: in streams its own assignment + deadline, however long its block waits for others,
-    so that everybody is followed up equally long."""
+    so that everybody is followed up equally long. A correction takes the place of another one;
+    after a withdrawal nothing counts."""
     if due is not None and now >= due:
         return "dropped"
     known = outcomes.get(member.slot)
     if known is None:
         return "kept"
+    if is_void(known):
+        return "dropped"
+    if terms.corrects:
+        return "kept"
     if known == value or terms.local or not terms.refuses_conflicts:
         return "dropped"
     return "conflict"
+
+
+def is_void(outcome: int) -> bool:
+    """Whether an outcome was withdrawn."""
+    return type(outcome) is int and outcome == VOID
 
 
 def due_at(

@@ -23,6 +23,7 @@ file: a single trial does not know who is in the others.
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -35,6 +36,7 @@ from ..privacy._guarantees import PUBLIC_STRATUM, Guarantee
 from . import _report as reports
 from ._arguments import ungrouped
 from ._curator import turn_of
+from ._rights import Remains, check_words
 from ._trial import Trial, check_path
 from ._verdicts import Combined, by_stratum, is_test
 from .stores import SqliteStore, Store
@@ -96,10 +98,16 @@ class Strata:
         horizons = by_name("horizon", horizon, names)
         each = None if risk is None else share("risk", risk, below=1.0 / 3.0) / len(names)
         settings = ungrouped(options)
+        charged = secrets.token_hex(16)
+        if settings["kits"] is not None:
+            raise InvalidArgument(
+                "kits", "be left out by stratum: every stratum would hand out the same ones",
+                sorted(settings["kits"], key=str), "plan a trial of its own for each stratum",
+            )  # fmt: skip
 
         def trial(name: Name, store: Store | None) -> Trial:
             made = Trial.__new__(Trial)
-            asked = {**settings, "horizon": horizons[name], "risk": each}
+            asked = {**settings, "horizon": horizons[name], "risk": each, "charged": charged}
             made._set_up(policies[name], arms, store, clock, asked, stratum=name)
             return made
 
@@ -124,22 +132,31 @@ class Strata:
                     "stratum", f"be the one that unit {unit!r} was assigned in, {home!r}", stratum,
                     "everybody belongs to one stratum: were it two, outcomes would be used twice",
                 )  # fmt: skip
+            former = None if home is not None else self._former_home(unit)
+            if former is not None:
+                self._trials[former]._refuse_forgotten(unit)
             return chosen.assign(unit, actions)
 
     @unheld
     def record(self, unit: Name, outcome: float) -> None:
         """The outcome of a unit, in the stratum that it was assigned in: see `Trial.record`."""
         with turn_of(self._lock):
-            unit = check_unit(unit)
-            home = self._home(unit)
-            if home is None:
-                plan = next(iter(self._trials.values()))._plan
-                shown = unit if plan.steps(outcome) is not None else Unshown(type(unit).__name__)
-                raise UnknownUnit(
-                    f"unit must have been assigned before an outcome is recorded, got {shown!r}; "
-                    "call assign(unit, stratum) first"
-                )
-            self._trials[home].record(unit, outcome)
+            self._trials[self._recorded_in(unit, outcome)].record(unit, outcome)
+
+    def _recorded_in(self, unit: Name, outcome: float) -> Name:
+        """The stratum of a unit that has an outcome."""
+        unit = check_unit(unit)
+        home = self._home(unit)
+        if home is None:
+            home = self._former_home(unit)
+        if home is None:
+            plan = next(iter(self._trials.values()))._plan
+            shown = unit if plan.steps(outcome) is not None else Unshown(type(unit).__name__)
+            raise UnknownUnit(
+                f"unit must have been assigned before an outcome is recorded, got {shown!r}; "
+                "call assign(unit, stratum) first"
+            )
+        return home
 
     def settle(self) -> bool:
         """Release what is due in every stratum; whether there was anything."""
@@ -148,11 +165,63 @@ class Strata:
             self._conclude()
             return any(found)
 
-    def confirm_clock(self) -> str:
+    def confirm_clock(self, *, by: str = "", reason: str = "") -> str:
         """Go on although the clock has jumped, because it is right: see `Trial.confirm_clock`."""
         with turn_of(self._lock):
-            said = [trial.confirm_clock() for trial in self._trials.values()]
+            said = [t.confirm_clock(by=by, reason=reason) for t in self._trials.values()]
             return said[0]
+
+    # --- the rights of people ---------------------------------------------------------------------
+
+    @unheld
+    def withdraw(self, unit: Name, *, by: str = "", reason: str = "") -> Remains:
+        """A unit takes its outcome back; says what remains: see `Trial.withdraw`."""
+        with turn_of(self._lock):
+            unit = check_unit(unit)
+            home = self._home(unit) or self._former_home(unit)
+            if home is None:
+                raise UnknownUnit(f"unit must have been assigned before it withdraws, got {unit!r}")
+            return self._trials[home].withdraw(unit, by=by, reason=reason)
+
+    @unheld
+    def correct(self, unit: Name, outcome: float, *, by: str = "", reason: str = "") -> None:
+        """Another outcome in place of the one that was recorded: see `Trial.correct`."""
+        with turn_of(self._lock):
+            self._trials[self._recorded_in(unit, outcome)].correct(
+                unit, outcome, by=by, reason=reason
+            )
+
+    def erase(self, *, by: str = "", reason: str = "") -> None:
+        """Overwrite the names of all participants, once all strata are finished: see
+        `Trial.erase`."""
+        with turn_of(self._lock):
+            self._conclude()
+            if self._status() != "finished":
+                raise TrialError(
+                    "names are erased once all strata are finished: until then they show that "
+                    "nobody takes part twice; end the trial by finish()"
+                )
+            for trial in self._trials.values():
+                trial.erase(by=by, reason=reason)
+
+    def log(self, *, verify: bool = False) -> list[dict[str, Any]]:
+        """The trail of every stratum: see `Trial.log`."""
+        with turn_of(self._lock):
+            self._conclude()
+            return [
+                {"stratum": name, **entry}
+                for name, trial in self._trials.items()
+                for entry in trial.log(verify=verify)
+            ]
+
+    def _former_home(self, unit: Name) -> Name | None:
+        """Where somebody was who has withdrawn and was forgotten."""
+        for name, trial in self._trials.items():
+            with trial._turn(), trial._store.held():
+                trial._stand()
+                if trial._store.people.is_forgotten(unit):
+                    return name
+        return None
 
     def stratum_of(self, unit: Name) -> Name | None:
         """The stratum that a unit was assigned in; None for a stranger."""
@@ -164,18 +233,25 @@ class Strata:
 
     # --- the life of a trial: in one stratum, or in all -------------------------------------------
 
-    def drop(self, arm: Name, stratum: Name | None = None) -> None:
+    def drop(
+        self, arm: Name, stratum: Name | None = None, *, by: str = "", reason: str = ""
+    ) -> None:
         """No more places for an arm: see `Trial.drop`. In all strata, or in none if one refuses."""
         self._each(stratum, lambda trial: trial._check_drop(arm))
-        self._each(stratum, lambda trial: trial.drop(arm))
+        self._each(stratum, lambda trial: trial.drop(arm, by=by, reason=reason))
 
-    def stop(self, by: str = "releases", stratum: Name | None = None) -> None:
+    def stop(
+        self, because: str = "releases", stratum: Name | None = None, *, by: str = "",
+        reason: str = "",
+    ) -> None:  # fmt: skip
         """No more units, and why: see `Trial.stop`."""
-        self._each(stratum, lambda trial: trial.stop(by))
+        self._each(stratum, lambda trial: trial.stop(because, by=by, reason=reason))
 
-    def finish(self, discard: bool = False, stratum: Name | None = None) -> None:
+    def finish(
+        self, discard: bool = False, stratum: Name | None = None, *, by: str = "", reason: str = ""
+    ) -> None:
         """No more units: see `Trial.finish`."""
-        self._each(stratum, lambda trial: trial.finish(discard))
+        self._each(stratum, lambda trial: trial.finish(discard, by=by, reason=reason))
 
     def _each(self, stratum: Name | None, act: Callable[[Trial], object]) -> None:
         with turn_of(self._lock):
@@ -231,12 +307,19 @@ class Strata:
         """The best arm of every stratum, once its trial has stopped."""
         return {name: trial.recommendation for name, trial in self._trials.items()}
 
-    def verdict(self) -> StrataVerdict | None:
+    def verdict(self, *, by: str = "", reason: str = "") -> StrataVerdict | None:
         """Of a test over strata: what its design says of the looks that all strata have had; None
         before the first. See `Trial.verdict`."""
+        words = check_words(by, reason)
         with turn_of(self._lock):
             self._conclude()
-            return self._combined().verdict
+            found = self._combined().verdict
+            for trial in self._trials.values() if found is not None else ():
+                with trial._turn(), trial._store.held():
+                    trial._stand()
+                    trial._note("verdict opened", **words)
+                    trial._store.noted()
+            return found
 
     def _combined(self) -> Combined:
         trials = self._trials.values()
@@ -346,8 +429,13 @@ class Strata:
         return {**report, "arms": arms, "intervals": reports.summary_of(found)}
 
     def __str__(self) -> str:
+        return self.as_text()
+
+    def as_text(self, width: int = 0) -> str:
+        """The report in words, for so many columns; as `print` shows it by default."""
         found = self.report()
-        shown = [f"stratum {one['stratum']}\n{reports.as_text(one)}" for one in found["strata"]]
+        each = found["strata"]
+        shown = [f"stratum {one['stratum']}\n{reports.as_text(one, width)}" for one in each]
         if "test" in found:
             shown += ["\n".join(reports.tested(found["test"]))]
         return "\n\n".join([*shown, found["guarantee"]])
@@ -380,8 +468,9 @@ class Strata:
             opened.pop_all()
         return made
 
-    def backup(self, to: str | os.PathLike[str]) -> None:
+    def backup(self, to: str | os.PathLike[str], *, by: str = "", reason: str = "") -> None:
         """All that is public, in another file: see `Trial.backup`."""
+        words = check_words(by, reason)
         with turn_of(self._lock):
             self.settle()
             first, *_ = trials = list(self._trials.values())
@@ -390,10 +479,12 @@ class Strata:
                     trial._stand()
                 ledgers = {t._in_a_file("backup").number: t._no_ledger() for t in trials}
                 first._in_a_file("backup").back_up(check_path("to", to), ledgers)
+                first._note("backup made", **words)
+                first._store.noted()
 
-    def fence(self) -> None:
+    def fence(self, *, by: str = "", reason: str = "") -> None:
         """End a trial that is fenced, in all strata: see `Trial.fence`."""
-        self._each(None, lambda trial: trial.fence())
+        self._each(None, lambda trial: trial.fence(by=by, reason=reason))
 
     def close(self) -> None:
         """End the use of this object: see `Trial.close`."""

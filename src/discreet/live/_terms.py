@@ -15,6 +15,7 @@ from ..identify import Identifier
 from ..policies.releases._whole import BINARY
 from ..privacy._guarantees import Guarantee
 from ._arguments import FLAT
+from ._rights import Care
 from ._rules import Terms
 from ._setup import Plan
 from ._verdicts import is_test
@@ -39,9 +40,12 @@ UNSAID = (
 
 
 def terms_of(
-    plan: Plan, deadline: float | None, contributions: int, conflicts: str, own_clock: bool
+    plan: Plan, deadline: float | None, contributions: int, conflicts: str, own_clock: bool,
+    corrections: str | None = None, retention: float | None = None,
 ) -> Terms:  # fmt: skip
     """What was fixed when the trial was planned."""
+    if corrections is not None:
+        check_corrections(corrections, deadline, plan.run.is_local)
     if conflicts not in CONFLICTS:
         raise InvalidArgument(
             "conflicts", "be 'refuse' or 'ignore'", conflicts, "leave it out for 'refuse'"
@@ -60,7 +64,37 @@ def terms_of(
         conflicts == CONFLICTS[0],
         plan.run.is_local,
         own_clock,
+        corrections is not None,
+        retention,
     )
+
+
+def check_corrections(corrections: object, deadline: float | None, local: bool) -> None:
+    """Until when an outcome may be corrected."""
+    rule, fix = "", "leave it out: the first outcome of a place stands"
+    if corrections != "deadline":
+        rule, fix = 'be "deadline"', f'use corrections="deadline", or {fix}'
+    elif deadline is None:
+        rule = "be left out without a deadline, where an outcome may be released when it comes"
+    elif local:
+        rule = "be left out for a local policy, which randomises every outcome when it comes: a "
+        rule += "second one would cost its budget again"
+    if rule:
+        raise InvalidArgument("corrections", rule, corrections, fix)
+
+
+def retention_of(retention: object, own_clock: bool) -> float | None:
+    """In seconds, or in the unit of the clock, like `deadline_of`; 0 is soon enough."""
+    if retention is None:
+        return None
+    if not own_clock:
+        return seconds("retention", retention)
+    if isinstance(retention, str | timedelta):
+        raise InvalidArgument(
+            "retention", "be a number, in the unit of the clock of your own", retention,
+            "leave out clock, or use for example retention=90.0",
+        )  # fmt: skip
+    return positive("retention", retention, "use for example retention=90.0")
 
 
 def deadline_of(deadline: object, own_clock: bool) -> float | None:
@@ -151,6 +185,12 @@ def settings_in_words(plan: Plan, terms: Terms, default: float, arms: Sequence[N
     found["horizon"] = "none" if terms.horizon is None else f"{terms.horizon} assignments"
     found["contributions"] = f"at most {terms.contributions} per participant"
     found["conflicts"] = "refused" if terms.refuses_conflicts else "ignored"
+    if terms.corrects:
+        found["corrections"] = "until the outcome would be late"
+    if terms.retention is not None:
+        own = f"{terms.retention:g} of the trial's own clock"
+        length = own if terms.own_clock else in_words(terms.retention)
+        found["retention"] = f"names are erased {length} after the end"
     if settings.get("streams"):
         found["window"] = f"{settings['window']} assignments in a random order"
         named = zip(arms, settings["shares"], strict=False)
@@ -169,6 +209,8 @@ class Stored(NamedTuple):
     own_clock: bool
     conditions: tuple[str, ...] = ()
     """what was not verified of its policy"""
+    care: Care = Care()
+    """what it was planned with for its people"""
 
 
 def settings_in(state: Json, policy: object) -> tuple[Json, Stored]:
@@ -178,6 +220,8 @@ def settings_in(state: Json, policy: object) -> tuple[Json, Stored]:
     streams = bool(state.get("streams"))
     options: Json = dict.fromkeys(FLAT) | {name: state[name] for name in names}
     options |= {"missing": None, "risk": None, "intervals": "auto", "binary": False, "trend": False}
+    options |= {name: state.get(name) for name in ("corrections", "retention")}
+    options |= dict.fromkeys(("kits", "ledger", "beyond"))  # `care_in` reads them
     if options["deadline"] is not None:
         options["missing"] = state.get("missing", state["default"])
     if contexts:

@@ -14,6 +14,7 @@ way, what it shows, and where it is stored.
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,16 +25,27 @@ from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 
 from .._checks import Name, check_arms, check_legible, check_unit, one_of
 from .._notebooks import plain
-from ..errors import DamagedFile, DiscreetError, InvalidArgument, TrialError
+from ..errors import DamagedFile, DiscreetError, InvalidArgument, TrialError, UnknownUnit
 from . import _report as reports
 from ._arguments import Assignment, Features, Outcomes, group_of
 from ._curator import Curator
 from ._epochs import EpochRun
+from ._rights import care_in, care_of, check_kits, check_words, entries_of
+from ._rights import verify as check_trail
 from ._rows import row_from_dict
 from ._setup import Plan, plan_for
 from ._stream_run import StreamRun
 from ._streams import check_shares
-from ._terms import Stored, check_default, covering, deadline_of, missing_as, settings_in, terms_of
+from ._terms import (
+    Stored,
+    check_default,
+    covering,
+    deadline_of,
+    missing_as,
+    retention_of,
+    settings_in,
+    terms_of,
+)
 from ._verdicts import as_policy, verdict_of
 from .stores import MemoryStore, SqliteStore, Store
 from .stores import _copies as copies
@@ -47,6 +59,7 @@ if TYPE_CHECKING:
     from ..policies._policy import BasePolicy
     from ._contexts import Features as Actions
     from ._documents import Estimate, Report
+    from ._ledger import Ledger
     from .stores._base import Json
 
 REASONS = ("releases", "public", "board")
@@ -129,6 +142,9 @@ class Trial(Curator):
         options = dict(settings)
         deadline, missing, share = (options.pop(n, None) for n in ("deadline", "missing", "share"))
         contributions, conflicts = options.pop("contributions"), options.pop("conflicts")
+        corrections, kept = options.pop("corrections"), options.pop("retention")
+        ledger, beyond, kits = (options.pop(name) for name in ("ledger", "beyond", "kits"))
+        charged = options.pop("charged", None)
         names = check_arms(arms)
         if stored is None:  # else it is a trial of before, which goes on as it is
             check_legible("arms", names)
@@ -142,10 +158,18 @@ class Trial(Curator):
             planned=None if stored is None else stored.arms,
             conditions=None if stored is None else stored.conditions, **options,
         )  # fmt: skip
-        terms = terms_of(plan, within, contributions, conflicts, own)
+        kept = retention_of(kept, own or stored is not None)
+        terms = terms_of(plan, within, contributions, conflicts, own, corrections, kept)
+        guarantee, default = covering(plan, terms), check_default(default, plan, terms)
+        if stored is not None:
+            self._care = stored.care
+        else:
+            self._care = care_of(names, ledger, beyond, kits, charged)
+            if self._care.ledger is not None:
+                self._care.ledger.check(guarantee.budget)
         super().__init__(
-            names, plan, terms, check_default(default, plan, terms), covering(plan, terms),
-            store_at(path), time.time if clock is None else clock,
+            names, plan, terms, default, guarantee, store_at(path),
+            time.time if clock is None else clock,
         )  # fmt: skip
 
     def _planned(self, policy: BasePolicy[Never], arms: int, **options: Any) -> Plan:
@@ -154,14 +178,17 @@ class Trial(Curator):
 
     # --- the life of a trial: public decisions, stored like releases ------------------------------
 
-    def drop(self, arm: Name) -> None:
+    def drop(self, arm: Name, *, by: str = "", reason: str = "") -> None:
         """No more places for an arm. Its open block closes now and is released when it is due.
 
-        Decide by `report()`, or by what is public: that is free.
+        Decide by `report()`, or by what is public: that is free. `by` and `reason`, here and in
+        other decisions, are entries of the trail: see `log`.
         """
+        words = check_words(by, reason)
         with self._turn(), self._store.held():
             run = self._without(arm)
             if run is not None:
+                self._note("arm dropped", arm=arm, **words)
                 self._change(run)
 
     def _check_drop(self, arm: Name) -> None:
@@ -172,6 +199,8 @@ class Trial(Curator):
     def _without(self, arm: Name) -> StreamRun | None:
         """The run with an arm dropped; None if it was before."""
         run = self._changing("drop")
+        if self._care.kits and arm in self._labels:  # as a report names it
+            arm = self._arms[self._labels.index(arm)]
         if arm not in self._arms:
             raise InvalidArgument("arm", "be an arm of the trial", arm, f"one of {self._arms}")
         number = self._arms.index(arm)
@@ -190,8 +219,9 @@ class Trial(Curator):
             self._usable()
             return self._store.member(check_unit(unit)) is not None
 
-    def add(self, arm: Name) -> None:
+    def add(self, arm: Name, *, by: str = "", reason: str = "") -> None:
         """A new arm, with an empty stream: one in K of the places until its first release."""
+        words = check_words(by, reason)
         with self._turn(), self._store.held():
             run = self._changing("add")
             if run.NO_NEWCOMERS:
@@ -203,31 +233,38 @@ class Trial(Curator):
             plan = self._plan.with_arms(len(arms))
             grown = run.grown(plan.run)
             self._stale = True
+            self._note("arm added", arm=arm, **words)
             fixed = {**self._fixed, **plan.settings, "arms": list(arms)}
+            if self._care.kits:
+                fixed["labels"] = [*self._fixed["labels"], len(arms)]
             self._store.release(None, {**fixed, "protocol": grown.to_dict()}, None)
             self._plan, self._arms, self._run, self._fixed = plan, arms, grown, fixed
             self._stale = False
 
-    def stop(self, by: str = "releases") -> None:
+    def stop(self, because: str = "releases", *, by: str = "", reason: str = "") -> None:
         """No more units, as `finish`; and a word on why.
 
         - "releases": a rule on what `report()` shows. Free, like all that is made of it.
         - "public": reasons that have nothing to do with outcomes: money, season, law.
         - "board": somebody who has seen raw outcomes. That is not covered: the guarantee says so.
         """
-        reason = one_of("by", by, *REASONS)
+        one_of("because", because, *REASONS)
+        words = check_words(by, reason)
         with self._turn(), self._store.held():
             run = self._changing("stop")
-            if reason == "board" or not run.has_ended:
-                self._change(run.ended(), {"by": reason})
+            if because == "board" or not run.has_ended:
+                self._note("stopped", because=because, **words)
+                self._change(run.ended(), {"by": because})
 
-    def finish(self, discard: bool = False) -> None:
+    def finish(self, discard: bool = False, *, by: str = "", reason: str = "") -> None:
         """No more units. Open blocks close now, each is released when its last member is due: they
         are disjoint, so this costs nothing. `discard`: they are erased instead."""
+        words = check_words(by, reason)
         with self._turn(), self._store.held():
             run = self._changing("finish")
             if run.has_ended:
                 return
+            self._note("finished", discard=discard, **words)
             with self._store.together():
                 for arm in range(len(self._arms)) if discard else ():
                     key = run.open_key(arm)
@@ -285,30 +322,53 @@ class Trial(Curator):
         with self._turn(), self._store.held():
             self._shown()
             answer = self._run.answer
-            return None if answer is None else self._arms[answer]
+            return None if answer is None else self._labels[answer]
 
-    def verdict(self) -> Verdict | SeveralVerdict | EpochVerdict | None:
+    def verdict(
+        self, *, by: str = "", reason: str = ""
+    ) -> Verdict | SeveralVerdict | EpochVerdict | None:
         """Of a trial that tests: what its design says of the releases so far; None before the
         first look. Made of releases, so it costs nothing. `print` of it says "go on" until the
         trial stops, and so does `report()`: whoever looks at more of it on the way knows the state
-        of a trial that others take part in. Of a trial that was ended by hand before its boundary
-        the decision stays "go on": its design has not decided."""
+        of a trial that others take part in: that somebody has opened it is in the trail. Of a trial
+        that was ended by hand before its boundary the decision stays "go on": its design has not
+        decided."""
+        words = check_words(by, reason)
         with self._turn(), self._store.held():
             self._shown()
-            return verdict_of(self.policy, self._run)
+            found = verdict_of(self.policy, self._run)
+            if found is not None:
+                self._stand()
+                self._note("verdict opened", look=found.look, **words)
+                self._store.noted()
+            return found
+
+    def log(self, *, verify: bool = False) -> list[dict[str, Any]]:
+        """The trail: what was planned, decided, released, copied and opened, by whom and why. It
+        says nothing of single participants. Entries are chained: `verify` raises `DamagedFile` if
+        one was changed or taken out, or if there were more at a release, by the witness. Whoever
+        can write to the file can still change what came after the last release, and chain it anew:
+        keep the last `chain` elsewhere."""
+        with self._turn(), self._store.held():
+            self._settle()
+            self._stand()
+            trail = self._store.people.trail()
+            if verify:
+                check_trail(trail, self._store.people.witnessed(), self._store.place)
+            return entries_of(trail)
 
     def report(self) -> Report:
         """Releases and public counts, ready for JSON."""
         with self._turn(), self._store.held():
             shown = self._shown()
-            shown = shown._replace(record=self._plan.record(self._run, self._arms))
+            shown = shown._replace(record=self._plan.record(self._run, self._labels))
             return reports.report_of(shown, self._run)  # type: ignore[arg-type]
 
     def public_record(self) -> Record | None:
         """What was released, and what is known of the noise in it: all that intervals use."""
         with self._turn(), self._store.held():
             self._shown()
-            return self._plan.record(self._run, self._arms)
+            return self._plan.record(self._run, self._labels)
 
     def public_epochs(self) -> EpochRecord | None:
         """Of a trial with `trend=True`: what was released in every epoch, for differences."""
@@ -316,7 +376,7 @@ class Trial(Curator):
             shown = self._shown()
             if not isinstance(self._run, EpochRun):
                 return None
-            return self._run.public_epochs(self._arms, shown.outcome_range)
+            return self._run.public_epochs(self._labels, shown.outcome_range)
 
     @unheld
     def estimates(self, actions: Actions) -> list[Estimate]:
@@ -327,11 +387,15 @@ class Trial(Curator):
             found = self._plan.estimates(self._run, actions)
             return [
                 {"arm": arm, "mean": mean, "width": width}
-                for arm, (mean, width) in zip(self._arms, found, strict=True)
+                for arm, (mean, width) in zip(self._labels, found, strict=True)
             ]
 
+    def as_text(self, width: int = 0) -> str:
+        """The report in words, for so many columns; as `print` shows it by default."""
+        return reports.as_text(self.report(), width)
+
     def __str__(self) -> str:
-        return reports.as_text(self.report())
+        return self.as_text()
 
     def __repr__(self) -> str:
         kind = f"<Trial of {self.policy.name}, {len(self._arms)} arms"
@@ -388,16 +452,19 @@ class Trial(Curator):
             self._own(store)
             self._store, self._saving = store, None
 
-    def backup(self, to: str | os.PathLike[str]) -> None:
+    def backup(self, to: str | os.PathLike[str], *, by: str = "", reason: str = "") -> None:
         """All that is public, in another file: who has which arm, and the releases. Outcomes that
         are not released yet, exact sums and keys are left out, so it can be read, but never goes
         on: it is fenced. `restore` puts it into a place of your choice."""
+        words = check_words(by, reason)
         with self._turn(), self._store.held():
             self._settle()
             self._stand()
             self._check_releases()
             store = self._in_a_file("backup")
             store.back_up(check_path("to", to), {store.number: self._no_ledger()})
+            self._note("backup made", **words)
+            store.noted()
 
     @staticmethod
     def restore(backup: str | os.PathLike[str], to: str | os.PathLike[str]) -> None:
@@ -411,9 +478,10 @@ class Trial(Curator):
         Close the trial everywhere first. If it is cut short, call it again."""
         copies.move(check_path("path", path), check_path("to", to))
 
-    def fence(self) -> None:
+    def fence(self, *, by: str = "", reason: str = "") -> None:
         """End a trial whose `status` is "fenced", with what its file has released: outcomes that
         wait are erased, and nothing is released any more."""
+        words = check_words(by, reason)
         with self._turn(), self._store.held():
             self._stand()
             store = self._in_a_file("fence")
@@ -424,6 +492,7 @@ class Trial(Curator):
                     "the trial is not fenced: its file and its witness agree; end it by stop()"
                 )
             self._stale = True
+            self._note("ended behind a fence", **words)
             fixed = {**self._fixed, "ended": {"by": "fence"}}
             run = {**self._run.public(), "ledger": self._no_ledger()}
             store.silence({**fixed, "protocol": run})
@@ -443,17 +512,19 @@ class Trial(Curator):
         path: str | os.PathLike[str] | Store,
         policy: BasePolicy[Never] | None = None,
         clock: Callable[[], float] | None = None,
+        ledger: Ledger | None = None,
     ) -> Self:
         """Go on with a saved trial; a policy that you composed yourself must be passed again.
 
-        A store of your own is passed in place of a path.
+        A store of your own is passed in place of a path; a ledger only if its file was moved.
         """
-        return cls._opened(path, policy, clock)
+        return cls._opened(path, policy, clock, ledger=ledger)
 
     @classmethod
     def _opened(
         cls, path: str | os.PathLike[str] | Store, policy: BasePolicy[Never] | None,
         clock: Callable[[], float] | None, stratum: Name | None = None,
+        ledger: Ledger | None = None,
     ) -> Self:  # fmt: skip
         """The same, of a stratum too."""
         store: Store
@@ -472,7 +543,7 @@ class Trial(Curator):
                 store.load()
         try:
             check_stratum(store, stratum)
-            trial = cls._revived(store, policy, clock)
+            trial = cls._revived(store, policy, clock, ledger)
             trial._check_worker()
             return trial
         except BaseException:
@@ -482,14 +553,16 @@ class Trial(Curator):
 
     @classmethod
     def _revived(
-        cls, store: Store, policy: BasePolicy[Never] | None, clock: Callable[[], float] | None
-    ) -> Self:
+        cls, store: Store, policy: BasePolicy[Never] | None, clock: Callable[[], float] | None,
+        ledger: Ledger | None = None,
+    ) -> Self:  # fmt: skip
         row = row_from_dict(store.state.get("policy"), policy, store.place)
-        damage = ""
+        care, damage = care_in(store.state, ledger), ""
         try:
             trial = cls.__new__(cls)
+            options, stored = settings_in(store.state, row)
             trial._set_up(
-                row, store.state["arms"], None, clock, *settings_in(store.state, row),
+                row, store.state["arms"], None, clock, options, stored._replace(care=care),
                 store.state.get("stratum"),
             )  # fmt: skip
             trial._own(store)
@@ -532,8 +605,64 @@ class Trial(Curator):
 
     def _settings(self) -> Json:
         """What is stored; a stratum says that it is one."""
-        mark = {} if self._stratum is None else {"stratum": self._stratum}
+        mark: Json = {} if self._stratum is None else {"stratum": self._stratum}
+        if self._care.kits:
+            mark["labels"] = self._shuffled()
         return super()._settings() | mark
+
+    def _shuffled(self) -> list[int]:
+        """Numbers for arms in reports, in an order that says nothing of them."""
+        numbers = list(range(1, len(self._arms) + 1))
+        secrets.SystemRandom().shuffle(numbers)
+        return numbers
+
+    # --- arms that are hidden behind kits ---------------------------------------------------------
+
+    def restock(
+        self, kits: Mapping[Name, Sequence[str]], *, by: str = "", reason: str = ""
+    ) -> None:
+        """More kits, by arm."""
+        words = check_words(by, reason)
+        with self._turn(), self._store.held():
+            self._settle()
+            self._stand()
+            self._check_blinded()
+            people, stock = self._store.people, check_kits(kits, self._arms)
+            known = people.codes()
+            for code in (code for codes in stock.values() for code in codes):
+                if code in known:
+                    raise InvalidArgument("kits", "be new", code, "every kit is used once")
+            self._note("kits added", many=sum(map(len, stock.values())), **words)
+            with self._store.together():
+                people.stock(stock)
+                self._store.noted()
+
+    def unblind(self, unit: Name, *, by: str, reason: str) -> Name:
+        """The arm behind the kit of a unit. Who opened it, and why, is in the trail, by its code,
+        before the answer is given."""
+        words = check_words(by, reason)
+        if not by or not reason:
+            raise InvalidArgument(
+                "by" if not by else "reason", "be said", "",
+                'use for example by="Dr. Weber", reason="allergic reaction"',
+            )  # fmt: skip
+        with self._turn(), self._store.held():
+            self._settle()
+            self._stand()
+            self._check_blinded()
+            member = self._store.member(check_unit(unit))
+            if member is None:
+                raise UnknownUnit(f"unit must have been assigned to be unblinded, got {unit!r}")
+            self._note("unblinded", kit=self._store.people.kit_of(unit), **words)
+            self._store.noted()
+            return self._arms[member.arm]
+
+    def _check_blinded(self) -> None:
+        if not self._care.kits:
+            raise TrialError(
+                "this trial has no kits, and shows its arms by name; plan one with "
+                'assignment=discreet.Assignment(kits={"A": ["K101"], "B": ["K102"]})'
+            )
 
     def __reduce__(self) -> NoReturn:
         raise TrialError(

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from .._checks import one_of
 from .._version import __version__
+from ..errors import InvalidArgument
 from ._html import joined, strong
 from ._numbers import count, decimal, percent
 from ._page import Page
 from ._pictures import title
 
 if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
     from ..live._documents import ArmReport, Report
 
 STATUS = {
@@ -65,17 +68,19 @@ CLOCKS = ("utc", "days")
 class Times:
     """Moments in words: of a clock that counts seconds since 1970, or of one that counts days."""
 
-    def __init__(self, clock: str, report: Report) -> None:
-        self.dates = one_of("clock", clock, *CLOCKS) == "utc"
+    def __init__(self, clock: str, report: Report, zone: ZoneInfo | None = None) -> None:
+        self.dates, self.zone = one_of("clock", clock, *CLOCKS) == "utc", zone
         course = report.get("course")
         self.start = course[0]["time"] if course and self.dates else 0.0
 
     def __call__(self, moment: float | None) -> str:
-        """ "2026-03-01 14:05 UTC", or "day 17.2"."""
+        """ "2026-03-01 14:05 UTC", "2026-03-01 15:05+01:00" in a zone, or "day 17.2"."""
         if moment is None:
             return "–"
         if not self.dates:
             return f"day {moment:.1f}"
+        if self.zone is not None:
+            return datetime.fromtimestamp(moment, self.zone).isoformat(" ", "minutes")
         return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
     def day(self, moment: float) -> float:
@@ -88,15 +93,31 @@ class Times:
         return "days since the first release" if self.dates else "day"
 
 
+def zone_named(name: str) -> ZoneInfo:
+    """A time zone."""
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, KeyError):
+        pass
+    raise InvalidArgument(
+        "zone", "be a time zone that this machine knows", name,
+        "use for example Europe/Paris, or UTC; the package tzdata has them all",
+    )  # fmt: skip
+
+
 def trial_report(
-    report: Report, clock: str = "utc", *, title: str = "A private adaptive trial"
-) -> Page:
+    report: Report, clock: str = "utc", zone: ZoneInfo | None = None, *,
+    title: str = "A private adaptive trial",
+) -> Page:  # fmt: skip
     """The page of one trial, from `Trial.report()`: where it stands, effects with intervals, its
     assignments over time, the released means, what happens next, the flow of participants, methods
     and how to cite; of a trial by stratum, the first of these for each. Made of what is public, so
     anybody may see it.
 
-    `clock`: "utc" if its clock counts seconds since 1970, as it does by default; or "days".
+    `clock`: "utc" if its clock counts seconds since 1970, as it does by default; or "days". In a
+    `zone` moments are those of the people there, with their offset from UTC.
     """
     page = Page(title, subtitle=f"{_standing(report)}. {_dates(report, clock)}")
     if "protects" in report:
@@ -108,7 +129,7 @@ def trial_report(
         if "stratum" in one:
             page.section(f"Stratum: {one['stratum']}").text(_standing(one))
             begin = page.heading
-        _add_trial(page, one, Times(clock, one), begin)
+        _add_trial(page, one, Times(clock, one, zone), begin)
     parts = report.get("strata", [report])
     one = parts[0]
     if any(part.get("arms") for part in parts):

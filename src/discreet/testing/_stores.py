@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import DiscreetError, TrialError
-from ..live._rules import Member, Place
+from ..live._rules import VOID, Member, Place
 from ..live.stores import Store
 
 Make = Callable[[], Store]
@@ -31,7 +31,8 @@ def check_store(make: Make, reopen: Reopen | None = None) -> None:
     """Raise AssertionError where a store does not do what a trial needs."""
     for check in (
         check_members, check_outcomes, check_release, check_several_blocks, check_streams,
-        check_begin, check_moved, check_together, check_create, check_trial,
+        check_begin, check_moved, check_together, check_void, check_people, check_create,
+        check_trial,
     ):  # fmt: skip
         check(make, reopen)
 
@@ -237,6 +238,73 @@ def check_together(make: Make, reopen: Reopen | None = None) -> None:
         assert list(store.assigned) == [3, 2]
     store = after(store, reopen)
     assert len(store.blocks["1"].places) == 4
+    store.close()
+
+
+def check_void(make: Make, reopen: Reopen | None = None) -> None:
+    """Who withdraws has `VOID` in place of an outcome, and is forgotten at the release."""
+    store = fresh(make)
+    record(store, "1", 0, 5)
+    with call(store):
+        store.void("1", 0)
+    with call(store), store.together():
+        store.void("1", 1)
+        store.record("1", 1, VOID)
+    store = after(store, reopen)
+    assert dict(store.blocks["1"].outcomes) == {0: VOID, 1: VOID}
+    assert store.member("x") == Member(0, 1, "1", 0), "a withdrawal is seen before the release"
+    with call(store):
+        assert not store.people.is_forgotten("x")
+        assert dict(store.whole("1").outcomes) == {0: VOID, 1: VOID}
+    release(store, "1", dict(STATE), "2")
+    store = after(store, reopen)
+    with call(store):
+        for unit in ("x", 7):
+            assert store.member(unit) is None, "a name was kept"
+            assert store.people.is_forgotten(unit)
+        assert not store.people.is_forgotten("7")
+        assert store.member("7") == Member(1, 0)
+    assert list(store.assigned) == [1, 2]
+    store.close()
+
+
+def check_people(make: Make, reopen: Reopen | None = None) -> None:
+    """Names, the trail, shares and kits; what is gathered and fails leaves nothing."""
+    store = fresh(make)
+    with call(store):
+        assert store.people.seats("x") == [("1", 0)]
+        assert not store.people.seats("stranger")
+        store.people.note({"what": "first"})
+        store.noted()
+    with call(store):
+        store.people.note({"what": "never stored"})
+    with call(store), store.together():
+        store.people.note({"what": "second"})
+        store.people.stock({0: ["a", "b"], 1: ["c"]})
+        assert store.people.hand_out("x", 0) == "a"
+        store.people.issue({"parts": [1, 2]})
+        store.noted()
+    store = after(store, reopen)
+    with call(store):
+        trail = store.people.trail()
+        assert [entry.number for entry in trail.entries] == [1, 2]
+        assert "second" in trail.entries[1].text
+        assert (trail.number, trail.chain) == (2, trail.entries[1].chain)
+        assert store.people.kit_of("x") == "a"
+        assert [store.people.left(arm) for arm in (0, 1, 2)] == [1, 1, 0]
+        assert store.people.issued(0) == store.people.issued(1) == {"parts": [1, 2], "version": 1}
+        assert store.people.issued(2) is None
+        with store.together():
+            store.people.forget("x")
+            store.people.erase()
+            store.noted()
+    with call(store):
+        store.forget_copies()
+    store = after(store, reopen)
+    with call(store):
+        assert [store.member(unit) for unit in ("x", 7, "7")] == [None] * 3
+        assert not store.people.is_forgotten("x"), "the key is still there"
+    assert not [place for place in store.blocks["1"].places if place.unit in ("x", 7)]
     store.close()
 
 

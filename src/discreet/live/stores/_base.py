@@ -30,10 +30,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import wraps
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from ..._checks import Name
 from .._rules import Member, Place
+
+if TYPE_CHECKING:
+    from ._people import People
 
 Json = dict[str, Any]
 Moved = Callable[[], Json]
@@ -113,6 +116,10 @@ class Store(Protocol):
     def blocks(self) -> Mapping[str, Block]:
         """The blocks that are not yet released."""
 
+    @property
+    def people(self) -> People:
+        """Who is forgotten, and what was decided for all."""
+
     def whole(self, key: str) -> Block:
         """One of them, for its release: all its places, and all outcomes that will ever count."""
 
@@ -142,9 +149,20 @@ class Store(Protocol):
     def record(self, block: str, slot: int, value: int) -> None:
         """An outcome has come."""
 
+    def void(self, block: str, slot: int) -> None:
+        """An outcome is withdrawn, come or not: `VOID` stands in its place, and nothing is left of
+        it."""
+
+    def noted(self) -> None:
+        """A step that stores nothing but what was noted in the trail."""
+
+    def forget_copies(self) -> None:
+        """Overwrite what erased names may have left in unused bytes."""
+
     def release(self, block: str | None, state: Json, opens: str | None) -> None:
         """A block was released: put the state in place, erase the block, open an empty one. None
-        where there is nothing to erase, or nothing to open."""
+        where there is nothing to erase, or nothing to open. Whoever has withdrawn from that block
+        is forgotten."""
 
     def begin(self, block: str, run: Json) -> None:
         """The rule has seen the last release: `run` are the entries of `state["protocol"]` that

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...errors import Fenced, InvalidArgument, TrialError
+from . import _people as people
 from . import _seal as seal
 from ._base import Json
 from ._database import BESIDE, Database, sync_folder
@@ -22,6 +23,8 @@ AS_IT_IS = {
     "heads": "trial - ?, version, generation, moved, assigned",
     "places": "unit, trial - ?, turn, arm, block, slot, at, number, due",
     "releases": "trial - ?, generation, block",
+    "beats": "trial - ?, number",
+    **people.TABLES,
 }
 """Tables that hold nothing private, and their columns."""
 TRIES = 5

@@ -351,6 +351,13 @@ class Database(Transactions):
             found = self.one("PRAGMA wal_checkpoint(TRUNCATE)")
             self.soiled = found is None or found[0] != 0
 
+    def rewrite(self) -> None:
+        """Write the whole file anew."""
+        if self.is_open and not self.in_transaction:
+            self.run("VACUUM")
+            self.soiled = True
+            self.clean()
+
     # --- the witness ------------------------------------------------------------------------------
 
     def look(self) -> Line | None:

@@ -95,6 +95,10 @@ class TableWitness:
         self._agrees = True
         return "", found
 
+    def texts(self) -> list[str]:
+        """What all releases have written."""
+        return [text for _, _, text in self._run(LINES, (self.trial, 1)).fetchall()]
+
     def append(self, text: str, size: int, chain: str) -> Line:
         """One line more; refused if there is one of that number."""
         why, lines = self.look(size, chain)

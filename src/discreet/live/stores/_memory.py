@@ -15,8 +15,9 @@ from typing import NamedTuple, NoReturn
 
 from ..._checks import Name
 from ...errors import InvalidArgument, TrialError
-from .._rules import Member, Place
+from .._rules import VOID, Member, Place, is_void
 from ._base import Json, Moved
+from ._people import HeldPeople
 
 
 class HeldBlock:
@@ -71,6 +72,7 @@ class MemoryStore:
         self._undo: list[Callable[[], object]] | None = None
         """how to take back what is gathered, the last of it first"""
         self._process = os.getpid()
+        self.people = HeldPeople(self)
 
     @property
     def place(self) -> str:
@@ -97,6 +99,7 @@ class MemoryStore:
     def ready(self, alone: bool = True) -> bool:
         if self._noted is not None:
             self._enter(self._noted)
+        self.people.waiting = []
         return False
 
     def held(self) -> AbstractContextManager[object]:
@@ -104,7 +107,11 @@ class MemoryStore:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        before = self._now, self._moved, self._assigned.copy()
+        if self._undo is not None:  # within another one
+            yield
+            return
+        before, noted = (self._now, self._moved, self._assigned.copy()), len(self.people.entries)
+        taken = {arm: len(units) for arm, units in self.people.taken.items()}
         undo: list[Callable[[], object]] = []
         self._undo = undo
         try:
@@ -114,6 +121,9 @@ class MemoryStore:
             while undo:
                 undo.pop()()
             self._now, self._moved, self._assigned = before
+            del self.people.entries[noted:]
+            for arm, units in self.people.taken.items():
+                del units[taken.get(arm, 0) :]
             raise
         finally:
             self._undo = None
@@ -129,6 +139,7 @@ class MemoryStore:
             )  # fmt: skip
         self._assigned = [0] * arms
         self._now = state, {} if block is None else {block: HeldBlock()}
+        self.people.flush()
 
     def assign(self, unit: Name, member: Member, place: Place | None, moved: Moved) -> None:
         if self._undo is not None:
@@ -179,12 +190,27 @@ class MemoryStore:
             )
         outcomes[slot] = value
 
+    def void(self, block: str, slot: int) -> None:
+        self.record(block, slot, VOID)
+
+    def noted(self) -> None:
+        self.people.flush()
+
+    def forget_copies(self) -> None:
+        """There are none."""
+
     def release(self, block: str | None, state: Json, opens: str | None) -> None:
+        if block is not None and block in self._now[1]:
+            gone = self._now[1][block]
+            for slot, outcome in gone.outcomes.items():
+                if is_void(outcome):
+                    self.people.forget(gone.places[slot].unit)
         blocks = {key: other for key, other in self._now[1].items() if key != block}
         if opens is not None:
             blocks[opens] = HeldBlock()
         self._grow(state)
         self._put(state, blocks)
+        self.people.flush()
 
     def _put(self, state: Json, blocks: dict[str, HeldBlock]) -> None:
         """A state of now: what moved before is in it, or is void."""

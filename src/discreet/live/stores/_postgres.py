@@ -81,7 +81,10 @@ def _place(witness: object) -> str | Path | None:
 
 WEB = """
 GRANT USAGE ON SCHEMA {schema} TO {role};
-GRANT SELECT ON meta, heads, places, block_keys TO {role};
+GRANT SELECT ON meta, heads, places, block_keys, forgotten, issued, kits TO {role};
+GRANT SELECT (trial, secret) ON names TO {role};
+GRANT UPDATE (unit) ON kits TO {role};
+GRANT SELECT, UPDATE (number) ON beats TO {role};
 GRANT SELECT (home, name, place, fence) ON witness TO {role};
 GRANT SELECT (trial, settings, public) ON trials TO {role};
 GRANT UPDATE (version, moved, assigned) ON heads TO {role};

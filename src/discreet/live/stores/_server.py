@@ -393,6 +393,14 @@ class Server(Transactions):
         """The server writes over what is deleted when it vacuums."""
         self.soiled = False
 
+    def rewrite(self) -> None:
+        """Rewrite the tables that hold names: for their owner. The server's log keeps what it
+        keeps."""
+        if self.is_open and not self.in_transaction:
+            self._connected()
+            for table in ("places", "kits", "names", "forgotten"):
+                self.run(f"VACUUM FULL {table}")
+
     # --- the witness ------------------------------------------------------------------------------
 
     def look(self) -> Line | None:

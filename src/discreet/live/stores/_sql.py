@@ -32,11 +32,12 @@ from typing import Any, NamedTuple, NoReturn, TypeVar, overload
 
 from ..._checks import Name
 from ...errors import DamagedFile, InvalidArgument, TrialError
-from .._rules import Action, Member, Place
+from .._rules import VOID, Action, Member, Place, is_void
 from . import _seal as seal
 from ._base import Json, Moved, unheld
 from ._copies import write_backup
 from ._memory import HeldBlock, MemoryStore
+from ._people import HeldPeople, SqlPeople
 from ._transactions import Transactions
 from ._witness import Line, changed, changes
 
@@ -196,6 +197,9 @@ class SqlStore:
         self._last: dict[str, Place] = {}
         """the last places of blocks, as far as they are known"""
         self._batch = Batch()
+        self.people = SqlPeople(self)
+        self._void: dict[str, list[Name]] = {}
+        """who has withdrawn, of a block that was read to be released"""
 
     def beside(self, trial: int) -> SqlStore:
         """The trial of another stratum, in the same home."""
@@ -208,6 +212,16 @@ class SqlStore:
     @property
     def _trial(self) -> int:
         return self._base.first + self._number
+
+    @property
+    def trial(self) -> int:
+        """The number that its rows have."""
+        return self._trial
+
+    @property
+    def base(self) -> Transactions:
+        """Where they are."""
+        return self._base
 
     @property
     def lock(self) -> Any:
@@ -227,6 +241,7 @@ class SqlStore:
     def ready(self, alone: bool = True) -> bool:
         self._check_open()
         self._base.begin(alone)
+        self.people.waiting, self._void = [], {}
         found = self._base.one(
             "SELECT h.version, w.fence FROM heads h JOIN witness w ON w.home = ? WHERE h.trial = ?",
             (self._base.home, self._trial),
@@ -298,6 +313,7 @@ class SqlStore:
         with self._step():
             self._replace(block, {**settings, "protocol": {**public, "ledger": secret}},
                           found["opens"])  # fmt: skip
+            self.people.waiting = list(found["noted"])
             self._base.note(line)
         self._base.soiled = True
         self._base.clean()
@@ -346,7 +362,7 @@ class SqlStore:
         self._moved, self._assigned = self._parsed(moved, dict), self._parsed(assigned, list)
         if generation != self._generation or self._version == UNKNOWN:
             self._read_document()  # a write that was cut short may have left half of another here
-        self._asked, self._last = None, {}
+        self._asked, self._last, self.people.known = None, {}, None
         self._rows = {
             block: Row(key, *row)
             for block, key, *row in base.run(
@@ -455,7 +471,7 @@ class SqlStore:
             text = seal.opened(self._rows[block].key, sealed)
             batch.outcomes[block, slot] = seal.outcome_in(text)
 
-    def _flush_if_any(self) -> None:
+    def flush_if_any(self) -> None:
         """Before something is read that was not expected, what waits is written."""
         batch = self._batch
         if batch.places or batch.values or batch.rows:
@@ -489,7 +505,7 @@ class SqlStore:
     def member(self, unit: Name) -> Member | None:
         if unit in self._batch.members:
             return self._batch.members[unit]
-        self._flush_if_any()
+        self.flush_if_any()
         found = self._base.one(
             "SELECT arm, turn, block, slot FROM places WHERE unit = ? AND trial = ? "
             "ORDER BY turn DESC LIMIT 1",
@@ -509,7 +525,7 @@ class SqlStore:
         known = self._batch.by_seat.get((block, slot))
         if known is not None and known.action is None:
             return known
-        self._flush_if_any()
+        self.flush_if_any()
         asked = f"{PLACE} AND p.slot = ?" if self.releases_here else f"{SEAT} AND slot = ?"
         found = self._base.one(asked, (self._trial, block, slot))
         if found is None:
@@ -533,7 +549,7 @@ class SqlStore:
             return None
         if (block, slot) in self._batch.outcomes:
             return self._batch.outcomes[block, slot]
-        self._flush_if_any()
+        self.flush_if_any()
         found = self._base.one(
             "SELECT outcome FROM pending WHERE trial = ? AND block = ? AND slot = ?"
             f"{self._base.AND_HOLD}",
@@ -557,7 +573,7 @@ class SqlStore:
         if not self.releases_here:
             raise TrialError(NOT_HERE)
         block, row = HeldBlock(), self._rows[key]
-        self._flush_if_any()
+        self.flush_if_any()
         self._base.lock_block(self._trial, key)
         for found in self._base.run(f"{PLACE} ORDER BY p.slot", (self._trial, key)):
             slot = len(block.places)
@@ -567,6 +583,10 @@ class SqlStore:
             value = seal.outcome_in(seal.opened(row.key, found[8]))
             if value is not None:
                 block.outcomes[slot] = value
+        self._void[key] = [
+            place.unit for slot, place in enumerate(block.places)
+            if is_void(block.outcomes.get(slot, 0))
+        ]  # fmt: skip
         if len(block.places) != row.filled:
             raise DamagedFile(f"{self.place}: a block lacks one of its places")
         return block
@@ -599,7 +619,9 @@ class SqlStore:
         """Go on in a file with what a store in memory holds, and leave nothing there: of two, each
         could release the same block. Should it fail, the other has lost nothing."""
         blocks = {key: block.copy() for key, block in other.blocks.items()}
-        self._write_all({**settings, **other.state}, other._assigned, blocks, other._members)
+        self._write_all(
+            {**settings, **other.state}, other._assigned, blocks, other._members, other.people
+        )
         other._now, other._members = ({}, {}), {}
 
     @property
@@ -619,7 +641,7 @@ class SqlStore:
 
     def _write_all(
         self, state: Json, assigned: Sequence[int], blocks: Mapping[str, HeldBlock],
-        members: Mapping[Name, Member],
+        members: Mapping[Name, Member], people: HeldPeople | None = None,
     ) -> None:  # fmt: skip
         made = not self._base.is_open
         if made:
@@ -631,6 +653,8 @@ class SqlStore:
                 "INSERT INTO trials VALUES (?, '', '', ?, ?)", (self._trial, b"", self._key)
             )
             self._base.run("INSERT INTO heads VALUES (?, 0, 0, '', '')", (self._trial,))
+            self._base.run("INSERT INTO beats VALUES (?, 0)", (self._trial,))
+            self.people.begin(people)
             self._assigned, self._generation, self._next = list(assigned), 0, 0
             turns = _turns(blocks, members)
             for key, block in blocks.items():
@@ -643,7 +667,7 @@ class SqlStore:
             for unit, member in members.items():
                 if member.block not in blocks:
                     self._enter(unit, member, None)
-            self._flush_if_any()
+            self.flush_if_any()
             self._put(state)
             self._write_head()
             self._base.commit()
@@ -682,13 +706,56 @@ class SqlStore:
         if self.releases_here:
             self._note(block, slot, value)
         else:
-            self._flush_if_any()
+            self.flush_if_any()
             key = self._rows[block].key
             self._base.hand_in(
                 (self._trial, block, slot), key, seal.sealed(key, seal.outcome_text(value))
             )
         self._base.commit()
         self._version = before  # no public step: nobody is told that it came
+
+    @unheld
+    def void(self, block: str, slot: int) -> None:
+        self._check_releases()  # whoever hands in blindly cannot take back
+        with self._step():  # others must learn the new key
+            self.flush_if_any()
+            self._renew(block)
+            self._note(block, slot, VOID)
+        self._base.soiled = True  # the log may hold the key that was overwritten
+
+    def _renew(self, block: str) -> None:
+        """Seal all that is private of a block under another key, and overwrite its key. A database
+        may have left copies of what it moved: nobody can read them from then on."""
+        old, key, place = self._rows[block].key, seal.new_key(), (self._trial, block)
+        answered = self.answered(block)
+        for slot, outcome, action, private in self._base.run(
+            "SELECT slot, outcome, action, private FROM pending WHERE trial = ? AND block = ?",
+            place,
+        ).fetchall():
+            hidden = seal.sealed(key, seal.opened(old, action)) if private else action
+            self._base.run(
+                "UPDATE pending SET outcome = ?, action = ? "
+                "WHERE trial = ? AND block = ? AND slot = ?",
+                (seal.sealed(key, seal.opened(old, outcome)), hidden, *place, slot),
+            )
+        self._base.run(
+            "UPDATE open_blocks SET answered = ? WHERE trial = ? AND block = ?",
+            (seal.sealed(key, seal.count_text(answered)), *place),
+        )
+        self._base.run(
+            "UPDATE keys SET key = ? WHERE id = "
+            "(SELECT key FROM open_blocks WHERE trial = ? AND block = ?)",
+            (key, *place),
+        )
+        self._rows[block] = self._rows[block]._replace(key=key)
+
+    def noted(self) -> None:
+        with self._step():
+            pass
+
+    def forget_copies(self) -> None:
+        self._base.let_go()
+        self._base.rewrite()
 
     @unheld
     def release(self, block: str | None, state: Json, opens: str | None) -> None:
@@ -706,15 +773,18 @@ class SqlStore:
             if witness is not None:
                 after = json.loads(json.dumps([self._settings, self._public]))
                 ledger = seal.sealed(key, seal.padded(self._secret))
+                noted = self.people.waiting_ahead()
                 witness |= {"opens": opens, "change": changes(before, after)}
+                witness |= {"noted": self.people.waiting, "trail": noted[-1].chain if noted else ""}
                 self._base.testify(json.dumps({**witness, "ledger": ledger.hex()}))
         self._base.soiled = True
         self._base.clean()
 
     def _replace(self, block: str | None, state: Json, opens: str | None) -> None:
         """A block by the state that its release has led to."""
-        self._flush_if_any()
+        self.flush_if_any()
         if block is not None:
+            self._forget(block)
             self._erase(block)
             self._base.run(
                 "INSERT INTO releases VALUES (?, ?, ?)", (self._trial, self._generation + 1, block)
@@ -723,6 +793,13 @@ class SqlStore:
             self._open_block(opens)
         self._assigned = self._assigned + [0] * (len(state.get("arms", ())) - len(self._assigned))
         self._put(state)
+
+    def _forget(self, block: str) -> None:
+        """Whoever has withdrawn from a block that is released."""
+        if block not in self._void:
+            self.whole(block)
+        for unit in self._void.pop(block):
+            self.people.forget(unit)
 
     @unheld
     def begin(self, block: str, run: Json) -> None:
@@ -736,7 +813,7 @@ class SqlStore:
         """Put a last state in place, and erase all outcomes; the places stay."""
         self._check_releases()
         with self._step():
-            self._flush_if_any()
+            self.flush_if_any()
             for block, row in self._rows.items():
                 key, place = seal.new_key(), (self._trial, block)
                 for slot, action, private in self._base.run(
@@ -765,9 +842,10 @@ class SqlStore:
         self._base.clean()
 
     def touch(self) -> None:
-        """Write something, so that a commit takes its time whatever is stored by it."""
+        """Write something, so that a commit takes its time whatever is stored by it. Something
+        else than what is there: SQLite writes nothing where nothing changes."""
         self._check_held()
-        self._base.run("UPDATE heads SET version = version WHERE trial = ?", (self._trial,))
+        self._base.run("UPDATE beats SET number = number + 1 WHERE trial = ?", (self._trial,))
 
     def back_up(self, to: Path, ledgers: Mapping[int, Json]) -> None:
         """All that is public, in another file: see `copies`."""
@@ -811,6 +889,7 @@ class SqlStore:
         self._version = self._next
 
     def _write_head(self) -> None:
+        self.people.flush()
         if self._asked is not None:
             self._moved, self._asked = self._asked(), None
         written = self._base.run(
@@ -945,11 +1024,26 @@ class SqlStore:
             "SELECT 1 FROM places WHERE unit = ? AND trial <> ? AND trial BETWEEN ? AND ? LIMIT 1",
             (json.dumps(unit), self._trial, *self._base.trials),
         )
+        if other is None:  # perhaps one that has withdrawn there
+            numbers = self._base.run(
+                "SELECT trial - ? FROM trials WHERE trial <> ? AND trial BETWEEN ? AND ?",
+                (self._base.first, self._trial, *self._base.trials),
+            ).fetchall()
+            other = next((n for n in numbers if self._has_forgotten(unit, *n)), None)
         if other is not None:
             raise TrialError(
                 f"unit {unit!r} has an arm in another stratum, and everybody belongs to one: were "
                 "it two, outcomes would be used twice; give the stratum that it was assigned in"
             )
+
+    def _has_forgotten(self, unit: Name, number: int) -> bool:
+        """Whether somebody of that name has withdrawn in another stratum."""
+        other = self.beside(number)
+        try:
+            return other.people.is_forgotten(unit)
+        finally:
+            other._closed = True
+            self._base.users -= 1
 
 
 def _turns(

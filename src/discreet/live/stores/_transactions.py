@@ -51,6 +51,7 @@ class AnyWitness(Protocol):
     def has_changed(self) -> bool: ...
     def look(self, size: int, chain: str) -> tuple[str, list[Line]]: ...
     def append(self, text: str, size: int, chain: str) -> Line: ...
+    def texts(self) -> list[str]: ...
 
 
 class Transactions(ABC):
@@ -134,6 +135,16 @@ class Transactions(ABC):
     @abstractmethod
     def clean(self) -> None:
         """Empty the log, if it may hold what was erased and if that can be done."""
+
+    @abstractmethod
+    def rewrite(self) -> None:
+        """Leave nothing in bytes that are not in use, as far as the database can do that."""
+
+    def witnessed(self) -> list[str] | None:
+        """What the witness says of every release that is known here; None where it cannot say."""
+        if self.witness is None or self.fence:
+            return None
+        return self.witness.texts()
 
     @abstractmethod
     def look(self) -> Line | None:

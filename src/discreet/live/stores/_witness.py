@@ -146,6 +146,12 @@ class Witness:
             before = chain
         return found
 
+    def texts(self) -> list[str]:
+        """What all releases have written, up to where it was read."""
+        with closing(_Opened(self.path, os.O_RDONLY)) as file:
+            data = _read(file.number, 0)[: self._size]
+        return [raw.decode().partition(" ")[2] for raw in data.split(b"\n")[1:-1]]
+
     def append(self, text: str, size: int, chain: str) -> Line:
         """One line more, synced; refused if it knows more than whoever appends it."""
         line = chained(chain, text)
