@@ -35,11 +35,6 @@ File = Annotated[Path, argument("The file of the trial.", "FILE")]
 To = Annotated[Path, argument("The new file.", "TO")]
 Arm = Annotated[str, argument("The name of the arm.", "ARM")]
 FORMATS = ("text", "json", "csv", "html")
-TRIAL_SETTINGS = (
-    "horizon", "goal", "risk", "deadline", "missing", "outcome_range", "binary", "intervals",
-    "contributions", "conflicts", "streams", "window", "share", "trend", "dimension", "longest",
-    "batch",
-)  # fmt: skip
 
 
 def new(
@@ -59,45 +54,17 @@ def new(
     `discreet.confirm.design` takes. With `strata` (a list), every stratum has a copy of the
     policy. What was planned is repeated in words.
     """
-    from .._front import policy as row_named
-    from ..live import Strata, Trial
-    from ..live._arguments import grouped
+    from .._plans import planned
     from ..live.stores import SqliteStore
 
     settings = _read("settings", dict)
-    given = sorted(settings)
-    name, arms = settings.pop("policy", None), settings.pop("arms", None)
-    design = settings.pop("design", None)
-    if (design is None and not isinstance(name, str)) or arms is None or "name" in settings:
-        raise InvalidArgument(
-            "settings", 'have "policy", a name, and "arms"', given,
-            'for example {"policy": "dp-imed", "epsilon": 1.0, "arms": ["A", "B"]}',
-        )  # fmt: skip
-    options = {key: settings.pop(key) for key in TRIAL_SETTINGS if key in settings}
-    if isinstance(options.get("outcome_range"), list):
-        options["outcome_range"] = tuple(options["outcome_range"])
-    strata = settings.pop("strata", None)
+    plan = planned(settings)
+    strata = plan.strata
     if file.exists():
         raise InvalidArgument(
             "FILE", "be new", str(file), "go on with it by discreet trial assign, or take another"
         )
-    try:
-        if design is None:
-            row = row_named(name, goal=options.pop("goal", None), **settings)
-        else:
-            row = _design_of(design, name, settings)
-    except InvalidArgument as error:
-        if error.argument not in settings or "an option of" not in error.rule:
-            raise
-        rule = f"{error.rule}, or a setting of a trial"
-        fix = f"{error.fix}; settings: {', '.join(TRIAL_SETTINGS)}, strata"
-        raise InvalidArgument(error.argument, rule, error.value, fix) from None
-    opened: Trial | Strata
-    store = SqliteStore(file, witness=witness)
-    if strata is None:
-        opened = Trial(row, arms, path=store, **grouped(options))
-    else:
-        opened = Strata(row, strata, arms, path=store, **grouped(options))
+    opened = plan.start(SqliteStore(file, witness=witness))
     with opened as trial:
         shown = trial.report()
         one = shown.get("strata", [shown])[0]
@@ -106,28 +73,6 @@ def new(
             made["strata"] = strata
         made |= {"settings": one["settings"]} if json else one["settings"]
         _print(made | {key: shown[key] for key in ("guarantee", "status")}, json)
-
-
-def _design_of(design: object, policy: object, others: Entry) -> Any:
-    """The test that the settings describe."""
-    from inspect import signature
-
-    from ..confirm import design as planned
-
-    known = [name for name in signature(planned).parameters if name != "budget"]
-    if policy is not None or others:
-        raise InvalidArgument(
-            "settings", "have a design or a policy, and nothing else beside what a trial takes",
-            sorted([*others, *(["policy"] * (policy is not None))]),
-            'put what the design takes into it: {"design": {"participants": 800, "epsilon": 1}}',
-        )  # fmt: skip
-    if not isinstance(design, dict) or "participants" not in design or set(design) - set(known):
-        raise InvalidArgument(
-            "design", f"have participants, a budget and what else a design takes: {known}",
-            sorted(design) if isinstance(design, dict) else design,
-            'for example "design": {"participants": 800, "looks": 3, "epsilon": 1}',
-        )  # fmt: skip
-    return planned(**design)
 
 
 def assign(

@@ -1,0 +1,22 @@
+"""Private experiments over HTTP: `discreet serve`, an extra (`pip install "discreet[serve]"`).
+
+    discreet serve
+
+`create_app` is the same service as an ASGI application, for servers of your own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .._extras import require
+from .._lazy import lazily
+
+require("serve", "starlette", "uvicorn", "msgspec", "prometheus_client")
+
+if TYPE_CHECKING:
+    from ._app import create_app
+    from ._service import Settings
+
+__all__ = ["Settings", "create_app"]
+__getattr__, __dir__ = lazily(__name__, {"_app": ("create_app",), "_service": ("Settings",)})
