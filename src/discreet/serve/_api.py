@@ -196,14 +196,15 @@ async def assign_many(call: Call) -> Response:
             for one in call.body.units
         )
     )
-    made: list[m.Assigned | m.NotAssigned] = []
+    made: list[m.AssignedOne] = []
     for one, answer in zip(call.body.units, found, strict=True):
         try:
-            made.append(_arm(call, row, one.unit, answer))
+            got = _arm(call, row, one.unit, answer)
+            made.append(m.AssignedOne(got.arm, got.decision))
         except Refused as refused:
             if refused.kind in ("storage", "clock", "internal"):
                 raise
-            made.append(m.NotAssigned(refused.kind))
+            made.append(m.AssignedOne(problem=refused.kind))
     return answered(m.AssignedMany(made))
 
 
@@ -374,4 +375,3 @@ async def openapi(call: Call) -> Response:
     from ._openapi import description
 
     return Response(description(), 200, HEADERS, "application/json")
-

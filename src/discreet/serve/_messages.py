@@ -90,16 +90,18 @@ class Assigned(msgspec.Struct):
     decision: str
 
 
-class NotAssigned(msgspec.Struct):
-    """A participant of a batch who got no arm, and the kind of problem."""
+class AssignedOne(msgspec.Struct, omit_defaults=True):
+    """The arm of a participant of a batch, or the kind of problem in its place."""
 
-    problem: str
+    arm: str | int | None = None
+    decision: str = ""
+    problem: str = ""
 
 
 class AssignedMany(msgspec.Struct):
     """In the order of the request."""
 
-    assigned: list[Assigned | NotAssigned]
+    assigned: list[AssignedOne]
 
 
 class Outcome(Body):
@@ -273,10 +275,22 @@ class NotEvaluated(msgspec.Struct):
     errorDetails: str  # noqa: N815
 
 
+class Flag(msgspec.Struct, omit_defaults=True):
+    """What one of several flags is, or why it has no value."""
+
+    key: str
+    reason: str = ""
+    variant: str = ""
+    value: str | int | bool | msgspec.UnsetType = msgspec.UNSET
+    metadata: dict[str, str] = {}
+    errorCode: str = ""  # noqa: N815
+    errorDetails: str = ""  # noqa: N815
+
+
 class EvaluatedMany(msgspec.Struct):
     """The flags of a participant."""
 
-    flags: list[Evaluated | NotEvaluated]
+    flags: list[Flag]
 
 
 class BadEvaluation(msgspec.Struct):

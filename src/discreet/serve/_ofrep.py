@@ -27,7 +27,7 @@ ON, OFF = ("on", "true"), ("off", "false")
 """Arms of a flag that is a switch."""
 
 
-class NotWell(Exception):  # noqa: N818
+class NotWell(Exception):
     """The context is not as it must be."""
 
     def __init__(self, code: str, details: str) -> None:
@@ -66,20 +66,23 @@ async def evaluate_many(call: Call) -> Response:
             raise NotWell("INVALID_CONTEXT", "enrol must be a list of experiments")
     except NotWell as error:
         return answered(m.BadEvaluation(error.code, error.details), 400)
-    flags: list[m.Evaluated | m.NotEvaluated] = []
+    flags: list[m.Flag] = []
     for row in call.service.register.experiments(call.key.tenant):
         if call.key.experiment not in (None, row.id):
             continue
         try:
             if row.id in wanted:
-                flags.append(await _evaluated(call, row, unit, context))
+                found = await _evaluated(call, row, unit, context)
+                flags.append(msgspec.convert(msgspec.to_builtins(found), m.Flag))
                 continue
             arm = await call.service.lookup(row, call.key, unit)
             if arm is not None:
-                flags.append(_flag(call, row, unit, arm))
+                found = _flag(call, row, unit, arm)
+                flags.append(msgspec.convert(msgspec.to_builtins(found), m.Flag))
         except Refused as refused:
             if refused.kind == "invalid":
-                flags.append(m.NotEvaluated(row.id, "INVALID_CONTEXT", "see the experiment"))
+                code, why = "INVALID_CONTEXT", "see the experiment"
+                flags.append(m.Flag(row.id, errorCode=code, errorDetails=why))
     body = msgspec.json.encode(m.EvaluatedMany(flags))
     mark = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     headers = {**HEADERS, "etag": mark}
@@ -93,11 +96,9 @@ async def _evaluated(
 ) -> m.Evaluated:
     from ._api import problem_of
 
+    more = {name: context[name] for name in ("actions", "stratum") if name in context}
     try:
-        given = msgspec.convert(
-            {"unit": unit, **{k: context[k] for k in ("actions", "stratum") if k in context}},
-            m.Assign,
-        )
+        given = msgspec.convert({"unit": unit} | more, m.Assign)
     except msgspec.ValidationError:
         raise Refused("invalid", "actions or stratum are not as the experiment needs") from None
     found = await call.service.assign(row, call.key, given.unit, given.actions, given.stratum)

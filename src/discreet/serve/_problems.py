@@ -12,6 +12,7 @@ import msgspec
 from starlette.responses import Response
 
 from ..errors import AlreadyOpen, ClockJumped, DiscreetError, Fenced, InvalidArgument
+from ..policies._registry import every_entry
 from ._beat import Missing, NotStored
 
 MEDIA = "application/problem+json"
@@ -41,7 +42,7 @@ KINDS = {
                       "Send JSON as the schema at /v1/openapi.json describes it."),
     "key": Kind(401, "A valid key is needed",
                 "Send the header Authorization: Bearer KEY, with a key that has not expired."),
-    "role": Kind(403, "This key may not do that", "Ask an administrator for a key of another role."),
+    "role": Kind(403, "This key may not do that", "Use a key of another role."),
     "not-found": Kind(404, "There is no such thing", "Check the path and the experiment's id."),
     "method": Kind(405, "This path has no such method", "See the header Allow."),
     "exists": Kind(409, "That id is taken", "Choose another id for the experiment."),
@@ -55,7 +56,7 @@ KINDS = {
     "repeated": Kind(422, "That Idempotency-Key was used for another request",
                      "Use a new one for every new request."),
     "rate": Kind(429, "Too many requests", "Wait for as long as the header Retry-After says."),
-    "internal": Kind(500, "The service failed", "Nothing of the request is repeated here or in a log."),
+    "internal": Kind(500, "The service failed", "What was sent is repeated nowhere."),
     "missing": Kind(501, "This version cannot do that", "Upgrade the service."),
     "fenced": Kind(503, "The experiment is fenced",
                    "Its file is not known to be the newest; see the page on running the service."),
@@ -82,7 +83,9 @@ class Refused(DiscreetError):
 def answer(kind: str, detail: str = "", argument: str = "", retry: float = 0.0) -> Response:
     """A problem as a response."""
     known = KINDS[kind]
-    body = Problem(f"urn:discreet:{kind}", known.title, known.status, detail or known.detail, argument)
+    body = Problem(
+        f"urn:discreet:{kind}", known.title, known.status, detail or known.detail, argument
+    )
     headers = {"cache-control": "no-store"}
     if kind in RETRY:
         headers["retry-after"] = RETRY[kind]
@@ -111,8 +114,10 @@ def refusal(error: DiscreetError, given: Any = None, otherwise: str = "refused")
 def told(error: InvalidArgument, given: Any) -> str:
     """Which argument must be what; nothing if these words would repeat a value."""
     words = f"{error.argument} must {error.rule}"
+    if error.argument == "outcome":  # its fix is for whoever plans, in Python
+        return words
     fuller = f"{words}; {error.fix}"
-    values = set(_leaves(given))
+    values = set(_leaves(given)) - set(every_entry())
     for text in (fuller, words):
         if not any(value in text for value in values):
             return text

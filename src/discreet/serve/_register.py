@@ -146,7 +146,7 @@ class Register:
         self._keys = {row[0]: KeyRow(*row) for row in run(f"SELECT {columns} FROM keys")}
         columns = "tenant, id, title, settings, state, simulated, created"
         rows = run(f"SELECT {columns} FROM experiments ORDER BY created, id").fetchall()
-        made = [ExperimentRow(*row[:5], bool(row[5]), row[6]) for row in rows]
+        made = [ExperimentRow(*row)._replace(simulated=bool(row[5])) for row in rows]
         self._experiments = {(row.tenant, row.id): row for row in made}
 
     def key(self, name: str) -> KeyRow | None:
@@ -296,6 +296,16 @@ class Register:
                 (tenant, after, experiment, experiment, most),
             ).fetchall()
         return [AuditRow(*row) for row in rows]
+
+    def last_release(self, tenant: str, experiment: str) -> int:
+        """The number of releases that the audit knows of."""
+        with self._lock:
+            found = self._connection.execute(
+                "SELECT detail FROM audit WHERE tenant = ? AND experiment = ? "
+                "AND action = 'released' ORDER BY number DESC LIMIT 1",
+                (tenant, experiment),
+            ).fetchone()
+        return 0 if found is None else int(json.loads(found[0])["generation"])
 
     def is_whole(self) -> bool:
         """Whether no entry of the audit was changed, lost or put in between."""

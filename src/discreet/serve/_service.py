@@ -13,6 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +78,7 @@ class Service:
                 settings.key_rate, settings.address_rate, settings.wrong_rate,
             )
         )  # fmt: skip
+        self._generations: dict[Id, int] = {}
         self._refreshed = 0.0
 
     # --- its life ---------------------------------------------------------------------------------
@@ -87,7 +89,7 @@ class Service:
         self.writer.start()
         rows = self.register.experiments()
         for row in rows:
-            await self.writer.call(lambda row=row: self.engine.settle((row.tenant, row.id)))  # type: ignore[misc]
+            await self.writer.call(partial(self.engine.settle, (row.tenant, row.id)))
         self._loaded = True
 
     async def stop(self) -> None:
@@ -116,7 +118,13 @@ class Service:
         return True
 
     def _released(self, name: Id, standing: Standing) -> None:
-        """A trial has released: those who listen hear of it."""
+        """A trial has released: the audit notes it, and those who listen hear of it."""
+        before = self._generations.get(name)
+        if before is None:
+            before = self.register.last_release(*name)
+        self._generations[name] = standing.generation
+        if standing.generation > before:
+            self.register.note(*name, "service", "released", {"generation": standing.generation})
         for listener in self._listeners[name]:
             listener.set()
 

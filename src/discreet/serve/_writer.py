@@ -14,6 +14,7 @@ import contextlib
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 from ..errors import TrialError
@@ -118,9 +119,8 @@ class Writer:
         """All that a beat has, in the writer's thread; the answers, and who has released."""
         answers: list[Waiting] = []
         for name, waiting in jobs.items():
-            found = self._safely(
-                lambda name=name, waiting=waiting: self.engine.play(name, [s for _, s in waiting])
-            )
+            steps = [step for _, step in waiting]
+            found = self._safely(partial(self.engine.play, name, steps))
             each = found if isinstance(found, list) else [found] * len(waiting)
             answers += [(future, one) for (future, _), one in zip(waiting, each, strict=True)]
         for future, do in calls:
@@ -152,7 +152,7 @@ class Writer:
             for name, standing in list(self.engine.standings.items()):
                 if name not in self._rounds and (standing.due is None or standing.due <= now):
                     self._rounds.add(name)
-                    self.call(lambda name=name: self._round(name))  # type: ignore[misc]
+                    self.call(partial(self._round, name))
 
     def _round(self, name: Id) -> None:
         try:
