@@ -33,6 +33,7 @@ __all__ = [
     "InvalidArgument",
     "NoConversion",
     "NoData",
+    "ServiceError",
     "TrialError",
     "UnknownPolicy",
     "UnknownUnit",
@@ -123,6 +124,17 @@ class ClockJumped(TrialError):
 class Fenced(TrialError):
     """The file of a trial is not known to be the newest, so what it holds may be released
     already."""
+
+
+class ServiceError(DiscreetError, RuntimeError):
+    """A service does not answer, or refuses a request; `status` is that of HTTP, 0 without one."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+
+    def __reduce__(self) -> tuple[type, tuple[str, int]]:
+        return type(self), (str(self), self.status)
 
 
 class UnknownUnit(TrialError, KeyError):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from starlette.responses import Response
 
+from ..client._talk import SWITCH
 from . import _messages as m
 from ._problems import Refused
 from ._register import ExperimentRow
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 KINDS_THAT_DEFAULT = ("not-started", "not-collecting", "fenced", "clock", "storage", "not-ready")
 """Problems at which the caller shows its default; no place was taken."""
-ON, OFF = ("on", "true"), ("off", "false")
-"""Arms of a flag that is a switch."""
 
 
 class NotWell(Exception):
@@ -119,10 +118,7 @@ def _flag(call: Call, row: ExperimentRow, unit: str | int, arm: str | int) -> m.
 
 def value_of(arm: str | int) -> str | int | bool:
     """What a flag is; arms that are the two states of a switch are true and false."""
-    lower = arm.lower() if isinstance(arm, str) else arm
-    if lower in ON:
-        return True
-    return False if lower in OFF else arm
+    return SWITCH.get(arm.lower(), arm) if isinstance(arm, str) else arm
 
 
 def _participant(body: m.Evaluation) -> tuple[str | int, dict[str, Any]]:

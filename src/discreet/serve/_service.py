@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._plans import Planned, planned
-from ..errors import DiscreetError, InvalidArgument, TrialError
+from ..errors import AlreadyOpen, DiscreetError, InvalidArgument, TrialError
 from ._beat import Ask, Assign, Lookup, Outcome, Quiet
 from ._engine import Engine, Id, Standing
 from ._keys import NAME, Buckets, Rate, holder, new_key
 from ._messages import Experiment, MadeKey
 from ._problems import Refused, refusal
 from ._register import ExperimentRow, KeyRow, Register
-from ._secrets import Secrets
+from ._secrets import OWNER_ONLY, Secrets
 from ._writer import BEAT, Writer
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class Service:
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
         if os.name == "posix" and settings.data.stat().st_mode & 0o077:
             settings.data.chmod(0o700)
+        self._held = held(settings.data)
         self.secrets = Secrets(settings.data)
         self.register = Register(settings.data, self.secrets)
         self.register.add_tenant(DEFAULT)
@@ -98,6 +99,7 @@ class Service:
         if self.writer is not None:
             await self.writer.stop()
         self.register.close()
+        os.close(self._held)
 
     def drain(self) -> None:
         """Take no new streams, end the open ones, and say that the service is not ready."""
@@ -154,7 +156,7 @@ class Service:
 
     def first_key(self) -> str | None:
         """A key for the first administrator, if there is none yet."""
-        if self.register.keys():
+        if any(row.role == "admin" for row in self.register.keys(DEFAULT)):
             return None
         token, row = new_key(self.secrets, DEFAULT, "admin", label="first")
         self.register.add_key(row, "service")
@@ -295,6 +297,24 @@ class Service:
         if self.writer is None or self.writer._stopping:
             raise Refused("not-ready")
         return self.writer
+
+
+def held(folder: Path) -> int:
+    """Hold a data folder: of two services on one, each would have its own idea of what is open."""
+    descriptor = os.open(folder / "service.lock", os.O_RDWR | os.O_CREAT, OWNER_ONLY)
+    if os.name == "posix":
+        import fcntl
+
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+        else:
+            return descriptor
+        raise AlreadyOpen(
+            f"another service runs on {folder}; stop it first, or use another folder: --data DIR"
+        )
+    return descriptor
 
 
 def _value(found: Any, given: Any = None) -> Any:
