@@ -59,10 +59,16 @@ def check_host(host: str, behind_tls: bool) -> str:
 def listening(host: str, port: int) -> socket.socket:
     """A socket on that port; 0: on a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # with its protocol named, asyncio does not let answers wait to be acknowledged (TCP_NODELAY)
+    there = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        there.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        there.bind((host, port))
+        there.listen(2048)
     except (OSError, OverflowError):
-        pass
+        there.close()
+    else:
+        return there
     raise InvalidArgument(
         "port", f"be free on {host}", port, "stop what listens there, or use for example --port 0"
     )
