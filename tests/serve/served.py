@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,10 +12,11 @@ from typing import Any
 import httpx
 import uvicorn
 
-from discreet.serve import Settings, create_app
+from discreet.serve import Settings, _events, create_app
 from discreet.serve._run import listening
 from discreet.serve._service import DEFAULT, Service
 
+_events.ALIVE = 0.3  # so that a test of a stream notices soon that nothing comes
 PLAN: dict[str, Any] = {
     "id": "exp", "policy": "dp-imed", "epsilon": 1.0, "ratio": 1.5, "arms": ["A", "B"],
     "deadline": "1 s", "missing": 0.0,
@@ -29,7 +29,6 @@ class Served:
 
     def __init__(self, service: Service, url: str) -> None:
         self.service, self.url = service, url
-        self.loop: asyncio.AbstractEventLoop | None = None
         self.http = httpx.Client(base_url=url, trust_env=False, timeout=30.0)
         self.admin = self.key("admin")
         self.site = self.key("site")
@@ -71,6 +70,12 @@ class Served:
     def assign(self, unit: str | int, path: str = E, **more: Any) -> Any:
         """The arm of a participant."""
         return self.post(f"{path}/assign", {"unit": unit, **more}, self.site)["arm"]
+
+    def crowd(self, size: int, path: str = E) -> list[Any]:
+        """The arms of p0, p1, ... in one request."""
+        units = [{"unit": f"p{i}"} for i in range(size)]
+        found = self.post(f"{path}/assign/batch", {"units": units}, self.site)
+        return [one["arm"] for one in found["assigned"]]
 
     def until(self, holds: Callable[[], bool], seconds: float = 20.0) -> None:
         """Wait for something that must come."""

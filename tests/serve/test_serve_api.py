@@ -21,16 +21,17 @@ def test_an_experiment_from_plan_to_releases(served: Served) -> None:
     assert early.status_code == 409
     assert early.json()["type"] == "urn:discreet:not-started"
     assert served.post(f"{E}/start", {})["status"] == "collecting"
-    arms = [served.assign(f"p{i}") for i in range(40)]
+    arms = served.crowd(60)
     assert set(arms) == {"A", "B"}
-    assert [served.assign(f"p{i}") for i in range(40)] == arms
-    for i in range(40):
+    assert [served.assign(f"p{i}") for i in range(5)] == arms[:5]
+    assert served.crowd(60) == arms
+    for i in range(5):
         served.post(f"{E}/outcomes", {"unit": f"p{i}", "outcome": i % 2}, served.site)
     served.until(lambda: served.get(f"{E}/report")["releases"] >= 2)
     shown = served.get(f"{E}/releases")
     assert shown["generation"] == len(shown["releases"])
     assert {one["arm"] for one in shown["releases"]} == {"A", "B"}
-    assert served.get(f"{E}/report")["assigned"] == 40
+    assert served.get(f"{E}/report")["assigned"] == 60
     assert served.post(f"{E}/stop", {"by": "public"})["status"] in ("settling", "finished")
     late = served.call("POST", f"{E}/assign", served.site, {"unit": "p99"})
     assert late.json()["type"] == "urn:discreet:not-collecting"
@@ -145,17 +146,16 @@ def test_without_a_deadline_answers_must_be_public(served: Served) -> None:
     assert refused.json()["argument"] == "deadline"
     served.plan(**{"answers": "public", "id": "open", "deadline": None, "missing": None})
     path = "/v1/experiments/open"
-    for i in range(6):
-        served.assign(f"p{i}", path)
-        served.post(f"{path}/outcomes", {"unit": f"p{i}", "outcome": 1}, served.site)
+    served.crowd(60, path)
+    outcomes = [{"unit": f"p{i}", "outcome": 1} for i in range(60)]
+    served.post(f"{path}/outcomes/batch", {"outcomes": outcomes}, served.site)
     served.until(lambda: served.get(f"{path}/report")["releases"] > 0)
 
 
 def test_events_tell_of_releases_and_go_on_after_a_break(served: Served) -> None:
     served.plan()
     headers = {"authorization": f"Bearer {served.admin}"}
-    units = [{"unit": f"p{i}"} for i in range(100)]
-    served.post(f"{E}/assign/batch", {"units": units}, served.site)
+    served.crowd(100)
     seen = _events(served, headers, until=2)
     assert seen[:3] == [0, 1, 2]
     assert _events(served, {**headers, "last-event-id": "0"}, until=2)[:2] == [1, 2]
@@ -163,6 +163,7 @@ def test_events_tell_of_releases_and_go_on_after_a_break(served: Served) -> None
 
 def _events(served: Served, headers: dict[str, str], until: int) -> list[int]:
     seen: list[int] = []
+    end = time.monotonic() + 20.0
     with served.http.stream("GET", f"{E}/events", headers=headers) as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
         for line in stream.iter_lines():
@@ -170,6 +171,7 @@ def _events(served: Served, headers: dict[str, str], until: int) -> list[int]:
                 seen.append(json.loads(line[5:])["generation"])
             if seen and seen[-1] >= until:
                 break
+            assert time.monotonic() < end, "it did not come"
     return seen
 
 
@@ -180,9 +182,7 @@ def test_a_stream_ends_with_the_service_and_with_its_key(tmp_path: Path) -> None
         with served.http.stream("GET", f"{E}/events", headers=headers) as stream:
             lines = stream.iter_lines()
             assert next(lines) == "retry: 2000"
-            assert served.loop is None
-            served.call("GET", "/healthz", None)
-            served.service.writer.call(served.service.drain)  # type: ignore[union-attr]
+            served.service.draining = True
             begun = time.monotonic()
             list(lines)
             assert time.monotonic() - begun < 10.0

@@ -115,7 +115,7 @@ class Engine:
         """Note where a trial stands, from what this thread has in memory."""
         trial = self._open[name]
         each = list(trial._trials.values()) if isinstance(trial, Strata) else [trial]
-        dues = [block.due for one in each for block in one._store.blocks.values() if block.due]
+        dues = [due for one in each if (due := _due(one)) is not None]
         releases = sum(sum(one._run.releases) for one in each)
         self.standings[name] = Standing(releases, min(dues, default=None))
 
@@ -129,6 +129,11 @@ class Engine:
         """Close all trials."""
         for name in list(self._open):
             self.forget(name)
+
+
+def _due(trial: Trial) -> float | None:
+    """When the next block of a trial is due, as far as that is fixed."""
+    return trial._run.standing(trial._store.blocks, trial._terms, "").due
 
 
 def _is_failure(answer: object) -> bool:
