@@ -144,7 +144,7 @@ def test_without_a_deadline_answers_must_be_public(served: Served) -> None:
     refused = served.call("POST", "/v1/experiments", "", plan)
     assert refused.status_code == 422
     assert refused.json()["argument"] == "deadline"
-    served.plan(**{"answers": "public", "id": "open", "deadline": None, "missing": None})
+    served.plan(answers="public", id="open", deadline=None, missing=None)
     path = "/v1/experiments/open"
     served.crowd(60, path)
     outcomes = [{"unit": f"p{i}", "outcome": 1} for i in range(60)]
@@ -217,9 +217,7 @@ def test_the_description_is_of_these_routes(served: Served) -> None:
 
     found: dict[str, Any] = served.get("/v1/openapi.json")
     assert found["openapi"] == "3.1.0"
-    described = {
-        (method.upper(), path) for path, each in found["paths"].items() for method in each
-    }
+    described = {(method.upper(), path) for path, each in found["paths"].items() for method in each}
     assert described == {(one.method, one.path) for one in ENDPOINTS}
     names = set(found["components"]["schemas"])
     assert {ref.rpartition("/")[2] for ref in _references(found)} <= names

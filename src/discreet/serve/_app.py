@@ -17,10 +17,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ..errors import DiscreetError
 from ._api import Call
 from ._demo import play_for_ever
 from ._pages import PAGES
-from ._problems import Refused, answer
+from ._problems import Refused, answer, refusal
 from ._register import KeyRow
 from ._routes import ENDPOINTS, Endpoint
 from ._service import Service, Settings
@@ -87,15 +88,17 @@ def _endpoint(one: Endpoint, service: Service) -> Callable[[Request], Awaitable[
 
     async def handle(request: Request) -> Response:
         request.scope["discreet.endpoint"] = one
+        body, raw = None, b""
         try:
             key = NOBODY if one.roles is None else _admitted(one, service, request)
-            body, raw = None, b""
             if decoder is not None:
                 raw = await _read(request, service.settings.body)
                 body = _decoded(decoder, raw)
             return await one.handler(Call(service, request, key, body, raw))
         except Refused as refused:
             return refused.response()
+        except DiscreetError as error:
+            return refusal(error, msgspec.to_builtins(body)).response()
         except ClientDisconnect:
             return answer("malformed")
         except Exception as error:

@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import DamagedFile, TrialError
+from ..errors import DamagedFile
+from ._beat import NotStored
 from ._secrets import OWNER_ONLY, Secrets
 
 NAME = "service.db"
@@ -178,7 +179,7 @@ class Register:
                 yield
                 self._connection.execute("COMMIT")
             except sqlite3.Error as error:
-                refusal = TrialError(f"{self.path} could not be written: {type(error).__name__}")
+                refusal = NotStored(f"{self.path} could not be written: {type(error).__name__}")
             else:
                 return
             finally:
@@ -193,7 +194,7 @@ class Register:
         except OSError:
             found = None
         if found is None or (found.st_dev, found.st_ino) != self._identity:
-            raise TrialError(f"{self.path} was moved, removed or replaced; restart the service")
+            raise NotStored(f"{self.path} was moved, removed or replaced; put it back")
 
     def add_tenant(self, name: str) -> None:
         """A tenant, with a secret of its own, unless it is there."""

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._plans import Planned, planned
-from ..errors import AlreadyOpen, DiscreetError, InvalidArgument, TrialError
-from ._beat import Ask, Assign, Lookup, Outcome, Quiet
+from ..errors import AlreadyOpen, DiscreetError, InvalidArgument
+from ._beat import Ask, Assign, Lookup, NotStored, Outcome, Quiet
 from ._engine import Engine, Id, Standing
 from ._keys import NAME, Buckets, Rate, holder, new_key
 from ._messages import Experiment, MadeKey
@@ -115,7 +115,7 @@ class Service:
             return False
         try:
             self.register.check()
-        except TrialError:
+        except NotStored:
             return False
         return True
 

@@ -17,8 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
 
-from ..errors import TrialError
-from ._beat import Step
+from ._beat import NotStored, Step
 from ._engine import Engine, Id, Standing
 
 T = TypeVar("T")
@@ -66,7 +65,7 @@ class Writer:
 
     def _check(self) -> None:
         if self._stopping:
-            raise TrialError("the service is stopping")
+            raise NotStored("the service is stopping")
 
     # --- its life ---------------------------------------------------------------------------------
 
