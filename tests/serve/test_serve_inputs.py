@@ -83,7 +83,7 @@ def _says_nothing(found: httpx.Response) -> None:
     [
         ({"id": "UPPER"}, "id"), ({"id": "../up"}, "id"), ({"id": "a\n"}, "id"), ({"id": ""}, "id"),
         ({"id": "x" * 65}, "id"), ({"arms": ["A"]}, "arms"), ({"arms": 10**9}, "arms"),
-        ({"arms": ["A", "A"]}, "arms"), ({"policy": "73571.25"}, None), 
+        ({"arms": ["A", "A"]}, "arms"), ({"policy": "73571.25"}, None),
         ({"policy": None}, "settings"),
         ({"epsilon": -1.0}, "epsilon"), ({"epsilon": "73571.25"}, "epsilon"),
         ({"epsilon": None}, None), ({"deadline": "73571.25 blinks"}, "deadline"),

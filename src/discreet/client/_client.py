@@ -8,7 +8,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
 from typing import Any, Self, TypeVar
 
 import httpx
@@ -225,7 +225,7 @@ class Client(_Shared):
         """A new arm."""
         self._run(self._change("add", {"arm": arm}))
 
-    def events(self, since: int | None = None) -> Iterator[int]:
+    def events(self, since: int | None = None) -> Generator[int]:
         """The numbers of releases as they come, over restarts of the service."""
         while not self._closed.is_set():
             headers = {} if since is None else {"last-event-id": str(since)}
@@ -387,7 +387,7 @@ class AsyncClient(_Shared):
         """A new arm."""
         await self._run(self._change("add", {"arm": arm}))
 
-    async def events(self, since: int | None = None) -> AsyncIterator[int]:
+    async def events(self, since: int | None = None) -> AsyncGenerator[int]:
         """The numbers of releases as they come, over restarts of the service."""
         while True:
             headers = {} if since is None else {"last-event-id": str(since)}

@@ -229,5 +229,12 @@ def problem(reply: Reply, kind: str) -> DiscreetError:
         return TrialError(said)
     if kind == "invalid":
         argument = str(found.get("argument", "")) or "request"
-        return InvalidArgument(argument, "be as the service needs it", Unshown("value"), said)
+        return InvalidArgument(argument, "be as the service needs it", Sent(), said)
     return ServiceError(said, reply.status)
+
+
+class Sent:
+    """In place of a value that is not repeated."""
+
+    def __repr__(self) -> str:
+        return "what was sent"

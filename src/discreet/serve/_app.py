@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..errors import DiscreetError
 from ._api import Call
-from ._demo import play_for_ever
+from ._demo import play_for_ever, prepare
 from ._pages import PAGES
 from ._problems import Refused, answer, refusal
 from ._register import KeyRow
@@ -39,6 +39,8 @@ def create_app(settings: Settings, *, demo: bool = False) -> Starlette:
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await service.start()
+        if demo:
+            await prepare(service)
         playing = asyncio.create_task(play_for_ever(service)) if demo else None
         try:
             yield

@@ -30,8 +30,8 @@ A_SECOND = 20.0
 SEED = 1
 
 
-async def play_for_ever(service: Service) -> None:
-    """Plan the demonstration, unless it is there, and play participants until it is cancelled."""
+async def prepare(service: Service) -> None:
+    """Plan and start the demonstration, unless it is there."""
     from ._service import DEFAULT
 
     row = service.register.experiment(DEFAULT, NAME)
@@ -41,7 +41,13 @@ async def play_for_ever(service: Service) -> None:
     if row.state == "planned":
         await service.ask(row, lambda trial: trial.confirm_clock())
         service.register.started(row, "service")
-        row = service.row(DEFAULT, NAME)
+
+
+async def play_for_ever(service: Service) -> None:
+    """Play participants until it is cancelled."""
+    from ._service import DEFAULT
+
+    row = service.row(DEFAULT, NAME)
     world = random.Random(SEED)
     shown = await service.shown(row)
     for number in range(shown.assigned, 10**9):

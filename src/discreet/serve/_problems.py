@@ -6,6 +6,7 @@ answers end up in logs. What an argument must be is told where that says nothing
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 import msgspec
@@ -119,7 +120,7 @@ def told(error: InvalidArgument, given: Any) -> str:
     fuller = f"{words}; {error.fix}"
     values = set(_leaves(given)) - set(every_entry())
     for text in (fuller, words):
-        if not any(value in text for value in values):
+        if not any(re.search(rf"(?<!\w){re.escape(v)}(?!\w)", text) for v in values):
             return text
     return ""
 
