@@ -34,7 +34,7 @@ SMALLER = [
     ("--days 90", "--days 20"),
     ("--runs 200 ", "--runs 20 "),
 ]
-UNPLAYED = ("--data fashion-mnist", "--data cifar-10", "--scale full", "reproduce ")
+UNPLAYED = ("--data fashion-mnist", "--data cifar-10", "--scale full", "reproduce ", "serve")
 """In commands that are parsed and no more."""
 OWN = "def noisy_count(side, rng):\n    return side + rng.laplace()\n"
 """A mechanism of one's own, for the commands that attack one."""
@@ -59,6 +59,8 @@ def parsed(words: list[str]) -> None:
         if not hasattr(command, "get_command"):
             return
         rest: list[str] = list(context._protected_args) + list(context.args)
+        if not rest:  # a group that does something by itself
+            return
         name, words = rest[0], rest[1:]
         command = command.get_command(context, name)
         assert command is not None, name

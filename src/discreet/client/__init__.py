@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._extras import require
+from .._extras import require as _require
 from .._lazy import lazily
 
-require("client", "httpx")
+_require("client", "httpx")
 
 if TYPE_CHECKING:
     from ._client import AsyncClient, Client

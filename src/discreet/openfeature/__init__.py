@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._extras import require
+from .._extras import require as _require
 from .._lazy import lazily
 
-require("openfeature", "openfeature", "httpx")
+_require("openfeature", "openfeature", "httpx")
 
 if TYPE_CHECKING:
     from ._provider import DiscreetProvider

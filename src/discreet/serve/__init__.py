@@ -2,21 +2,25 @@
 
     discreet serve
 
-`create_app` is the same service as an ASGI application, for servers of your own.
+`create_app` is the same service as an ASGI application, for servers of your own; `running` is one in
+a process of its own, for tests and notebooks.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._extras import require
+from .._extras import require as _require
 from .._lazy import lazily
 
-require("serve", "starlette", "uvicorn", "msgspec", "prometheus_client")
+_require("serve", "starlette", "uvicorn", "msgspec", "prometheus_client")
 
 if TYPE_CHECKING:
     from ._app import create_app
+    from ._play import running
     from ._service import Settings
 
-__all__ = ["Settings", "create_app"]
-__getattr__, __dir__ = lazily(__name__, {"_app": ("create_app",), "_service": ("Settings",)})
+__all__ = ["Settings", "create_app", "running"]
+__getattr__, __dir__ = lazily(
+    __name__, {"_app": ("create_app",), "_play": ("running",), "_service": ("Settings",)}, *__all__
+)

@@ -39,8 +39,9 @@ AT_ONCE = 50
 
 
 @contextmanager
-def running(data: Path, port: int, *more: str) -> Iterator[tuple[str, str]]:
-    """A service in a process of its own: its address, and the key of its administrator."""
+def running(data: str | Path, port: int = 0, *more: str) -> Iterator[tuple[str, str]]:
+    """A service in a process of its own, which ends with the block: its address, and the key of
+    its first administrator. Port 0 is a free one; `more` are further options of the command."""
     command = [sys.executable, "-m", "discreet", "serve", "--data", str(data), "--port", str(port)]
     process = subprocess.Popen(
         [*command, *more], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
