@@ -77,6 +77,11 @@ class Served:
         found = self.post(f"{path}/assign/batch", {"units": units}, self.site)
         return [one["arm"] for one in found["assigned"]]
 
+    def answered(self, name: str = "exp") -> int:
+        """How many outcomes wait in an experiment: what nobody may see."""
+        trial: Any = self.service.engine._open["default", name]
+        return sum(len(block.outcomes) for block in trial._store.blocks.values())
+
     def until(self, holds: Callable[[], bool], seconds: float = 20.0) -> None:
         """Wait for something that must come."""
         end = time.monotonic() + seconds

@@ -69,3 +69,45 @@ def test_every_operation_keeps_to_its_description(asked: Served) -> None:
 
         run()
     assert {200, 202, 403, 404, 422} <= seen
+
+
+def test_sequences_keep_to_the_description(asked: Served) -> None:
+    """What is made is used: experiments are planned, started, filled, stopped; keys are revoked."""
+    document: dict[str, Any] = asked.get("/v1/openapi.json")
+    document["paths"].pop("/v1/experiments/{experiment}/events")
+    for each in document["paths"].values():
+        for operation in each.values():
+            for answer in operation["responses"].values():
+                answer.get("links", {}).pop("events", None)
+    plan = document["components"]["schemas"]["NewExperiment"]
+    plan["additionalProperties"] = False
+    plan["properties"] |= {  # so that most of what is asked for is an experiment
+        "policy": {"enum": ["dp-imed", "adap-klucb"]}, "epsilon": {"enum": [0.5, 1.0]},
+        "arms": {"enum": [["A", "B"], [1, 2, 3]]}, "deadline": {"enum": ["1 day", "1 s"]},
+        "missing": {"enum": [0.0, "estimate"]}, "strata": {"enum": [None, ["m", "w"]]},
+        "design": {"enum": [None]},
+    }  # fmt: skip
+    plan["required"] = ["id", "arms", "policy", "epsilon", "deadline", "missing"]
+    schema: Any = schemathesis.openapi.from_dict(document)
+    schema.config.base_url = asked.url
+    roles = {"assign": "site", "outcomes": "site", "evaluate": "site", "device": "device",
+             "assign_many": "site", "outcomes_many": "site", "evaluate_many": "site",
+             "withdrawals": "site", "corrections": "site", "exposures": "site"}  # fmt: skip
+    keys: dict[str, str] = {role: asked.key(role) for role in ROLES}
+    seen: set[tuple[str, int]] = set()
+
+    class Sequences(schema.as_state_machine()):  # type: ignore[misc]
+        def before_call(self, case: Any) -> None:
+            name = case.operation.definition.raw["operationId"]
+            key = keys[roles.get(name, "admin")]
+            case.headers = {**(case.headers or {}), "Authorization": f"Bearer {key}"}
+
+        def validate_response(self, response: Any, case: Any, **_: Any) -> None:
+            case.validate_response(response, checks=list(CHECKS))
+            assert response.status_code < 500 or response.status_code == 501, "a server error"
+            name = case.operation.definition.raw["operationId"]
+            seen.add((name, response.status_code))
+
+    Sequences.run(settings=settings(KINDS, stateful_step_count=12))
+    assert ("create", 201) in seen
+    assert any(name == "start" and status == 200 for name, status in seen), sorted(seen)

@@ -276,6 +276,7 @@ class AsyncClient(_Shared):
         limits = httpx.Limits(max_connections=200, max_keepalive_connections=200)
         self._http = httpx.AsyncClient(**self._options, limits=limits)
         self._sending = asyncio.Lock()
+        self._closed = asyncio.Event()
         self._sender: asyncio.Task[None] | None = None
 
     async def _run(self, talk: Conversation[T]) -> T:
@@ -329,8 +330,9 @@ class AsyncClient(_Shared):
             self._sender = asyncio.get_running_loop().create_task(self._send_on_time())
 
     async def _send_on_time(self) -> None:
-        while True:
-            await asyncio.sleep(self._until_next())
+        while not self._closed.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._closed.wait(), self._until_next())
             await self.flush()
 
     async def flush(self) -> None:
@@ -412,11 +414,10 @@ class AsyncClient(_Shared):
 
     async def close(self) -> None:
         """Send what is queued, and end the use of this object."""
-        if self._sender is not None:
-            self._sender.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._sender
+        self._closed.set()
         try:
+            if self._sender is not None:
+                await self._sender  # which sends what waits; nothing is cut short on its way
             await self.flush()
             if self.waiting:
                 LOG.error("%d entries were not sent: the service is away", self.waiting)

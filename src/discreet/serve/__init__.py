@@ -2,8 +2,8 @@
 
     discreet serve
 
-`create_app` is the same service as an ASGI application, for servers of your own; `running` is one in
-a process of its own, for tests and notebooks.
+`create_app` is the same service as an ASGI application, for servers of your own; `running` is a
+service in a process of its own, for tests and notebooks.
 """
 
 from __future__ import annotations

@@ -67,6 +67,8 @@ def _operation(one: Endpoint, shape_of: dict[Any, Any]) -> dict[str, Any]:
             str(status): _answer(status, kind, shape_of) for status, kind in statuses(one).items()
         },
     }
+    if one.name in LINKS:
+        found["responses"]["201"]["links"] = _links(LINKS[one.name])
     names = re.findall(r"{(\w+)}", one.path)
     parameters = [{"name": name, "in": "path", "required": True, **PATHS[name]} for name in names]
     parameters += MORE.get(one.name, [])
@@ -94,6 +96,19 @@ def _answer(status: int, kind: Any, shape_of: dict[Any, Any]) -> dict[str, Any]:
     media = kind if isinstance(kind, str) else "application/json"
     shape = {"type": "string"} if isinstance(kind, str) else shape_of[kind]
     return {"description": said, "content": {media: {"schema": shape}}}
+
+
+LINKS = {"create": "experiment", "make_key": "key"}
+"""What is made, and the parameter that its id is good for."""
+
+
+def _links(parameter: str) -> dict[str, Any]:
+    """Where one can go from something that was made."""
+    paths = [one for one in ENDPOINTS if f"{{{parameter}}}" in one.path]
+    return {
+        one.name: {"operationId": one.name, "parameters": {parameter: "$response.body#/id"}}
+        for one in paths
+    }
 
 
 def _query(name: str, place: str, words: str, **schema: Any) -> dict[str, Any]:
