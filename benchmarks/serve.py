@@ -1,11 +1,14 @@
 """What a pair of requests, an assignment and its outcome, costs a service.
 
-    python benchmarks/serve.py [--pairs 20000] [--connections 64]
+    python benchmarks/serve.py [--pairs 20000] [--connections 64] [--waiting 1000]
 
 Three servers, one after the other, get the same requests from a client of plain sockets: `discreet
 serve` on SQLite; the same server with a bare route that reads JSON and answers it; and once more
 the service with its pairs spread over 100 experiments. Printed are the processor time of the server
 process for a pair, its ratio to the bare route, pairs a second, and p50 and p99 of an assignment.
+
+`--waiting` asks instead whether waiting tells that somebody has answered: how well the duration of
+an assignment tells apart whether an outcome was sent just before it (AUC; one half is chance).
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import argparse
 import asyncio
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -109,6 +113,37 @@ async def load(
     return waits
 
 
+async def waits(port: int, key: str, rounds: int) -> list[tuple[bool, float]]:
+    """Whether somebody answered just before, and how long an observer waited."""
+    watcher, other, world = Connection(port, key), Connection(port, key), random.Random(1)
+    await watcher.open()
+    await other.open()
+    path, found = "/v1/experiments/e0", []
+    for number in range(rounds):
+        await watcher.post(f"{path}/assign", {"unit": f"w{number}"})
+        await asyncio.sleep(world.random() * 0.03)
+        answers = world.random() < 0.5
+        said = None
+        if answers:
+            body = {"unit": f"w{number}", "outcome": 1}
+            said = asyncio.create_task(other.post(f"{path}/outcomes", body))
+            await asyncio.sleep(0)
+        begun = time.perf_counter()
+        await watcher.post(f"{path}/assign", {"unit": "w0"})
+        found.append((answers, time.perf_counter() - begun))
+        if said is not None:
+            await said
+    return found
+
+
+def auc(found: list[tuple[bool, float]]) -> float:
+    """How often a wait with an answer was longer than one without."""
+    ranked = sorted(found, key=lambda one: one[1])
+    ranks = sum(rank for rank, (answered, _) in enumerate(ranked, 1) if answered)
+    ones = sum(answered for answered, _ in found)
+    return (ranks - ones * (ones + 1) / 2) / (ones * (len(found) - ones))
+
+
 def processor(pid: int) -> float:
     """Seconds of processor time of a process so far."""
     parts = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -142,8 +177,9 @@ def bare() -> Iterator[tuple[int, int]]:
         process.wait()
 
 
-def service(experiments: int, pairs: int, connections: int) -> Found:
-    """The service, with so many experiments."""
+@contextmanager
+def service(experiments: int) -> Iterator[tuple[int, str, list[str]]]:
+    """The service, with so many experiments: its port, a key, and their ids."""
     with tempfile.TemporaryDirectory() as folder, running(Path(folder), 0) as (url, admin):
         headers = {"authorization": f"Bearer {admin}"}
         names = [f"e{number}" for number in range(experiments)]
@@ -155,7 +191,7 @@ def service(experiments: int, pairs: int, connections: int) -> Found:
                 http.post(f"/v1/experiments/{name}/start", json={}).raise_for_status()
             key = http.post("/v1/keys", json={"role": "site"}).json()["key"]
         port = int(url.rpartition(":")[2])
-        return measured(process_of(port), port, key, names, pairs, connections)
+        yield port, key, names
 
 
 def process_of(port: int) -> int:
@@ -182,14 +218,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=20_000)
     parser.add_argument("--connections", type=int, default=64)
+    parser.add_argument("--waiting", type=int, default=0)
     asked = parser.parse_args()
+    if asked.waiting:
+        with service(1) as (port, key, _):
+            found = asyncio.run(waits(port, key, asked.waiting))
+        error = (len(found) / 12) ** 0.5 * 2 / len(found)
+        print(f"AUC {auc(found):.3f} ± {2 * error:.3f} (two standard errors), {len(found)} waits")
+        return
     with bare() as (pid, port):
         plain = measured(pid, port, "x", ["e0"], asked.pairs, asked.connections)
     runs = {"bare route": plain}
     for experiments in (1, 100):
-        runs[f"service, {experiments} experiments"] = service(
-            experiments, asked.pairs, asked.connections
-        )
+        with service(experiments) as (port, key, names):
+            runs[f"service, {experiments} experiments"] = measured(
+                process_of(port), port, key, names, asked.pairs, asked.connections
+            )
     print(f"{'':<26}{'µs a pair':>10}{'ratio':>8}{'pairs/s':>10}{'p50 ms':>9}{'p99 ms':>9}")
     for name, run in runs.items():
         ratio = run.processor / plain.processor

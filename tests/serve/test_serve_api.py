@@ -120,7 +120,8 @@ def test_arms_come_and_go(served: Served) -> None:
     assert served.post(f"{E}/add", {"arm": "C"})["arms"] == ["A", "B", "C"]
     assert served.call("POST", f"{E}/add", "", {"arm": "C"}).status_code == 422
     served.post(f"{E}/drop", {"arm": "A"})
-    assert served.call("POST", f"{E}/drop", "", {"arm": "Z"}).status_code == 422
+    for bad in ({"arm": "Z"}, {"arm": "B", "stratum": "men"}):
+        assert served.call("POST", f"{E}/drop", "", bad).status_code == 422
     served.assign("p")
     served.post(f"{E}/finish", {"discard": True})
     served.post(f"{E}/confirm-clock", {})

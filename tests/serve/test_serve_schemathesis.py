@@ -5,6 +5,7 @@ Short here; `make schemathesis` sets DISCREET_EXAMPLES for more.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import FlakyStrategyDefinition
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     response_schema_conformance,
@@ -95,6 +97,7 @@ def test_sequences_keep_to_the_description(asked: Served) -> None:
              "withdrawals": "site", "corrections": "site", "exposures": "site"}  # fmt: skip
     keys: dict[str, str] = {role: asked.key(role) for role in ROLES}
     seen: set[tuple[str, int]] = set()
+    bad: list[str] = []
 
     class Sequences(schema.as_state_machine()):  # type: ignore[misc]
         def before_call(self, case: Any) -> None:
@@ -103,11 +106,19 @@ def test_sequences_keep_to_the_description(asked: Served) -> None:
             case.headers = {**(case.headers or {}), "Authorization": f"Bearer {key}"}
 
         def validate_response(self, response: Any, case: Any, **_: Any) -> None:
-            case.validate_response(response, checks=list(CHECKS))
-            assert response.status_code < 500 or response.status_code == 501, "a server error"
             name = case.operation.definition.raw["operationId"]
             seen.add((name, response.status_code))
+            if response.status_code >= 500 and response.status_code != 501:
+                bad.append(f"{name}: {response.status_code}")
+            try:
+                case.validate_response(response, checks=list(CHECKS))
+            except Exception as error:
+                bad.append(f"{name}: {error}")
 
-    Sequences.run(settings=settings(KINDS, stateful_step_count=12))
+    # what comes next depends on what was made before, which Hypothesis may find inconsistent when
+    # it tries a sequence again; whatever was wrong until then is in `bad`
+    with contextlib.suppress(FlakyStrategyDefinition):
+        Sequences.run(settings=settings(KINDS, stateful_step_count=12))
+    assert bad == []
     assert ("create", 201) in seen
     assert any(name == "start" and status == 200 for name, status in seen), sorted(seen)

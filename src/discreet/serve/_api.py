@@ -13,6 +13,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from .. import live
 from ..errors import DiscreetError
 from . import _messages as m
 from ._beat import Quiet
@@ -122,8 +123,16 @@ async def stop(call: Call) -> Response:
 async def drop(call: Call) -> Response:
     """Give an arm to nobody else."""
     arm, stratum = call.body.arm, call.body.stratum
-    more = () if stratum is None else (stratum,)
-    return await _decided(call, "arm dropped", lambda trial: trial.drop(arm, *more), arm=arm)
+
+    def do(trial: Trial | Strata) -> None:
+        if stratum is None:
+            trial.drop(arm)
+        elif isinstance(trial, live.Strata):
+            trial.drop(arm, stratum)
+        else:
+            raise Refused("invalid", "stratum must be left out: there are none", "stratum")
+
+    return await _decided(call, "arm dropped", do, arm=arm)
 
 
 async def add(call: Call) -> Response:
