@@ -40,8 +40,11 @@ def test_an_experiment_by_the_client(served: Served) -> None:
         admin.drop("A")
         admin.stop("public")
         admin.finish()
-        with pytest.raises(TrialError, match="takes no more participants"):
-            Client(served.url, served.site, "exp").assign("new")
+        with (
+            Client(served.url, served.site, "exp") as site,
+            pytest.raises(TrialError, match="takes no more participants"),
+        ):
+            site.assign("new")
         with pytest.raises(ServiceError, match="cannot do that"):
             admin.weights()
 

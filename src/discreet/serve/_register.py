@@ -133,13 +133,16 @@ class Register:
         """A number that changes when another process has written."""
         return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
 
-    def refresh(self) -> None:
-        """Read again what another process may have changed: keys that were made or revoked."""
+    def refresh(self) -> bool:
+        """Read again what another process may have changed, keys that were made or revoked; whether
+        there was anything."""
         with self._lock:
             seen = self._changes()
-            if seen != self._seen:
-                self._seen = seen
-                self._load()
+            if seen == self._seen:
+                return False
+            self._seen = seen
+            self._load()
+            return True
 
     def _load(self) -> None:
         run = self._connection.execute

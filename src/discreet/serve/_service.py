@@ -147,12 +147,16 @@ class Service:
     # --- who asks ---------------------------------------------------------------------------------
 
     def holder(self, header: str) -> KeyRow | None:
-        """Whose key it is; keys that another process made or revoked count after a second."""
+        """Whose key it is. A key that another process made is known at once, and one that it
+        revoked opens nothing after a second."""
         now = time.monotonic()
         if now - self._refreshed > 1.0:
             self._refreshed = now
             self.register.refresh()
-        return holder(self.register, self.secrets, header)
+        found = holder(self.register, self.secrets, header)
+        if found is None and self.register.refresh():
+            found = holder(self.register, self.secrets, header)
+        return found
 
     def first_key(self) -> str | None:
         """A key for the first administrator, if there is none yet."""
