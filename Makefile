@@ -6,10 +6,18 @@ READY := $(VENV)/.ready
 UV := build/uv/bin/uv
 EXPORT := --all-extras --no-emit-project
 
-.PHONY: demo test check studies audits boundscheck timing crashes mutants storm-sweeps storms benchmark site lock lowest package clean
+.PHONY: demo serve-demo schemathesis test check studies audits boundscheck timing crashes mutants storm-sweeps storms benchmark site lock lowest package clean
 
 demo: $(READY)
 	$(BIN)/python -m discreet.demo
+
+# a service on port 8000, and 2,000 simulated participants who use it; Ctrl-C stops it
+serve-demo: $(READY)
+	$(BIN)/python -m discreet.serve._play
+
+# ten minutes: requests that are made from the description of the API, in sequences too
+schemathesis: $(READY)
+	DISCREET_EXAMPLES=200 $(BIN)/python -m pytest tests/serve/test_serve_schemathesis.py
 
 test: check
 	$(BIN)/python -m pytest -n 2

@@ -18,10 +18,11 @@ SOURCE = Path(discreet.__file__).parent
 NAME = re.compile(r"\bdiscreet(?:\.[a-zA-Z_]\w*)+")
 
 
-INSIDE = {"discreet._draws.Bits", "discreet._draws.Draws"} | {
+INSIDE = {"discreet._draws.Bits", "discreet._draws.Draws", "discreet.endpoint"} | {
     f"discreet.{package}._catalogue" for package in ("policies", "identify", "linear")
 }
-"""What numba calls its types, and where rows are entered: nobody is told to write these."""
+"""What numba calls its types, what a request is marked with, and where rows are entered: nobody is
+told to write these."""
 GIVEN = {
     "discreet": discreet,
     "math": math,

@@ -146,9 +146,9 @@ __all__ = [
 
 
 PACKAGES = (
-    "arms", "audit", "confirm", "errors", "identify", "inference", "linear", "live", "logs",
-    "membership", "policies", "privacy", "references", "report", "simulator", "studies", "sweeps",
-    "testing", "theory",
+    "arms", "audit", "client", "confirm", "errors", "identify", "inference", "linear", "live",
+    "logs", "membership", "openfeature", "policies", "privacy", "references", "report", "serve",
+    "simulator", "studies", "sweeps", "testing", "theory",
 )  # fmt: skip
 """What stands behind the names above, for `discreet.identify.identify` and its like."""
 

@@ -37,6 +37,7 @@ __all__ = [
     "NoConversion",
     "NoData",
     "OverBudget",
+    "ServiceError",
     "TrialBusy",
     "TrialError",
     "UnknownPolicy",
@@ -141,6 +142,17 @@ class OverBudget(TrialError):
 
 class Withdrawn(TrialError):
     """Somebody who has withdrawn, and whose name was overwritten, asks for an arm."""
+
+
+class ServiceError(DiscreetError, RuntimeError):
+    """A service does not answer, or refuses a request; `status` is that of HTTP, 0 without one."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+
+    def __reduce__(self) -> tuple[type, tuple[str, int]]:
+        return type(self), (str(self), self.status)
 
 
 class UnknownUnit(TrialError, KeyError):

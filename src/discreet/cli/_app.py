@@ -60,6 +60,9 @@ from . import (
     _reproduce as reproduce,
 )
 from . import (
+    _serve as serve,
+)
+from . import (
     _show as show,
 )
 from . import (
@@ -226,6 +229,10 @@ _games = _group(membership)
 _games.add_typer(_group(gradients), name=gradients.NAME)
 app.add_typer(_games, name=membership.NAME)
 app.add_typer(_group(trial), name=trial.NAME)
+_served = typer.Typer(cls=Commands, rich_markup_mode=None)
+_served.callback(invoke_without_command=True, epilog=f"Example: {serve.EXAMPLE}")(serve.command)
+_served.add_typer(_group(serve), name=serve.KEYS)
+app.add_typer(_served, name=serve.NAME)
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ import typer
 
 from . import _gradients as gradients
 from . import _membership as membership
+from . import _serve as serve
 from . import _trial as trial
 from ._app import COMMANDS, app
 
@@ -232,6 +233,20 @@ The JSON has `file`, where the trial is now.
     "trial fence": """\
 The JSON has `status`, and `fence`: why the trial is fenced, or nothing.
 """,
+    "serve": """\
+Prints the folder, the first administrator's key if there was none, and the address of its page.
+There is no --json: it runs until it is stopped. See [the service](serve.md).
+""",
+    "serve keys new": """\
+The JSON has `key`, which is shown this once, `id`, `role` and `experiment`.
+""",
+    "serve keys list": """\
+The JSON is a list of objects: `id`, `tenant`, `role`, `experiment`, `site`, `label`, `created`,
+`expires`, `revoked` (seconds since 1970, or null).
+""",
+    "serve keys revoke": """\
+The JSON has `revoked`, the id.
+""",
     **{f"membership {gradients.NAME} {name}": note for name, note in gradients.NOTES.items()},
 }
 
@@ -248,6 +263,10 @@ def reference() -> str:
     pages += _pages(gradients, f"{membership.NAME} {gradients.NAME}", inner)
     pages.append(f"\n## discreet {trial.NAME}\n\n{trial.SUMMARY}\n")
     pages += _pages(trial, trial.NAME, trials, "For example")  # they need a file, standard input
+    served = commands[serve.NAME]
+    pages.append(_page(serve.NAME, serve.EXAMPLE, served, such="For example"))
+    keys = f"{serve.NAME} {serve.KEYS}"
+    pages += _pages(serve, keys, served.commands[serve.KEYS], "For example")
     return HEAD + "".join(pages)
 
 

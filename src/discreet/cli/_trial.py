@@ -25,6 +25,7 @@ from ._ward import number_in, print_rows, rehearse, rows_of, settings_of, wrappe
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
+    from .._plans import Planned
     from ..live import Ledger, Strata, Trial
     from ..live._documents import Report
 
@@ -42,11 +43,6 @@ Reason = Annotated[str, flag("Why, for the trail.", "TEXT")]
 Csv = Annotated[bool, switch("--csv", "CSV in and out, with a header, in place of JSON.")]
 NARROWEST = 20
 FORMATS = ("text", "json", "csv", "html")
-TRIAL_SETTINGS = (
-    "horizon", "goal", "risk", "deadline", "missing", "outcome_range", "binary", "intervals",
-    "contributions", "conflicts", "corrections", "retention", "kits", "beyond", "streams", "window",
-    "share", "trend", "dimension", "longest", "batch",
-)  # fmt: skip
 
 
 def new(
@@ -82,49 +78,21 @@ def new(
     its cap where it is new (`epsilon`, `rho`). What was planned is repeated in words before the
     trial starts.
     """
-    from .._front import policy as row_named
-    from ..live import Strata, Trial
-    from ..live._arguments import grouped
+    from .._plans import planned
     from ..live.stores import SqliteStore
 
     asked = _read("settings", dict) if settings is None else settings_of(settings)
-    given = sorted(asked)
-    name, arms = asked.pop("policy", None), asked.pop("arms", None)
-    design, ledger = asked.pop("design", None), asked.pop("ledger", None)
-    if (design is None and not isinstance(name, str)) or arms is None or "name" in asked:
-        raise InvalidArgument(
-            "settings", 'have "policy", a name, and "arms"', given,
-            'for example {"policy": "dp-imed", "epsilon": 1.0, "arms": ["A", "B"]}',
-        )  # fmt: skip
-    options = {key: asked.pop(key) for key in TRIAL_SETTINGS if key in asked}
-    if isinstance(options.get("outcome_range"), list):
-        options["outcome_range"] = tuple(options["outcome_range"])
-    strata = asked.pop("strata", None)
+    ledger = asked.pop("ledger", None)
+    plan = planned(asked)
     if file.exists() and not (check or rehearsed):
         raise InvalidArgument(
             "FILE", "be new", str(file), "go on with it by discreet trial assign, or take another"
         )
-    try:
-        if design is None:
-            row = row_named(name, goal=options.pop("goal", None), **asked)
-        else:
-            row = _design_of(design, name, asked)
-    except InvalidArgument as error:
-        if error.argument not in asked or "an option of" not in error.rule:
-            raise
-        rule = f"{error.rule}, or a setting of a trial"
-        fix = f"{error.fix}; settings: {', '.join(TRIAL_SETTINGS)}, strata"
-        raise InvalidArgument(error.argument, rule, error.value, fix) from None
     if rehearsed:
-        _rehearse(row, arms, options, strata, rates, arrivals, seed, json)
+        _rehearse(plan, rates, arrivals, seed, json)
         return
-
-    def planned(store: SqliteStore | None) -> Trial | Strata:
-        if strata is None:
-            return Trial(row, arms, path=store, **grouped(options))
-        return Strata(row, strata, arms, path=store, **grouped(options))
-
-    with planned(None) as trial:  # what is refused is refused here, and leaves nothing
+    strata = plan.strata
+    with plan.start(None) as trial:  # what is refused is refused here, and leaves nothing
         shown = trial.report()
         one = shown.get("strata", [shown])[0]
         made: Entry = {"file": str(file), "policy": shown["policy"]}
@@ -136,9 +104,8 @@ def new(
         _print(made | ({"status": "planned, not started"} if check else {}), json)
     if check:
         return
-    if ledger is not None:
-        options["ledger"] = _ledger_of(ledger)
-    planned(SqliteStore(file, witness=witness)).close()
+    more = {} if ledger is None else {"ledger": _ledger_of(ledger)}
+    plan.start(SqliteStore(file, witness=witness), **more).close()
     if json:
         _print(made, json)
 
@@ -160,23 +127,20 @@ def _ledger_of(asked: object) -> Ledger:
     return Ledger(asked["path"], caps or None)
 
 
-def _rehearse(
-    row: Any, arms: Any, options: Entry, strata: object, rates: str | None, arrivals: float,
-    seed: int, json: bool,
-) -> None:  # fmt: skip
+def _rehearse(plan: Planned, rates: str | None, arrivals: float, seed: int, json: bool) -> None:
     """What such a trial would look like."""
     from .._checks import check_arms
     from ..live._report import as_text
 
-    if strata is not None:
+    if plan.strata is not None:
         raise InvalidArgument(
-            "strata", "be left out of a rehearsal, which is of one stratum", strata,
+            "strata", "be left out of a rehearsal, which is of one stratum", plan.strata,
             "rehearse the settings without them",
         )  # fmt: skip
-    many = len(check_arms(arms))
+    many = len(check_arms(plan.arms))
     made_up = [0.3 + 0.2 * arm / max(1, many - 1) for arm in range(many)]
     means = made_up if rates is None else numbers("rates", rates)
-    shown: Any = rehearse(row, arms, options, means, arrivals, seed)
+    shown: Any = rehearse(plan.policy, plan.arms, dict(plan.options), means, arrivals, seed)
     if json:
         print_json(shown)
         return
@@ -185,28 +149,6 @@ def _rehearse(
              f"{arrivals:g} participants a day; one in ten does not answer",
              as_text(shown)]  # fmt: skip
     print_text(wrapped("\n".join(words), width_of_output(0)))
-
-
-def _design_of(design: object, policy: object, others: Entry) -> Any:
-    """The test that the settings describe."""
-    from inspect import signature
-
-    from ..confirm import design as planned
-
-    known = [name for name in signature(planned).parameters if name != "budget"]
-    if policy is not None or others:
-        raise InvalidArgument(
-            "settings", "have a design or a policy, and nothing else beside what a trial takes",
-            sorted([*others, *(["policy"] * (policy is not None))]),
-            'put what the design takes into it: {"design": {"participants": 800, "epsilon": 1}}',
-        )  # fmt: skip
-    if not isinstance(design, dict) or "participants" not in design or set(design) - set(known):
-        raise InvalidArgument(
-            "design", f"have participants, a budget and what else a design takes: {known}",
-            sorted(design) if isinstance(design, dict) else design,
-            'for example "design": {"participants": 800, "looks": 3, "epsilon": 1}',
-        )  # fmt: skip
-    return planned(**design)
 
 
 def assign(

@@ -76,6 +76,12 @@ class Assigning(NamedTuple):
     actions: Features = None
 
 
+class Looking(NamedTuple):
+    """A step of a batch: the arm that a unit has, None if it has none; no place is taken."""
+
+    unit: Name
+
+
 class Recording(NamedTuple):
     """A step of a batch: `record`."""
 
@@ -91,8 +97,8 @@ def too_late() -> TrialBusy:
     """Why a newcomer that has waited gets no arm."""
     return TrialBusy(
         f"newcomers wait while a block is due, and no process has released it for {PATIENCE:g} "
-        "seconds; nothing changed: try again, and see that a process runs which releases, for "
-        "example discreet.live.curate([store])"
+        "seconds; nothing changed: try again, and see that a process runs which releases, by "
+        "discreet.live.curate"
     )
 
 
@@ -412,12 +418,17 @@ class Curator:
                 self._release(now)
 
     @unheld
-    def batch(self, steps: Sequence[Assigning | Recording]) -> list[Answer]:
+    def batch(
+        self, steps: Sequence[Assigning | Looking | Recording], settle: bool = True
+    ) -> list[Answer]:
         """Steps of several users, stored by one commit, which writes even if there are none. Each
         has its own answer: an arm, None for an outcome, the refusal, or `Due` for a newcomer that
-        must wait. If they cannot be stored, none is."""
+        must wait. If they cannot be stored, none is.
+
+        `settle=False` releases nothing: for batches that come because outcomes came, and not at
+        moments that are fixed."""
         with self._turn(), self._store.held():
-            now = self._settle()
+            now = self._settle() if settle else self._ready()
             found: list[Answer] = []
             with self._store.together():
                 self._expect([step.unit for step in steps])
@@ -430,7 +441,7 @@ class Curator:
                 self._release(now)
             return found
 
-    def _stepped(self, step: Assigning | Recording, now: float) -> Answer:
+    def _stepped(self, step: Assigning | Looking | Recording, now: float) -> Answer:
         """One of them; what it refuses before it has written anything."""
         self._stale = False
         try:
@@ -439,6 +450,9 @@ class Curator:
                 if not stands:
                     self._rebuild()
                 return self._told(step.unit, arm)
+            if isinstance(step, Looking):
+                member = self._store.member(step.unit)
+                return None if member is None else self._told(step.unit, member.arm)
             kept = self._accepted(step.unit, step.outcome, now)
             if kept is not None:
                 self._stale = True
@@ -635,7 +649,10 @@ class Curator:
             return Weights.from_dict(found)
 
     @unheld
-    def exposed(self, exposures: Sequence[tuple[Name, Name, int]]) -> int:
+    def exposed(
+        self, exposures: Sequence[tuple[Name, Name, int]],
+        known_as: Callable[[Name], Name] | None = None,
+    ) -> int:  # fmt: skip
         """Visitors that were shown an arm, as (visitor, arm, version): they take places in the
         stream of that arm, all of them in one commit; how many did. Whoever is known keeps the
         first arm that was handed in, and so nothing changes if a list comes twice. An outcome
@@ -643,7 +660,8 @@ class Curator:
         has an arm but no place.
 
         Hand in everybody who was shown an arm, at moments that are fixed in advance, whatever they
-        did: a list that depends on outcomes tells of them.
+        did: a list that depends on outcomes tells of them. `known_as`: by what name a visitor is
+        stored, where `pick` was given another one.
         """
         given = exposures_of(exposures)
         self._check_releases()
@@ -670,7 +688,8 @@ class Curator:
             people, many = self._store.people, 0
             self._stale = True  # whatever is raised, the store has none of them
             with self._store.together():
-                for visitor, arm, _ in given:
+                for picked, arm, _ in given:
+                    visitor = picked if known_as is None else known_as(picked)
                     if self._store.member(visitor) is not None or people.is_forgotten(visitor):
                         continue
                     number = self._arms.index(arm)

@@ -16,6 +16,7 @@ import hashlib
 import hmac
 import json
 import secrets
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -251,7 +252,7 @@ class SqlPeople(Notes):
 
     def __init__(self, store: SqlStore) -> None:
         super().__init__()
-        self.store = store
+        self.store: SqlStore = weakref.proxy(store)  # which must go when nobody uses it
         self.known: str | None = None
         """the secret of the names, as far as it is known; it changes with a public step alone"""
         self.anyone = True

@@ -45,7 +45,7 @@ T = TypeVar("T")
 NOT_HERE = (
     "this worker does not release (releases_here=False): it assigns and records; releases, and "
     "changes of the trial, are made by a process that does, for example one that runs "
-    "discreet.live.curate([store])"
+    "discreet.live.curate"
 )
 UNKNOWN = -1
 """The version of what is not known to agree with the file."""
