@@ -19,6 +19,14 @@ PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 EXAMPLES = re.findall(r"Example:\n\n    discreet (.+)\n", PAGE.read_text(encoding="utf-8"))
 
 
+PLAN = """
+arms = ["drug", "placebo"]
+deadline = "28 days"
+missing = 0.0
+design = { participants = 200, looks = 2, epsilon = 1.0 }
+"""
+
+
 def test_the_page_is_up_to_date() -> None:
     fix = "run python -m discreet.cli._reference > docs/cli.md"
     assert PAGE.read_text(encoding="utf-8") == reference(), fix
@@ -47,6 +55,8 @@ def test_examples_run(call: Callable[..., Any], example: str) -> None:
     for name in re.findall(r"\w+\.npy", example):  # gradients of three parameters, in that folder
         shape = (80, 3) if name == "references.npy" else (5, 3)
         np.save(name, np.random.default_rng(1).normal(size=shape))
+    if "plan.toml" in example:
+        Path("plan.toml").write_text(PLAN)
     result = call(*shlex.split(example.replace("--seconds 30", "--seconds 2")))
     assert result.exit_code == 0
     assert result.stdout

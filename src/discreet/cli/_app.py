@@ -57,6 +57,9 @@ from . import (
     _policies as policies,
 )
 from . import (
+    _protocol as protocol,
+)
+from . import (
     _reproduce as reproduce,
 )
 from . import (
@@ -207,7 +210,7 @@ def discreet(
 
 COMMANDS: tuple[ModuleType, ...] = (
     policies, show, simulate, compare, cite, reproduce, identify, bounds, choose, plan, size,
-    operating, audit, verify, explain, sweep,
+    operating, protocol, audit, verify, explain, sweep,
 )  # fmt: skip
 
 for _command in COMMANDS:

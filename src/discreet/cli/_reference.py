@@ -124,6 +124,10 @@ The JSON is an object with `scenarios`, a list of objects: `design`, `treatment`
 `rejected` (where the rates are equal: the type I error), `right`, `wrong`, `participants` (their
 mean number), `on_worse` (of them, on the worse arm) and `exact` (or simulated).
 """,
+    "protocol": """\
+The JSON is an object: `title` and `markdown`, the papers. The page [Papers for a board](papers.md)
+says what is in them.
+""",
     "audit": """\
 The JSON is an object: `policy`, `claimed` (`budget`, `definition`, `unit`, `conditions`,
 `sentence`, `epsilon_at_delta`), `epsilon_lower` (proved, at `delta`), `confidence`, `delta`,

@@ -29,6 +29,9 @@ def command(
     ] = "obrien-fleming",
     risk: Annotated[float, flag("Type I error.", "NUMBER")] = 0.05,
     sides: Annotated[int, flag("1 (the treatment is better) or 2.", "COUNT")] = 2,
+    strata: Annotated[
+        str, flag("Sites that release their own sums: how many, or their shares.", "COUNT|P,P,...")
+    ] = "1",
     closed_form: Annotated[
         bool, switch("--closed-form", "The closed form alone: at once, for any size.")
     ] = False,
@@ -45,10 +48,11 @@ def command(
     if len(pair) != 2:
         raise InvalidArgument("rates", "be two, treatment and control", rates, "use --rates .5,.35")
     if participants is not None:
-        if power is not None or closed_form:
+        if power is not None or closed_form or strata != "1":
             raise InvalidArgument(
-                "participants", "come without power and closed-form", participants, "give one"
-            )
+                "participants", "come without power, strata and closed-form", participants,
+                "give one",
+            )  # fmt: skip
         found = power_at(
             pair[0], pair[1], whole("participants", participants), looks=looks, epsilon=epsilon,
             delta=delta, rho=rho, boundary=boundary, risk=risk, sides=sides,
@@ -62,6 +66,7 @@ def command(
         need = size(
             pair[0], pair[1], power=0.9 if power is None else power, looks=looks, epsilon=epsilon,
             delta=delta, rho=rho, boundary=boundary, risk=risk, sides=sides,
+            strata=numbers("strata", strata) if "," in strata else whole("strata", strata),
             exact=not closed_form,
         )  # fmt: skip
         said = {
