@@ -18,6 +18,7 @@ from .._checks import check_seed, count
 from .._compiled import Function, compile_for
 from .._progress import Bar
 from ..errors import InvalidArgument
+from ._record import RECORDS
 from ._results import Result
 
 if TYPE_CHECKING:
@@ -185,11 +186,15 @@ L = TypeVar("L", bound=Place)
 
 
 class RegretWork(Work, Generic[P, L]):
-    """All runs of one policy to a horizon: regret and pulls at the rounds of a grid."""
+    """All runs of one policy to a horizon: regret and pulls at the rounds of a grid.
+
+    With record="regret" pulls are not kept: a run notes them where the next one of its thread
+    notes its own, so that thousands of runs take no more room for them than one.
+    """
 
     def __init__(
         self, policy: P, place: L, horizon: int, runs: int, entropy: int, grid: Ints,
-        *, shuffle: bool = False,
+        *, shuffle: bool = False, record: str = RECORDS[0],
     ) -> None:  # fmt: skip
         import numpy as np
 
@@ -197,7 +202,22 @@ class RegretWork(Work, Generic[P, L]):
         self.horizon, self.grid, self.shuffle = horizon, grid, shuffle
         self.policy, self.place, self.described = policy, place, policy.to_dict()
         self.regret = np.full((runs, len(grid)), np.nan)
-        self.pulls = np.zeros((runs, len(grid), place.arms), np.int64)
+        kept = place.arms if record == RECORDS[0] else 0
+        self.pulls = np.zeros((runs, len(grid), kept), np.int64)
+        self.scratch = threading.local()
+
+    def noted(self, number: int) -> Ints:
+        """Where a run notes its pulls."""
+        import numpy as np
+
+        if self.pulls.shape[-1]:
+            kept: Ints = self.pulls[number]
+            return kept
+        if not hasattr(self.scratch, "pulls"):
+            self.scratch.pulls = np.zeros((len(self.grid), self.place.arms), np.int64)
+        found: Ints = self.scratch.pulls
+        found[:] = 0
+        return found
 
     def order(self, number: int, rng: Generator) -> Ints:
         """The order in which a run meets the arms: random, but for the first, for which the arms
@@ -224,7 +244,7 @@ class RegretWork(Work, Generic[P, L]):
             run=self.finished,
             t=self.grid,
             regret=self.regret[done],
-            pulls=self.pulls[done],
+            counted=self.pulls[done],
         )
 
 
@@ -240,12 +260,19 @@ MOST_NUMBERS = 5 * 10**8
 """Numbers that the results of one policy may hold: four gigabytes."""
 
 
-def check_room(runs: int, points: int, arms: int) -> None:
+def check_room(runs: int, points: int, arms: int, record: str = RECORDS[0]) -> None:
     """Results that fit into memory: regret and the pulls of every arm, at every point."""
-    if runs * points * (arms + 1) > MOST_NUMBERS:
+    if record != RECORDS[0]:
+        if runs * points + points * arms > MOST_NUMBERS:
+            raise InvalidArgument(
+                "runs", f"leave at most {MOST_NUMBERS:,} numbers (points × (runs + arms))",
+                f"{points:,} × ({runs:,} + {arms:,})", "ask for fewer runs, or for points=2",
+            )  # fmt: skip
+    elif runs * points * (arms + 1) > MOST_NUMBERS:
         raise InvalidArgument(
             "runs", f"leave at most {MOST_NUMBERS:,} numbers (runs × points × (arms + 1))",
-            f"{runs:,} × {points:,} × {arms + 1}", "ask for fewer runs, or for points=2",
+            f"{runs:,} × {points:,} × {arms + 1}",
+            'keep no pulls (record="regret"), or ask for fewer runs, or for points=2',
         )  # fmt: skip
 
 
