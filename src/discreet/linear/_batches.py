@@ -354,7 +354,7 @@ class BatchMatrices(RangedRelease):
             grid.drawn(vector * grid.resolution), grid.entry, grid.resolution,
         )  # fmt: skip
 
-    def needs(self, parameters: NamedTuple, ledger: NamedTuple, dimension: int) -> list[Need]:
+    def needs(self, parameters: object, ledger: object, dimension: int) -> list[Need]:
         found = cast("MatrixNoise", parameters)
         blocks, size = found.blocks, found.size
         others = blocks * size * (size - 1) // 2
@@ -472,7 +472,7 @@ class LaplaceBlocks(RangedRelease):
             low, high, self.centre(grid), *size_of(self.blocks, setting), scale, grid.resolution
         )
 
-    def needs(self, parameters: NamedTuple, ledger: NamedTuple, dimension: int) -> list[Need]:
+    def needs(self, parameters: object, ledger: object, dimension: int) -> list[Need]:
         found = cast("VectorNoise", parameters)
         scale = scale_of_vectors(found, cast("Vectors", ledger))
         return [(self.noise, scale, found.blocks * found.size)]

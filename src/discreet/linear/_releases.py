@@ -81,7 +81,7 @@ class RoundRelease(LinearRelease):
     collect_total: ClassVar[Function | None] = None
     """Kernel: the curator takes the sum of an action's clipped rewards; None if it must not."""
 
-    def needs(self, parameters: NamedTuple, ledger: NamedTuple, dimension: int) -> list[Need]:
+    def needs(self, parameters: object, ledger: object, dimension: int) -> list[Need]:
         """How many numbers of noise the next release takes, by their scales: of public counts and
         lengths alone. A live trial draws them together; those that are not named here one by one.
         """
@@ -289,7 +289,7 @@ class NoisySum(GaussianRelease, SumRelease):
     def is_live(self) -> bool:
         return not self.printed
 
-    def needs(self, parameters: NamedTuple, ledger: NamedTuple, dimension: int) -> list[Need]:
+    def needs(self, parameters: object, ledger: object, dimension: int) -> list[Need]:
         scale = scale_of_sum(cast("Noise", parameters), cast("Episode", ledger))
         return [(self.noise, scale, dimension)]
 

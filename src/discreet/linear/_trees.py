@@ -135,7 +135,7 @@ class TreeRelease(RoundRelease):
     def clip(self) -> tuple[float, float] | None:
         return (-1.0, 1.0)
 
-    def needs(self, parameters: NamedTuple, ledger: NamedTuple, dimension: int) -> list[Need]:
+    def needs(self, parameters: object, ledger: object, dimension: int) -> list[Need]:
         """A node of every tree: each participant closes one of each."""
         found = cast("TreeNoise", parameters)
         others = dimension * (dimension - 1) // 2

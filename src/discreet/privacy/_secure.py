@@ -110,12 +110,17 @@ def _next(law: str, parameter: float) -> int:
     """The oldest number of that law and scale that was drawn ahead. It is taken out before it is
     used, so that no other call, thread or signal handler finds it."""
     with _lock:
-        kept = _kept(law, parameter)
-        while True:
-            try:
-                return kept.popleft()
-            except IndexError:
-                kept.extend(padded(law, _sampler(law, parameter), AHEAD))
+        return _taken(law, parameter)
+
+
+def _taken(law: str, parameter: float) -> int:
+    """The same, with the lock held."""
+    kept = _kept(law, parameter)
+    while True:
+        try:
+            return kept.popleft()
+        except IndexError:
+            kept.extend(padded(law, _sampler(law, parameter), AHEAD))
 
 
 def prepare(needs: Sequence[tuple[str, float, int]]) -> None:
@@ -136,8 +141,8 @@ def prepare(needs: Sequence[tuple[str, float, int]]) -> None:
                 lacking.append(Need(*key, times * number))
         if not lacking or len(lacking) > MOST_LAWS // 2:
             return
-        drawn = padded(_shape(lacking), _samplers(lacking), sum(need.number for need in lacking))
-        numbers = iter(drawn)
+        all_of_them = sum(need.number for need in lacking)
+        numbers = iter(padded(_shape(lacking), _samplers(lacking), all_of_them))
         for law, parameter, number in lacking:
             _kept(law, parameter).extend(islice(numbers, number))
 
