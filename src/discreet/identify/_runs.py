@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Unpack, overload
 
 import numpy as np
@@ -45,6 +46,7 @@ from ._results import IdentifyResult
 from ._setting import check_risk
 
 if TYPE_CHECKING:
+    from .._types import Ints
     from ..simulator.calendar import TrialResult
     from ..simulator.calendar._setting import Late
 
@@ -132,7 +134,8 @@ def identify(
     row, limit = prepared(row, environment, asked, participants, max_samples)
     runs = count("runs", runs, most=MOST_RUNS)
     workers, entropy = check_threads(threads), entropy_of(seed)
-    work = Identification(row, environment, limit, runs, entropy, record=record)
+    work = Identification(row, environment, limit, runs, entropy)
+    work.record = record
     with Bar.of(progress) as bar:
         work.do(workers, bar)
     return work.result()
@@ -284,12 +287,13 @@ class IdentifyPlayer(Player):
 
 
 class Identification(Work):
-    """All runs of one row."""
+    """All runs of one row; `record` is set before the first of them."""
+
+    record: str = RECORDS[0]
 
     def __init__(
-        self, row: Identifier, environment: Environment, limit: int, runs: int, entropy: int,
-        *, record: str = RECORDS[0],
-    ) -> None:  # fmt: skip
+        self, row: Identifier, environment: Environment, limit: int, runs: int, entropy: int
+    ) -> None:
         super().__init__(row.name, runs, entropy)
         self.row, self.environment, self.limit = row, environment, limit
         self.setting = row.setting(environment.arms)
@@ -300,10 +304,14 @@ class Identification(Work):
         self.stopping_time = np.zeros(runs, np.int64)
         self.stopped = np.zeros(runs, bool)
         self.recommendation = np.zeros(runs, np.int64)
-        kept = environment.arms if record == RECORDS[0] else 0
-        self.pulls = np.zeros((runs, kept), np.int64)
         self.lost, means = np.zeros(runs), np.array(environment.means)
         self.gaps = means.max() - means
+
+    @cached_property
+    def pulls(self) -> Ints:
+        """Pulls of every run; of no arm if they are not kept."""
+        kept = self.environment.arms if self.record == RECORDS[0] else 0
+        return np.zeros((self.runs, kept), np.int64)
 
     def player(self) -> Player:
         return IdentifyPlayer(self)

@@ -81,8 +81,7 @@ def compare(
     asked = Asked(horizon, runs, seed, threads, points, progress, check_record(record))
     days = calendar_of(problem, arrivals, late)
     if days is None:
-        work = partial(LinearWork, record=asked.record)
-        return compared(fitting, problem, check_problem, work, asked)
+        return compared(fitting, problem, check_problem, LinearWork, asked)
     check_kept(asked.record)
     from ._late import LateWork
 
@@ -195,10 +194,8 @@ class LinearWork(RegretWork[LinearPolicy, LinearProblem]):
         runs: int,
         entropy: int,
         grid: Ints,
-        *,
-        record: str = RECORDS[0],
     ) -> None:
-        super().__init__(row, problem, horizon, runs, entropy, grid, record=record)
+        super().__init__(row, problem, horizon, runs, entropy, grid)
         self.described |= {"guarantee": row.guarantee_on(problem).to_dict()}
         self.row, self.problem = row, problem
         self.setting = LinearSetting(problem.arms, problem.dimension, horizon)

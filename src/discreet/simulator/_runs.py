@@ -62,6 +62,8 @@ S = TypeVar("S", bound=Place)
 class Finishing(Protocol):
     """Work that ends in a result."""
 
+    record: str
+
     @property
     def complete(self) -> bool: ...
     def do(self, workers: int, bar: Bar, before: int, total: int) -> None: ...
@@ -250,7 +252,7 @@ def compare(
     finite = [own(row) or served(row, "simulate", Policy, "finite", fix=fix) for row in rows]
     environment = check_is_environment(environment)
     ordered = True if shuffle is None else check_flag("shuffle", shuffle)
-    work = partial(_work, shuffle=ordered, record=record)
+    work = partial(_work, shuffle=ordered)
     asked = Asked(horizon, runs, seed, threads, points, progress, record)
     return compared(finite, environment, check_environment, work, asked)
 
@@ -289,12 +291,10 @@ def _work(
     grid: Ints,
     *,
     shuffle: bool,
-    record: str,
 ) -> Simulation | OwnWork:
-    settings = (environment, horizon, runs, entropy, grid)
     if isinstance(policy, OwnPolicy):
-        return OwnWork(policy, *settings, shuffle=shuffle, record=record)
-    return Simulation(policy, *settings, shuffle=shuffle, record=record)
+        return OwnWork(policy, environment, horizon, runs, entropy, grid, shuffle=shuffle)
+    return Simulation(policy, environment, horizon, runs, entropy, grid, shuffle=shuffle)
 
 
 def compared(
@@ -315,6 +315,8 @@ def compared(
     check_room(runs, points, place.arms, asked.record)
     grid = log_grid(horizon, points)
     works = [work(policy, place, horizon, runs, entropy, grid) for policy in policies]
+    for each in works:
+        each.record = asked.record
     return do_all(works, runs, workers, asked.progress)
 
 
@@ -475,11 +477,8 @@ class Simulation(RegretWork[Policy, Environment]):
         grid: Ints,
         *,
         shuffle: bool = False,
-        record: str = RECORDS[0],
     ) -> None:
-        super().__init__(
-            policy, environment, horizon, runs, entropy, grid, shuffle=shuffle, record=record
-        )
+        super().__init__(policy, environment, horizon, runs, entropy, grid, shuffle=shuffle)
         self.environment = environment
         self.setting = policy.setting(environment.arms, horizon)
         self.parts = parts_of(policy, self.setting)

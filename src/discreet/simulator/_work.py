@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import cached_property
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from .._checks import check_seed, count
@@ -89,6 +90,11 @@ class Work:
         self.one_compiles = threading.Lock()
         self.bar = Bar(False)
 
+    @cached_property
+    def pulls(self) -> Ints:
+        """Pulls of every run, as far as they are kept."""
+        raise NotImplementedError
+
     def player(self) -> Player:
         """A new player, for one thread."""
         raise NotImplementedError
@@ -127,6 +133,7 @@ class Work:
         """
         from .._draws import draws  # noqa: F401 - loading numba is no part of the runs
 
+        self.pulls  # noqa: B018 - made before the threads, which share it
         started, self.bar = time.perf_counter(), bar
         upcoming = iter(range(self.runs))
         taking = threading.Lock()
@@ -188,13 +195,16 @@ L = TypeVar("L", bound=Place)
 class RegretWork(Work, Generic[P, L]):
     """All runs of one policy to a horizon: regret and pulls at the rounds of a grid.
 
-    With record="regret" pulls are not kept: a run notes them where the next one of its thread
-    notes its own, so that thousands of runs take no more room for them than one.
+    With `record` "regret" pulls are not kept: a run notes them where the next one of its thread
+    notes its own, so that thousands of runs take no more room for them than one. It is set before
+    the first run.
     """
+
+    record: str = RECORDS[0]
 
     def __init__(
         self, policy: P, place: L, horizon: int, runs: int, entropy: int, grid: Ints,
-        *, shuffle: bool = False, record: str = RECORDS[0],
+        *, shuffle: bool = False,
     ) -> None:  # fmt: skip
         import numpy as np
 
@@ -202,9 +212,15 @@ class RegretWork(Work, Generic[P, L]):
         self.horizon, self.grid, self.shuffle = horizon, grid, shuffle
         self.policy, self.place, self.described = policy, place, policy.to_dict()
         self.regret = np.full((runs, len(grid)), np.nan)
-        kept = place.arms if record == RECORDS[0] else 0
-        self.pulls = np.zeros((runs, len(grid), kept), np.int64)
         self.scratch = threading.local()
+
+    @cached_property
+    def pulls(self) -> Ints:
+        """Pulls of every run at every point; of no arm if they are not kept."""
+        import numpy as np
+
+        kept = self.place.arms if self.record == RECORDS[0] else 0
+        return np.zeros((self.runs, len(self.grid), kept), np.int64)
 
     def noted(self, number: int) -> Ints:
         """Where a run notes its pulls."""

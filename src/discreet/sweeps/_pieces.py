@@ -107,27 +107,22 @@ class Piece:
                 calendar=cell.calendar,
             )  # fmt: skip
         elif cell.policy.kind == "identify":
-            work = Identification(
-                cell.policy, cell.problem, cell.horizon, runs, self.entropy, record=self.record
-            )
+            work = Identification(cell.policy, cell.problem, cell.horizon, runs, self.entropy)
         else:
             grid = log_grid(cell.horizon, self.points)
             if isinstance(cell.problem, LinearProblem):
-                work = LinearWork(
-                    cell.policy, cell.problem, cell.horizon, runs, self.entropy, grid,
-                    record=self.record,
-                )  # fmt: skip
+                work = LinearWork(cell.policy, cell.problem, cell.horizon, runs, self.entropy, grid)
             elif isinstance(cell.policy, OwnPolicy):
                 work = OwnWork(
                     cell.policy, cell.problem, cell.horizon, runs, self.entropy, grid,
-                    shuffle=self.shuffle, record=self.record,
+                    shuffle=self.shuffle,
                 )  # fmt: skip
             else:
                 work = Simulation(
                     cell.policy, cell.problem, cell.horizon, runs, self.entropy, grid,
-                    shuffle=self.shuffle, record=self.record,
+                    shuffle=self.shuffle,
                 )  # fmt: skip
-        work.first = self.first
+        work.first, work.record = self.first, self.record
         return work
 
 
