@@ -313,6 +313,9 @@ class Identification(Work):
         kept = self.environment.arms if self.record == RECORDS[0] else 0
         return np.zeros((self.runs, kept), np.int64)
 
+    def make_room(self) -> None:
+        _ = self.pulls
+
     def player(self) -> Player:
         return IdentifyPlayer(self)
 

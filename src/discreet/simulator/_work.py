@@ -90,10 +90,8 @@ class Work:
         self.one_compiles = threading.Lock()
         self.bar = Bar(False)
 
-    @cached_property
-    def pulls(self) -> Ints:
-        """Pulls of every run, as far as they are kept."""
-        raise NotImplementedError
+    def make_room(self) -> None:
+        """What all threads share and was not made before, made before they begin."""
 
     def player(self) -> Player:
         """A new player, for one thread."""
@@ -133,7 +131,7 @@ class Work:
         """
         from .._draws import draws  # noqa: F401 - loading numba is no part of the runs
 
-        self.pulls  # noqa: B018 - made before the threads, which share it
+        self.make_room()
         started, self.bar = time.perf_counter(), bar
         upcoming = iter(range(self.runs))
         taking = threading.Lock()
@@ -221,6 +219,9 @@ class RegretWork(Work, Generic[P, L]):
 
         kept = self.place.arms if self.record == RECORDS[0] else 0
         return np.zeros((self.runs, len(self.grid), kept), np.int64)
+
+    def make_room(self) -> None:
+        _ = self.pulls
 
     def noted(self, number: int) -> Ints:
         """Where a run notes its pulls."""
