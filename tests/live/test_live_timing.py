@@ -243,7 +243,7 @@ def test_an_interrupt_takes_what_it_took(monkeypatch: pytest.MonkeyPatch) -> Non
         lines = iter(range(1, 10_000))
 
         def trace(frame: Any, event: str, value: Any, lines: Any = lines, at: int = at) -> Any:
-            if frame.f_code is not secure._next.__code__:
+            if frame.f_code not in (secure._next.__code__, secure._taken.__code__):
                 return None
             if event in ("line", "return") and next(lines) == at:
                 raise KeyboardInterrupt

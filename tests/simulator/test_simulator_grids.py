@@ -29,7 +29,7 @@ def made(policy: Any, horizon: int, regret: list[float]) -> discreet.Result:
         complete=True,
         seconds=1.0,
         run=np.arange(len(final)),
-        pulls=np.ones((*curves.shape, 2), np.int64),
+        counted=np.ones((*curves.shape, 2), np.int64),
         horizon=horizon,
         t=np.array([horizon // 2, horizon]),
         regret=curves,
@@ -53,7 +53,7 @@ def identified(epsilon: float, risk: float) -> IdentifyResult:
     return IdentifyResult(
         policy=identifier("adap-tt", epsilon=epsilon).to_dict(), environment=ENVIRONMENT.to_dict(),
         means=ENVIRONMENT.means, seed=1, complete=True, seconds=1.0, run=np.arange(3),
-        pulls=np.full((3, 2), 7), delta=risk, max_samples=1000,
+        counted=np.full((3, 2), 7), delta=risk, max_samples=1000,
         stopping_time=np.array([1000, 1200, 1400]), stopped=np.full(3, True),
         recommendation=np.zeros(3, int),
     )  # fmt: skip

@@ -155,7 +155,7 @@ def test_summaries_have_errors_quantiles_and_paired_differences(
 
 def test_differences_pair_runs_of_one_number(study: discreet.Comparison) -> None:
     some = np.array([0, 2, 5])
-    part = replace(study[1], run=some, regret=study[1].regret[some], pulls=study[1].pulls[some])
+    part = replace(study[1], run=some, regret=study[1].regret[some], counted=study[1].pulls[some])
     (found,) = discreet.Comparison((study[0], part)).differences()
     assert found["runs"] == 3
     assert found["mean"] == pytest.approx(

@@ -31,7 +31,7 @@ def curve(
         run=np.arange(10),
         t=GRID,
         regret=ends[:, None] * np.array(shape)[None, :],
-        pulls=np.zeros((10, len(GRID), 2), np.int64),
+        counted=np.zeros((10, len(GRID), 2), np.int64),
     )
 
 

@@ -77,7 +77,7 @@ def made_up(row: Policy, environment: Any, horizon: int, shape: Curve) -> Result
         run=np.arange(6),
         t=t,
         regret=regret,
-        pulls=np.zeros((6, len(t), environment.arms), np.int64),
+        counted=np.zeros((6, len(t), environment.arms), np.int64),
     )
 
 

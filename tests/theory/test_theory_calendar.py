@@ -186,3 +186,30 @@ def test_imed_keeps_least_shares_in_windows_and_has_no_epochs() -> None:
             delay=1,
             trend=True,
         )
+
+
+def test_large_trials_are_simulated_less_often_unless_more_is_asked_for() -> None:
+    """Twenty million participants in all, and at least a hundred trials."""
+    asked: dict[str, Any] = {"arrivals": 50_000, "delay": "30 minutes", "deadlines": []}
+    for size, runs in ((100_000, 200), (400_000, 100)):
+        found = discreet.plan_trial([0.6, 0.3], horizon=size, progress=False, **asked)
+        assert found.runs == runs
+        assert found.to_dict()["runs"] == runs
+    assert discreet.plan_trial([0.6, 0.3], horizon=30_000, runs=20, **asked).runs == 20
+
+
+def test_steps_are_lines_where_there_is_no_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, Any] = {"horizon": 60, "arrivals": 12, "runs": 5, "delay": 2}
+    discreet.plan_trial([0.6, 0.3], progress=False, **asked)  # compiled from here on
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("discreet.theory.planning._progress.PATIENCE", 0.0)
+    discreet.plan_trial([0.6, 0.3], deadlines=[1, 2], **asked)
+    assert capsys.readouterr().err.splitlines() == [
+        "trials with ε = 1: 1 of 5", "trials with no noise: 2 of 5",
+        "trials without privacy: 3 of 5", "with a deadline of 1 days: 4 of 5",
+        "with a deadline of 2 days: 5 of 5",
+    ]  # fmt: skip
+    discreet.plan_trial([0.6, 0.3], progress=False, **asked)
+    assert capsys.readouterr().err == ""

@@ -137,7 +137,7 @@ def print_comparison(comparison: Comparison) -> None:
             result.guarantee.short(),
             "  ".join(f"{pulls:,.0f}" for pulls in result.mean_pulls),
             f"{result.seconds:.2f}",
-            f"{result.mean_pulls.sum() * result.runs / max(result.seconds, 1e-9):.3g}",
+            f"{result.stopping_time.sum() / max(result.seconds, 1e-9):.3g}",
         ]
         for result in comparison
     ]

@@ -17,7 +17,7 @@ True
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -28,6 +28,7 @@ from ..errors import InvalidArgument
 from ..simulator._collection import Collection, html_table, pulls_columns, settings_arrays
 from ..simulator._files import damage_named, numbers, open_table, save_table, settings_in, stamped
 from ..simulator._record import (
+    RECORDS,
     Record,
     figures_of,
     finite,
@@ -62,6 +63,8 @@ class IdentifyResult(Record):
     stopping_time: Ints
     stopped: Flags
     recommendation: Ints
+    lost: Floats | None = field(default=None, kw_only=True)
+    """Regret of every run, where pulls were not kept."""
 
     def __repr__(self) -> str:
         """One line: the arrays would fill pages."""
@@ -89,6 +92,8 @@ class IdentifyResult(Record):
         found: dict[str, tuple[tuple[str, ...], Array]] = {
             name: (("run",), getattr(self, name)) for name in COLUMNS[1:]
         }
+        if self.lost is not None:
+            return found | {"regret": (("run",), self.lost)}
         return found | {"pulls": (("run", "arm"), self.pulls)}
 
     @property
@@ -104,6 +109,8 @@ class IdentifyResult(Record):
     @property
     def regret(self) -> Floats:
         """Pseudo-regret of every run when it ended: what the search cost its participants."""
+        if self.lost is not None:
+            return self.lost
         means = np.array(self.means)
         return np.asarray(self.pulls @ (means.max() - means))
 
@@ -135,10 +142,16 @@ class IdentifyResult(Record):
             "recommendations": self.recommendations,
             "unfinished": self.unfinished,
             "max_samples": self.max_samples,
-            "pulls": (self.pulls.mean(axis=0) if some else self.pulls.sum(axis=0)).tolist(),
+            "pulls": self._mean_pulls(),
             "samples_per_second": finite(self.stopping_time.sum() / max(self.seconds, 1e-9)),
             **self.circumstances(),
         }
+
+    def _mean_pulls(self) -> list[float] | None:
+        if self.kept != RECORDS[0]:
+            return None
+        found: list[float] = self.pulls.sum(axis=0).tolist()
+        return [pulls / max(self.runs, 1) for pulls in found]
 
     def table(self) -> pa.Table:
         """Tidy columns: policy, its settings, run, stopping_time, stopped, recommendation, …"""
@@ -161,11 +174,13 @@ class Identifications(Collection[IdentifyResult]):
 
     def table(self) -> pa.Table:
         """Tidy columns: policy, row, its settings, run, stopping_time, stopped, recommendation,
-        pulls_0, pulls_1, …"""
+        pulls_0, pulls_1, …; regret where pulls were not kept"""
         results = self.results
         if not results:
             raise InvalidArgument("results", "hold at least one", results, "run a policy first")
         columns = {name: np.concatenate([getattr(r, name) for r in results]) for name in COLUMNS}
+        if any(r.lost is not None for r in results):
+            columns["regret"] = np.concatenate([r.regret for r in results])
         pulls = pulls_columns(results)
         settings = settings_arrays(results, [r.runs for r in results], [*columns, *pulls])
         entry = {
@@ -192,7 +207,8 @@ def from_table(table: pa.Table) -> Identifications:
     """The results that a table holds, of any format."""
     entry = settings_in(table)
     each = entry["results"] if entry["format"] > 1 else [entry["settings"]]
-    names = [n for n in table.column_names if n in COLUMNS or n.startswith("pulls_")]
+    known = (*COLUMNS, "regret")
+    names = [n for n in table.column_names if n in known or n.startswith("pulls_")]
     columns = numbers(table, names)
     results, start = [], 0
     for given in each:
@@ -203,8 +219,12 @@ def from_table(table: pa.Table) -> Identifications:
             raise ValueError("too few rows")
         start = rows.stop
         arrays = {name: columns[name][rows] for name in COLUMNS}
-        pulls = pulls_from(columns, len(means), rows)
-        results.append(IdentifyResult(**settings, means=means, **arrays, pulls=pulls))
+        kept = settings.pop("kept", RECORDS[0]) == RECORDS[0]
+        counted = pulls_from(columns, len(means) if kept else 0, rows)
+        lost = None if kept else columns["regret"][rows]
+        results.append(
+            IdentifyResult(**settings, means=means, **arrays, counted=counted, lost=lost)
+        )
     if start != table.num_rows:
         raise ValueError("too many rows")
     return Identifications(tuple(results))

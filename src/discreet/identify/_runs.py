@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Unpack, overload
 
 import numpy as np
@@ -26,12 +27,14 @@ from ..arms._base import Environment
 from ..errors import InvalidArgument
 from ..policies._step import FINISHED, STARVED
 from ..policies._view import fresh_view
+from ..simulator._record import RECORDS, check_record
 from ..simulator._runs import (
     MOST_ROUNDS,
     Begun,
     calendar_of,
     check_environment,
     check_is_environment,
+    check_kept,
     compare,
 )
 from ..simulator._work import Player, Work, check_threads, entropy_of
@@ -43,6 +46,7 @@ from ._results import IdentifyResult
 from ._setting import check_risk
 
 if TYPE_CHECKING:
+    from .._types import Ints
     from ..simulator.calendar import TrialResult
     from ..simulator.calendar._setting import Late
 
@@ -67,6 +71,7 @@ def identify(
     threads: int | None = ...,
     max_samples: float = ...,
     progress: bool | Bar | None = ...,
+    record: str = ...,
 ) -> IdentifyResult: ...
 @overload
 def identify(
@@ -94,6 +99,7 @@ def identify(
     threads: int | None = None,
     max_samples: float = MAX_SAMPLES,
     progress: bool | Bar | None = None,
+    record: str = RECORDS[0],
     arrivals: float | None = None,
     **late: Unpack[Late],
 ) -> IdentifyResult | TrialResult:
@@ -101,14 +107,17 @@ def identify(
     participants.
 
     A run ends when its evidence is enough, or after `max_samples` without an answer. Ctrl-C
-    returns the runs that were done: `result.complete` is then False.
+    returns the runs that were done: `result.complete` is then False. `record="regret"` keeps no
+    pulls, only what they cost.
 
     With `arrivals` (participants a day) outcomes come late, and arms run side by side: `delay`,
     `missing`, `default`, `drift`, `window` and `share` say how, as in `discreet.simulate`. The
     result then counts days as well. `max_samples` is the horizon there.
     """
     asked = risk
+    record = check_record(record)
     if calendar_of(check_is_environment(environment), arrivals, late) is not None:
+        check_kept(record)
         row, limit = prepared_late(row, environment, asked, participants, max_samples)
         found: TrialResult = compare(  # type: ignore[assignment]  # with arrivals
             [row],
@@ -126,6 +135,7 @@ def identify(
     runs = count("runs", runs, most=MOST_RUNS)
     workers, entropy = check_threads(threads), entropy_of(seed)
     work = Identification(row, environment, limit, runs, entropy)
+    work.record = record
     with Bar.of(progress) as bar:
         work.do(workers, bar)
     return work.result()
@@ -259,7 +269,10 @@ class IdentifyPlayer(Player):
         work.stopping_time[number] = course.t[0]
         work.stopped[number] = course.stopped[0] == 1
         work.recommendation[number] = course.answer[0]
-        work.pulls[number] = list(self.view.pulls)
+        pulls = np.array(self.view.pulls, np.int64)
+        work.lost[number] = pulls @ work.gaps
+        if work.pulls.shape[-1]:
+            work.pulls[number] = pulls
 
     def play(self, number: int) -> bool:
         begun = self.begin(number)
@@ -274,7 +287,9 @@ class IdentifyPlayer(Player):
 
 
 class Identification(Work):
-    """All runs of one row."""
+    """All runs of one row; `record` is set before the first of them."""
+
+    record: str = RECORDS[0]
 
     def __init__(
         self, row: Identifier, environment: Environment, limit: int, runs: int, entropy: int
@@ -289,7 +304,17 @@ class Identification(Work):
         self.stopping_time = np.zeros(runs, np.int64)
         self.stopped = np.zeros(runs, bool)
         self.recommendation = np.zeros(runs, np.int64)
-        self.pulls = np.zeros((runs, environment.arms), np.int64)
+        self.lost, means = np.zeros(runs), np.array(environment.means)
+        self.gaps = means.max() - means
+
+    @cached_property
+    def pulls(self) -> Ints:
+        """Pulls of every run; of no arm if they are not kept."""
+        kept = self.environment.arms if self.record == RECORDS[0] else 0
+        return np.zeros((self.runs, kept), np.int64)
+
+    def make_room(self) -> None:
+        _ = self.pulls
 
     def player(self) -> Player:
         return IdentifyPlayer(self)
@@ -310,5 +335,6 @@ class Identification(Work):
             stopping_time=self.stopping_time[done],
             stopped=self.stopped[done],
             recommendation=self.recommendation[done],
-            pulls=self.pulls[done],
+            counted=self.pulls[done],
+            lost=None if self.pulls.shape[-1] else self.lost[done],
         )

@@ -458,7 +458,7 @@ def record_of(source: object, run: int = 0) -> Record:
         found = show()
     if isinstance(found, Mapping):
         found = Record.from_dict(found)
-    if found is None and all(hasattr(source, name) for name in ("run", "pulls", "environment")):
+    if found is None and all(hasattr(source, name) for name in ("run", "counted", "environment")):
         from ._replay import replayed
 
         found = replayed(source, run)

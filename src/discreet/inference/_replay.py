@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._checks import count
 from ..arms._catalogue import environment_from_dict
 from ..errors import InvalidArgument
@@ -19,6 +21,7 @@ from ..policies import Policy
 from ..policies._registry import row_from_recipe
 from ..policies._step import FINISHED, STARVED
 from ..policies.releases._entries import LAST, Silence
+from ..simulator._record import RECORDS
 from ..simulator._results import Result
 from ..simulator._runs import DECISIONS, FinitePlayer, Simulation
 from ._record import History, Record, Recording, frozen, note, recording
@@ -64,13 +67,21 @@ def replayed(result: object, run: int = 0, policy: Policy | None = None) -> Reco
         history = _identified(work, recorded)
     else:
         history = _simulated(work, recorded)
-    if not (work.pulls[0] == result.pulls[place]).all():
+    if not _same(work, result, place):
         raise InvalidArgument(
             "source", "come out the same when it is played again", f"run {run} of {result.name}",
             "simulate it anew: the result is of another version",
         )  # fmt: skip
     arms = tuple(range(environment.arms))
     return Record(recorded, arms, frozen(history), binary=binary, bounded=bounded)
+
+
+def _same(work: Identification | Simulation, result: Result | IdentifyResult, place: int) -> bool:
+    """Whether a run came out as it did before, by what was kept of it."""
+    if result.kept == RECORDS[0]:
+        return bool((work.pulls[0] == result.pulls[place]).all())
+    again = work.lost if isinstance(work, Identification) else work.regret
+    return bool(np.array_equal(again[0], result.regret[place], equal_nan=True))
 
 
 def _not_finite(result: object) -> InvalidArgument:

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from .._checks import amount, positive
 from .._compiled import Function, Kernel
@@ -45,7 +45,7 @@ from ..privacy._source import Source
 from ..privacy.budgets import Budget, Pure
 from ._batch_view import BatchView
 from ._grid import Grid
-from ._releases import PUBLIC, RoundRelease, check_ends, clipped
+from ._releases import PUBLIC, Need, RoundRelease, check_ends, clipped
 from ._schedules import RoundSchedule
 from ._trees import into_whole_ball
 from ._view import LinearSetting
@@ -354,6 +354,14 @@ class BatchMatrices(RangedRelease):
             grid.drawn(vector * grid.resolution), grid.entry, grid.resolution,
         )  # fmt: skip
 
+    def needs(self, parameters: object, ledger: object, dimension: int) -> list[Need]:
+        found = cast("MatrixNoise", parameters)
+        blocks, size = found.blocks, found.size
+        others = blocks * size * (size - 1) // 2
+        scales = (found.diagonal, blocks * size), (found.other, others)
+        needs = [(self.noise, scale, number) for scale, number in scales]
+        return [*needs, (self.noise, found.vector, blocks * size)]
+
     def ledger(self, setting: LinearSetting) -> Totals:
         blocks, size = size_of(self.blocks, setting)
         zeros = setting.grid.zeros
@@ -415,12 +423,17 @@ def collect_vectors(
     ledger.longest[0] = max(ledger.longest[0], length)
 
 
+def scale_of_vectors(release: VectorNoise, ledger: Vectors) -> float:
+    """The scale of the next release, by the longest features of the batch."""
+    return release.scale * (ledger.longest[0] if ledger.longest[0] > 0 else 1)
+
+
 def publish_vectors(
     release: VectorNoise, ledger: Vectors, view: BatchView, dimension: int, rng: Generator
 ) -> None:
     """The sums of the batch with Laplace noise. Of features that are all 0 the sums are 0 whatever
     the rewards: any noise hides them, but none would be refused."""
-    scale = release.scale * (ledger.longest[0] if ledger.longest[0] > 0 else 1)
+    scale = scale_of_vectors(release, ledger)
     for i in range(release.blocks * release.size):
         view.noisy[i] = (ledger.vector[i] + noise(scale, rng)) / release.resolution
         ledger.vector[i] = 0
@@ -458,6 +471,11 @@ class LaplaceBlocks(RangedRelease):
         return VectorNoise(
             low, high, self.centre(grid), *size_of(self.blocks, setting), scale, grid.resolution
         )
+
+    def needs(self, parameters: object, ledger: object, dimension: int) -> list[Need]:
+        found = cast("VectorNoise", parameters)
+        scale = scale_of_vectors(found, cast("Vectors", ledger))
+        return [(self.noise, scale, found.blocks * found.size)]
 
     def ledger(self, setting: LinearSetting) -> Vectors:
         zeros = setting.grid.zeros

@@ -158,7 +158,7 @@ class EpisodePlayer(Player):
         work = self.work
         self.reset()
         rng = work.generator(number)
-        curve = finite.Curve(work.grid, work.regret[number], work.pulls[number])
+        curve = finite.Curve(work.grid, work.regret[number], work.noted(number))
         study = finite.Study(work.horizon, self.gaps, curve)
         environment = self.environment.start(rng)
         arguments = (environment, *self.parts, *self.state, self.course, study, DECISIONS, rng)

@@ -37,7 +37,7 @@ class PhasedPlayer(Player):
         work = self.work
         rng = work.generator(number)
         state = self.environment.start(rng)
-        ledger = Ledger(self.means, work.grid, work.regret[number], work.pulls[number])
+        ledger = Ledger(self.means, work.grid, work.regret[number], work.noted(number))
         active = np.arange(len(self.means), dtype=np.int64)
         phase = 0
         while ledger.t < work.horizon:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, cast
 
 from .._checks import number, one_of
 from .._compiled import Floats, Function
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
 PUBLIC = "contexts are public"
+Need = tuple[str, float, int]
+"""A law of noise, its scale, and how many numbers."""
 
 
 class LinearRelease(ReleasePart[LinearSetting]):
@@ -78,6 +80,12 @@ class RoundRelease(LinearRelease):
     """Kernel: the curator writes noisy sums into the view."""
     collect_total: ClassVar[Function | None] = None
     """Kernel: the curator takes the sum of an action's clipped rewards; None if it must not."""
+
+    def needs(self, parameters: object, ledger: object, dimension: int) -> list[Need]:
+        """How many numbers of noise the next release takes, by their scales: of public counts and
+        lengths alone. A live trial draws them together; those that are not named here one by one.
+        """
+        return []
 
     def grid(self, longest: float) -> Grid:
         """Whole numbers for a live trial of actions up to a length."""
@@ -167,12 +175,17 @@ def publish_exact(
     view.releases[0] += 1
 
 
+def scale_of_sum(release: Noise, ledger: Episode) -> float:
+    """σ of the next release, by the longest action of the episode."""
+    length = release.assumed if release.assumed > 0.0 else math.sqrt(ledger.longest[0])
+    return release.scale * length
+
+
 def publish_noisy(
     release: Noise, ledger: Episode, view: LinearView, dimension: int, rng: Generator
 ) -> None:
     """The episode's sum + N(0, σ² I), added to the earlier releases."""
-    length = release.assumed if release.assumed > 0.0 else math.sqrt(ledger.longest[0])
-    scale = release.scale * length
+    scale = scale_of_sum(release, ledger)
     for i in range(dimension):
         view.noisy[i] += (ledger.total[i] + noise(scale, rng)) / release.resolution
         ledger.total[i] = 0
@@ -275,6 +288,10 @@ class NoisySum(GaussianRelease, SumRelease):
     @property
     def is_live(self) -> bool:
         return not self.printed
+
+    def needs(self, parameters: object, ledger: object, dimension: int) -> list[Need]:
+        scale = scale_of_sum(cast("Noise", parameters), cast("Episode", ledger))
+        return [(self.noise, scale, dimension)]
 
     def parameters(self, setting: LinearSetting) -> Noise:
         grid, low, high = setting.grid, float(self.low), float(self.high)

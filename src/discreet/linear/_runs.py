@@ -23,8 +23,9 @@ from ..errors import InvalidArgument
 from ..policies._policy import served
 from ..policies._step import FINISHED, STARVED, parts_of
 from ..simulator._loop import Curve
+from ..simulator._record import RECORDS, check_record
 from ..simulator._results import Comparison, Result
-from ..simulator._runs import DECISIONS, Asked, calendar_of, compared, listed
+from ..simulator._runs import DECISIONS, Asked, calendar_of, check_kept, compared, listed
 from ..simulator._work import Player, RegretWork
 from ._algebra import of_known_length
 from ._catalogue import LinearRow
@@ -61,6 +62,7 @@ def compare(
     threads: int | None = None,
     points: int = 100,
     progress: bool | Bar | None = None,
+    record: str = RECORDS[0],
     arrivals: float | None = None,
     **late: Unpack[Late],
 ) -> Comparison:
@@ -76,10 +78,11 @@ def compare(
             "problem", "be a LinearProblem", problem, "make one, such as LinearProblem.random()"
         )
     fitting = [fitted(policy, problem) for policy in listed(policies)]
-    asked = Asked(horizon, runs, seed, threads, points, progress)
+    asked = Asked(horizon, runs, seed, threads, points, progress, check_record(record))
     days = calendar_of(problem, arrivals, late)
     if days is None:
         return compared(fitting, problem, check_problem, LinearWork, asked)
+    check_kept(asked.record)
     from ._late import LateWork
 
     return compared(fitting, problem, check_problem, partial(LateWork, calendar=days), asked)
@@ -162,7 +165,7 @@ class RoundPlayer(Player):
         rng = work.generator(number)
         contexts = work.problem.contexts
         state = contexts.start(rng)
-        curve = Curve(work.grid, work.regret[number], work.pulls[number])
+        curve = Curve(work.grid, work.regret[number], work.noted(number))
         theta, rewards = of_known_length(work.problem.theta), work.problem.rewards.parameters()
         arguments = (
             state, rewards, *self.parts, *self.state, self.course, theta, work.horizon, curve,

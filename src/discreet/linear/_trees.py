@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from .._checks import one_of, positive, share
 from .._compiled import Floats, Function, Kernel
@@ -26,7 +26,7 @@ from ..privacy._mechanisms import Gaussian, Laplace
 from ..privacy._source import RESOLUTION, Source
 from ..privacy.budgets import Approximate, Budget, Pure
 from ._grid import ENTRY, FLOATS, Grid
-from ._releases import LinearRelease, RoundRelease, clipped
+from ._releases import LinearRelease, Need, RoundRelease, clipped
 from ._rules import RoundRule, Shifted, choose_optimistic, update_shifted
 from ._view import LinearSetting, LinearView
 
@@ -134,6 +134,13 @@ class TreeRelease(RoundRelease):
     @property
     def clip(self) -> tuple[float, float] | None:
         return (-1.0, 1.0)
+
+    def needs(self, parameters: object, ledger: object, dimension: int) -> list[Need]:
+        """A node of every tree: each participant closes one of each."""
+        found = cast("TreeNoise", parameters)
+        others = dimension * (dimension - 1) // 2
+        scales = (found.diagonal, dimension), (found.other, others), (found.vector, dimension)
+        return [(self.noise, scale, number) for scale, number in scales]
 
     def ledger(self, setting: LinearSetting) -> TreeRows:
         levels = tree_levels(setting.horizon)

@@ -26,6 +26,7 @@ from ..linear._grid import Grid
 from ..linear._releases import RoundRelease
 from ..linear._row import LinearPolicy, RoundPolicy
 from ..linear._view import LinearSetting
+from ..privacy._secure import prepare
 from ..privacy._source import SECURE
 from ._lists import as_lists
 from ._rules import Action
@@ -91,7 +92,8 @@ class ContextRun(OneBlock):
         self.grid: Grid = setting.grid
         self.random, self.noise, self.batch, self.longest = random, None, batch, longest
         self.private = policy.release.private_contexts
-        self.alone = served_release(policy).each_alone
+        release = served_release(policy)
+        self.alone, self.needs = release.each_alone, release.needs
         self.view = as_lists(policy.rule.first_view(setting))
         self.ledger = as_lists(policy.release.ledger(setting))
         self.releases = [0]
@@ -151,12 +153,18 @@ class ContextRun(OneBlock):
         for action, outcome in zip(actions, outcomes, strict=True):
             kernels.collect(self.release, self.ledger, action, 0, outcome, d)
             if self.alone:  # every member is a leaf
-                kernels.publish(self.release, self.ledger, self.view, d, self.noise)
+                self._hide()
         if not self.alone:
-            kernels.publish(self.release, self.ledger, self.view, d, self.noise)
+            self._hide()
         self.releases[0] += 1
         self.t += len(outcomes)
         self.closed, self.begun = True, False
+
+    def _hide(self) -> None:
+        """One release, whose noise is drawn before it in one window."""
+        d = self.dimension
+        prepare(self.needs(self.release, self.ledger, d))
+        self.kernels.publish(self.release, self.ledger, self.view, d, self.noise)
 
     def begin(self) -> None:
         self.kernels.update(self.rule, self.view, self.dimension)

@@ -6,7 +6,9 @@ scales come from OpenDP's own privacy map, rounded so that the map is at most th
 
 Noise does not depend on any outcome, so it is drawn *ahead*: `AHEAD` numbers of one law and scale
 at once, each of them used once, in order. How long OpenDP takes depends on the noise, so these
-draws are padded to a window (`padded`); when one of them is used, nothing is drawn at all.
+draws are padded to a window (`padded`); when one of them is used, nothing is drawn at all. A
+release of a vector or a matrix says before it begins how many numbers of which laws and scales it
+takes (`prepare`): all that are not there yet are drawn in one window.
 
 Noise is drawn as 64-bit integers, which OpenDP clamps; scales are kept so small that noise reaches
 the clamp with probability below 1e-400, less than any δ that can be written down.
@@ -22,12 +24,13 @@ import os
 import secrets
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import islice
 from time import get_clock_info, perf_counter_ns, thread_time_ns
 from types import ModuleType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from .._checks import amount, count
 from ..errors import DiscreetError, InvalidArgument, UnsupportedBudget
@@ -40,8 +43,12 @@ AHEAD = 32
 milliseconds whenever a call of OpenDP lets them in, which then is a few times for all of them."""
 MOST_LAWS = 64
 """Laws and scales of which numbers are kept; of others the oldest are thrown away, unseen."""
+REPEATED = 4
+"""Releases that are drawn for at once, where a law and scale come again and again; fewer where
+that would be more than `REPEATED` times `AHEAD` numbers."""
 MARGIN = 4
-"""A window is so many times what nine in ten of the draws take that it is measured by."""
+"""A window is so many times what nine in ten of the draws take that it is measured by; of more
+than `AHEAD` numbers half as many times that, and half as many times what `AHEAD` of them take."""
 SHORTEST_WINDOW = 400_000
 """Nanoseconds."""
 _DUMMIES = 20
@@ -55,7 +62,15 @@ _ahead: dict[tuple[str, float], deque[int]] = {}
 """Noise that nobody has used yet, as secret as outcomes: whoever sees it learns what the releases
 to come hide. It is in this process alone, and never stored."""
 Draw = Callable[[int], list[int]]
-"""Draws so many numbers of one law and scale."""
+"""Draws so many numbers."""
+
+
+class Need(NamedTuple):
+    """So many numbers of one law and scale."""
+
+    law: str
+    parameter: float
+    number: int
 
 
 class Measurement(Protocol):
@@ -95,17 +110,74 @@ def _next(law: str, parameter: float) -> int:
     """The oldest number of that law and scale that was drawn ahead. It is taken out before it is
     used, so that no other call, thread or signal handler finds it."""
     with _lock:
-        key = law, parameter
-        if key not in _ahead:
-            while len(_ahead) >= MOST_LAWS:
-                del _ahead[next(iter(_ahead))]
-            _ahead[key] = deque()
-        kept = _ahead[key]
-        while True:
-            try:
-                return kept.popleft()
-            except IndexError:
-                kept.extend(padded(law, _sampler(law, parameter), AHEAD))
+        return _taken(law, parameter)
+
+
+def _taken(law: str, parameter: float) -> int:
+    """The same, with the lock held."""
+    kept = _kept(law, parameter)
+    while True:
+        try:
+            return kept.popleft()
+        except IndexError:
+            kept.extend(padded(law, _sampler(law, parameter), AHEAD))
+
+
+def prepare(needs: Sequence[tuple[str, float, int]]) -> None:
+    """Draw in one window all that a release lacks, so that the release itself draws nothing.
+
+    How many numbers of which laws and scales a release takes is public, and so is how many were
+    taken before: what is drawn here, and the window, follow from public counts alone. A law and
+    scale that was asked for before is drawn for `REPEATED` releases. Whatever is asked for here
+    only decides how soon a number is drawn, never which release it enters or how often: numbers are
+    handed out by `_next`, which draws what is missing all the same.
+    """
+    with _lock:
+        lacking: list[Need] = []
+        for law, parameter, number in _summed(needs):
+            key = law, check_scale(parameter)
+            if len(_ahead.get(key, ())) < number:
+                times = max(1, min(REPEATED, REPEATED * AHEAD // number)) if key in _ahead else 1
+                lacking.append(Need(*key, times * number))
+        if not lacking or len(lacking) > MOST_LAWS // 2:
+            return
+        all_of_them = sum(need.number for need in lacking)
+        numbers = iter(padded(_shape(lacking), _samplers(lacking), all_of_them))
+        for law, parameter, number in lacking:
+            _kept(law, parameter).extend(islice(numbers, number))
+
+
+def _summed(needs: Sequence[tuple[str, float, int]]) -> list[Need]:
+    """Each law and scale once."""
+    found: dict[tuple[str, float], int] = {}
+    for law, parameter, number in needs:
+        found[law, parameter] = found.get((law, parameter), 0) + number
+    return [Need(*key, number) for key, number in found.items() if number > 0]
+
+
+def _shape(needs: Sequence[Need]) -> str:
+    """What draws are measured by, and windows called after: laws and how many of each."""
+    return " + ".join(f"{need.number} {need.law}" for need in needs)
+
+
+def _samplers(needs: Sequence[Need]) -> Draw:
+    """One draw of all of them, in their order."""
+    draws = [(_sampler(need.law, need.parameter), need.number) for need in needs]
+
+    def drawn(number: int) -> list[int]:
+        return [noise for draw, many in draws for noise in draw(many)]
+
+    return drawn
+
+
+def _kept(law: str, parameter: float) -> deque[int]:
+    """The numbers of a law and scale that nobody has used; of too many laws the oldest go."""
+    key = law, parameter
+    if key not in _ahead:
+        while len(_ahead) >= MOST_LAWS:
+            del _ahead[next(iter(_ahead))]
+        _ahead[key] = deque()
+    return _ahead[key]
 
 
 def forget() -> None:
@@ -174,7 +246,8 @@ def _spent() -> int:
 
 
 _windows: dict[str, int] = {}
-"""Nanoseconds, by law; in each process measured once, by draws that nobody uses."""
+"""Nanoseconds, by law or by laws and counts; in each process measured once, by draws that nobody
+uses."""
 
 
 def _measured(law: str, draw: Draw, number: int) -> int:
@@ -190,8 +263,11 @@ def _measured(law: str, draw: Draw, number: int) -> int:
         begun = _spent()
         draw(number)
         durations.append(_spent() - begun)
-    warm = sorted(durations[_DUMMIES:])
-    _windows[law] = window = max(MARGIN * warm[9 * _DUMMIES // 10], SHORTEST_WINDOW)
+    long = sorted(durations[_DUMMIES:])[9 * _DUMMIES // 10]
+    margin = MARGIN * long
+    if number > AHEAD:  # the longer a sum of durations, the less it varies for its length
+        margin = MARGIN * (long + long * AHEAD // number) // 2
+    _windows[law] = window = max(margin, SHORTEST_WINDOW)
     return window
 
 

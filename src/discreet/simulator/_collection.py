@@ -148,11 +148,12 @@ def settings_arrays(
 
 
 def pulls_columns(results: Sequence[Record]) -> dict[str, pa.Array]:
-    """pulls_0, pulls_1, …; null for the arms that a problem does not have."""
+    """pulls_0, pulls_1, …; null for arms that a problem does not have, or whose pulls were not
+    kept."""
     import numpy as np
     import pyarrow as pa
 
-    flat = [r.pulls.reshape(-1, r.pulls.shape[-1]) for r in results]
+    flat = [r.counted.reshape(int(np.prod(r.counted.shape[:-1])), -1) for r in results]
     columns = {}
     for arm in range(max((pulls.shape[1] for pulls in flat), default=0)):
         has = np.concatenate([np.full(len(pulls), arm < pulls.shape[1]) for pulls in flat])

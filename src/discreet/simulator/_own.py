@@ -130,6 +130,7 @@ class OwnPlayer(Player):
             )  # fmt: skip
         standard, lost = environment.standard(work.horizon), self.lost
         regret, pulls = 0.0, np.zeros(environment.arms, np.int64)
+        noted = work.noted(number)
         under_way: dict[int, list[tuple[int, float]]] = {}
         recorded, started = 0, time.perf_counter()
         for t in range(work.horizon):
@@ -156,7 +157,7 @@ class OwnPlayer(Player):
             pulls[arm] += 1
             if work.grid[recorded] == t + 1:
                 work.regret[number, recorded] = regret
-                work.pulls[number, recorded] = pulls
+                noted[recorded] = pulls
                 recorded += 1
         return True
 

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from ..errors import DiscreetError
+from ..errors import DiscreetError, InvalidArgument
 from ..privacy._guarantees import Guarantee, guarantee_from_dict
 from ._labels import problem_of
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from .._types import Array, Flags, Floats, Ints
 
+RECORDS = ("pulls", "regret")
+"""What can be kept of every run: regret with the pulls of every arm, or regret alone."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Those that summaries state."""
 
@@ -83,7 +85,8 @@ class Record(Tidy):
     complete: bool
     seconds: float
     run: Ints
-    pulls: Ints
+    counted: Ints
+    """Pulls of every arm; of no arm at all if they were not kept."""
     problem: str = field(default="", kw_only=True)
     """What the problem is called; default: its law and means."""
 
@@ -118,6 +121,21 @@ class Record(Tidy):
     def runs(self) -> int:
         """Runs that were finished."""
         return len(self.run)
+
+    @property
+    def kept(self) -> str:
+        """What was kept of every run: "pulls", or "regret" alone."""
+        return RECORDS[0] if self.counted.shape[-1] else RECORDS[1]
+
+    @property
+    def pulls(self) -> Ints:
+        """Pulls of every arm; refused if they were not kept."""
+        if self.kept != RECORDS[0]:
+            raise InvalidArgument(
+                "record", "be \"pulls\" for results that are asked for pulls", self.kept,
+                'run it again with record="pulls": a seed fixes every number',
+            )  # fmt: skip
+        return self.counted
 
     if TYPE_CHECKING:  # a property of this class would be the default of a field below it
 
@@ -196,7 +214,9 @@ class Record(Tidy):
 
     def settings(self, *more: str) -> dict[str, object]:
         """What a file keeps beside the columns."""
-        names = ("policy", "environment", "seed", "complete", "seconds", "problem", *more)
+        names = ["policy", "environment", "seed", "complete", "seconds", "problem", *more]
+        if self.kept != RECORDS[0]:
+            names.append("kept")
         return {name: getattr(self, name) for name in names} | {"means": list(self.means)}
 
     def circumstances(self) -> dict[str, object]:
@@ -226,10 +246,22 @@ def figures_of(values: Floats | Ints) -> dict[str, object]:
 
 
 def pulls_from(columns: Mapping[str, Ints], arms: int, rows: slice = slice(None)) -> Ints:
-    """The columns pulls_0, pulls_1, … side by side."""
+    """The columns pulls_0, pulls_1, … side by side; without arms if they were not kept."""
     import numpy as np
 
+    if arms == 0:
+        return np.zeros((len(columns["run"][rows]), 0), np.int64)
     return np.stack([columns[f"pulls_{arm}"][rows] for arm in range(arms)], axis=1)
+
+
+def check_record(record: object) -> str:
+    """What is to be kept of every run."""
+    if record not in RECORDS:
+        raise InvalidArgument(
+            "record", 'be "pulls" or "regret"', record,
+            'use record="regret" where the pulls of many arms would fill the memory',
+        )  # fmt: skip
+    return str(record)
 
 
 def mean_of(values: Floats | Ints) -> float:

@@ -34,7 +34,7 @@ from ._files import (
     stamped,
     written_whole,
 )
-from ._record import Record, figures_of, finite, mean_and_error, pulls_from
+from ._record import RECORDS, Record, figures_of, finite, mean_and_error, pulls_from
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -99,11 +99,12 @@ class Result(Record):
         return super().axes() | {"t": self.t}
 
     def arrays(self) -> dict[str, tuple[tuple[str, ...], Array]]:
-        pulls = {"pulls": (("run", "t", "arm"), self.pulls)}
-        found = {"regret": (("run", "t"), self.regret)}
+        found: dict[str, tuple[tuple[str, ...], Array]] = {"regret": (("run", "t"), self.regret)}
         if self.environment["environment"] in MOVING:
             found["moving_regret"] = (("run", "t"), self.moving_regret)
-        return found | pulls | {name: (("run",), values) for name, values in self.trial.items()}
+        if self.kept == RECORDS[0]:
+            found["pulls"] = (("run", "t", "arm"), self.counted)
+        return found | {name: (("run",), values) for name, values in self.trial.items()}
 
     @property
     def final_regret(self) -> Floats:
@@ -119,6 +120,9 @@ class Result(Record):
         answer was given before."""
         import numpy as np
 
+        if self.kept != RECORDS[0]:  # the last point of the grid that was reached
+            reached = np.isfinite(self.regret).sum(axis=1)
+            return np.asarray(np.concatenate([[0], self.t])[reached])
         return np.asarray(self.pulls.max(axis=1).sum(axis=1))
 
     @property
@@ -180,7 +184,7 @@ class Result(Record):
                     "sd": [finite(x) for x in self.sd_regret],
                 },
             },
-            "pulls": self.mean_pulls.tolist(),
+            "pulls": self.mean_pulls.tolist() if self.kept == RECORDS[0] else None,
             "shuffle": self.shuffle,
             **self.circumstances(),
         }
@@ -333,6 +337,7 @@ def _unpacked(
         if start > length:
             raise ValueError("too few rows")
         means = tuple(entry.pop("means"))
+        kept = len(means) if entry.pop("kept", RECORDS[0]) == RECORDS[0] else 0
         kind: type[Result] = Result
         trial: dict[str, Any] = {}
         if "calendar" in entry:
@@ -344,7 +349,7 @@ def _unpacked(
             run=columns["run"][rows].reshape(runs, points)[:, 0],
             t=columns["t"][rows].reshape(runs, points)[0] if runs else columns["t"][rows],
             regret=columns["regret"][rows].reshape(runs, points),
-            pulls=pulls_from(columns, len(means), rows).reshape(runs, points, len(means)),
+            counted=pulls_from(columns, kept, rows).reshape(runs, points, kept),
         )
     if start != length:
         raise ValueError("too many rows")

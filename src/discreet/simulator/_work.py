@@ -12,12 +12,14 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import cached_property
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from .._checks import check_seed, count
 from .._compiled import Function, compile_for
 from .._progress import Bar
 from ..errors import InvalidArgument
+from ._record import RECORDS
 from ._results import Result
 
 if TYPE_CHECKING:
@@ -88,6 +90,9 @@ class Work:
         self.one_compiles = threading.Lock()
         self.bar = Bar(False)
 
+    def make_room(self) -> None:
+        """What all threads share and was not made before, made before they begin."""
+
     def player(self) -> Player:
         """A new player, for one thread."""
         raise NotImplementedError
@@ -126,6 +131,7 @@ class Work:
         """
         from .._draws import draws  # noqa: F401 - loading numba is no part of the runs
 
+        self.make_room()
         started, self.bar = time.perf_counter(), bar
         upcoming = iter(range(self.runs))
         taking = threading.Lock()
@@ -185,7 +191,14 @@ L = TypeVar("L", bound=Place)
 
 
 class RegretWork(Work, Generic[P, L]):
-    """All runs of one policy to a horizon: regret and pulls at the rounds of a grid."""
+    """All runs of one policy to a horizon: regret and pulls at the rounds of a grid.
+
+    With `record` "regret" pulls are not kept: a run notes them where the next one of its thread
+    notes its own, so that thousands of runs take no more room for them than one. It is set before
+    the first run.
+    """
+
+    record: str = RECORDS[0]
 
     def __init__(
         self, policy: P, place: L, horizon: int, runs: int, entropy: int, grid: Ints,
@@ -197,7 +210,31 @@ class RegretWork(Work, Generic[P, L]):
         self.horizon, self.grid, self.shuffle = horizon, grid, shuffle
         self.policy, self.place, self.described = policy, place, policy.to_dict()
         self.regret = np.full((runs, len(grid)), np.nan)
-        self.pulls = np.zeros((runs, len(grid), place.arms), np.int64)
+        self.scratch = threading.local()
+
+    @cached_property
+    def pulls(self) -> Ints:
+        """Pulls of every run at every point; of no arm if they are not kept."""
+        import numpy as np
+
+        kept = self.place.arms if self.record == RECORDS[0] else 0
+        return np.zeros((self.runs, len(self.grid), kept), np.int64)
+
+    def make_room(self) -> None:
+        _ = self.pulls
+
+    def noted(self, number: int) -> Ints:
+        """Where a run notes its pulls."""
+        import numpy as np
+
+        if self.pulls.shape[-1]:
+            kept: Ints = self.pulls[number]
+            return kept
+        if not hasattr(self.scratch, "pulls"):
+            self.scratch.pulls = np.zeros((len(self.grid), self.place.arms), np.int64)
+        found: Ints = self.scratch.pulls
+        found[:] = 0
+        return found
 
     def order(self, number: int, rng: Generator) -> Ints:
         """The order in which a run meets the arms: random, but for the first, for which the arms
@@ -224,7 +261,7 @@ class RegretWork(Work, Generic[P, L]):
             run=self.finished,
             t=self.grid,
             regret=self.regret[done],
-            pulls=self.pulls[done],
+            counted=self.pulls[done],
         )
 
 
@@ -240,12 +277,19 @@ MOST_NUMBERS = 5 * 10**8
 """Numbers that the results of one policy may hold: four gigabytes."""
 
 
-def check_room(runs: int, points: int, arms: int) -> None:
+def check_room(runs: int, points: int, arms: int, record: str = RECORDS[0]) -> None:
     """Results that fit into memory: regret and the pulls of every arm, at every point."""
-    if runs * points * (arms + 1) > MOST_NUMBERS:
+    if record != RECORDS[0]:
+        if runs * points + points * arms > MOST_NUMBERS:
+            raise InvalidArgument(
+                "runs", f"leave at most {MOST_NUMBERS:,} numbers (points × (runs + arms))",
+                f"{points:,} × ({runs:,} + {arms:,})", "ask for fewer runs, or for points=2",
+            )  # fmt: skip
+    elif runs * points * (arms + 1) > MOST_NUMBERS:
         raise InvalidArgument(
             "runs", f"leave at most {MOST_NUMBERS:,} numbers (runs × points × (arms + 1))",
-            f"{runs:,} × {points:,} × {arms + 1}", "ask for fewer runs, or for points=2",
+            f"{runs:,} × {points:,} × {arms + 1}",
+            'keep no pulls (record="regret"), or ask for fewer runs, or for points=2',
         )  # fmt: skip
 
 

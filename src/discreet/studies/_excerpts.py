@@ -67,7 +67,7 @@ def _cut(result: Result, label: str, until: float | None) -> Result:
     shown = slice(None) if until is None else slice(0, max(int((result.t <= until).sum()), 1))
     return replace(
         result, policy=result.policy | {"name": label}, t=result.t[shown],
-        regret=result.regret[:, shown], pulls=result.pulls[:, shown],
+        regret=result.regret[:, shown], counted=result.counted[:, shown],
     )  # fmt: skip
 
 

@@ -34,6 +34,7 @@ from ..protocol.worlds._contexts import context_kernel
 from ..simulator._files import open_table, save_table
 from ..simulator._loop import loop_kernel
 from ..simulator._own import OwnPolicy, OwnWork
+from ..simulator._record import RECORDS
 from ..simulator._results import Comparison, Result, from_table
 from ..simulator._runs import Simulation, log_grid
 from ..simulator.calendar import TrialResult, TrialWork
@@ -65,6 +66,7 @@ class Piece:
     entropy: int
     first: int
     last: int
+    record: str = RECORDS[0]
 
     @cached_property
     def digest(self) -> str:
@@ -75,6 +77,7 @@ class Piece:
             "shuffle": self.shuffle,
             "entropy": str(self.entropy),
             "runs": [self.first, self.last],
+            "record": self.record,
             "code": source_digest(),
         }
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
@@ -119,7 +122,7 @@ class Piece:
                     cell.policy, cell.problem, cell.horizon, runs, self.entropy, grid,
                     shuffle=self.shuffle,
                 )  # fmt: skip
-        work.first = self.first
+        work.first, work.record = self.first, self.record
         return work
 
 
@@ -228,12 +231,14 @@ def joined(cell: Cell, parts: list[Outcome]) -> Outcome:
     """The pieces of a cell, in the order of their runs, as one result."""
     import numpy as np
 
-    names = ["run", "pulls"]
+    names = ["run", "counted"]
     names += ["regret"] if isinstance(parts[0], Result) else [*COLUMNS[1:]]
     names += [*TRIAL] if isinstance(parts[0], TrialResult) else []
     changed: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts]) for name in names
     }
+    if isinstance(parts[0], IdentifyResult) and parts[0].lost is not None:
+        changed["lost"] = np.concatenate([part.regret for part in parts])
     changed |= {
         "complete": all(part.complete for part in parts),
         "policy": parts[0].policy | {"label": cell.policy.label},

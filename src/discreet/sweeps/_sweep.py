@@ -28,8 +28,9 @@ from .._progress import Bar
 from ..errors import DamagedFile, InvalidArgument
 from ..identify._results import Identifications, IdentifyResult
 from ..identify._runs import MAX_SAMPLES
+from ..simulator._record import RECORDS, check_record
 from ..simulator._results import Comparison, Result
-from ..simulator._runs import LATE
+from ..simulator._runs import LATE, check_kept
 from ..simulator._work import check_room, check_threads, entropy_of
 from ._grid import (
     Cell,
@@ -67,6 +68,7 @@ def sweep(
     max_samples: float = MAX_SAMPLES,
     piece: int = PIECE,
     progress: bool | Bar | None = None,
+    record: str = RECORDS[0],
     arrivals: float | None = None,
     **grid: object,
 ) -> Comparison | Identifications:
@@ -76,8 +78,9 @@ def sweep(
     with `select` and `update`, or what makes them of a generator. `problems`: a law or a
     linear problem, a list of them, or a mapping from labels. `grid`: budgets (epsilon, delta, rho,
     renyi_alpha, mu) and options, each a value or a list. Rows that identify the best arm take
-    `risk`, the others `horizon`. Cells are cut into pieces of `piece` runs, which `executor` plays
-    wherever it likes (default: `threads` threads). Ctrl-C returns what is finished.
+    `risk`, the others `horizon`. `record="regret"` keeps no pulls. Cells are cut into pieces of
+    `piece` runs, which `executor` plays wherever it likes (default: `threads` threads). Ctrl-C
+    returns what is finished.
 
     With `arrivals` (participants a day) outcomes come late, in every cell alike: `delay`,
     `missing`, `default`, `drift`, `window`, `share` and `trend` say how, as in `discreet.simulate`.
@@ -89,7 +92,9 @@ def sweep(
     horizons = None if horizon is None else values_of("horizon", horizon)
     late = arrivals is not None or bool(days.late)
     rows = built(policies, wanted, "identify" if risk is not None else None, late)
+    record = check_record(record)
     if late:
+        check_kept(record)
         if horizons is None and any(row.kind != "identify" for row in rows):
             raise InvalidArgument("horizon", "be given with arrivals", None, "use horizon=1e4")
         cells = late_cells(rows, labelled(problems), horizons or [max_samples], risks, days)
@@ -99,12 +104,12 @@ def sweep(
     points = count("points", points, least=2, most=MOST_RUNS)
     size = count("piece", piece, most=MOST_RUNS)
     for cell in cells:
-        check_room(runs, points, cell.problem.arms)
+        check_room(runs, points, cell.problem.arms, record)
     entropy, workers = entropy_of(seed), check_threads(threads)
     ordered = check_flag("shuffle", shuffle)
     pieces = [
         [
-            Piece(cell, points, ordered, entropy, first, min(first + size, runs))
+            Piece(cell, points, ordered, entropy, first, min(first + size, runs), record)
             for first in range(0, runs, size)
         ]
         for cell in cells

@@ -24,6 +24,7 @@ from ..._checks import MOST_RUNS, amount, count, means_of, positive
 from ..._checks import share as probability
 from ..._durations import days
 from ..._notebooks import plain
+from ..._progress import Bar
 from ...arms import Bernoulli
 from ...errors import InvalidArgument
 from ...identify import identifier
@@ -34,12 +35,18 @@ from ...simulator.calendar import Calendar, Delay, Drift, TrialResult, calendar
 from ...simulator.calendar._results import Figure, Probability, figure
 from ...simulator.calendar._runs import checked_size
 from ._plan import number
+from ._progress import Steps
 
 if TYPE_CHECKING:
     from ...report import Page
 
 RATIO = 1.5
 """Growth of blocks."""
+RUNS, LEAST = 1000, 100
+"""Trials that are simulated, and of large ones at least so many."""
+FOLLOWED = 20_000_000
+"""Participants of all of them together, where nobody asks for more: a large trial is much like the
+next one."""
 MULTIPLES = (0.25, 0.5, 1.0, 1.5, 2.5)
 """Deadlines of the scan, as multiples of the one that was asked for."""
 
@@ -262,15 +269,18 @@ def plan_trial(
     epsilons: Sequence[float] = (),
     risk: float = 0.05,
     deadlines: Sequence[str | timedelta | float] | None = None,
-    runs: int = 1000,
+    runs: int | None = None,
     seed: int = 1,
     threads: int | None = None,
+    progress: bool | None = None,
 ) -> TrialPlan:
     """Simulate the trial for `epsilon` (and further `epsilons`), without noise and without privacy,
     the race beside it, and the trial again with other `deadlines`.
 
     Its size is the number of participants, `horizon`, or the `days` of recruitment. `share` is the
-    least share of every arm, or of all; with `trend` arms are compared within epochs alone.
+    least share of every arm, or of all; with `trend` arms are compared within epochs alone. `runs`
+    trials are simulated, by default 1,000, and fewer of more than 20,000 participants (at least
+    100).
     """
     clean = means_of(means)
     if max(clean) == min(clean):
@@ -283,11 +293,33 @@ def plan_trial(
     wanted = [positive("epsilon", epsilon)]
     wanted += sorted({positive("epsilons", e) for e in epsilons} - set(wanted))
     wrong, seed = probability("risk", risk), count("seed", seed, least=0, fix="use seed=1")
-    many = count("runs", runs, most=MOST_RUNS)
+    enough = max(LEAST, min(RUNS, FOLLOWED // size))
+    many = enough if runs is None else count("runs", runs, most=MOST_RUNS)
     given: dict[str, Any] = {"horizon": size, "runs": many, "seed": seed, "threads": threads}
     environment = Bernoulli(clean)
     equal = Bernoulli([math.fsum(clean) / len(clean)] * len(clean))
-    lines = []
+    others = _scan(asked.delay, delay, deadlines)
+    with Steps(len(wanted) + 2 + len(others), "simulating trials", progress) as steps:
+        given["progress"] = Bar(above=steps)
+        lines = _lines(wanted, wrong, asked, (environment, equal), given, steps)
+        scan = []
+        for late in others:
+            answered = replace(asked, delay=late)
+            trials = _trials(_row(wanted[0], wanted[0]), environment, answered, given)
+            scan.append(_deadline(trials, answered))
+            steps.advance(f"with a deadline of {late.deadline:g} days")
+    return TrialPlan(
+        clean, size, asked, wanted[0], wrong, many, seed, tuple(lines), tuple(scan)
+    )  # fmt: skip
+
+
+def _lines(
+    wanted: Sequence[float], wrong: float, asked: Calendar, places: tuple[Bernoulli, Bernoulli],
+    given: dict[str, Any], steps: Steps,
+) -> list[TrialLine]:  # fmt: skip
+    """A line for every ε, one without noise, and one without privacy, where arms differ; races
+    also where they are equal."""
+    lines, (environment, equal) = [], places
     for budget in (*wanted, math.inf):
         silent = _trials(_row(budget, wanted[0]), environment, asked, given)
         race, raced = _race(budget, wrong), replace(asked, share=(), trend=False, window=1)
@@ -295,16 +327,12 @@ def plan_trial(
         level = _trials(race, equal, raced, given)
         label = f"ε = {budget:g}" if math.isfinite(budget) else "no noise"
         lines.append(_line(label, budget, silent, wrong, races, level))
+        steps.advance(f"trials with {label}")
     # the last of them has no noise: in epochs that is the trial without privacy
     seen = silent if asked.trend else _trials(policy("imed"), environment, asked, given)
     lines.append(_line("not private", math.inf, seen, wrong))
-    scan = tuple(
-        _deadline(trials, answered)
-        for late in _scan(asked.delay, delay, deadlines)
-        for answered in [replace(asked, delay=late)]
-        for trials in [_trials(_row(wanted[0], wanted[0]), environment, answered, given)]
-    )
-    return TrialPlan(clean, size, asked, wanted[0], wrong, many, seed, tuple(lines), scan)
+    steps.advance("trials without privacy")
+    return lines
 
 
 def _trials(
@@ -316,7 +344,7 @@ def _trials(
         "default": "estimate" if asked.default is None else asked.default,
         "window": asked.window, "share": asked.share or 0.0, "trend": asked.trend,
     }  # fmt: skip
-    size: dict[str, Any] = {**given, "points": 2, "progress": False}
+    size: dict[str, Any] = {**given, "points": 2}
     (found,) = compare([row], environment, arrivals=asked.arrivals, **size, **late)
     assert isinstance(found, TrialResult)
     return found

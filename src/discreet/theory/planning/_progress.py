@@ -1,8 +1,10 @@
-"""Progress in steps."""
+"""Progress in steps: a bar on a terminal, a line for every step anywhere else."""
 
 from __future__ import annotations
 
-from ..._progress import Bar
+import time
+
+from ..._progress import PATIENCE, Bar
 
 
 class Steps(Bar):
@@ -17,3 +19,5 @@ class Steps(Bar):
         self.done += 1
         self.what = what or self.what
         self.show(self.what, self.done, self.total)
+        if self.speaks and not self.wanted and time.perf_counter() - self.started >= PATIENCE:
+            self.say(f"{self.what}: {min(self.done, self.total)} of {self.total}")
