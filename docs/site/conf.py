@@ -1,4 +1,4 @@
-"""Sphinx settings of the web site; `make site` builds it."""
+"""Sphinx settings of the web site; `make docs` builds it."""
 
 from __future__ import annotations
 
