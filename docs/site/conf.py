@@ -38,6 +38,8 @@ html_theme_options = {
     "show_toc_level": 2,
     "show_prev_next": False,
 }
+html_static_path = ["static"]
+html_css_files = ["house.css"]
 html_show_sourcelink = False
 html_copy_source = False
 CODE = re.compile(r"(``.*?``|`[^`]*`)")
@@ -94,6 +96,13 @@ def unambiguous(app: Any, doctree: Any) -> None:
             reference["reftarget"] = next((found for found in meant if found), target)
 
 
+def light(app: Any, doctree: Any) -> None:
+    """Nodes made from reStructuredText hold a document with all of Sphinx, pickled once a page."""
+    for node in doctree.findall():
+        node.document = doctree
+
+
 def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", plain)
     app.connect("doctree-read", unambiguous)
+    app.connect("doctree-read", light)
