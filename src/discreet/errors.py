@@ -69,11 +69,35 @@ def _is_known(value: object, depth: int) -> bool:
 
 
 class DiscreetError(Exception):
-    """Base of all errors raised on purpose."""
+    """Base of all errors that discreet raises on purpose.
+
+    Example:
+        >>> import discreet
+        >>> try:
+        ...     discreet.policy("dp-imedd", epsilon=1.0)
+        ... except discreet.DiscreetError as error:
+        ...     print(type(error).__name__)
+        UnknownPolicy
+    """
 
 
 class InvalidArgument(DiscreetError, ValueError):
-    """A value breaks a stated rule: `argument must <rule>, got <value>; <fix>`."""
+    """A value breaks a stated rule: the message names the argument, the rule, the value and a fix.
+
+    Args:
+        argument: The name of the argument.
+        rule: What it must be.
+        value: What it was; never an outcome.
+        fix: What to do instead.
+
+    Example:
+        >>> import discreet
+        >>> try:
+        ...     discreet.Bernoulli([1.5])
+        ... except discreet.InvalidArgument as error:
+        ...     print(error.argument)
+        means[0]
+    """
 
     def __init__(self, argument: str, rule: str, value: object, fix: str) -> None:
         super().__init__(f"{argument} must {rule}, got {shown(value)}; {fix}")

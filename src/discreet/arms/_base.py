@@ -36,7 +36,15 @@ def _settings(environment: Environment) -> list[str]:
 
 
 class Environment(ABC):
-    """A reward environment for K arms; frozen, while `start` gives each run its own state."""
+    """Base of all environments: what draws the rewards of all arms. Frozen, so it can be shared.
+
+    `means` and `bounds` say what is true of the rewards; `start` gives each run a state of its own.
+
+    Example:
+        >>> import discreet
+        >>> isinstance(discreet.Bernoulli([0.7, 0.5]), discreet.Environment)
+        True
+    """
 
     name: ClassVar[str]
     means: tuple[float, ...]

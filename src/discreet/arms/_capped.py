@@ -57,7 +57,20 @@ def clipping_bias(moment: float, order: float, at: float) -> float:
 
 @dataclass(frozen=True, init=False)
 class Capped(Environment):
-    """What a row sees of rewards from 0 on: min(x, B)/B; the means are those of the rewards."""
+    """Rewards from 0 on, as a policy sees them: min(x, B) / B. Means and regret are those of x.
+
+    Args:
+        environment: The environment of the rewards x, such as `discreet.arms.pareto`.
+        at: The bound B that rewards are clipped at.
+
+    Raises:
+        InvalidArgument: If rewards may be below 0, or come late.
+
+    Example:
+        >>> import discreet
+        >>> discreet.Capped(discreet.Uniform([0, 0], [4, 2]), at=3.0).means
+        (2.0, 1.0)
+    """
 
     name = "capped"
     environment: Environment

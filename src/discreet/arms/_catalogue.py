@@ -57,11 +57,26 @@ _ALL: dict[str, type[Environment]] = {
 
 
 def environment(name: str, means: Sequence[float], **options: object) -> Environment:
-    """A law from its name and the means of at least two arms.
+    """An environment from the name of its reward distributions and the means of its arms.
 
-    bernoulli; gaussian (sd = 1); beta (concentration = 2: a = 2m, b = 2 - 2m); two-point (even
-    odds of max(0, 2m - 1) and min(1, 2m)); uniform (half_width = 0.5: the widest interval around
-    m inside [0, 1] up to that half width).
+    Args:
+        name: "bernoulli"; "gaussian" (option sd, default 1); "beta" (concentration, default 2:
+            a = 2m, b = 2 - 2m); "two-point" (even odds of max(0, 2m - 1) and min(1, 2m)); or
+            "uniform" (half_width, default 0.5: the widest interval around m inside [0, 1], up
+            to it).
+        means: The mean reward of every arm, at least two.
+        **options: Those named above.
+
+    Returns:
+        The environment.
+
+    Raises:
+        InvalidArgument: If the name, a mean or an option is not known.
+
+    Example:
+        >>> import discreet
+        >>> discreet.environment("beta", [0.7, 0.5]).means
+        (0.7, 0.5)
     """
     make, known = _BY_MEANS[_named("name", name, ENVIRONMENTS)]
     for option in options:

@@ -59,7 +59,24 @@ def draw_clipped(
 
 @dataclass(frozen=True, init=False)
 class Clipped(Environment):
-    """reward = min(max(X, low), high), X of another law; the means are those after clipping."""
+    """Rewards of another environment, clipped to [low, high].
+
+    Policies for bounded rewards take them. Means and regret are those after clipping.
+
+    Args:
+        environment: The environment whose rewards are clipped.
+        low: The smallest reward.
+        high: The largest reward.
+        means: The means after clipping, where they cannot be computed.
+
+    Raises:
+        InvalidArgument: If low is not below high, or the means are needed and missing.
+
+    Example:
+        >>> import discreet
+        >>> discreet.Clipped(discreet.Gaussian([0.5, 0.5], sd=1.0)).bounds
+        (0.0, 1.0)
+    """
 
     name = "clipped"
     environment: Environment

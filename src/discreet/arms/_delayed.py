@@ -33,7 +33,21 @@ LONGEST = 10**7
 
 @dataclass(frozen=True, init=False)
 class Delayed(Environment):
-    """A law whose rewards arrive `rounds` later: a number, or (least, most) of a uniform delay."""
+    """Rewards of another environment that arrive some rounds after they are earned.
+
+    Args:
+        environment: The environment of the rewards.
+        rounds: The delay: a number, or (least, most) of a uniform delay.
+        every: Rewards are delivered every so many rounds.
+
+    Raises:
+        InvalidArgument: If the rewards are late already, or the delay is not a whole number.
+
+    Example:
+        >>> import discreet
+        >>> discreet.Delayed(discreet.Bernoulli([0.7, 0.5]), rounds=(50, 150)).rounds
+        (50, 150)
+    """
 
     name = "delayed"
     late = True

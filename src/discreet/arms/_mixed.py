@@ -49,7 +49,19 @@ def draw_mixed(
 
 @dataclass(frozen=True, init=False)
 class Mixed(Parametric):
-    """The arms of several laws side by side: the first law's arms, then the second's, …"""
+    """The arms of several environments in one: those of the first, then those of the second, …
+
+    Args:
+        environments: Parametric environments, such as `Bernoulli`, `Beta` and `Gaussian`.
+
+    Raises:
+        InvalidArgument: If one of them is not parametric.
+
+    Example:
+        >>> import discreet
+        >>> discreet.Mixed([discreet.Bernoulli([0.9]), discreet.Uniform([0.0], [1.0])]).means
+        (0.9, 0.5)
+    """
 
     name = "mixed"
     draw = staticmethod(draw_mixed)

@@ -28,18 +28,30 @@ RIDGE = 1e-6
 def problem(
     X: object, y: object, *, kind: str | None = None, arms: int = 5, name: str = "data"
 ) -> LinearProblem:
-    """A contextual problem for simulations, from features X and what is to be predicted.
+    """A contextual problem for simulations, from features and what is to be predicted.
 
-    X: an array of one row per participant, a data frame, a dictionary of columns, or the path of a
-    CSV or ARFF file. y: values, or the name of a column of X. `kind`: "classification" or
-    "regression"; by default words, and at most 50 whole numbers, are classes. `arms`: the values of
-    a regression.
+    Args:
+        X: An array with one line per participant, a data frame, a dictionary of columns, or the
+            path of a CSV or ARFF file.
+        y: Values, or the name of a column of X.
+        kind: "classification" or "regression". Default: words, and at most 50 whole numbers, are
+            classes.
+        arms: The number of arms that the values of a regression are cut into.
+        name: What the problem is called.
 
-    >>> import numpy as np
-    >>> X = np.random.default_rng(1).standard_normal((200, 3))
-    >>> made = problem(X, X[:, 0] > 0)
-    >>> made.contexts.arms, made.contexts.dimension
-    (2, 8)
+    Returns:
+        The problem, for `simulate` and `compare` with linear policies.
+
+    Raises:
+        InvalidArgument: If features and values do not fit together.
+
+    Example:
+        >>> import numpy as np
+        >>> import discreet
+        >>> X = np.random.default_rng(1).standard_normal((200, 3))
+        >>> made = discreet.problem(X, X[:, 0] > 0)
+        >>> made.contexts.arms, made.contexts.dimension
+        (2, 8)
     """
     import numpy as np
 
