@@ -12,10 +12,10 @@
         ├── ClockJumped                       the clock went further than a trial takes on trust
         ├── Fenced                            a file that is old, or lacks its witness
         ├── TrialBusy                         a release that others make has not come in time
-        ├── UnknownUnit (also a KeyError)     an outcome for somebody who was never assigned
+        ├── UnknownUnit (also a KeyError)     an outcome for someone who was never assigned
         └── ConflictingOutcome                a second, different outcome for one unit
 
-A message names the argument, the rule, the value and the fix. Of an object of somebody else's class
+A message names the argument, the rule, the value and the fix. Of an object of someone else's class
 it names the class alone: what its `repr` does, and what it shows, nobody knows here.
 """
 
@@ -139,11 +139,11 @@ class TrialError(DiscreetError, RuntimeError):
 
 
 class AlreadyOpen(TrialError):
-    """Somebody else holds the file of a trial, and has done so for longer than a call takes."""
+    """Someone else holds the file of a trial, and has done so for longer than a call takes."""
 
 
 class ClockJumped(TrialError):
-    """The clock went further than a trial takes on trust, and nobody has said that it is right."""
+    """The clock went further than a trial takes on trust, and no one has said that it is right."""
 
 
 class Fenced(TrialError):

@@ -4,7 +4,7 @@ The guarantee is the row's, whatever the rewards are: each is moved into [0, 1] 
 summed. What it costs is accuracy: **the row ranks clipped means.** If E|X|^(1+v) <= u, clipping at
 B lowers a mean by at most (u/B^v) v^v/(1+v)^(1+v), so arms whose means lie further apart than that
 keep their order, and an arm whose mean sits in rare large values may lose its place. B is declared
-beforehand, from what is known without the data. Regret is measured on the true means.
+in advance, from what is known without the data. Regret is measured on the true means.
 
 >>> law = Capped(pareto([0.9, 0.5], shape=1.55), at=1.0)
 >>> law.means, law.bounds

@@ -1,4 +1,4 @@
-"""Arms from different families side by side."""
+"""Arms from different families concurrently."""
 
 from __future__ import annotations
 

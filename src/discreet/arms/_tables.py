@@ -1,4 +1,4 @@
-"""Rewards fixed beforehand: the inputs of view and table differential privacy."""
+"""Rewards fixed in advance: the inputs of view and table differential privacy."""
 
 from __future__ import annotations
 

@@ -3,15 +3,15 @@ outcomes.
 
 The lives are those of `live.lives`: blocks are cut off, arms are dropped or added, some never
 answer, a board stops the trial, it is finished early. Here the noise is that of real trials, and
-what is written down is all that an onlooker sees: the arm of every participant and what is public
+what is stored is all that an observer sees: the arm of every participant and what is public
 after it, and the whole report, in the middle and at the end. Each of its numbers has a place of its
 own, means, counts, intervals, record and course alike; its words are told apart by what they are.
-What is planned (settings, guarantee) was public before anybody answered, and is left out.
+What is planned (settings, guarantee) was public before anyone answered, and is left out.
 
 >>> import discreet
 >>> runs = LifeRuns(discreet.policy("adap-ucb", epsilon=1.0), LIVES[0], 3, (0.0, 1.0))
 >>> print(runs.inputs)
-a live trial of 8 participants, 2 arms (everybody answers), number 4 answers 0 or 1
+a live trial of 8 participants, 2 arms (everyone answers), number 4 answers 0 or 1
 
 A trial takes milliseconds, a few hundred transcripts a second at best. Whatever no noise hides is
 found in seconds; noise that is too small by a little is not: `live.lives.verify_lives` plays the

@@ -31,7 +31,7 @@ class Log:
     context: Floats
     """features, no columns if there are none"""
     bounds: tuple[float, float]
-    """the range that every reward lies in, known beforehand"""
+    """the range that every reward lies in, known in advance"""
 
     def __len__(self) -> int:
         return len(self.action)

@@ -2,7 +2,7 @@
 
 Classification: a class is an arm, and the outcome of a participant under an arm is 1 if it is their
 class. Regression: arms are so many values, the middles of equal parts of the participants, and the
-outcome under a value v is 1 - |y - v| / (max y - min y). A table knows everybody's outcome under
+outcome under a value v is 1 - |y - v| / (max y - min y). A table knows everyone's outcome under
 every arm, which no trial does. To each arm a line in the features is fitted by least squares, and a
 reward is 1 with the probability that the line gives. So participants, features and how well a line
 tells the arms apart are those of the data; what a line cannot say is in the noise.
@@ -93,7 +93,7 @@ def _kind(target: Array) -> str:
 
 
 def _classes(target: Array) -> Floats:
-    """1 for everybody's own class."""
+    """1 for everyone's own class."""
     import numpy as np
 
     classes, codes = np.unique(target, return_inverse=True)
@@ -106,7 +106,7 @@ def _classes(target: Array) -> Floats:
 
 
 def _values(target: Array, arms: int) -> Floats:
-    """How close everybody's number is to each of so many values, in [0, 1]."""
+    """How close everyone's number is to each of so many values, in [0, 1]."""
     import numpy as np
 
     size = count("arms", arms, least=2, most=MOST_ARMS, fix="use arms=5")

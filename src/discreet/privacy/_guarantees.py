@@ -143,7 +143,7 @@ class Guarantee:
 
     @property
     def is_private(self) -> bool:
-        """False when the budget is infinite: nothing is promised to anybody."""
+        """False when the budget is infinite: nothing is promised to anyone."""
         return self.budget.is_finite
 
     def _repr_html_(self) -> str:
@@ -155,7 +155,7 @@ class Guarantee:
         """Whether this promise is proved to contain the other.
 
         Conditions are not compared: the other promise holds under this one's conditions, which
-        whoever uses the answer has to carry along.
+        anyone who uses the answer has to carry along.
         """
         if not other.is_private:
             return True
