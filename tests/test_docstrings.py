@@ -1,4 +1,4 @@
-"""Docstrings say what a name takes and show it: at the top of `discreet` all, elsewhere more and more.
+"""Docstrings say what a name takes, and show it: all names at the top, more and more elsewhere.
 
 Examples are run by tests/test_docs.py. A count below may only fall: lower it with what you write.
 """
@@ -31,9 +31,8 @@ def parameters(value: object) -> list[str]:
     """As they are written in the section Args: with their stars."""
     if not inspect.isfunction(value):
         return []
-    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     given = inspect.signature(value).parameters.values()
-    return [f"{stars.get(each.kind, '')}{each.name}" for each in given]
+    return [str(each.replace(annotation=each.empty, default=each.empty)) for each in given]
 
 
 def described(value: object) -> list[str]:

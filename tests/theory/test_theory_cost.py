@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +69,7 @@ def test_words_and_page(found: Cost, tmp_path: Path) -> None:
 
 
 def test_numbers_for_programs(tmp_path: Path) -> None:
-    words = "cost --means .6,.5 --horizon 500 --runs 5 --value 2 --unit euro --json".split()
+    words = shlex.split("cost --means .6,.5 --horizon 500 --runs 5 --value 2 --unit euro --json")
     target = tmp_path / "cost.html"
     done = CliRunner().invoke(app, [*words, "--output", str(target)])
     assert done.exit_code == 0, done.stderr
