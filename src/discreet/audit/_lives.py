@@ -11,7 +11,7 @@ What is planned (settings, guarantee) was public before anyone answered, and is 
 >>> import discreet
 >>> runs = LifeRuns(discreet.policy("adap-ucb", epsilon=1.0), LIVES[0], 3, (0.0, 1.0))
 >>> print(runs.inputs)
-a live trial of 8 participants, 2 arms (everyone answers), number 4 answers 0 or 1
+a live trial of 8 participants, 2 arms (everybody answers), number 4 answers 0 or 1
 
 A trial takes milliseconds, a few hundred transcripts a second at best. Whatever no noise hides is
 found in seconds; noise that is too small by a little is not: `live.lives.verify_lives` plays the
