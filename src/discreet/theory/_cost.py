@@ -4,7 +4,7 @@
 >>> [way.name for way in found.ways]
 ['equal split', 'IMED', 'DP-IMED, ε = 1']
 >>> print(found.ways[0].people, found.ways[0].outcomes)
-1000.0 100.0
+1,000 100.0
 """
 
 from __future__ import annotations
