@@ -1,4 +1,4 @@
-"""The front door: a published row of any kind, by name; and what is asked of any of them.
+"""The front door: a published policy of any kind, by name; and what is asked of any of them.
 
 What is a command is a function: `discreet.policy`, `policies`, `simulate`, `compare`, `sweep`,
 `identify`, `audit`, `verify`, `cite`, `bounds`, `plan`, and `load` for whatever was saved.
@@ -9,13 +9,13 @@ What is a command is a function: `discreet.policy`, `policies`, `simulate`, `com
 >>> print(discreet.policy("adap-tt", epsilon=1.0).guarantee.short())
 ε = 1 (interactive)
 
-Where two kinds have a row of one name (dp-se), the goal tells them apart: "regret", which comes
-first, or "identify". A row serves every budget that it can be proved to keep, and says so:
+Where two kinds have a policy of one name (dp-se), the goal tells them apart: "regret", which comes
+first, or "identify". A policy serves every budget that it provably satisfies, and says so:
 
 >>> print(discreet.policy("dp-imed", mu=1.0).guarantee.short())
 ε = 0.806965 (interactive; keeps μ = 1)
 
-Without a name, the row with the least noise for the budget: `row.why` and `theory.choose`.
+Without a name, the policy with the least noise for the budget: `policy.why` and `theory.choose`.
 
 >>> discreet.policy(epsilon=1.0, delta=1e-6).name, discreet.policy(mu=1.0).name
 ('laplace-imed', 'gauss-imed')
@@ -58,7 +58,7 @@ LinearName = Literal[
     "gope", "adac-gope", "oful", "rs-oful", "adac-oful", "private-linucb", "private-lints",
     "jdp-linucb", "adac-ts", "jdp-ts", "blocks-ts", "jdp-blocks-ts",
 ]  # fmt: skip
-"""Names whose rows a type checker knows to be of another kind than most."""
+"""Names whose policies a type checker knows to be of another kind than most."""
 
 
 @overload

@@ -391,7 +391,7 @@ def _compiling(names: Sequence[str]) -> Iterator[Callable[[str], None]]:
     A process that fails compiles nothing, and the simulation does it itself.
     """
     shares = [names[start::PROCESSES] for start in range(PROCESSES)]
-    code = "import sys; from discreet.demo import _compile; _compile(sys.argv[1:])"
+    code = "import sys; from discreet import demo; demo._compile(sys.argv[1:])"
     started = [
         subprocess.Popen(
             [sys.executable, "-c", code, *share],

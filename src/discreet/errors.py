@@ -2,8 +2,8 @@
 
     DiscreetError
     ├── InvalidArgument (also a ValueError)   a value breaks a stated rule
-    │   ├── UnknownPolicy                     no such row in the catalogue
-    │   ├── UnsupportedBudget                 the row cannot serve this kind of budget
+    │   ├── UnknownPolicy                     no such policy in the catalogue
+    │   ├── UnsupportedBudget                 the policy cannot satisfy this kind of budget
     │   ├── NoConversion                      one budget does not imply another of that kind
     │   └── NoData                            a data set is not on this machine, and none was named
     ├── DamagedFile (also a ValueError)       a saved file is foreign, damaged or too new
@@ -108,14 +108,14 @@ class InvalidArgument(DiscreetError, ValueError):
 
 
 class UnknownPolicy(InvalidArgument):
-    """No row of that name; the message suggests the nearest."""
+    """No policy of that name; the message suggests the nearest."""
 
     @classmethod
     def near(cls, name: str, known: Iterable[str]) -> UnknownPolicy:
         known = sorted(known)
         close = get_close_matches(name.lower(), known, n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
-        return cls("policy", "be a row of the catalogue", name, hint)
+        return cls("policy", "be a policy of the catalogue", name, hint)
 
 
 class UnsupportedBudget(InvalidArgument):

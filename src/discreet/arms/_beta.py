@@ -23,7 +23,7 @@ class BetaState(NamedTuple):
 
 
 def draw_beta(state: BetaState, arm: int, rounds: int, t: int, rng: Generator) -> tuple[float, int]:
-    """Sum of n draws of Beta(a, b); no closed law, so n draws."""
+    """Sum of n draws of Beta(a, b); no closed form, so n draws."""
     total = 0.0
     for _ in range(rounds):
         total += rng.beta(state.a[arm], state.b[arm])

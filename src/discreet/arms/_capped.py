@@ -79,7 +79,7 @@ class Capped(Environment):
     def __init__(self, environment: Environment, at: float) -> None:
         if not isinstance(environment, Environment) or environment.late:
             raise InvalidArgument(
-                "environment", "be a law whose rewards are not late", environment,
+                "environment", "be an environment whose rewards are not late", environment,
                 "use pareto(...); Delayed goes round Capped",
             )  # fmt: skip
         if environment.bounds is not None and environment.bounds[0] < 0.0:
@@ -112,7 +112,7 @@ class Capped(Environment):
         return self.environment.ahead(t, horizon)
 
     def start(self, rng: Generator) -> Buffer | Seen:
-        """A buffer of rewards as the row sees them, or the law's own state."""
+        """A buffer of rewards as the row sees them, or the environment's own state."""
         if not isinstance(self.environment, Sampler):
             return fresh_seen(self.environment.start(rng), 0.0, self.at, 1.0 / self.at)
         buffer = self.environment.start(rng)
@@ -136,7 +136,7 @@ class Capped(Environment):
         buffer.values[arm] = buffer.values[arm].clip(0.0, self.at) / self.at
 
     def arranged(self, order: Sequence[int]) -> Capped:
-        """The law inside, rearranged."""
+        """The environment inside, rearranged."""
         environment = self.environment.arranged(order)
         if isinstance(environment, Sampler):
             return self._changed(environment=environment, means=taken(self.means, order))

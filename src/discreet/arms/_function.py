@@ -48,7 +48,8 @@ def draw_function(state: Range, arm: int, rounds: int, t: int, rng: Generator) -
         reward = reward_of(arm, t + played, rng)
         if not low <= reward <= high:  # NaN neither
             raise ValueError(
-                "a reward of FunctionLaw lies outside of its bounds: declare others, or bounds=None"
+                "a reward of FunctionEnvironment lies outside of its bounds: declare others, or "
+                "bounds=None"
             )
         total += reward
     return total, rounds

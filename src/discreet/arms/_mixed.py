@@ -68,16 +68,20 @@ class Mixed(Parametric):
     environments: tuple[Parametric, ...]
 
     def __init__(self, environments: Iterable[Parametric]) -> None:
-        rule = "be a sequence of parametric laws"
+        rule = "be a sequence of parametric environments"
         fix = "pass for instance [Bernoulli(0.9), Beta(4, 1), Uniform(0, 1)]"
         if not isinstance(environments, Iterable):
             raise InvalidArgument("environments", rule, environments, fix)
         environments = tuple(environments)
         if not environments:
-            raise InvalidArgument("environments", "hold at least one law", environments, fix)
+            raise InvalidArgument(
+                "environments", "hold at least one environment", environments, fix
+            )
         for i, environment in enumerate(environments):
             if not isinstance(environment, Parametric):
-                raise InvalidArgument(f"environments[{i}]", "be a parametric law", environment, fix)
+                raise InvalidArgument(
+                    f"environments[{i}]", "be a parametric environment", environment, fix
+                )
         bounds = [
             environment.bounds for environment in environments if environment.bounds is not None
         ]
@@ -94,11 +98,11 @@ class Mixed(Parametric):
         return table_of(self.parts())
 
     def parts(self) -> tuple[Part, ...]:
-        """The parts of all laws."""
+        """The parts of all environments."""
         return tuple(part for environment in self.environments for part in environment.parts())
 
     def arranged(self, order: Sequence[int]) -> Mixed:
-        """Every arm as a law of its own."""
+        """Every arm as an environment of its own."""
         single = [
             environment.arranged([arm])
             for environment in self.environments
@@ -108,7 +112,7 @@ class Mixed(Parametric):
 
     @classmethod
     def from_settings(cls, settings: Json) -> Mixed:
-        """The law with these settings."""
+        """The environment with these settings."""
         from discreet.arms._catalogue import environment_from_dict
 
         environments = [

@@ -142,7 +142,7 @@ class Sampler(Environment):
 
     @classmethod
     def from_settings(cls, settings: Json) -> Sampler:
-        """The law with these settings, if all its samplers are scipy's."""
+        """The environment with these settings, if all its samplers are scipy's."""
         samplers = [from_dict(sampler) for sampler in cast("list[Json]", settings["samplers"])]
         means, bounds = numbers("means", settings["means"]), interval("bounds", settings["bounds"])
         return cls(samplers, means, bounds, cast("int", settings["buffer"]))
