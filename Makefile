@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 UV := build/uv/bin/uv
 EXPORT := --all-extras --no-emit-project
 
-.PHONY: demo serve-demo schemathesis test check studies audits boundscheck timing crashes mutants storm-sweeps storms benchmark site lock lowest package clean
+.PHONY: demo serve-demo schemathesis test check studies audits boundscheck timing crashes mutants storm-sweeps storms benchmark docs lock lowest package clean
 
 demo: $(READY)
 	$(BIN)/python -m discreet.demo
@@ -66,11 +66,11 @@ benchmark: $(READY)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[benchmark]"
 	$(BIN)/python benchmarks/run.py
 
-# a minute or two: the pages and the API reference as a web site in out/site, warnings as errors
-site: $(READY)
+# a minute or two: the pages and the API reference as a web site in out/docs, warnings as errors
+docs: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
-	$(BIN)/python docs/site/stage.py build/site/pages
-	$(BIN)/sphinx-build -q -W --keep-going -c docs/site -d build/site/doctrees build/site/pages out/site
+	$(BIN)/python docs/site/stage.py build/docs/pages
+	$(BIN)/sphinx-build -q -W --keep-going -c docs/site -d build/docs/doctrees build/docs/pages out/docs
 
 # renews the pinned versions; the other targets install what constraints.txt says
 lock: $(UV)

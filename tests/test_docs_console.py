@@ -40,6 +40,14 @@ OWN = "def noisy_count(side, rng):\n    return side + rng.laplace()\n"
 """A mechanism of one's own, for the commands that attack one."""
 
 
+ELSEWHERE = {
+    "recipes.md": ("py", "sh", "r"), "stores.md": ("py", "sh"),
+    "serve.md": ("ini", "yaml"),
+}  # fmt: skip
+"""Languages of blocks that tests/live/test_live_recipes.py runs; of R the steps are compared. A
+unit of systemd and a Compose file are marked on their page as not tried."""
+
+
 def commands(page: Path) -> list[str]:
     """Lines behind a prompt, without comments; a line that ends in a backslash goes on."""
     text = "".join(blocks(page, "console")).replace("\\\n", " ")
@@ -114,19 +122,24 @@ def test_files_of_sweeps_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert done.exit_code == 0, done.stderr
 
 
-ELSEWHERE = {
-    "recipes.md": {"py", "sh"}, "stores.md": {"py"},  # run by tests/live/test_live_recipes
-    "serve.md": {"ini", "yaml"},  # a unit of systemd and a Compose file, marked as not tried
-}  # fmt: skip
-"""Pages with blocks that other tests run, or that nobody can run here."""
+def test_steps_in_r_are_those_of_the_shell() -> None:
+    page = ROOT / "docs" / "recipes.md"
+    (code,) = blocks(page, "r")
+    called = [re.findall(r'"([^"]*)"', line) for line in code.splitlines()]
+    steps = [line[0] for line, words in zip(called, code.splitlines(), strict=True)
+             if words.startswith("trial(")]  # fmt: skip
+    typed = [shlex.split(line.rpartition(" | ")[2]) for line in commands(page)]
+    shell = [words[2] for words in typed if words[:2] == ["discreet", "trial"]]
+    assert steps == shell
+    assert len(steps) == 4
 
 
 def test_no_block_of_code_is_left_out() -> None:
     """Blocks that no test reads: of another language, or indented commands."""
     for page in PAGES:
         text = page.read_text()
-        found = set(re.findall(r"^```(\w+)$", text, re.MULTILINE))
-        assert found <= {"python", "console", "toml"} | ELSEWHERE.get(page.name, set())
+        read = {"python", "console", "toml", *ELSEWHERE.get(page.name, ())}
+        assert set(re.findall(r"^```(\w+)$", text, re.MULTILINE)) <= read
         if page.name != "cli.md":
             outside = re.sub(r"^```\w*\n.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
             assert not re.search(r"^    (discreet|from|import|\$|echo) ", outside, re.MULTILINE)

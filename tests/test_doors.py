@@ -19,8 +19,8 @@ from discreet.simulator import Comparison
 
 ENVIRONMENT = discreet.Bernoulli([0.9, 0.2])
 DOORS = (
-    "audit", "bounds", "cite", "compare", "identify", "plan", "policies", "simulate", "size",
-    "operating", "sweep", "verify",
+    "audit", "bounds", "cite", "compare", "cost", "identify", "plan", "policies", "simulate",
+    "size", "operating", "sweep", "verify",
 )  # fmt: skip
 
 

@@ -41,6 +41,7 @@ OPTIONS = {
     "sweeps/_sweep.py": {"sweep"},
     "theory/_bound.py": {"bound"},
     "theory/_choosing.py": {"choose"},
+    "theory/_cost.py": {"cost"},
     "theory/planning/_calendar.py": {"plan_trial"},
     "theory/planning/_plan.py": {"plan"},
     "theory/planning/_widths.py": {"interval_widths"},

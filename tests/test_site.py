@@ -1,6 +1,6 @@
 """The sources of the web site: every page is reached, every public name is documented once.
 
-Sphinx builds them in `make site`, with warnings as errors; these tests do without it.
+Sphinx builds them in `make docs`, with warnings as errors; these tests do without it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sphinx settings of the web site; `make site` builds it."""
+"""Sphinx settings of the web site; `make docs` builds it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sphinx.addnodes import pending_xref
+from sphinx.pycode import ModuleAnalyzer
 
 from discreet import __version__
 
@@ -38,14 +39,19 @@ html_theme_options = {
     "show_toc_level": 2,
     "show_prev_next": False,
 }
+html_static_path = ["static"]
+html_css_files = ["house.css"]
 html_show_sourcelink = False
 html_copy_source = False
 CODE = re.compile(r"(``.*?``|`[^`]*`)")
+STARRED = re.compile(r" *\*{1,2}\w+: ")
 
 
 def plain(app: Any, what: str, name: str, obj: object, options: Any, lines: list[str]) -> None:
     """Docstrings are plain text: |x| and a * b mean what they say, outside of code."""
     for number, line in enumerate(lines):
+        if STARRED.match(line):  # an argument, which napoleon knows
+            continue
         parts = CODE.split(line)
         parts[::2] = [re.sub(r"([|*])", r"\\\1", part) for part in parts[::2]]
         lines[number] = "".join(parts)
@@ -94,6 +100,20 @@ def unambiguous(app: Any, doctree: Any) -> None:
             reference["reftarget"] = next((found for found in meant if found), target)
 
 
+def one_signature(analyzer: ModuleAnalyzer, analyze: Any = ModuleAnalyzer.analyze) -> None:
+    """Overloads are for type checkers; readers want the arguments with their defaults, once."""
+    analyze(analyzer)
+    analyzer.overloads = {}
+
+
+def light(app: Any, doctree: Any) -> None:
+    """Nodes made from reStructuredText hold a document with all of Sphinx, pickled once a page."""
+    for node in doctree.findall():
+        node.document = doctree
+
+
 def setup(app: Any) -> None:
+    ModuleAnalyzer.analyze = one_signature  # type: ignore[method-assign]
     app.connect("autodoc-process-docstring", plain)
     app.connect("doctree-read", unambiguous)
+    app.connect("doctree-read", light)

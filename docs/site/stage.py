@@ -65,7 +65,8 @@ def stage_sections(folder: Path, packages: list[str]) -> None:
         names.append(f"section-{title.lower()}")
         page = f"# {title}\n\n{body.strip()}\n\n{contents(entries)}"
         (folder / f"{names[-1]}.md").write_text(page, encoding="utf-8")
-    (folder / "index.md").write_text(f"{text}\n{contents(names)}", encoding="utf-8")
+    landing = (DOCS / "site" / "landing.md").read_text(encoding="utf-8")
+    (folder / "index.md").write_text(f"{landing}\n{contents(names)}", encoding="utf-8")
 
 
 def public() -> dict[str, ModuleType]:

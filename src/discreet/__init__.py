@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     )
     from .simulator import Comparison, Result, compare, simulate, simulate_strata
     from .sweeps import sweep
-    from .theory import bounds, plan, plan_trial
+    from .theory import bounds, cost, plan, plan_trial
 
 _HOMES = {
     "arms": (
@@ -79,7 +79,7 @@ _HOMES = {
     ),
     "simulator": ("Comparison", "Result", "compare", "simulate", "simulate_strata"),
     "sweeps": ("sweep",),
-    "theory": ("bounds", "plan", "plan_trial"),
+    "theory": ("bounds", "cost", "plan", "plan_trial"),
 }  # fmt: skip
 
 __all__ = [
@@ -127,6 +127,7 @@ __all__ = [
     "cite",
     "compare",
     "compose",
+    "cost",
     "environment",
     "evaluate",
     "load",

@@ -238,7 +238,7 @@ def _compiled_now(link: Callable[[], Function], arguments: tuple[object, ...]) -
 def machine_code(function: Function, arguments: tuple[object, ...]) -> Function:
     """What `compile_for` compiled for such arguments, called without a look at what it is given.
 
-    Numba's dispatch takes 10 µs for the thirty arrays of a run. Whoever goes round it gives no
+    Numba's dispatch takes 10 µs for the thirty arrays of a run. Anyone who goes round it gives no
     other kinds of arguments ever: see `kinds_of`.
     """
     dispatcher: Any = function

@@ -71,7 +71,7 @@ def legend_below(figure: Figure, panels: Sequence[Axes]) -> None:
 
 
 def legend_beside(axes: Axes) -> None:
-    """A legend to the right of somebody else's axes, outside of them."""
+    """A legend to the right of someone else's axes, outside of them."""
     if axes.get_legend_handles_labels()[1]:
         axes.legend(
             fontsize="small", frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.0),

@@ -1,4 +1,4 @@
-"""The front door: a published row of any kind, by name; and what is asked of any of them.
+"""The front door: a published policy of any kind, by name; and what is asked of any of them.
 
 What is a command is a function: `discreet.policy`, `policies`, `simulate`, `compare`, `sweep`,
 `identify`, `audit`, `verify`, `cite`, `bounds`, `plan`, and `load` for whatever was saved.
@@ -9,13 +9,13 @@ What is a command is a function: `discreet.policy`, `policies`, `simulate`, `com
 >>> print(discreet.policy("adap-tt", epsilon=1.0).guarantee.short())
 ε = 1 (interactive)
 
-Where two kinds have a row of one name (dp-se), the goal tells them apart: "regret", which comes
-first, or "identify". A row serves every budget that it can be proved to keep, and says so:
+Where two kinds have a policy of one name (dp-se), the goal tells them apart: "regret", which comes
+first, or "identify". A policy serves every budget that it provably satisfies, and says so:
 
 >>> print(discreet.policy("dp-imed", mu=1.0).guarantee.short())
 ε = 0.806965 (interactive; keeps μ = 1)
 
-Without a name, the row with the least noise for the budget: `row.why` and `theory.choose`.
+Without a name, the policy with the least noise for the budget: `policy.why` and `theory.choose`.
 
 >>> discreet.policy(epsilon=1.0, delta=1e-6).name, discreet.policy(mu=1.0).name
 ('laplace-imed', 'gauss-imed')
@@ -58,7 +58,7 @@ LinearName = Literal[
     "gope", "adac-gope", "oful", "rs-oful", "adac-oful", "private-linucb", "private-lints",
     "jdp-linucb", "adac-ts", "jdp-ts", "blocks-ts", "jdp-blocks-ts",
 ]  # fmt: skip
-"""Names whose rows a type checker knows to be of another kind than most."""
+"""Names whose policies a type checker knows to be of another kind than most."""
 
 
 @overload
@@ -105,14 +105,36 @@ def policy(
     label: str | None = None,
     **options: object,
 ) -> BasePolicy[Never]:
-    """A published policy by name, whatever its kind; `label` is what results call it.
+    """A published policy by name, whatever its kind.
 
     Without a name: the one to take for the budget (and the goal), with the reasons in `why`.
 
-    >>> policy("adac-ucb", rho=0.1, alpha=1.0).guarantee.budget
-    ZCDP(rho=0.1)
-    >>> policy("dp-se", epsilon=1.0, goal="identify").stopping.name
-    'one arm left'
+    Args:
+        name: A name of the catalogue, such as "dp-imed".
+        epsilon: The budget ε; alone it is pure.
+        delta: With epsilon: an (ε, δ) budget.
+        rho: A zCDP budget.
+        renyi_alpha: With epsilon: a Rényi budget of this order.
+        mu: A Gaussian budget.
+        budget: Instead of these numbers, a budget.
+        goal: "regret" or "identify", where two policies have one name, or without a name.
+        label: What results call it. Default: its name.
+        **options: Options of the policy; `discreet show NAME` lists them.
+
+    Returns:
+        The policy. Its `guarantee` is at least as strong as what was asked for.
+
+    Raises:
+        UnknownPolicy: If no policy has that name.
+        UnsupportedBudget: If the policy cannot satisfy a budget of that kind.
+        InvalidArgument: If an option is not one of the policy's.
+
+    Example:
+        >>> import discreet
+        >>> discreet.policy("adac-ucb", rho=0.1, alpha=1.0).guarantee.budget
+        ZCDP(rho=0.1)
+        >>> discreet.policy("dp-se", epsilon=1.0, goal="identify").stopping.name
+        'one arm left'
     """
     why: tuple[str, ...] = ()
     if name is None:
@@ -136,13 +158,27 @@ def verify(
     policy: Policy | LinearPolicy, arms: int | None = None, horizon: int = 300, *,
     dimension: int | None = None, live: bool = False,
 ) -> Verification:  # fmt: skip
-    """What a policy's own kernels spend, run on symbols, beside what it claims; and what a whole
-    trial does, with blocks in flight (`discreet.protocol._symbols`).
+    """Check a guarantee: run the policy's own code on symbols, and compare the cost with the claim.
 
-    `live`: with the whole-numbered noise of live trials. `dimension` is for linear policies.
+    A whole trial with blocks in flight is checked, too.
 
-    >>> verify(policy("dp-imed", epsilon=1.0), arms=2, horizon=50).holds
-    True
+    Args:
+        policy: The policy.
+        arms: The number of arms. Default: 3.
+        horizon: The number of rounds.
+        dimension: For linear policies, the number of features.
+        live: Check the whole-numbered noise of live trials, and pairs of whole lives.
+
+    Returns:
+        The verification; `holds` is True, False, or None where that is not known.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> import discreet
+        >>> discreet.verify(discreet.policy("dp-imed", epsilon=1.0), arms=2, horizon=50).holds
+        True
     """
     if not isinstance(policy, BasePolicy):
         raise InvalidArgument(
@@ -191,12 +227,21 @@ def _in_flight(policy: Any, found: Verification) -> Verification:
 
 
 def cite(name: str | BasePolicy[Never]) -> Reference:
-    """The work behind a policy, by its name or itself; or by the key of a reference.
+    """The work behind a policy, or the software itself.
 
-    >>> cite("dp-imed").short() == cite(policy("dp-imed", epsilon=1.0)).short()
-    True
-    >>> cite("discreet").key
-    'discreet'
+    Args:
+        name: A policy, its name, the key of a reference, or "discreet".
+
+    Returns:
+        The reference; `short()` and `bibtex()` print it.
+
+    Raises:
+        InvalidArgument: If the name is not known.
+
+    Example:
+        >>> import discreet
+        >>> discreet.cite("discreet").key
+        'discreet'
     """
     from difflib import get_close_matches
 
@@ -216,8 +261,28 @@ def cite(name: str | BasePolicy[Never]) -> Reference:
 
 
 def load(path: str | Path) -> Comparison | Identifications:
-    """What `save` wrote, whatever it holds; refuses files that are damaged, foreign or of a later
-    format."""
+    """Read results that `save` wrote, whatever they hold.
+
+    Args:
+        path: The Parquet file.
+
+    Returns:
+        A `Comparison`, or `Identifications` of policies that identify the best arm.
+
+    Raises:
+        DamagedFile: If the file is damaged, foreign or of a later format.
+
+    Example:
+        >>> import os, tempfile
+        >>> import discreet
+        >>> arms = discreet.Bernoulli([0.7, 0.5])
+        >>> found = discreet.compare([discreet.policy("ucb1")], arms, horizon=100, runs=2, seed=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = found.save(os.path.join(folder, "runs.parquet"))
+        ...     again = discreet.load(os.path.join(folder, "runs.parquet"))
+        >>> again[0].name
+        'ucb1'
+    """
     from .identify._results import KIND, load_all
     from .simulator._files import kind_of
     from .simulator._results import load as load_results

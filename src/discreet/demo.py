@@ -1,16 +1,18 @@
-"""The whole job on embedded data: `python -m discreet.demo` writes a report for clinical readers.
+"""One story on embedded data: `python -m discreet.demo` writes a report for clinical readers.
 
-Policies with and without privacy treat resampled patients of the trial ACTG 175; the price of
-privacy is measured; a live trial runs with secure noise; everything goes into one HTML file.
+A live trial with secure noise treats simulated patients, and can be watched. Meanwhile two other
+processes compile the loops of the simulations. These answer the question: what did privacy cost
+the patients? Everything goes into one HTML file.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -24,9 +26,18 @@ from .arms import Bernoulli, actg175
 from .errors import ConflictingOutcome, InvalidArgument
 from .policies import Policy, policy
 from .report._live_page import LiveStory
+from .report._numbers import percent
 from .report._page import check_path
 from .report._pictures import regret_picture, save_picture, title, twin
-from .report._trial_page import Findings, lost, price, price_in_words, trial_page, worse
+from .report._trial_page import (
+    Findings,
+    equal_split,
+    lost,
+    price,
+    price_in_words,
+    trial_page,
+    worse,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -34,6 +45,7 @@ if TYPE_CHECKING:
     from .arms._base import Environment
     from .arms._trial import TrialData
     from .live import Trial
+    from .live._documents import Report
     from .report._pictures import Price
     from .simulator import Result
 
@@ -41,6 +53,8 @@ OUTPUT = "demo-report.html"
 PLAIN = ("imed", "kl-ucb", "ucb1")
 PRICED = ("dp-imed", "dp-klucb", "adap-klucb", "ldp-ucb-b")
 """Policies whose price is measured for every ε."""
+HEADLINE = "dp-imed"
+"""The policy of the answer, and of the live trial."""
 EPSILON = 1.0
 """The budget of the comparison; AdaC-UCB, which needs ρ, gets ε²/2."""
 
@@ -56,6 +70,10 @@ A_DAY = 12
 """Patients of the live trial, on average."""
 MOST_DAYS = 30.0
 """How late a late outcome is."""
+GLANCE = 50
+"""Patients between two looks at the public report."""
+PROCESSES = 2
+"""That compile."""
 
 PICTURE_MEANS = (0.375, 0.625, 0.75, 0.5, 0.25)
 """The best arm is in the middle: some policies try arms in order, which should not favour them."""
@@ -92,70 +110,90 @@ def compared() -> tuple[Policy, ...]:
 def write_report(output: str | Path, settings: Settings, console: Console) -> Path:
     """Do everything and write the report; a path that cannot be written to is refused first."""
     path = check_path(output)
-    return trial_page(find(settings, console)).write(path)
+    first = (twin(HEADLINE), HEADLINE)
+    names = [*first, *(row.name for row in compared() if row.name not in first)]
+    with _compiling(names) as compiled:
+        findings = find(settings, console, compiled)
+    return trial_page(findings).write(path)
 
 
-def find(settings: Settings, console: Console) -> Findings:
-    """Everything that the report tells."""
-    data = actg175()
-    environment = data.resampled()
-    policies = compared()
+def find(
+    settings: Settings, console: Console, compiled: Callable[[str], None] = lambda _: None
+) -> Findings:
+    """All numbers of the report; `compiled` waits until the loop of a policy is compiled."""
     runs = dict(settings.runs)
-    priced = [(name, e) for e in settings.epsilons for name in PRICED if e != EPSILON]
     if settings.main not in runs:
         raise InvalidArgument(
             "main", "be one of the horizons", settings.main, f"use one of {list(runs)}"
         )
+    data = actg175()
+    environment = data.resampled()
     console.print(
-        f"[bold]ACTG 175[/bold]: {len(data.outcomes):,} patients, {environment.arms} treatments. "
-        f"Comparing {len(policies)} policies; the first time, their loops are compiled in about "
-        "20 seconds."
+        f"[bold]What does privacy cost the patients of a trial?[/bold]\n"
+        f"ACTG 175 treated {len(data.outcomes):,} patients in {environment.arms} groups. "
+        f"{percent(max(data.rates))} of the best group had a success, and "
+        f"{percent(min(data.rates))} of the worst."
     )
-    results: dict[int, tuple[Result, ...]] = {}
-    with _steps(console, len(policies) * len(runs) + len(priced)) as step:
-        for horizon, repeats in runs.items():
-            console.print(f"Simulating {repeats:,} trials of {horizon:,} patients for each policy.")
+    console.print(
+        f"\n[bold]1. A live trial[/bold] of {settings.live_patients:,} simulated patients, with "
+        f"ε = {EPSILON:g} and secure noise. It sees outcomes as noisy sums alone."
+    )
+    with _watched(console, settings.live_patients) as watch:
+        live = live_trial(data, settings.live_patients, settings.seed, watch)
+    console.print(
+        f"\n[bold]2. The cost of privacy[/bold], in {runs[settings.main]:,} simulated trials of "
+        f"{settings.main:,} patients."
+    )
+
+    def simulated(row: Policy, horizon: int) -> Result:
+        compiled(row.name)
+        return _simulated(row, environment, horizon, runs[horizon], settings.seed)
+
+    by_name = {row.name: row for row in compared()}
+    at = {name: simulated(by_name[name], settings.main) for name in (twin(HEADLINE), HEADLINE)}
+    headline = price(at[HEADLINE], at[twin(HEADLINE)], EPSILON)
+    _show_headline(console, data, at, headline, settings.main)
+    priced = [(name, e) for e in settings.epsilons for name in PRICED if e != EPSILON]
+    console.print(f"\n[bold]3. The report[/bold]: {len(by_name) - len(at)} further policies.")
+    with _steps(console, len(by_name) * len(runs) + len(priced) - len(at)) as step:
+        results: dict[int, tuple[Result, ...]] = {}
+        for horizon in (settings.main, *(h for h in runs if h != settings.main)):
             found = []
-            for row in policies:
-                step(f"{title(row.name)}, {horizon:,} patients")
-                found.append(_simulated(row, environment, horizon, repeats, settings.seed))
+            for name, row in by_name.items():
+                if horizon == settings.main and name in at:
+                    found.append(at[name])
+                    continue
+                step(f"{title(name)}, {horizon:,} patients")
+                found.append(simulated(row, horizon))
             results[horizon] = tuple(found)
         at = {result.name: result for result in results[settings.main]}
         prices = [price(at[name], at[twin(name)], EPSILON) for name in PRICED]
-        shown = ", ".join(f"{epsilon:g}" for epsilon in settings.epsilons)
-        console.print(f"Measuring the price of privacy for ε = {shown}.")
         for name, epsilon in priced:
-            step(f"price of privacy: {title(name)}, ε = {epsilon:g}")
-            row = policy(name, epsilon=epsilon)
-            result = _simulated(row, environment, settings.main, runs[settings.main], settings.seed)
+            step(f"the cost of privacy: {title(name)}, ε = {epsilon:g}")
+            result = simulated(policy(name, epsilon=epsilon), settings.main)
             prices.append(price(result, at[twin(name)], epsilon))
-    _show_comparison(console, results[settings.main], settings.main)
-    _show_price(console, prices, settings.main)
-    from .membership.gradients._demonstration import training_audit
-
-    console.print(training_audit(settings.seed), markup=False)
-    console.print(
-        f"Running a live trial with {settings.live_patients:,} simulated patients and secure "
-        "noise (it has no seed: every run differs)."
-    )
+    _show_prices(console, [found for found in prices if found.policy == HEADLINE])
     return Findings(
         data=data,
-        policies=policies,
-        results=results,
+        policies=tuple(by_name.values()),
+        results={horizon: results[horizon] for horizon in runs},
         prices=tuple(prices),
         seed=settings.seed,
         runs=runs,
         command=f"python -m discreet.demo --seed {settings.seed}",
-        live=live_trial(data, settings.live_patients, settings.seed),
+        live=live,
         main=settings.main,
         epsilons=tuple(sorted({*settings.epsilons, EPSILON})),
     )
 
 
-def live_trial(data: TrialData, patients: int, seed: int) -> LiveStory:
+def live_trial(
+    data: TrialData, patients: int, seed: int, watch: Callable[[Report], None] = lambda _: None
+) -> LiveStory:
     """A live trial with simulated patients, who answer late, twice, wrongly, or not at all.
 
-    The seed is that of the patients; the trial has none.
+    The seed is that of the patients; the trial has none. `watch` is shown the public report, again
+    and again.
     """
     import numpy as np
 
@@ -164,7 +202,7 @@ def live_trial(data: TrialData, patients: int, seed: int) -> LiveStory:
     rng = np.random.default_rng(seed)
     today = 0.0
     trial = Trial(
-        policy("dp-imed", epsilon=EPSILON, ratio=1.5), arms=data.arm_names,
+        policy(HEADLINE, epsilon=EPSILON, ratio=1.5), arms=data.arm_names,
         deadline=float(DEADLINE), missing="estimate", assignment=Assignment(window=A_DAY),
         clock=lambda: today,  # which counts days
     )  # fmt: skip
@@ -187,18 +225,22 @@ def live_trial(data: TrialData, patients: int, seed: int) -> LiveStory:
         for letter in _letters(patient, outcome, today, rng):
             heappush(post, letter)
             events["outcomes never came"] += letter.day == math.inf
+        if (patient + 1) % GLANCE == 0:
+            watch(trial.report())
     trial.finish()
     deliver(moments[-1] + MOST_DAYS)
     today = max(today, moments[-1] + DEADLINE)
+    report = trial.report()
+    watch(report)
     return LiveStory(
-        policy="dp-imed",
+        policy=HEADLINE,
         patients=patients,
         protocol=f"About {A_DAY} patients were recruited a day, and the outcome came one to ten "
         f"days later. A block of patients was released {DEADLINE} days after its last patient, "
-        "with how many had answered beside what they answered; meanwhile later patients filled "
-        "further blocks, so that nobody was treated for nothing. As in life, not all went well:",
+        "with how many had answered and what they answered; meanwhile later patients filled "
+        "further blocks, so that every outcome was used. As in life, not all went well:",
         events={words: number for words, number in events.most_common() if number},
-        report=trial.report(),
+        report=report,
     )
 
 
@@ -230,7 +272,7 @@ def _letters(patient: int, outcome: float, today: float, rng: Generator) -> list
 
 
 def _received(trial: Trial, letter: Letter) -> str:
-    """Hand in one outcome and say what became of it."""
+    """Record one outcome and say what became of it."""
     try:
         trial.record(letter.patient, letter.outcome)
     except ConflictingOutcome:
@@ -342,25 +384,110 @@ def _steps(console: Console, total: int) -> Iterator[Callable[[str], None]]:
         yield step
 
 
-def _show_comparison(console: Console, results: Sequence[Result], horizon: int) -> None:
+@contextmanager
+def _compiling(names: Sequence[str]) -> Iterator[Callable[[str], None]]:
+    """Compile loops in other processes; what is given waits for that of one policy.
+
+    A process that fails compiles nothing, and the simulation does it itself.
+    """
+    shares = [names[start::PROCESSES] for start in range(PROCESSES)]
+    code = "import sys; from discreet import demo; demo._compile(sys.argv[1:])"
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, *share],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+        )
+        for share in shares
+    ]  # fmt: skip
+    ready = set[str]()
+
+    def wait(name: str) -> None:
+        for process, share in zip(started, shares, strict=True):
+            while name in share and name not in ready:
+                line = process.stdout.readline() if process.stdout is not None else ""
+                ready.add(line.strip() if line else name)
+
+    try:
+        yield wait
+    finally:
+        for process in started:
+            process.kill()
+            process.communicate()
+
+
+def _compile(names: Sequence[str]) -> None:
+    """Simulate a few patients, which leaves compiled loops in the cache."""
+    environment = actg175().resampled()
+    by_name = {row.name: row for row in compared()}
+    for name in names:
+        _simulated(by_name[name], environment, 10, 1, seed=1)
+        print(name, flush=True)
+
+
+@contextmanager
+def _watched(console: Console, patients: int) -> Iterator[Callable[[Report], None]]:
+    """The public report as a table that changes on a terminal, and as a few lines elsewhere."""
+    from rich.live import Live
+    from rich.table import Table
+
+    def table(report: Report) -> Table:
+        made = Table(title=_progress(report, patients), title_justify="left")
+        for heading in ("treatment", "patients", "success rate, with noise"):
+            made.add_column(heading, justify="left" if heading == "treatment" else "right")
+        for arm in report["arms"] or ():
+            mean = arm.get("mean")
+            shown = "–" if mean is None else percent(min(max(mean, 0.0), 1.0))
+            made.add_row(str(arm["arm"]), f"{arm['assigned']:,}", shown)
+        return made
+
+    if console.is_terminal:
+        with Live(console=console, auto_refresh=False) as view:
+            yield lambda report: view.update(table(report), refresh=True)
+        return
+
+    def watch(report: Report) -> None:
+        done = report["assigned"]
+        if report["status"] != "collecting":
+            console.print(table(report))
+        elif done < patients and done * 4 // patients > (done - GLANCE) * 4 // patients:
+            console.print(_progress(report, patients))
+
+    yield watch
+
+
+def _progress(report: Report, patients: int) -> str:
+    """Where the trial stands, in a line."""
+    arms = report["arms"] or ()
+    most = max(arms, key=lambda arm: arm["assigned"])
+    return (
+        f"{report['assigned']:,} of {patients:,} patients, {report['releases']} noisy sums "
+        f"released; {percent(most['assigned'] / report['assigned'], 0)} got {most['arm']}"
+    )
+
+
+def _show_headline(
+    console: Console, data: TrialData, at: Mapping[str, Result], found: Price, horizon: int
+) -> None:
     from rich.table import Table
 
     table = Table(title=f"{horizon:,} patients (± standard error)", title_justify="left")
     table.add_column("policy")
-    table.add_column("promise")
+    table.add_column("guarantee")
     table.add_column("on a worse treatment", justify="right")
     table.add_column("successes lost", justify="right")
-    for result in sorted(results, key=lambda result: result.final_regret.mean()):
+    for result in at.values():
         promise = result.guarantee.short()
         table.add_row(title(result.name), promise, str(worse(result)), str(lost(result)))
+    split = (f"{number:,.0f}" for number in equal_split(data, horizon))
+    table.add_row("equal split", "not adaptive", *split)
     console.print(table)
+    console.print(f"[bold]Answer[/bold]: with ε = {EPSILON:g}, {price_in_words(found, horizon)}")
 
 
-def _show_price(console: Console, prices: Sequence[Price], horizon: int) -> None:
-    for found in prices:
-        if found.epsilon == EPSILON:
-            words = price_in_words(found, horizon)
-            console.print(f"[bold]{title(found.policy)}[/bold], ε = {EPSILON:g}: {words}")
+def _show_prices(console: Console, prices: Sequence[Price]) -> None:
+    console.print("Stronger and weaker privacy, in more patients on a worse treatment:")
+    for found in sorted(prices, key=lambda found: found.epsilon):
+        console.print(f"  ε = {found.epsilon:<4g} {found.patients}")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
     DiscreetError
     ├── InvalidArgument (also a ValueError)   a value breaks a stated rule
-    │   ├── UnknownPolicy                     no such row in the catalogue
-    │   ├── UnsupportedBudget                 the row cannot serve this kind of budget
+    │   ├── UnknownPolicy                     no such policy in the catalogue
+    │   ├── UnsupportedBudget                 the policy cannot satisfy this kind of budget
     │   ├── NoConversion                      one budget does not imply another of that kind
     │   └── NoData                            a data set is not on this machine, and none was named
     ├── DamagedFile (also a ValueError)       a saved file is foreign, damaged or too new
@@ -13,11 +13,11 @@
         ├── Fenced                            a file that is old, or lacks its witness
         ├── TrialBusy                         a release that others make has not come in time
         ├── OverBudget                        a person's budget across trials does not allow a place
-        ├── UnknownUnit (also a KeyError)     an outcome for somebody who was never assigned
-        ├── Withdrawn                         somebody who has withdrawn asks for an arm
+        ├── UnknownUnit (also a KeyError)     an outcome for someone who was never assigned
+        ├── Withdrawn                         a participant who has withdrawn asks for an arm
         └── ConflictingOutcome                a second, different outcome for one unit
 
-A message names the argument, the rule, the value and the fix. Of an object of somebody else's class
+A message names the argument, the rule, the value and the fix. Of an object of someone else's class
 it names the class alone: what its `repr` does, and what it shows, nobody knows here.
 """
 
@@ -74,11 +74,35 @@ def _is_known(value: object, depth: int) -> bool:
 
 
 class DiscreetError(Exception):
-    """Base of all errors raised on purpose."""
+    """Base of all errors that discreet raises on purpose.
+
+    Example:
+        >>> import discreet
+        >>> try:
+        ...     discreet.policy("dp-imedd", epsilon=1.0)
+        ... except discreet.DiscreetError as error:
+        ...     print(type(error).__name__)
+        UnknownPolicy
+    """
 
 
 class InvalidArgument(DiscreetError, ValueError):
-    """A value breaks a stated rule: `argument must <rule>, got <value>; <fix>`."""
+    """A value breaks a stated rule: the message names the argument, the rule, the value and a fix.
+
+    Args:
+        argument: The name of the argument.
+        rule: What it must be.
+        value: What it was; never an outcome.
+        fix: What to do instead.
+
+    Example:
+        >>> import discreet
+        >>> try:
+        ...     discreet.Bernoulli([1.5])
+        ... except discreet.InvalidArgument as error:
+        ...     print(error.argument)
+        means[0]
+    """
 
     def __init__(self, argument: str, rule: str, value: object, fix: str) -> None:
         super().__init__(f"{argument} must {rule}, got {shown(value)}; {fix}")
@@ -89,14 +113,14 @@ class InvalidArgument(DiscreetError, ValueError):
 
 
 class UnknownPolicy(InvalidArgument):
-    """No row of that name; the message suggests the nearest."""
+    """No policy of that name; the message suggests the nearest."""
 
     @classmethod
     def near(cls, name: str, known: Iterable[str]) -> UnknownPolicy:
         known = sorted(known)
         close = get_close_matches(name.lower(), known, n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
-        return cls("policy", "be a row of the catalogue", name, hint)
+        return cls("policy", "be a policy of the catalogue", name, hint)
 
 
 class UnsupportedBudget(InvalidArgument):
@@ -120,11 +144,11 @@ class TrialError(DiscreetError, RuntimeError):
 
 
 class AlreadyOpen(TrialError):
-    """Somebody else holds the file of a trial, and has done so for longer than a call takes."""
+    """Someone else holds the file of a trial, and has done so for longer than a call takes."""
 
 
 class ClockJumped(TrialError):
-    """The clock went further than a trial takes on trust, and nobody has said that it is right."""
+    """The clock went further than a trial takes on trust, and no one has said that it is right."""
 
 
 class Fenced(TrialError):

@@ -9,7 +9,7 @@
 
 Nothing here imports gymnasium or river: an environment is what has `reset`, `step` and a discrete
 `action_space`, a policy of river what has `pull` and `update`. Noise is simulated and seeded, as in
-a rehearsal: it protects nobody.
+a rehearsal: it protects no one.
 """
 
 from __future__ import annotations

@@ -73,12 +73,15 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: TwoPoint.of_means(2), "means must be a finite number from 0 to 1, got 2"),
     (lambda: Uniform([0, 3], [1, 2]), "low[1] must be at most high[1] = 2.0, got 3.0"),
     (lambda: Uniform.of_means(0.5, -1), "half_width must be a finite number of at least 0, got -1"),
-    (lambda: Mixed([]), "environments must hold at least one law"),
-    (lambda: Mixed(3), "environments must be a sequence of parametric laws, got 3"),
-    (lambda: Mixed([Bernoulli(0.5), 0.5]), "environments[1] must be a parametric law, got 0.5"),
+    (lambda: Mixed([]), "environments must hold at least one environment"),
+    (lambda: Mixed(3), "environments must be a sequence of parametric environments, got 3"),
+    (
+        lambda: Mixed([Bernoulli(0.5), 0.5]),
+        "environments[1] must be a parametric environment, got 0.5",
+    ),
     (lambda: Clipped(Gaussian(0), 1, 1), "low must be below high = 1.0, got 1.0"),
     (lambda: Clipped(Gaussian(0), NAN), "low must be a finite number, got nan"),
-    (lambda: Clipped(3), "environment must be a law whose rewards are not late"),  # type: ignore[arg-type]
+    (lambda: Clipped(3), "environment must be an environment whose rewards are not late"),  # type: ignore[arg-type]
     (lambda: Clipped(returns(0)), "samplers[0] must be a frozen distribution if it is to be clip"),
     (lambda: Sampler([]), "samplers must hold at least one sampler"),
     (lambda: Sampler(7), "samplers must be a sequence of samplers, got 7"),
@@ -119,7 +122,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: TrialData("x", "y", ["a", "b"], [0], [1]), "assigned must name every arm from 0 to 1"),
     (
         lambda: environment("bernouli", [0, 1]),
-        "name must be the name of a law, got 'bernouli'; did you",
+        "name must be the name of an environment, got 'bernouli'; did you",
     ),
     (lambda: environment("zzz", [0, 1]), "known: bernoulli, gaussian, beta, two-point, uniform"),
     (lambda: environment("bernoulli", [0.5]), "means must name at least two arms, got [0.5]"),
@@ -130,13 +133,16 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: environment("uniform", [0.5, NAN]), "means[1] must be a finite number, got nan"),
     (
         lambda: environment("bernoulli", [0, 1], sd=1),
-        "option must be one of the bernoulli law's, got 'sd'",
+        "option must be one of the bernoulli environment's, got 'sd'",
     ),
     (
         lambda: environment_from_dict({"environment": "betta"}),
-        "environment must be the name of a law, got 'betta'; did",
+        "environment must be the name of an environment, got 'betta'; did",
     ),
-    (lambda: environment_from_dict({"means": [1]}), "settings must be a mapping with a key 'law'"),
+    (
+        lambda: environment_from_dict({"means": [1]}),
+        "settings must be a mapping with a key 'environment'",
+    ),
     (
         lambda: environment_from_dict({"environment": "beta", "c": 1}),
         "settings must hold the settings of Beta",

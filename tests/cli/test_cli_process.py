@@ -81,7 +81,9 @@ def test_errors_of_the_process() -> None:
     done = process("simulate", "ucb2", *SMALL.split())
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr.startswith("error: policy must be a row of the catalogue, got 'ucb2'; did")
+    assert done.stderr.startswith(
+        "error: policy must be a policy of the catalogue, got 'ucb2'; did"
+    )
     assert done.stderr.count("\n") == 1
 
 

@@ -1,4 +1,4 @@
-"""Reward laws and environments."""
+"""Environments: what draws rewards."""
 
 from discreet.arms._base import Environment, Kernel, Parametric, Part
 from discreet.arms._bernoulli import Bernoulli

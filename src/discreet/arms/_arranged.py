@@ -1,4 +1,4 @@
-"""A law with its arms under other numbers."""
+"""An environment with its arms under other numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ArrangedState(NamedTuple):
-    """The law's own number of every arm, and its state."""
+    """The environment's own number of every arm, and its state."""
 
     order: NDArray[int64]
     inside: NamedTuple
@@ -26,26 +26,26 @@ class ArrangedState(NamedTuple):
 def draw_inside(
     state: NamedTuple, arm: int, rounds: int, t: int, rng: Generator
 ) -> tuple[float, int]:
-    """Filled in by the law inside."""
-    raise RuntimeError("no law was filled in")
+    """Filled in by the environment inside."""
+    raise RuntimeError("no environment was filled in")
 
 
 def draw_arranged(
     state: ArrangedState, arm: int, rounds: int, t: int, rng: Generator
 ) -> tuple[float, int]:
-    """What arm order[arm] of the law inside gives."""
+    """What arm order[arm] of the environment inside gives."""
     return draw_inside(state.inside, state.order[arm], rounds, t, rng)
 
 
 @lru_cache(maxsize=64)
 def _kernel(draw: Function) -> Kernel:
-    """One kernel for one law's draw, so that its loop is linked once."""
+    """One kernel for one environment's draw, so that its loop is linked once."""
     return Kernel(draw_arranged, draw_inside=draw)
 
 
 @dataclass(frozen=True, init=False)
 class Arranged(Environment):
-    """Arm a is arm order[a] of another law."""
+    """Arm a is arm order[a] of another environment."""
 
     name = "arranged"
     environment: Environment
@@ -62,12 +62,12 @@ class Arranged(Environment):
         )
 
     def start(self, rng: Generator) -> ArrangedState:
-        """The law's own state beside the order."""
+        """The environment's own state beside the order."""
         import numpy as np
 
         return ArrangedState(np.array(self.order, np.int64), self.environment.start(rng))
 
     def refill(self, state: NamedTuple, rng: Generator) -> bool:
-        """The law's own."""
+        """The environment's own."""
         assert isinstance(state, ArrangedState)
         return self.environment.refill(state.inside, rng)

@@ -1,4 +1,4 @@
-"""What every reward law offers: true means, a range, and a kernel that draws batches."""
+"""What every reward environment offers: true means, a range, and a kernel that draws batches."""
 
 from __future__ import annotations
 
@@ -31,12 +31,20 @@ def lost_steadily(gaps: Floats, arm: int, t: int, rounds: int) -> float:
 
 
 def _settings(environment: Environment) -> list[str]:
-    """The names of what a law was made of."""
+    """The names of what an environment was made of."""
     return [field.name for field in fields(environment)]  # type: ignore[arg-type]  # all are dataclasses
 
 
 class Environment(ABC):
-    """A reward environment for K arms; frozen, while `start` gives each run its own state."""
+    """Base of all environments: what draws the rewards of all arms. Frozen, so it can be shared.
+
+    `means` and `bounds` say what is true of the rewards; `start` gives each run a state of its own.
+
+    Example:
+        >>> import discreet
+        >>> isinstance(discreet.Bernoulli([0.7, 0.5]), discreet.Environment)
+        True
+    """
 
     name: ClassVar[str]
     means: tuple[float, ...]
@@ -50,7 +58,7 @@ class Environment(ABC):
     late: ClassVar[bool] = False
     """Whether rewards arrive later than they are earned: see `Delayed`."""
     steady: bool = True
-    """Whether every arm's rewards have one law in all rounds."""
+    """Whether every arm's rewards have one distribution in all rounds."""
     lost: Callable[[Never, int, int, int], float] = staticmethod(lost_steadily)
     """`lost(standard, arm, t, rounds)`: what rounds t, t+1, … of an arm cost, beside the best."""
 
@@ -82,9 +90,9 @@ class Environment(ABC):
         return np.zeros(len(t))
 
     def arranged(self, order: Sequence[int]) -> Environment:
-        """The same arms under other numbers: arm a of the new law is arm `order[a]` of this one.
+        """The same arms under other numbers: arm a of the new one is arm `order[a]` of this one.
 
-        What fits every law and costs a compilation; laws that can rearrange themselves do.
+        What fits every environment and costs a compilation; those that can rearrange themselves do.
         """
         from ._arranged import Arranged
 
@@ -98,7 +106,7 @@ class Environment(ABC):
 
     @classmethod
     def from_settings(cls, settings: Json) -> Self:
-        """The law with these settings (those of `to_dict`, without the name)."""
+        """The environment with these settings (those of `to_dict`, without the name)."""
         from ._catalogue import environment_from_dict
 
         given = dict(settings)
@@ -133,10 +141,10 @@ class Part(NamedTuple):
 
 
 class Parametric(Environment):
-    """A law whose arms are members of known families, so that it can be mixed and clipped."""
+    """An environment with arms of known families, so that it can be mixed and clipped."""
 
     state: ClassVar[type]
-    """What `draw` is handed: an array for every field of the law."""
+    """What `draw` is handed: an array for every field of the environment."""
 
     def start(self, rng: Generator) -> NamedTuple:
         """The parameters; nothing changes during a run."""

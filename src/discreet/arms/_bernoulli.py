@@ -32,7 +32,19 @@ def draw_bernoulli(
 
 @dataclass(frozen=True, init=False)
 class Bernoulli(Parametric):
-    """P(reward = 1) = p, P(reward = 0) = 1 - p."""
+    """Rewards of 0 and 1: arm a pays 1 with probability means[a].
+
+    Args:
+        means: The success probability of every arm, each in [0, 1].
+
+    Raises:
+        InvalidArgument: If a mean is not a number in [0, 1].
+
+    Example:
+        >>> import discreet
+        >>> discreet.Bernoulli([0.7, 0.5]).bounds
+        (0.0, 1.0)
+    """
 
     name = "bernoulli"
     draw = staticmethod(draw_bernoulli)

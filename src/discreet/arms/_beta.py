@@ -23,7 +23,7 @@ class BetaState(NamedTuple):
 
 
 def draw_beta(state: BetaState, arm: int, rounds: int, t: int, rng: Generator) -> tuple[float, int]:
-    """Sum of n draws of Beta(a, b); no closed law, so n draws."""
+    """Sum of n draws of Beta(a, b); no closed form, so n draws."""
     total = 0.0
     for _ in range(rounds):
         total += rng.beta(state.a[arm], state.b[arm])
@@ -32,7 +32,20 @@ def draw_beta(state: BetaState, arm: int, rounds: int, t: int, rng: Generator) -
 
 @dataclass(frozen=True, init=False)
 class Beta(Parametric):
-    """reward ~ Beta(a, b), of mean a / (a + b)."""
+    """Rewards in (0, 1): reward ~ Beta(a, b), of mean a / (a + b).
+
+    Args:
+        a: The first shape of every arm, above 0; one number stands for all arms.
+        b: The second shape.
+
+    Raises:
+        InvalidArgument: If a shape is not above 0.
+
+    Example:
+        >>> import discreet
+        >>> discreet.Beta([3, 1], [1, 1]).means
+        (0.75, 0.5)
+    """
 
     name = "beta"
     draw = staticmethod(draw_beta)

@@ -4,7 +4,7 @@ The guarantee is the row's, whatever the rewards are: each is moved into [0, 1] 
 summed. What it costs is accuracy: **the row ranks clipped means.** If E|X|^(1+v) <= u, clipping at
 B lowers a mean by at most (u/B^v) v^v/(1+v)^(1+v), so arms whose means lie further apart than that
 keep their order, and an arm whose mean sits in rare large values may lose its place. B is declared
-beforehand, from what is known without the data. Regret is measured on the true means.
+in advance, from what is known without the data. Regret is measured on the true means.
 
 >>> law = Capped(pareto([0.9, 0.5], shape=1.55), at=1.0)
 >>> law.means, law.bounds
@@ -57,7 +57,20 @@ def clipping_bias(moment: float, order: float, at: float) -> float:
 
 @dataclass(frozen=True, init=False)
 class Capped(Environment):
-    """What a row sees of rewards from 0 on: min(x, B)/B; the means are those of the rewards."""
+    """Rewards from 0 on, as a policy sees them: min(x, B) / B. Means and regret are those of x.
+
+    Args:
+        environment: The environment of the rewards x, such as `discreet.arms.pareto`.
+        at: The bound B that rewards are clipped at.
+
+    Raises:
+        InvalidArgument: If rewards may be below 0, or come late.
+
+    Example:
+        >>> import discreet
+        >>> discreet.Capped(discreet.Uniform([0, 0], [4, 2]), at=3.0).means
+        (2.0, 1.0)
+    """
 
     name = "capped"
     environment: Environment
@@ -66,7 +79,7 @@ class Capped(Environment):
     def __init__(self, environment: Environment, at: float) -> None:
         if not isinstance(environment, Environment) or environment.late:
             raise InvalidArgument(
-                "environment", "be a law whose rewards are not late", environment,
+                "environment", "be an environment whose rewards are not late", environment,
                 "use pareto(...); Delayed goes round Capped",
             )  # fmt: skip
         if environment.bounds is not None and environment.bounds[0] < 0.0:
@@ -99,7 +112,7 @@ class Capped(Environment):
         return self.environment.ahead(t, horizon)
 
     def start(self, rng: Generator) -> Buffer | Seen:
-        """A buffer of rewards as the row sees them, or the law's own state."""
+        """A buffer of rewards as the row sees them, or the environment's own state."""
         if not isinstance(self.environment, Sampler):
             return fresh_seen(self.environment.start(rng), 0.0, self.at, 1.0 / self.at)
         buffer = self.environment.start(rng)
@@ -123,7 +136,7 @@ class Capped(Environment):
         buffer.values[arm] = buffer.values[arm].clip(0.0, self.at) / self.at
 
     def arranged(self, order: Sequence[int]) -> Capped:
-        """The law inside, rearranged."""
+        """The environment inside, rearranged."""
         environment = self.environment.arranged(order)
         if isinstance(environment, Sampler):
             return self._changed(environment=environment, means=taken(self.means, order))

@@ -1,4 +1,4 @@
-"""Laws by name."""
+"""Environments by name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BY_MEANS: dict[str, tuple[Callable[..., Environment], tuple[str, ...]]] = {
     "uniform": (Uniform.of_means, ("half_width",)),
 }
 ENVIRONMENTS = tuple(_BY_MEANS)
-"""The names that `law` knows."""
+"""The names that `environment` knows."""
 
 _ALL: dict[str, type[Environment]] = {
     kind.name: kind
@@ -57,17 +57,32 @@ _ALL: dict[str, type[Environment]] = {
 
 
 def environment(name: str, means: Sequence[float], **options: object) -> Environment:
-    """A law from its name and the means of at least two arms.
+    """An environment from the name of its reward distributions and the means of its arms.
 
-    bernoulli; gaussian (sd = 1); beta (concentration = 2: a = 2m, b = 2 - 2m); two-point (even
-    odds of max(0, 2m - 1) and min(1, 2m)); uniform (half_width = 0.5: the widest interval around
-    m inside [0, 1] up to that half width).
+    Args:
+        name: "bernoulli"; "gaussian" (option sd, default 1); "beta" (concentration, default 2:
+            a = 2m, b = 2 - 2m); "two-point" (even odds of max(0, 2m - 1) and min(1, 2m)); or
+            "uniform" (half_width, default 0.5: the widest interval around m inside [0, 1], up
+            to it).
+        means: The mean reward of every arm, at least two.
+        **options: Those named above.
+
+    Returns:
+        The environment.
+
+    Raises:
+        InvalidArgument: If the name, a mean or an option is not known.
+
+    Example:
+        >>> import discreet
+        >>> discreet.environment("beta", [0.7, 0.5]).means
+        (0.7, 0.5)
     """
     make, known = _BY_MEANS[_named("name", name, ENVIRONMENTS)]
     for option in options:
         if option not in known:
             fix = f"drop it; {name} knows {', '.join(known) or 'no option'}"
-            raise InvalidArgument("option", f"be one of the {name} law's", option, fix)
+            raise InvalidArgument("option", f"be one of the {name} environment's", option, fix)
     values = numbers("means", means)
     if len(values) < 2:
         raise InvalidArgument("means", "name at least two arms", means, "pass one mean per arm")
@@ -75,10 +90,10 @@ def environment(name: str, means: Sequence[float], **options: object) -> Environ
 
 
 def environment_from_dict(settings: object) -> Environment:
-    """The law whose `to_dict` gave these settings."""
-    fix = "pass what Law.to_dict returned"
+    """The environment whose `to_dict` gave these settings."""
+    fix = "pass what Environment.to_dict returned"
     if not isinstance(settings, Mapping) or "environment" not in settings:
-        raise InvalidArgument("settings", "be a mapping with a key 'law'", settings, fix)
+        raise InvalidArgument("settings", "be a mapping with a key 'environment'", settings, fix)
     kind = _ALL[_named("environment", settings["environment"], tuple(_ALL))]
     rest = {key: value for key, value in settings.items() if key != "environment"}
     try:
@@ -94,4 +109,4 @@ def _named(argument: str, name: object, known: tuple[str, ...]) -> str:
         return spelled
     close = get_close_matches(spelled, known, n=1, cutoff=0.4)
     hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
-    raise InvalidArgument(argument, "be the name of a law", name, hint)
+    raise InvalidArgument(argument, "be the name of an environment", name, hint)

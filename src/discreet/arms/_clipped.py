@@ -1,4 +1,4 @@
-"""A law made bounded: each reward is clipped to [low, high].
+"""An environment made bounded: each reward is clipped to [low, high].
 
 Means, and so regret, are those after clipping; `Capped` keeps those of the rewards themselves.
 """
@@ -59,7 +59,24 @@ def draw_clipped(
 
 @dataclass(frozen=True, init=False)
 class Clipped(Environment):
-    """reward = min(max(X, low), high), X of another law; the means are those after clipping."""
+    """Rewards of another environment, clipped to [low, high].
+
+    Policies for bounded rewards take them. Means and regret are those after clipping.
+
+    Args:
+        environment: The environment whose rewards are clipped.
+        low: The smallest reward.
+        high: The largest reward.
+        means: The means after clipping, where they cannot be computed.
+
+    Raises:
+        InvalidArgument: If low is not below high, or the means are needed and missing.
+
+    Example:
+        >>> import discreet
+        >>> discreet.Clipped(discreet.Gaussian([0.5, 0.5], sd=1.0)).bounds
+        (0.0, 1.0)
+    """
 
     name = "clipped"
     environment: Environment
@@ -79,7 +96,7 @@ class Clipped(Environment):
         if not isinstance(environment, Environment) or environment.late:
             raise InvalidArgument(
                 "environment",
-                "be a law whose rewards are not late",
+                "be an environment whose rewards are not late",
                 environment,
                 "Delayed goes round Clipped",
             )
@@ -110,7 +127,7 @@ class Clipped(Environment):
             )  # fmt: skip
         if known is None and means is None:
             raise InvalidArgument(
-                "means", "be given: nobody knows those of this law after clipping", None,
+                "means", "be given: nobody knows those of this environment after clipping", None,
                 "pass means=[...], one per arm",
             )  # fmt: skip
         if known is not None and means is not None:
@@ -135,7 +152,7 @@ class Clipped(Environment):
     given: ClassVar[tuple[float, ...]]
     """means that had to be said"""
     inner: ClassVar[Environment]
-    """the law that is drawn from"""
+    """the environment that is drawn from"""
 
     def standard(self, horizon: int) -> Floats | NamedTuple:
         """Of the clipped rewards."""
@@ -149,7 +166,7 @@ class Clipped(Environment):
         return super().to_dict() | ({"means": list(self.given)} if self.given else {})
 
     def start(self, rng: Generator) -> NamedTuple:
-        """The parameters, a buffer of clipped rewards, or the law's own state."""
+        """The parameters, a buffer of clipped rewards, or the environment's own state."""
         if isinstance(self.environment, Parametric):
             parts = (_clip_points(part, self.low, self.high) for part in self.environment.parts())
             return ClippedState(*table_of(parts), self.low, self.high)
@@ -170,7 +187,7 @@ class Clipped(Environment):
         return more
 
     def arranged(self, order: Sequence[int]) -> Clipped:
-        """The law inside, rearranged."""
+        """The environment inside, rearranged."""
         environment = self.environment.arranged(order)
         if isinstance(environment, Parametric | Sampler):  # whose means would be computed again
             return self._changed(

@@ -33,7 +33,21 @@ LONGEST = 10**7
 
 @dataclass(frozen=True, init=False)
 class Delayed(Environment):
-    """A law whose rewards arrive `rounds` later: a number, or (least, most) of a uniform delay."""
+    """Rewards of another environment that arrive some rounds after they are earned.
+
+    Args:
+        environment: The environment of the rewards.
+        rounds: The delay: a number, or (least, most) of a uniform delay.
+        every: Rewards are delivered every so many rounds.
+
+    Raises:
+        InvalidArgument: If the rewards are late already, or the delay is not a whole number.
+
+    Example:
+        >>> import discreet
+        >>> discreet.Delayed(discreet.Bernoulli([0.7, 0.5]), rounds=(50, 150)).rounds
+        (50, 150)
+    """
 
     name = "delayed"
     late = True
@@ -46,7 +60,7 @@ class Delayed(Environment):
     ) -> None:
         if not isinstance(environment, Environment) or environment.late:
             raise InvalidArgument(
-                "environment", "be a law whose rewards are not late already", environment,
+                "environment", "be an environment whose rewards are not late already", environment,
                 "for example discreet.Bernoulli([0.7, 0.5])",
             )  # fmt: skip
         fix = "use for example rounds=100, or rounds=(50, 150)"
@@ -77,22 +91,22 @@ class Delayed(Environment):
         return -(-due // self.every) * self.every
 
     def start(self, rng: Generator) -> NamedTuple:
-        """The law's own."""
+        """The environment's own."""
         return self.environment.start(rng)
 
     def refill(self, state: NamedTuple, rng: Generator) -> bool:
-        """The law's own."""
+        """The environment's own."""
         return self.environment.refill(state, rng)
 
     def standard(self, horizon: int) -> Floats | NamedTuple:
-        """The law's own."""
+        """The environment's own."""
         return self.environment.standard(horizon)
 
     def ahead(self, t: Ints, horizon: int) -> Floats:
-        """The law's own."""
+        """The environment's own."""
         return self.environment.ahead(t, horizon)
 
     def arranged(self, order: Sequence[int]) -> Delayed:
-        """The law inside, rearranged."""
+        """The environment inside, rearranged."""
         inside = self.environment.arranged(order)
         return self._changed(environment=inside, draw=inside.draw, means=taken(self.means, order))

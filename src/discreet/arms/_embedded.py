@@ -27,10 +27,22 @@ LICENCE = "CC BY 4.0"
 
 
 def actg175(outcome: str = "cd4") -> TrialData:
-    """The trial, with one of two outcomes.
+    """The outcomes of the clinical trial ACTG 175 (Hammer et al. 1996), by treatment.
 
-    "cd4": the CD4 count at week 20 is above that at the start. "event-free": no event (a fall of
-    the CD4 count by half, AIDS, or death) was seen.
+    Args:
+        outcome: "cd4": the CD4 count at week 20 is above that at the start. "event-free": no event
+            (a fall of the CD4 count by half, AIDS, or death) was seen.
+
+    Returns:
+        The trial; `resampled()` is an environment that draws from it, `replay()` its own order.
+
+    Raises:
+        InvalidArgument: If there is no such outcome.
+
+    Example:
+        >>> import discreet
+        >>> len(discreet.actg175().outcomes)
+        2139
     """
     if outcome not in OUTCOMES:
         raise InvalidArgument("outcome", "be cd4 or event-free", outcome, "choose one of the two")

@@ -41,8 +41,8 @@ def support(sampler: Frozen) -> tuple[float, float]:
 def clipped_mean(sampler: Frozen, low: float, high: float) -> float:
     """E min(max(X, low), high) = low + ∫ P(X > x) dx over [low, high].
 
-    The integral is split at quantiles, so that a narrow law in a wide range is not overlooked;
-    a law on a grid of points (one with `pmf`) is summed instead.
+    The integral is split at quantiles, so that a narrow distribution in a wide range is not
+    overlooked; a distribution on a grid of points (one with `pmf`) is summed instead.
     """
     ends = support(sampler)
     if low <= ends[0] and ends[1] <= high:

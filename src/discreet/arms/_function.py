@@ -48,7 +48,8 @@ def draw_function(state: Range, arm: int, rounds: int, t: int, rng: Generator) -
         reward = reward_of(arm, t + played, rng)
         if not low <= reward <= high:  # NaN neither
             raise ValueError(
-                "a reward of FunctionLaw lies outside of its bounds: declare others, or bounds=None"
+                "a reward of FunctionEnvironment lies outside of its bounds: declare others, or "
+                "bounds=None"
             )
         total += reward
     return total, rounds
@@ -93,7 +94,23 @@ def check_means(
 
 @dataclass(frozen=True, init=False)
 class FunctionEnvironment(Environment):
-    """The reward of arm a in round t is `reward(a, t, rng)`; means and bounds are declared."""
+    """The reward of arm a in round t is `reward(a, t, rng)`; means and bounds are declared.
+
+    Args:
+        reward: A plain function at the top of a module; it is compiled.
+        means: The mean reward of every arm. Draws that contradict them are refused.
+        bounds: A range that holds every reward; None if there is none.
+
+    Raises:
+        InvalidArgument: If the function cannot be compiled, or contradicts its means.
+
+    Example:
+        >>> import discreet
+        >>> def coin(arm, t, rng):
+        ...     return 1.0 if rng.random() < 0.5 + 0.2 * arm else 0.0
+        >>> discreet.FunctionEnvironment(coin, means=[0.5, 0.7]).means
+        (0.5, 0.7)
+    """
 
     name = "function"
     reward: Callable[[int, int, Generator], float]

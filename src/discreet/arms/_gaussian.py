@@ -32,7 +32,20 @@ def draw_gaussian(
 
 @dataclass(frozen=True, init=False)
 class Gaussian(Parametric):
-    """reward ~ N(μ, σ²)."""
+    """Unbounded rewards: reward ~ N(mean, sd²). Private policies need `Clipped` around it.
+
+    Args:
+        means: The mean of every arm.
+        sd: The standard deviation of every arm, above 0; one number stands for all arms.
+
+    Raises:
+        InvalidArgument: If a standard deviation is not above 0.
+
+    Example:
+        >>> import discreet
+        >>> discreet.Gaussian([1.0, 0.0], sd=0.5).bounds is None
+        True
+    """
 
     name = "gaussian"
     draw = staticmethod(draw_gaussian)

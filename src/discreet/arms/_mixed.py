@@ -1,4 +1,4 @@
-"""Arms from different families side by side."""
+"""Arms from different families concurrently."""
 
 from __future__ import annotations
 
@@ -49,23 +49,39 @@ def draw_mixed(
 
 @dataclass(frozen=True, init=False)
 class Mixed(Parametric):
-    """The arms of several laws side by side: the first law's arms, then the second's, …"""
+    """The arms of several environments in one: those of the first, then those of the second, …
+
+    Args:
+        environments: Parametric environments, such as `Bernoulli`, `Beta` and `Gaussian`.
+
+    Raises:
+        InvalidArgument: If one of them is not parametric.
+
+    Example:
+        >>> import discreet
+        >>> discreet.Mixed([discreet.Bernoulli([0.9]), discreet.Uniform([0.0], [1.0])]).means
+        (0.9, 0.5)
+    """
 
     name = "mixed"
     draw = staticmethod(draw_mixed)
     environments: tuple[Parametric, ...]
 
     def __init__(self, environments: Iterable[Parametric]) -> None:
-        rule = "be a sequence of parametric laws"
+        rule = "be a sequence of parametric environments"
         fix = "pass for instance [Bernoulli(0.9), Beta(4, 1), Uniform(0, 1)]"
         if not isinstance(environments, Iterable):
             raise InvalidArgument("environments", rule, environments, fix)
         environments = tuple(environments)
         if not environments:
-            raise InvalidArgument("environments", "hold at least one law", environments, fix)
+            raise InvalidArgument(
+                "environments", "hold at least one environment", environments, fix
+            )
         for i, environment in enumerate(environments):
             if not isinstance(environment, Parametric):
-                raise InvalidArgument(f"environments[{i}]", "be a parametric law", environment, fix)
+                raise InvalidArgument(
+                    f"environments[{i}]", "be a parametric environment", environment, fix
+                )
         bounds = [
             environment.bounds for environment in environments if environment.bounds is not None
         ]
@@ -82,11 +98,11 @@ class Mixed(Parametric):
         return table_of(self.parts())
 
     def parts(self) -> tuple[Part, ...]:
-        """The parts of all laws."""
+        """The parts of all environments."""
         return tuple(part for environment in self.environments for part in environment.parts())
 
     def arranged(self, order: Sequence[int]) -> Mixed:
-        """Every arm as a law of its own."""
+        """Every arm as an environment of its own."""
         single = [
             environment.arranged([arm])
             for environment in self.environments
@@ -96,7 +112,7 @@ class Mixed(Parametric):
 
     @classmethod
     def from_settings(cls, settings: Json) -> Mixed:
-        """The law with these settings."""
+        """The environment with these settings."""
         from discreet.arms._catalogue import environment_from_dict
 
         environments = [

@@ -140,7 +140,22 @@ class Moving(Environment):
 
 @dataclass(frozen=True, init=False)
 class Switching(Moving):
-    """From round `at[j]` on (the first is 0) the means are `stretches[j]`; the last ones stay."""
+    """Rewards of 0 and 1 whose means jump: from round `at[j]` on they are `stretches[j]`.
+
+    The first round is 0. The last means stay.
+
+    Args:
+        stretches: The success probabilities of all arms, for every stretch.
+        at: The first round of every stretch, 0 first.
+
+    Raises:
+        InvalidArgument: If they do not fit together.
+
+    Example:
+        >>> import discreet
+        >>> discreet.Switching([[0.7, 0.5], [0.4, 0.6]], at=[0, 500]).at
+        (0, 500)
+    """
 
     name = "switching"
     stretches: tuple[tuple[float, ...], ...]
@@ -169,9 +184,23 @@ class Switching(Moving):
 
 @dataclass(frozen=True, init=False)
 class Drifting(Moving):
-    """From the means `first` to `last` within so many rounds, in equal steps; then they stay.
+    """Rewards of 0 and 1 whose means move from `first` to `last` in equal steps, and then stay.
 
     Step j of n has the means first + (last - first) (j + 1/2) / n, those in its middle.
+
+    Args:
+        first: The success probability of every arm at the start.
+        last: The same at the end.
+        rounds: How long the drift takes.
+        steps: How many steps it has.
+
+    Raises:
+        InvalidArgument: If the two differ in their arms, or a number is out of range.
+
+    Example:
+        >>> import discreet
+        >>> discreet.Drifting([0.7, 0.5], [0.5, 0.7], rounds=1_000).steps
+        100
     """
 
     name = "drifting"

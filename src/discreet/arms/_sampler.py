@@ -48,11 +48,23 @@ def draw_buffer(state: Buffer, arm: int, rounds: int, t: int, rng: Generator) ->
 
 @dataclass(frozen=True, init=False)
 class Sampler(Environment):
-    """One sampler per arm.
+    """Any reward distribution: one sampler per arm, a frozen scipy distribution or a function.
 
-    Either a scipy-like frozen distribution (`rvs(size=, random_state=)`, `mean()`, `support()`),
-    or a function `f(rng, size)` that returns an array; functions need `means`, and have no
-    bounds unless `bounds` says so. `buffer` rewards per arm are drawn at a time.
+    Args:
+        samplers: For each arm a scipy-like distribution (`rvs`, `mean`, `support`), or a function
+            `f(rng, size)` that returns an array.
+        means: The means of the arms; functions need them.
+        bounds: A range that holds every reward, for functions.
+        buffer: Rewards that are drawn ahead for each arm.
+
+    Raises:
+        InvalidArgument: If a sampler is neither, or a mean is missing.
+
+    Example:
+        >>> import discreet
+        >>> arms = [lambda rng, size: rng.random(size), lambda rng, size: rng.random(size) / 2]
+        >>> discreet.Sampler(arms, means=[0.5, 0.25], bounds=(0.0, 1.0)).means
+        (0.5, 0.25)
     """
 
     name = "sampler"
@@ -130,7 +142,7 @@ class Sampler(Environment):
 
     @classmethod
     def from_settings(cls, settings: Json) -> Sampler:
-        """The law with these settings, if all its samplers are scipy's."""
+        """The environment with these settings, if all its samplers are scipy's."""
         samplers = [from_dict(sampler) for sampler in cast("list[Json]", settings["samplers"])]
         means, bounds = numbers("means", settings["means"]), interval("bounds", settings["bounds"])
         return cls(samplers, means, bounds, cast("int", settings["buffer"]))

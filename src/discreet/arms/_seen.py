@@ -1,4 +1,4 @@
-"""Rewards of any law, moved into a range one by one before they are summed."""
+"""Rewards of any environment, moved into a range one by one before they are summed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Seen(NamedTuple):
-    """The state of the law inside; low, high, and what a reward is multiplied by."""
+    """The state of the environment inside; low, high, and what a reward is multiplied by."""
 
     inside: NamedTuple
     ends: Floats
@@ -35,7 +35,7 @@ def draw_seen(state: Seen, arm: int, rounds: int, t: int, rng: Generator) -> tup
 
 @lru_cache(maxsize=64)
 def seen_by(draw: Function) -> Kernel:
-    """One kernel for one law's draw, so that its loop is linked once."""
+    """One kernel for one environment's draw, so that its loop is linked once."""
     return Kernel(draw_seen, draw_inside=draw)
 
 

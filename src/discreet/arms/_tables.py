@@ -1,4 +1,4 @@
-"""Rewards fixed beforehand: the inputs of view and table differential privacy."""
+"""Rewards fixed in advance: the inputs of view and table differential privacy."""
 
 from __future__ import annotations
 
@@ -68,9 +68,22 @@ def lost_table(standard: TableStandard, arm: int, t: int, rounds: int) -> float:
 
 @dataclass(frozen=True, init=False)
 class RewardList(Environment):
-    """The reward of round t is rewards[t], whatever the arm.
+    """A recorded list of rewards: the reward of round t is rewards[t], whatever the arm.
 
     `bounds` are declared and not read off the list, so that neighbouring lists share them.
+
+    Args:
+        rewards: The reward of every round.
+        arms: The number of arms.
+        bounds: A range that holds every reward; None if there is none.
+
+    Raises:
+        InvalidArgument: If a reward is outside of the bounds.
+
+    Example:
+        >>> import discreet
+        >>> discreet.RewardList([1.0, 0.0, 1.0], arms=2).limit
+        3
     """
 
     name = "reward-list"
@@ -116,10 +129,24 @@ class RewardList(Environment):
 
 @dataclass(frozen=True, init=False)
 class RewardTable(Environment):
-    """The reward of round t and arm a is table[t, a]; `bounds` are declared as in `RewardList`.
+    """A recorded table of rewards: the reward of round t and arm a is table[t, a].
 
-    Rows may come from a generator: an adversary's sequence, written down before the policy plays.
+    `bounds` are declared and not read off the table, as in `RewardList`.
+
     Regret is held against the rewards of the best fixed arm up to the horizon.
+
+    Args:
+        table: The rewards of all arms, for every round. A generator may produce them: the sequence
+            of an adversary, stored before the policy plays.
+        bounds: A range that holds every reward; None if there is none.
+
+    Raises:
+        InvalidArgument: If a reward is outside of the bounds.
+
+    Example:
+        >>> import discreet
+        >>> discreet.RewardTable([[1.0, 0.0], [0.0, 0.0]]).means
+        (0.5, 0.0)
     """
 
     name = "reward-table"

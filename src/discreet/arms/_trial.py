@@ -165,7 +165,7 @@ class Replay(Environment):
 
     @classmethod
     def from_settings(cls, settings: Json) -> Replay:
-        """The law with these settings."""
+        """The environment with these settings."""
         from discreet.arms._embedded import NAME, actg175
 
         data = cast("dict[str, Any]", settings["data"])  # JSON; the constructors check it

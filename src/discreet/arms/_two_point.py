@@ -33,7 +33,21 @@ def draw_two_point(
 
 @dataclass(frozen=True, init=False)
 class TwoPoint(Parametric):
-    """P(reward = high) = probability, P(reward = low) = 1 - probability."""
+    """Rewards of two values: high with a probability, else low.
+
+    Args:
+        low: The low value of every arm; one number stands for all arms.
+        high: The high value, at least the low one.
+        probability: The probability of the high value, in [0, 1].
+
+    Raises:
+        InvalidArgument: If low is above high, or a probability is outside of [0, 1].
+
+    Example:
+        >>> import discreet
+        >>> discreet.TwoPoint(0.0, [1.0, 0.5]).means
+        (0.5, 0.25)
+    """
 
     name = "two-point"
     draw = staticmethod(draw_two_point)

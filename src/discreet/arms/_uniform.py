@@ -34,7 +34,20 @@ def draw_uniform(
 
 @dataclass(frozen=True, init=False)
 class Uniform(Parametric):
-    """reward ~ U[low, high]; low = high is a constant."""
+    """Rewards that are uniform on [low, high]; with low = high they are constant.
+
+    Args:
+        low: The low end of every arm; one number stands for all arms.
+        high: The high end, at least the low one.
+
+    Raises:
+        InvalidArgument: If low is above high.
+
+    Example:
+        >>> import discreet
+        >>> discreet.Uniform([0.0, 0.0], [1.0, 0.5]).means
+        (0.5, 0.25)
+    """
 
     name = "uniform"
     draw = staticmethod(draw_uniform)

@@ -87,7 +87,7 @@ def steer_plan(plan: Plan, view: View, arm: int, t: int) -> int:
 
 @dataclass(frozen=True)
 class Tables(Adversary):
-    """Two tables of potential rewards, rounds × arms, fixed beforehand.
+    """Two tables of potential rewards, rounds × arms, fixed in advance.
 
     `forced` are the arms that an interactive adversary plays instead of those recommended.
     """
@@ -142,7 +142,7 @@ class Tables(Adversary):
 
     @cached_property
     def _plans(self) -> tuple[Plan, Plan]:
-        """Both sides as arrays, which nobody writes to."""
+        """Both sides as arrays, which no one writes to."""
         forced = np.array(self.forced or (OWN_CHOICE,) * self.horizon, np.int64)
         first, second = np.array(self.first.table), np.array(self.second.table)
         return Plan(first, forced), Plan(second, forced)

@@ -58,7 +58,7 @@ class Stream(NamedTuple):
     place: int
     hidden: bool
     entries: Ints
-    """of the released matrix, those that are written down"""
+    """of the released matrix, those that are stored"""
 
 
 def play_stream(

@@ -3,7 +3,7 @@
 Definition: an event E, fixed before counting, was hit h₀ and h₁ times in T₀ and T₁ runs on
 neighbouring inputs. Then ε(δ) >= max{log((p₀-δ)/p₁), log((1-p₁-δ)/(1-p₀)), both with 0 and 1
 exchanged}, numerators at lower limits, denominators at upper ones. Which input makes E likelier is
-not known beforehand, so there are four limits, each at a quarter of the error.
+not known in advance, so there are four limits, each at a quarter of the error.
 
 Game: an attacker falsely accused a fraction α of non-members and missed β of the members. Both
 bounds fall in α and β, so two upper limits suffice, each at half of the error:

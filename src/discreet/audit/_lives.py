@@ -3,10 +3,10 @@ outcomes.
 
 The lives are those of `live.lives`: blocks are cut off, arms are dropped or added, some never
 answer, a board stops the trial, it is finished early. Here the noise is that of real trials, and
-what is written down is all that an onlooker sees: the arm of every participant and what is public
+what is stored is all that an observer sees: the arm of every participant and what is public
 after it, and the whole report, in the middle and at the end. Each of its numbers has a place of its
 own, means, counts, intervals, record and course alike; its words are told apart by what they are.
-What is planned (settings, guarantee) was public before anybody answered, and is left out.
+What is planned (settings, guarantee) was public before anyone answered, and is left out.
 
 >>> import discreet
 >>> runs = LifeRuns(discreet.policy("adap-ucb", epsilon=1.0), LIVES[0], 3, (0.0, 1.0))

@@ -4,7 +4,7 @@
 
 One compiled call plays them all from one generator: a call costs more than a transcript. All arrays
 of a run are slices of two buffers, one of floats and one of integers, so that forgetting is two
-copies, whatever the policy keeps. What is written down is what the world sees:
+copies, whatever the policy keeps. What is stored is what the world sees:
 - `codes`: the arms played, as one number; 0 stands for "no further decision",
 - `sums`: of every arm its released mean times its size, at each of its first releases.
 A place for each (arm, release of that arm), and not for each decision: the third release of an arm
@@ -254,7 +254,7 @@ class Runs:
 
     @property
     def played(self) -> int:
-        """How many decisions are written down at most."""
+        """How many decisions are stored at most."""
         wanted = self.adversary.decisions if self.decisions is None else self.decisions
         return min(wanted, self.adversary.horizon)
 
@@ -285,7 +285,7 @@ class Runs:
 
     @property
     def _places(self) -> range:
-        """The releases of an arm that are written down; 0 is the last one before they begin."""
+        """The releases of an arm that are stored; 0 is the last one before they begin."""
         return range(0 if self.adversary.since else 1, self.played + 1)
 
     def sample(self, side: int, count: int, rng: Generator) -> Transcripts:

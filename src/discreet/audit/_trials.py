@@ -1,9 +1,9 @@
 """Live trials: everything that a `Trial` publishes, on two neighbouring lists of outcomes.
 
-After every unit the arm, the status and the report are written down, so the secure noise, the
+After every unit the arm, the status and the report are stored, so the secure noise, the
 batches, the deadline and the files are audited as they run. A trial takes milliseconds: a
 few hundred transcripts a second at best, enough for gross faults. An outcome of None never comes;
-with a deadline it is estimated or counts as declared, and whether somebody answers is itself
+with a deadline it is estimated or counts as declared, and whether someone answers is itself
 protected.
 
 >>> import discreet

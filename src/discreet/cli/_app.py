@@ -36,6 +36,9 @@ from . import (
     _compare as compare,
 )
 from . import (
+    _cost as cost,
+)
+from . import (
     _explain as explain,
 )
 from . import (
@@ -209,7 +212,7 @@ def discreet(
 
 
 COMMANDS: tuple[ModuleType, ...] = (
-    policies, show, simulate, compare, cite, reproduce, identify, bounds, choose, plan, size,
+    policies, show, simulate, compare, cite, reproduce, identify, bounds, choose, cost, plan, size,
     operating, protocol, audit, verify, explain, sweep,
 )  # fmt: skip
 

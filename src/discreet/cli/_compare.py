@@ -22,7 +22,7 @@ def command(
     late: Late,
     risk: RiskOfAnswers = None,
 ) -> None:
-    """Run several policies on the same law with the same seeds.
+    """Run several policies in the same environment with the same seeds.
 
     The budget goes to the private ones and every option to those that take it. The regret of a
     private policy is also shown relative to the same policy without privacy, if that is named too.

@@ -80,21 +80,24 @@ class Asked:
 
 @dataclass(frozen=True)
 class Rewards:
-    """The law of the rewards, or the trial that they come from."""
+    """The reward distributions, or the trial that rewards come from."""
 
     means: Annotated[str | None, flag("Mean reward of every arm.", "M,M,...")] = None
     environment: Annotated[
         str | None,
         flag(
-            "Law of the rewards: bernoulli (default), gaussian, beta, two-point, uniform.", "NAME"
+            "Reward distribution: bernoulli (default), gaussian, beta, two-point, uniform.", "NAME"
         ),
     ] = None
     environment_option: Annotated[
         list[str] | None,
-        flag("A parameter of the law (sd, concentration, half_width); repeatable.", "NAME=VALUE"),
+        flag(
+            "A parameter of the distribution (sd, concentration, half_width); repeatable.",
+            "NAME=VALUE",
+        ),
     ] = None
     clip: Annotated[bool, switch("--clip", "Clip every reward to [0, 1].")] = False
-    data: Annotated[str | None, flag("A real trial instead of a law: actg175.", "NAME")] = None
+    data: Annotated[str | None, flag("A real trial instead: actg175.", "NAME")] = None
     outcome: Annotated[
         str | None, flag("Which outcome of the trial: cd4 (default) or event-free.", "NAME")
     ] = None

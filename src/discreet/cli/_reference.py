@@ -153,6 +153,12 @@ list of what `simulate` or `identify` prints, a cell each, with `differences`; `
 Parquet file is read again by `discreet.load`, or `discreet.identify.load_all`. Exit code 130 means
 that Ctrl-C came first: with `--folder` the same command goes on.
 """,
+    "cost": """\
+The JSON is an object: `means`, `horizon`, `ways` (equal split, bandit and private bandit, each with
+`name`, `people`, `outcomes` and, with --value, `money`: a `mean` and its standard `error`),
+`privacy` (what privacy costs, run by run), `value`, `unit`, `outcome`, `guarantee`, `runs`, `seed`,
+`complete`.
+""",
     "choose": """\
 The JSON is an object: `policy`, `call`, `why` (a list of sentences) and `guarantee`.
 """,

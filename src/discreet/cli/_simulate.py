@@ -24,7 +24,7 @@ def command(
 ) -> None:
     """Run one policy and report its regret.
 
-    Rewards come from a law with the given means, or from the data of a real trial. No real
+    Rewards have the given means, or come from the data of a real trial. No real
     person takes part, so the noise is fast and can be seeded. With --arrivals outcomes come late,
     and arms run side by side.
     """

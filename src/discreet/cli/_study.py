@@ -173,7 +173,7 @@ def policies_of(names: Sequence[str], study: Study) -> list[Any]:
 
 
 def environment_of(rewards: Rewards, replay: bool = False) -> Environment:
-    """The rewards: a law with given means, or a real trial."""
+    """The rewards: given means, or a real trial."""
     from .. import arms
 
     if rewards.data is None:

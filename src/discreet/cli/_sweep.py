@@ -51,7 +51,7 @@ def command(
         list[str] | None, flag("Mean reward of every arm; repeatable, a problem each.", "M,M,...")
     ] = None,
     environment: Annotated[
-        str | None, flag("Law of the rewards. Default: bernoulli.", "NAME")
+        str | None, flag("Reward distribution. Default: bernoulli.", "NAME")
     ] = None,
     epsilon: Annotated[str | None, flag("Budgets ε.", "V,V,...")] = None,
     delta: Annotated[str | None, flag("With --epsilon: (ε, δ) budgets.", "V,V,...")] = None,

@@ -1,6 +1,6 @@
 """Adaptive trials of two arms in epochs that end with a test.
 
-Epochs have sizes that are fixed beforehand. The first is split evenly; in each later one the arm
+Epochs have sizes that are fixed in advance. The first is split evenly; in each later one the arm
 that was ahead when it was planned (by Z so far) gets all but the least share. The test is one of
 `final`: B after every epoch, boundaries by spending (Lan & DeMets 1983) with the clock ΣN, or W
 once at the end. All boundaries are multiplied by one factor c.
@@ -211,7 +211,7 @@ class EpochDesign:
         return sum(found.above) if treatment >= control else sum(found.below)
 
     def _check(self, cells: Sequence[Sequence[float]]) -> Cells:
-        """Cells of epochs, as planned. No sum is shown: somebody may have passed outcomes."""
+        """Cells of epochs, as planned. No sum is shown: someone may have passed outcomes."""
         rule = f"hold (n1, n0, x1, x0) for 1 to {len(self.sizes)} epochs, x whole numbers"
         fix = "pass what was released, for example cells=[(133, 133, 70, 44)]"
         rows = list(cells) if isinstance(cells, Sequence | np.ndarray) else []

@@ -105,11 +105,31 @@ def operating(
     runs: int = 20_000,
     seed: int = 1,
 ) -> Characteristics:
-    """Designs at treatment rates control + effect, for every effect; the null is always among them.
+    """Operating characteristics: how designs behave at treatment rates control + effect.
 
-    Designs by name, or one. Two arms at planned looks and treatments against a control are exact,
-    the former with mean sizes; of several treatments the first has the effect and the others none.
-    Trials in epochs are simulated, `runs` of them a scenario.
+    Tests of two arms at planned looks, and of treatments against a control, are exact. Trials in
+    epochs are simulated.
+
+    Args:
+        designs: Designs by name, or one, from `discreet.confirm`.
+        control: The rate of the control.
+        effects: The effects to show; 0 is always among them. Of several treatments the first has
+            the effect and the others none.
+        runs: Simulated trials of each scenario, for epochs.
+        seed: Random seed, for reproducible results.
+
+    Returns:
+        The scenarios: how often the test rejects, and its participants.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> import discreet
+        >>> design = discreet.confirm.design(200, looks=1, epsilon=1.0)
+        >>> found = discreet.operating(design, control=0.3, effects=[0.2])
+        >>> len(found.scenarios)
+        2
     """
     named: Mapping[str, AnyDesign]
     named = designs if isinstance(designs, Mapping) else {_name(designs): designs}

@@ -317,7 +317,7 @@ def futility_of(given: tuple[float, ...], sides: int) -> tuple[tuple[float, floa
 
 
 def check_sums(sums: Sequence[Sequence[float]], looks: int, arms: int = 2) -> Floats:
-    """Whole numbers, one an arm at each look. None is shown: somebody may have passed outcomes."""
+    """Whole numbers, one an arm at each look. None is shown: someone may have passed outcomes."""
     who = "a pair of whole numbers (treatment, control)"
     if arms > 2:
         who = f"{arms} whole numbers (treatments, control)"

@@ -5,7 +5,7 @@ Epoch e has n₁, n₀ places whose order is random, and noisy sums X₁, X₀; 
 s(m, n) = Σ_a m_a(1-m_a)/n_a + v/n_a², v the noise's variance.
 
     W  D = Σωd/Σω, 1/ω = ¼(1/n₁+1/n₀) + v(1/n₁²+1/n₀²), variance Σω²s/(Σω)²
-    B  Z = Σ√N d/√s / √ΣN, N = n₁+n₀ *fixed beforehand* (batched: Zhang, Janson & Murphy 2020);
+    B  Z = Σ√N d/√s / √ΣN, N = n₁+n₀ *fixed in advance* (batched: Zhang, Janson & Murphy 2020);
        D = ΣUd/ΣU, standard error √ΣN/ΣU, U = √(N/s)
 
 In s, m is over all cells so far, shrunk by κ: pooled for Z, by arm for the standard error. Given

@@ -198,12 +198,37 @@ def size(
     strata: int | Sequence[float] = 1,
     exact: bool = True,
 ) -> Size:
-    """Participants for a power at a pair of rates; options as in `design`.
+    """Participants that a private test of two arms needs for a power, and how many are for privacy.
 
-    `strata`: how many sites or groups release sums of their own, or their shares, for one effect
-    over all of them (`discreet.confirm.strata`); the power is then simulated. Released as totals,
-    strata need no more participants than none.
-    `exact=False` stops at the closed form, which takes milliseconds at any size.
+    Args:
+        treatment: The rate of the treatment.
+        control: The rate of the control.
+        power: The power to reach.
+        looks: Planned looks, equally spaced.
+        treated: The share of participants on the treatment.
+        epsilon: The budget ε.
+        delta: With epsilon: an (ε, δ) budget.
+        rho: A zCDP budget.
+        budget: Instead of these numbers, a budget.
+        boundary: "obrien-fleming", "pocock", "lan-demets" or "lan-demets-pocock".
+        risk: The type I error.
+        sides: 1 (the treatment is better) or 2.
+        strata: How many groups release separate sums, or their shares, for one effect over all
+            of them (`discreet.confirm.strata`); the power is then simulated. Released as totals,
+            strata need no more participants than none.
+        exact: False stops at the closed form, which takes milliseconds at any size.
+
+    Returns:
+        The size: participants, those without privacy, and the design.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> import discreet
+        >>> found = discreet.size(0.5, 0.35, power=0.8, epsilon=1.0, exact=False)
+        >>> found.participants > found.without_privacy
+        True
     """
     p1 = number("treatment", treatment, low=0.0, high=1.0, fix="use treatment=0.5")
     p0 = number("control", control, low=0.0, high=1.0, fix="use control=0.35")

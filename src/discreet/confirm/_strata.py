@@ -220,7 +220,7 @@ class StrataDesign:
         return _effect("all", int(n.sum()), gap, se, reach)
 
     def _check(self, sums: Sequence[Sequence[Sequence[float]]]) -> Floats:
-        """Looks by strata by arms. None is shown: somebody may have passed outcomes."""
+        """Looks by strata by arms. None is shown: someone may have passed outcomes."""
         looks, strata = len(self.sizes[0]), len(self.sizes)
         rule = f"hold, for 1 to {looks} looks, {strata} pairs of whole numbers (treatment, control)"
         fix = f"pass the released sums, for example sums=[{[(70, 44)] * strata}]"

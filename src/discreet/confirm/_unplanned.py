@@ -1,4 +1,4 @@
-"""Tests of two arms whose looks have sizes that nobody planned: spent as they come.
+"""Tests of two arms whose looks have sizes that no one planned: spent as they come.
 
 At a look that has n of N planned participants, t = n/N, the boundary is the least b, to a
 precision, with *certified* P(cross by this look) <= α*(t), those before it being fixed (Lan &

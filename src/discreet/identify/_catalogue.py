@@ -13,7 +13,7 @@
 | evidence-tt  | mixture evidence on running sums; any budget or none; `xi` for good within xi |
 | local-evidence-tt | the same on random bits |
 | chernoff-tt  | its simpler twin, on batches of fixed sizes |
-| race         | all arms side by side, the ones behind dropped at fixed looks; for live trials |
+| race         | all arms concurrently, the ones behind dropped at fixed looks; for live trials |
 | halving, classical-halving, uniform | a fixed number of `participants`, no risk promised |
 
 Options: `beta`, the leader's share; `threshold="public"`, for adap-tt, is what the authors' public

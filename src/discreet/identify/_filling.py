@@ -137,7 +137,7 @@ def stride(
     rule: TopTwoScale, memory: Tracking, view: View, batches: Batches, ease: Ease, leader: int,
     challenger: int, most: int,
 ) -> int:  # fmt: skip
-    """Play leader and challenger in turns as long as nobody else can come in and no batch fills.
+    """Play leader and challenger in turns as long as no one else can come in and no batch fills.
 
     Of m rounds the leader gets at most βm + 1 and the challenger at most (1-β)m + 1.
     """

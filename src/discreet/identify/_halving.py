@@ -1,4 +1,4 @@
-"""Fixed size: which arm is best, after a number of participants that is fixed beforehand.
+"""Fixed size: which arm is best, after a number of participants that is fixed in advance.
 
 Rounds with m_0 = K arms, then m_{r+1} = ceil(m_r / q) while more than one is left. Round r has a
 share of the T participants in proportion to m_r^p, the same number for each of its arms; the

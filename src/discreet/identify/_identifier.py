@@ -14,7 +14,7 @@
 
 Sampling, stopping and recommendation see releases and counts alone, so the stopping time and the
 recommendation are covered by what the release guarantees, like every assignment. `mixed` lets the
-batches of several arms fill side by side, with a decision every round; otherwise a chosen arm is
+batches of several arms fill concurrently, with a decision every round; otherwise a chosen arm is
 played until its batch is full.
 """
 
@@ -127,7 +127,7 @@ class Identifier(Policy):
         return {**self.recipe, **changes} if self.recipe else {}
 
     def plan(self, setting: Setting) -> str:
-        """How arms are played side by side. A search of fixed size with several rounds plays one
+        """How arms are played concurrently. A search of fixed size with several rounds plays one
         batch: who arrives between two rounds would have to get arms that are about to be dropped,
         and there would be more participants than planned."""
         if not self.release.takes_any_block:

@@ -1,4 +1,4 @@
-"""The race: arms side by side, dropped when their released sums fall too far behind.
+"""The race: arms concurrently, dropped when their released sums fall too far behind.
 
 At look j every arm that is still in has b_j participants and has released j noisy batches; S is the
 sum of its releases. Drop a if S_best - S_a > x_j,
@@ -9,7 +9,7 @@ sum of its releases. Drop a if S_best - S_a > x_j,
 P(a best arm is ever dropped) <= α: the difference of two sums of b_j outcomes in [0, 1] has
 log E e^{θX} <= θ² b_j / 4 above its mean, each of the 2j Laplace noises -log(1 - θ²/ε²), and
 discrete Laplace noise no more; Markov's inequality, then the union over pairs and looks. So whoever
-is left alone is a best arm but for the risk α. Marks are fixed beforehand, so x_j is.
+is left alone is a best arm but for the risk α. Marks are fixed in advance, so x_j is.
 
 A live trial plays it in permuted blocks (`live.looks`): all arms of a look fill and wait together,
 and a drift that they share cancels in every difference. A simulation by `identify` plays the arms
@@ -94,7 +94,7 @@ def enough_raced(
 
 @dataclass(frozen=True)
 class Racing(Rule):
-    """Arms side by side, as long as they keep up."""
+    """Arms concurrently, as long as they keep up."""
 
     compares: ClassVar[str] = "looks"
     sets_phases: ClassVar[bool] = True
@@ -123,7 +123,7 @@ class Racing(Rule):
 
 @dataclass(frozen=True)
 class Looks(Phases):
-    """Looks at marks that are fixed beforehand."""
+    """Looks at marks that are fixed in advance."""
 
     name: ClassVar[str] = "looks at fixed marks"
 

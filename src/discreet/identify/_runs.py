@@ -209,7 +209,7 @@ def check_samples(max_samples: object, environment: Environment) -> int:
 
 
 def check_endless(environment: Environment) -> None:
-    """Batches of several arms fill side by side, so rewards must not depend on the round."""
+    """Batches of several arms fill concurrently, so rewards must not depend on the round."""
     if environment.limit is not None or not environment.steady:
         raise InvalidArgument(
             "environment", "serve any number of independent rewards", f"the {environment.name} law",

@@ -221,7 +221,7 @@ class PrivateTopTwo(TopTwo):
 
 @dataclass(frozen=True)
 class SharedTopTwo(PrivateTopTwo):
-    """The same with the k of the largest batch for all arms, so that nobody waits for ever."""
+    """The same with the k of the largest batch for all arms, so that no one waits indefinitely."""
 
     name: ClassVar[str] = "private top two, shared bonus"
     choose: ClassVar[Function | Kernel] = Kernel(

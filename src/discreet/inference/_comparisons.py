@@ -85,7 +85,7 @@ def differences(
 
 def _each(alpha: float, arms: int, against: Name | None, together: bool) -> float:
     """α of one difference: any two arms may be the ones that are compared, unless the control is
-    named beforehand."""
+    named in advance."""
     if not together:
         return alpha
     return alpha / (arms - 1 if against is not None else arms * (arms - 1) / 2.0)

@@ -2,7 +2,7 @@
 
     anytime  {u : U(u) < 2/α and D(u) < 2/α}: all releases at once, any sampling, any sizes
     looks    exact tails at α/P, or Chernoff's J where outcomes are not binary: batch sizes that are
-             fixed beforehand, P of them an arm at which a look is taken; holds at every look
+             fixed in advance, P of them an arm at which a look is taken; holds at every look
     end      the same with P = 1: one look, shares that no outcome changes
 
 α = 1 - level is the probability that one arm's interval ever misses its mean; `together=True` takes

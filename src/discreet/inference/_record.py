@@ -69,7 +69,7 @@ class Recording(Entries):
     """What the releases of a row are, and how often they are read."""
 
     looks: int | None = None
-    """reads of an arm at most, where their sizes are fixed beforehand; else None"""
+    """reads of an arm at most, where their sizes are fixed in advance; else None"""
     single: bool = False
     """whether nothing that is released changes how often an arm is played"""
     step: float = 0.0
@@ -77,7 +77,7 @@ class Recording(Entries):
     count: Noise | None = None
     """of a pair: the noise of the number of answers"""
     sizes: tuple[int, ...] = ()
-    """pulls of an arm at its reads, where the schedule says them beforehand"""
+    """pulls of an arm at its reads, where the schedule says them in advance"""
 
     @property
     def first(self) -> int:
@@ -179,7 +179,7 @@ def kept_from(sizes: Sequence[int], noise: Noise) -> int:
 
 
 def _looks(policy: Policy, setting: Setting, entries: Entries) -> int | None:
-    """How often an arm is read at most, if the sizes at its reads are fixed beforehand."""
+    """How often an arm is read at most, if the sizes at its reads are fixed in advance."""
     schedule = policy.schedule
     if entries.kind == TOGETHER or setting.horizon is None or getattr(policy, "mixed", False):
         return None

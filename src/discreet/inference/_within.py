@@ -13,7 +13,7 @@ the upper signs for d >= 0, the lower for d < 0, and over effects j and epochs e
 
 **Assumed.** (1) Sizes of an epoch are functions of earlier releases. (2) Given these sizes, earlier
 releases and whatever participants share, every order of the arms' places is as likely as any other,
-whoever comes, and outcomes of different participants are independent. (3) A participant's mean
+anyone who comes, and outcomes of different participants are independent. (3) A participant's mean
 outcome is p under c and p + d under a; p may be anything and change from one to the next.
 
 Theorem. U(d) is a non-negative supermartingale over epochs that starts at 1; also if the

@@ -62,6 +62,12 @@ class Ledger:
 
     Give it to every trial: `Assignment(ledger=ledger)`. People must have the same name in all of
     them. An old copy of the file that is put back forgets what was charged since.
+
+    Example:
+        >>> import discreet, tempfile
+        >>> ledger = discreet.Ledger(tempfile.mkdtemp() + "/budgets.db", cap=discreet.Pure(2.0))
+        >>> ledger.spent("patient-1")
+        {'epsilon': 0.0}
     """
 
     def __init__(

@@ -70,6 +70,14 @@ class Rehearsal:
     - a design (`discreet.confirm.design`) in place of the policy rehearses a test: see `verdict`;
     - `drift`: how the rates of a law move that is played, see `play`;
     - and whatever else `Trial` takes: `outcomes`, `assignment`, `risk`, `intervals`.
+
+    Example:
+        >>> import discreet
+        >>> rehearsal = discreet.Rehearsal(
+        ...     discreet.policy("dp-imed", epsilon=1.0), ["A", "B"], horizon=100, seed=1
+        ... )
+        >>> arm = rehearsal.select()
+        >>> rehearsal.update(arm, 1.0)
     """
 
     __slots__ = (

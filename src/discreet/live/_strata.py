@@ -73,6 +73,14 @@ class Strata:
       `intervals`. The least share of an arm holds in every stratum.
 
     The report and the intervals are by stratum; intervals hold for all strata together.
+
+    Example:
+        >>> import discreet
+        >>> trial = discreet.Strata(
+        ...     discreet.policy("dp-imed", epsilon=1.0), ["women", "men"], ["A", "B"],
+        ... )
+        >>> trial.assign("patient-1", "women") in trial.arms
+        True
     """
 
     def __init__(

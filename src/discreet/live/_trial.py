@@ -106,6 +106,18 @@ class Trial(Curator):
     Raises:
         InvalidArgument: If the trial cannot be run as asked; nothing was made then.
         UnsupportedBudget: If the policy does not protect the whole run.
+
+    Example:
+        >>> import discreet
+        >>> trial = discreet.Trial(
+        ...     discreet.policy("dp-imed", epsilon=1.0), ["drug", "placebo"],
+        ...     deadline="28 days", missing=0.0,
+        ... )
+        >>> trial.assign("patient-1") in trial.arms
+        True
+        >>> trial.record("patient-1", 1.0)
+        >>> print(trial.guarantee.short())
+        ε = 1 (interactive)
     """
 
     def __init__(

@@ -106,7 +106,7 @@ def lines(log: Log, who: Flags) -> Floats:
 
 
 def fitted(log: Log) -> Floats:
-    """q for everybody, by lines that were fitted to the other half."""
+    """q for everyone, by lines that were fitted to the other half."""
     import numpy as np
 
     half = np.random.default_rng(0).permutation(len(log)) % 2 == 0

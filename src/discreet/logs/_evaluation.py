@@ -103,14 +103,32 @@ def evaluate(
     model: Model | None = None,
     threshold: float = THRESHOLD,
 ) -> Estimate:
-    """What a policy would have earned per participant, from a log of another.
+    """What a policy would have earned per participant, from a log of another policy.
 
-    `policy`: the name of an arm, a dictionary of shares by arm, an array of probabilities (one row
-    per participant, one column per arm), or a function from features to such an array or to arms.
-    `epsilon`: keeps every participant of the log private. `clip`: the largest weight; by default
-    none, and 10 with epsilon. `model`: a function from features to mean rewards, one column per
-    arm; by default lines are fitted to the log, for each half on the other. `threshold`: the
-    largest weight that "switch" corrects by.
+    Args:
+        policy: The name of an arm, a dictionary of shares by arm, an array of probabilities (one
+            line per participant, one column per arm), or a function from features to such an array
+            or to arms.
+        log: The log, from `discreet.logged`.
+        method: "dr" (doubly robust), "ipw", "snips", "dm" or "switch".
+        epsilon: The budget that keeps every participant of the log private. Default: no privacy.
+        clip: The largest weight. Default: none, and 10 with epsilon.
+        model: A function from features to mean rewards, one column per arm. Default: lines are
+            fitted to the log, for each half on the other.
+        threshold: The largest weight that "switch" corrects by.
+
+    Returns:
+        The estimate, with its standard error and its guarantee.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> import discreet
+        >>> rows = {"arm": ["a", "b"] * 50, "won": [1.0, 0.0] * 50}
+        >>> log = discreet.logged(rows, action="arm", reward="won", propensity=0.5)
+        >>> round(discreet.evaluate("a", log, method="ipw").value, 2)
+        1.0
     """
     check_is("log", log, Log, "make it with discreet.logged(...)")
     one_of("method", method, *METHODS)

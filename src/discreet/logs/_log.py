@@ -31,7 +31,7 @@ class Log:
     context: Floats
     """features, no columns if there are none"""
     bounds: tuple[float, float]
-    """the range that every reward lies in, known beforehand"""
+    """the range that every reward lies in, known in advance"""
 
     def __len__(self) -> int:
         return len(self.action)
@@ -60,9 +60,26 @@ def logged(
 ) -> Log:
     """A log from a data frame (pandas, polars, Arrow), a dictionary of columns, or a file.
 
-    `propensity`: the column of the probability of what was done, or one number for all. `context`:
-    the columns of features. `bounds`: the range of the rewards; say it from what is measured, not
-    from the data. `arms`: their names; by default those that occur.
+    Args:
+        frame: The data.
+        action: The column of the arm that was chosen.
+        reward: The column of the reward.
+        propensity: The column of the probability of that choice, or one number for all.
+        context: The columns of features.
+        bounds: The range of the rewards. State it from what is measured, not from the data.
+        arms: The names of the arms. Default: those that occur.
+
+    Returns:
+        The log.
+
+    Raises:
+        InvalidArgument: If a column is missing, or a value breaks its rule.
+
+    Example:
+        >>> import discreet
+        >>> rows = {"arm": ["a", "b"], "won": [1.0, 0.0]}
+        >>> len(discreet.logged(rows, action="arm", reward="won", propensity=0.5))
+        2
     """
     import numpy as np
 

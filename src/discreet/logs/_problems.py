@@ -2,7 +2,7 @@
 
 Classification: a class is an arm, and the outcome of a participant under an arm is 1 if it is their
 class. Regression: arms are so many values, the middles of equal parts of the participants, and the
-outcome under a value v is 1 - |y - v| / (max y - min y). A table knows everybody's outcome under
+outcome under a value v is 1 - |y - v| / (max y - min y). A table knows everyone's outcome under
 every arm, which no trial does. To each arm a line in the features is fitted by least squares, and a
 reward is 1 with the probability that the line gives. So participants, features and how well a line
 tells the arms apart are those of the data; what a line cannot say is in the noise.
@@ -28,18 +28,30 @@ RIDGE = 1e-6
 def problem(
     X: object, y: object, *, kind: str | None = None, arms: int = 5, name: str = "data"
 ) -> LinearProblem:
-    """A contextual problem for simulations, from features X and what is to be predicted.
+    """A contextual problem for simulations, from features and what is to be predicted.
 
-    X: an array of one row per participant, a data frame, a dictionary of columns, or the path of a
-    CSV or ARFF file. y: values, or the name of a column of X. `kind`: "classification" or
-    "regression"; by default words, and at most 50 whole numbers, are classes. `arms`: the values of
-    a regression.
+    Args:
+        X: An array with one line per participant, a data frame, a dictionary of columns, or the
+            path of a CSV or ARFF file.
+        y: Values, or the name of a column of X.
+        kind: "classification" or "regression". Default: words, and at most 50 whole numbers, are
+            classes.
+        arms: The number of arms that the values of a regression are cut into.
+        name: What the problem is called.
 
-    >>> import numpy as np
-    >>> X = np.random.default_rng(1).standard_normal((200, 3))
-    >>> made = problem(X, X[:, 0] > 0)
-    >>> made.contexts.arms, made.contexts.dimension
-    (2, 8)
+    Returns:
+        The problem, for `simulate` and `compare` with linear policies.
+
+    Raises:
+        InvalidArgument: If features and values do not fit together.
+
+    Example:
+        >>> import numpy as np
+        >>> import discreet
+        >>> X = np.random.default_rng(1).standard_normal((200, 3))
+        >>> made = discreet.problem(X, X[:, 0] > 0)
+        >>> made.contexts.arms, made.contexts.dimension
+        (2, 8)
     """
     import numpy as np
 
@@ -81,7 +93,7 @@ def _kind(target: Array) -> str:
 
 
 def _classes(target: Array) -> Floats:
-    """1 for everybody's own class."""
+    """1 for everyone's own class."""
     import numpy as np
 
     classes, codes = np.unique(target, return_inverse=True)
@@ -94,7 +106,7 @@ def _classes(target: Array) -> Floats:
 
 
 def _values(target: Array, arms: int) -> Floats:
-    """How close everybody's number is to each of so many values, in [0, 1]."""
+    """How close everyone's number is to each of so many values, in [0, 1]."""
     import numpy as np
 
     size = count("arms", arms, least=2, most=MOST_ARMS, fix="use arms=5")

@@ -2,7 +2,7 @@
 
 Each column has one table of its distribution function around the mean, in which one uniform number
 is looked up; what lies outside the table has probability below 1e-18. A draw costs a few tens of
-nanoseconds, a sixth of a general binomial generator's, and threads run side by side.
+nanoseconds, a sixth of a general binomial generator's, and threads run concurrently.
 """
 
 from __future__ import annotations

@@ -66,12 +66,35 @@ def audit_training(
     claimed: Claim = None,
     seed: int = 1,
 ) -> Audit:
-    """What a training function is proved to reveal of the canaries: a lower bound on ε(δ).
+    """A lower bound on what a training function reveals about canaries: a proved bound on ε(δ).
 
-    `train(included, seed)` is given the canaries to include, and a seed that differs from run to
-    run; `score(released, canary)` is larger where the canary seems to have been included.
-    `guesses` of the canaries are guessed in a single run, fixed beforehand; default: half of them.
-    `claimed` is the budget to hold the bound against; a Gaussian one is held against its own curve.
+    Args:
+        train: `train(included, seed)` trains with the canaries to include; the seed differs from
+            run to run.
+        canaries: The records whose membership is guessed.
+        score: `score(released, canary)`, larger where the canary seems to have been included.
+        delta: The δ at which ε is bounded.
+        runs: Training runs. In one run many canaries are guessed; with more, one is enough.
+        guesses: Canaries that are guessed in a single run, fixed in advance. Default: half of them.
+        confidence: The probability that the bound holds.
+        claimed: The budget to hold the bound against; a Gaussian one is held against its curve.
+        seed: Random seed, for reproducible results.
+
+    Returns:
+        The audit: its bound, and whether the claim is violated.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> import random
+        >>> import discreet
+        >>> def train(included, seed):
+        ...     return sum(included) + random.Random(seed).gauss(0.0, 5.0)
+        >>> found = discreet.audit_training(
+        ...     train, canaries=[1.0], score=lambda total, canary: total, runs=200, seed=1)
+        >>> found.is_violation
+        False
     """
     known = list(canaries)
     runs = count("runs", runs, fix="use runs=1 with many canaries, or runs=1000 with one")

@@ -111,7 +111,7 @@ class Participant(Mechanism):
 
 
 class Learned:
-    """An attacker who played the game beforehand, on rounds of their own.
+    """An attacker who played the game in advance, on rounds of their own.
 
     Takes whichever score of `audit.scores` told members apart best in training, for the outcome 1,
     and its mirror image for the outcome 0.

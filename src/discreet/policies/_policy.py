@@ -131,7 +131,30 @@ class BasePolicy(Generic[S]):
 
 @dataclass(frozen=True)
 class Policy(BasePolicy[Setting]):
-    """One row for finite arms: when to release, how to release, and what to make of it."""
+    """A policy for finite arms: when to release, how to release, and what to make of it.
+
+    Its guarantee is derived from these three parts. `discreet.policy` makes published ones by name.
+
+    Args:
+        name: What it is called.
+        schedule: When a batch of outcomes is released.
+        release: How it is released, with which noise.
+        rule: Which arm is played next, from releases alone.
+        reference: The key of its paper in `discreet.references`.
+        recipe: The call of `discreet.policy` that made it.
+        label: What results call it. Default: its name.
+        keeps: A budget of another kind that was asked for; the guarantee must imply it.
+        why: Reasons for this policy, where it was chosen by its budget.
+
+    Raises:
+        InvalidArgument: If the parts do not fit together.
+
+    Example:
+        >>> import discreet
+        >>> row = discreet.policy("dp-imed", epsilon=1.0)
+        >>> print(row.schedule)
+        geometric
+    """
 
     schedule: Schedule
     release: Release

@@ -2,7 +2,7 @@
 
 The kernels use indexing only, on flat sequences with index `arm * levels + level`: numpy arrays of
 floats or integers in numba, plain lists of integers when interpreted. `noise(scale, rng)` is filled
-in by whoever links the kernel; noise must be an integer where the ledger is.
+in by anyone who links the kernel; noise must be an integer where the ledger is.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class TogetherLedger(NamedTuple):
 
     error_at: Floats
     """Noise in the prefix sum when level j was last the lowest set bit; levels * arms, a level's
-    arms side by side."""
+    arms concurrently."""
     total: Floats
     """Exact sum since the last power of two; arms."""
     base: Floats

@@ -30,7 +30,13 @@ PUBLIC_STRATUM = "everybody belongs to one stratum, which is public"
 
 
 class Definition(Enum):
-    """Who sees what, and what is allowed to change."""
+    """Who sees what, and what is allowed to change: the definition that a budget is stated in.
+
+    Example:
+        >>> import discreet
+        >>> discreet.policy("dp-imed", epsilon=1.0).guarantee.definition
+        <Definition.INTERACTIVE: 'interactive'>
+    """
 
     LOCAL = "local"
     INTERACTIVE = "interactive"
@@ -85,11 +91,22 @@ _SEEN = {
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """What a policy promises.
+    """What a policy promises: a budget, its definition, who is covered, and the conditions.
 
-    `unit` is the number of outcomes of one user that are protected together; `conditions` are the
-    assumptions, in plain words, without which the promise is void; `keeps` is a budget of another
-    kind that was asked for, and that `budget` implies.
+    Args:
+        budget: The budget.
+        definition: Who sees what, and what may change.
+        unit: The number of outcomes of one participant that are protected together.
+        conditions: Assumptions, in plain words, without which the guarantee is void.
+        keeps: A budget of another kind that was asked for, and that `budget` implies.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> import discreet
+        >>> discreet.policy("dp-imed", epsilon=1.0).guarantee.short()
+        'ε = 1 (interactive)'
     """
 
     budget: Budget
@@ -126,7 +143,7 @@ class Guarantee:
 
     @property
     def is_private(self) -> bool:
-        """False when the budget is infinite: nothing is promised to anybody."""
+        """False when the budget is infinite: nothing is promised to anyone."""
         return self.budget.is_finite
 
     def _repr_html_(self) -> str:
@@ -138,7 +155,7 @@ class Guarantee:
         """Whether this promise is proved to contain the other.
 
         Conditions are not compared: the other promise holds under this one's conditions, which
-        whoever uses the answer has to carry along.
+        anyone who uses the answer has to carry along.
         """
         if not other.is_private:
             return True

@@ -4,7 +4,7 @@ A float grid betrays the value under the noise (Mironov 2012), and a seed can be
 that touches a real person draws from `secure` instead. The laws are the same.
 
 Plain functions in numba's nopython subset, left undecorated: they run interpreted, or compiled by
-whoever links them, with the same numbers for the same generator.
+anyone who links them, with the same numbers for the same generator.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ release of a vector or a matrix says before it begins how many numbers of which 
 takes (`prepare`): all that are not there yet are drawn in one window.
 
 Noise is drawn as 64-bit integers, which OpenDP clamps; scales are kept so small that noise reaches
-the clamp with probability below 1e-400, less than any δ that can be written down.
+the clamp with probability below 1e-400, less than any δ that can be stored.
 
 References: Canonne, Kamath & Steinke 2020; Ghosh, Roughgarden & Sundararajan 2012; Ren et al. 2020.
 """
@@ -196,7 +196,7 @@ def padded(law: str, draw: Draw, number: int) -> list[int]:
     """Draws of one law inside a window of time that is fixed before them.
 
     OpenDP's sampler takes 2 to 5 µs longer for every multiple of the scale that the noise reaches:
-    whoever sees that duration and the released value knows |noise|, and with it the sum. So the
+    anyone who sees that duration and the released value knows |noise|, and with it the sum. So the
     numbers are handed out when the window ends. Until then the processor is kept busy, for
     processor time can be seen like any other, and the lock is held, for else a draw that waits for
     this one would show how long it took.
@@ -251,7 +251,7 @@ uses."""
 
 
 def _measured(law: str, draw: Draw, number: int) -> int:
-    """The window of a law, from draws about nobody.
+    """The window of a law, from draws about no one.
 
     Nine in ten of them count: the longest may have been disturbed. Responses are measured with a
     fair coin, so that windows are long enough however rare flipped bits are.

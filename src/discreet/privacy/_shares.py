@@ -23,7 +23,7 @@ a seed and no float is near the noise. Geometric variables are drawn as by Canon
 probability Γ(r + k)/(Γ(r) k!) = Π_{i<k} (r + i)/(1 + i), a product of fractions; a Poisson variable
 of mean 1 is k with probability 2^-(k+1), kept with probability 2^k/(2 k!), and one of mean m < 1
 keeps each of its events with probability m. How long a draw takes depends on it, so a device should
-send its share at a time fixed beforehand.
+send its share at a time fixed in advance.
 
 Reference: Chowdhury & Zhou 2023.
 """
@@ -109,7 +109,7 @@ class SecureBatch:
         return poisson(mean) - poisson(mean)
 
     def add(self, shares: Iterable[int]) -> int:
-        """What secure aggregation computes. Whoever sees single shares sees outcomes with
+        """What secure aggregation computes. Anyone who sees single shares sees outcomes with
         next to no noise: this stands in for the protocol in simulations."""
         return sum(shares) % self.modulus
 

@@ -5,7 +5,7 @@ how many steps a reward of 1 is counted, and at which scale the noise keeps a bu
 
 - `SIMULATED`: floats from the numpy Generator that the kernel is handed. Protects nobody.
 - `REHEARSED`: the same noise, on whole numbers of the same steps as `SECURE`: for rehearsals of
-  live trials, which must differ from them in the noise alone. Protects nobody either.
+  live trials, which must differ from them in the noise alone. Protects no one either.
 - `SECURE`: rewards are integers, a reward of 1 is `RESOLUTION` steps; discrete noise from OpenDP,
   whose own privacy map proves the scale. Takes no generator, so it has no seed.
 """

@@ -7,7 +7,7 @@
 
 A *head* is public: all that an arrival reads or writes. A *vault* is secret: sums of outcomes that
 are not released, and the curator's ledger. `turn` and `seat` take no argument that holds an
-outcome, so whoever assigns needs no vault.
+outcome, so anyone who assigns needs no vault.
 
 A policy fills in `choose`, `length` and `publish`; its *plan* (one batch, index, looks, top two,
 epochs) says who gets which place, where blocks end, and when they are due; a *world* says who comes

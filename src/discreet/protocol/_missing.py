@@ -43,7 +43,7 @@ def release_sum(
 def release_whole(
     design: Design, head: Head, vault: Vault, arm: int, size: int, found: Found, rng: Any
 ) -> None:
-    """The same where nobody is missing, or who is was counted already."""
+    """The same where no one is missing, or who is was counted already."""
     seen = View(head.value, head.size, head.pulls)
     publish(design.release, vault.ledger, seen, arm, size, found[0], rng)
 

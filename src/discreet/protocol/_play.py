@@ -50,7 +50,7 @@ class Track(NamedTuple):
 def play(
     world: World, design: Design, head: Head, vault: Vault, track: Track, rng: Generator
 ) -> int:
-    """Until nobody comes and nothing waits."""
+    """Until no one comes and nothing waits."""
     while head.at[OVER] == 0 or head.at[WAITING] > 0:
         if not reply(world, design, head, vault, rng):
             return STARVED

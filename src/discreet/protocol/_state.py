@@ -1,4 +1,4 @@
-"""What a trial is made of: a public head, a secret vault, and a design that is fixed beforehand.
+"""What a trial is made of: a public head, a secret vault, and a design that is fixed in advance.
 
 All three are NamedTuples of flat arrays, or of lists when they are interpreted, so they are stored
 as plain JSON. Blocks of an arm are numbered from 0. A closed block that is not released yet is *in

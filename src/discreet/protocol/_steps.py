@@ -85,7 +85,7 @@ def seat(design: Design, head: Head, arm: int, many: int, now: float) -> int:
 
 
 def close(design: Design, head: Head, arm: int) -> None:
-    """The open block of an arm waits. One that nobody is in stays open, and so does one that was
+    """The open block of an arm waits. One that no one is in stays open, and so does one that was
     thrown away."""
     size = head.places[arm] - head.closed[arm]
     if size == 0 or head.erased[arm] == 1:
@@ -101,7 +101,7 @@ def close(design: Design, head: Head, arm: int) -> None:
 
 
 def leave(design: Design, head: Head, arm: int) -> None:
-    """No more places for an arm: its open block closes, and nobody gets what the window has left
+    """No more places for an arm: its open block closes, and no one gets what the window has left
     for it."""
     head.active[arm] = 0
     head.at[LEFT] -= head.left[arm]

@@ -2,7 +2,7 @@
 
 `policies.verification` follows the kernel that publishes a batch, and proves what it can of all
 paths. Here the driver itself (`play`) is run, with the policy's plan, on a calendar: outcomes are
-handed in one by one as symbols, blocks of all arms wait side by side, released values are made up,
+handed in one by one as symbols, blocks of all arms wait concurrently, released values are made up,
 coins are public. So whatever the steps do to outcomes on the way, a sum that is added twice or put
 into another block among it, is paid for here.
 
@@ -51,7 +51,7 @@ SEED = 20_260
 
 
 class PublicTape(Tape):
-    """A tape that also draws the coins of the plan and of arrivals, which nobody's outcome
+    """A tape that also draws the coins of the plan and of arrivals, which no one's outcome
     touches."""
 
     def __init__(self, seed: int) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from .._version import __version__
 from ..privacy.budgets import Pure
 from ._html import Html, element, joined, strong
-from ._live_page import LiveStory, add_live
+from ._live_page import LiveStory, add_live, cited
 from ._numbers import MINUS, NO_BREAK, Estimate, count, decimal, percent
 from ._page import Page
 from ._pictures import Palette, Price, price_picture, regret_picture, title, twin
@@ -103,8 +104,11 @@ def trial_page(findings: Findings) -> Page:
     _guarantees(page, findings)
     _limits(page, findings)
     _repeat(page, findings)
+    page.section("Methods").text(_methods(findings))
+    page.section("How to cite").text(cited())
+    today = datetime.now(UTC).strftime("%Y-%m-%d")
     return page.footer(
-        f"Written by discreet {__version__}. Data: {findings.data.citation}; "
+        f"Written by discreet {__version__} on {today}. Data: {findings.data.citation}; "
         f"{findings.data.source}; {findings.data.licence}."
     )
 
@@ -112,7 +116,7 @@ def trial_page(findings: Findings) -> Page:
 def _in_short(page: Page, findings: Findings) -> None:
     data, horizon = findings.data, findings.main
     results = {result.name: result for result in findings.results[horizon]}
-    equal_worse, _ = _equal(data, horizon)
+    equal_worse, _ = equal_split(data, horizon)
     page.section("In short")
     paragraphs: list[object] = []
     headline = next(
@@ -242,7 +246,7 @@ def _results(page: Page, findings: Findings) -> None:
         "private, and the table says how much."
     )
     results = sorted(findings.results[horizon], key=lambda result: result.final_regret.mean())
-    equal_worse, equal_lost = _equal(data, horizon)
+    equal_worse, equal_lost = equal_split(data, horizon)
     rows: list[list[object]] = [
         [title(r.name), _promise(r), worse(r), lost(r), percent(1.0 - worse(r).mean / horizon, 0)]
         for r in results
@@ -278,7 +282,7 @@ def _results(page: Page, findings: Findings) -> None:
             across="patients treated",
             up="successes lost so far (expected)",
             since=30,
-            baseline=("equal split", _equal(data, 1)[1]),
+            baseline=("equal split", equal_split(data, 1)[1]),
             palette=Palette(policy.name for policy in findings.policies),
         ),
         caption=f"Successes lost while the trial grows to {count(longest)} patients (mean of "
@@ -294,7 +298,7 @@ def _results(page: Page, findings: Findings) -> None:
         [title(result.name), *(lost(by_name[h][result.name]) for h in horizons)]
         for result in results
     ]
-    table.append(["Equal split", *(count(_equal(data, h)[1]) for h in horizons)])
+    table.append(["Equal split", *(count(equal_split(data, h)[1]) for h in horizons)])
     page.table(
         ["Policy", *(f"{count(h)} patients" for h in horizons)],
         table,
@@ -420,7 +424,24 @@ def _repeat(page: Page, findings: Findings) -> None:
     )
 
 
-def _equal(data: TrialData, horizon: int) -> tuple[float, float]:
+def _methods(findings: Findings) -> str:
+    """A paragraph for the methods section of a paper."""
+    sizes = "; ".join(
+        f"{count(runs)} trials of {count(horizon)} patients"
+        for horizon, runs in sorted(findings.runs.items())
+    )
+    names = ", ".join(title(policy.name) for policy in findings.policies)
+    return (
+        f"Adaptive trials were simulated with the policies {names}. Rewards were outcomes "
+        f"({findings.data.outcome}) drawn with replacement from those recorded in the same group "
+        f"of ACTG 175. For each policy there were {sizes}, with the random seed {findings.seed}. "
+        "The cost of privacy is the mean difference, run by run, between a private policy and its "
+        "counterpart without privacy; ± is one standard error of the simulation. Software: "
+        f"discreet {__version__}."
+    )
+
+
+def equal_split(data: TrialData, horizon: int) -> tuple[float, float]:
     """An equal split: patients on a worse arm, and successes lost."""
     gaps = [max(data.rates) - rate for rate in data.rates]
     each = horizon / len(gaps)

@@ -56,9 +56,17 @@ TIDY = ("run", "t", "regret")
 
 @dataclass(frozen=True, eq=False)
 class Result(Record):
-    """The runs of one policy. Arrays are indexed run, then point of the grid `t`, then arm.
+    """The runs of one policy: its regret and pulls.
 
-    A run that its law could not serve to the end (a replayed log) has NaN where it was over.
+    Arrays are indexed by run, then point of the grid `t`, then arm. A run that its environment
+    could not serve to the end (a replayed log) has NaN after its end.
+
+    Example:
+        >>> import discreet
+        >>> row, arms = discreet.policy("ucb1"), discreet.Bernoulli([0.7, 0.5])
+        >>> result = discreet.simulate(row, arms, horizon=100, runs=3, seed=1)
+        >>> result.runs, result.pulls.shape[2]
+        (3, 2)
     """
 
     horizon: int
@@ -203,7 +211,16 @@ class Result(Record):
 
 
 class Comparison(Collection[Result]):
-    """Results of several policies, on one problem or several."""
+    """The results of several policies, in one environment or several: a sequence of `Result`.
+
+    Example:
+        >>> import discreet
+        >>> rows = [discreet.policy("ucb1"), discreet.policy("imed")]
+        >>> arms = discreet.Bernoulli([0.7, 0.5])
+        >>> found = discreet.compare(rows, arms, horizon=100, runs=3, seed=1)
+        >>> len(found), found[1].name
+        (2, 'imed')
+    """
 
     def _figures(self) -> list[dict[str, object]]:
         return [result.summary() for result in self.results]

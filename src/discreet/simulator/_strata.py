@@ -76,9 +76,30 @@ def simulate_strata(
     seed: int | None = None,
     **study: Unpack[Played],
 ) -> StrataResult:
-    """Run a copy of a policy in every stratum: `laws` and `horizon` by its name.
+    """Play a copy of a policy in every stratum: groups of participants that are public.
 
-    Everything else is as for `simulate`.
+    Args:
+        policy: The policy; each stratum has a copy.
+        environments: The environment of every stratum, by its name.
+        horizon: Participants of every stratum, or by name.
+        runs: The number of runs.
+        seed: Random seed, for reproducible results. Default: random.
+        **study: Further arguments of `simulate`.
+
+    Returns:
+        The results by stratum, and for all strata together.
+
+    Raises:
+        InvalidArgument: If names do not agree, or an argument breaks its rule.
+
+    Example:
+        >>> import discreet
+        >>> arms = discreet.Bernoulli([0.7, 0.5])
+        >>> groups = {"men": arms, "women": discreet.Bernoulli([0.4, 0.6])}
+        >>> row = discreet.policy("dp-imed", epsilon=1.0)
+        >>> found = discreet.simulate_strata(row, groups, horizon=300, runs=3, seed=1)
+        >>> sorted(found.strata)
+        ['men', 'women']
     """
     if not isinstance(environments, Mapping):
         raise InvalidArgument(

@@ -1,4 +1,4 @@
-"""How studies are drawn: axes side by side, mean curves with bands, one colour a label.
+"""How studies are drawn: axes concurrently, mean curves with bands, one colour a label.
 
 A band is ±1 standard deviation over runs, as the papers have it. Regret and rounds are
 logarithmic unless told otherwise, so that policies which differ tenfold share one picture.

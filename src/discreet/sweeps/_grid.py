@@ -8,7 +8,7 @@
 ['ucb1', 'ucb1', 'dp-imed', 'dp-imed', 'dp-imed', 'dp-imed']
 
 A setting goes to the policies that take it: UCB1 knows no ε, so it is played once a problem, not
-once an ε. One that nobody takes is refused.
+once an ε. One that no one takes is refused.
 """
 
 from __future__ import annotations

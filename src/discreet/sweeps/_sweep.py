@@ -72,19 +72,45 @@ def sweep(
     arrivals: float | None = None,
     **grid: object,
 ) -> Comparison | Identifications:
-    """Run every policy with every setting that it takes on every problem, with the same seeds.
+    """Play every policy with every setting that it takes in every environment, with the same seeds.
 
-    `policies`: names, which take the settings, or rows, which have theirs, or objects of your own
-    with `select` and `update`, or what makes them of a generator. `problems`: a law or a
-    linear problem, a list of them, or a mapping from labels. `grid`: budgets (epsilon, delta, rho,
-    renyi_alpha, mu) and options, each a value or a list. Rows that identify the best arm take
-    `risk`, the others `horizon`. `record="regret"` keeps no pulls. Cells are cut into pieces of
-    `piece` runs, which `executor` plays wherever it likes (default: `threads` threads). Ctrl-C
-    returns what is finished.
+    Cells are cut into pieces, which run on threads, processes or a cluster. The results do not
+    depend on where they run, and with a folder a stopped sweep continues where it was.
 
-    With `arrivals` (participants a day) outcomes come late, in every cell alike: `delay`,
-    `missing`, `default`, `drift`, `window`, `share` and `trend` say how, as in `discreet.simulate`.
-    Rows that identify are then played beside the others, up to a horizon (default: `max_samples`).
+    Args:
+        policies: Names, which take the settings; or policies, which have theirs; or objects with
+            `select` and `update`.
+        problems: An environment or a linear problem, a list of them, or a mapping from labels.
+        horizon: Rounds: one number or several.
+        risk: For policies that identify the best arm: the probability of a wrong answer.
+        runs: The number of runs of each cell.
+        seed: Random seed, for reproducible results. Default: random.
+        executor: Any `concurrent.futures.Executor`. Default: threads.
+        threads: The number of threads. Default: all cores.
+        folder: Where finished pieces are stored.
+        points: Points of the regret curves.
+        shuffle: Whether every run has a random order of the arms.
+        max_samples: Where a run of a policy that identifies ends without an answer.
+        piece: Runs of a piece.
+        progress: Whether to show a bar. Default: on a terminal.
+        record: "regret" keeps no pulls, which take gigabytes with many arms and runs.
+        arrivals: Participants a day; outcomes then come late, as in `simulate`.
+        **grid: Budgets (epsilon, delta, rho, renyi_alpha, mu) and options, each a value or a list;
+            with arrivals also what `simulate` takes.
+
+    Returns:
+        A `Comparison`, or `Identifications`, with one result per cell. After Ctrl-C it has what is
+        finished.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule, or an option belongs to no policy.
+
+    Example:
+        >>> import discreet
+        >>> arms = discreet.Bernoulli([0.7, 0.5])
+        >>> found = discreet.sweep(["imed", "dp-imed"], arms, epsilon=[0.5, 1], horizon=200, runs=2)
+        >>> len(found)
+        3
     """
     days = Days(arrivals, {name: grid.pop(name) for name in LATE if name in grid})
     wanted = {name: values_of(name, given) for name, given in grid.items()}

@@ -84,7 +84,7 @@ def after(store: Store, reopen: Reopen | None) -> Store:
 
 
 def check_members(make: Make, reopen: Reopen | None = None) -> None:
-    """Units keep their type, their arm and their place; strangers are nobody."""
+    """Units keep their type, their arm and their place; strangers are no one."""
     store = after(fresh(make), reopen)
     assert store.member("x") == Member(0, 1, "1", 0)
     assert store.member(7) == Member(1, 1, "1", 1)
@@ -131,7 +131,7 @@ def check_release(make: Make, reopen: Reopen | None = None) -> None:
 
 
 def check_several_blocks(make: Make, reopen: Reopen | None = None) -> None:
-    """Blocks wait side by side; a release erases its own outcomes alone."""
+    """Blocks wait concurrently; a release erases its own outcomes alone."""
     store = fresh(make)
     record(store, "1", 0, 5)
     release(store, "1", dict(STATE), "a-1")

@@ -6,6 +6,7 @@ and reference), regimes (`free_epsilon`), the strength of a budget, and the plan
 
 from ._bound import BOUNDS, Bound
 from ._choosing import Choice, choose
+from ._cost import Cost, Way, cost
 from ._distances import FiniteLaw, d_epsilon, gaussian_klinf, gaussian_tvinf, klinf, tvinf
 from ._features import Worth, gain_of, past_problem, problem_with_gain, worth_of
 from ._identification import (
@@ -80,6 +81,7 @@ __all__ = [
     "Allocation",
     "Bound",
     "Choice",
+    "Cost",
     "FiniteLaw",
     "Line",
     "LinearProgramme",
@@ -87,6 +89,7 @@ __all__ = [
     "Regime",
     "Strength",
     "TrialPlan",
+    "Way",
     "Worth",
     "adac_gope",
     "adac_oful",
@@ -103,6 +106,7 @@ __all__ = [
     "bounds_of",
     "characteristic_time",
     "choose",
+    "cost",
     "d_epsilon",
     "doubling_pulls",
     "dp_ftpl_gauss",

@@ -215,7 +215,7 @@ def turning_delta(epsilon: float) -> float | None:
 
 
 class Told(NamedTuple):
-    """What is known of features beforehand: how many there are and what they gain over the means of
+    """What is known of features in advance: how many there are and what they gain over the means of
     the arms, or a problem made of past data."""
 
     means: Sequence[float] | None

@@ -166,7 +166,7 @@ def past_problem(features: ArrayLike, assigned: ArrayLike, outcomes: ArrayLike) 
     fitted (halves are swapped), and the lines are flattened until they gain just that. It counts if
     it is more than they gain when they are dealt out anew among the people of each arm, 39 times:
     features that say nothing gain nothing, but for one data set in 40. Where features say much a
-    line may leave [0, 1]; whoever it does so for is moved towards the average participant until
+    line may leave [0, 1]; anyone who it does so for is moved towards the average participant until
     it does not.
     """
     import numpy as np
@@ -223,7 +223,7 @@ def _fitted(points: Floats, arms_of: Ints, results: Floats, who: Flags, arms: in
 
 
 def _within_arms(arms_of: Ints, rng: Generator) -> Ints:
-    """Everybody's features with somebody else of the same arm."""
+    """Everyone's features with someone else of the same arm."""
     import numpy as np
 
     order = np.arange(len(arms_of))

@@ -59,11 +59,28 @@ def bounds(
     rho: float | None = None,
     risk: float | None = None,
 ) -> list[Line]:
-    """Every bound for Bernoulli arms of these means that the given numbers suffice for.
+    """Every lower and upper bound for Bernoulli arms that the given numbers suffice for.
 
-    `epsilon` and `delta`, or `rho`, are the budget; `risk` is the probability of a wrong answer
-    when the best arm is to be identified. A theorem that is
-    silent for these numbers says so; at ε = 0 beside a δ > 0 most are.
+    Args:
+        means: The mean reward of every arm.
+        horizon: The number of rounds.
+        epsilon: The budget ε.
+        delta: The δ of an (ε, δ) budget.
+        rho: Instead of these, a zCDP budget.
+        risk: The probability of a wrong answer, if the best arm is to be identified.
+
+    Returns:
+        A line for every bound: name, side, value, formula and source. A theorem that does not apply
+        says why; at ε = 0 with a δ > 0 most do not.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> import discreet
+        >>> lines = discreet.bounds([0.7, 0.5], horizon=1_000, epsilon=1.0)
+        >>> "lai_robbins" in {line.name for line in lines}
+        True
     """
     clean = means_of(means)
     arms, rounds = len(clean), horizon_of(horizon, len(clean))

@@ -1,6 +1,6 @@
 """What a private policy can tell of two instances: the inequalities behind the lower bounds.
 
-A run on arms P and one on arms P' differ, in the law of what an onlooker sees, by at most
+A run on arms P and one on arms P' differ, in the law of what an observer sees, by at most
     ε-view DP:           ε E Σ_a N_a TV_a      (6ε in the first print)
     ρ-interactive zCDP:  ρ E[(Σ_a N_a TV_a)² + Σ_a N_a TV_a(1 - TV_a)]
 in KL, N_a the pulls of an arm and TV_a the total variation of its two laws. A δ-correct procedure

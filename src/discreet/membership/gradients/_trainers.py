@@ -6,7 +6,7 @@ where B is the size of a batch, or its expectation n q for Poisson batches. The 
 as accountants take it: on the mean it would have to be γc/B.
 
 These trainers exist to be attacked. Their noise is floating-point and comes from a generator that
-can be seeded, so a model trained here is protected from nobody.
+can be seeded, so a model trained here is protected from no one.
 """
 
 from __future__ import annotations

@@ -20,10 +20,25 @@ from ._kinds import ZCDP, Approximate, Budget, Pure, Renyi
 
 
 def compose(*budgets: Budget) -> Budget:
-    """Sequential composition: the releases read the same records. None given costs nothing.
+    """What releases that read the same records cost together: sequential composition.
 
     Pure and pure stay pure; with zCDP or Gaussian they become zCDP; Gaussian alone adds μ²; with a
     Rényi budget all become Rényi at its order; pure and approximate become approximate.
+
+    Args:
+        *budgets: The budgets of the releases. None given costs nothing.
+
+    Returns:
+        One budget that all releases together satisfy.
+
+    Raises:
+        InvalidArgument: If one of them is not a budget.
+        NoConversion: If they have no common kind.
+
+    Example:
+        >>> import discreet
+        >>> discreet.compose(discreet.Pure(1.0), discreet.Pure(0.5))
+        Pure(epsilon=1.5)
     """
     alike = _promoted(budgets)
     numbers = {name: _column(alike, name) for name in alike[0].names()}
@@ -43,7 +58,23 @@ def compose(*budgets: Budget) -> Budget:
 
 
 def parallel(*budgets: Budget) -> Budget:
-    """Parallel composition: each record enters one release only, so the worst budget counts."""
+    """What releases of disjoint records cost together: the worst budget counts.
+
+    Args:
+        *budgets: The budgets of the releases; each record enters one of them only.
+
+    Returns:
+        One budget that all releases together satisfy.
+
+    Raises:
+        InvalidArgument: If one of them is not a budget.
+        NoConversion: If they have no common kind.
+
+    Example:
+        >>> import discreet
+        >>> discreet.parallel(discreet.Pure(1.0), discreet.Pure(0.5))
+        Pure(epsilon=1.0)
+    """
     alike = _promoted(budgets)
     return type(alike[0])(*(max(_column(alike, name)) for name in alike[0].names()))
 

@@ -23,7 +23,19 @@ from ._parameters import parameter, records, shown, uses
 
 @dataclass(frozen=True, slots=True)
 class GaussianDP(Budget):
-    """μ-Gaussian DP: no easier to tell apart than N(0, 1) and N(μ, 1)."""
+    """μ-Gaussian DP: no easier to distinguish than N(0, 1) and N(μ, 1).
+
+    Args:
+        mu: μ, from 0.
+
+    Raises:
+        InvalidArgument: If μ is not such a number.
+
+    Example:
+        >>> import discreet
+        >>> discreet.GaussianDP(1.0).to_zcdp()
+        ZCDP(rho=0.5)
+    """
 
     mu: float
     kind: ClassVar[str] = "gaussian"

@@ -25,7 +25,15 @@ from ._parameters import parameter, records, shown, uses
 
 
 class Budget:
-    """Base of all budgets: a read-only record of checked numbers."""
+    """Base of all budgets: a read-only record of checked numbers.
+
+    Budgets are compared by what they are proved to imply, and converted by proved formulas.
+
+    Example:
+        >>> import discreet
+        >>> discreet.Pure(1.0) <= discreet.ZCDP(0.5)
+        True
+    """
 
     __slots__ = ()
     kind: ClassVar[str] = "budget"
@@ -177,7 +185,19 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Pure(Budget):
-    """ε-DP: P(S) <= e^ε P'(S) for every event S and neighbouring data."""
+    """ε-DP: P(S) <= e^ε P'(S) for every event S and neighbouring data.
+
+    Args:
+        epsilon: ε, from 0; infinity promises nothing.
+
+    Raises:
+        InvalidArgument: If ε is not such a number.
+
+    Example:
+        >>> import discreet
+        >>> round(discreet.Pure(1.0).attacker_advantage(), 3)
+        0.462
+    """
 
     epsilon: float
     kind: ClassVar[str] = "pure"
@@ -225,7 +245,20 @@ class Pure(Budget):
 
 @dataclass(frozen=True, slots=True)
 class Approximate(Budget):
-    """(ε, δ)-DP: P(S) <= e^ε P'(S) + δ."""
+    """(ε, δ)-DP: P(S) <= e^ε P'(S) + δ for every event S and neighbouring data.
+
+    Args:
+        epsilon: ε, from 0.
+        delta: δ, from 0, below 1.
+
+    Raises:
+        InvalidArgument: If a number is outside of its range.
+
+    Example:
+        >>> import discreet
+        >>> print(discreet.Approximate(1.0, 1e-6))
+        ε = 1, δ = 1e-06
+    """
 
     epsilon: float
     delta: float
@@ -283,7 +316,19 @@ class Approximate(Budget):
 
 @dataclass(frozen=True, slots=True)
 class ZCDP(Budget):
-    """ρ-zCDP: the Rényi divergence of every order α > 1 is at most αρ."""
+    """ρ-zCDP: the Rényi divergence of every order α > 1 is at most αρ.
+
+    Args:
+        rho: ρ, from 0.
+
+    Raises:
+        InvalidArgument: If ρ is not such a number.
+
+    Example:
+        >>> import discreet
+        >>> round(discreet.ZCDP(0.5).to_approximate(1e-6).epsilon, 2)
+        5.22
+    """
 
     rho: float
     kind: ClassVar[str] = "zcdp"
@@ -318,7 +363,20 @@ class ZCDP(Budget):
 
 @dataclass(frozen=True, slots=True)
 class Renyi(Budget):
-    """(α, ε)-Rényi DP: the Rényi divergence of order α (and of every lower order) is at most ε."""
+    """(α, ε)-Rényi DP: the Rényi divergence of order α (and of every lower order) is at most ε.
+
+    Args:
+        alpha: α, above 1.
+        epsilon: ε, from 0.
+
+    Raises:
+        InvalidArgument: If a number is outside of its range.
+
+    Example:
+        >>> import discreet
+        >>> discreet.ZCDP(0.5).to_renyi(4.0)
+        Renyi(alpha=4.0, epsilon=2.0)
+    """
 
     alpha: float
     epsilon: float

@@ -1,4 +1,4 @@
-"""A budget from the numbers that somebody asks for, or from a saved file.
+"""A budget from the numbers that someone asks for, or from a saved file.
 
 >>> budget_from(epsilon=1.0, delta=1e-6)
 Approximate(epsilon=1.0, delta=1e-06)

@@ -1,4 +1,4 @@
-"""Choices of a walk: coins of rules, made-up releases, paths that nobody chose.
+"""Choices of a walk: coins of rules, made-up releases, paths that no one chose.
 
 They hide nothing and stand for anything, so they come from a hash of a seed and a counter, and no
 generator is near: a live trial verifies a policy where no seedable source may be reached.

@@ -12,7 +12,7 @@ At most: P(Y in S) is P(Z in E) for one value and P(Z in E + Δs) for the other,
 falls by at most exp(Σ|s_j|/b_j) under that shift. At least: with N(y) = min { Σ|z_j|/b_j : Bz = y }
 the density f of BZ has log f(ty) = -t N(y) + o(t), so along y = a_i the ratios f(ka_i)/f((k+1)a_i)
 multiply to exp(n N(a_i) - o(n)) over n steps, and one of them is as large as exp(N(a_i) - o(1)).
-Paths may follow from earlier numbers, even if somebody else chooses the arms: the transcripts
+Paths may follow from earlier numbers, even if someone else chooses the arms: the transcripts
 that follow one path are those whose Z lies in a set E as above, with that path's A and B, so the
 bound holds for each path's transcripts, and for any set of transcripts as a union over paths. The
 whole run costs the largest of the paths' losses.
@@ -182,7 +182,7 @@ def _least_sum(matrix: Floats, goal: Floats) -> Floats:
 def _merged(columns: Floats, kinds: list[Symbol]) -> tuple[Floats, list[Symbol]]:
     """Noises that are in the same numbers with the same coefficients are one.
 
-    Laplace: whoever hides something moves the widest, at b = max b_j. Gaussian: σ² = Σ σ_j².
+    Laplace: anyone who hides something moves the widest, at b = max b_j. Gaussian: σ² = Σ σ_j².
     """
     groups: dict[tuple[str, bytes], list[int]] = {}
     by_noise = np.ascontiguousarray(columns.T)

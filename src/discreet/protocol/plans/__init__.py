@@ -3,8 +3,8 @@
 The fourth column of the table. A policy names its own (`Policy.plan`):
 
 - *one batch*: the arm of the rule, until its batch is released;
-- *mixed*: a decision every round; the batches of several arms fill side by side;
-- *index*: streams of all arms side by side, the rule asked for every place;
+- *mixed*: a decision every round; the batches of several arms fill concurrently;
+- *index*: streams of all arms concurrently, the rule asked for every place;
 - *looks*: arms that are compared over the same participants, in permuted blocks;
 - *top two*: leader and challenger share the windows;
 - *epochs*: an index whose comparisons stay within epochs;

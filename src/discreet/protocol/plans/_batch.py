@@ -3,7 +3,7 @@ long, and nothing else is played until that batch is released. As the papers' al
 written; a batch that the horizon cuts off is never released. A policy that identifies gives its
 verdict after every batch.
 
-*Mixed* is the same with a decision every round: the batches of several arms fill side by side, and
+*Mixed* is the same with a decision every round: the batches of several arms fill concurrently, and
 each is released when it is full. The rule sees all places, released or not."""
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def plan_batch(design: Design, head: Head, most: int, rng: Generator) -> None:
 
 
 def open_end(design: Design, head: Head, arm: int) -> int:
-    """Nobody knows before the batch is planned."""
+    """No one knows before the batch is planned."""
     return LONGEST
 
 
@@ -52,12 +52,12 @@ def nothing_entered(
 
 
 def owes_nothing(design: Design, head: Head) -> bool:
-    """The rule is asked when somebody comes."""
+    """The rule is asked when someone comes."""
     return False
 
 
 def nothing_follows(design: Design, head: Head, arm: int, now: float, rng: Generator) -> None:
-    """An index is asked when somebody comes, not when something was released."""
+    """An index is asked when someone comes, not when something was released."""
 
 
 def always(design: Design, head: Head) -> bool:
@@ -66,7 +66,7 @@ def always(design: Design, head: Head) -> bool:
 
 
 def say_after_batch(design: Design, head: Head, arm: int, now: float, rng: Generator) -> None:
-    """The verdict: with an answer, nobody gets a place any more."""
+    """The verdict: with an answer, no one gets a place any more."""
     if head.at[ANSWER] < 0:
         head.at[ANSWER] = verdict(design, head)
         if head.at[ANSWER] >= 0 and head.at[OVER] == 0:

@@ -1,4 +1,4 @@
-"""An index, in streams: blocks of all arms fill and wait side by side.
+"""An index, in streams: blocks of all arms fill and wait concurrently.
 
 A participant takes the next place in the *stream* of an arm. A stream is cut into blocks where the
 policy's schedule says, on counts alone. The rule is asked for every place of a *window*, which is
@@ -169,7 +169,7 @@ def is_scheduled(design: Design, head: Head, arm: int, size: int) -> bool:
 def ask_rule(
     design: Design, head: Head, view: View, t: int, last: int, most: int, rng: Generator
 ) -> tuple[int, int]:
-    """The rule's own choice, and for how many arrivals it stands: nobody knows of more than one."""
+    """The rule's own choice, and for how many arrivals it stands: no one knows of more than one."""
     return choose(design.rule, head.memory, shown(view), t, rng), 1
 
 

@@ -6,7 +6,7 @@ two, in a random order. So whatever moves all arms alike, a season or a new clin
 difference between them by next to nothing, and they wait for outcomes once, not one after the
 other. Block j of an arm is its part of look j; the blocks of a look are released at one public
 moment, when the last of them is due, and then the rule looks. Who arrives meanwhile fills the
-blocks of the next look: of fixed length where lengths are fixed beforehand (races), else
+blocks of the next look: of fixed length where lengths are fixed in advance (races), else
 (elimination, whose lengths depend on how many arms are left) open until the look says how long they
 are. A block that has more places by then closes with all of them: its size is a matter of arrivals,
 and a mean of more outcomes is nearer the truth than the rule counts on.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Looks(NamedTuple):
-    """Places of every arm at every look, arm by arm within a look, where they are fixed beforehand;
+    """Places of every arm at every look, arm by arm within a look, where they are fixed in advance;
     else empty. Whether the last of them is the end, and whether arms have different numbers."""
 
     marks: Integers
@@ -101,7 +101,7 @@ def looks_had(design: Design, head: Head, arm: int) -> int:
 
 
 def next_mark(design: Design, head: Head, arm: int) -> int:
-    """Places to the next of the marks that are fixed beforehand; open after the last."""
+    """Places to the next of the marks that are fixed in advance; open after the last."""
     marks, arms, look = design.plan.marks, len(head.places), looks_had(design, head, arm)
     if look * arms >= len(marks):
         return LONGEST
@@ -117,7 +117,7 @@ def racing(head: Head) -> int:
 
 
 def of_look(design: Design, head: Head, arm: int) -> int:
-    """Places of an arm's next block: to a mark that is fixed beforehand; of a last arm, which is
+    """Places of an arm's next block: to a mark that is fixed in advance; of a last arm, which is
     played for ever, in blocks that double, so that outcomes do not pile up; else open until a look
     says how long it is."""
     if len(design.plan.marks) > 0:
@@ -126,7 +126,7 @@ def of_look(design: Design, head: Head, arm: int) -> int:
 
 
 def last_look(design: Design, head: Head) -> int:
-    """The last look there will be: once nobody comes any more, that of the last full blocks."""
+    """The last look there will be: once no one comes any more, that of the last full blocks."""
     if head.at[ANSWER] >= 0:
         return head.at[LOOKED]
     if head.at[OVER] == 0:

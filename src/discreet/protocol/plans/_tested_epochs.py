@@ -1,4 +1,4 @@
-"""Epochs of sizes that are fixed beforehand, for an adaptive trial of two arms that ends with a
+"""Epochs of sizes that are fixed in advance, for an adaptive trial of two arms that ends with a
 test (`discreet.confirm.epochs`).
 
 A window is a whole epoch: its order is random, and the places of one arm in it are one block. The

@@ -1,4 +1,4 @@
-"""Top two, side by side: leader and challenger share the windows, and all blocks wait together.
+"""Top two, concurrently: leader and challenger share the windows, and all blocks wait together.
 
 Leader L and challenger C are made of what is released. Of the places of a window L gets the next
 one if (1 - β) N_L <= β N_C, else C, N all their places, those that wait included (β = 1/2 for

@@ -1,4 +1,4 @@
-"""Nobody waits: an outcome is known when the next participant comes. As papers simulate."""
+"""No one waits: an outcome is known when the next participant comes. As papers simulate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ gather: Callable[..., tuple[float, int]] = open_slot("gather")
 
 
 def all_at_once(world: World, design: Design, head: Head, rng: Generator) -> int:
-    """Everybody, unless a release is due."""
+    """Everyone, unless a release is due."""
     return 0 if head.when[SOON] <= world.now[0] else design.horizon - head.at[TAKEN]
 
 
@@ -32,7 +32,7 @@ def nothing_asked(world: World, head: Head, slot: int, arm: int, now: float) -> 
 
 
 def nothing_owed(world: World, design: Design, head: Head, vault: Vault, rng: Generator) -> bool:
-    """So nobody waits for one."""
+    """So no one waits for one."""
     return True
 
 

@@ -1,6 +1,6 @@
 """A calendar: participants come at random moments, λ a day; outcomes are late, or never come.
 
-Nobody reads an outcome before its block is due, so it is drawn when its participant comes: one by
+No one reads an outcome before its block is due, so it is drawn when its participant comes: one by
 one, for any reward distribution, drift and missing answers. Where every arm's rewards have one
 distribution throughout, a block's sum is one draw instead (`BLOCKS`): the same law.
 
@@ -51,7 +51,7 @@ def note_owed(world: World, head: Head, slot: int, arm: int, now: float) -> None
 
 
 def reply_each(world: World, design: Design, head: Head, vault: Vault, rng: Generator) -> bool:
-    """Nobody reads it before the block is due, so it may as well be known now."""
+    """No one reads it before the block is due, so it may as well be known now."""
     slot, arm, t = world.owed[0], world.owed[1], world.owed[2]
     if slot >= 0:
         if rng.random() < world.answered[arm]:

@@ -1,7 +1,7 @@
 """Participants with features: who comes when, what they bring, and what they answer.
 
 `at once` is as papers simulate; on a calendar participants come at random moments, λ a day, and
-outcomes count at the deadline. An outcome is drawn when its participant comes: nobody reads it
+outcomes count at the deadline. An outcome is drawn when its participant comes: no one reads it
 before its block is due.
 """
 

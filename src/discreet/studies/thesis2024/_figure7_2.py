@@ -84,7 +84,7 @@ class Epochs(Figure):
 
     def experiment(self, lab: Lab, *, net: bool) -> tuple[str, Experiment, int]:
         """What is played, and how often: a data set, or the shipped sample where it is missing and
-        nobody named a folder for it."""
+        no one named a folder for it."""
         from ...errors import NoData
         from ...membership.gradients import _experiments as known
 

@@ -274,13 +274,42 @@ def plan_trial(
     threads: int | None = None,
     progress: bool | None = None,
 ) -> TrialPlan:
-    """Simulate the trial for `epsilon` (and further `epsilons`), without noise and without privacy,
-    the race beside it, and the trial again with other `deadlines`.
+    """Simulate a trial whose outcomes come late, before it starts: with privacy, and without.
 
-    Its size is the number of participants, `horizon`, or the `days` of recruitment. `share` is the
-    least share of every arm, or of all; with `trend` arms are compared within epochs alone. `runs`
-    trials are simulated, by default 1,000, and fewer of more than 20,000 participants (at least
-    100).
+    It shows participants on worse arms, days, a race for a winner, and other deadlines.
+
+    Args:
+        means: The expected rate of every arm.
+        horizon: The number of participants.
+        days: Instead of horizon, the days of recruitment.
+        arrivals: Participants a day.
+        delay: The deadline for outcomes, "14 days", or a `Delay`.
+        missing: The share that never answers, or one per arm.
+        default: What a missing outcome counts as, or "estimate".
+        drift: How the rates move over time.
+        window: Assignments that are shuffled.
+        share: The least share of every arm, or one per arm.
+        trend: Compare arms within epochs alone.
+        epsilon: The budget.
+        epsilons: Further budgets to show.
+        risk: The probability that the race declares a wrong winner.
+        deadlines: Other deadlines to show.
+        runs: Simulated trials. Default: 1,000, fewer of more than 20,000 participants.
+        seed: Random seed, for reproducible results.
+        threads: The number of threads. Default: all cores.
+        progress: Whether to say the steps. Default: True.
+
+    Returns:
+        The plan: `text()`, `page()`, and `recommendation` in sentences.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule, or the means do not differ.
+
+    Example:
+        >>> import discreet
+        >>> found = discreet.plan_trial([0.5, 0.3], horizon=100, arrivals=12, delay=14, runs=20)
+        >>> found.lines[0].label
+        'ε = 1'
     """
     clean = means_of(means)
     if max(clean) == min(clean):

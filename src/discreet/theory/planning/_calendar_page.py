@@ -121,7 +121,7 @@ def page(plan: TrialPlan) -> Page:
 
 
 def stacked(cells: list[str]) -> list[object]:
-    """Cells of a page, what stands in brackets below the rest: side by side a page is too narrow
+    """Cells of a page, what stands in brackets below the rest: concurrently a page is too narrow
     for them."""
     from ...report._html import element
 

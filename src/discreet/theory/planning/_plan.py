@@ -218,17 +218,42 @@ def plan(
     threads: int | None = None,
     progress: bool | None = None,
 ) -> Plan:
-    """What privacy will cost, and which row to take.
+    """What privacy will cost, for a range of budgets, and which policy to take.
 
-    Say the expected rates (`means`), or `arms` with a range of `rates` or with the smallest `gap`
-    that matters; the number of participants (`horizon`); the goal ("regret", or "identify" with the
-    probability `risk` of a wrong answer); and whether participants trust the server ("server") or
-    nobody ("none"). The recommendation is for `epsilon` (with `delta`); the costs are shown for
-    `epsilons`. `contexts` says whether participants have features, "public" or "private" ones; with
-    what they `gain` (by how much the best treatment for each beats the best for all) and the number
-    of `features`, or a `problem` made of past data (`past_problem`), the policies that use them are
-    simulated too. Every simulated trial has a random order of the arms. Ctrl-C keeps what is
-    finished: `plan.complete` is then False.
+    Every policy that can be used is simulated, with the arms in random order.
+
+    Args:
+        means: The expected rate of every arm.
+        arms: Instead of means, the number of arms, with `rates` or `gap`.
+        rates: The lowest and the highest rate to expect.
+        gap: The smallest gap that matters.
+        horizon: The number of participants.
+        goal: "regret", or "identify": find the best arm.
+        risk: For "identify": the probability of a wrong answer.
+        trust: "server" if it may see true outcomes, or "none".
+        epsilon: The budget of the recommendation.
+        epsilons: Further budgets to show.
+        delta: The δ of an (ε, δ) budget.
+        contexts: Whether participants have features: "none", "public" or "private".
+        features: The number of features.
+        gain: By how much the best arm for each participant beats the best for all.
+        problem: Instead of these two, a problem from past data (`discreet.theory.past_problem`).
+        seed: Random seed, for reproducible results.
+        threads: The number of threads. Default: all cores.
+        progress: Whether to show a bar. Default: on a terminal.
+
+    Returns:
+        The plan: `text()`, `page()`, and `policy`, the recommended one. After Ctrl-C it has what is
+        finished, and `complete` is False.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule, or no policy can be used.
+
+    Example:
+        >>> import discreet
+        >>> found = discreet.plan([0.7, 0.4], horizon=300, epsilons=[2.0])
+        >>> found.complete
+        True
     """
     asked = question(
         means, arms=arms, rates=rates, gap=gap, horizon=horizon, goal=goal, risk=risk,
