@@ -38,8 +38,10 @@ RATES = {
     "Letter (standard)": 0.37, "Text message": 0.57, "Call by a nurse": 0.52, "New leaflet": 0.4,
     "Old leaflet": 0.4, "Short": 0.3, "Long": 0.6,
 }  # fmt: skip
-LIFE = {"reminders": (REMINDERS, "Reminders for check-ups", 1_300),
-        "leaflet": (TEST, "A new leaflet", 300), "survey": (DEVICES, "Length of a survey", 200)}  # fmt: skip
+LIFE = {
+    "reminders": (REMINDERS, "Reminders for check-ups", 1_300),
+    "leaflet": (TEST, "A new leaflet", 300), "survey": (DEVICES, "Length of a survey", 200),
+}  # fmt: skip
 
 
 @contextmanager

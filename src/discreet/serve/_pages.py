@@ -47,7 +47,7 @@ from ._pages_login import (
     sessions_of,
 )
 from ._problems import KINDS, Refused, refusal
-from ._register import ExperimentRow, KeyRow
+from ._register import AuditRow, ExperimentRow, KeyRow
 from ._service import Service
 
 POLICY = (
@@ -108,7 +108,7 @@ async def static(request: Request) -> Response:
 
 
 def shown(
-    request: Request, name: str, key: KeyRow | None, status: int = 200, **given: Any
+    request: Request, name: str, key: KeyRow | None, status: int = 200, /, **given: Any
 ) -> HTMLResponse:
     """A page."""
     here = {"here": "", "title": "discreet", "key": key, "now": time.time()}
@@ -276,7 +276,10 @@ async def _line(
     except Refused as refused:
         return {**found, "problem": KINDS[refused.kind].title}
     whole = report.get("strata", [report])
-    facts = [await asyncio.to_thread(view.facts, one, now, deadline_of(row)) for one in whole]
+    facts = [
+        await asyncio.to_thread(view.facts, one, now, deadline_of(row), row.created)
+        for one in whole
+    ]
     nexts = [one["next"] for one in facts if one["next"]]
     lefts = [one["left"] for one in facts if one["left"] is not None]
     horizons = [one["horizon"] for one in facts]
@@ -312,12 +315,20 @@ async def experiment(request: Request, key: KeyRow) -> Response:
             raise
         return shown(request, "clock", key, title=row.title or row.id, row=row, here="experiments")
     whole = report.get("strata", [report])
-    common = {"row": row, "title": row.title or row.id, "here": "experiments", "report": report}
+    common: dict[str, Any] = {
+        "row": row,
+        "title": row.title or row.id,
+        "here": "experiments",
+        "report": report,
+    }
     if is_blinded(request, key):
         codes = codes_of(service, row, report)
         one = view.privacy(whole[0])
         return shown(request, "blinded", key, codes=codes, privacy=one, now=now, **common)
-    facts = [await asyncio.to_thread(view.facts, one, now, deadline_of(row)) for one in whole]
+    facts = [
+        await asyncio.to_thread(view.facts, one, now, deadline_of(row), row.created)
+        for one in whole
+    ]
     entries = []
     if key.role in AUDITS:
         entries = _audit(service, key.tenant, row.id)[-5:][::-1]
@@ -425,11 +436,16 @@ async def act(request: Request, key: KeyRow) -> Response:
             named = next((one for one in trial.arms if str(one) == arm), None)
             if named is None or isinstance(trial, Strata):
                 raise Refused("invalid", "arm must be one of the arms")
-            return trial.drop(named)
-        if what == "stop":
-            return trial.stop(by)
-        return {"finish": trial.finish, "confirm-clock": trial.confirm_clock,
-                "fence": trial.fence}[what]()  # fmt: skip
+            trial.drop(named)
+        elif what == "stop":
+            trial.stop(by)
+        elif what == "finish":
+            trial.finish()
+        elif what == "fence":
+            trial.fence()
+        else:
+            trial.confirm_clock()
+        return None
 
     found = await service._step((row.tenant, row.id), Ask(do))
     if isinstance(found, Refused):
@@ -465,7 +481,8 @@ async def budgets(request: Request, key: KeyRow) -> Response:
 
 def _audit(service: Service, tenant: str, experiment: str | None) -> list[dict[str, Any]]:
     """The latest entries, oldest first, in words."""
-    register, rows, after = service.register, [], 0
+    register, after = service.register, 0
+    rows: list[AuditRow] = []
     while some := register.audit(tenant, experiment, after, 1_000):
         rows, after = [*rows, *some][-LATEST:], some[-1].number
     labels = {key.id: key.label or key.role for key in register.keys(tenant)}

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -17,9 +18,13 @@ from markupsafe import Markup
 from ._pages_view import DAY, Scale
 
 Arm = Mapping[str, Any]
+Bands = Mapping[str, Sequence[tuple[float, float, float]]]
+"""By arm: a moment, and the interval from then on."""
 COLOURS = 6
 MOST = 6
 """Arms in a picture."""
+TOO_WIDE = 0.56
+"""Intervals that are wider say nothing, and would cover those that do."""
 POINTS = 48
 """Releases of an arm in a picture; of more, the latest and every so-manieth before."""
 WIDE, NARROW = "w", "n"
@@ -165,10 +170,11 @@ def _standing(
         y, s = 40.0 + row * number, f"s{arm['place'] % COLOURS}"
         lead = " lead" if leader is not None and arm["arm"] == leader["arm"] else ""
         inner.append(_text(f"lab{lead}", frame.left + 2, y - 14, short(str(arm["arm"]), 26)))
-        value = scale.text(arm["mean"])
-        if "interval" in arm:
-            value += f"  {scale.span(arm['interval'], '–')}"
-        inner.append(_text("val", frame.right, y - 14, value, "end"))
+        span = f"  {scale.span(arm['interval'], '–')}" if "interval" in arm else ""
+        inner.append(
+            f'<text class="val" x="{frame.right:.1f}" y="{y - 14:.1f}" text-anchor="end">'
+            f'<tspan class="big">{scale.text(arm["mean"])}</tspan>{span}</text>'
+        )
         if outer := arm.get("interval_of_all") or arm.get("bounds"):
             inner.append(_line(f"thin {s}", x(outer[0]), y, x(outer[1]), y))
         if "interval" in arm:
@@ -225,9 +231,10 @@ def thinned(points: list[Any], most: int = POINTS) -> list[Any]:
 
 
 def means(
-    name: str, arms: Sequence[Arm], course: Sequence[Mapping[str, Any]], scale: Scale, now: float
-) -> Markup:
-    """Released means over time; at the right end the intervals of now."""
+    name: str, arms: Sequence[Arm], course: Sequence[Mapping[str, Any]], scale: Scale, now: float,
+    bands: Bands,
+) -> Markup:  # fmt: skip
+    """Released means over time, with their intervals; at the right end those of now."""
     shown = [arm for arm in arms if arm.get("mean") is not None][:MOST]
     own = {
         arm["place"]: thinned([
@@ -241,24 +248,24 @@ def means(
     values += [end for arm in shown for end in arm.get("interval", ())]
     begin = min(at for points in own.values() for at, _ in points)
     end = max(now, begin + 1.0)
+    narrow = {a: [b for b in each if b[2] - b[1] < TOO_WIDE] for a, each in bands.items()}
+    values += [end_ for each in narrow.values() for band in each for end_ in band[1:]]
     low, high = min(values), max(values)
     if scale.percent:
-        low, high = max(low, -0.05), min(high, 1.05)
+        low, high = max(low, 0.0), min(high, 1.0)
     drawn = [
-        _means(kind, name, frame, shown, own, scale, (begin, end), (low, high))
+        _means(kind, name, frame, shown, own, scale, (begin, end), (low, high), narrow)
         for kind, frame in (
             (WIDE, Frame(620, 350, 38, 486, 14, 322)), (NARROW, Frame(330, 236, 32, 300, 12, 208)),
         )
     ]  # fmt: skip
-    names = "".join(
-        f"<span>{icon(arm['place'])}{escape(str(arm['arm']))}</span>" for arm in shown
-    )
+    names = "".join(f"<span>{icon(arm['place'])}{escape(str(arm['arm']))}</span>" for arm in shown)
     return Markup(f'{"".join(drawn)}<p class="legend n">{names}</p>')
 
 
 def _means(
     kind: str, name: str, frame: Frame, arms: Sequence[Arm], own: Mapping[int, Any], scale: Scale,
-    times: tuple[float, float], ends: tuple[float, float],
+    times: tuple[float, float], ends: tuple[float, float], bands: Bands,
 ) -> str:  # fmt: skip
     x, y = frame.across(*times), frame.upwards(*ends)
 
@@ -272,6 +279,9 @@ def _means(
         label = scale.number(value) + ("%" if scale.percent and value == grid[-1] else "")
         inner.append(_text("tick", frame.left - 6, y(value) + 4, label, "end"))
     inner += _dates(frame, *times)
+    for arm in arms:
+        if band := bands.get(str(arm["arm"])):
+            inner.append(_band(x, inside, band, f"s{arm['place'] % COLOURS}", frame.right))
     tags = _apart([(inside(arm["mean"]), arm) for arm in arms], 17.0)
     for number, arm in enumerate(arms):
         points, s = own[arm["place"]], f"s{arm['place'] % COLOURS}"
@@ -285,7 +295,9 @@ def _means(
             tip = f' data-tip="{escape(str(arm["arm"]))}: {scale.text(mean)}"'
             inner.append(mark(x(at), inside(mean), arm["place"], 3.2, "rel", tip))
         if "interval" in arm:
-            edge = frame.right + 5.0 + 5.0 * number if kind == WIDE else frame.right + 4 + 4 * number
+            edge = (
+                frame.right + 5.0 + 5.0 * number if kind == WIDE else frame.right + 4 + 4 * number
+            )
             inner.append(
                 _line(f"whisk {s}", edge, inside(arm["interval"][0]), edge,
                       inside(arm["interval"][1]))
@@ -296,11 +308,25 @@ def _means(
     return _svg(kind, name, frame, "Released means over time", "", inner)
 
 
+def _band(
+    x: Callable[[float], float], y: Callable[[float], float],
+    band: Sequence[tuple[float, float, float]], colour: str, right: float,
+) -> str:  # fmt: skip
+    """Intervals as steps: each holds until the next release."""
+    edges = [*(x(at) for at, _, _ in band[1:]), right]
+    up = "".join(f"V{y(b[2]):.1f}H{e:.1f}" for b, e in zip(band, edges, strict=True))
+    starts = [x(at) for at, _, _ in band]
+    down = "".join(
+        f"V{y(b[1]):.1f}H{s:.1f}" for b, s in reversed(list(zip(band, starts, strict=True)))
+    )
+    return f'<path class="band {colour}" d="M{starts[0]:.1f},{y(band[0][1]):.1f}{up}{down}Z"/>'
+
+
 def _apart(tags: list[tuple[float, Arm]], least: float) -> list[float]:
     """Heights of names, so far apart that they can be read."""
     order = sorted(range(len(tags)), key=lambda k: tags[k][0])
     placed = [tag[0] for tag in tags]
-    for before, after in zip(order, order[1:], strict=False):
+    for before, after in pairwise(order):
         placed[after] = max(placed[after], placed[before] + least)
     return placed
 
@@ -321,7 +347,7 @@ def shares(
     if len(ends) < 3:
         return Markup("")
     spans = []
-    for (before, earlier), (after, later) in zip(ends, ends[1:], strict=False):
+    for (before, earlier), (after, later) in pairwise(ends):
         new = [later.get(str(arm["arm"]), 0) - earlier.get(str(arm["arm"]), 0) for arm in arms]
         spans.append((before, after, [n / max(sum(new), 1) for n in new]))
     begin = course[0]["time"]
@@ -363,7 +389,8 @@ def _shares(
             for (before, after, _), low in reversed(list(zip(spans, floor, strict=True)))
         )
         s = f"s{arm['place'] % COLOURS}"
-        inner.append(f'<path class="area {s}" d="M{x(spans[0][0]):.1f},{y(floor[0]):.1f}{up}{down}Z"/>')
+        first = f"M{x(spans[0][0]):.1f},{y(floor[0]):.1f}"
+        inner.append(f'<path class="area {s}" d="{first}{up}{down}Z"/>')
         floor = roof
     for value, label in ((0.0, "0"), (0.5, "50"), (1.0, "100%")):
         inner.append(_line("grid over", frame.left, y(value), frame.right, y(value)))

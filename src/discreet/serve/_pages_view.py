@@ -12,14 +12,17 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..errors import DiscreetError
-from ..report._numbers import MINUS, count, decimal
+from ..report._numbers import count, decimal
 
 DAY = 86_400.0
 WEEKS = 28.0 * DAY
 """How far back arrivals are counted for what is expected."""
+MOST_BANDS = 120
+"""Releases of which the intervals of before are reckoned."""
 MOST_ARMS = 40
 """Arms in a table; of more, the CSV has all."""
 Facts = dict[str, Any]
@@ -91,7 +94,7 @@ def lasting(seconds: float) -> str:
 # --- one experiment -------------------------------------------------------------------------------
 
 
-def facts(report: Mapping[str, Any], now: float, deadline: float | None) -> Facts:
+def facts(report: Mapping[str, Any], now: float, deadline: float | None, created: float) -> Facts:
     """All that the page of a trial says about it."""
     scale, course = scale_of(report), list(report.get("course") or ())
     arms = [dict(arm, place=place) for place, arm in enumerate(report.get("arms") or ())]
@@ -103,7 +106,8 @@ def facts(report: Mapping[str, Any], now: float, deadline: float | None) -> Fact
         "most": MOST_ARMS,
     }  # fmt: skip
     found["compared"] = compared(report) if not found["blinded"] else []
-    found["rate"] = arrivals(report, course, now)
+    found["bands"] = bands(report) if not found["blinded"] else {}
+    found["rate"] = arrivals(report, course, now, created)
     found["blocks"] = [block_of(b, found["rate"], deadline, now) for b in blocks(report)]
     found["next"] = upcoming(report, found["blocks"], now)
     found["end"] = end_of(report, found["rate"], deadline, now)
@@ -124,17 +128,18 @@ def blocks(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def arrivals(
-    report: Mapping[str, Any], course: Sequence[Mapping[str, Any]], now: float
+    report: Mapping[str, Any], course: Sequence[Mapping[str, Any]], now: float, created: float
 ) -> dict[str, float]:
-    """Assignments a second in the last four weeks, by arm, and "" for all: of public counts."""
-    before = [entry for entry in course if entry["time"] >= now - WEEKS]
-    since = before[0] if before else None
-    if since is None or now - since["time"] < 1.0:
+    """Assignments a second in about the last four weeks, by arm, and "" for all: of public counts,
+    since a release or since the trial was planned."""
+    known = [{"time": created, "assigned": {}}, *course]
+    since = [entry for entry in known if entry["time"] <= now - WEEKS][-1:] or known[:1]
+    span = now - since[0]["time"]
+    if span < 1.0:
         return {}
-    span = now - since["time"]
     arms = report.get("arms") or ()
     rates = {
-        str(arm["arm"]): (arm["assigned"] - since["assigned"].get(str(arm["arm"]), 0)) / span
+        str(arm["arm"]): (arm["assigned"] - since[0]["assigned"].get(str(arm["arm"]), 0)) / span
         for arm in arms
     }
     return {**rates, "": math.fsum(rates.values())}
@@ -174,7 +179,8 @@ def end_of(
     horizon, pace = report.get("horizon"), rate.get("", 0.0)
     if report["status"] != "collecting" or horizon is None or pace <= 0.0:
         return None
-    return now + max(0, horizon - report["assigned"]) / pace + (deadline or 0.0)
+    left: float = max(0, horizon - report["assigned"]) / pace
+    return now + left + (deadline or 0.0)
 
 
 def leader(arms: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
@@ -185,20 +191,67 @@ def leader(arms: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
 
 def compared(report: Mapping[str, Any]) -> list[Facts]:
     """By how much the leader is ahead of every other arm; the intervals hold together."""
-    if report.get("record") is None:
-        return []
+    record = report.get("record")
+    return [] if record is None else [one._asdict() for one in _ahead(json.dumps(record))]
+
+
+class Ahead(NamedTuple):
+    """The leader less another arm."""
+
+    leader: str
+    arm: str
+    interval: tuple[float, float]
+
+
+@lru_cache(maxsize=256)
+def _ahead(record: str) -> tuple[Ahead, ...]:
+    """Reckoned once a release."""
     from ..inference import Record, differences
 
     try:
-        found = differences(Record.from_dict(report["record"]))
+        found = differences(Record.from_dict(json.loads(record)))
     except (DiscreetError, ValueError, ArithmeticError):
-        return []
+        return ()
     # of every other arm less the leader: turned round
-    return [
-        {"arm": str(one.arm), "leader": str(one.against), "interval": (-one.high, -one.low)}
-        for one in found
-        if one.against is not None
-    ]
+    return tuple(
+        Ahead(str(one.against), str(one.arm), (-one.high, -one.low))
+        for one in found if one.against is not None
+    )  # fmt: skip
+
+
+def bands(report: Mapping[str, Any]) -> dict[str, list[tuple[float, float, float]]]:
+    """The intervals of every arm after each of its releases: (moment, low, high). They hold at all
+    times, so that those of before may be shown beside those of now."""
+    record, course = report.get("record"), report.get("course") or ()
+    if record is None or record["kind"] != "anytime" or len(course) > MOST_BANDS:
+        return {}
+    own: dict[str, list[float]] = {str(arm): [] for arm in record["arms"]}
+    for entry in course:
+        own[str(entry["arm"])].append(entry["time"])
+    if any(len(own[str(arm)]) != len(each)
+           for arm, each in zip(record["arms"], record["history"], strict=True)):  # fmt: skip
+        return {}  # some were put together: it is not known which were when
+    ends = _ends(json.dumps(record))
+    return {
+        arm: [(at, *pair) for at, pair in zip(own[arm], each, strict=True)]
+        for arm, each in zip(own, ends, strict=True)
+    }
+
+
+@lru_cache(maxsize=256)
+def _ends(text: str) -> tuple[tuple[tuple[float, float], ...], ...]:
+    """Intervals by arm and number of releases. An arm's own rest on its own releases alone."""
+    from ..inference import Record, intervals
+
+    record = json.loads(text)
+    found: list[list[tuple[float, float]]] = [[] for _ in record["arms"]]
+    for number in range(1, max(map(len, record["history"]), default=0) + 1):
+        cut = {**record, "history": [each[:number] for each in record["history"]]}
+        now = intervals(Record.from_dict(cut))
+        for arm, each in enumerate(record["history"]):
+            if len(each) >= number:
+                found[arm].append((now[arm].low, now[arm].high))
+    return tuple(map(tuple, found))
 
 
 def earned(arms: Sequence[Mapping[str, Any]]) -> Facts | None:
@@ -433,7 +486,7 @@ def _variance_of_answers(report: Mapping[str, Any], arm: Mapping[str, Any]) -> f
     noise = ((report.get("record") or {}).get("recorded") or {}).get("count") or {}
     times = {"laplace": 2.0, "gaussian": 1.0}.get(str(noise.get("kind")), 0.0)
     drawn = arm["releases"] * times * float(noise.get("scale", 0.0)) ** 2
-    return share * (1.0 - share) / size + drawn / size**2
+    return float(share * (1.0 - share) / size + drawn / size**2)
 
 
 def on_time(report: Mapping[str, Any], now: float) -> Facts:
@@ -472,9 +525,3 @@ def rows_of(report: Mapping[str, Any]) -> list[list[object]]:
                 "" if entry["mean"] is None else entry["mean"], json.dumps(entry["assigned"]),
             ])  # fmt: skip
     return rows
-
-
-def minus(value: float, places: int = 0) -> str:
-    """A number with a sign in any case."""
-    text = decimal(value, places)
-    return text if text.startswith(MINUS) else f"+{text}"
